@@ -1,0 +1,1 @@
+"""qengine: an embedded, Cypher-style graph pattern query engine on Apache Arrow."""

@@ -1,0 +1,1 @@
+"""Executors: the reference oracle and the CPU engine."""

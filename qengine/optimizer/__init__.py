@@ -1,0 +1,1 @@
+"""From a bound plan to a physical one: rewrite rules, matching orders, lowering."""

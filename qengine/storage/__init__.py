@@ -1,0 +1,1 @@
+"""The immutable graph snapshot: Arrow property columns and PCSR adjacency, loaders, files."""

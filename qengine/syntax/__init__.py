@@ -1,0 +1,1 @@
+"""From text to an abstract syntax tree: lexer, grammar, tree builder, hints for common mistakes."""

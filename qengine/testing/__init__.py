@@ -1,0 +1,1 @@
+"""Helpers for tests: data finder, random graphs and queries, comparison of results."""
