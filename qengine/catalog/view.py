@@ -1,0 +1,73 @@
+"""What planners may know of a graph: names, kinds, counts. Storage implements it; planners read nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from qengine.types import Type
+
+
+@dataclass(frozen=True, slots=True)
+class RelationshipTypeInfo:
+    """What is known of one relationship type.
+
+    ``undirected``: stored once, the same both ways: ``->``, ``<-`` and ``--`` all match it either way.
+    ``parallel``: two vertices may have several relationships of it in one direction. ``loops``: it has
+    self-loops. ``count``: relationships (each undirected one once).
+    """
+
+    name: str
+    count: int
+    undirected: bool = False
+    parallel: bool = False
+    loops: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeStatistics:
+    """Relationships of one (source label, type, target label), any of them None for all.
+
+    ``edges``: how many; ``sources``/``targets``: distinct ends; ``max_out``/``max_in``: largest degrees.
+    """
+
+    edges: int
+    sources: int
+    targets: int
+    max_out: int = 0
+    max_in: int = 0
+
+
+class CatalogView(Protocol):
+    """A read-only view of one graph's schema and statistics."""
+
+    @property
+    def vertex_count(self) -> int:
+        """Number of vertices."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """All labels, in the order of first appearance."""
+
+    @property
+    def relationship_types(self) -> tuple[str, ...]:
+        """All relationship types, in the order of first appearance."""
+
+    @property
+    def label_sets(self) -> tuple[tuple[frozenset[str], int], ...]:
+        """Each set of labels that vertices have, with how many have exactly it."""
+
+    def relationship_type(self, name: str) -> RelationshipTypeInfo | None:
+        """Return what is known of a type, None for an unknown one."""
+
+    def property_type(self, entity: str, key: str) -> Type | None:
+        """Return the type of property ``key`` of "node" or "relationship"s; ANY if mixed, None if unknown."""
+
+    def property_keys(self, entity: str) -> tuple[str, ...]:
+        """Return all property keys of "node" or "relationship"s."""
+
+    def edge_statistics(self, source: str | None, type: str | None, target: str | None) -> EdgeStatistics:
+        """Return statistics of the relationships between two labels."""
+
+    def distinct_values(self, entity: str, key: str) -> int | None:
+        """Return the (estimated) number of distinct values of a property, None if unknown."""

@@ -1,0 +1,198 @@
+"""Every error that qengine raises, and how one is shown: the line, a caret under the token, a hint.
+
+``QengineError`` is the root. Catch it to catch everything that the engine reports on purpose; anything
+else that escapes is a defect of the engine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = [
+    "DeviceError",
+    "ExecutionError",
+    "InternalError",
+    "Notice",
+    "OutOfMemory",
+    "QengineError",
+    "QueryInterrupted",
+    "QuerySyntaxError",
+    "QueryTimeout",
+    "ResourceError",
+    "SemanticError",
+    "Span",
+    "StorageError",
+    "Unsupported",
+    "render",
+]
+
+_MAX_LINE = 160
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A place in a query's text: character offsets ``[start, end)``."""
+
+    start: int
+    end: int
+
+    def to(self, other: Span) -> Span:
+        """Return the span from this one's start to the other's end."""
+        return Span(self.start, max(self.end, other.end))
+
+
+class QengineError(Exception):
+    """Root of all errors of the engine.
+
+    Parameters
+    ----------
+    message
+        One sentence: what is wrong, in the user's words.
+    span
+        Where in ``text``; None when the error has no place.
+    text
+        The query's text that ``span`` points into.
+    hint
+        What to do about it; None when nothing helps.
+    code
+        A stable name of the kind of error, for example ``"UndefinedVariable"``.
+    """
+
+    kind = "Error"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        span: Span | None = None,
+        text: str | None = None,
+        hint: str | None = None,
+        code: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.span = span
+        self.text = text
+        self.hint = hint
+        self.code = code
+
+    def __str__(self) -> str:
+        return render(self)
+
+    def at(self, text: str, span: Span | None = None) -> QengineError:
+        """Fill in the place where it is missing, and return the error itself."""
+        if self.text is None:
+            self.text = text
+        if self.span is None:
+            self.span = span
+        return self
+
+
+class QuerySyntaxError(QengineError):
+    """The text is not a query of the language."""
+
+    kind = "Syntax error"
+
+
+class SemanticError(QengineError):
+    """The query is well formed but means nothing: unknown variable, wrong type, wrong use of an aggregate."""
+
+    kind = "Semantic error"
+
+
+class Unsupported(QengineError):
+    """The query is legal, but this engine doesn't run it yet; it is never answered wrongly instead."""
+
+    kind = "Unsupported"
+
+
+class ExecutionError(QengineError):
+    """A value made the query fail while it ran: a type error, division by zero, an argument out of range."""
+
+    kind = "Execution error"
+
+
+class ResourceError(QengineError):
+    """The query was stopped by a limit or by the user."""
+
+    kind = "Resource error"
+
+
+class QueryTimeout(ResourceError):
+    """The query ran longer than its ``timeout``."""
+
+    kind = "Timeout"
+
+
+class QueryInterrupted(ResourceError):
+    """The query was stopped by Ctrl-C or ``graph.interrupt()``."""
+
+    kind = "Interrupted"
+
+
+class OutOfMemory(ResourceError):
+    """The query needs more memory than ``memory_limit`` or the machine allows."""
+
+    kind = "Out of memory"
+
+
+class StorageError(QengineError):
+    """A file can't be loaded, saved or opened: missing, damaged, of a newer format, or malformed."""
+
+    kind = "Storage error"
+
+
+class DeviceError(QengineError):
+    """The asked device can't be used: no GPU, wrong driver, CuPy missing."""
+
+    kind = "Device error"
+
+
+class InternalError(QengineError):
+    """A defect of the engine. Please report it with the query."""
+
+    kind = "Internal error"
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """A warning that comes with a result: the query ran, but probably isn't what was meant."""
+
+    code: str
+    message: str
+    span: Span | None = None
+    hint: str | None = None
+
+
+def render(error: QengineError | Notice, text: str | None = None) -> str:
+    """Return an error or notice as text: message, line with caret, hint.
+
+    Long lines are cut to a window round the place, so that a 10 MB query gives a short message.
+    """
+    kind = error.kind if isinstance(error, QengineError) else "Warning"
+    lines = [f"{kind}: {error.message}"]
+    text = text if text is not None else getattr(error, "text", None)
+    if text is not None and error.span is not None:
+        lines += _excerpt(text, error.span)
+    if error.hint:
+        lines.append(f"hint: {error.hint}")
+    return "\n".join(lines)
+
+
+def _excerpt(text: str, span: Span) -> list[str]:
+    start = min(max(span.start, 0), len(text))
+    if start == len(text):  # end of input: point behind the last character that is not white space
+        start = len(text.rstrip())
+    first = text.rfind("\n", 0, start) + 1
+    last = text.find("\n", start)
+    last = len(text) if last < 0 else last
+    number = text.count("\n", 0, first) + 1
+    column = start - first
+    width = max(1, min(span.end, last) - start)
+    left = max(0, column - _MAX_LINE // 2) if last - first > _MAX_LINE else 0
+    line = text[first + left : min(last, first + left + _MAX_LINE)].replace("\t", " ")
+    head = ("…" if left else "") + line + ("…" if first + left + _MAX_LINE < last else "")
+    offset = column - left + (1 if left else 0)
+    label = f"{number} | "
+    caret = "^" * max(1, min(width, len(head) - offset))
+    return [f"  {label}{head}", f"  {' ' * (len(label) - 2)}| {' ' * offset}{caret}"]

@@ -1,0 +1,197 @@
+"""Bound expressions: names resolved, types known as far as the query tells them.
+
+Operators and functions are both ``Call``; their names stand in ``catalog/functions.toml``. What has its own
+evaluation rule (null logic, scopes, subqueries) has its own class. Nodes are immutable and equal by content;
+``span`` points into the query's text and takes no part in equality.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from typing import Literal as OneOf
+
+from qengine.errors import Span
+from qengine.types import ANY, BOOLEAN, INTEGER, LIST, MAP, PATH, Type
+
+if TYPE_CHECKING:
+    from qengine.plan.logical import Operator
+    from qengine.plan.pattern import LabelExpr
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expr:
+    """Base of all bound expressions."""
+
+    type: Type = ANY
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Literal(Expr):
+    """A constant: None, bool, int, float or str. Lists and maps are ``ListOf`` and ``MapOf``."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter(Expr):
+    """``$name``: its value comes with the execution."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Variable(Expr):
+    """A column of the input rows, or a name bound by an enclosing comprehension."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Property(Expr):
+    """``subject.key``: of a node, relationship, map or temporal value; null where absent."""
+
+    subject: Expr
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Expr):
+    """A strict operator or scalar function of the catalogue.
+
+    Operators are called by their symbol: ``+ - * / % ^ = <> < <= > >= neg pos IN "STARTS WITH" "ENDS WITH"
+    CONTAINS =~ "IS NULL" "IS NOT NULL" NOT [] [..] ||`` (``neg``/``pos``: unary; ``[]``: index or key;
+    ``[..]``: slice with 3 arguments, absent bounds are ``Literal(None)`` marked by ``absent``).
+    """
+
+    name: str
+    args: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Logical(Expr):
+    """``AND``, ``OR`` or ``XOR`` of two or more operands under three-valued logic."""
+
+    op: OneOf["AND", "OR", "XOR"]
+    args: tuple[Expr, ...]
+    type: Type = field(default=BOOLEAN, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison(Expr):
+    """A chain ``a < b <= c``: true when each neighbouring pair is; ``ops`` has one fewer than ``args``."""
+
+    ops: tuple[str, ...]
+    args: tuple[Expr, ...]
+    type: Type = field(default=BOOLEAN, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class HasLabels(Expr):
+    """``n:A&!B``: for nodes the labels, for relationships the type."""
+
+    subject: Expr
+    labels: LabelExpr
+    type: Type = field(default=BOOLEAN, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Case(Expr):
+    """``CASE``. The simple form is bound to the searched one by the binder: ``whens`` are (condition, result)."""
+
+    whens: tuple[tuple[Expr, Expr], ...]
+    otherwise: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class ListOf(Expr):
+    """``[a, b, …]``."""
+
+    items: tuple[Expr, ...]
+    type: Type = field(default=LIST, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class MapOf(Expr):
+    """``{key: value, …}``."""
+
+    entries: tuple[tuple[str, Expr], ...]
+    type: Type = field(default=MAP, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class MapProjection(Expr):
+    """``subject {.*, .key, name: value}``: all properties first when ``everything``, then the entries."""
+
+    subject: Expr
+    entries: tuple[tuple[str, Expr], ...]
+    everything: bool
+    type: Type = field(default=MAP, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ListComprehension(Expr):
+    """``[variable IN source WHERE condition | result]``; absent parts are None."""
+
+    variable: str
+    source: Expr
+    condition: Expr | None
+    result: Expr | None
+    type: Type = field(default=LIST, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Quantifier(Expr):
+    """``all | any | none | single (variable IN source WHERE condition)`` under three-valued logic."""
+
+    quantifier: OneOf["all", "any", "none", "single"]
+    variable: str
+    source: Expr
+    condition: Expr
+    type: Type = field(default=BOOLEAN, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Reduce(Expr):
+    """``reduce(accumulator = initial, variable IN source | step)``."""
+
+    accumulator: str
+    initial: Expr
+    variable: str
+    source: Expr
+    step: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class PathOf(Expr):
+    """The path through the named elements: node, relationship (or list of them), node, … alternately."""
+
+    elements: tuple[str, ...]
+    type: Type = field(default=PATH, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Subquery(Expr):
+    """``EXISTS {…}``, ``COUNT {…}``, ``COLLECT {…}``, pattern predicates and pattern comprehensions.
+
+    ``plan``'s leaf is an ``Argument`` that gives the outer row's ``outer`` variables. ``collect`` gathers
+    the plan's only column.
+    """
+
+    kind: OneOf["exists", "count", "collect"]
+    plan: Operator
+    outer: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AggregateCall(Expr):
+    """An aggregate of ``Aggregate``: ``count`` with no argument is ``count(*)``; percentiles have two."""
+
+    name: str
+    args: tuple[Expr, ...]
+    distinct: bool = False
+
+
+TRUE = Literal(True, type=BOOLEAN)
+ZERO = Literal(0, type=INTEGER)

@@ -1,0 +1,143 @@
+"""Operators of the logical plan. Each emits rows of named columns; the docstrings say which.
+
+A plan is a tree of immutable nodes. ``Match`` is the only operator that must be lowered (to those of
+``plan.physical``); the others are executed as they stand.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from qengine.plan.expr import AggregateCall, Expr
+from qengine.plan.pattern import QueryGraph
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """Base of all operators, logical and physical."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit(Operator):
+    """Emits one row with no columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Argument(Operator):
+    """Leaf of a subquery: emits the outer row(s), restricted to ``columns``."""
+
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Match(Operator):
+    """Emits, for each input row and each embedding of ``graph`` that agrees with it, the row with
+    ``graph.variables()`` added. With ``optional``, a row without embedding is emitted once with nulls.
+    Order: none. Duplicates: as many as embeddings.
+    """
+
+    input: Operator
+    graph: QueryGraph
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Filter(Operator):
+    """Emits the input rows for which ``predicate`` is true (not false, not null), in order."""
+
+    input: Operator
+    predicate: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Project(Operator):
+    """Emits each input row as the named expressions, and nothing else, in order."""
+
+    input: Operator
+    items: tuple[tuple[str, Expr], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate(Operator):
+    """Emits one row a group: the keys, then the aggregates. Without keys: exactly one row.
+
+    Groups are equal by Cypher's grouping equality (null equals null, NaN equals NaN, 1 equals 1.0).
+    ``weight``: an input column that says how many times each row counts (None: once).
+    """
+
+    input: Operator
+    keys: tuple[tuple[str, Expr], ...]
+    aggregates: tuple[tuple[str, AggregateCall], ...]
+    weight: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Distinct(Operator):
+    """Emits each different input row once, at its first place."""
+
+    input: Operator
+
+
+@dataclass(frozen=True, slots=True)
+class SortKey:
+    """One key of ``Sort``. Nulls are the greatest values."""
+
+    expr: Expr
+    ascending: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Sort(Operator):
+    """Emits the input rows by Cypher's global order of values; stable. Holds all rows.
+
+    ``limit`` (a constant or parameter): only so many first rows are needed.
+    """
+
+    input: Operator
+    keys: tuple[SortKey, ...]
+    limit: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Skip(Operator):
+    """Emits all but the first ``count`` rows."""
+
+    input: Operator
+    count: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Limit(Operator):
+    """Emits the first ``count`` rows and stops its input."""
+
+    input: Operator
+    count: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Unwind(Operator):
+    """Emits each row once for each item of the list ``expr``, as column ``name``; none for null or []."""
+
+    input: Operator
+    expr: Expr
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Union(Operator):
+    """Emits the rows of all inputs one after the other; without ``all``, each different row once."""
+
+    inputs: tuple[Operator, ...]
+    all: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LogicalPlan:
+    """A bound statement: its operators, the result's columns in order, and what to do with it.
+
+    ``explain``: None, "explain", "profile".
+    """
+
+    root: Operator
+    columns: tuple[str, ...]
+    explain: str | None = None

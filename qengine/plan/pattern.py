@@ -1,0 +1,143 @@
+"""The query graph: what one ``MATCH`` asks for, free of any order of evaluation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from qengine.plan.expr import Expr
+
+
+@dataclass(frozen=True, slots=True)
+class LabelExpr:
+    """Base of label expressions; None stands for "no condition" where one is optional."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelIs(LabelExpr):
+    """``:A``."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class LabelAny(LabelExpr):
+    """``:%``: at least one label."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelAnd(LabelExpr):
+    """``A&B``, ``:A:B``."""
+
+    args: tuple[LabelExpr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LabelOr(LabelExpr):
+    """``A|B``."""
+
+    args: tuple[LabelExpr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LabelNot(LabelExpr):
+    """``!A``."""
+
+    arg: LabelExpr
+
+
+class Direction(Enum):
+    """Direction of a relationship seen from its ``start``."""
+
+    OUT = "out"
+    IN = "in"
+    BOTH = "both"
+
+    def reversed(self) -> Direction:
+        """Return the direction seen from the other end."""
+        return {Direction.OUT: Direction.IN, Direction.IN: Direction.OUT, Direction.BOTH: Direction.BOTH}[
+            self
+        ]
+
+
+class MatchMode(Enum):
+    """Which elements of one match must differ: relationships (Cypher's default), nodes too, or nothing."""
+
+    DIFFERENT_RELATIONSHIPS = "DIFFERENT RELATIONSHIPS"
+    REPEATABLE_ELEMENTS = "REPEATABLE ELEMENTS"
+    DIFFERENT_NODES = "DIFFERENT NODES"
+
+
+@dataclass(frozen=True, slots=True)
+class PatternNode:
+    """A vertex of the query graph.
+
+    ``predicates`` mention no variable but ``name``. ``bound`` nodes come with the input rows.
+    Names that the user did not give start with ``@``.
+    """
+
+    name: str
+    labels: LabelExpr | None = None
+    predicates: tuple[Expr, ...] = ()
+    bound: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PatternRelationship:
+    """An edge of the query graph from node ``start`` to node ``end``.
+
+    ``types``: a label expression over the type, None for any. ``hops``: None for a plain relationship, else
+    ``(minimum, maximum or None)`` of a variable-length one, whose variable is a list. ``predicates`` mention
+    no variable but ``name``, which then stands for one relationship (for each hop).
+    """
+
+    name: str
+    start: str
+    end: str
+    types: LabelExpr | None = None
+    direction: Direction = Direction.OUT
+    hops: tuple[int, int | None] | None = None
+    predicates: tuple[Expr, ...] = ()
+    bound: bool = False
+
+
+class PathSelector(Enum):
+    """Which of the paths between two ends count."""
+
+    ALL = "ALL"
+    ANY_SHORTEST = "ANY SHORTEST"
+    ALL_SHORTEST = "ALL SHORTEST"
+
+
+@dataclass(frozen=True, slots=True)
+class PatternPath:
+    """A named or selected path: ``elements`` are node, relationship, node, … names in order.
+
+    With a selector other than ``ALL`` the path is one variable-length relationship between two nodes
+    (or a chain: refused when lowered).
+    """
+
+    name: str | None
+    elements: tuple[str, ...]
+    selector: PathSelector = PathSelector.ALL
+
+
+@dataclass(frozen=True, slots=True)
+class QueryGraph:
+    """One ``MATCH``: nodes, relationships, paths, and the predicates over several variables.
+
+    ``predicates`` are conjuncts that mention more than one variable, or variables of the input rows, or
+    subqueries; single-variable conjuncts stand at their node or relationship.
+    """
+
+    nodes: tuple[PatternNode, ...]
+    relationships: tuple[PatternRelationship, ...]
+    paths: tuple[PatternPath, ...] = ()
+    predicates: tuple[Expr, ...] = ()
+    mode: MatchMode = MatchMode.DIFFERENT_RELATIONSHIPS
+
+    def variables(self) -> tuple[str, ...]:
+        """Return the names that the match binds anew: nodes, relationships, then named paths."""
+        nodes = [node.name for node in self.nodes if not node.bound]
+        relationships = [edge.name for edge in self.relationships if not edge.bound]
+        return (*nodes, *relationships, *(path.name for path in self.paths if path.name))

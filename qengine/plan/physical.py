@@ -1,0 +1,185 @@
+"""Physical operators of matching: what ``Match`` is lowered to. Plain data, no reference to a graph.
+
+A ``Search`` is a matching order turned into levels. Levels are either vertices (intersect neighbour sets of
+earlier levels) or relationships (walk the edges between two earlier levels: only where their identity,
+properties or number matters). Executors resolve names to arrays and run it (DESIGN: MatchPlan).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from qengine.plan.expr import Expr
+from qengine.plan.logical import Operator
+from qengine.plan.pattern import Direction, LabelExpr
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A neighbour set: the vertices reached from level ``level`` over ``types`` in ``direction``.
+
+    ``types``: names, () for all types. With several types or ``BOTH`` it is the union.
+    """
+
+    level: int
+    types: tuple[str, ...]
+    direction: Direction
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnCondition:
+    """``left.key OP right.key`` over numeric, single-typed columns, checked inside the search.
+
+    ``left``/``right`` are level indices; op is one of ``= <> < <= > >=``. Null makes it false.
+    """
+
+    op: str
+    left: int
+    left_key: str
+    right: int
+    right_key: str
+
+
+@dataclass(frozen=True, slots=True)
+class VertexLevel:
+    """Binds a vertex: the intersection of ``sources``, within ``labels`` and ``predicates``.
+
+    No source: every vertex that satisfies labels and predicates (or the input's value, for a seed).
+    ``different``: levels whose vertex must differ. ``less``/``greater``: levels whose vertex id must be
+    greater/less than this one's (symmetry). ``pairs``: (a, b, c, d) levels, all bound by now: not both
+    vertex a = vertex b and vertex c = vertex d. ``predicates`` mention only this variable.
+    """
+
+    name: str
+    labels: LabelExpr | None = None
+    predicates: tuple[Expr, ...] = ()
+    sources: tuple[Source, ...] = ()
+    different: tuple[int, ...] = ()
+    less: tuple[int, ...] = ()
+    greater: tuple[int, ...] = ()
+    pairs: tuple[tuple[int, int, int, int], ...] = ()
+    conditions: tuple[ColumnCondition, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeLevel:
+    """Binds a relationship between the vertices of two earlier levels, once for each such edge.
+
+    ``direction`` is seen from ``start``; an undirected pattern edge takes a self-loop once. ``different``:
+    edge levels whose relationship must differ.
+    """
+
+    name: str
+    start: int
+    end: int
+    types: tuple[str, ...]
+    direction: Direction
+    predicates: tuple[Expr, ...] = ()
+    different: tuple[int, ...] = ()
+    conditions: tuple[ColumnCondition, ...] = ()
+
+
+Level = VertexLevel | EdgeLevel
+
+
+@dataclass(frozen=True, slots=True)
+class Search(Operator):
+    """Emits, for each input row, the embeddings of the levels; columns: the input's, then ``emit``.
+
+    The first ``seeds`` levels are vertices whose values are input columns of the same name (null: no match);
+    their labels, predicates and constraints are checked. ``emit`` names levels' variables. With ``count``, the
+    levels after the last emitted one are only counted: each distinct prefix is emitted once, with the number of
+    its completions times ``orbits`` as int64 column ``count`` (rows with 0 are left out). With ``exists`` the
+    completions are not even counted: a prefix is emitted once if it has any.
+    ``strategy``: "search" (depth first) or "extend" (breadth first, a frontier a level).
+    ``reason`` says in EXPLAIN why this order and strategy were chosen; ``rows`` is the estimate.
+    """
+
+    input: Operator
+    levels: tuple[Level, ...]
+    seeds: int
+    emit: tuple[str, ...]
+    count: str | None = None
+    exists: bool = False
+    orbits: int = 1
+    strategy: str = "search"
+    reason: str = ""
+    rows: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Walk(Operator):
+    """Emits, for each input row, the walks of ``minimum`` to ``maximum`` hops from vertex ``start``.
+
+    Columns: the input's, then ``end.name`` unless ``end_bound`` (then only walks to that vertex count), then
+    ``relationships`` (a list of relationships in walking order) unless it is None. ``distinct_edges``: a walk repeats no
+    relationship; ``different`` names columns (relationships or lists) that share none with the walk.
+    ``predicates`` hold for each hop, with variable ``hop``. ``distinct_ends``: each end once a row (reachability).
+    """
+
+    input: Operator
+    start: str
+    end: VertexLevel
+    end_bound: bool
+    types: tuple[str, ...]
+    direction: Direction
+    minimum: int
+    maximum: int | None
+    relationships: str | None
+    hop: str
+    predicates: tuple[Expr, ...] = ()
+    different: tuple[str, ...] = ()
+    distinct_edges: bool = True
+    distinct_ends: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Shortest(Operator):
+    """Emits, for each input row, one or ``all`` shortest paths from ``start`` to ``end`` (as ``Walk``'s columns)."""
+
+    input: Operator
+    start: str
+    end: VertexLevel
+    end_bound: bool
+    types: tuple[str, ...]
+    direction: Direction
+    minimum: int
+    maximum: int | None
+    relationships: str | None
+    hop: str
+    predicates: tuple[Expr, ...] = ()
+    all: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Optional(Operator):
+    """Left outer apply: emits each input row joined with ``inner``'s rows for it, or once with nulls.
+
+    ``inner``'s leaf is an ``Argument`` of the input's columns; ``columns`` are those that it adds.
+    """
+
+    input: Operator
+    inner: Operator
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Attach(Operator):
+    """Adds column ``name``: for each row whether ``inner`` has rows (exists), how many (count), or a list of
+    its only column (collect). ``outer``: the input columns that ``inner`` reads, through its ``Argument``.
+    """
+
+    input: Operator
+    inner: Operator
+    kind: str
+    name: str
+    outer: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PhysicalPlan:
+    """A lowered statement: operators that an executor runs, result columns, and the estimates' warnings."""
+
+    root: Operator
+    columns: tuple[str, ...]
+    explain: str | None = None

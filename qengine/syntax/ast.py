@@ -1,0 +1,423 @@
+"""The abstract syntax tree: what the user wrote, before any name is looked up.
+
+Nodes are frozen, slotted, equal by content; ``span`` (character offsets into the text) takes no part in
+equality. Sequences are tuples. Names follow the openCypher grammar and, for newer parts, the GQL standard.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from qengine.errors import Span
+
+_NOWHERE = Span(0, 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ast:
+    """Base of all nodes."""
+
+    span: Span = field(default=_NOWHERE, compare=False, repr=False)
+
+
+# ---------------------------------------------------------------- expressions
+
+
+@dataclass(frozen=True, slots=True)
+class Expression(Ast):
+    """Base of expressions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Literal(Expression):
+    """``1``, ``.5``, ``'text'``, ``true``, ``null`` (None). Integers are checked to fit 64 bits."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter(Expression):
+    """``$name``."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Variable(Expression):
+    """A name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListLiteral(Expression):
+    """``[a, b]``."""
+
+    items: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MapLiteral(Expression):
+    """``{key: value}``."""
+
+    entries: tuple[tuple[str, Expression], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PropertyAccess(Expression):
+    """``subject.key``; ``key_span`` covers the key."""
+
+    subject: Expression
+    key: str
+    key_span: Span = field(default=_NOWHERE, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Index(Expression):
+    """``subject[index]``."""
+
+    subject: Expression
+    index: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Slice(Expression):
+    """``subject[start..end]``; absent bounds are None."""
+
+    subject: Expression
+    start: Expression | None
+    end: Expression | None
+
+
+@dataclass(frozen=True, slots=True)
+class LabelTest(Expression):
+    """``n:A&B`` or ``n IS A`` as a predicate."""
+
+    subject: Expression
+    labels: LabelExpression
+
+
+@dataclass(frozen=True, slots=True)
+class Unary(Expression):
+    """``NOT``, ``-``, ``+``, ``IS NULL``, ``IS NOT NULL``."""
+
+    op: str
+    operand: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Binary(Expression):
+    """``OR XOR AND + - * / % ^ =~ IN "STARTS WITH" "ENDS WITH" CONTAINS ||``. AND/OR/XOR nest to the left."""
+
+    op: str
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison(Expression):
+    """A chain of ``= <> < <= > >=``: ``ops`` has one fewer than ``operands``."""
+
+    ops: tuple[str, ...]
+    operands: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionCall(Expression):
+    """``name(DISTINCT args)``; ``name`` as written with dots; ``star`` for ``count(*)``."""
+
+    name: str
+    args: tuple[Expression, ...]
+    distinct: bool = False
+    star: bool = False
+    name_span: Span = field(default=_NOWHERE, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class CaseExpression(Expression):
+    """``CASE [subject] WHEN … THEN … [ELSE …] END``."""
+
+    subject: Expression | None
+    whens: tuple[tuple[Expression, Expression], ...]
+    otherwise: Expression | None
+
+
+@dataclass(frozen=True, slots=True)
+class ListComprehension(Expression):
+    """``[variable IN source WHERE where | result]``."""
+
+    variable: str
+    source: Expression
+    where: Expression | None
+    result: Expression | None
+
+
+@dataclass(frozen=True, slots=True)
+class PatternComprehension(Expression):
+    """``[name = pattern WHERE where | result]``."""
+
+    pattern: PathPattern
+    where: Expression | None
+    result: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class QuantifierExpression(Expression):
+    """``all | any | none | single (variable IN source WHERE where)``; ``quantifier`` in lower case."""
+
+    quantifier: str
+    variable: str
+    source: Expression
+    where: Expression | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReduceExpression(Expression):
+    """``reduce(accumulator = initial, variable IN source | step)``."""
+
+    accumulator: str
+    initial: Expression
+    variable: str
+    source: Expression
+    step: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class MapProjection(Expression):
+    """``subject {.*, .key, key: value, variable}``: items are ("*", None), (key, None) for ``.key``,
+    (key, expression) for ``key: value`` and for a bare ``variable``.
+    """
+
+    subject: Expression
+    items: tuple[tuple[str, Expression | None], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PatternPredicate(Expression):
+    """A path pattern used as a predicate: ``(a)-[:T]->(b)``."""
+
+    pattern: PathPattern
+
+
+@dataclass(frozen=True, slots=True)
+class SubqueryExpression(Expression):
+    """``EXISTS | COUNT | COLLECT { … }``; ``kind`` in lower case.
+
+    The body is a full query, or a pattern with an optional WHERE, kept as a ``Query`` of one ``MatchClause`` and no
+    RETURN.
+    """
+
+    kind: str
+    body: Statement
+
+
+# ---------------------------------------------------------------- label expressions
+
+
+@dataclass(frozen=True, slots=True)
+class LabelExpression(Ast):
+    """Base of label (and type) expressions."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelName(LabelExpression):
+    """A label or type name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class LabelWildcard(LabelExpression):
+    """``%``."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelConjunction(LabelExpression):
+    """``A&B`` or ``:A:B``."""
+
+    args: tuple[LabelExpression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LabelDisjunction(LabelExpression):
+    """``A|B`` (also written ``A|:B``)."""
+
+    args: tuple[LabelExpression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LabelNegation(LabelExpression):
+    """``!A``."""
+
+    arg: LabelExpression
+
+
+# ---------------------------------------------------------------- patterns
+
+
+@dataclass(frozen=True, slots=True)
+class NodePattern(Ast):
+    """``(name:labels {properties} WHERE where)``. ``properties`` is a MapLiteral or a Parameter."""
+
+    name: str | None = None
+    labels: LabelExpression | None = None
+    properties: Expression | None = None
+    where: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hops(Ast):
+    """``*``, ``*2``, ``*1..3``, ``{1,3}``, ``+``: ``maximum`` None is unbounded. ``*`` means 1 or more after a
+    relationship's type (Cypher) and 0 or more as a quantifier behind it (GQL).
+    """
+
+    minimum: int
+    maximum: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class RelationshipPattern(Ast):
+    """``-[name:types*hops {properties} WHERE where]->``; ``left``/``right``: it has an arrow head there."""
+
+    left: bool
+    right: bool
+    name: str | None = None
+    types: LabelExpression | None = None
+    hops: Hops | None = None
+    properties: Expression | None = None
+    where: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QuantifiedPath(Ast):
+    """``((a)-->(b) WHERE …){1,3}``: a quantified (or merely parenthesised: ``hops`` None) path pattern."""
+
+    elements: tuple[Ast, ...]
+    where: Expression | None
+    hops: Hops | None
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PathPattern(Ast):
+    """``name = SELECTOR MODE elements``: NodePattern, RelationshipPattern, NodePattern, … (or QuantifiedPath).
+
+    ``selector``: None, "shortestPath", "allShortestPaths", or GQL's in upper case with its count written in:
+    "ANY", "ANY 3", "ANY SHORTEST", "ALL SHORTEST", "SHORTEST 2", "SHORTEST 2 GROUPS", "ALL".
+    ``path_mode``: None, "WALK", "TRAIL", "ACYCLIC", "SIMPLE".
+    """
+
+    elements: tuple[Ast, ...]
+    name: str | None = None
+    selector: str | None = None
+    path_mode: str | None = None
+
+
+# ---------------------------------------------------------------- clauses
+
+
+@dataclass(frozen=True, slots=True)
+class Clause(Ast):
+    """Base of clauses."""
+
+
+@dataclass(frozen=True, slots=True)
+class MatchClause(Clause):
+    """``[OPTIONAL] MATCH [mode] patterns [WHERE …]``; ``mode`` in upper case: "DIFFERENT RELATIONSHIPS",
+    "REPEATABLE ELEMENTS", "DIFFERENT NODES", or None.
+    """
+
+    patterns: tuple[PathPattern, ...]
+    where: Expression | None = None
+    optional: bool = False
+    mode: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UnwindClause(Clause):
+    """``UNWIND expression AS name``."""
+
+    expression: Expression
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReturnItem(Ast):
+    """``expression [AS alias]``; ``text`` is the expression as written: the column's name without alias."""
+
+    expression: Expression
+    alias: str | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class SortItem(Ast):
+    """``expression [ASC | DESC]``."""
+
+    expression: Expression
+    ascending: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Projection(Ast):
+    """The body of WITH and RETURN. ``star``: ``*`` stands before the items."""
+
+    items: tuple[ReturnItem, ...]
+    star: bool = False
+    distinct: bool = False
+    order: tuple[SortItem, ...] = ()
+    skip: Expression | None = None
+    limit: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WithClause(Clause):
+    """``WITH projection [WHERE …]``."""
+
+    projection: Projection
+    where: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReturnClause(Clause):
+    """``RETURN projection`` (or ``FINISH``: no items, no star)."""
+
+    projection: Projection
+
+
+@dataclass(frozen=True, slots=True)
+class UnsupportedClause(Clause):
+    """A clause that parses but isn't built: CREATE, MERGE, SET, DELETE, CALL, FOREACH, LOAD CSV, LET, FOR, …
+
+    ``keyword`` names it as the user wrote it, in upper case.
+    """
+
+    keyword: str
+
+
+# ---------------------------------------------------------------- statements
+
+
+@dataclass(frozen=True, slots=True)
+class Query(Ast):
+    """Clauses from the first MATCH to RETURN. A subquery's body may lack RETURN."""
+
+    clauses: tuple[Clause, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UnionQuery(Ast):
+    """``query UNION [ALL] query …``; ``all`` has one fewer than ``queries``."""
+
+    queries: tuple[Query, ...]
+    all: tuple[bool, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Statement(Ast):
+    """One statement; ``explain``: None, "explain", "explain steps", "profile". ``hints``: text of ``/*+ … */``."""
+
+    body: Query | UnionQuery
+    explain: str | None = None
+    hints: tuple[str, ...] = ()

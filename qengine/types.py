@@ -1,0 +1,159 @@
+"""The language's types, and the values that a result holds for nodes, relationships and paths."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+__all__ = ["ANY", "BOOLEAN", "FLOAT", "INTEGER", "LIST", "MAP", "NODE", "NULL", "NUMBER", "PATH", "RELATIONSHIP",
+           "STRING", "Kind", "Node", "Path", "Relationship", "Type", "list_of"]  # fmt: skip
+
+
+class Kind(Enum):
+    """The kinds of values that the language knows; ``ANY`` is not known before the query runs."""
+
+    ANY = "ANY"
+    NULL = "NULL"
+    BOOLEAN = "BOOLEAN"
+    INTEGER = "INTEGER"
+    FLOAT = "FLOAT"
+    NUMBER = "NUMBER"
+    STRING = "STRING"
+    LIST = "LIST"
+    MAP = "MAP"
+    NODE = "NODE"
+    RELATIONSHIP = "RELATIONSHIP"
+    PATH = "PATH"
+    DATE = "DATE"
+    TIME = "TIME"
+    LOCAL_TIME = "LOCAL TIME"
+    DATETIME = "DATETIME"
+    LOCAL_DATETIME = "LOCAL DATETIME"
+    DURATION = "DURATION"
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """A static type: a kind, and for lists the type of the items (None: any). Every type admits null."""
+
+    kind: Kind
+    item: Type | None = None
+
+    def __str__(self) -> str:
+        return f"LIST<{self.item}>" if self.kind is Kind.LIST and self.item else self.kind.value
+
+
+ANY = Type(Kind.ANY)
+NULL = Type(Kind.NULL)
+BOOLEAN = Type(Kind.BOOLEAN)
+INTEGER = Type(Kind.INTEGER)
+FLOAT = Type(Kind.FLOAT)
+NUMBER = Type(Kind.NUMBER)
+STRING = Type(Kind.STRING)
+LIST = Type(Kind.LIST)
+MAP = Type(Kind.MAP)
+NODE = Type(Kind.NODE)
+RELATIONSHIP = Type(Kind.RELATIONSHIP)
+PATH = Type(Kind.PATH)
+
+
+def list_of(item: Type) -> Type:
+    """Return the type of lists of ``item``."""
+    return Type(Kind.LIST, item)
+
+
+class _Entity:
+    """What nodes and relationships share: identity by ``id`` and properties by ``[]``."""
+
+    __slots__ = ("id", "properties")
+
+    id: int
+    properties: Mapping[str, Any]
+
+    def __getitem__(self, key: str) -> Any:
+        return self.properties[key]
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """Return a property's value, or ``default`` where there is none."""
+        return self.properties.get(key, default)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and other.id == self.id
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.id))
+
+
+class Node(_Entity):
+    """A node of a result: ``id`` (engine's own, stable within one graph), ``labels``, ``properties``."""
+
+    __slots__ = ("labels",)
+
+    def __init__(self, id: int, labels: tuple[str, ...], properties: Mapping[str, Any]) -> None:
+        self.id = id
+        self.labels = labels
+        self.properties = properties
+
+    def __repr__(self) -> str:
+        labels = "".join(f":{label}" for label in self.labels)
+        return f"({labels}{_shown(self.properties, labels)})"
+
+
+class Relationship(_Entity):
+    """A relationship of a result: ``id``, ``type``, ids of its ``start`` and ``end`` node, ``properties``."""
+
+    __slots__ = ("end", "start", "type")
+
+    def __init__(self, id: int, type: str, start: int, end: int, properties: Mapping[str, Any]) -> None:
+        self.id = id
+        self.type = type
+        self.start = start
+        self.end = end
+        self.properties = properties
+
+    def __repr__(self) -> str:
+        return f"[:{self.type}{_shown(self.properties, self.type)}]"
+
+
+class Path:
+    """A path of a result: ``nodes`` (n + 1) and the ``relationships`` (n) between them."""
+
+    __slots__ = ("nodes", "relationships")
+
+    def __init__(self, nodes: tuple[Node, ...], relationships: tuple[Relationship, ...]) -> None:
+        self.nodes = nodes
+        self.relationships = relationships
+
+    def __len__(self) -> int:
+        return len(self.relationships)
+
+    def __iter__(self) -> Iterator[Node | Relationship]:
+        yield self.nodes[0]
+        for relationship, node in zip(self.relationships, self.nodes[1:], strict=True):
+            yield relationship
+            yield node
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Path) and (other.nodes, other.relationships) == (
+            self.nodes,
+            self.relationships,
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.nodes, self.relationships))
+
+    def __repr__(self) -> str:
+        parts = [repr(self.nodes[0])]
+        for node, relationship, following in zip(
+            self.nodes, self.relationships, self.nodes[1:], strict=False
+        ):
+            forward = relationship.start == node.id
+            parts += [f"-{relationship!r}->" if forward else f"<-{relationship!r}-", repr(following)]
+        return "".join(parts)
+
+
+def _shown(properties: Mapping[str, Any], before: str) -> str:
+    inside = ", ".join(f"{key}: {value!r}" for key, value in properties.items())
+    return (" " if before else "") + "{" + inside + "}" if inside else ""
