@@ -1,0 +1,64 @@
+"""What all tests share: the skips of the markers, ``--slow``, and a hypothesis that repeats itself.
+
+``@pytest.mark.shared_data`` skips where the open graphs are absent; ``@pytest.mark.shared_data("yeast", "hprd")``
+only where one of the data sets that it names is.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+from collections.abc import Iterable
+
+import hypothesis
+import pytest
+
+from qengine.testing import data
+
+hypothesis.settings.register_profile("deterministic", derandomize=True, deadline=None, print_blob=True)
+hypothesis.settings.load_profile("deterministic")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--slow", action="store_true", help="also run the tests marked slow")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--slow"):
+        return
+    slow = [item for item in items if item.get_closest_marker("slow")]
+    if slow:
+        config.hook.pytest_deselected(items=slow)
+        items[:] = [item for item in items if not item.get_closest_marker("slow")]
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    for marker in item.iter_markers("shared_data"):
+        if reason := _missing_data(marker.args):
+            pytest.skip(reason)
+    if item.get_closest_marker("gpu") and (reason := _missing_gpu()):
+        pytest.skip(reason)
+
+
+def _missing_data(names: Iterable[str]) -> str | None:
+    if data.shared_root() is None:
+        return f"the open graphs are absent (set {data.ENVIRONMENT_VARIABLE})"
+    for name in names:
+        try:
+            data.data_set(name)
+        except FileNotFoundError as error:
+            return str(error)
+    return None
+
+
+@functools.cache
+def _missing_gpu() -> str | None:
+    if importlib.util.find_spec("cupy") is None:
+        return "CuPy is not installed"
+    import cupy
+
+    try:
+        count = cupy.cuda.runtime.getDeviceCount()
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        return f"no CUDA device: {error}"
+    return None if count else "no CUDA device"
