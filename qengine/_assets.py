@@ -32,9 +32,7 @@ def asset(*parts: str) -> Path:
     root = checkout() or _PACKAGE / "_data"
     path = root.joinpath(*parts)
     if not path.exists():
-        raise FileNotFoundError(
-            f"qengine is incomplete: {'/'.join(parts)} is missing from {root}. Reinstall it."
-        )
+        raise FileNotFoundError(f"qengine is incomplete: {'/'.join(parts)} is missing from {root}. Reinstall it.")
     return path
 
 

@@ -146,9 +146,7 @@ class Path:
 
     def __repr__(self) -> str:
         parts = [repr(self.nodes[0])]
-        for node, relationship, following in zip(
-            self.nodes, self.relationships, self.nodes[1:], strict=False
-        ):
+        for node, relationship, following in zip(self.nodes, self.relationships, self.nodes[1:], strict=False):
             forward = relationship.start == node.id
             parts += [f"-{relationship!r}->" if forward else f"<-{relationship!r}-", repr(following)]
         return "".join(parts)

@@ -55,9 +55,7 @@ class Direction(Enum):
 
     def reversed(self) -> Direction:
         """Return the direction seen from the other end."""
-        return {Direction.OUT: Direction.IN, Direction.IN: Direction.OUT, Direction.BOTH: Direction.BOTH}[
-            self
-        ]
+        return {Direction.OUT: Direction.IN, Direction.IN: Direction.OUT, Direction.BOTH: Direction.BOTH}[self]
 
 
 class MatchMode(Enum):
