@@ -112,8 +112,8 @@ class Walk(Operator):
     """Emits, for each input row, the walks of ``minimum`` to ``maximum`` hops from vertex ``start``.
 
     Columns: the input's, then ``end.name`` unless ``end_bound`` (then only walks to that vertex count), then
-    ``relationships`` (a list of relationships in walking order) unless it is None. ``distinct_edges``: a walk repeats no
-    relationship; ``different`` names columns (relationships or lists) that share none with the walk.
+    ``relationships`` (a list of relationships in walking order) unless it is None. ``distinct_edges``: a walk
+    repeats no relationship; ``different`` names columns (relationships or lists) that share none with the walk.
     ``predicates`` hold for each hop, with variable ``hop``. ``distinct_ends``: each end once a row (reachability).
     """
 
@@ -167,6 +167,7 @@ class Optional(Operator):
 class Attach(Operator):
     """Adds column ``name``: for each row whether ``inner`` has rows (exists), how many (count), or a list of
     its only column (collect). ``outer``: the input columns that ``inner`` reads, through its ``Argument``.
+    With ``weight`` a row of ``inner`` counts as many times as that column of it says.
     """
 
     input: Operator
@@ -174,6 +175,7 @@ class Attach(Operator):
     kind: str
     name: str
     outer: tuple[str, ...]
+    weight: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

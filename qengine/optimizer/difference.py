@@ -1,0 +1,90 @@
+"""Match modes as constraints: which vertices and relationships of one match must differ.
+
+Two pattern relationships can be the same data relationship only if they share a type and their ends can coincide.
+Where a pair of vertices has at most one relationship that matches, this is a statement about vertices alone
+(a disequality, known at plan time); else the relationships themselves must be bound and compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from qengine.optimizer.pattern_edges import PatternEdge
+from qengine.plan.pattern import MatchMode
+
+Coincidence = tuple[tuple[str, str], tuple[str, str]]  # (vertex = vertex) and (vertex = vertex)
+
+
+@dataclass(slots=True)
+class Differences:
+    """``vertices``: pairs that must differ. ``pairs``: coincidences that must not hold. ``edges``: pairs of
+    relationships to compare. ``contradiction``: two pattern relationships are always the same one.
+    """
+
+    vertices: set[frozenset[str]] = field(default_factory=set)
+    pairs: list[Coincidence] = field(default_factory=list)
+    edges: set[frozenset[str]] = field(default_factory=set)
+    contradiction: bool = False
+
+
+def differences(mode: MatchMode, names: Sequence[str], edges: Sequence[PatternEdge]) -> Differences:
+    """Return what must differ among the fixed-length part of one MATCH."""
+    found = Differences()
+    if mode is MatchMode.REPEATABLE_ELEMENTS:
+        return found
+    if mode is MatchMode.DIFFERENT_NODES:
+        for i, one in enumerate(names):
+            found.vertices |= {frozenset((one, other)) for other in names[i + 1 :]}
+    for i, first in enumerate(edges):
+        for second in edges[i + 1 :]:
+            if first.shares_type(second):
+                _separate(first, second, edges, mode, found)
+    return found
+
+
+def always_different(one: str, other: str, edges: Sequence[PatternEdge], found: Differences) -> bool:
+    """Tell whether two vertices can't be equal anyway: by a constraint, or joined by a loop-free relationship."""
+    return frozenset((one, other)) in found.vertices or _impossible([(one, other)], edges)
+
+
+def _separate(
+    first: PatternEdge, second: PatternEdge, edges: Sequence[PatternEdge], mode: MatchMode, found: Differences
+) -> None:
+    for same in _coincidences(first, second):
+        equalities = [(a, b) for a, b in same if a != b]
+        if mode is MatchMode.DIFFERENT_NODES and equalities:
+            continue
+        if _impossible(equalities, edges):
+            continue
+        if first.multiple or second.multiple:
+            found.edges.add(frozenset((first.name, second.name)))
+        elif not equalities:
+            found.contradiction = True
+        elif len(equalities) == 1:
+            found.vertices.add(frozenset(equalities[0]))
+        else:
+            found.pairs.append(same)
+
+
+def _coincidences(first: PatternEdge, second: PatternEdge) -> list[Coincidence]:
+    (a, b), (c, d) = first.ends, second.ends
+    found: list[Coincidence] = [((a, c), (b, d))]
+    if first.symmetric or second.symmetric:
+        found.append(((a, d), (b, c)))
+    return found
+
+
+def _impossible(equalities: Sequence[tuple[str, str]], edges: Sequence[PatternEdge]) -> bool:
+    """Tell whether the equalities would make a relationship a self-loop whose types have none."""
+    parent: dict[str, str] = {}
+
+    def root(name: str) -> str:
+        while name in parent:
+            name = parent[name]
+        return name
+
+    for one, other in equalities:
+        if root(one) != root(other):
+            parent[root(one)] = root(other)
+    return any(root(edge.ends[0]) == root(edge.ends[1]) and not edge.loops for edge in edges)

@@ -1,0 +1,97 @@
+"""Sorts the predicates of a match: before it, inside the search, or on the rows that it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+from qengine.catalog.view import CatalogView
+from qengine.optimizer.difference import Differences
+from qengine.optimizer.search import NamedCondition
+from qengine.plan.expr import Call, Comparison, Expr, Logical, Property, Variable
+from qengine.plan.pattern import QueryGraph
+from qengine.plan.traverse import free_variables
+from qengine.types import BOOLEAN, Kind
+
+
+@dataclass(slots=True)
+class PostFilters:
+    """``inequalities``: nodes that must differ. ``conditions``: numeric columns compared inside the search.
+    ``general``: everything else, on the rows.
+    """
+
+    inequalities: list[tuple[str, str]] = field(default_factory=list)
+    conditions: list[NamedCondition] = field(default_factory=list)
+    general: list[Expr] = field(default_factory=list)
+
+    def inequalities_into(self, difference: Differences) -> None:
+        """Treat ``a <> b`` like the differences that the match mode asks for."""
+        difference.vertices |= {frozenset(pair) for pair in self.inequalities}
+
+    def across(self, components: Sequence[Collection[str]], difference: Differences, ends: dict[str, str]) -> None:
+        """Turn what spans two separately searched components into filters on rows.
+
+        ``ends`` maps a relationship to one of its nodes.
+        """
+        place = {name: i for i, component in enumerate(components) for name in component}
+
+        def spans(*names: str) -> bool:
+            return len({place[name] for name in names}) > 1
+
+        apart = sorted(sorted(pair) for pair in difference.vertices if spans(*pair))
+        self.general += [_different(one, other) for one, other in apart]
+        for first, second in difference.pairs:
+            if spans(*first, *second):
+                self.general.append(Logical("OR", (_different(*first), _different(*second))))
+        edges = sorted(sorted(pair) for pair in difference.edges if spans(*(ends[name] for name in pair)))
+        self.general += [_different(one, other) for one, other in edges]
+        for each in [each for each in self.conditions if spans(each.left, each.right)]:
+            self.conditions.remove(each)
+            left, right = (
+                Property(Variable(n), k) for n, k in ((each.left, each.left_key), (each.right, each.right_key))
+            )
+            self.general.append(Comparison((each.op,), (left, right)))
+
+
+def split_predicates(
+    graph: QueryGraph, catalog: CatalogView, columns: Collection[str]
+) -> tuple[list[Expr], PostFilters]:
+    """Return the predicates that only read the input's columns, and the others sorted by kind."""
+    before: list[Expr] = []
+    filters = PostFilters()
+    nodes = {node.name for node in graph.nodes}
+    for predicate in graph.predicates:
+        if free_variables(predicate) <= set(columns):
+            before.append(predicate)
+            continue
+        match predicate:
+            case Comparison(ops=("<>",), args=(Variable(name=one), Variable(name=other))) if {one, other} <= nodes:
+                filters.inequalities.append((one, other))
+            case Comparison(ops=(op,), args=(Property() as left, Property() as right)) if _numeric(
+                left, nodes, catalog
+            ) and _numeric(right, nodes, catalog):
+                filters.conditions.append(_condition(op, left, right))
+            case Call(name="NOT", args=(Comparison(ops=("=",), args=(Variable(name=one), Variable(name=other))),)) if {
+                one,
+                other,
+            } <= nodes:
+                filters.inequalities.append((one, other))
+            case _:
+                filters.general.append(predicate)
+    return before, filters
+
+
+def _condition(op: str, left: Property, right: Property) -> NamedCondition:
+    assert isinstance(left.subject, Variable) and isinstance(right.subject, Variable)
+    return NamedCondition(op, left.subject.name, left.key, right.subject.name, right.key)
+
+
+def _numeric(expr: Property, nodes: Collection[str], catalog: CatalogView) -> bool:
+    if not isinstance(expr.subject, Variable) or expr.subject.name not in nodes:
+        return False
+    found = catalog.property_type("node", expr.key)
+    return found is not None and found.kind in (Kind.INTEGER, Kind.FLOAT)
+
+
+def _different(one: str, other: str) -> Expr:
+    return Comparison(("<>",), (Variable(one), Variable(other)), type=BOOLEAN)

@@ -1,0 +1,46 @@
+"""What an operator needs from the one below it, and what lowering gives back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from qengine.plan.expr import Expr
+from qengine.plan.logical import Operator
+from qengine.plan.traverse import free_variables
+
+
+class Duplicates(Enum):
+    """What equal rows mean to the operator above.
+
+    ``KEEP``: each must come. ``COUNT``: one row with a number will do. ``IGNORE``: once is enough.
+    """
+
+    KEEP = "keep"
+    COUNT = "count"
+    IGNORE = "ignore"
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """The columns that are needed from an input, and what its duplicates mean."""
+
+    columns: frozenset[str]
+    duplicates: Duplicates = Duplicates.KEEP
+
+    def also(self, *exprs: Expr) -> Demand:
+        """Return the demand with the variables of ``exprs`` added."""
+        return replace(self, columns=self.columns.union(*(free_variables(expr) for expr in exprs)))
+
+    def keeping(self) -> Demand:
+        """Return the demand with every row needed."""
+        return replace(self, duplicates=Duplicates.KEEP)
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """A lowered operator, its columns in order, and the column that says how often each row counts."""
+
+    root: Operator
+    columns: tuple[str, ...]
+    weight: str | None = None

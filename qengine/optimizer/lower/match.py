@@ -1,0 +1,338 @@
+"""Lowers ``Match``: one ``Search`` over what has a fixed length, walks over the rest, then what is left to filter.
+
+The fixed-length relationships fall into connected components. A component is searched once one of its nodes is
+bound (or when nothing is, cheapest first); a variable-length relationship is walked once one of its ends is bound. A
+match with no variable-length part is a single search, however many components it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from qengine.catalog.view import CatalogView
+from qengine.errors import Unsupported
+from qengine.optimizer.cardinality import Cardinality
+from qengine.optimizer.difference import Differences, always_different, differences
+from qengine.optimizer.lower.conditions import PostFilters, split_predicates
+from qengine.optimizer.lower.demand import Demand, Duplicates, Lowered
+from qengine.optimizer.lower.subquery import attach_subqueries
+from qengine.optimizer.lower.walks import WalkPart, lower_walk, walk_parts
+from qengine.optimizer.order import MatchingOrder, matching_order
+from qengine.optimizer.pattern_edges import PatternEdge, pattern_edge
+from qengine.optimizer.search import SearchParts, build_levels
+from qengine.optimizer.symmetry import NO_SYMMETRY, Symmetry, break_symmetry
+from qengine.plan.expr import Call, Comparison, Expr, HasLabels, Literal, PathOf, Variable
+from qengine.plan.logical import Filter, Operator, Project
+from qengine.plan.pattern import MatchMode, PatternNode, QueryGraph
+from qengine.plan.physical import Search
+from qengine.plan.traverse import conjunction, free_variables
+from qengine.types import BOOLEAN, NODE, RELATIONSHIP
+
+_SAME = "@same:"
+_ROW_COST = 4.0  # one emitted row against one candidate looked at
+
+
+@dataclass(slots=True)
+class MatchLowering:
+    """State of lowering one match. ``root`` grows from the input; ``columns`` are its columns by now."""
+
+    graph: QueryGraph
+    catalog: CatalogView
+    demand: Demand
+    root: Operator
+    columns: list[str]
+    input_weight: str | None
+    bound: set[str] = field(default_factory=set)
+    nodes: dict[str, PatternNode] = field(default_factory=dict)
+    fixed: list[PatternEdge] = field(default_factory=list)
+    walks: list[WalkPart] = field(default_factory=list)
+    walked: list[WalkPart] = field(default_factory=list)
+    searched: list[PatternEdge] = field(default_factory=list)
+    weight: str | None = None
+
+    def run(self) -> Lowered:
+        """Lower the whole match."""
+        graph = self.graph = _renamed(self.graph)
+        self.nodes = {node.name: node for node in graph.nodes}
+        self.bound = {node.name for node in graph.nodes if node.bound}
+        fixed, self.walks = walk_parts(graph, self.catalog)
+        self.fixed = [pattern_edge(self.catalog, relationship) for relationship in fixed]
+        if self.walks and graph.mode is MatchMode.DIFFERENT_NODES:
+            raise Unsupported(
+                "DIFFERENT NODES with variable-length relationships isn't built",
+                hint="use the default DIFFERENT RELATIONSHIPS, or spell the hops out",
+            )
+        before, filters = split_predicates(graph, self.catalog, self.columns)
+        self._filter_bound_nodes()
+        self._filter(before)
+        difference = differences(graph.mode, [node.name for node in graph.nodes], self.fixed)
+        empty = difference.contradiction or any(not edge.types for edge in self.fixed)
+        empty = empty or any(not walk.types and walk.minimum > 0 for walk in self.walks)
+        if empty:
+            return self._nothing()
+        filters.inequalities_into(difference)
+        wanted = self._wanted(filters, difference)
+        if not self.walks:
+            last = all(name in self.bound for name in self.nodes) and not self.fixed
+            if not last:
+                self._search(list(self.nodes), self.fixed, difference, filters, wanted, final=True)
+        else:
+            self._in_parts(difference, filters, wanted)
+        self._same_as_bound()
+        self._bind_paths()
+        self._filter(filters.general)
+        return Lowered(self.root, tuple(self.columns), self.weight or self.input_weight)
+
+    # ------------------------------------------------------------ steps
+
+    def _filter_bound_nodes(self) -> None:
+        conditions: list[Expr] = []
+        for node in self.graph.nodes:
+            if node.bound:
+                if node.labels is not None:
+                    conditions.append(HasLabels(Variable(node.name, type=NODE), node.labels))
+                conditions += node.predicates
+        self._filter(conditions)
+
+    def _filter(self, conditions: Sequence[Expr]) -> None:
+        if not conditions:
+            return
+        self.root, columns, (predicate,) = attach_subqueries(
+            self.root, tuple(self.columns), (conjunction(tuple(conditions)),), self.catalog
+        )
+        self.columns = list(columns)
+        self.root = Filter(self.root, predicate)
+
+    def _wanted(self, filters: PostFilters, difference: Differences) -> set[str]:
+        """Return the pattern variables that something after the search reads."""
+        wanted = set(self.demand.columns)
+        for predicate in filters.general:
+            wanted |= free_variables(predicate)
+        for path in self.graph.paths:
+            if path.name and path.name in wanted:
+                wanted |= set(path.elements)
+        for relationship in self.graph.relationships:
+            if relationship.bound:
+                wanted.add(relationship.name)
+        if self.walks:
+            for walk in self.walks:
+                wanted |= {walk.start, walk.end}
+            if self.graph.mode is MatchMode.DIFFERENT_RELATIONSHIPS:
+                wanted |= {e.name for e in self.fixed if any(set(e.type_names()) & set(w.types) for w in self.walks)}
+            if len(self._components()) > 1:  # searched one by one: compared when both are there
+                wanted |= {name for pair in difference.edges for name in pair}
+                wanted |= {name for pair in difference.vertices for name in pair}
+                wanted |= {name for pair in difference.pairs for both in pair for name in both}
+        return wanted
+
+    def _components(self) -> list[set[str]]:
+        components: list[set[str]] = []
+        for name in self.nodes:
+            joined = {name}
+            for edge in self.fixed:
+                if name in edge.ends:
+                    joined |= set(edge.ends)
+            overlapping = [component for component in components if component & joined]
+            components = [component for component in components if not component & joined]
+            components.append(joined.union(*overlapping))
+        return components
+
+    def _in_parts(self, difference: Differences, filters: PostFilters, wanted: set[str]) -> None:
+        components = self._components()
+        filters.across(components, difference, {edge.name: edge.ends[0] for edge in self.fixed})
+        todo = list(self.walks)
+        while components or todo:
+            ready = next((each for each in components if each & self.bound), None)
+            if ready is not None:
+                components.remove(ready)
+                edges = [edge for edge in self.fixed if set(edge.ends) <= ready]
+                if ready - self.bound or edges:
+                    self._search(sorted(ready, key=list(self.nodes).index), edges, difference, filters, wanted)
+                continue
+            walk = min(
+                (each for each in todo if {each.start, each.end} & self.bound),
+                key=lambda each: not {each.start, each.end} <= self.bound,
+                default=None,
+            )
+            shortest_waits = (
+                walk is not None and walk.selected and not {walk.start, walk.end} <= self.bound and len(components) > 1
+            )
+            if walk is not None and not shortest_waits:
+                todo.remove(walk)
+                self._walk(walk, wanted)
+                continue
+            cardinality = Cardinality(self.catalog, self.nodes)
+            start = min(components, key=lambda each: min(cardinality.candidates(name) for name in each))
+            components.remove(start)
+            edges = [edge for edge in self.fixed if set(edge.ends) <= start]
+            self._search(sorted(start, key=list(self.nodes).index), edges, difference, filters, wanted)
+
+    def _search(
+        self,
+        names: list[str],
+        edges: list[PatternEdge],
+        difference: Differences,
+        filters: PostFilters,
+        wanted: set[str],
+        final: bool = False,
+    ) -> None:
+        seeds = [name for name in names if name in self.bound and self._constrained(name, edges, difference, filters)]
+        new = [name for name in names if name not in self.bound]
+        variables = {*new, *(edge.name for edge in edges)}
+        emitted = wanted & variables
+        countable = final and self.demand.duplicates is not Duplicates.KEEP
+        order = self._order(new, edges, seeds, emitted if countable else set())
+        identity = emitted | {name for pair in difference.edges for name in pair}
+        symmetry = NO_SYMMETRY
+        if countable and self.demand.duplicates is Duplicates.COUNT and not (emitted or seeds or filters.conditions):
+            symmetry = self._symmetry(order, edges, difference)
+        parts = SearchParts(
+            self.nodes,
+            edges,
+            seeds,
+            order.names,
+            emitted & identity,
+            difference,
+            symmetry.greater,
+            filters.conditions,
+            existence=countable and self.demand.duplicates is Duplicates.IGNORE,
+        )
+        levels = build_levels(parts)
+        emit = tuple(level.name for level in levels[len(seeds) :] if level.name in emitted)
+        shortened = countable and levels[-1].name not in emitted
+        count = exists = False
+        if shortened:
+            count = self.demand.duplicates is Duplicates.COUNT
+            exists = not count
+        name = f"@weight{len(self.columns)}" if count else None
+        self.root = Search(
+            self.root,
+            levels,
+            len(seeds),
+            emit,
+            count=name,
+            exists=exists,
+            orbits=symmetry.orbits,
+            reason=_reason(order, symmetry),
+            rows=order.total(),
+        )
+        self.columns += emit
+        self.bound |= set(new)
+        if name is not None:
+            self._weigh(name)
+        self._compare_walks(edges)
+        self.searched += edges
+
+    def _constrained(self, name: str, edges: list[PatternEdge], difference: Differences, filters: PostFilters) -> bool:
+        """Tell whether a bound node takes part in the search at all."""
+        return (
+            any(name in edge.ends for edge in edges)
+            or any(name in pair for pair in difference.vertices)
+            or any(name in (each.left, each.right) for each in filters.conditions)
+        )
+
+    def _order(self, new: list[str], edges: list[PatternEdge], seeds: list[str], first: set[str]) -> MatchingOrder:
+        cardinality = Cardinality(self.catalog, self.nodes)
+        free = matching_order(new, edges, seeds, cardinality)
+        first &= set(new)
+        if not first or len(first) == len(new):
+            return free
+        last = max(free.names.index(name) for name in first)
+        wanted_first = matching_order(new, edges, seeds, cardinality, first)
+        free_cost = free.cost + _ROW_COST * free.rows[last]
+        first_cost = wanted_first.cost + _ROW_COST * wanted_first.rows[len(first) - 1]
+        return wanted_first if first_cost < free_cost else free
+
+    def _symmetry(self, order: MatchingOrder, edges: list[PatternEdge], difference: Differences) -> Symmetry:
+        if any(info for info in difference.edges):
+            return NO_SYMMETRY
+        return break_symmetry(
+            order.names, self.nodes, edges, lambda one, other: always_different(one, other, edges, difference)
+        )
+
+    def _weigh(self, name: str) -> None:
+        self.weight = name
+        self.columns.append(name)
+        if self.input_weight is None:
+            return
+        product = Call("*", (Variable(self.input_weight), Variable(name)))
+        kept = [each for each in self.columns if each not in (name, self.input_weight)]
+        items = [(each, Variable(each)) for each in kept]
+        self.root = Project(self.root, (*items, (name, product)))
+        self.columns = [*kept, name]
+
+    def _walk(self, walk: WalkPart, wanted: set[str]) -> None:
+        compare = self.graph.mode is MatchMode.DIFFERENT_RELATIONSHIPS
+        others: list[str] = []
+        if compare:
+            others += [edge.name for edge in self.searched if set(edge.type_names()) & set(walk.types)]
+            others += [other.name for other in self.walked if set(other.types) & set(walk.types)]
+        named = walk.name in wanted or self._is_compared(walk)
+        self.root, added = lower_walk(
+            self.root, walk, self.nodes, self.bound, self.columns, named, tuple(others), compare
+        )
+        self.columns += added
+        self.bound |= {walk.start, walk.end}
+        self.walked.append(walk)
+
+    def _is_compared(self, walk: WalkPart) -> bool:
+        if self.graph.mode is not MatchMode.DIFFERENT_RELATIONSHIPS:
+            return False
+        others = [other.types for other in self.walks if other is not walk]
+        others += [edge.type_names() for edge in self.fixed if edge not in self.searched]
+        return any(set(types) & set(walk.types) for types in others)
+
+    def _compare_walks(self, edges: list[PatternEdge]) -> None:
+        """Relationships searched after a walk must not be part of it."""
+        if self.graph.mode is not MatchMode.DIFFERENT_RELATIONSHIPS:
+            return
+        conditions: list[Expr] = []
+        for edge in edges:
+            for walk in self.walked:
+                if set(edge.type_names()) & set(walk.types):
+                    inside = Call("IN", (Variable(edge.name, type=RELATIONSHIP), Variable(walk.name)), type=BOOLEAN)
+                    conditions.append(Call("NOT", (inside,), type=BOOLEAN))
+        self._filter(conditions)
+
+    def _same_as_bound(self) -> None:
+        """Compare with the relationships that the input rows gave: the pattern found them under another name."""
+        conditions = []
+        for relationship in self.graph.relationships:
+            if relationship.bound:
+                given = Variable(relationship.name.removeprefix(_SAME), type=RELATIONSHIP)
+                conditions.append(Comparison(("=",), (Variable(relationship.name), given)))
+        self._filter(conditions)
+
+    def _bind_paths(self) -> None:
+        paths = [path for path in self.graph.paths if path.name and path.name in self._needed_names()]
+        if not paths:
+            return
+        items: list[tuple[str, Expr]] = [(name, Variable(name)) for name in self.columns]
+        items += [(str(path.name), PathOf(path.elements)) for path in paths]
+        self.root = Project(self.root, tuple(items))
+        self.columns += [str(path.name) for path in paths]
+
+    def _needed_names(self) -> set[str]:
+        return set(self.demand.columns).union(*(free_variables(each) for each in self.graph.predicates))
+
+    def _nothing(self) -> Lowered:
+        """Emit no row, with the right columns."""
+        new = [name for name in self.graph.variables() if name not in self.columns]
+        items = [(name, Variable(name)) for name in self.columns]
+        none = Filter(self.root, Literal(False, type=BOOLEAN))
+        self.root = Project(none, (*items, *((name, Literal(None)) for name in new)))
+        return Lowered(self.root, (*self.columns, *new), self.input_weight)
+
+
+def _renamed(graph: QueryGraph) -> QueryGraph:
+    """Search relationships that the input gives under a name of their own, to compare them afterwards."""
+    edges = tuple(replace(edge, name=_SAME + edge.name) if edge.bound else edge for edge in graph.relationships)
+    return replace(graph, relationships=edges)
+
+
+def _reason(order: MatchingOrder, symmetry: Symmetry) -> str:
+    text = "order " + " → ".join(order.names) if order.names else "check only"
+    if symmetry.orbits > 1:
+        text += f"; each of {symmetry.orbits} symmetric embeddings counted once"
+    return text

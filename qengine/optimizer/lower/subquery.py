@@ -1,0 +1,74 @@
+"""Takes subqueries out of expressions: each becomes an ``Attach`` below, and a column in the expression."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import count
+
+from qengine.catalog.view import CatalogView
+from qengine.errors import Unsupported
+from qengine.optimizer.lower.demand import Demand, Duplicates
+from qengine.plan.expr import Expr, Subquery, Variable
+from qengine.plan.logical import Operator
+from qengine.plan.physical import Attach
+from qengine.plan.traverse import bound_names, rewrite, walk
+
+
+def attach_subqueries(
+    root: Operator, columns: tuple[str, ...], exprs: Sequence[Expr], catalog: CatalogView
+) -> tuple[Operator, tuple[str, ...], tuple[Expr, ...]]:
+    """Return the input with a column for each subquery of ``exprs``, its columns, and the expressions without them."""
+    from qengine.optimizer.lower.tail import lower
+
+    state = root
+    names = list(columns)
+    fresh = (f"@subquery{i}" for i in count(len(columns)))
+
+    def change(expr: Expr) -> Expr:
+        nonlocal state
+        if not isinstance(expr, Subquery):
+            return expr
+        duplicates = {"exists": Duplicates.IGNORE, "count": Duplicates.COUNT}.get(expr.kind, Duplicates.KEEP)
+        wanted = frozenset(output_columns(expr)) if expr.kind == "collect" else frozenset()
+        lowered = lower(expr.plan, Demand(wanted, duplicates), catalog)
+        name = next(each for each in fresh if each not in names)
+        state = Attach(state, lowered.root, expr.kind, name, expr.outer, lowered.weight)
+        names.append(name)
+        return Variable(name, type=expr.type, span=expr.span)
+
+    changed = []
+    for expr in exprs:
+        _refuse_scoped(expr)
+        changed.append(rewrite(expr, change))
+    return state, tuple(names), tuple(changed)
+
+
+def output_columns(subquery: Subquery) -> tuple[str, ...]:
+    """Return the columns of a subquery's plan that are its result."""
+    from qengine.plan.logical import Aggregate, Distinct, Filter, Limit, Project, Skip, Sort, Union
+
+    plan = subquery.plan
+    while isinstance(plan, Distinct | Filter | Limit | Skip | Sort):
+        plan = plan.input
+    if isinstance(plan, Union):
+        plan = plan.inputs[0]
+    if isinstance(plan, Project):
+        return tuple(name for name, _ in plan.items)
+    if isinstance(plan, Aggregate):
+        return (*(name for name, _ in plan.keys), *(name for name, _ in plan.aggregates))
+    return ()
+
+
+def _refuse_scoped(expr: Expr) -> None:
+    """Refuse subqueries that read a comprehension's variable: they would have to run for each item."""
+    for node in walk(expr):
+        names = bound_names(node)
+        if not names:
+            continue
+        for inner in walk(node):
+            if isinstance(inner, Subquery) and names & set(inner.outer):
+                raise Unsupported(
+                    "a subquery over a comprehension's variable isn't built",
+                    span=inner.span,
+                    hint="UNWIND the list first and use the subquery on its rows",
+                )

@@ -1,0 +1,171 @@
+"""Lowers the operators around matches: works out which columns each needs, and hands that down."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+
+from qengine.catalog.view import CatalogView
+from qengine.optimizer.lower.demand import Demand, Duplicates, Lowered
+from qengine.optimizer.lower.match import MatchLowering
+from qengine.optimizer.lower.subquery import attach_subqueries
+from qengine.plan.expr import AggregateCall, Expr, Variable
+from qengine.plan.logical import (
+    Aggregate,
+    Argument,
+    Distinct,
+    Filter,
+    Limit,
+    Match,
+    Operator,
+    Project,
+    Skip,
+    Sort,
+    SortKey,
+    Union,
+    Unit,
+    Unwind,
+)
+from qengine.plan.pattern import PatternNode, PatternRelationship
+from qengine.plan.physical import Optional
+from qengine.plan.traverse import free_variables
+
+_WEIGHABLE = {"count", "sum", "avg", "min", "max"}
+
+
+@singledispatch
+def lower(operator: Operator, demand: Demand, catalog: CatalogView) -> Lowered:
+    """Return the physical form of an operator for what the one above it needs."""
+    raise TypeError(f"no lowering for {type(operator).__name__}")
+
+
+@lower.register
+def _unit(operator: Unit, demand: Demand, catalog: CatalogView) -> Lowered:
+    return Lowered(operator, ())
+
+
+@lower.register
+def _argument(operator: Argument, demand: Demand, catalog: CatalogView) -> Lowered:
+    return Lowered(operator, operator.columns)
+
+
+@lower.register
+def _match(operator: Match, demand: Demand, catalog: CatalogView) -> Lowered:
+    graph = operator.graph
+    names = {node.name for node in graph.nodes if node.bound}
+    names |= {edge.name for edge in graph.relationships if edge.bound}
+    names |= {name for predicate in graph.predicates for name in free_variables(predicate)}
+    elements: list[PatternNode | PatternRelationship] = [*graph.nodes, *graph.relationships]
+    for element in elements:
+        for predicate in element.predicates:
+            names |= free_variables(predicate) - {element.name}
+    for path in graph.paths:
+        names |= set(path.elements)
+    names -= set(graph.variables())
+    below = Demand(demand.columns | names, demand.duplicates)
+    source = lower(operator.input, below, catalog)
+    if not operator.optional:
+        return MatchLowering(graph, catalog, demand, source.root, list(source.columns), source.weight).run()
+    arguments = tuple(name for name in source.columns if name in names)
+    wanted = demand.columns & set(graph.variables())
+    inner_demand = Demand(frozenset(wanted))
+    inner = MatchLowering(graph, catalog, inner_demand, Argument(arguments), list(arguments), None).run()
+    added = tuple(name for name in inner.columns if name not in arguments and name in wanted)
+    return Lowered(Optional(source.root, inner.root, added), (*source.columns, *added), source.weight)
+
+
+@lower.register
+def _filter(operator: Filter, demand: Demand, catalog: CatalogView) -> Lowered:
+    source = lower(operator.input, demand.also(operator.predicate), catalog)
+    root, columns, (predicate,) = attach_subqueries(source.root, source.columns, (operator.predicate,), catalog)
+    return Lowered(Filter(root, predicate), columns, source.weight)
+
+
+@lower.register
+def _project(operator: Project, demand: Demand, catalog: CatalogView) -> Lowered:
+    exprs = [expr for _, expr in operator.items]
+    below = Demand(frozenset(), demand.duplicates).also(*exprs)
+    source = lower(operator.input, below, catalog)
+    root, _, changed = attach_subqueries(source.root, source.columns, exprs, catalog)
+    items = [(name, expr) for (name, _), expr in zip(operator.items, changed, strict=True)]
+    if source.weight is not None:
+        items.append((source.weight, Variable(source.weight)))
+    return Lowered(Project(root, tuple(items)), tuple(name for name, _ in items), source.weight)
+
+
+@lower.register
+def _aggregate(operator: Aggregate, demand: Demand, catalog: CatalogView) -> Lowered:
+    keys = [expr for _, expr in operator.keys]
+    calls = [_without_bound_variable(call, operator.input) for _, call in operator.aggregates]
+    below = Demand(frozenset(), _duplicates(calls)).also(*keys, *calls)
+    source = lower(operator.input, below, catalog)
+    exprs: list[Expr] = [*keys, *calls]
+    root, _, changed = attach_subqueries(source.root, source.columns, exprs, catalog)
+    new_keys = tuple((name, expr) for (name, _), expr in zip(operator.keys, changed, strict=False))
+    new_calls = tuple(
+        (name, call)
+        for (name, _), call in zip(operator.aggregates, changed[len(keys) :], strict=True)
+        if isinstance(call, AggregateCall)
+    )
+    columns = (*(name for name, _ in new_keys), *(name for name, _ in new_calls))
+    return Lowered(Aggregate(root, new_keys, new_calls, source.weight), columns)
+
+
+def _duplicates(calls: list[AggregateCall]) -> Duplicates:
+    if all(call.distinct or call.name in ("min", "max") for call in calls):
+        return Duplicates.IGNORE
+    if all(call.distinct or call.name in _WEIGHABLE for call in calls):
+        return Duplicates.COUNT
+    return Duplicates.KEEP
+
+
+def _without_bound_variable(call: AggregateCall, source: Operator) -> AggregateCall:
+    """Turn ``count(x)`` into ``count(*)`` where ``x`` is matched just below, so never null: nobody needs it then."""
+    while isinstance(source, Filter):
+        source = source.input
+    if call.name != "count" or call.distinct or len(call.args) != 1 or not isinstance(source, Match):
+        return call
+    (arg,) = call.args
+    if source.optional or not isinstance(arg, Variable) or arg.name not in source.graph.variables():
+        return call
+    return AggregateCall("count", (), type=call.type, span=call.span)
+
+
+@lower.register
+def _distinct(operator: Distinct, demand: Demand, catalog: CatalogView) -> Lowered:
+    source = lower(operator.input, Demand(demand.columns, Duplicates.IGNORE), catalog)
+    return Lowered(Distinct(source.root), source.columns)
+
+
+@lower.register
+def _sort(operator: Sort, demand: Demand, catalog: CatalogView) -> Lowered:
+    exprs = [key.expr for key in operator.keys]
+    source = lower(operator.input, demand.keeping().also(*exprs), catalog)
+    root, columns, changed = attach_subqueries(source.root, source.columns, exprs, catalog)
+    keys = tuple(SortKey(expr, key.ascending) for key, expr in zip(operator.keys, changed, strict=True))
+    return Lowered(Sort(root, keys, operator.limit), columns, source.weight)
+
+
+@lower.register
+def _skip(operator: Skip, demand: Demand, catalog: CatalogView) -> Lowered:
+    source = lower(operator.input, demand.keeping(), catalog)
+    return Lowered(Skip(source.root, operator.count), source.columns)
+
+
+@lower.register
+def _limit(operator: Limit, demand: Demand, catalog: CatalogView) -> Lowered:
+    source = lower(operator.input, demand.keeping(), catalog)
+    return Lowered(Limit(source.root, operator.count), source.columns)
+
+
+@lower.register
+def _unwind(operator: Unwind, demand: Demand, catalog: CatalogView) -> Lowered:
+    source = lower(operator.input, demand.also(operator.expr), catalog)
+    root, columns, (expr,) = attach_subqueries(source.root, source.columns, (operator.expr,), catalog)
+    return Lowered(Unwind(root, expr, operator.name), (*columns, operator.name), source.weight)
+
+
+@lower.register
+def _union(operator: Union, demand: Demand, catalog: CatalogView) -> Lowered:
+    inner = demand.keeping() if operator.all else Demand(demand.columns, Duplicates.IGNORE)
+    sources = [lower(each, inner, catalog) for each in operator.inputs]
+    return Lowered(Union(tuple(each.root for each in sources), operator.all), sources[0].columns)

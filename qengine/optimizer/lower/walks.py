@@ -1,0 +1,120 @@
+"""Lowers variable-length relationships and shortest paths to ``Walk`` and ``Shortest``."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from qengine.catalog.view import CatalogView
+from qengine.errors import Unsupported
+from qengine.optimizer.pattern_edges import pattern_edge
+from qengine.plan.expr import Call, Expr, Variable
+from qengine.plan.logical import Operator, Project
+from qengine.plan.pattern import (
+    Direction,
+    MatchMode,
+    PathSelector,
+    PatternNode,
+    PatternRelationship,
+    QueryGraph,
+)
+from qengine.plan.physical import Shortest, VertexLevel, Walk
+
+
+@dataclass(frozen=True, slots=True)
+class WalkPart:
+    """A pattern relationship of variable length, or one of a selected path."""
+
+    name: str
+    start: str
+    end: str
+    types: tuple[str, ...]
+    direction: Direction
+    minimum: int
+    maximum: int | None
+    predicates: tuple[Expr, ...]
+    hop: str
+    selector: PathSelector
+
+    @property
+    def selected(self) -> bool:
+        """Whether only shortest paths count."""
+        return self.selector is not PathSelector.ALL
+
+
+def walk_parts(graph: QueryGraph, catalog: CatalogView) -> tuple[list[PatternRelationship], list[WalkPart]]:
+    """Split the relationships into plain ones and those to be walked."""
+    selectors: dict[str, PathSelector] = {}
+    for path in graph.paths:
+        if path.selector is not PathSelector.ALL:
+            if len(path.elements) != 3:
+                raise Unsupported(
+                    "shortest paths over more than one relationship aren't built",
+                    hint="use one variable-length relationship between the two nodes",
+                )
+            selectors[path.elements[1]] = path.selector
+    fixed: list[PatternRelationship] = []
+    walks: list[WalkPart] = []
+    for edge in graph.relationships:
+        selector = selectors.get(edge.name.removeprefix("@same:"), PathSelector.ALL)
+        if edge.hops is None and selector is PathSelector.ALL:
+            fixed.append(edge)
+            continue
+        minimum, maximum = edge.hops or (1, 1)
+        if maximum is None and graph.mode is MatchMode.REPEATABLE_ELEMENTS and selector is PathSelector.ALL:
+            raise Unsupported(
+                "an unbounded walk with REPEATABLE ELEMENTS has endlessly many matches",
+                hint="give the relationship an upper bound, such as *1..5",
+            )
+        info = pattern_edge(catalog, edge)
+        hop = edge.name.removeprefix("@same:")
+        types = info.type_names()
+        walks.append(
+            WalkPart(
+                edge.name, edge.start, edge.end, types, edge.direction, minimum, maximum, edge.predicates, hop, selector
+            )
+        )
+    return fixed, walks
+
+
+def lower_walk(
+    root: Operator,
+    walk: WalkPart,
+    nodes: Mapping[str, PatternNode],
+    bound: Collection[str],
+    columns: Collection[str],
+    named: bool,
+    different: tuple[str, ...],
+    distinct_edges: bool,
+) -> tuple[Operator, list[str]]:
+    """Return the operator that walks from the bound end, and the columns that it adds.
+
+    A walk against the pattern's direction gives its relationships in the pattern's order all the same.
+    """
+    start, end, direction = walk.start, walk.end, walk.direction
+    backwards = start not in bound
+    if backwards:
+        start, end, direction = end, start, direction.reversed()
+    end_bound = end in bound
+    node = nodes[end]
+    target = VertexLevel(end) if end_bound else VertexLevel(end, node.labels, node.predicates)
+    relationships = walk.name if named else None
+    minimum, maximum = walk.minimum, walk.maximum
+    types = walk.types or ("",)  # no such type: only the empty walk is left
+    if walk.selected:
+        root = Shortest(
+            root, start, target, end_bound, types, direction, minimum, maximum, relationships, walk.hop,
+            walk.predicates, all=walk.selector is PathSelector.ALL_SHORTEST,
+        )  # fmt: skip
+    else:
+        root = Walk(
+            root, start, target, end_bound, types, direction, minimum, maximum, relationships, walk.hop,
+            walk.predicates, different, distinct_edges,
+        )  # fmt: skip
+    added = [] if end_bound else [end]
+    if named:
+        added.append(walk.name)
+        if backwards:
+            kept = [(name, Variable(name)) for name in (*columns, *added) if name != walk.name]
+            root = Project(root, (*kept, (walk.name, Call("reverse", (Variable(walk.name),)))))
+    return root, added

@@ -1,0 +1,160 @@
+"""Turns a matching order into the levels of a ``Search``."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+from qengine.optimizer.difference import Differences
+from qengine.optimizer.pattern_edges import PatternEdge
+from qengine.plan.pattern import Direction, PatternNode
+from qengine.plan.physical import ColumnCondition, EdgeLevel, Level, Source, VertexLevel
+
+
+@dataclass(frozen=True, slots=True)
+class NamedCondition:
+    """``left.key OP right.key`` over two vertices of the pattern, by name."""
+
+    op: str
+    left: str
+    left_key: str
+    right: str
+    right_key: str
+
+
+@dataclass(slots=True)
+class SearchParts:
+    """What a search must do, before its levels are laid out.
+
+    ``wanted``: variables to emit. ``identity``: relationships that must be bound one by one. ``existence``: counts
+    don't matter, so relationships that only multiply rows are dropped.
+    """
+
+    nodes: dict[str, PatternNode]
+    edges: Sequence[PatternEdge]
+    seeds: Sequence[str]
+    order: Sequence[str]
+    wanted: Collection[str]
+    differences: Differences
+    greater: Sequence[tuple[str, str]] = ()
+    conditions: Sequence[NamedCondition] = ()
+    existence: bool = False
+    _level: dict[str, int] = field(default_factory=dict)
+
+
+def build_levels(parts: SearchParts) -> tuple[Level, ...]:
+    """Return the levels: seeds, then each vertex of the order followed by the relationships that it closes.
+
+    Relationships that only multiply come last, where a kernel can count instead of walking them.
+    """
+    levels: list[Level] = []
+    late: list[PatternEdge] = []
+    for name in parts.seeds:
+        parts._level[name] = len(levels)
+        levels.append(VertexLevel(name, different=_different(name, parts), pairs=_pairs(name, parts)))
+    done: set[str] = set()
+    _close(parts, levels, late, done)
+    for name in parts.order:
+        node = parts.nodes[name]
+        sources = _sources(name, parts)
+        parts._level[name] = len(levels)
+        levels.append(
+            VertexLevel(
+                name,
+                node.labels,
+                node.predicates,
+                sources,
+                different=_different(name, parts),
+                less=tuple(parts._level[big] for big, small in parts.greater if small == name and big in parts._level),
+                greater=tuple(
+                    parts._level[small] for big, small in parts.greater if big == name and small in parts._level
+                ),
+                pairs=_pairs(name, parts),
+                conditions=_conditions(name, parts),
+            )
+        )
+        _close(parts, levels, late, done)
+    for edge in late:
+        parts._level[edge.name] = len(levels)
+        levels.append(_edge_level(edge, parts))
+    return tuple(levels)
+
+
+def _sources(name: str, parts: SearchParts) -> tuple[Source, ...]:
+    found = []
+    for edge in parts.edges:
+        start, end = edge.ends
+        direction = Direction.BOTH if edge.symmetric else edge.relationship.direction
+        if end == name and start in parts._level:
+            found.append(Source(parts._level[start], edge.type_names(), direction))
+        elif start == name and end in parts._level:
+            found.append(Source(parts._level[end], edge.type_names(), direction.reversed()))
+    return tuple(dict.fromkeys(found))
+
+
+def _close(parts: SearchParts, levels: list[Level], late: list[PatternEdge], done: set[str]) -> None:
+    """Add the relationships whose ends are now bound and that vertex levels alone don't express."""
+    for edge in parts.edges:
+        if edge.name in done or not all(end in parts._level for end in edge.ends):
+            continue
+        done.add(edge.name)
+        compared = any(edge.name in pair for pair in parts.differences.edges)
+        identity = compared or bool(edge.relationship.predicates) or edge.name in parts.wanted
+        # a neighbour set of a vertex level has already seen to it that the relationship exists
+        checked = edge.ends[0] != edge.ends[1] and not set(edge.ends) <= set(parts.seeds)
+        if checked and not identity:
+            if edge.multiple and not parts.existence:
+                late.append(edge)
+            continue
+        parts._level[edge.name] = len(levels)
+        levels.append(_edge_level(edge, parts))
+
+
+def _edge_level(edge: PatternEdge, parts: SearchParts) -> EdgeLevel:
+    start, end = edge.ends
+    different = tuple(
+        parts._level[other]
+        for pair in sorted(map(sorted, parts.differences.edges))
+        if edge.name in pair
+        for other in pair
+        if other != edge.name and other in parts._level
+    )
+    return EdgeLevel(
+        edge.name,
+        parts._level[start],
+        parts._level[end],
+        edge.type_names(),
+        edge.relationship.direction,
+        edge.relationship.predicates,
+        different,
+    )
+
+
+def _different(name: str, parts: SearchParts) -> tuple[int, ...]:
+    implied = {frozenset(pair) for pair in parts.greater}
+    return tuple(
+        sorted(
+            parts._level[other]
+            for pair in parts.differences.vertices
+            if name in pair and pair not in implied
+            for other in pair
+            if other != name and other in parts._level
+        )
+    )
+
+
+def _pairs(name: str, parts: SearchParts) -> tuple[tuple[int, int, int, int], ...]:
+    level = parts._level
+    found = []
+    for (a, b), (c, d) in parts.differences.pairs:
+        if name in (a, b, c, d) and all(other in level for other in (a, b, c, d)):
+            found.append((level[a], level[b], level[c], level[d]))
+    return tuple(found)
+
+
+def _conditions(name: str, parts: SearchParts) -> tuple[ColumnCondition, ...]:
+    return tuple(
+        ColumnCondition(each.op, parts._level[each.left], each.left_key, parts._level[each.right], each.right_key)
+        for each in parts.conditions
+        if name in (each.left, each.right) and each.left in parts._level and each.right in parts._level
+    )

@@ -1,0 +1,89 @@
+"""Walks over bound expressions: children, free variables, rewriting. Pure functions over immutable trees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import fields, replace
+from typing import Any
+
+from qengine.plan.expr import Expr, ListComprehension, Logical, PathOf, Quantifier, Reduce, Subquery, Variable
+
+
+def children(expr: Expr) -> Iterator[Expr]:
+    """Yield the direct sub-expressions, in the order in which they are written. Subquery plans are not entered."""
+    for field in fields(expr):
+        yield from _expressions(getattr(expr, field.name))
+
+
+def _expressions(value: Any) -> Iterator[Expr]:
+    if isinstance(value, Expr):
+        yield value
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from _expressions(item)
+
+
+def walk(expr: Expr) -> Iterator[Expr]:
+    """Yield the expression and all below it, parents first."""
+    yield expr
+    for child in children(expr):
+        yield from walk(child)
+
+
+def bound_names(expr: Expr) -> frozenset[str]:
+    """Return the names that the expression itself binds for some of its children."""
+    if isinstance(expr, ListComprehension | Quantifier):
+        return frozenset((expr.variable,))
+    if isinstance(expr, Reduce):
+        return frozenset((expr.accumulator, expr.variable))
+    return frozenset()
+
+
+def free_variables(expr: Expr) -> frozenset[str]:
+    """Return the names of the input columns that the expression reads.
+
+    A comprehension's variable hides a column of the same name in the whole comprehension: binders give such
+    variables names of their own, so the source never reads the hidden column.
+    """
+    if isinstance(expr, Variable):
+        return frozenset((expr.name,))
+    if isinstance(expr, PathOf):
+        return frozenset(expr.elements)
+    if isinstance(expr, Subquery):
+        return frozenset(expr.outer)
+    found: frozenset[str] = frozenset()
+    for child in children(expr):
+        found |= free_variables(child)
+    return found - bound_names(expr)
+
+
+def rewrite(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
+    """Return the expression with ``change`` applied to every node, children first."""
+    changes: dict[str, Any] = {}
+    for field in fields(expr):
+        old = getattr(expr, field.name)
+        new = _rewritten(old, change)
+        if new is not old:
+            changes[field.name] = new
+    return change(replace(expr, **changes) if changes else expr)
+
+
+def _rewritten(value: Any, change: Callable[[Expr], Expr]) -> Any:
+    if isinstance(value, Expr):
+        return rewrite(value, change)
+    if isinstance(value, tuple):
+        items = tuple(_rewritten(item, change) for item in value)
+        return items if any(a is not b for a, b in zip(items, value, strict=True)) else value
+    return value
+
+
+def conjuncts(expr: Expr) -> tuple[Expr, ...]:
+    """Split nested ANDs into their operands."""
+    if isinstance(expr, Logical) and expr.op == "AND":
+        return tuple(part for arg in expr.args for part in conjuncts(arg))
+    return (expr,)
+
+
+def conjunction(parts: tuple[Expr, ...]) -> Expr:
+    """Join one or more conditions with AND."""
+    return parts[0] if len(parts) == 1 else Logical("AND", parts)
