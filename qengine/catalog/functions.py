@@ -1,0 +1,144 @@
+"""The built-in operators and functions, loaded from ``catalog/functions.toml`` into frozen records.
+
+The binder checks calls against the signatures; executors look up null rules. Loading takes a few
+milliseconds and happens once, at the first look-up.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import tomllib
+from dataclasses import dataclass
+from typing import Literal
+
+from qengine._assets import asset
+from qengine.types import ANY, LIST, Kind, Type, list_of
+
+__all__ = ["Function", "Signature", "Slot", "functions", "lookup", "nearest"]
+
+_KINDS = {kind.value: Type(kind) for kind in Kind}
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One place of a signature: the types that it admits.
+
+    ``generic``: "T" if the place has the signature's type variable itself, "LIST<T>" for a list of it.
+    """
+
+    types: tuple[Type, ...]
+    generic: Literal["", "T", "LIST<T>"] = ""
+
+    def __str__(self) -> str:
+        return self.generic or "|".join(map(str, self.types))
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """``(parameters) -> result``: the last ``optional`` parameters may be absent; the last repeats if ``variadic``."""
+
+    parameters: tuple[Slot, ...]
+    result: Slot
+    optional: int = 0
+    variadic: bool = False
+
+    def admits(self, count: int) -> bool:
+        """Return whether a call may have ``count`` arguments."""
+        most = count if self.variadic else len(self.parameters)
+        return len(self.parameters) - self.optional <= count <= most
+
+    def __str__(self) -> str:
+        required = len(self.parameters) - self.optional
+        shown = [f"{slot}{'?' if place >= required else ''}" for place, slot in enumerate(self.parameters)]
+        return f"({', '.join(shown)}{'...' if self.variadic else ''}) -> {self.result}"
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """One operator or function of the catalogue.
+
+    ``key`` is the name that bound expressions and executors use: an operator's symbol, or a function's name in
+    lower case. ``strict``: null as soon as one argument is null. ``available``: an executor can evaluate it.
+    """
+
+    name: str
+    key: str
+    aliases: tuple[str, ...]
+    kind: Literal["operator", "scalar", "aggregate", "form"]
+    signatures: tuple[Signature, ...]
+    strict: bool
+    deterministic: bool
+    available: bool
+    doc: str
+
+
+@functools.cache
+def functions() -> tuple[Function, ...]:
+    """Return all operators and functions in the file's order."""
+    with asset("catalog", "functions.toml").open("rb") as file:
+        entries = tomllib.load(file)["function"]
+    return tuple(
+        Function(
+            name=entry["name"],
+            key=entry["name"] if entry.get("kind") == "operator" else entry["name"].lower(),
+            aliases=tuple(entry.get("aliases", ())),
+            kind=entry.get("kind", "scalar"),
+            signatures=tuple(map(_signature, entry["signatures"])),
+            strict=entry.get("null", "strict") == "strict",
+            deterministic=entry.get("deterministic", True),
+            available=entry.get("runs", "row") != "none",
+            doc=entry["doc"],
+        )
+        for entry in entries
+    )
+
+
+def lookup(name: str) -> Function | None:
+    """Return the function with this name or alias (in any case), or the operator with this symbol."""
+    table = _table()
+    return table.get(name) or table.get(name.lower())
+
+
+def nearest(name: str) -> str | None:
+    """Return the function name that looks most like ``name``, None if none does."""
+    names = {
+        alias.lower(): alias
+        for function in functions()
+        if function.kind != "operator"
+        for alias in (function.name, *function.aliases)
+    }
+    found = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.6)
+    return names[found[0]] if found else None
+
+
+@functools.cache
+def _table() -> dict[str, Function]:
+    table = {function.key: function for function in functions()}
+    table.update({alias.lower(): function for function in functions() for alias in function.aliases})
+    return table
+
+
+def _signature(text: str) -> Signature:
+    inside, result = text.rsplit(" -> ", 1)
+    parts = [part for part in inside[1:-1].split(", ") if part]
+    return Signature(
+        parameters=tuple(_slot(part.rstrip("?.")) for part in parts),
+        result=_slot(result),
+        optional=sum(part.endswith("?") for part in parts),
+        variadic=bool(parts) and parts[-1].endswith("..."),
+    )
+
+
+def _slot(text: str) -> Slot:
+    if text == "T":
+        return Slot((ANY,), "T")
+    if text == "LIST<T>":
+        return Slot((LIST,), "LIST<T>")
+    return Slot(tuple(map(_type, text.split("|"))))
+
+
+def _type(text: str) -> Type:
+    if text.startswith("LIST<"):
+        return list_of(_type(text[5:-1]))
+    return _KINDS[text]
