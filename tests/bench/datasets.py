@@ -1,0 +1,117 @@
+"""The graphs that the benchmarks run on, generated once into a folder in every form that an engine may want."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from qengine.testing import generate
+
+
+@dataclass(frozen=True)
+class PatternGraph:
+    """A simple undirected R-MAT graph, perhaps with vertex labels.
+
+    Files, below ``folder``: ``graph.txt`` is the plain graph (``t/v/e`` text, ids as generated). The other files hold
+    ids by ascending degree, which peers profit from: ``oriented.txt`` and ``oriented.parquet`` (src, dst) each edge
+    once from low to high degree, ``symmetric.parquet`` each edge both ways with the labels of its ends
+    (src, dst, src_label, dst_label), ``vertices.parquet`` (id, label).
+    """
+
+    folder: Path
+    scale: int
+    label_count: int = 1
+    seed: int = 42
+
+    def plain(self) -> tuple[generate.Csr, NDArray[np.int32]]:
+        """Generate the graph and its labels anew."""
+        graph = generate.to_csr(generate.rmat(self.scale, 16, self.seed))
+        return graph, generate.vertex_labels(graph.vertex_count, self.label_count, self.seed)
+
+    def arrays(self) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
+        """Return the number of vertices and the two columns of ``oriented.parquet``."""
+        table = pq.read_table(self.folder / "oriented.parquet")
+        return 1 << self.scale, table["src"].to_numpy(), table["dst"].to_numpy()
+
+    def ranked_labels(self) -> NDArray[np.int32]:
+        """Return the labels by the ids of ``oriented.parquet``."""
+        labels: NDArray[np.int32] = pq.read_table(self.folder / "vertices.parquet")["label"].to_numpy()
+        return labels
+
+    def build(self) -> None:
+        graph, labels = self.plain()
+        source, target = graph.edges()
+        write_graph_file(self.folder / "graph.txt", labels, graph.degrees(), source, target)
+
+        rank = np.empty(graph.vertex_count, np.int64)
+        rank[np.argsort(graph.degrees(), kind="stable")] = np.arange(graph.vertex_count)
+        ranked_labels = np.empty_like(labels)
+        ranked_labels[rank] = labels
+        low = np.minimum(rank[source], rank[target])
+        high = np.maximum(rank[source], rank[target])
+        order = np.lexsort((high, low))
+        low, high = low[order], high[order]
+        both = np.concatenate([low, high]), np.concatenate([high, low])
+        write_table(self.folder / "vertices.parquet", id=np.arange(graph.vertex_count), label=ranked_labels)
+        write_table(self.folder / "oriented.parquet", src=low, dst=high)
+        write_table(
+            self.folder / "symmetric.parquet",
+            src=both[0],
+            dst=both[1],
+            src_label=ranked_labels[both[0]],
+            dst_label=ranked_labels[both[1]],
+        )
+        np.savetxt(self.folder / "oriented.txt", np.column_stack([low, high]), fmt="%d")
+
+
+@dataclass(frozen=True)
+class SocialGraph:
+    """The social property graph, as the folder of Parquet files that `generate.write_social` makes."""
+
+    folder: Path
+    size: generate.SocialSize
+
+    def build(self) -> None:
+        generate.write_social(self.folder, generate.social(self.size))
+
+
+Dataset = PatternGraph | SocialGraph
+
+
+def prepare(dataset: Dataset) -> None:
+    """Build the files of a data set where they are absent; an interrupted build leaves none."""
+    if dataset.folder.is_dir():
+        return
+    partial = dataset.folder.with_suffix(".partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    if isinstance(dataset, PatternGraph):
+        PatternGraph(partial, dataset.scale, dataset.label_count, dataset.seed).build()
+    else:
+        SocialGraph(partial, dataset.size).build()
+    partial.rename(dataset.folder)
+
+
+def write_table(path: Path, **columns: NDArray[np.int64] | NDArray[np.int32]) -> None:
+    pq.write_table(pa.table(columns), path)
+
+
+def write_graph_file(
+    path: Path,
+    labels: NDArray[np.int32],
+    degrees: NDArray[np.int64],
+    source: NDArray[np.int32],
+    target: NDArray[np.int32],
+) -> None:
+    """Write the ``t/v/e`` text of the subgraph-matching literature."""
+    with path.open("w") as file:
+        file.write(f"t {len(labels)} {len(source)}\n")
+        for vertex, (label, degree) in enumerate(zip(labels.tolist(), degrees.tolist(), strict=True)):
+            file.write(f"v {vertex} {label} {degree}\n")
+        file.writelines(f"e {a} {b}\n" for a, b in zip(source.tolist(), target.tolist(), strict=True))

@@ -1,0 +1,174 @@
+"""What is run: counting patterns and property queries, grouped in suites with the truth and the thresholds."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from qengine.testing import generate
+from qengine.testing.generate.raw import RawStream
+from tests.bench.datasets import Dataset, PatternGraph, SocialGraph
+from tests.bench.patterns import CYCLIC, PATHS, Pattern
+from tests.bench.thresholds import AtMost, BestOf, Rate, Scaled, Threshold, Times
+
+Answer = int | list[list[int]]
+
+
+@dataclass(frozen=True)
+class PropertyQuery:
+    """A query on the social graph.
+
+    ``texts`` has one text for each dialect. The answer is one integer, or with ``rows`` a list of rows, or with
+    ``any_rows`` just their number, since the query leaves open which rows it gives.
+    """
+
+    name: str
+    texts: Mapping[str, str]
+    rows: bool = False
+    any_rows: bool = False
+
+    def answer(self, rows: list[list[object]]) -> Answer:
+        """Bring the rows of an engine into the comparable form."""
+        if self.any_rows:
+            return len(rows)
+        numbers = [[int(str(value)) for value in row] for row in rows]
+        return numbers if self.rows else numbers[0][0]
+
+
+@dataclass(frozen=True)
+class Load:
+    """Loading the data set itself, the answer being the number of ``knows`` relationships loaded."""
+
+    name: str = "load"
+
+
+Workload = Pattern | PropertyQuery | Load
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Workloads on one data set.
+
+    Attributes
+    ----------
+    expected
+        Known true answers by the workload's name: every engine is held to them.
+    thresholds
+        What our engine must show here.
+    """
+
+    name: str
+    dataset: Dataset
+    workloads: tuple[Workload, ...]
+    expected: Mapping[str, Answer] = field(default_factory=dict)
+    thresholds: tuple[Threshold, ...] = ()
+
+    def workload(self, name: str) -> Workload:
+        return next(workload for workload in self.workloads if workload.name == name)
+
+
+RMAT16_TRUTH = {
+    "triangle": 15_633_803,
+    "4-clique": 290_547_372,
+    "5-clique": 4_583_361_842,
+    "4-cycle": 5_537_200_641,
+    "house": 4_700_306_470_933,
+}
+RMAT18_TRUTH = {"4-cycle": 51_319_338_289}
+
+TRIANGLE_THRESHOLDS = (
+    Times("triangle", "duckdb", 15),
+    Times("triangle", "kuzu", 25),
+    Times("triangle", "graphblas", 3),
+)
+RMAT16_THRESHOLDS = (
+    *TRIANGLE_THRESHOLDS,
+    Scaled("4-clique", 2.2 / 2.5, "2.5× GraphMiner's 2.2 s"),
+    Scaled("diamond", 0.86 / 3, "3× Peregrine's .86 s"),
+)
+SOCIAL_THRESHOLDS = (
+    *(BestOf((f"q{number}",), ("kuzu", "duckdb"), 1) for number in range(1, 9)),
+    BestOf(tuple(f"q{number}" for number in range(1, 9)), ("kuzu", "duckdb"), 2),
+)
+
+
+def suite(name: str, data: Path) -> Suite:
+    """Build a suite by its name; ``data`` is the folder that holds (or will hold) the generated graphs."""
+    return SUITES[name](data)
+
+
+def property_queries() -> tuple[PropertyQuery, ...]:
+    text = (Path(__file__).parent / "property_queries.toml").read_text()
+    return tuple(
+        PropertyQuery(
+            name,
+            {dialect: entry[dialect].strip() for dialect in ("qengine", "kuzu", "duckdb")},
+            entry.get("rows", False),
+            entry.get("any_rows", False),
+        )
+        for name, entry in tomllib.loads(text).items()
+    )
+
+
+def labelled_patterns(dataset: PatternGraph, count: int, size: int, max_hub: int | None) -> tuple[Pattern, ...]:
+    """Draw dense labelled queries from the data graph itself."""
+    graph, labels = dataset.plain()
+    stream = RawStream(dataset.seed)
+    drawn = (generate.walk_query(graph, labels, size, stream, density="dense", max_hub=max_hub) for _ in range(count))
+    return tuple(
+        Pattern(f"d{size}_{number}", query.edges, query.labels)
+        for number, query in enumerate(drawn)
+        if query is not None
+    )
+
+
+def _rmat16(data: Path) -> Suite:
+    return Suite("rmat16", PatternGraph(data / "rmat16", 16), CYCLIC + PATHS, RMAT16_TRUTH, RMAT16_THRESHOLDS)
+
+
+def _rmat18(data: Path) -> Suite:
+    return Suite("rmat18", PatternGraph(data / "rmat18", 18), CYCLIC[:4] + PATHS, RMAT18_TRUTH, TRIANGLE_THRESHOLDS)
+
+
+def _labelled(data: Path) -> Suite:
+    dataset = PatternGraph(data / "rmat16-labels16", 16, label_count=16)
+    queries = labelled_patterns(dataset, count=6, size=8, max_hub=None)
+    return Suite("labelled", dataset, queries, thresholds=(Rate(1e9),))
+
+
+def _social(data: Path) -> Suite:
+    dataset = SocialGraph(data / "social", generate.SocialSize())
+    return Suite("social", dataset, property_queries(), thresholds=SOCIAL_THRESHOLDS)
+
+
+def _load(data: Path) -> Suite:
+    dataset = SocialGraph(data / "social", generate.SocialSize())
+    return Suite("load", dataset, (Load(),), {"load": dataset.size.knows}, (AtMost("load", 1.0),))
+
+
+def _tiny(data: Path) -> Suite:
+    return Suite("tiny", PatternGraph(data / "tiny", 4), CYCLIC + PATHS)
+
+
+def _tiny_labelled(data: Path) -> Suite:
+    dataset = PatternGraph(data / "tiny-labels3", 4, label_count=3)
+    return Suite("tiny-labelled", dataset, labelled_patterns(dataset, count=3, size=4, max_hub=None))
+
+
+def _tiny_social(data: Path) -> Suite:
+    size = generate.SocialSize(persons=1_000, knows=8_000, cities=10, posts=100, tags=30, likes=100)
+    return Suite("tiny-social", SocialGraph(data / "tiny-social", size), (*property_queries(), Load()))
+
+
+SUITES = {
+    "rmat16": _rmat16,
+    "rmat18": _rmat18,
+    "labelled": _labelled,
+    "social": _social,
+    "load": _load,
+    "tiny": _tiny,
+    "tiny-labelled": _tiny_labelled,
+    "tiny-social": _tiny_social,
+}
