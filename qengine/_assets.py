@@ -6,7 +6,6 @@ In a checkout they stand beside ``pyproject.toml``; in a wheel under ``qengine/_
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import os
 import sysconfig
 from pathlib import Path
@@ -55,8 +54,6 @@ def library_candidates() -> list[Path]:
     root = checkout()
     if root is not None:
         found += [root / "build" / _LIBRARY, *sorted((root / "build").glob(f"*/{_LIBRARY}"))]
-    spec = importlib.util.find_spec("qengine._native")
-    if spec is not None and spec.submodule_search_locations:
-        found += [Path(place) / _LIBRARY for place in spec.submodule_search_locations]
+    found.append(_PACKAGE / "_native" / _LIBRARY)
     found.append(Path(sysconfig.get_paths()["platlib"]) / "qengine" / "_native" / _LIBRARY)
     return [path for path in found if path.is_file()]

@@ -1,0 +1,161 @@
+"""What an execution carries from operator to operator: parameters, limits, and the way to stop it."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, wait
+from typing import Any
+
+from qengine.errors import InternalError, OutOfMemory, QueryInterrupted, QueryTimeout, ResourceError
+
+__all__ = ["Control", "ExecutionContext", "Status"]
+
+_STOP_SECONDS = 1.0
+
+
+class Status:
+    """What a native function returns (``qe::Status``)."""
+
+    OK = 0
+    INTERRUPTED = 1
+    TIMEOUT = 2
+    OUT_OF_MEMORY = 3
+    OVERFLOW = 4
+    INVALID = 5
+
+
+class Control(ctypes.Structure):
+    """Mirror of ``qe::Control``: Python writes ``stop``, kernels poll it; kernels write the counters."""
+
+    _fields_ = (
+        ("stop", ctypes.c_int32),
+        ("threads", ctypes.c_int32),
+        ("deadline_ns", ctypes.c_int64),
+        ("memory_limit", ctypes.c_int64),
+        ("memory_used", ctypes.c_int64),
+        ("progress", ctypes.c_int64),
+    )
+
+
+class ExecutionContext:
+    """The parameters and limits of one execution, shared by all of its operators.
+
+    Parameters
+    ----------
+    parameters
+        Values of ``$name``.
+    timeout
+        Seconds from now, None for no limit.
+    memory_limit
+        Bytes that operators may hold at once, None for no limit.
+    threads
+        Worker threads of native operators; 0 for one a CPU that this process may run on.
+    """
+
+    __slots__ = ("control", "memory_limit", "parameters", "timeout")
+
+    def __init__(
+        self,
+        parameters: Mapping[str, Any] | None = None,
+        timeout: float | None = None,
+        memory_limit: int | None = None,
+        threads: int = 0,
+    ) -> None:
+        self.parameters: Mapping[str, Any] = {} if parameters is None else parameters
+        self.timeout = timeout
+        self.memory_limit = memory_limit
+        deadline = 0 if timeout is None else max(1, time.monotonic_ns() + int(timeout * 1e9))
+        workers = threads if threads > 0 else len(os.sched_getaffinity(0))
+        self.control = Control(threads=workers, deadline_ns=deadline, memory_limit=memory_limit or 0)
+
+    @property
+    def threads(self) -> int:
+        """Worker threads of native operators."""
+        return int(self.control.threads)
+
+    def check(self) -> None:
+        """Raise if the execution must stop. Operators written in Python call it at least once a batch.
+
+        Raises
+        ------
+        QueryInterrupted
+            After ``interrupt``.
+        QueryTimeout
+            Once the time is over.
+        """
+        if self.control.stop:
+            self.raise_for(Status.INTERRUPTED)
+        if self.control.deadline_ns and time.monotonic_ns() >= self.control.deadline_ns:
+            self.raise_for(Status.TIMEOUT)
+
+    def interrupt(self) -> None:
+        """Stop the execution soon, from any thread."""
+        self.control.stop = 1
+
+    def run(self, function: Callable[..., int], *args: Any) -> None:
+        """Call a native function that may take long, and raise if it fails.
+
+        Python handles Ctrl-C in its main thread, between two steps of Python code. So a call from the main thread
+        runs on a worker: Ctrl-C sets ``control.stop``, which the function polls, and the wait for it is short.
+
+        Parameters
+        ----------
+        function
+            Returns a status; polls ``control``, which must be among ``args``.
+        """
+        if threading.current_thread() is not threading.main_thread():
+            self.raise_for(function(*args))
+            return
+        outcome: Future[int] = Future()
+
+        def work() -> None:
+            try:
+                outcome.set_result(function(*args))
+            except BaseException as error:
+                outcome.set_exception(error)
+
+        try:
+            threading.Thread(target=work, name="qengine", daemon=True).start()
+            status = outcome.result()
+        except KeyboardInterrupt:
+            self.interrupt()
+            wait((outcome,), _STOP_SECONDS)  # Ctrl-C may have come before the worker began: then there is none
+            status = Status.INTERRUPTED
+        self.raise_for(status)
+
+    def raise_for(self, status: int) -> None:
+        """Raise the error that a native function's status stands for; return if it is ``OK``.
+
+        Raises
+        ------
+        QueryInterrupted, QueryTimeout, OutOfMemory
+            As the names say.
+        ResourceError
+            If a 64-bit count overflowed.
+        InternalError
+            If the function refused its arguments.
+        """
+        if status == Status.OK:
+            return
+        if status == Status.INTERRUPTED:
+            raise QueryInterrupted("The query was interrupted.", code="Interrupted")
+        if status == Status.TIMEOUT:
+            raise QueryTimeout(
+                f"The query ran longer than its timeout of {self.timeout} s.",
+                hint="give a longer timeout, or make the pattern more selective",
+                code="Timeout",
+            )
+        if status == Status.OUT_OF_MEMORY:
+            limit = "the machine has" if self.memory_limit is None else f"its limit of {self.memory_limit:,} bytes"
+            raise OutOfMemory(
+                f"The query needs more memory than {limit}.",
+                hint="raise memory_limit, or ask for fewer rows (count, LIMIT)",
+                code="OutOfMemory",
+            )
+        if status == Status.OVERFLOW:
+            raise ResourceError("A count exceeds 64 bits (9,223,372,036,854,775,807).", code="CountOverflow")
+        raise InternalError(f"A native kernel refused its arguments (status {status}).", code="NativeInvalid")

@@ -1,0 +1,86 @@
+"""An execution stops when it must, and each native status becomes its error."""
+
+from __future__ import annotations
+
+import ctypes
+import signal
+import threading
+import time
+
+import pytest
+
+from qengine.errors import InternalError, OutOfMemory, QueryInterrupted, QueryTimeout, ResourceError
+from qengine.exec.context import Control, ExecutionContext, Status
+
+
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [
+        (Status.INTERRUPTED, QueryInterrupted),
+        (Status.TIMEOUT, QueryTimeout),
+        (Status.OUT_OF_MEMORY, OutOfMemory),
+        (Status.OVERFLOW, ResourceError),
+        (Status.INVALID, InternalError),
+    ],
+)
+def test_statuses(status: int, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        ExecutionContext(timeout=3, memory_limit=5).raise_for(status)
+
+
+def test_ok_raises_nothing() -> None:
+    context = ExecutionContext()
+    context.raise_for(Status.OK)
+    context.check()
+
+
+def test_timeout_and_interrupt() -> None:
+    with pytest.raises(QueryTimeout, match="0 s"):
+        ExecutionContext(timeout=0).check()
+    context = ExecutionContext(timeout=1000)
+    context.check()
+    context.interrupt()
+    with pytest.raises(QueryInterrupted):
+        context.check()
+
+
+def test_control_holds_the_limits() -> None:
+    context = ExecutionContext(timeout=10, memory_limit=1 << 40, threads=3)
+    assert (context.threads, context.control.memory_limit) == (3, 1 << 40)
+    assert 0 < context.control.deadline_ns - time.monotonic_ns() <= 10_000_000_000
+    assert ExecutionContext().threads >= 1
+    assert ctypes.sizeof(Control) == 40
+
+
+def test_run_raises_for_the_status() -> None:
+    context = ExecutionContext()
+    context.run(lambda: Status.OK)
+    with pytest.raises(OutOfMemory):
+        context.run(lambda: Status.OUT_OF_MEMORY)
+
+
+def polling(control: Control) -> int:
+    """Stand in for a native function that runs until it is stopped."""
+    signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+    while not control.stop:
+        time.sleep(0.001)
+    return Status.INTERRUPTED
+
+
+def test_ctrl_c_stops_a_native_call() -> None:
+    context = ExecutionContext()
+    with pytest.raises(QueryInterrupted):
+        context.run(polling, context.control)
+    assert context.control.stop == 1
+
+
+def test_run_outside_the_main_thread_calls_directly() -> None:
+    seen: list[int] = []
+
+    def outer() -> None:
+        ExecutionContext().run(lambda: seen.append(threading.get_ident()) or 0)
+
+    thread = threading.Thread(target=outer)
+    thread.start()
+    thread.join()
+    assert seen == [thread.ident]
