@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,7 @@ from qengine.testing import generate
 
 @dataclass(frozen=True)
 class PatternGraph:
-    """A simple undirected R-MAT graph, perhaps with vertex labels.
+    """A simple undirected R-MAT graph, perhaps with vertex labels, below the folder ``root``.
 
     Files, below ``folder``: ``graph.txt`` is the plain graph (``t/v/e`` text, ids as generated). The other files hold
     ids by ascending degree, which peers profit from: ``oriented.txt`` and ``oriented.parquet`` (src, dst) each edge
@@ -24,10 +24,14 @@ class PatternGraph:
     (src, dst, src_label, dst_label), ``vertices.parquet`` (id, label).
     """
 
-    folder: Path
+    root: Path
     scale: int
     label_count: int = 1
     seed: int = 42
+
+    @property
+    def folder(self) -> Path:
+        return self.root / f"rmat-{self.scale}-{self.label_count}-{self.seed}"
 
     def plain(self) -> tuple[generate.Csr, NDArray[np.int32]]:
         """Generate the graph and its labels anew."""
@@ -44,10 +48,10 @@ class PatternGraph:
         labels: NDArray[np.int32] = pq.read_table(self.folder / "vertices.parquet")["label"].to_numpy()
         return labels
 
-    def build(self) -> None:
+    def build(self, folder: Path) -> None:
         graph, labels = self.plain()
         source, target = graph.edges()
-        write_graph_file(self.folder / "graph.txt", labels, graph.degrees(), source, target)
+        write_graph_file(folder / "graph.txt", labels, graph.degrees(), source, target)
 
         rank = np.empty(graph.vertex_count, np.int64)
         rank[np.argsort(graph.degrees(), kind="stable")] = np.arange(graph.vertex_count)
@@ -58,27 +62,31 @@ class PatternGraph:
         order = np.lexsort((high, low))
         low, high = low[order], high[order]
         both = np.concatenate([low, high]), np.concatenate([high, low])
-        write_table(self.folder / "vertices.parquet", id=np.arange(graph.vertex_count), label=ranked_labels)
-        write_table(self.folder / "oriented.parquet", src=low, dst=high)
+        write_table(folder / "vertices.parquet", id=np.arange(graph.vertex_count), label=ranked_labels)
+        write_table(folder / "oriented.parquet", src=low, dst=high)
         write_table(
-            self.folder / "symmetric.parquet",
+            folder / "symmetric.parquet",
             src=both[0],
             dst=both[1],
             src_label=ranked_labels[both[0]],
             dst_label=ranked_labels[both[1]],
         )
-        np.savetxt(self.folder / "oriented.txt", np.column_stack([low, high]), fmt="%d")
+        np.savetxt(folder / "oriented.txt", np.column_stack([low, high]), fmt="%d")
 
 
 @dataclass(frozen=True)
 class SocialGraph:
     """The social property graph, as the folder of Parquet files that `generate.write_social` makes."""
 
-    folder: Path
+    root: Path
     size: generate.SocialSize
 
-    def build(self) -> None:
-        generate.write_social(self.folder, generate.social(self.size))
+    @property
+    def folder(self) -> Path:
+        return self.root / f"social-{'-'.join(str(count) for count in astuple(self.size))}"
+
+    def build(self, folder: Path) -> None:
+        generate.write_social(folder, generate.social(self.size))
 
 
 Dataset = PatternGraph | SocialGraph
@@ -91,10 +99,7 @@ def prepare(dataset: Dataset) -> None:
     partial = dataset.folder.with_suffix(".partial")
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
-    if isinstance(dataset, PatternGraph):
-        PatternGraph(partial, dataset.scale, dataset.label_count, dataset.seed).build()
-    else:
-        SocialGraph(partial, dataset.size).build()
+    dataset.build(partial)
     partial.rename(dataset.folder)
 
 

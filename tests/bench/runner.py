@@ -10,7 +10,7 @@ import select
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -116,20 +116,19 @@ def run_suite(
     return cells
 
 
-def _run_engine(suite: Suite, engine: str, data: Path, limits: Limits) -> list[Cell]:
-    cells = []
+def _run_engine(suite: Suite, engine: str, data: Path, limits: Limits) -> Iterator[Cell]:
     remaining = list(suite.workloads)
     while remaining:
         with Worker(engine, suite.name, data, limits) as worker:
             if "answer" not in worker.loading:
-                return cells + [_cell(engine, workload, [worker.loading]) for workload in remaining]
+                yield from (_cell(engine, workload, [worker.loading]) for workload in remaining)
+                return
             while remaining and worker.is_alive:
                 workload = remaining.pop(0)
                 if isinstance(workload, Load):
-                    cells.append(_load_cell(suite, engine, data, limits, worker))
+                    yield _load_cell(suite, engine, data, limits, worker)
                 else:
-                    cells.append(_cell(engine, workload, _repeat(worker, workload, limits)))
-    return cells
+                    yield _cell(engine, workload, _repeat(worker, workload, limits))
 
 
 def _repeat(worker: Worker, workload: Workload, limits: Limits) -> list[dict[str, Any]]:

@@ -125,41 +125,41 @@ def labelled_patterns(dataset: PatternGraph, count: int, size: int, max_hub: int
 
 
 def _rmat16(data: Path) -> Suite:
-    return Suite("rmat16", PatternGraph(data / "rmat16", 16), CYCLIC + PATHS, RMAT16_TRUTH, RMAT16_THRESHOLDS)
+    return Suite("rmat16", PatternGraph(data, 16), CYCLIC + PATHS, RMAT16_TRUTH, RMAT16_THRESHOLDS)
 
 
 def _rmat18(data: Path) -> Suite:
-    return Suite("rmat18", PatternGraph(data / "rmat18", 18), CYCLIC[:4] + PATHS, RMAT18_TRUTH, TRIANGLE_THRESHOLDS)
+    return Suite("rmat18", PatternGraph(data, 18), CYCLIC[:4] + PATHS, RMAT18_TRUTH, TRIANGLE_THRESHOLDS)
 
 
 def _labelled(data: Path) -> Suite:
-    dataset = PatternGraph(data / "rmat16-labels16", 16, label_count=16)
+    dataset = PatternGraph(data, 16, label_count=16)
     queries = labelled_patterns(dataset, count=6, size=8, max_hub=None)
     return Suite("labelled", dataset, queries, thresholds=(Rate(1e9),))
 
 
 def _social(data: Path) -> Suite:
-    dataset = SocialGraph(data / "social", generate.SocialSize())
+    dataset = SocialGraph(data, generate.SocialSize())
     return Suite("social", dataset, property_queries(), thresholds=SOCIAL_THRESHOLDS)
 
 
 def _load(data: Path) -> Suite:
-    dataset = SocialGraph(data / "social", generate.SocialSize())
+    dataset = SocialGraph(data, generate.SocialSize())
     return Suite("load", dataset, (Load(),), {"load": dataset.size.knows}, (AtMost("load", 1.0),))
 
 
 def _tiny(data: Path) -> Suite:
-    return Suite("tiny", PatternGraph(data / "tiny", 4), CYCLIC + PATHS)
+    return Suite("tiny", PatternGraph(data, 4), CYCLIC + PATHS)
 
 
 def _tiny_labelled(data: Path) -> Suite:
-    dataset = PatternGraph(data / "tiny-labels3", 4, label_count=3)
+    dataset = PatternGraph(data, 4, label_count=3)
     return Suite("tiny-labelled", dataset, labelled_patterns(dataset, count=3, size=4, max_hub=None))
 
 
 def _tiny_social(data: Path) -> Suite:
     size = generate.SocialSize(persons=1_000, knows=8_000, cities=10, posts=100, tags=30, likes=100)
-    return Suite("tiny-social", SocialGraph(data / "tiny-social", size), (*property_queries(), Load()))
+    return Suite("tiny-social", SocialGraph(data, size), (*property_queries(), Load()))
 
 
 SUITES = {

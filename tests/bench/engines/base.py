@@ -9,6 +9,9 @@ from tests.bench.workloads import Answer, Workload
 
 THREADS = 2
 MEMORY = 8 << 30
+# Matchers that visit embeddings one at a time, a few million a second or fewer, are not tried on more edges than this:
+# the patterns have 10⁸ embeddings and more there.
+MOST_EDGES_ONE_BY_ONE = 100_000
 
 
 class UnsupportedWorkloadError(Exception):

@@ -6,7 +6,7 @@ import networkx
 from networkx.algorithms import isomorphism
 
 from tests.bench.datasets import Dataset, PatternGraph
-from tests.bench.engines.base import Engine, UnsupportedWorkloadError
+from tests.bench.engines.base import MOST_EDGES_ONE_BY_ONE, Engine, UnsupportedWorkloadError
 from tests.bench.patterns import Pattern
 from tests.bench.workloads import Answer, Workload
 
@@ -30,6 +30,8 @@ class NetworkX(Engine):
             raise UnsupportedWorkloadError("no query language")
         if workload.name == "triangle":
             return sum(networkx.triangles(self._graph).values()) // 3
+        if self._graph.number_of_edges() > MOST_EDGES_ONE_BY_ONE:
+            raise UnsupportedWorkloadError("visits embeddings one by one")
         pattern = networkx.DiGraph(workload.edges) if workload.oriented else networkx.Graph(workload.edges)
         for vertex, label in enumerate(workload.labels):
             pattern.nodes[vertex]["label"] = label
