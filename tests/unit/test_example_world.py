@@ -244,6 +244,15 @@ README_QUERIES = re.findall(r"```cypher\n(.*?)```", (WORLD / "README.md").read_t
 QUERIES |= {f"readme_{number}": text for number, text in enumerate(README_QUERIES, start=1)}
 
 
+def test_the_readme_counts_right() -> None:
+    words = " ".join((WORLD / "README.md").read_text(encoding="utf-8").split())
+    counts = {path.stem.removeprefix("nodes_"): f"{len(rows(path.stem)):,}" for path in NODE_FILES}
+    assert f"{counts['Country']} countries with their land borders, {counts['City']} cities" in words
+    assert f"{counts['Language']} languages, {counts['River']} rivers and six continents" in words
+    nodes, relationships = (sum(len(rows(path.stem)) for path in files) for files in (NODE_FILES, RELATIONSHIP_FILES))
+    assert f"{nodes:,} nodes and {relationships:,} relationships" in words
+
+
 def test_there_are_queries_to_show() -> None:
     assert len(QUERIES) == 10 + 6
 
