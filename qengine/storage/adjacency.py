@@ -1,0 +1,156 @@
+"""The neighbours of one relationship type in one direction: a PCSR of NumPy arrays (``kernels/include/qe/pcsr.h``)."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass, field
+from enum import IntEnum
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+NO_VERTEX = 0xFFFFFFFF
+GROUP_PAIRS = 15
+GROUP = np.dtype([("pair", [("vertex", "<u4"), ("offset", "<u4")], (GROUP_PAIRS,)), ("link", "<u4"), ("end", "<u4")])
+"""One hashed group of 128 bytes, as ``qe::PcsrGroup``."""
+
+
+class Form(IntEnum):
+    """The three forms of the row index."""
+
+    DENSE = 0
+    GROUPS = 1
+    SORTED = 2
+
+
+class PcsrStruct(ctypes.Structure):
+    """Mirror of ``qe::Pcsr``."""
+
+    _fields_ = (
+        ("form", ctypes.c_int32),
+        ("lo", ctypes.c_uint32),
+        ("hi", ctypes.c_uint32),
+        ("n_keys", ctypes.c_uint32),
+        ("offsets", ctypes.c_void_p),
+        ("keys", ctypes.c_void_p),
+        ("groups", ctypes.c_void_p),
+        ("neighbours", ctypes.c_void_p),
+        ("edge_ids", ctypes.c_void_p),
+        ("n_entries", ctypes.c_uint64),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Adjacency:
+    """A PCSR: for each vertex the sorted list of its neighbours, a slice ``[begin, end)`` of ``neighbours``.
+
+    Attributes
+    ----------
+    form
+        Which row index stands behind ``locate``.
+    lo, hi
+        The vertices with neighbours lie in ``[lo, hi)``.
+    neighbours
+        uint32[entries], each list ascending; equal entries are parallel relationships.
+    edge_ids
+        uint32[entries]: local relationship ids; None where the position is the id (OUT) or where it is found by
+        searching OUT (simple type without properties).
+    offsets
+        uint64: dense ``[hi - lo + 1]``, sorted ``[keys + 1]``, groups None.
+    keys
+        uint32[keys] ascending, sorted form only.
+    groups
+        ``GROUP`` records, groups form only: ``home_groups`` home groups, then overflow groups.
+    reason
+        Why this form was chosen, for EXPLAIN.
+    """
+
+    form: Form
+    lo: int
+    hi: int
+    neighbours: Array = field(repr=False)
+    edge_ids: Array | None = field(default=None, repr=False)
+    offsets: Array | None = field(default=None, repr=False)
+    keys: Array | None = field(default=None, repr=False)
+    groups: Array | None = field(default=None, repr=False)
+    home_groups: int = 0
+    reason: str = ""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        arrays = (self.neighbours, self.edge_ids, self.offsets, self.keys, self.groups)
+        return sum(array.nbytes for array in arrays if array is not None)
+
+    def __len__(self) -> int:
+        return len(self.neighbours)
+
+    def as_struct(self) -> PcsrStruct:
+        """Return the ctypes mirror; it keeps the arrays alive."""
+        struct = PcsrStruct(
+            int(self.form),
+            self.lo,
+            self.hi,
+            self.home_groups if self.form is Form.GROUPS else 0 if self.keys is None else len(self.keys),
+            _address(self.offsets),
+            _address(self.keys),
+            _address(self.groups),
+            _address(self.neighbours),
+            _address(self.edge_ids),
+            len(self.neighbours),
+        )
+        struct.owner = self
+        return struct
+
+    def locate(self, vertex: int) -> tuple[int, int]:
+        """Return the slice ``[begin, end)`` of a vertex's list."""
+        if not self.lo <= vertex < self.hi:
+            return 0, 0
+        if self.form is Form.DENSE:
+            assert self.offsets is not None
+            return int(self.offsets[vertex - self.lo]), int(self.offsets[vertex - self.lo + 1])
+        row = int(np.searchsorted(self._by_vertex[0], vertex))
+        if row == len(self._by_vertex[0]) or self._by_vertex[0][row] != vertex:
+            return 0, 0
+        return int(self._by_vertex[1][row]), int(self._by_vertex[2][row])
+
+    def owners(self, positions: Array) -> Array:
+        """Return for each position in ``neighbours`` the vertex (uint32) whose list it is in."""
+        vertices, begins = self._by_offset
+        return vertices[np.searchsorted(begins, positions, side="right") - 1]
+
+    def rows(self) -> tuple[Array, Array, Array]:
+        """Return the vertices that have neighbours, ascending (uint32), and begins and ends of their lists."""
+        return self._by_vertex
+
+    @cached_property
+    def _by_offset(self) -> tuple[Array, Array]:
+        """Vertices with neighbours and their lists' begins, in the order of the lists."""
+        vertices, begins, _ = self._by_vertex
+        order = np.argsort(begins, kind="stable") if self.form is Form.GROUPS else slice(None)
+        return vertices[order], begins[order]
+
+    @cached_property
+    def _by_vertex(self) -> tuple[Array, Array, Array]:
+        if self.form is Form.SORTED:
+            assert self.keys is not None and self.offsets is not None
+            return self.keys, self.offsets[:-1], self.offsets[1:]
+        if self.form is Form.DENSE:
+            assert self.offsets is not None
+            used = np.flatnonzero(self.offsets[1:] > self.offsets[:-1])
+            return (used + self.lo).astype(np.uint32), self.offsets[:-1][used], self.offsets[1:][used]
+        assert self.groups is not None
+        vertex, begin = self.groups["pair"]["vertex"], self.groups["pair"]["offset"]
+        end = np.concatenate((begin[:, 1:], self.groups["end"][:, None]), axis=1)
+        used_pairs = vertex != NO_VERTEX
+        last = used_pairs & np.concatenate((~used_pairs[:, 1:], np.ones((len(vertex), 1), bool)), axis=1)
+        end[last] = np.broadcast_to(self.groups["end"][:, None], end.shape)[last]
+        order = np.argsort(vertex[used_pairs])
+        return tuple(part[used_pairs][order] for part in (vertex, begin, end))
+
+
+def _address(array: Array | None) -> int | None:
+    return None if array is None or not array.size else array.ctypes.data

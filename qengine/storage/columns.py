@@ -1,0 +1,81 @@
+"""Property columns: an Arrow array over a range of ids, null outside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from qengine.storage.normal import language_type
+from qengine.storage.variant import concatenate, is_variant
+from qengine.types import Type
+
+Ids = np.ndarray[Any, np.dtype[Any]]
+
+
+@dataclass(frozen=True)
+class PropertyColumn:
+    """The values of one property for the ids ``[begin, begin + len(array))``; every other id has null.
+
+    ``array`` is one Arrow array of a normal type (``storage.normal``), a dense union where types are mixed.
+    """
+
+    begin: int
+    array: Any = field(repr=False)
+
+    @property
+    def end(self) -> int:
+        """One more than the last id that the array covers."""
+        return self.begin + len(self.array)
+
+    @cached_property
+    def type(self) -> Type:
+        """The language's type of the values, ANY where they are mixed."""
+        return language_type(self.array.type)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the array's buffers."""
+        return int(self.array.nbytes)
+
+    def take(self, ids: Ids) -> Any:
+        """Return the values of ``ids`` (integers, any order; -1 or outside: null) as an Arrow array."""
+        index = np.asarray(ids).astype(np.int64) - self.begin
+        outside = (index < 0) | (index >= len(self.array))
+        if not outside.any():
+            return self.array.take(pa.array(index))
+        return self.array.take(pa.array(index, mask=outside))
+
+    def slice(self, begin: int, end: int) -> Any:
+        """Return the values of the ids ``[begin, end)`` as an Arrow array; no copy where the array covers them."""
+        low, high = max(begin, self.begin), min(end, self.end)
+        if low >= high:
+            return self.array.slice(0, 0) if begin >= end else self._nulls(end - begin)
+        inside = self.array.slice(low - self.begin, high - low)
+        parts = [self._nulls(low - begin)] if low > begin else []
+        parts.append(inside)
+        if end > high:
+            parts.append(self._nulls(end - high))
+        return inside if len(parts) == 1 else concatenate(parts)
+
+    def values(self, ids: Ids) -> list[Any]:
+        """Return the values of ``ids`` as Python values, None for null."""
+        return list(self.take(ids).to_pylist())
+
+    def occurs(self, begin: int, end: int) -> bool:
+        """Tell whether an id in ``[begin, end)`` has a value."""
+        low, high = max(begin, self.begin), min(end, self.end)
+        return low < high and not pc.all(pc.is_null(self.array.slice(low - self.begin, high - low))).as_py()
+
+    def distinct(self) -> int | None:
+        """Return the number of distinct values that are not null; None where types are mixed or lists."""
+        if is_variant(self.array.type) or pa.types.is_nested(self.array.type):
+            return None
+        return int(pc.count_distinct(self.array, mode="only_valid").as_py())
+
+    def _nulls(self, length: int) -> Any:
+        return concatenate([self.array.slice(0, 0), pa.nulls(length)])

@@ -1,0 +1,132 @@
+"""Finds vertices by the keys that their tables give them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from qengine.errors import StorageError
+from qengine.storage.adjacency import Array
+from qengine.storage.normal import normal_array
+
+_UNKNOWN = np.uint32(0xFFFFFFFF)
+_SPREAD = 4  # a table by key may have this many places a key
+
+
+def key_array(column: Any, place: str) -> Any:
+    """Return a key column as int64 or string array without nulls.
+
+    Raises
+    ------
+    StorageError
+        For a null or a value that can't be a key.
+    """
+    array = normal_array(column, place)
+    if pa.types.is_floating(array.type):
+        try:
+            array = array.cast(pa.int64())
+        except pa.ArrowInvalid:
+            raise StorageError(f"{place}: keys must be integers or strings, not fractions") from None
+    if pa.types.is_null(array.type) and not len(array):
+        array = array.cast(pa.int64())
+    if array.null_count:
+        row = int(np.flatnonzero(array.is_null().to_numpy(zero_copy_only=False))[0])
+        raise StorageError(f"{place}: row {row} has no key")
+    if not (pa.types.is_int64(array.type) or pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):
+        raise StorageError(f"{place}: {array.type} can't be a key", hint="Keys are integers or strings.")
+    return array
+
+
+class KeyIndex:
+    """Maps the keys of some vertices to their ordinals.
+
+    Integer keys that lie close together are looked up in a table, others through Arrow's hash table.
+
+    Parameters
+    ----------
+    keys
+        int64 or string array, as ``key_array`` gives it.
+    ordinals
+        uint32[len(keys)].
+    place
+        What the errors call the keys' table.
+
+    Raises
+    ------
+    StorageError
+        If a key occurs twice.
+    """
+
+    def __init__(self, keys: Any, ordinals: Array, place: str) -> None:
+        self._keys = keys
+        self._ordinals = ordinals
+        self._table: Array | None = None
+        self._low = 0
+        if pa.types.is_int64(keys.type):
+            self._make_table(place)
+        elif pc.count_distinct(keys).as_py() < len(keys):
+            self._refuse_duplicate(place)
+
+    def find(self, keys: Any, place: str) -> Array:
+        """Return the ordinals (uint32) of ``keys``.
+
+        Raises
+        ------
+        StorageError
+            For a key that no vertex has.
+        """
+        if len(keys) and not len(self._keys):
+            found = np.full(len(keys), _UNKNOWN)
+        elif pa.types.is_int64(keys.type) != pa.types.is_int64(self._keys.type):
+            raise StorageError(
+                f"{place}: keys of type {keys.type} can't match the nodes' keys of type {self._keys.type}",
+                hint="Cast one of the two columns.",
+            )
+        elif self._table is not None:
+            found = self._from_table(keys.to_numpy())
+        else:
+            index = pc.index_in(keys, value_set=self._keys.cast(keys.type))
+            rows = index.fill_null(-1).to_numpy(zero_copy_only=False)
+            found = np.where(rows < 0, _UNKNOWN, self._ordinals[rows])
+        unknown = np.flatnonzero(found == _UNKNOWN)
+        if len(unknown):
+            row = int(unknown[0])
+            raise StorageError(
+                f"{place}: row {row} has the key {keys[row].as_py()!r}, which is no node's",
+                hint=f"{len(unknown):,} such rows in all. Load the missing nodes, or drop these relationships.",
+            )
+        return found
+
+    def _make_table(self, place: str) -> None:
+        values = self._keys.to_numpy()
+        if not len(values):
+            return
+        self._low, high = int(values.min()), int(values.max())
+        if high - self._low >= _SPREAD * len(values) + 1024:
+            if pc.count_distinct(self._keys).as_py() < len(values):
+                self._refuse_duplicate(place)
+            return
+        self._table = np.full(high - self._low + 1, _UNKNOWN)
+        self._table[values - self._low] = self._ordinals
+        if (self._table[values - self._low] != self._ordinals).any():
+            self._refuse_duplicate(place)
+
+    def _from_table(self, values: Array) -> Array:
+        assert self._table is not None
+        place = values - self._low
+        outside = (values < self._low) | (place >= len(self._table))
+        if outside.any():
+            return np.where(outside, _UNKNOWN, self._table[np.where(outside, 0, place)])
+        found: Array = self._table[place]
+        return found
+
+    def _refuse_duplicate(self, place: str) -> None:
+        first_rows = pc.index_in(self._keys, value_set=self._keys).to_numpy(zero_copy_only=False)
+        row = int(np.flatnonzero(first_rows != np.arange(len(first_rows)))[0])
+        raise StorageError(
+            f"{place}: row {row} has the key {self._keys[row].as_py()!r} that row {int(first_rows[row])} has",
+            hint="Each node of one label needs a key of its own.",
+        )

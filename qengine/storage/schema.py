@@ -1,0 +1,99 @@
+"""What a graph holds, for reading: labels and relationship types with their properties and ends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from qengine.plan.pattern import Direction
+from qengine.types import Type
+
+if TYPE_CHECKING:
+    from qengine.storage.store import GraphStore
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSchema:
+    """The nodes with exactly these labels: how many, and their properties."""
+
+    labels: tuple[str, ...]
+    count: int
+    properties: Mapping[str, Type]
+
+
+@dataclass(frozen=True, slots=True)
+class RelationshipSchema:
+    """A relationship type: how many, which label sets it connects, and its properties."""
+
+    type: str
+    count: int
+    undirected: bool
+    endpoints: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
+    properties: Mapping[str, Type]
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """All label sets and relationship types of a graph."""
+
+    nodes: tuple[NodeSchema, ...]
+    relationships: tuple[RelationshipSchema, ...]
+
+    @classmethod
+    def of(cls, store: GraphStore) -> Schema:
+        """Read the schema off a graph."""
+        nodes = []
+        for group in store.groups:
+            columns = [(key, store.node_property(key)) for key in store.property_keys("node")]
+            found = {
+                key: column.type
+                for key, column in columns
+                if column is not None and column.occurs(group.begin, group.end)
+            }
+            nodes.append(NodeSchema(_labels(store, group.begin, group.end), group.end - group.begin, found))
+        return cls(tuple(nodes), tuple(_relationships(store, index) for index in range(len(store.types))))
+
+    def __repr__(self) -> str:
+        lines = []
+        for node in self.nodes:
+            name = "".join(f":{label}" for label in node.labels)
+            lines.append(f"({name}{_properties(node.properties, bool(name))})  {node.count:,}")
+        for edge in self.relationships:
+            inside = f"[:{edge.type}{_properties(edge.properties, True)}]"
+            arrow = f"-{inside}-" if edge.undirected else f"-{inside}->"
+            for number, (start, end) in enumerate(edge.endpoints or (((), ()),)):
+                ends = ["".join(f":{label}" for label in labels) for labels in (start, end)]
+                lines.append(f"({ends[0]}){arrow}({ends[1]})" + (f"  {edge.count:,}" if number == 0 else ""))
+        return "\n".join(lines) or "an empty graph"
+
+
+def _labels(store: GraphStore, begin: int, end: int) -> tuple[str, ...]:
+    return store.labels_of(begin) if begin < end else ()
+
+
+def _relationships(store: GraphStore, index: int) -> RelationshipSchema:
+    edge_type = store.types[index]
+    out = store.adjacency(index, Direction.OUT)
+    ends = np.array([group.end for group in store.groups], np.int64)
+    vertices, begins, finishes = out.rows()
+    start_group = np.repeat(np.searchsorted(ends, vertices, side="right"), (finishes - begins).astype(np.int64))
+    positions = np.argsort(begins, kind="stable")
+    if len(positions) and (np.diff(positions) < 0).any():
+        order = np.argsort(np.concatenate([np.arange(b, e) for b, e in zip(begins, finishes, strict=True)]))
+        start_group = start_group[order]
+    pairs = np.unique(start_group * len(ends) + np.searchsorted(ends, out.neighbours, side="right"))
+    names = [_labels(store, group.begin, group.end) for group in store.groups]
+    endpoints = tuple((names[pair // len(ends)], names[pair % len(ends)]) for pair in pairs.tolist())
+    keys = {key: store.relationship_property(index, key) for key in edge_type.property_keys}
+    properties = {key: column.type for key, column in keys.items() if column is not None}
+    return RelationshipSchema(edge_type.name, edge_type.count, edge_type.undirected, endpoints, properties)
+
+
+def _properties(types: Mapping[str, Type], after_name: bool) -> str:
+    if not types:
+        return ""
+    inside = ", ".join(f"{key}: {type_}" for key, type_ in types.items())
+    return (" " if after_name else "") + "{" + inside + "}"

@@ -1,0 +1,338 @@
+"""The immutable graph snapshot that planners and executors read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from qengine.catalog.view import EdgeStatistics, RelationshipTypeInfo
+from qengine.plan.pattern import Direction, LabelAnd, LabelAny, LabelExpr, LabelIs, LabelNot, LabelOr
+from qengine.storage.adjacency import Adjacency, Array
+from qengine.storage.columns import PropertyColumn
+from qengine.storage.schema import Schema
+from qengine.storage.statistics import Statistics
+from qengine.types import ANY, Node, Relationship, Type
+
+
+@dataclass(frozen=True, slots=True)
+class LabelGroup:
+    """The vertices ``[begin, end)``: all that have exactly these labels."""
+
+    labels: frozenset[str]
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeType:
+    """One relationship type. Relationship ids are ``base + local id``, local ids ``0..count-1``.
+
+    ``undirected``: stored once, matched both ways. ``parallel``: two vertices may have several in one direction
+    (undirected: between them). ``loops``: there are self-loops.
+    """
+
+    name: str
+    index: int
+    base: int
+    count: int
+    undirected: bool = False
+    parallel: bool = False
+    loops: bool = False
+    property_keys: tuple[str, ...] = ()
+
+
+class GraphStore:
+    """A property graph: labelled id ranges, one PCSR a relationship type and direction, Arrow property columns.
+
+    Vertex ids are dense uint32 ``0..vertex_count-1``, grouped by label set, in a group by descending degree.
+    Relationship ids are int64, dense over all types; a local id is the position in the type's OUT adjacency.
+    Implements ``catalog.view.CatalogView``. Nothing changes after construction: threads may share it.
+
+    Parameters
+    ----------
+    groups
+        Ascending, covering all ids.
+    labels
+        All labels in order of first appearance.
+    types
+        Relationship types with their places in the id space.
+    adjacencies
+        For each type, OUT and IN (directed) or OUT and BOTH (undirected).
+    node_properties
+        Column by key.
+    relationship_properties
+        For each type, column by key; they cover local ids from 0.
+    """
+
+    def __init__(
+        self,
+        groups: Sequence[LabelGroup],
+        labels: Sequence[str],
+        types: Sequence[EdgeType],
+        adjacencies: Sequence[Mapping[Direction, Adjacency]],
+        node_properties: Mapping[str, PropertyColumn],
+        relationship_properties: Sequence[Mapping[str, PropertyColumn]],
+    ) -> None:
+        self.groups = tuple(groups)
+        self.labels = tuple(labels)
+        self.types = tuple(types)
+        self._adjacencies = tuple(adjacencies)
+        self._node_properties = dict(node_properties)
+        self._relationship_properties = tuple(dict(columns) for columns in relationship_properties)
+        self._type_index = {edge_type.name: edge_type.index for edge_type in self.types}
+        self._bases = np.array([edge_type.base for edge_type in self.types] + [self.relationship_count], np.int64)
+
+    def __repr__(self) -> str:
+        return f"GraphStore({self.vertex_count:,} nodes, {self.relationship_count:,} relationships)"
+
+    # -- catalogue ---------------------------------------------------------------------------------------------
+
+    @property
+    def vertex_count(self) -> int:
+        """Number of vertices."""
+        return self.groups[-1].end if self.groups else 0
+
+    @property
+    def relationship_count(self) -> int:
+        """Number of relationships, each undirected one once."""
+        return self.types[-1].base + self.types[-1].count if self.types else 0
+
+    @property
+    def relationship_types(self) -> tuple[str, ...]:
+        """All relationship types, in the order of first appearance."""
+        return tuple(edge_type.name for edge_type in self.types)
+
+    @property
+    def label_sets(self) -> tuple[tuple[frozenset[str], int], ...]:
+        """Each set of labels that vertices have, with how many have exactly it."""
+        return tuple((group.labels, group.end - group.begin) for group in self.groups)
+
+    def relationship_type(self, name: str) -> RelationshipTypeInfo | None:
+        """Return what is known of a type, None for an unknown one."""
+        index = self.type_index(name)
+        if index is None:
+            return None
+        found = self.types[index]
+        return RelationshipTypeInfo(name, found.count, found.undirected, found.parallel, found.loops)
+
+    def property_keys(self, entity: str) -> tuple[str, ...]:
+        """Return all property keys of "node" or "relationship"s, in the order of first appearance."""
+        if entity == "node":
+            return tuple(self._node_properties)
+        return tuple(dict.fromkeys(key for columns in self._relationship_properties for key in columns))
+
+    def property_type(self, entity: str, key: str) -> Type | None:
+        """Return the type of property ``key`` of "node" or "relationship"s; ANY if mixed, None if unknown."""
+        types = {column.type for column in self._columns(entity, key)}
+        return None if not types else types.pop() if len(types) == 1 else ANY
+
+    def edge_statistics(self, source: str | None, type: str | None, target: str | None) -> EdgeStatistics:
+        """Return statistics of the matches of ``(:source)-[:type]->(:target)``, any of them None for all.
+
+        A relationship of an undirected type counts both ways. Unknown names give zeros.
+        """
+        return self.statistics.edges(source, type, target)
+
+    def distinct_values(self, entity: str, key: str) -> int | None:
+        """Return the number of distinct values of a property, None if unknown."""
+        return self.statistics.distinct_values(entity, key)
+
+    @cached_property
+    def statistics(self) -> Statistics:
+        """Counts, degrees and values, computed when first asked for."""
+        return Statistics(self)
+
+    @cached_property
+    def schema(self) -> Schema:
+        """Labels and types with their properties; its ``repr`` is meant to be read."""
+        return Schema.of(self)
+
+    # -- vertices ----------------------------------------------------------------------------------------------
+
+    def label_ranges(self, expr: LabelExpr | None) -> Array:
+        """Return the ids that satisfy a label expression as merged ranges ``[begin, end)``: uint32[k, 2]."""
+        ranges: list[list[int]] = []
+        for group in self.groups:
+            if group.begin == group.end or not (expr is None or _satisfies(group.labels, expr)):
+                continue
+            if ranges and ranges[-1][1] == group.begin:
+                ranges[-1][1] = group.end
+            else:
+                ranges.append([group.begin, group.end])
+        return np.array(ranges, np.uint32).reshape(-1, 2)
+
+    def labels_of(self, vertex: int) -> tuple[str, ...]:
+        """Return a vertex's labels in the order of ``labels``."""
+        return self._ordered_labels[int(np.searchsorted(self._group_ends, vertex, side="right"))]
+
+    def node_property(self, key: str) -> PropertyColumn | None:
+        """Return a node property's column, None where no node has it."""
+        return self._node_properties.get(key)
+
+    def nodes(self, ids: Array | Sequence[int | None]) -> list[Node | None]:
+        """Return the nodes with these ids (-1 or None: None); properties that are null are absent."""
+        wanted = _id_array(ids)
+        properties: list[dict[str, Any]] = [{} for _ in wanted]
+        for key, column in self._node_properties.items():
+            rows = np.flatnonzero((wanted >= column.begin) & (wanted < column.end))
+            _fill(properties, rows, key, column, wanted[rows])
+        return [
+            Node(vertex, self.labels_of(vertex), found) if vertex >= 0 else None
+            for vertex, found in zip(wanted.tolist(), properties, strict=True)
+        ]
+
+    # -- relationships -----------------------------------------------------------------------------------------
+
+    def type_index(self, name: str) -> int | None:
+        """Return the index of a relationship type, None for an unknown one."""
+        return self._type_index.get(name)
+
+    def matching_types(self, expr: LabelExpr | None) -> tuple[int, ...]:
+        """Return the indices of the types that satisfy a label expression over the type, ascending."""
+        return tuple(found.index for found in self.types if expr is None or _satisfies(frozenset((found.name,)), expr))
+
+    def adjacency(self, type_index: int, direction: Direction) -> Adjacency:
+        """Return a type's stored adjacency.
+
+        Parameters
+        ----------
+        type_index
+            Which type.
+        direction
+            OUT or IN; for an undirected type OUT (each relationship once, as loaded) or BOTH (symmetric, a
+            self-loop once). BOTH of a directed type is the union of OUT and IN and isn't stored.
+
+        Raises
+        ------
+        KeyError
+            For a direction that isn't stored.
+        """
+        return self._adjacencies[type_index][direction]
+
+    def relationship_property(self, type_index: int, key: str) -> PropertyColumn | None:
+        """Return the column of a relationship property by local id, None where the type lacks it."""
+        return self._relationship_properties[type_index].get(key)
+
+    def type_of(self, relationship_ids: Array) -> Array:
+        """Return the type index (int32) of each global relationship id."""
+        return (np.searchsorted(self._bases, relationship_ids, side="right") - 1).astype(np.int32)
+
+    def endpoints(self, relationship_ids: Array) -> tuple[Array, Array]:
+        """Return the start and end vertices (uint32) of global relationship ids."""
+        ids = np.asarray(relationship_ids, np.int64)
+        start, end = np.empty(len(ids), np.uint32), np.empty(len(ids), np.uint32)
+        types = self.type_of(ids)
+        for index in np.unique(types).tolist():
+            rows = types == index
+            out = self.adjacency(index, Direction.OUT)
+            local = ids[rows] - self.types[index].base
+            start[rows] = out.owners(local)
+            end[rows] = out.neighbours[local]
+        return start, end
+
+    def expand(self, vertex: int, type_index: int, direction: Direction) -> tuple[Array, Array]:
+        """Return the neighbours (uint32) and global relationship ids (int64) of one vertex in any direction.
+
+        A self-loop comes once in BOTH; an undirected type gives BOTH for each direction. In no given order.
+        """
+        edge_type = self.types[type_index]
+        if edge_type.undirected:
+            return self._list(vertex, type_index, Direction.BOTH)
+        if direction is not Direction.BOTH:
+            return self._list(vertex, type_index, direction)
+        out, out_ids = self._list(vertex, type_index, Direction.OUT)
+        into, into_ids = self._list(vertex, type_index, Direction.IN)
+        no_loop = into != vertex
+        return np.concatenate((out, into[no_loop])), np.concatenate((out_ids, into_ids[no_loop]))
+
+    def relationships(self, ids: Array | Sequence[int | None]) -> list[Relationship | None]:
+        """Return the relationships with these global ids (-1 or None: None); null properties are absent."""
+        wanted = _id_array(ids)
+        present = np.flatnonzero(wanted >= 0)
+        start, end = self.endpoints(wanted[present])
+        types = self.type_of(wanted[present])
+        properties: list[dict[str, Any]] = [{} for _ in wanted]
+        for index in np.unique(types).tolist():
+            rows = present[types == index]
+            for key, column in self._relationship_properties[index].items():
+                _fill(properties, rows, key, column, wanted[rows] - self.types[index].base)
+        found: list[Relationship | None] = [None] * len(wanted)
+        for row, index, begin, finish in zip(
+            present.tolist(), types.tolist(), start.tolist(), end.tolist(), strict=True
+        ):
+            found[row] = Relationship(int(wanted[row]), self.types[index].name, begin, finish, properties[row])
+        return found
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays: adjacencies and property columns."""
+        adjacencies = sum(one.nbytes for by_direction in self._adjacencies for one in by_direction.values())
+        columns = [*self._node_properties.values()]
+        columns += [column for by_key in self._relationship_properties for column in by_key.values()]
+        return adjacencies + sum(column.nbytes for column in columns)
+
+    # -- inside ------------------------------------------------------------------------------------------------
+
+    def _columns(self, entity: str, key: str) -> list[PropertyColumn]:
+        by_key = [self._node_properties] if entity == "node" else self._relationship_properties
+        return [columns[key] for columns in by_key if key in columns]
+
+    def _list(self, vertex: int, type_index: int, direction: Direction) -> tuple[Array, Array]:
+        lists = self.adjacency(type_index, direction)
+        begin, end = lists.locate(vertex)
+        neighbours = lists.neighbours[begin:end]
+        base = self.types[type_index].base
+        if direction is Direction.OUT:
+            return neighbours, np.arange(base + begin, base + end)
+        if lists.edge_ids is not None:
+            return neighbours, lists.edge_ids[begin:end].astype(np.int64) + base
+        return neighbours, np.array([base + self._find(type_index, vertex, other) for other in neighbours], np.int64)
+
+    def _find(self, type_index: int, vertex: int, neighbour: int) -> int:
+        """Return the local id of the one relationship neighbour -> vertex (undirected: in either direction)."""
+        out = self.adjacency(type_index, Direction.OUT)
+        for start, end in ((neighbour, vertex), (vertex, neighbour)):
+            begin, stop = out.locate(start)
+            position = begin + int(np.searchsorted(out.neighbours[begin:stop], end))
+            if position < stop and out.neighbours[position] == end:
+                return position
+        raise KeyError((vertex, neighbour))
+
+    @cached_property
+    def _group_ends(self) -> Array:
+        return np.array([group.end for group in self.groups], np.int64)
+
+    @cached_property
+    def _ordered_labels(self) -> tuple[tuple[str, ...], ...]:
+        return tuple(tuple(label for label in self.labels if label in group.labels) for group in self.groups)
+
+
+def _satisfies(names: frozenset[str], expr: LabelExpr) -> bool:
+    match expr:
+        case LabelIs(name):
+            return name in names
+        case LabelAny():
+            return bool(names)
+        case LabelAnd(args):
+            return all(_satisfies(names, arg) for arg in args)
+        case LabelOr(args):
+            return any(_satisfies(names, arg) for arg in args)
+        case LabelNot(arg):
+            return not _satisfies(names, arg)
+    raise TypeError(f"not a label expression: {expr!r}")
+
+
+def _id_array(ids: Array | Sequence[int | None]) -> Array:
+    if isinstance(ids, np.ndarray):
+        return ids.astype(np.int64)
+    return np.array([-1 if one is None else one for one in ids], np.int64)
+
+
+def _fill(properties: list[dict[str, Any]], rows: Array, key: str, column: PropertyColumn, ids: Array) -> None:
+    for row, value in zip(rows.tolist(), column.values(ids), strict=True):
+        if value is not None:
+            properties[row][key] = value

@@ -1,0 +1,227 @@
+"""Graphs from Arrow tables: node tables by label, relationship tables by type, ends given by the nodes' keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from qengine.errors import StorageError
+from qengine.storage.adjacency import Array
+from qengine.storage.assemble import NodeBlock, RelationshipBlock, assemble
+from qengine.storage.keys import KeyIndex, key_array
+from qengine.storage.normal import normal_array
+from qengine.storage.store import GraphStore
+
+_START = ("start", "src", "source", "from")
+_END = ("end", "dst", "target", "to")
+
+
+def from_arrow(
+    nodes: Any,
+    relationships: Any = (),
+    *,
+    key: str | None = None,
+    label_column: str | None = None,
+    type_column: str | None = None,
+    undirected: Iterable[str] = (),
+) -> GraphStore:
+    """Load a graph from tables: anything with ``__arrow_c_stream__`` (pyarrow, pandas, polars, DuckDB).
+
+    Parameters
+    ----------
+    nodes
+        ``{labels: table}`` or a list of ``(labels, table)``, with labels ``"Person"``, ``":Person:Actor"``, ``""``
+        or a sequence of names; or one table, whose ``label_column`` holds such labels or lists of names.
+    relationships
+        A list of ``(type, start label, end label, table)`` (label None: any node), a list of ``(type, table)``,
+        ``{type: table}`` or ``{(start label, type, end label): table}``; or one table, whose ``type_column`` holds
+        the types. Each table has the keys of the two ends in columns named start/end, src/dst, source/target or
+        from/to, else in the first two. The other columns are properties.
+    key
+        The node tables' key column, by default ``id``, else the first. Keys are integers or strings, each once
+        among the nodes of a label. The column stays a property.
+    label_column, type_column
+        Columns with labels and types, where one table holds all.
+    undirected
+        Names of the types that have no direction.
+
+    Raises
+    ------
+    StorageError
+        For an unknown or duplicate key, a missing column, a value that can't be a property; with table and row.
+    """
+    tables = [_NodeTable.read(labels, table, key) for labels, table in _node_tables(nodes, label_column, key)]
+    rows = 0
+    for table in tables:
+        table.first = rows
+        rows += table.block.rows
+    finder = _Finder(tables)
+    blocks = []
+    for name, start_label, end_label, source in _relationship_tables(relationships, type_column):
+        table = _table(source, f"relationships {name}")
+        start, end = _end_columns(table, f"relationships {name}")
+        first, second = (
+            finder.find(label, key_array(table[column], place), place)
+            for label, column in ((start_label, start), (end_label, end))
+            for place in (f"relationships {name}, column {column}",)
+        )
+        columns = _properties(table, f"relationships {name}", (start, end))
+        blocks.append(RelationshipBlock(name, first, second, columns))
+    return assemble([table.block for table in tables], blocks, undirected)
+
+
+@dataclass
+class _NodeTable:
+    """One node table: ``first`` is the ordinal of its first row."""
+
+    name: str
+    block: NodeBlock
+    keys: Any
+    first: int = 0
+
+    @classmethod
+    def read(cls, labels: tuple[str, ...], table: Any, key: str | None) -> _NodeTable:
+        name = "nodes " + (":".join(labels) or "without label")
+        column = _key_column(table, key, name)
+        keys = key_array(table[column], f"{name}, column {column}")
+        return cls(name, NodeBlock(labels, table.num_rows, _properties(table, name)), keys)
+
+
+class _Finder:
+    """Finds nodes by label and key; makes an index for each label that is asked for."""
+
+    def __init__(self, tables: Sequence[_NodeTable]) -> None:
+        self._tables = tables
+        self._indexes: dict[str | None, KeyIndex] = {}
+        for table in tables:  # a duplicate key is an error even where no relationship asks
+            alone = KeyIndex(table.keys, self._ordinals(table), table.name)
+            for label in table.block.labels:
+                if sum(label in other.block.labels for other in tables) == 1:
+                    self._indexes[label] = alone
+
+    def find(self, label: str | None, keys: Any, place: str) -> Array:
+        """Return the ordinals of the nodes with these keys among those with ``label`` (None: all)."""
+        if label not in self._indexes:
+            self._indexes[label] = self._index(label, place)
+        return self._indexes[label].find(keys, place)
+
+    def _index(self, label: str | None, place: str) -> KeyIndex:
+        own = [table for table in self._tables if label is None or label in table.block.labels]
+        if not own:
+            raise StorageError(f"{place}: no node has the label {label}")
+        types = {table.keys.type for table in own}
+        if len(types) > 1:
+            raise StorageError(f"{place}: the nodes' keys have several types: {', '.join(sorted(map(str, types)))}")
+        name = "nodes " + (label or "of all labels")
+        return KeyIndex(
+            pa.concat_arrays([table.keys for table in own]), np.concatenate([self._ordinals(one) for one in own]), name
+        )
+
+    @staticmethod
+    def _ordinals(table: _NodeTable) -> Array:
+        return np.arange(table.first, table.first + table.block.rows, dtype=np.uint32)
+
+
+def _node_tables(nodes: Any, label_column: str | None, key: str | None) -> list[tuple[tuple[str, ...], Any]]:
+    if isinstance(nodes, Mapping):
+        nodes = list(nodes.items())
+    if isinstance(nodes, (list, tuple)):
+        named = [(_labels(labels), table) for labels, table in nodes]
+        return [(labels, _table(table, f"nodes {':'.join(labels)}")) for labels, table in named]
+    table = _table(nodes, "nodes")
+    if label_column is None:
+        return [((), table)]
+    column = _column(table, label_column, "nodes")
+    # Keys must be told apart before the table is split: errors then name the row of the table that the user has.
+    own_key = _key_column(table, key, "nodes")
+    keys = key_array(table[own_key], f"nodes, column {own_key}")
+    KeyIndex(keys, np.arange(len(keys), dtype=np.uint32), "nodes")
+    values = normal_array(column, f"nodes, column {label_column}")
+    lists = pa.types.is_list(values.type)
+    names = [tuple(value or ()) if lists else _labels(value or "") for value in values.to_pylist()]
+    rest = table.drop_columns([label_column])
+    rows: dict[tuple[str, ...], list[int]] = {}
+    for row, labels in enumerate(names):
+        rows.setdefault(labels, []).append(row)
+    return [(labels, rest.take(pa.array(own))) for labels, own in rows.items()]
+
+
+def _relationship_tables(relationships: Any, type_column: str | None) -> list[tuple[str, str | None, str | None, Any]]:
+    if isinstance(relationships, Mapping):
+        items = [
+            (name, None, None, table) if isinstance(name, str) else (name[1], name[0], name[2], table)
+            for name, table in relationships.items()
+        ]
+        return items
+    if isinstance(relationships, (list, tuple)):
+        return [(one[0], None, None, one[1]) if len(one) == 2 else one for one in relationships]
+    if type_column is None:
+        raise StorageError("relationships: a single table needs type_column", hint="Or give {type: table}.")
+    table = _table(relationships, "relationships")
+    types = normal_array(_column(table, type_column, "relationships"), f"relationships, column {type_column}")
+    encoded = types.dictionary_encode()
+    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    if (codes < 0).any():
+        raise StorageError(f"relationships: row {int(np.argmin(codes))} has no type")
+    rest = table.drop_columns([type_column])
+    order = np.argsort(codes, kind="stable")
+    bounds = np.searchsorted(codes[order], np.arange(len(encoded.dictionary) + 1))
+    return [
+        (str(name), None, None, rest.take(pa.array(order[bounds[code] : bounds[code + 1]])))
+        for code, name in enumerate(encoded.dictionary.to_pylist())
+    ]
+
+
+def _labels(labels: str | Sequence[str]) -> tuple[str, ...]:
+    names = labels.split(":") if isinstance(labels, str) else labels
+    return tuple(dict.fromkeys(name for name in names if name))
+
+
+def _table(source: Any, place: str) -> Any:
+    if isinstance(source, pa.Table):
+        return source
+    if isinstance(source, pa.RecordBatch):
+        return pa.Table.from_batches([source])
+    if isinstance(source, Mapping):
+        return pa.table(dict(source))
+    if not hasattr(source, "__arrow_c_stream__"):
+        raise StorageError(
+            f"{place}: {type(source).__name__} isn't a table",
+            hint="Give a pyarrow, pandas or polars table, or anything with __arrow_c_stream__.",
+        )
+    return pa.table(source)
+
+
+def _column(table: Any, name: str, place: str) -> Any:
+    if name not in table.column_names:
+        raise StorageError(f"{place}: there is no column {name}", hint=f"It has {', '.join(table.column_names)}.")
+    return table[name]
+
+
+def _key_column(table: Any, key: str | None, place: str) -> str:
+    if not table.num_columns:
+        raise StorageError(f"{place}: the table has no columns", hint="It needs a key column.")
+    if key is not None:
+        _column(table, key, place)
+        return key
+    return "id" if "id" in table.column_names else str(table.column_names[0])
+
+
+def _end_columns(table: Any, place: str) -> tuple[str, str]:
+    lower = {name.lower(): name for name in reversed(table.column_names)}
+    for start, end in zip(_START, _END, strict=True):
+        if start in lower and end in lower:
+            return lower[start], lower[end]
+    if table.num_columns < 2:
+        raise StorageError(f"{place}: two columns with the keys of the ends are needed")
+    return table.column_names[0], table.column_names[1]
+
+
+def _properties(table: Any, place: str, ends: tuple[str, ...] = ()) -> dict[str, Any]:
+    return {
+        name: normal_array(table[name], f"{place}, column {name}") for name in table.column_names if name not in ends
+    }
