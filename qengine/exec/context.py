@@ -8,11 +8,12 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, wait
+from dataclasses import dataclass
 from typing import Any
 
 from qengine.errors import InternalError, OutOfMemory, QueryInterrupted, QueryTimeout, ResourceError
 
-__all__ = ["Control", "ExecutionContext", "Status"]
+__all__ = ["Control", "ExecutionContext", "OperatorStats", "Status"]
 
 _STOP_SECONDS = 1.0
 
@@ -41,6 +42,14 @@ class Control(ctypes.Structure):
     )
 
 
+@dataclass(slots=True)
+class OperatorStats:
+    """What one operator did: rows emitted, and seconds spent in it and below it."""
+
+    rows: int = 0
+    seconds: float = 0.0
+
+
 class ExecutionContext:
     """The parameters and limits of one execution, shared by all of its operators.
 
@@ -56,7 +65,7 @@ class ExecutionContext:
         Worker threads of native operators; 0 for one a CPU that this process may run on.
     """
 
-    __slots__ = ("control", "memory_limit", "parameters", "timeout")
+    __slots__ = ("control", "memory_limit", "parameters", "profile", "timeout")
 
     def __init__(
         self,
@@ -67,6 +76,8 @@ class ExecutionContext:
     ) -> None:
         self.parameters: Mapping[str, Any] = {} if parameters is None else parameters
         self.timeout = timeout
+        #: By ``id`` of an operator, while a query is profiled; else None.
+        self.profile: dict[int, OperatorStats] | None = None
         self.memory_limit = memory_limit
         deadline = 0 if timeout is None else max(1, time.monotonic_ns() + int(timeout * 1e9))
         workers = threads if threads > 0 else len(os.sched_getaffinity(0))

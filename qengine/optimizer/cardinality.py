@@ -62,7 +62,7 @@ class Cardinality:
         total = 0
         for info in edge.types:
             total += self.catalog.edge_statistics(source, info.name, target).edges
-            if info.undirected or edge.relationship.direction is Direction.BOTH:
+            if not info.undirected and edge.relationship.direction is Direction.BOTH:
                 total += self.catalog.edge_statistics(target, info.name, source).edges
         return float(total)
 

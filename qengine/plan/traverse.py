@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import fields, replace
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from qengine.plan.expr import Expr, ListComprehension, Logical, PathOf, Quantifier, Reduce, Subquery, Variable
+from qengine.errors import Span
+from qengine.plan.expr import (
+    Expr,
+    ListComprehension,
+    Logical,
+    Parameter,
+    PathOf,
+    Quantifier,
+    Reduce,
+    Subquery,
+    Variable,
+)
+from qengine.types import Type
 
 
 def children(expr: Expr) -> Iterator[Expr]:
@@ -87,3 +99,19 @@ def conjuncts(expr: Expr) -> tuple[Expr, ...]:
 def conjunction(parts: tuple[Expr, ...]) -> Expr:
     """Join one or more conditions with AND."""
     return parts[0] if len(parts) == 1 else Logical("AND", parts)
+
+
+def parameters(plan: Any) -> dict[str, Span | None]:
+    """Return the parameters that a plan (any tree of plan nodes) reads, with the place of the first mention."""
+    found: dict[str, Span | None] = {}
+    if isinstance(plan, Parameter):
+        found.setdefault(plan.name, plan.span)
+    elif isinstance(plan, tuple):
+        for item in plan:
+            for name, span in parameters(item).items():
+                found.setdefault(name, span)
+    elif is_dataclass(plan) and not isinstance(plan, Span | Type):
+        for field in fields(plan):
+            for name, span in parameters(getattr(plan, field.name)).items():
+                found.setdefault(name, span)
+    return found

@@ -1,0 +1,164 @@
+"""Results as Arrow data: record batches of one schema from batches whose columns may change type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from qengine.types import Node, Path, Relationship
+
+
+class Columns(Protocol):
+    """Some rows of a result, as an executor hands them over."""
+
+    @property
+    def length(self) -> int:
+        """Number of rows."""
+
+    def values(self, name: str) -> list[Any]:
+        """Return a column as Python values."""
+
+    def arrow(self, name: str) -> pa.Array:
+        """Return a column as an Arrow array."""
+
+
+class RowBatch:
+    """Rows held as tuples, in the order of ``columns``."""
+
+    def __init__(self, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        self._index = {name: i for i, name in enumerate(columns)}
+        self._rows = rows
+
+    @property
+    def length(self) -> int:
+        """Number of rows."""
+        return len(self._rows)
+
+    def values(self, name: str) -> list[Any]:
+        """Return a column as Python values."""
+        index = self._index[name]
+        return [tuple.__getitem__(row, index) if isinstance(row, tuple) else row[index] for row in self._rows]
+
+    def arrow(self, name: str) -> pa.Array:
+        """Return a column as an Arrow array."""
+        return array_of(self.values(name))
+
+
+def table_of(columns: Sequence[str], batches: Iterable[Columns]) -> pa.Table:
+    """Return all rows as one table.
+
+    A column whose batches have different types is built anew from its values; null-only batches adapt.
+    """
+    held = [batch for batch in batches if batch.length]
+    arrays = []
+    for name in columns:
+        parts = [batch.arrow(name) for batch in held]
+        types = {part.type for part in parts if not pa.types.is_null(part.type)}
+        if len(types) > 1:
+            arrays.append(pa.chunked_array([array_of([value for batch in held for value in batch.values(name)])]))
+        else:
+            kind = types.pop() if types else pa.null()
+            arrays.append(pa.chunked_array([part if part.type == kind else part.cast(kind) for part in parts], kind))
+    return pa.table(arrays, names=list(columns))
+
+
+def reader_of(columns: Sequence[str], batches: Iterator[Columns]) -> pa.RecordBatchReader:
+    """Return the rows as a stream, computed while it is read if the first batch settles every column's type."""
+    first = next(batches, None)
+    if first is None:
+        return table_of(columns, ()).to_reader()
+    arrays = [first.arrow(name) for name in columns]
+    if any(not _settled(array.type) for array in arrays):
+        return table_of(columns, _chain(first, batches)).to_reader()
+    schema = pa.schema([pa.field(name, array.type) for name, array in zip(columns, arrays, strict=True)])
+
+    def stream() -> Iterator[pa.RecordBatch]:
+        for batch in _chain(first, batches):
+            parts = [batch.arrow(name) for name in columns]
+            yield pa.record_batch(
+                [
+                    part if part.type == field.type else part.cast(field.type)
+                    for part, field in zip(parts, schema, strict=True)
+                ],
+                schema=schema,
+            )
+
+    return pa.RecordBatchReader.from_batches(schema, stream())
+
+
+def _chain(first: Columns, rest: Iterator[Columns]) -> Iterator[Columns]:
+    yield first
+    yield from rest
+
+
+def _settled(kind: pa.DataType) -> bool:
+    """Tell whether later batches can't have another type: engine-typed scalars only."""
+    return bool(
+        pa.types.is_integer(kind)
+        or pa.types.is_floating(kind)
+        or pa.types.is_boolean(kind)
+        or pa.types.is_string(kind)
+        or pa.types.is_temporal(kind)
+    )
+
+
+def array_of(values: Sequence[Any]) -> pa.Array:
+    """Return Python values of the language as an Arrow array.
+
+    Values of one type give that type's array (integers and floats mixed: a dense union, to keep both exact).
+    """
+    plain = [_plain(value) for value in values]
+    kinds = {type(value) for value in plain if value is not None}
+    if len(kinds) <= 1:
+        try:
+            return pa.array(plain)
+        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
+            return pa.array([None if value is None else _text(value) for value in plain])
+    order = sorted(kinds, key=lambda kind: kind.__name__)
+    number = {kind: i for i, kind in enumerate(order)}
+    children: list[list[Any]] = [[] for _ in order]
+    codes, offsets = [], []
+    for value in plain:
+        code = number.get(type(value), 0)
+        codes.append(code)
+        offsets.append(len(children[code]))
+        children[code].append(value)
+    return pa.UnionArray.from_dense(
+        pa.array(codes, pa.int8()),
+        pa.array(offsets, pa.int32()),
+        [array_of(child) for child in children],
+        [kind.__name__ for kind in order],
+    )
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case Node():
+            properties = {key: _plain(each) for key, each in value.properties.items()}
+            return {"id": value.id, "labels": list(value.labels), "properties": properties or None}
+        case Relationship():
+            properties = {key: _plain(each) for key, each in value.properties.items()}
+            return {
+                "id": value.id,
+                "type": value.type,
+                "start": value.start,
+                "end": value.end,
+                "properties": properties or None,
+            }
+        case Path():
+            return {
+                "nodes": [_plain(each) for each in value.nodes],
+                "relationships": [_plain(each) for each in value.relationships],
+            }
+        case list() | tuple():
+            return [_plain(each) for each in value]
+        case dict():
+            return {key: _plain(each) for key, each in value.items()}
+        case _:
+            return value
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else repr(value)

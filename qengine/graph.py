@@ -1,0 +1,307 @@
+"""The public API: a graph to load, save and query."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from qengine.errors import DeviceError, Notice, QengineError, QueryInterrupted, SemanticError, Span
+from qengine.plan.logical import LogicalPlan
+from qengine.plan.physical import PhysicalPlan
+from qengine.plan.traverse import parameters
+from qengine.result import Result, ResultBatch, ResultStats
+
+if TYPE_CHECKING:
+    from qengine.exec.context import ExecutionContext
+    from qengine.explain import Explanation
+    from qengine.storage.schema import Schema
+    from qengine.storage.statistics import Statistics
+    from qengine.storage.store import GraphStore
+
+_CACHED_PLANS = 256
+_DEVICES = ("auto", "cpu", "gpu", "reference")
+
+
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    """A statement that is ready to run; ``seconds`` is what that took."""
+
+    text: str
+    logical: LogicalPlan
+    physical: PhysicalPlan | None
+    notices: tuple[Notice, ...]
+    parameters: Mapping[str, Span | None]
+    seconds: float
+
+
+class Graph:
+    """An immutable property graph in memory (or mapped from files), ready for queries.
+
+    Make one with ``open`` or one of the ``from_`` constructors. Any number of threads may query it at a time.
+    """
+
+    def __init__(self, store: GraphStore) -> None:
+        self._store = store
+        self._plans: OrderedDict[tuple[str, bool], _Planned] = OrderedDict()
+        self._lock = threading.Lock()
+        self._running: set[ExecutionContext] = set()
+
+    # ------------------------------------------------------------ querying
+
+    def query(
+        self,
+        text: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        device: str = "auto",
+        timeout: float | None = None,
+        memory_limit: int | None = None,
+        threads: int = 0,
+    ) -> Result:
+        """Start a query and return its lazy result.
+
+        Parameters
+        ----------
+        text
+            One statement of the language.
+        params
+            Values of the ``$name`` in it.
+        device
+            "auto", "cpu", "gpu" or "reference" (the slow oracle that tests compare with).
+        timeout
+            Seconds from now on that execution may take; the time in which nobody fetches counts too.
+        memory_limit
+            Bytes that the query's operators may hold at once.
+        threads
+            Worker threads; 0 for one a CPU.
+
+        Raises
+        ------
+        QuerySyntaxError, SemanticError, Unsupported
+            At once, for what is wrong with the text.
+        DeviceError
+            If the device can't be used.
+        ExecutionError, QueryTimeout, QueryInterrupted, OutOfMemory
+            From the result's methods.
+        """
+        return self.prepare(text).run(
+            params, device=device, timeout=timeout, memory_limit=memory_limit, threads=threads
+        )
+
+    def prepare(self, text: str) -> Prepared:
+        """Parse, bind and plan a statement once, to run it often.
+
+        Raises
+        ------
+        QuerySyntaxError, SemanticError, Unsupported
+            For what is wrong with the text.
+        """
+        return Prepared(self, text)
+
+    def script(self, text: str, params: Mapping[str, Any] | None = None, **options: Any) -> Iterator[Result]:
+        """Run several statements separated by ``;`` one after the other; options as for ``query``."""
+        from qengine.syntax import parse
+
+        for statement in parse(text):
+            part = text[statement.span.start : statement.span.end]
+            yield self.query(part, params, **options)
+
+    def explain(self, text: str) -> Explanation:
+        """Return the plan of a statement; ``str()`` of it is the operator tree."""
+        from qengine.explain import Explanation
+
+        planned = self._plan(text, reference=False)
+        assert planned.physical is not None
+        return Explanation(planned.physical)
+
+    def interrupt(self) -> None:
+        """Stop all queries that run on this graph, from any thread; they raise ``QueryInterrupted``."""
+        with self._lock:
+            running = list(self._running)
+        for context in running:
+            context.interrupt()
+
+    # ------------------------------------------------------------ looking
+
+    @property
+    def schema(self) -> Schema:
+        """Labels, relationship types and properties, with a readable ``repr``."""
+        return self._store.schema
+
+    @property
+    def statistics(self) -> Statistics:
+        """Counts, degrees and values per label and type."""
+        return self._store.statistics
+
+    @property
+    def node_count(self) -> int:
+        """Number of nodes."""
+        return self._store.vertex_count
+
+    @property
+    def relationship_count(self) -> int:
+        """Number of relationships."""
+        return self._store.relationship_count
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays of the graph."""
+        return self._store.nbytes
+
+    def __repr__(self) -> str:
+        return f"<Graph {self.node_count:,} nodes, {self.relationship_count:,} relationships>"
+
+    # ------------------------------------------------------------ inside
+
+    def _plan(self, text: str, reference: bool) -> _Planned:
+        key = (text, reference)
+        with self._lock:
+            if (found := self._plans.get(key)) is not None:
+                self._plans.move_to_end(key)
+                return found
+        planned = self._plan_anew(text, reference)
+        with self._lock:
+            self._plans[key] = planned
+            while len(self._plans) > _CACHED_PLANS:
+                self._plans.popitem(last=False)
+        return planned
+
+    def _plan_anew(self, text: str, reference: bool) -> _Planned:
+        from qengine import optimizer
+        from qengine.binder import bind
+        from qengine.syntax import parse
+
+        begin = time.perf_counter()
+        try:
+            statements = parse(text)
+            if len(statements) != 1:
+                found = "nothing" if not statements else f"{len(statements)} statements"
+                raise SemanticError(
+                    f"expected one statement, found {found}",
+                    span=statements[1].span if statements else None,
+                    hint="run them one by one with graph.script(text)" if statements else "type a query",
+                )
+            bound = bind(statements[0], text, self._store)
+            physical = None if reference else optimizer.plan(bound.plan, self._store)
+        except QengineError as error:
+            raise error.at(text) from None
+        names = parameters(bound.plan.root)
+        return _Planned(text, bound.plan, physical, bound.notices, names, time.perf_counter() - begin)
+
+    def _start(self, planned: _Planned, context: ExecutionContext, stats: ResultStats) -> Iterator[ResultBatch]:
+        """Run a plan lazily; account time and rows; turn Ctrl-C into ``QueryInterrupted``."""
+        with self._lock:
+            self._running.add(context)
+        batches: Iterator[ResultBatch] | None = None
+        try:
+            begin = time.perf_counter()
+            batches = self._execute(planned, context)
+            while True:
+                begin = time.perf_counter()
+                batch = next(batches, None)
+                stats.seconds += time.perf_counter() - begin
+                stats.bytes = max(stats.bytes, int(context.control.memory_used))
+                if batch is None:
+                    return
+                stats.rows += batch.length
+                yield batch
+        except QengineError as error:
+            stats.seconds += time.perf_counter() - begin
+            raise error.at(planned.text) from None
+        except KeyboardInterrupt:
+            context.interrupt()
+            raise QueryInterrupted("The query was interrupted.", code="Interrupted") from None
+        finally:
+            if batches is not None and hasattr(batches, "close"):
+                batches.close()
+            with self._lock:
+                self._running.discard(context)
+
+    def _execute(self, planned: _Planned, context: ExecutionContext) -> Iterator[ResultBatch]:
+        if planned.physical is None:
+            from qengine.exec import reference
+            from qengine.exec.arrow_out import RowBatch
+
+            rows = reference.run(planned.logical, self._store, context)
+            return (RowBatch(planned.logical.columns, [row]) for row in rows)
+        from qengine.exec import cpu
+
+        return cpu.run(planned.physical, self._store, context)
+
+
+class Prepared:
+    """A planned statement of one graph; ``run`` it with different parameters."""
+
+    def __init__(self, graph: Graph, text: str) -> None:
+        self._graph = graph
+        self.text = text
+        self._planned = graph._plan(text, reference=False)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the result's columns."""
+        return self._planned.logical.columns
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """Warnings about the text, for example unknown labels."""
+        return self._planned.notices
+
+    @property
+    def plan(self) -> Explanation:
+        """The plan; ``str()`` of it is the operator tree."""
+        return self._graph.explain(self.text)
+
+    def run(
+        self,
+        params: Mapping[str, Any] | None = None,
+        *,
+        device: str = "auto",
+        timeout: float | None = None,
+        memory_limit: int | None = None,
+        threads: int = 0,
+    ) -> Result:
+        """Start the statement; parameters, errors and result as in ``Graph.query``."""
+        from qengine.exec.context import ExecutionContext
+        from qengine.explain import Explanation, explained, profiled
+
+        _check_device(device)
+        planned = self._planned
+        if device == "reference":
+            planned = self._graph._plan(self.text, reference=True)
+        _check_parameters(planned, params)
+        stats = ResultStats(planning_seconds=planned.seconds, device="cpu" if device == "auto" else device)
+        assert self._planned.physical is not None
+        plan = self._planned.physical
+        if plan.explain == "explain":
+            return explained(plan, stats)
+        context = ExecutionContext(dict(params or {}), timeout, memory_limit, threads)
+        if plan.explain == "profile":
+            context.profile = {}
+        batches = self._graph._start(planned, context, stats)
+        result = Result(planned.logical.columns, batches, stats, Explanation(plan), planned.notices)
+        return result if context.profile is None else profiled(result, plan, context.profile)
+
+
+def _check_device(device: str) -> None:
+    if device not in _DEVICES:
+        raise DeviceError(f"unknown device {device!r}", hint="use one of: " + ", ".join(map(repr, _DEVICES)))
+    if device == "gpu":
+        raise DeviceError("this build has no GPU executor", hint='use device="cpu" or leave it at "auto"')
+
+
+def _check_parameters(planned: _Planned, params: Mapping[str, Any] | None) -> None:
+    missing = {name: span for name, span in planned.parameters.items() if name not in (params or {})}
+    if missing:
+        name, span = next(iter(missing.items()))
+        raise SemanticError(
+            f"the parameter ${name} has no value",
+            span=span,
+            text=planned.text,
+            hint=f"pass it: params={{{name!r}: …}}",
+            code="ParameterMissing",
+        )

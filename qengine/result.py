@@ -1,0 +1,248 @@
+"""What a query gives: a lazy stream of rows, as Python values or as Arrow data."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from qengine.errors import Notice
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow as pa
+
+_PREVIEW_ROWS = 20
+
+
+class ResultBatch(Protocol):
+    """Some rows of a result, column by column: what an executor hands over."""
+
+    @property
+    def length(self) -> int:
+        """Number of rows."""
+
+    def values(self, name: str) -> list[Any]:
+        """Return a column as Python values."""
+
+    def arrow(self, name: str) -> pa.Array:
+        """Return a column as an Arrow array; nodes, relationships and paths are structs."""
+
+
+class Row(tuple[Any, ...]):
+    """One row: a tuple whose fields are also found by column name, as ``row["name"]``."""
+
+    __slots__ = ()
+    columns: tuple[str, ...] = ()
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, str):
+            try:
+                key = self.columns.index(key)
+            except ValueError:
+                raise KeyError(f"no column {key!r}; there are: {', '.join(self.columns)}") from None
+        return tuple.__getitem__(self, key)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return the value of a column, or ``default`` where there is no such column."""
+        return self[name] if name in self.columns else default
+
+    def asdict(self) -> dict[str, Any]:
+        """Return the row as a dict from column name to value."""
+        return dict(zip(self.columns, self, strict=True))
+
+    def __repr__(self) -> str:
+        return "Row(" + ", ".join(f"{name}={value!r}" for name, value in self.asdict().items()) + ")"
+
+
+@dataclass(slots=True)
+class ResultStats:
+    """What the execution took so far.
+
+    ``rows``: rows produced. ``seconds``: time spent executing. ``planning_seconds``: parsing, binding, planning.
+    ``device``: "cpu", "gpu" or "reference". ``bytes``: peak of what the operators accounted for.
+    """
+
+    rows: int = 0
+    seconds: float = 0.0
+    planning_seconds: float = 0.0
+    device: str = "cpu"
+    bytes: int = 0
+
+
+class Result:
+    """The rows of one query, computed while they are fetched.
+
+    Iterate over it, fetch rows, or take everything as Arrow data; each row comes once, whichever way is used.
+    Errors of execution (``ExecutionError``, ``QueryTimeout``, ``OutOfMemory`` …) come from these calls. Close it
+    (or use ``with``) to stop a query early; a dropped result stops by itself.
+    """
+
+    def __init__(
+        self,
+        columns: tuple[str, ...],
+        batches: Iterator[ResultBatch],
+        stats: ResultStats,
+        plan: Any,
+        notices: tuple[Notice, ...] = (),
+    ) -> None:
+        self._columns = columns
+        self._batches = batches
+        self._pending: list[ResultBatch] = []
+        self._rows: list[Row] = []
+        self._position = 0
+        self._row_type = type("Row", (Row,), {"__slots__": (), "columns": columns})
+        self.stats = stats
+        self.plan = plan
+        self.notices = notices
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns, in order."""
+        return self._columns
+
+    # ------------------------------------------------------------ rows
+
+    def __iter__(self) -> Iterator[Row]:
+        while (row := self.fetchone()) is not None:
+            yield row
+
+    def fetchone(self) -> Row | None:
+        """Return the next row, None after the last."""
+        if self._position == len(self._rows) and not self._load():
+            return None
+        row = self._rows[self._position]
+        self._position += 1
+        return row
+
+    def fetchmany(self, size: int = 100) -> list[Row]:
+        """Return the next rows, at most ``size``."""
+        found: list[Row] = []
+        while len(found) < size and (row := self.fetchone()) is not None:
+            found.append(row)
+        return found
+
+    def fetchall(self) -> list[Row]:
+        """Return all rows that are left."""
+        found = self._rows[self._position :]
+        self._position = len(self._rows)
+        while self._load():
+            found += self._rows
+            self._position = len(self._rows)
+        return found
+
+    def value(self) -> Any:
+        """Return the first column of the next row: the answer of ``RETURN count(*)``. None without a row."""
+        row = self.fetchone()
+        return None if row is None else row[0]
+
+    def _load(self) -> bool:
+        """Turn the next batch that isn't empty into rows."""
+        while (batch := self._next_batch()) is not None:
+            if batch.length:
+                self._rows = self._as_rows(batch)
+                self._position = 0
+                return True
+        return False
+
+    def _as_rows(self, batch: ResultBatch) -> list[Row]:
+        make = self._row_type
+        if not self._columns:
+            return [make(()) for _ in range(batch.length)]
+        return [make(row) for row in zip(*(batch.values(name) for name in self._columns), strict=True)]
+
+    def _next_batch(self) -> ResultBatch | None:
+        if self._pending:
+            return self._pending.pop(0)
+        return next(self._batches, None)
+
+    # ------------------------------------------------------------ Arrow
+
+    def to_arrow(self) -> pa.Table:
+        """Return the rows that are left as a table.
+
+        Nodes are structs {id: int64, labels: list<string>, properties: struct}, relationships
+        {id, type, start, end, properties}, paths {nodes: list, relationships: list}. Values whose type differs from
+        row to row become a dense union, or text where Arrow has no type for them.
+        """
+        from qengine.exec.arrow_out import table_of
+
+        return table_of(self._columns, self._unread_batches())
+
+    def to_reader(self) -> pa.RecordBatchReader:
+        """Return the rows that are left as a stream of record batches, computed while it is read.
+
+        Where the columns' types are only known after all rows, they are gathered first.
+        """
+        from qengine.exec.arrow_out import reader_of
+
+        return reader_of(self._columns, self._unread_batches())
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.to_reader().__arrow_c_stream__(requested_schema)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return the rows that are left as a pandas data frame (pandas must be installed)."""
+        return self.to_arrow().to_pandas()
+
+    def to_polars(self) -> polars.DataFrame:
+        """Return the rows that are left as a polars data frame (polars must be installed)."""
+        import polars
+
+        return polars.DataFrame(self.to_arrow())
+
+    def _unread_batches(self) -> Iterator[ResultBatch]:
+        if self._position < len(self._rows):
+            from qengine.exec.arrow_out import RowBatch
+
+            left = self._rows[self._position :]
+            self._position = len(self._rows)
+            yield RowBatch(self._columns, left)
+        while (batch := self._next_batch()) is not None:
+            yield batch
+
+    # ------------------------------------------------------------ showing
+
+    def preview(self, rows: int = _PREVIEW_ROWS) -> tuple[list[Row], bool]:
+        """Return the next rows without consuming them, and whether there are more."""
+        found = self._rows[self._position :]
+        kept: list[ResultBatch] = []
+        while len(found) <= rows and (batch := self._next_batch()) is not None:
+            kept.append(batch)
+            found = found + self._as_rows(batch)
+        self._pending = kept + self._pending
+        return found[:rows], len(found) > rows
+
+    def _repr_html_(self) -> str:
+        rows, more = self.preview()
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in self._columns)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(_shown(value))}</td>" for value in row) + "</tr>" for row in rows
+        )
+        foot = f"<caption>first {len(rows)} rows</caption>" if more else ""
+        return f"<table>{foot}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+    def __repr__(self) -> str:
+        return f"<Result columns={list(self._columns)} device={self.stats.device!r}>"
+
+    # ------------------------------------------------------------ ending
+
+    def close(self) -> None:
+        """Stop the query and forget rows that were not fetched."""
+        close = getattr(self._batches, "close", None)
+        if close is not None:
+            close()
+        self._batches = iter(())
+        self._pending, self._rows, self._position = [], [], 0
+
+    def __enter__(self) -> Result:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+
+def _shown(value: Any) -> str:
+    return "null" if value is None else value if isinstance(value, str) else repr(value)
