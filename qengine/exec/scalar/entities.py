@@ -1,0 +1,162 @@
+"""Functions of nodes, relationships, paths and maps, and those that read the query's surroundings.
+
+Each takes the ``Environment`` first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from qengine.exec.scalar.environment import Environment
+from qengine.exec.scalar.values import NodeHandle, PathHandle, RelationshipHandle, wrong_argument
+
+__all__ = ["ENTITIES", "property_of"]
+
+_BAD_VALUE = "InvalidArgumentValue"
+
+
+def property_of(env: Environment, subject: Any, key: str) -> Any:
+    """Return ``subject.key``: null where absent.
+
+    Raises
+    ------
+    ExecutionError
+        ``InvalidArgumentType`` where ``subject`` has no properties.
+    """
+    kind = type(subject)
+    if kind is NodeHandle:
+        return env.node_property(subject.id, key)
+    if kind is RelationshipHandle:
+        return env.relationship_property(subject.id, key)
+    if kind is dict:
+        return subject.get(key)
+    if subject is None:
+        return None
+    raise wrong_argument(f".{key}", "a node, relationship or map before it", subject)
+
+
+def _item(env: Environment, subject: Any, index: Any) -> Any:
+    """Return ``subject[index]``: an item of a list, counted from the end if negative, or a property."""
+    if subject is None or index is None:
+        return None
+    if type(subject) is list:
+        if type(index) is not int:
+            raise wrong_argument("[]", "an integer as a list's index", index)
+        return subject[index] if -len(subject) <= index < len(subject) else None
+    if type(subject) in (dict, NodeHandle, RelationshipHandle):
+        if type(index) is not str:
+            raise wrong_argument("[]", "a string as key", index, "MapElementAccessByNonString")
+        return property_of(env, subject, index)
+    raise wrong_argument("[]", "a list, map, node or relationship before it", subject)
+
+
+def _labels(env: Environment, node: Any) -> list[str] | None:
+    if node is None:
+        return None
+    if type(node) is NodeHandle:
+        return list(env.store.labels_of(node.id))
+    raise wrong_argument("labels()", "a node", node, _BAD_VALUE)
+
+
+def _type(env: Environment, relationship: Any) -> str | None:
+    if relationship is None:
+        return None
+    return env.type_name(_relationship("type", relationship))
+
+
+def _start_node(env: Environment, relationship: Any) -> NodeHandle | None:
+    if relationship is None:
+        return None
+    return NodeHandle(env.relationship(_relationship("startNode", relationship))[1])
+
+
+def _end_node(env: Environment, relationship: Any) -> NodeHandle | None:
+    if relationship is None:
+        return None
+    return NodeHandle(env.relationship(_relationship("endNode", relationship))[2])
+
+
+def _relationship(name: str, value: Any) -> int:
+    if type(value) is RelationshipHandle:
+        return value.id
+    raise wrong_argument(f"{name}()", "a relationship", value, _BAD_VALUE)
+
+
+def _id(env: Environment, entity: Any) -> int | None:
+    if entity is None:
+        return None
+    if type(entity) in (NodeHandle, RelationshipHandle):
+        return int(entity.id)
+    raise wrong_argument("id()", "a node or relationship", entity, _BAD_VALUE)
+
+
+def _element_id(env: Environment, entity: Any) -> str | None:
+    if entity is None:
+        return None
+    if type(entity) in (NodeHandle, RelationshipHandle):
+        return str(entity.id)
+    raise wrong_argument("elementId()", "a node or relationship", entity, _BAD_VALUE)
+
+
+def _properties(env: Environment, value: Any) -> dict[str, Any] | None:
+    if value is None or type(value) is dict:
+        return value
+    if type(value) in (NodeHandle, RelationshipHandle):
+        return env.properties(value)
+    raise wrong_argument("properties()", "a node, relationship or map", value)
+
+
+def _keys(env: Environment, value: Any) -> list[str] | None:
+    if value is None:
+        return None
+    if type(value) is dict:
+        return list(value)
+    if type(value) in (NodeHandle, RelationshipHandle):
+        return list(env.properties(value))
+    raise wrong_argument("keys()", "a node, relationship or map", value)
+
+
+def _nodes(env: Environment, path: Any) -> list[Any] | None:
+    return None if path is None else list(_path("nodes", path).nodes)
+
+
+def _relationships(env: Environment, path: Any) -> list[Any] | None:
+    return None if path is None else list(_path("relationships", path).relationships)
+
+
+def _length(env: Environment, path: Any) -> int | None:
+    return None if path is None else len(_path("length", path).relationships)
+
+
+def _path(name: str, value: Any) -> PathHandle:
+    if type(value) is PathHandle:
+        return value
+    raise wrong_argument(f"{name}()", "a path", value)
+
+
+def _rand(env: Environment) -> float:
+    return env.random()
+
+
+def _timestamp(env: Environment) -> int:
+    """Return the milliseconds since 1970 at which the query began."""
+    return env.milliseconds
+
+
+ENTITIES: dict[str, Callable[..., Any]] = {
+    "[]": _item,
+    "labels": _labels,
+    "type": _type,
+    "startnode": _start_node,
+    "endnode": _end_node,
+    "id": _id,
+    "elementid": _element_id,
+    "properties": _properties,
+    "keys": _keys,
+    "nodes": _nodes,
+    "relationships": _relationships,
+    "length": _length,
+    "rand": _rand,
+    "timestamp": _timestamp,
+}

@@ -1,0 +1,198 @@
+"""What expressions may ask for besides their row: the graph's properties and labels, the parameters, chance."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from qengine.errors import ExecutionError, InternalError
+from qengine.exec.scalar.values import NodeHandle, RelationshipHandle, from_python
+
+if TYPE_CHECKING:
+    from qengine.plan.expr import Subquery
+
+__all__ = ["Environment", "GraphReader", "Row"]
+
+Row = Mapping[str, Any]
+
+_PAGE = 256  # property values are read and kept in pages of so many ids
+
+
+class _Column(Protocol):
+    def values(self, ids: Any) -> list[Any]: ...
+
+
+class _TypeInfo(Protocol):
+    @property
+    def name(self) -> str: ...
+    @property
+    def base(self) -> int: ...
+    @property
+    def count(self) -> int: ...
+    @property
+    def undirected(self) -> bool: ...
+    @property
+    def property_keys(self) -> Sequence[str]: ...
+
+
+class GraphReader(Protocol):
+    """The part of a graph store that scalar evaluation and the reference executor read."""
+
+    @property
+    def vertex_count(self) -> int:
+        """Number of vertices; their ids are ``0..vertex_count - 1``."""
+
+    @property
+    def types(self) -> Sequence[_TypeInfo]:
+        """Relationship types; the ids of one are ``base..base + count - 1``."""
+
+    def property_keys(self, entity: str) -> tuple[str, ...]:
+        """All property keys of "node" or "relationship"s."""
+
+    def labels_of(self, vertex: int) -> tuple[str, ...]:
+        """Labels of a vertex."""
+
+    def node_property(self, key: str) -> _Column | None:
+        """Values of one property of the nodes; None for an unknown key."""
+
+    def relationship_property(self, type_index: int, key: str) -> _Column | None:
+        """Values of one property of one type's relationships, by id within the type; None for an unknown key."""
+
+    def type_of(self, relationship_ids: Any) -> Any:
+        """Return the type indices int32[n] of relationships int64[n]."""
+
+    def endpoints(self, relationship_ids: Any) -> tuple[Any, Any]:
+        """Return start and end vertices, uint32[n] each, of relationships int64[n]."""
+
+
+class Environment:
+    """Everything outside the row that one execution of a query may read.
+
+    Parameters
+    ----------
+    store
+        The graph; a ``GraphStore`` or a stand-in for it.
+    parameters
+        The query's parameters as Python values.
+    subqueries
+        Compiles a ``Subquery`` expression; None where plans hold none.
+    seed
+        Seed of ``rand()``; None for a different sequence each time.
+    """
+
+    def __init__(
+        self,
+        store: GraphReader,
+        parameters: Mapping[str, Any] | None = None,
+        *,
+        subqueries: Callable[[Subquery], Callable[[Row], Any]] | None = None,
+        seed: int | None = None,
+    ) -> None:
+        self.store = store
+        self.parameters = {name: from_python(value, name) for name, value in (parameters or {}).items()}
+        self.random = random.Random(seed).random
+        self.milliseconds = time.time_ns() // 1_000_000
+        self._subqueries = subqueries
+        self._node_readers: dict[str, _Pages | None] = {}
+        self._relationship_readers: dict[tuple[int, str], _Pages | None] = {}
+        self._labels: dict[int, frozenset[str]] = {}
+        self._relationships: dict[int, tuple[int, int, int]] = {}
+
+    def parameter(self, name: str) -> Any:
+        """Return a parameter's value.
+
+        Raises
+        ------
+        ExecutionError
+            ``ParameterMissing`` where it wasn't given.
+        """
+        try:
+            return self.parameters[name]
+        except KeyError:
+            given = ", ".join(f"${known}" for known in sorted(self.parameters)) or "none"
+            raise ExecutionError(
+                f"Parameter ${name} has no value.", code="ParameterMissing", hint=f"Given were: {given}."
+            ) from None
+
+    def subquery(self, expr: Subquery) -> Callable[[Row], Any]:
+        """Return the closure that evaluates a subquery for a row."""
+        if self._subqueries is None:
+            raise InternalError("A subquery expression was left in a lowered plan.")
+        return self._subqueries(expr)
+
+    def labels(self, vertex: int) -> frozenset[str]:
+        """Return the set of a vertex's labels."""
+        found = self._labels.get(vertex)
+        if found is None:
+            found = self._labels[vertex] = frozenset(self.store.labels_of(vertex))
+        return found
+
+    def relationship(self, id: int) -> tuple[int, int, int]:
+        """Return type index, start and end vertex of a relationship."""
+        found = self._relationships.get(id)
+        if found is None:
+            ids = np.array([id], dtype=np.int64)
+            start, end = self.store.endpoints(ids)
+            found = (int(self.store.type_of(ids)[0]), int(start[0]), int(end[0]))
+            self._relationships[id] = found
+        return found
+
+    def type_name(self, id: int) -> str:
+        """Return the name of a relationship's type."""
+        return self.store.types[self.relationship(id)[0]].name
+
+    def node_property(self, id: int, key: str) -> Any:
+        """Return a node's property, None where it has none."""
+        try:
+            reader = self._node_readers[key]
+        except KeyError:
+            reader = self._node_readers[key] = _pages(self.store.node_property(key), self.store.vertex_count)
+        return None if reader is None else reader.value(id)
+
+    def relationship_property(self, id: int, key: str) -> Any:
+        """Return a relationship's property, None where it has none."""
+        index = self.relationship(id)[0]
+        kind = self.store.types[index]
+        try:
+            reader = self._relationship_readers[index, key]
+        except KeyError:
+            reader = _pages(self.store.relationship_property(index, key), kind.count)
+            self._relationship_readers[index, key] = reader
+        return None if reader is None else reader.value(id - kind.base)
+
+    def properties(self, entity: NodeHandle | RelationshipHandle) -> dict[str, Any]:
+        """Return all properties of a node or relationship; those that are null are absent."""
+        if type(entity) is NodeHandle:
+            found = [(key, self.node_property(entity.id, key)) for key in self.store.property_keys("node")]
+        else:
+            keys = self.store.types[self.relationship(entity.id)[0]].property_keys
+            found = [(key, self.relationship_property(entity.id, key)) for key in keys]
+        return {key: value for key, value in found if value is not None}
+
+
+class _Pages:
+    """Property values by id, read in pages when first needed."""
+
+    __slots__ = ("_column", "_count", "_pages")
+
+    def __init__(self, column: _Column, count: int) -> None:
+        self._column = column
+        self._count = count
+        self._pages: dict[int, list[Any]] = {}
+
+    def value(self, id: int) -> Any:
+        number, offset = divmod(id, _PAGE)
+        page = self._pages.get(number)
+        if page is None:
+            begin = number * _PAGE
+            ids = np.arange(begin, min(begin + _PAGE, self._count), dtype=np.int64)
+            page = self._pages[number] = self._column.values(ids)
+        return page[offset]
+
+
+def _pages(column: _Column | None, count: int) -> _Pages | None:
+    return None if column is None else _Pages(column, count)

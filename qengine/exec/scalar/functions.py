@@ -1,0 +1,28 @@
+"""All scalar functions and operators by name: functions in lower case, operators by symbol."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from qengine.exec.scalar.conversion import CONVERSIONS
+from qengine.exec.scalar.entities import ENTITIES
+from qengine.exec.scalar.lists import LISTS
+from qengine.exec.scalar.mathematics import MATHEMATICS
+from qengine.exec.scalar.operators import OPERATORS
+from qengine.exec.scalar.strings import STRINGS
+
+__all__ = ["FUNCTIONS", "GRAPH_FUNCTIONS"]
+
+GRAPH_FUNCTIONS: dict[str, Callable[..., Any]] = ENTITIES
+"""The part of ``FUNCTIONS`` that takes the ``Environment`` as first argument."""
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **OPERATORS,
+    **CONVERSIONS,
+    **LISTS,
+    **MATHEMATICS,
+    **STRINGS,
+    **GRAPH_FUNCTIONS,
+}
+"""Every scalar name of the catalogue. Arguments are values of the language, checked by the function itself."""

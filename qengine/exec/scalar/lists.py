@@ -1,0 +1,100 @@
+"""Functions of lists, some of which take strings or maps too, and those that choose between values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from qengine.errors import ExecutionError
+from qengine.exec.scalar.compare import equals
+from qengine.exec.scalar.strict import strict
+from qengine.exec.scalar.values import wrong_argument
+
+__all__ = ["LISTS"]
+
+_LONGEST_RANGE = 1 << 24  # items; a list of them takes 0.6 GB
+
+
+@strict
+def _size(value: Any) -> int:
+    if type(value) is list or type(value) is str:
+        return len(value)
+    raise wrong_argument("size()", "a list or string", value)
+
+
+@strict
+def _is_empty(value: Any) -> bool:
+    if type(value) in (list, str, dict):
+        return not value
+    raise wrong_argument("isEmpty()", "a list, map or string", value)
+
+
+@strict
+def _head(items: Any) -> Any:
+    if type(items) is not list:
+        raise wrong_argument("head()", "a list", items)
+    return items[0] if items else None
+
+
+@strict
+def _last(items: Any) -> Any:
+    if type(items) is not list:
+        raise wrong_argument("last()", "a list", items)
+    return items[-1] if items else None
+
+
+@strict
+def _tail(items: Any) -> list[Any]:
+    if type(items) is not list:
+        raise wrong_argument("tail()", "a list", items)
+    return list(items[1:])
+
+
+@strict
+def _reverse(value: Any) -> Any:
+    if type(value) is list or type(value) is str:
+        return value[::-1]
+    raise wrong_argument("reverse()", "a list or string", value)
+
+
+@strict
+def _range(start: Any, end: Any, step: Any = 1) -> list[int]:
+    """Return ``start``, ``start + step``, … as far as ``end``, which is included."""
+    for value in (start, end, step):
+        if type(value) is not int:
+            raise wrong_argument("range()", "integers", value)
+    if step == 0:
+        raise ExecutionError("range() got the step 0.", code="NumberOutOfRange")
+    numbers = range(start, end + (1 if step > 0 else -1), step)
+    if max(0, (end - start) // step + 1) > _LONGEST_RANGE:
+        raise ExecutionError(
+            f"range({start}, {end}, {step}) is longer than {_LONGEST_RANGE} items.", code="NumberOutOfRange"
+        )
+    return list(numbers)
+
+
+def _coalesce(*values: Any) -> Any:
+    """Return the first value that isn't null."""
+    return next((value for value in values if value is not None), None)
+
+
+def _null_if(value: Any, other: Any) -> Any:
+    return None if equals(value, other) else value
+
+
+def _exists(value: Any) -> bool:
+    return value is not None
+
+
+LISTS: dict[str, Callable[..., Any]] = {
+    "size": _size,
+    "isempty": _is_empty,
+    "head": _head,
+    "last": _last,
+    "tail": _tail,
+    "reverse": _reverse,
+    "range": _range,
+    "coalesce": _coalesce,
+    "nullif": _null_if,
+    "exists": _exists,
+}

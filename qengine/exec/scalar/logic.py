@@ -1,0 +1,58 @@
+"""AND, OR and XOR of three-valued operands, evaluated from left to right as far as needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from qengine.exec.scalar.environment import Row
+
+__all__ = ["compile_and", "compile_or", "compile_xor"]
+
+_Truth = Callable[[Row], bool | None]
+
+
+def compile_and(args: Sequence[_Truth]) -> _Truth:
+    """Return the conjunction: false if any is, else null if any is, else true."""
+
+    def conjunction(row: Row) -> bool | None:
+        result: bool | None = True
+        for arg in args:
+            value = arg(row)
+            if value is False:
+                return False
+            if value is None:
+                result = None
+        return result
+
+    return conjunction
+
+
+def compile_or(args: Sequence[_Truth]) -> _Truth:
+    """Return the disjunction: true if any is, else null if any is, else false."""
+
+    def disjunction(row: Row) -> bool | None:
+        result: bool | None = False
+        for arg in args:
+            value = arg(row)
+            if value is True:
+                return True
+            if value is None:
+                result = None
+        return result
+
+    return disjunction
+
+
+def compile_xor(args: Sequence[_Truth]) -> _Truth:
+    """Return the exclusive disjunction: null if any is, else whether an odd number are true."""
+
+    def exclusive(row: Row) -> bool | None:
+        result = False
+        for arg in args:
+            value = arg(row)
+            if value is None:
+                return None
+            result ^= value
+        return result
+
+    return exclusive

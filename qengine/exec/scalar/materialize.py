@@ -1,0 +1,71 @@
+"""Turns handles of nodes, relationships and paths into the values that a result holds.
+
+All handles of a batch of rows are gathered first, so that the store is asked once for each kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
+
+from qengine.exec.scalar.values import NodeHandle, PathHandle, RelationshipHandle
+from qengine.types import Node, Path, Relationship
+
+__all__ = ["ResultReader", "materialize"]
+
+
+class ResultReader(Protocol):
+    """The part of a graph store that makes result values."""
+
+    def nodes(self, ids: Any) -> Sequence[Node | None]:
+        """Return the nodes with these ids."""
+
+    def relationships(self, ids: Any) -> Sequence[Relationship | None]:
+        """Return the relationships with these ids."""
+
+
+def materialize(rows: Sequence[Sequence[Any]], store: ResultReader) -> list[tuple[Any, ...]]:
+    """Return the rows as tuples with every handle replaced, also inside lists and maps."""
+    nodes: dict[int, Node | None] = {}
+    relationships: dict[int, Relationship | None] = {}
+    for row in rows:
+        _gather(row, nodes, relationships)
+    if not nodes and not relationships:
+        return [tuple(row) for row in rows]
+    nodes.update(zip(nodes, store.nodes(list(nodes)), strict=True))
+    relationships.update(zip(relationships, store.relationships(list(relationships)), strict=True))
+
+    def replaced(value: Any) -> Any:
+        kind = type(value)
+        if kind is NodeHandle:
+            return nodes[value.id]
+        if kind is RelationshipHandle:
+            return relationships[value.id]
+        if kind is PathHandle:
+            return Path(
+                tuple(replaced(node) for node in value.nodes),
+                tuple(replaced(relationship) for relationship in value.relationships),
+            )
+        if kind is list:
+            return [replaced(item) for item in value]
+        if kind is dict:
+            return {key: replaced(item) for key, item in value.items()}
+        return value
+
+    return [tuple([replaced(value) for value in row]) for row in rows]
+
+
+def _gather(values: Iterable[Any], nodes: dict[int, Any], relationships: dict[int, Any]) -> None:
+    for value in values:
+        kind = type(value)
+        if kind is NodeHandle:
+            nodes[value.id] = None
+        elif kind is RelationshipHandle:
+            relationships[value.id] = None
+        elif kind is PathHandle:
+            _gather(value.nodes, nodes, relationships)
+            _gather(value.relationships, nodes, relationships)
+        elif kind is list:
+            _gather(value, nodes, relationships)
+        elif kind is dict:
+            _gather(value.values(), nodes, relationships)

@@ -1,0 +1,262 @@
+"""Operators: arithmetic, comparison, strings, membership, indexing. Each is called by its symbol."""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+import re
+from collections.abc import Callable
+from typing import Any
+
+from qengine.errors import ExecutionError
+from qengine.exec.scalar.compare import equals, ordered
+from qengine.exec.scalar.strict import strict
+from qengine.exec.scalar.text import number_text
+from qengine.exec.scalar.values import NUMBERS, checked, wrong_argument
+
+__all__ = ["OPERATORS", "contains_item", "negate"]
+
+
+def _add(a: Any, b: Any) -> Any:
+    kind, other = type(a), type(b)
+    if kind is int and other is int:
+        return checked(a + b)
+    if a is None or b is None:
+        return None
+    if kind in NUMBERS and other in NUMBERS:
+        return a + b
+    if kind is list:
+        return a + b if other is list else [*a, b]
+    if other is list:
+        return [a, *b]
+    if kind is str and (other is str or other in NUMBERS):
+        return a + (b if other is str else number_text(b))
+    if other is str and kind in NUMBERS:
+        return number_text(a) + b
+    raise wrong_argument("+", "numbers, strings or lists", b if kind is str or kind in NUMBERS else a)
+
+
+def _subtract(a: Any, b: Any) -> Any:
+    kind, other = type(a), type(b)
+    if kind is int and other is int:
+        return checked(a - b)
+    if a is None or b is None:
+        return None
+    _numeric("-", a, b)
+    return a - b
+
+
+def _multiply(a: Any, b: Any) -> Any:
+    kind, other = type(a), type(b)
+    if kind is int and other is int:
+        return checked(a * b)
+    if a is None or b is None:
+        return None
+    _numeric("*", a, b)
+    return a * b
+
+
+def _divide(a: Any, b: Any) -> Any:
+    if a is None or b is None:
+        return None
+    _numeric("/", a, b)
+    if type(a) is int and type(b) is int:
+        if b == 0:
+            raise _division_by_zero("/")
+        quotient = abs(a) // abs(b)
+        return checked(quotient if (a < 0) == (b < 0) else -quotient)
+    return _float_division(a, b)
+
+
+def _float_division(a: float, b: float) -> float:
+    a, b = float(a), float(b)
+    if b != 0:
+        return a / b
+    if a == 0 or math.isnan(a):
+        return math.nan
+    return math.copysign(math.inf, a) * math.copysign(1.0, b)
+
+
+def _remainder(a: Any, b: Any) -> Any:
+    """Return ``a % b`` with the sign of ``a``."""
+    if a is None or b is None:
+        return None
+    _numeric("%", a, b)
+    if type(a) is int and type(b) is int:
+        if b == 0:
+            raise _division_by_zero("%")
+        remainder = abs(a) % abs(b)
+        return -remainder if a < 0 else remainder
+    if b == 0 or math.isinf(a):
+        return math.nan
+    return math.fmod(a, b)
+
+
+def _power(a: Any, b: Any) -> Any:
+    if a is None or b is None:
+        return None
+    _numeric("^", a, b)
+    base, exponent = float(a), float(b)
+    try:
+        return math.pow(base, exponent)
+    except OverflowError:
+        return -math.inf if base < 0 and exponent % 2 == 1 else math.inf
+    except ValueError:  # 0 to a negative power, or a negative base to a broken one
+        if base != 0:
+            return math.nan
+        return math.copysign(math.inf, base) if exponent % 2 == 1 else math.inf
+
+
+def _minus(a: Any) -> Any:
+    if a is None:
+        return None
+    if type(a) is int:
+        return checked(-a)
+    _numeric("-", a)
+    return -a
+
+
+def _plus(a: Any) -> Any:
+    if a is not None:
+        _numeric("+", a)
+    return a
+
+
+def _numeric(name: str, *args: Any) -> None:
+    for arg in args:
+        if type(arg) not in NUMBERS:
+            raise wrong_argument(name, "numbers", arg)
+
+
+def _division_by_zero(name: str) -> ExecutionError:
+    return ExecutionError(
+        f"Integer division by zero in {name}.", code="DivisionByZero", hint="Dividing floats gives Infinity or NaN."
+    )
+
+
+def negate(a: Any) -> bool | None:
+    """Return ``NOT a``."""
+    if a is None:
+        return None
+    if type(a) is bool:
+        return not a
+    raise wrong_argument("NOT", "a boolean", a)
+
+
+def _unequal(a: Any, b: Any) -> bool | None:
+    same = equals(a, b)
+    return None if same is None else not same
+
+
+def _comparison(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool | None]:
+    def result(a: Any, b: Any) -> bool | None:
+        if type(a) is int and type(b) is int:
+            return compare(a, b)
+        return ordered(a, b, compare)
+
+    return result
+
+
+def contains_item(item: Any, items: Any) -> bool | None:
+    """Return ``item IN items``: null where only a comparison with a null could make it true."""
+    if items is None:
+        return None
+    if type(items) is not list:
+        raise wrong_argument("IN", "a list on its right", items)
+    result: bool | None = False
+    for candidate in items:
+        same = equals(item, candidate)
+        if same:
+            return True
+        if same is None:
+            result = None
+    return result
+
+
+def _starts_with(a: Any, b: Any) -> bool | None:
+    return a.startswith(b) if type(a) is str and type(b) is str else None
+
+
+def _ends_with(a: Any, b: Any) -> bool | None:
+    return a.endswith(b) if type(a) is str and type(b) is str else None
+
+
+def _contains(a: Any, b: Any) -> bool | None:
+    return b in a if type(a) is str and type(b) is str else None
+
+
+def _matches(a: Any, b: Any) -> bool | None:
+    """Return whether the whole of ``a`` matches the regular expression ``b``."""
+    if type(b) is not str:
+        if b is None:
+            return None
+        raise wrong_argument("=~", "a string on its right", b)
+    pattern = _regular_expression(b)
+    return pattern.fullmatch(a) is not None if type(a) is str else None
+
+
+@functools.lru_cache(maxsize=256)
+def _regular_expression(text: str) -> re.Pattern[str]:
+    try:
+        return re.compile(text)
+    except (re.error, RecursionError, OverflowError) as error:
+        raise ExecutionError(
+            f"The regular expression {text!r} is malformed: {error}.", code="InvalidArgumentValue"
+        ) from None
+
+
+@strict
+def _slice(items: Any, begin: Any, end: Any) -> Any:
+    if type(items) is not list:
+        raise wrong_argument("[..]", "a list", items)
+    for bound in (begin, end):
+        if type(bound) is not int:
+            raise wrong_argument("[..]", "integers as bounds", bound)
+    return items[begin:end]
+
+
+def _concatenate(a: Any, b: Any) -> Any:
+    if a is None or b is None:
+        return None
+    if type(a) is type(b) and type(a) in (str, list):
+        return a + b
+    raise wrong_argument("||", "two strings or two lists", b if type(a) in (str, list) else a)
+
+
+def _is_null(a: Any) -> bool:
+    """Return ``a IS NULL``."""
+    return a is None
+
+
+def _is_not_null(a: Any) -> bool:
+    """Return ``a IS NOT NULL``."""
+    return a is not None
+
+
+OPERATORS: dict[str, Callable[..., Any]] = {
+    "+": _add,
+    "-": _subtract,
+    "*": _multiply,
+    "/": _divide,
+    "%": _remainder,
+    "^": _power,
+    "neg": _minus,
+    "pos": _plus,
+    "=": equals,
+    "<>": _unequal,
+    "<": _comparison(operator.lt),
+    "<=": _comparison(operator.le),
+    ">": _comparison(operator.gt),
+    ">=": _comparison(operator.ge),
+    "NOT": negate,
+    "IN": contains_item,
+    "STARTS WITH": _starts_with,
+    "ENDS WITH": _ends_with,
+    "CONTAINS": _contains,
+    "=~": _matches,
+    "IS NULL": _is_null,
+    "IS NOT NULL": _is_not_null,
+    "[..]": _slice,
+    "||": _concatenate,
+}

@@ -1,0 +1,92 @@
+"""Functions of strings. Positions count code points from 0."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from qengine.errors import ExecutionError
+from qengine.exec.scalar.strict import strict
+from qengine.exec.scalar.values import wrong_argument
+
+__all__ = ["STRINGS"]
+
+
+def _string(name: str, value: Any) -> str:
+    if type(value) is str:
+        return value
+    raise wrong_argument(f"{name}()", "a string", value)
+
+
+def _length(name: str, what: str, value: Any) -> int:
+    if type(value) is not int:
+        raise wrong_argument(f"{name}()", f"an integer as {what}", value)
+    if value < 0:
+        raise ExecutionError(f"{name}() got the negative {what} {value}.", code="NegativeIntegerArgument")
+    return value
+
+
+def _of_string(name: str, change: Callable[[str], Any]) -> Callable[[Any], Any]:
+    def changed(value: Any) -> Any:
+        if type(value) is str:
+            return change(value)
+        if value is None:
+            return None
+        raise wrong_argument(f"{name}()", "a string", value)
+
+    return changed
+
+
+@strict
+def _substring(text: Any, start: Any, length: Any = 2**63) -> str:
+    _string("substring", text)
+    begin = _length("substring", "start", start)
+    return str(text[begin : begin + _length("substring", "length", length)])
+
+
+@strict
+def _left(text: Any, length: Any) -> str:
+    return _string("left", text)[: _length("left", "length", length)]
+
+
+@strict
+def _right(text: Any, length: Any) -> str:
+    count = _length("right", "length", length)
+    return _string("right", text)[-count:] if count else ""
+
+
+@strict
+def _replace(text: Any, old: Any, new: Any) -> str:
+    return _string("replace", text).replace(_string("replace", old), _string("replace", new))
+
+
+@strict
+def _split(text: Any, separators: Any) -> list[str]:
+    """Split at a separator, or at each of a list of them; an empty one divides all characters."""
+    _string("split", text)
+    pieces = [text]
+    for separator in separators if type(separators) is list else [separators]:
+        _string("split", separator)
+        if separator:
+            pieces = [part for piece in pieces for part in piece.split(separator)]
+        else:
+            pieces = [part for piece in pieces for part in (piece or [""])]
+    return pieces
+
+
+STRINGS: dict[str, Callable[..., Any]] = {
+    "tolower": _of_string("toLower", str.lower),
+    "toupper": _of_string("toUpper", str.upper),
+    "lower": _of_string("lower", str.lower),
+    "upper": _of_string("upper", str.upper),
+    "trim": _of_string("trim", str.strip),
+    "ltrim": _of_string("ltrim", str.lstrip),
+    "rtrim": _of_string("rtrim", str.rstrip),
+    "char_length": _of_string("char_length", len),
+    "character_length": _of_string("character_length", len),
+    "substring": _substring,
+    "left": _left,
+    "right": _right,
+    "replace": _replace,
+    "split": _split,
+}
