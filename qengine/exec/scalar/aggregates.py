@@ -174,12 +174,13 @@ class _Deviation:
 
 
 class _Percentile:
-    """The value at a share (second argument, 0 to 1) of the sorted numbers."""
+    """The value at a share (second argument, 0 to 1) of the sorted values."""
 
-    def __init__(self, *, name: str, pick: Callable[[list[Any], float], Any]) -> None:
+    def __init__(self, *, name: str, pick: Callable[[list[Any], float], Any], numeric: bool) -> None:
         self._name = name
         self._pick = pick
-        self._numbers: list[Any] = []
+        self._numeric = numeric
+        self._values: list[Any] = []
         self._share: float | None = None
 
     def add(self, args: Sequence[Any], times: int = 1) -> None:
@@ -193,21 +194,21 @@ class _Percentile:
         self._share = float(share)
         if value is None:
             return
-        if type(value) not in NUMBERS:
+        if self._numeric and type(value) not in NUMBERS:
             raise wrong_argument(self._name, "numbers", value)
-        self._numbers += [value] * times
+        self._values += [value] * times
 
     def result(self) -> Any:
-        if not self._numbers or self._share is None:
+        if not self._values or self._share is None:
             return None
-        return self._pick(sorted(self._numbers, key=order_key), self._share)
+        return self._pick(sorted(self._values, key=order_key), self._share)
 
 
-def _nearest(numbers: list[Any], share: float) -> Any:
-    """Return the first number that at least ``share`` of all are not greater than."""
-    place = share * len(numbers)
+def _nearest(values: list[Any], share: float) -> Any:
+    """Return the first value that at least ``share`` of all are not greater than."""
+    place = share * len(values)
     index = int(place)
-    return numbers[index - 1 if index == place and index > 0 else index]
+    return values[index - 1 if index == place and index > 0 else index]
 
 
 def _interpolated(numbers: list[Any], share: float) -> float:
@@ -229,7 +230,7 @@ AGGREGATES: dict[str, Callable[[], Accumulator]] = {
     "collect": _Collect,
     "stdev": lambda: _Deviation(name="stDev()", lost=1),
     "stdevp": lambda: _Deviation(name="stDevP()", lost=0),
-    "percentilecont": lambda: _Percentile(name="percentileCont()", pick=_interpolated),
-    "percentiledisc": lambda: _Percentile(name="percentileDisc()", pick=_nearest),
+    "percentilecont": lambda: _Percentile(name="percentileCont()", pick=_interpolated, numeric=True),
+    "percentiledisc": lambda: _Percentile(name="percentileDisc()", pick=_nearest, numeric=False),
 }
 """Makers of accumulators by the aggregate's name in lower case."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from qengine.errors import ExecutionError
 from qengine.exec.scalar.strict import strict
-from qengine.exec.scalar.text import number_text, parse_float, parse_integer
+from qengine.exec.scalar.text import number_text, parse_float, parse_integer, scalar_text
 from qengine.exec.scalar.values import NUMBERS, TEMPORALS, checked, kind_of, wrong_argument
 
 __all__ = ["CONVERSIONS", "duration_text"]
@@ -56,12 +56,8 @@ def _to_float(value: Any) -> float | None:
 @strict
 def _to_string(value: Any) -> str:
     kind = type(value)
-    if kind is str:
-        return str(value)
-    if kind is bool:
-        return "true" if value else "false"
-    if kind in NUMBERS:
-        return number_text(value)
+    if kind in (str, bool, int, float):
+        return scalar_text(value)
     if kind is datetime.timedelta:
         return duration_text(value)
     if kind in TEMPORALS:

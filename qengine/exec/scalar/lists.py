@@ -82,10 +82,6 @@ def _null_if(value: Any, other: Any) -> Any:
     return None if equals(value, other) else value
 
 
-def _exists(value: Any) -> bool:
-    return value is not None
-
-
 LISTS: dict[str, Callable[..., Any]] = {
     "size": _size,
     "isempty": _is_empty,
@@ -96,5 +92,4 @@ LISTS: dict[str, Callable[..., Any]] = {
     "range": _range,
     "coalesce": _coalesce,
     "nullif": _null_if,
-    "exists": _exists,
 }

@@ -88,8 +88,8 @@ _FINEST = 340  # no float has a digit behind this place that rounding could chan
 
 
 @strict
-def _round(value: Any, precision: Any = None, mode: Any = "HALF_UP") -> float:
-    """Round to an integer with ties upward, or to ``precision`` decimals of the shortest notation by ``mode``."""
+def _round(value: Any, precision: Any, mode: Any = "HALF_UP") -> float:
+    """Round to ``precision`` decimals by ``mode``, seen from the number's shortest notation."""
     if type(value) not in NUMBERS:
         raise wrong_argument("round()", "a number", value)
     number = float(value)
@@ -108,6 +108,7 @@ def _round(value: Any, precision: Any = None, mode: Any = "HALF_UP") -> float:
 
 @strict
 def _round_ties_upward(value: Any) -> float:
+    """Round to a whole number, 0.5 towards positive infinity."""
     if type(value) not in NUMBERS:
         raise wrong_argument("round()", "a number", value)
     number = float(value)
@@ -117,9 +118,8 @@ def _round_ties_upward(value: Any) -> float:
     return float(below + 1 if number - below >= 0.5 else below)
 
 
-def _any_round(value: Any, *details: Any) -> float | None:
-    rounded = _round(value, *details) if details else _round_ties_upward(value)
-    return None if rounded is None else float(rounded)
+def _any_round(value: Any, *details: Any) -> Any:
+    return _round(value, *details) if details not in ((), (0,)) else _round_ties_upward(value)
 
 
 def _e() -> float:

@@ -12,10 +12,12 @@ from typing import Any
 from qengine.errors import ExecutionError
 from qengine.exec.scalar.compare import equals, ordered
 from qengine.exec.scalar.strict import strict
-from qengine.exec.scalar.text import number_text
+from qengine.exec.scalar.text import scalar_text
 from qengine.exec.scalar.values import NUMBERS, checked, wrong_argument
 
-__all__ = ["OPERATORS", "contains_item", "negate"]
+__all__ = ["OPERATORS"]
+
+_JOINED = NUMBERS | {str, bool}  # what + appends to a string
 
 
 def _add(a: Any, b: Any) -> Any:
@@ -30,11 +32,9 @@ def _add(a: Any, b: Any) -> Any:
         return a + b if other is list else [*a, b]
     if other is list:
         return [a, *b]
-    if kind is str and (other is str or other in NUMBERS):
-        return a + (b if other is str else number_text(b))
-    if other is str and kind in NUMBERS:
-        return number_text(a) + b
-    raise wrong_argument("+", "numbers, strings or lists", b if kind is str or kind in NUMBERS else a)
+    if (kind is str and other in _JOINED) or (other is str and kind in _JOINED):
+        return scalar_text(a) + scalar_text(b)
+    raise wrong_argument("+", "numbers, strings or lists", b if kind in _JOINED else a)
 
 
 def _subtract(a: Any, b: Any) -> Any:
@@ -135,7 +135,7 @@ def _division_by_zero(name: str) -> ExecutionError:
     )
 
 
-def negate(a: Any) -> bool | None:
+def _not(a: Any) -> bool | None:
     """Return ``NOT a``."""
     if a is None:
         return None
@@ -158,7 +158,7 @@ def _comparison(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], boo
     return result
 
 
-def contains_item(item: Any, items: Any) -> bool | None:
+def _in(item: Any, items: Any) -> bool | None:
     """Return ``item IN items``: null where only a comparison with a null could make it true."""
     if items is None:
         return None
@@ -188,12 +188,9 @@ def _contains(a: Any, b: Any) -> bool | None:
 
 def _matches(a: Any, b: Any) -> bool | None:
     """Return whether the whole of ``a`` matches the regular expression ``b``."""
-    if type(b) is not str:
-        if b is None:
-            return None
-        raise wrong_argument("=~", "a string on its right", b)
-    pattern = _regular_expression(b)
-    return pattern.fullmatch(a) is not None if type(a) is str else None
+    if type(a) is not str or type(b) is not str:
+        return None
+    return _regular_expression(b).fullmatch(a) is not None
 
 
 @functools.lru_cache(maxsize=256)
@@ -249,8 +246,8 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     "<=": _comparison(operator.le),
     ">": _comparison(operator.gt),
     ">=": _comparison(operator.ge),
-    "NOT": negate,
-    "IN": contains_item,
+    "NOT": _not,
+    "IN": _in,
     "STARTS WITH": _starts_with,
     "ENDS WITH": _ends_with,
     "CONTAINS": _contains,

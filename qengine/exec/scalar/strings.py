@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable
 from typing import Any
 
@@ -35,6 +36,23 @@ def _of_string(name: str, change: Callable[[str], Any]) -> Callable[[Any], Any]:
         raise wrong_argument(f"{name}()", "a string", value)
 
     return changed
+
+
+def _trimmer(name: str, strip: Callable[..., str]) -> Callable[..., Any]:
+    @strict
+    def trimmed(text: Any, characters: Any = "") -> str:
+        """Strip white space, or any of the given characters."""
+        return strip(_string(name, text), _string(name, characters) or None)
+
+    return trimmed
+
+
+@strict
+def _normalize(text: Any, form: Any = "NFC") -> str:
+    name = _string("normalize", form).upper()
+    if name not in ("NFC", "NFD", "NFKC", "NFKD"):
+        raise ExecutionError(f"normalize() knows no form {form!r}: NFC, NFD, NFKC, NFKD.", code="InvalidArgumentValue")
+    return unicodedata.normalize(name, _string("normalize", text))  # type: ignore[arg-type]
 
 
 @strict
@@ -77,13 +95,11 @@ def _split(text: Any, separators: Any) -> list[str]:
 STRINGS: dict[str, Callable[..., Any]] = {
     "tolower": _of_string("toLower", str.lower),
     "toupper": _of_string("toUpper", str.upper),
-    "lower": _of_string("lower", str.lower),
-    "upper": _of_string("upper", str.upper),
-    "trim": _of_string("trim", str.strip),
-    "ltrim": _of_string("ltrim", str.lstrip),
-    "rtrim": _of_string("rtrim", str.rstrip),
+    "trim": _trimmer("trim", str.strip),
+    "ltrim": _trimmer("ltrim", str.lstrip),
+    "rtrim": _trimmer("rtrim", str.rstrip),
+    "normalize": _normalize,
     "char_length": _of_string("char_length", len),
-    "character_length": _of_string("character_length", len),
     "substring": _substring,
     "left": _left,
     "right": _right,

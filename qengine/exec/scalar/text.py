@@ -7,7 +7,7 @@ import re
 
 from qengine.exec.scalar.values import checked
 
-__all__ = ["number_text", "parse_float", "parse_integer"]
+__all__ = ["number_text", "parse_float", "parse_integer", "scalar_text"]
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -38,6 +38,15 @@ def number_text(number: float) -> str:
     else:
         significant = (whole + fraction).rstrip("0") or "0"
     return f"{sign}{significant[0]}.{significant[1:] or '0'}E{power}"
+
+
+def scalar_text(value: str | bool | float) -> str:
+    """Return a string, boolean or number as ``toString`` gives it."""
+    if type(value) is str:
+        return value
+    if type(value) is bool:
+        return "true" if value else "false"
+    return number_text(value)  # type: ignore[arg-type]
 
 
 def parse_float(text: str) -> float | None:

@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from qengine.catalog.functions import functions
 from qengine.errors import ExecutionError
+from qengine.exec.scalar.aggregates import AGGREGATES
 from qengine.exec.scalar.functions import FUNCTIONS, GRAPH_FUNCTIONS
 from qengine.exec.scalar.text import number_text, parse_float
 from qengine.exec.scalar.values import NodeHandle
@@ -39,7 +41,9 @@ CASES = [
     ("+", ([1], None), None),
     ("+", (None, 1), None),
     ("+", (True, 1), TYPE),
-    ("+", ("a", True), TYPE),
+    ("+", ("a", True), "atrue"),
+    ("+", (False, "a"), "falsea"),
+    ("+", ("a", {}), TYPE),
     ("+", ({}, {}), TYPE),
     ("-", (SMALLEST, 1), OVERFLOW),
     ("-", (5, 7.5), -2.5),
@@ -190,7 +194,6 @@ CASES = [
     ("nullif", (1, 1.0), None),
     ("nullif", (1, 2), 1),
     ("nullif", (1, None), 1),
-    ("exists", (None,), False),
     ("abs", (-1,), 1),
     ("abs", (-1.5,), 1.5),
     ("abs", (SMALLEST,), OVERFLOW),
@@ -205,6 +208,8 @@ CASES = [
     ("floor", (-1.2,), -2.0),
     ("round", (2.5,), 3.0),
     ("round", (-2.5,), -2.0),
+    ("round", (-2.5, 0), -2.0),
+    ("round", (-2.5, 0, "HALF_UP"), -3.0),
     ("round", (0.49999999999999994,), 0.0),
     ("round", (NAN,), NAN),
     ("round", (1.249, 1), 1.2),
@@ -246,14 +251,17 @@ CASES = [
     ("sin", ("a",), TYPE),
     ("tolower", ("ABC",), "abc"),
     ("toupper", ("abc",), "ABC"),
-    ("lower", ("A",), "a"),
-    ("upper", (None,), None),
-    ("upper", (1,), TYPE),
+    ("toupper", (None,), None),
+    ("toupper", (1,), TYPE),
     ("trim", (" a ",), "a"),
     ("ltrim", (" a ",), "a "),
     ("rtrim", (" a ",), " a"),
+    ("trim", ("xxayx", "xy"), "a"),
+    ("trim", ("a", None), None),
+    ("normalize", ("e\N{COMBINING ACUTE ACCENT}",), "\xe9"),
+    ("normalize", ("\xe9", "nfd"), "e\N{COMBINING ACUTE ACCENT}"),
+    ("normalize", ("a", "X"), VALUE),
     ("char_length", ("abc",), 3),
-    ("character_length", ("",), 0),
     ("substring", ("0123456789", 1), "123456789"),
     ("substring", ("hello", 1, 3), "ell"),
     ("substring", ("hello", 9), ""),
@@ -290,6 +298,12 @@ def test_call(name, args, expected):
         assert result == pytest.approx(expected, rel=1e-15, nan_ok=True)
     else:
         assert result == expected
+
+
+def test_the_catalogue_names_exactly_the_functions():
+    rows = {function.key for function in functions() if function.available and function.kind in ("scalar", "operator")}
+    assert FUNCTIONS.keys() == rows
+    assert AGGREGATES.keys() == {function.key for function in functions() if function.kind == "aggregate"}
 
 
 def test_each_value_function_has_a_case():
