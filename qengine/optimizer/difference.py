@@ -40,6 +40,7 @@ def differences(mode: MatchMode, names: Sequence[str], edges: Sequence[PatternEd
         for second in edges[i + 1 :]:
             if first.shares_type(second):
                 _separate(first, second, edges, mode, found)
+    found.pairs = [same for same in found.pairs if not any(frozenset(each) in found.vertices for each in same)]
     return found
 
 
