@@ -6,8 +6,9 @@ import sys
 import time
 from pathlib import Path
 
-import qengine
 from qengine.cli.table import print_result
+
+import qengine
 
 QUESTIONS = (
     (

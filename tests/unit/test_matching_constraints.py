@@ -1,0 +1,123 @@
+"""Match modes and symmetry as constraints: what must differ, and which orders count an orbit once."""
+
+from __future__ import annotations
+
+from itertools import permutations, product
+
+import pytest
+
+from qengine.catalog.view import RelationshipTypeInfo
+from qengine.optimizer.difference import always_different, differences
+from qengine.optimizer.pattern_edges import PatternEdge
+from qengine.optimizer.symmetry import break_symmetry
+from qengine.plan.pattern import Direction, LabelIs, MatchMode, PatternNode, PatternRelationship
+
+SIMPLE = RelationshipTypeInfo("R", 10)
+UNDIRECTED = RelationshipTypeInfo("R", 10, undirected=True)
+LOOPED = RelationshipTypeInfo("R", 10, loops=True)
+PARALLEL = RelationshipTypeInfo("R", 10, parallel=True)
+
+
+def edges(text: str, info: RelationshipTypeInfo, direction: Direction = Direction.OUT) -> list[PatternEdge]:
+    return [
+        PatternEdge(PatternRelationship(f"r{i}", pair[0], pair[1], direction=direction), (info,))
+        for i, pair in enumerate(text.split())
+    ]
+
+
+def different(text: str, info: RelationshipTypeInfo, mode: MatchMode = MatchMode.DIFFERENT_RELATIONSHIPS):
+    found = edges(text, info)
+    return differences(mode, sorted({name for each in found for name in each.ends}), found)
+
+
+def test_path_over_undirected_type_needs_different_ends() -> None:
+    found = different("ab bc", UNDIRECTED)
+    assert found.vertices == {frozenset("ac")} and not found.pairs and not found.edges
+
+
+def test_directed_path_without_loops_needs_nothing() -> None:
+    found = different("ab bc", SIMPLE)
+    assert not found.vertices and not found.pairs and not found.edges
+
+
+def test_directed_path_with_loops_excludes_the_loop_taken_twice() -> None:
+    assert different("ab bc", LOOPED).pairs == [(("a", "b"), ("b", "c"))]
+
+
+def test_fan_needs_different_ends() -> None:
+    assert different("ab ac", SIMPLE).vertices == {frozenset("bc")}
+
+
+def test_parallel_types_compare_relationships() -> None:
+    assert different("ab ac", PARALLEL).edges == {frozenset(("r0", "r1"))}
+
+
+def test_the_same_relationship_twice_is_a_contradiction() -> None:
+    assert different("ab ab", SIMPLE).contradiction
+    assert not different("ab ab", SIMPLE, MatchMode.REPEATABLE_ELEMENTS).contradiction
+
+
+def test_repeatable_elements_demands_nothing() -> None:
+    found = different("ab bc ca", UNDIRECTED, MatchMode.REPEATABLE_ELEMENTS)
+    assert not found.vertices and not found.pairs and not found.edges
+
+
+def test_different_nodes_covers_all_pairs() -> None:
+    found = different("ab bc", SIMPLE, MatchMode.DIFFERENT_NODES)
+    assert found.vertices == {frozenset("ab"), frozenset("bc"), frozenset("ac")}
+
+
+def nodes(names: str, labels: dict[str, str] | None = None) -> dict[str, PatternNode]:
+    labels = labels or {}
+    return {name: PatternNode(name, LabelIs(labels[name]) if name in labels else None) for name in names}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "group"),
+    [("ab bc ca", 6), ("ab bc cd da", 8), ("ab ac ad bc bd cd", 24), ("ab bc cd da ac", 4), ("ab ac ad", 6)],
+)
+def test_symmetry_keeps_one_embedding_of_each_orbit(pattern: str, group: int) -> None:
+    """Over all injective maps into a complete graph, the constraints keep exactly one in ``group``."""
+    found = edges(pattern, UNDIRECTED)
+    names = sorted({name for each in found for name in each.ends})
+    difference = differences(MatchMode.DIFFERENT_NODES, names, found)
+    symmetry = break_symmetry(
+        names, nodes("".join(names)), found, lambda one, other: always_different(one, other, found, difference)
+    )
+    assert symmetry.orbits == group
+    maps = [dict(zip(names, image, strict=True)) for image in permutations(range(6), len(names))]
+    kept = [each for each in maps if all(each[big] > each[small] for big, small in symmetry.greater)]
+    assert len(kept) * group == len(maps)
+
+
+def test_labels_break_symmetry() -> None:
+    found = edges("ab bc ca", UNDIRECTED)
+    labelled = nodes("abc", {"a": "X"})
+    symmetry = break_symmetry("abc", labelled, found, lambda one, other: True)
+    assert symmetry.orbits == 2
+
+
+def test_symmetry_is_left_alone_where_images_may_coincide() -> None:
+    found = edges("ab bc", UNDIRECTED)
+    symmetry = break_symmetry("abc", nodes("abc"), found, lambda one, other: False)
+    assert symmetry.orbits == 1 and not symmetry.greater
+
+
+@pytest.mark.parametrize("info", [SIMPLE, UNDIRECTED, LOOPED])
+@pytest.mark.parametrize("pattern", ["ab bc", "ab ac", "ab bc ca", "ab bc cd", "ab cb cd ad"])
+def test_constraints_say_the_same_as_comparing_relationships(pattern: str, info: RelationshipTypeInfo) -> None:
+    """On every small graph image: the vertex constraints hold exactly when the matched relationships differ."""
+    found = edges(pattern, info)
+    names = sorted({name for each in found for name in each.ends})
+    difference = differences(MatchMode.DIFFERENT_RELATIONSHIPS, names, found)
+    for image in product(range(3), repeat=len(names)):
+        at = dict(zip(names, image, strict=True))
+        ends = [(at[each.ends[0]], at[each.ends[1]]) for each in found]
+        if not info.loops and any(a == b for a, b in ends):
+            continue
+        matched = [tuple(sorted(pair)) if info.undirected else pair for pair in ends]
+        expected = len(set(matched)) == len(matched)
+        holds = all(len({at[name] for name in pair}) == 2 for pair in difference.vertices) and not any(
+            all(at[one] == at[other] for one, other in same) for same in difference.pairs
+        )
+        assert holds == expected, (at, difference)
