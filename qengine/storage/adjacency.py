@@ -6,13 +6,12 @@ import ctypes
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-Array = np.ndarray[Any, np.dtype[Any]]
+from qengine.storage.arrays import Array
+from qengine.storage.kernels import NO_VERTEX, locate
 
-NO_VERTEX = 0xFFFFFFFF
 GROUP_PAIRS = 15
 GROUP = np.dtype([("pair", [("vertex", "<u4"), ("offset", "<u4")], (GROUP_PAIRS,)), ("link", "<u4"), ("end", "<u4")])
 """One hashed group of 128 bytes, as ``qe::PcsrGroup``."""
@@ -102,20 +101,17 @@ class Adjacency:
             _address(self.edge_ids),
             len(self.neighbours),
         )
-        struct.owner = self
+        struct.arrays = (self.offsets, self.keys, self.groups, self.neighbours, self.edge_ids)
         return struct
 
     def locate(self, vertex: int) -> tuple[int, int]:
-        """Return the slice ``[begin, end)`` of a vertex's list."""
-        if not self.lo <= vertex < self.hi:
-            return 0, 0
-        if self.form is Form.DENSE:
-            assert self.offsets is not None
-            return int(self.offsets[vertex - self.lo]), int(self.offsets[vertex - self.lo + 1])
-        row = int(np.searchsorted(self._by_vertex[0], vertex))
-        if row == len(self._by_vertex[0]) or self._by_vertex[0][row] != vertex:
-            return 0, 0
-        return int(self._by_vertex[1][row]), int(self._by_vertex[2][row])
+        """Return the slice ``[begin, end)`` of a vertex's list; an empty one where it has none."""
+        begins, ends = self.locate_all(np.array([vertex], np.uint32))
+        return int(begins[0]), int(ends[0])
+
+    def locate_all(self, vertices: Array) -> tuple[Array, Array]:
+        """Return the slices of many vertices' (uint32) lists: begins and ends, uint64."""
+        return locate(self._struct, vertices)
 
     def owners(self, positions: Array) -> Array:
         """Return for each position in ``neighbours`` the vertex (uint32) whose list it is in."""
@@ -125,6 +121,10 @@ class Adjacency:
     def rows(self) -> tuple[Array, Array, Array]:
         """Return the vertices that have neighbours, ascending (uint32), and begins and ends of their lists."""
         return self._by_vertex
+
+    @cached_property
+    def _struct(self) -> PcsrStruct:
+        return self.as_struct()
 
     @cached_property
     def _by_offset(self) -> tuple[Array, Array]:

@@ -14,8 +14,9 @@ import numpy as np
 import pyarrow as pa
 
 from qengine.errors import StorageError
-from qengine.storage.adjacency import Array
+from qengine.storage.arrays import Array
 from qengine.storage.columns import PropertyColumn
+from qengine.storage.kernels import count_vertices, order_by_degree, renumber
 from qengine.storage.pcsr_build import build_type
 from qengine.storage.store import EdgeType, GraphStore, LabelGroup
 from qengine.storage.variant import concatenate
@@ -79,12 +80,15 @@ def assemble(
         size = sum(len(block.start) for block in blocks)
         if size > _MAX_RELATIONSHIPS:
             raise StorageError(f"type {name} has {size:,} relationships, more than the {_MAX_RELATIONSHIPS:,} possible")
-        start = new_id[np.concatenate([block.start for block in blocks])]
-        end = new_id[np.concatenate([block.end for block in blocks])]
+        start, end = (
+            np.concatenate([renumber(ends, new_id) for ends in own])
+            for own in ([block.start for block in blocks], [block.end for block in blocks])
+        )
         keys = tuple(dict.fromkeys(key for block in blocks for key in block.columns))
         built = build_type(start, end, undirected=name in both_ways, properties=bool(keys))
         adjacencies.append(built.adjacencies)
         columns.append({key: PropertyColumn(0, _joined(blocks, key).take(pa.array(built.order))) for key in keys})
+        del start, end
         types.append(EdgeType(name, index, base, size, name in both_ways, built.parallel, built.loops, keys))
         base += size
     labels = tuple(dict.fromkeys(label for block in nodes for label in block.labels))
@@ -92,10 +96,10 @@ def assemble(
 
 
 def _degrees(count: int, relationships: Sequence[RelationshipBlock]) -> Array:
-    degrees = np.zeros(count, np.int64)
+    degrees = np.zeros(count, np.uint32)
     for block in relationships:
         for ends in (block.start, block.end):
-            degrees += np.bincount(ends, minlength=count)
+            count_vertices(ends, degrees)
     return degrees
 
 
@@ -104,14 +108,15 @@ def _order(nodes: Sequence[NodeBlock], degrees: Array) -> tuple[list[LabelGroup]
     members: dict[frozenset[str], list[Array]] = {}
     first = 0
     for block in nodes:
-        members.setdefault(frozenset(block.labels), []).append(np.arange(first, first + block.rows))
+        members.setdefault(frozenset(block.labels), []).append(np.arange(first, first + block.rows, dtype=np.uint32))
         first += block.rows
     groups: list[LabelGroup] = []
-    ordinals: list[Array] = [np.empty(0, np.int64)]
+    ordinals: list[Array] = [np.empty(0, np.uint32)]
     begin = 0
     for labels, parts in members.items():
         own = np.concatenate(parts)
-        ordinals.append(own[np.argsort(-degrees[own], kind="stable")])
+        order_by_degree(degrees, own)
+        ordinals.append(own)
         groups.append(LabelGroup(labels, begin, begin + len(own)))
         begin += len(own)
     return groups, np.concatenate(ordinals)

@@ -10,11 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from qengine.storage.arrays import Array
 from qengine.storage.normal import language_type
 from qengine.storage.variant import concatenate, is_variant
 from qengine.types import Type
-
-Ids = np.ndarray[Any, np.dtype[Any]]
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,7 @@ class PropertyColumn:
         """Bytes of the array's buffers."""
         return int(self.array.nbytes)
 
-    def take(self, ids: Ids) -> Any:
+    def take(self, ids: Array) -> Any:
         """Return the values of ``ids`` (integers, any order; -1 or outside: null) as an Arrow array."""
         index = np.asarray(ids).astype(np.int64) - self.begin
         outside = (index < 0) | (index >= len(self.array))
@@ -62,7 +61,7 @@ class PropertyColumn:
             parts.append(self._nulls(end - high))
         return inside if len(parts) == 1 else concatenate(parts)
 
-    def values(self, ids: Ids) -> list[Any]:
+    def values(self, ids: Array) -> list[Any]:
         """Return the values of ``ids`` as Python values, None for null."""
         return list(self.take(ids).to_pylist())
 

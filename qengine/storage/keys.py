@@ -9,10 +9,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from qengine.errors import StorageError
-from qengine.storage.adjacency import Array
+from qengine.storage.arrays import Array
+from qengine.storage.kernels import NO_VERTEX, look_up
 from qengine.storage.normal import normal_array
 
-_UNKNOWN = np.uint32(0xFFFFFFFF)
+_UNKNOWN = np.uint32(NO_VERTEX)
 _SPREAD = 4  # a table by key may have this many places a key
 
 
@@ -78,25 +79,19 @@ class KeyIndex:
         StorageError
             For a key that no vertex has.
         """
-        if len(keys) and not len(self._keys):
-            found = np.full(len(keys), _UNKNOWN)
-        elif pa.types.is_int64(keys.type) != pa.types.is_int64(self._keys.type):
+        if not len(keys):
+            return np.empty(0, np.uint32)
+        if len(self._keys) and pa.types.is_int64(keys.type) != pa.types.is_int64(self._keys.type):
             raise StorageError(
                 f"{place}: keys of type {keys.type} can't match the nodes' keys of type {self._keys.type}",
                 hint="Cast one of the two columns.",
             )
-        elif self._table is not None:
-            found = self._from_table(keys.to_numpy())
-        else:
-            index = pc.index_in(keys, value_set=self._keys.cast(keys.type))
-            rows = index.fill_null(-1).to_numpy(zero_copy_only=False)
-            found = np.where(rows < 0, _UNKNOWN, self._ordinals[rows])
-        unknown = np.flatnonzero(found == _UNKNOWN)
-        if len(unknown):
-            row = int(unknown[0])
+        found, row = self._look_up(keys)
+        if row is not None:
+            unknown = int((found == _UNKNOWN).sum())
             raise StorageError(
                 f"{place}: row {row} has the key {keys[row].as_py()!r}, which is no node's",
-                hint=f"{len(unknown):,} such rows in all. Load the missing nodes, or drop these relationships.",
+                hint=f"{unknown:,} such rows in all. Load the missing nodes, or drop these relationships.",
             )
         return found
 
@@ -114,14 +109,13 @@ class KeyIndex:
         if (self._table[values - self._low] != self._ordinals).any():
             self._refuse_duplicate(place)
 
-    def _from_table(self, values: Array) -> Array:
-        assert self._table is not None
-        place = values - self._low
-        outside = (values < self._low) | (place >= len(self._table))
-        if outside.any():
-            return np.where(outside, _UNKNOWN, self._table[np.where(outside, 0, place)])
-        found: Array = self._table[place]
-        return found
+    def _look_up(self, keys: Any) -> tuple[Array, int | None]:
+        """Return the ordinals, and the first row that found none."""
+        if self._table is not None:
+            return look_up(keys.to_numpy(), self._low, self._table)
+        index = pc.index_in(keys, value_set=self._keys.cast(keys.type))
+        rows = index.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+        return look_up(rows, 0, self._ordinals)
 
     def _refuse_duplicate(self, place: str) -> None:
         first_rows = pc.index_in(self._keys, value_set=self._keys).to_numpy(zero_copy_only=False)

@@ -8,20 +8,35 @@ from typing import NamedTuple
 import numpy as np
 
 from qengine.plan.pattern import Direction
-from qengine.storage.adjacency import Adjacency, Array, Form
+from qengine.storage.adjacency import Adjacency, Form
+from qengine.storage.arrays import Array
+from qengine.storage.forms import Lists, choose, index
+from qengine.storage.kernels import merge_lists, sort_lists
+
+_SPARSE = 4  # with fewer entries than a 4th of the id range, ids are ranked before they are counted
 
 
 class BuiltType(NamedTuple):
-    """A type's adjacencies, ``order`` (load row of each local id) and what was seen on the way."""
+    """A type's adjacencies, ``order`` (load row of each local id; None where nobody asked) and what was seen."""
 
     adjacencies: Mapping[Direction, Adjacency]
-    order: Array
+    order: Array | None
     parallel: bool
     loops: bool
 
 
-def build_type(start: Array, end: Array, *, undirected: bool, properties: bool) -> BuiltType:
-    """Sort relationships by (start, end), parallel ones in load order, and index them both ways.
+def build_type(
+    start: Array,
+    end: Array,
+    *,
+    undirected: bool = False,
+    properties: bool = False,
+    form: Form | None = None,
+    workers: int | None = None,
+) -> BuiltType:
+    """Index relationships by both ends.
+
+    Local ids are positions in OUT: by start, end, load order; in the groups form lists stand group by group.
 
     Parameters
     ----------
@@ -30,30 +45,59 @@ def build_type(start: Array, end: Array, *, undirected: bool, properties: bool) 
     undirected
         Build OUT and BOTH instead of OUT and IN.
     properties
-        Whether relationship ids will be needed for every entry.
+        Whether ``order`` and the relationship ids of every entry are wanted.
+    form
+        The row index of all; None chooses for each.
+    workers
+        Threads; None for one a CPU.
     """
-    order = np.lexsort((end, start))
-    start, end = start[order], end[order]
+    lists, order = _sorted(start, end, properties, workers)
     loops = bool((start == end).any())
-    out = _dense(start, end, None)
+    out, moved = _indexed(lists, form)
+    if moved is not None and order is not None:
+        placed = np.empty_like(order)
+        placed[moved] = order
+        order = placed
+    owners = np.repeat(lists.keys, np.diff(lists.offsets).astype(np.int64))
+    turned, ids = _sorted(lists.neighbours, owners, True, workers)
     if undirected:
-        ids = np.arange(len(start), dtype=np.uint32)
-        twice = start != end
-        lists, entries = np.concatenate((start, end[twice])), np.concatenate((end, start[twice]))
-        ids = np.concatenate((ids, ids[twice]))
-    else:
-        lists, entries, ids = end, start, np.arange(len(start), dtype=np.uint32)
-    by_list = np.lexsort((ids, entries, lists))
-    lists, entries, ids = lists[by_list], entries[by_list], ids[by_list]
-    parallel = bool(((lists[1:] == lists[:-1]) & (entries[1:] == entries[:-1])).any())
-    other = _dense(lists, entries, ids if parallel or properties else None)
+        keys = np.union1d(lists.keys, turned.keys)
+        assert ids is not None
+        offsets, neighbours, ids = merge_lists(lists[:3], turned[:3], ids, keys)
+        turned = Lists(keys, offsets, neighbours, None)
+    parallel = _repeats(turned)
+    if not (properties or parallel):
+        ids = None
+    elif moved is not None and ids is not None:
+        ids = moved[ids]
+    other, _ = _indexed(turned._replace(ids=ids), form)
     return BuiltType(
         {Direction.OUT: out, Direction.BOTH if undirected else Direction.IN: other}, order, parallel, loops
     )
 
 
-def _dense(lists: Array, entries: Array, edge_ids: Array | None) -> Adjacency:
-    lo, hi = (int(lists[0]), int(lists[-1]) + 1) if len(lists) else (0, 0)
-    offsets = np.zeros(hi - lo + 1, np.uint64)
-    np.cumsum(np.bincount(lists - np.uint32(lo), minlength=hi - lo), out=offsets[1:])
-    return Adjacency(Form.DENSE, lo, hi, entries, edge_ids, offsets)
+def _sorted(lists: Array, entries: Array, order: bool, workers: int | None) -> tuple[Lists, Array | None]:
+    lo, hi = (int(lists.min()), int(lists.max()) + 1) if len(lists) else (0, 0)
+    if hi - lo > _SPARSE * len(lists) + 1024:
+        keys, ranks = np.unique(lists, return_inverse=True)
+        offsets, neighbours, rows = sort_lists(
+            ranks.astype(np.uint32), 0, len(keys), entries, order=order, workers=workers
+        )
+        return Lists(keys, offsets, neighbours, None), rows
+    offsets, neighbours, rows = sort_lists(lists, lo, hi - lo, entries, order=order, workers=workers)
+    used = np.flatnonzero(offsets[1:] > offsets[:-1])
+    keys = (used + lo).astype(np.uint32)
+    return Lists(keys, np.append(offsets[used], offsets[-1]), neighbours, None), rows
+
+
+def _indexed(lists: Lists, form: Form | None) -> tuple[Adjacency, Array | None]:
+    chosen, reason = choose(lists.keys, len(lists.neighbours)) if form is None else (form, "as asked for")
+    return index(lists, chosen, reason)
+
+
+def _repeats(lists: Lists) -> bool:
+    """Tell whether a list holds a neighbour twice."""
+    same = lists.neighbours[1:] == lists.neighbours[:-1]
+    borders = lists.offsets[1:-1].astype(np.int64) - 1
+    same[borders] = False
+    return bool(same.any())

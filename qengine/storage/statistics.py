@@ -9,7 +9,7 @@ import numpy as np
 
 from qengine.catalog.view import EdgeStatistics
 from qengine.plan.pattern import Direction, LabelExpr, LabelIs
-from qengine.storage.adjacency import Array
+from qengine.storage.arrays import Array
 from qengine.storage.columns import PropertyColumn
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ import numpy as np
 
 from qengine.catalog.view import EdgeStatistics, RelationshipTypeInfo
 from qengine.plan.pattern import Direction, LabelAnd, LabelAny, LabelExpr, LabelIs, LabelNot, LabelOr
-from qengine.storage.adjacency import Adjacency, Array
+from qengine.storage.adjacency import Adjacency
+from qengine.storage.arrays import Array
 from qengine.storage.columns import PropertyColumn
 from qengine.storage.schema import Schema
 from qengine.storage.statistics import Statistics

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from qengine.errors import StorageError
-from qengine.storage.adjacency import Array
+from qengine.storage.arrays import Array
 from qengine.storage.assemble import NodeBlock, RelationshipBlock, assemble
 from qengine.storage.keys import KeyIndex, key_array
 from qengine.storage.normal import normal_array

@@ -1,0 +1,259 @@
+"""The native functions of loading (``kernels/host``) as functions of NumPy arrays."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+from typing import Any
+
+import numpy as np
+
+from qengine import _native
+from qengine.errors import InternalError, OutOfMemory
+from qengine.storage.arrays import Array
+
+NO_VERTEX = 0xFFFFFFFF
+
+_POINTER, _I32, _U32, _I64, _U64 = (
+    ctypes.c_void_p,
+    ctypes.c_int32,
+    ctypes.c_uint32,
+    ctypes.c_int64,
+    ctypes.c_uint64,
+)
+_SIGNATURES: dict[str, tuple[Any, ...]] = {
+    "qe_count_vertices": (_POINTER, _U64, _POINTER, _U32, _I32),
+    "qe_look_up": (_POINTER, _U64, _I64, _POINTER, _U64, _U32, _POINTER, _POINTER, _I32),
+    "qe_renumber": (_POINTER, _U64, _POINTER, _POINTER, _I32),
+    "qe_order_by_degree": (_POINTER, _POINTER, _U64),
+    "qe_pcsr_sort": (_POINTER, _U32, _U32, _POINTER, _U64, _POINTER, _POINTER, _POINTER, _I32),
+    "qe_pcsr_merge": (*(_POINTER,) * 3, _U64, *(_POINTER,) * 4, _U64, _POINTER, _U64, *(_POINTER,) * 3, _I32),
+    "qe_pcsr_locate": (_POINTER, _POINTER, _U64, _POINTER, _POINTER),
+    "qe_edge_list": (_POINTER, _U64, *(_POINTER,) * 5, _I32),
+}
+_OUT_OF_MEMORY = 3
+
+
+def threads() -> int:
+    """Return how many threads loading uses: one a CPU that this process may run on."""
+    return len(os.sched_getaffinity(0))
+
+
+def count_vertices(vertices: Array, counts: Array) -> None:
+    """Add to ``counts[v]`` (uint32) how often ``v`` occurs in ``vertices`` (uint32)."""
+    _call("qe_count_vertices", _in(vertices, np.uint32), len(vertices), _in(counts, np.uint32), len(counts), threads())
+
+
+def look_up(keys: Array, low: int, table: Array) -> tuple[Array, int | None]:
+    """Return ``table[keys - low]`` (uint32, ``NO_VERTEX`` outside), and the first row that found none.
+
+    Parameters
+    ----------
+    keys
+        int64[n].
+    low
+        The key of the first entry of ``table``.
+    table
+        uint32, ``NO_VERTEX`` for a key that nothing has.
+    """
+    found = np.empty(len(keys), np.uint32)
+    missing = ctypes.c_uint64()
+    _call(
+        "qe_look_up",
+        _in(keys, np.int64),
+        len(keys),
+        low,
+        _in(table, np.uint32),
+        len(table),
+        NO_VERTEX,
+        _in(found, np.uint32),
+        ctypes.byref(missing),
+        threads(),
+    )
+    return found, missing.value if missing.value < len(keys) else None
+
+
+def renumber(index: Array, table: Array) -> Array:
+    """Return ``table[index]``, all uint32."""
+    out = np.empty(len(index), np.uint32)
+    _call("qe_renumber", _in(index, np.uint32), len(index), _in(table, np.uint32), _in(out, np.uint32), threads())
+    return out
+
+
+def order_by_degree(degrees: Array, vertices: Array) -> None:
+    """Sort ``vertices`` (uint32) in place by descending ``degrees[vertex]`` (uint32), stable."""
+    _call("qe_order_by_degree", _in(degrees, np.uint32), _in(vertices, np.uint32), len(vertices))
+
+
+def sort_lists(
+    lists: Array, lo: int, count: int, entries: Array, *, order: bool, workers: int | None = None
+) -> tuple[Array, Array, Array | None]:
+    """Group ``entries`` by ``lists`` and sort each group, equal entries in the order of the input.
+
+    Parameters
+    ----------
+    lists, entries
+        uint32[n]; lists lie in ``[lo, lo + count)``.
+    order
+        Whether to return the input row of each sorted entry.
+    workers
+        Threads; None for one a CPU.
+
+    Returns
+    -------
+    offsets : uint64[count + 1]
+    sorted entries : uint32[n]
+    order : uint32[n] or None
+    """
+    offsets = np.empty(count + 1, np.uint64)
+    neighbours = np.empty(len(lists), np.uint32)
+    rows = np.empty(len(lists), np.uint32) if order else None
+    _call(
+        "qe_pcsr_sort",
+        _in(lists, np.uint32),
+        lo,
+        count,
+        _in(entries, np.uint32),
+        len(lists),
+        _in(offsets, np.uint64),
+        _in(neighbours, np.uint32),
+        None if rows is None else _in(rows, np.uint32),
+        workers or threads(),
+    )
+    return offsets, neighbours, rows
+
+
+def merge_lists(
+    out: tuple[Array, Array, Array], into: tuple[Array, Array, Array], ids: Array, keys: Array
+) -> tuple[Array, Array, Array]:
+    """Merge OUT and IN lists of an undirected type; a self-loop is taken once.
+
+    Parameters
+    ----------
+    out, into
+        Keys (uint32, ascending), offsets (uint64) and neighbours (uint32) of both sides.
+    ids
+        uint32: the OUT position of each IN entry.
+    keys
+        The union of both sides' keys.
+
+    Returns
+    -------
+    offsets : uint64[len(keys) + 1]
+    neighbours : uint32
+    ids : uint32
+        The OUT position of each entry.
+    """
+    size = len(out[2]) + len(into[2])
+    offsets = np.empty(len(keys) + 1, np.uint64)
+    neighbours, merged = np.empty(size, np.uint32), np.empty(size, np.uint32)
+    sides = [_in(array, kind) for side in (out, into) for array, kind in zip(side, _LISTS, strict=True)]
+    _call(
+        "qe_pcsr_merge",
+        *sides[:3],
+        len(out[0]),
+        *sides[3:],
+        _in(ids, np.uint32),
+        len(into[0]),
+        _in(keys, np.uint32),
+        len(keys),
+        _in(offsets, np.uint64),
+        _in(neighbours, np.uint32),
+        _in(merged, np.uint32),
+        threads(),
+    )
+    total = int(offsets[-1])
+    for array in (neighbours, merged):
+        array.resize(total, refcheck=False)
+    return offsets, neighbours, merged
+
+
+def locate(pcsr: ctypes.Structure, vertices: Array) -> tuple[Array, Array]:
+    """Return the slices (uint64 begins and ends) of the vertices' (uint32) lists in a ``qe::Pcsr``."""
+    begins, ends = np.empty(len(vertices), np.uint64), np.empty(len(vertices), np.uint64)
+    _call(
+        "qe_pcsr_locate",
+        ctypes.addressof(pcsr),
+        _in(vertices, np.uint32),
+        len(vertices),
+        _in(begins, np.uint64),
+        _in(ends, np.uint64),
+    )
+    return begins, ends
+
+
+def edge_list(data: Any, size: int) -> tuple[Array, Array, int, int | None]:
+    """Parse the lines of an edge list.
+
+    Parameters
+    ----------
+    data
+        A writable buffer whose first ``size`` bytes are whole lines.
+
+    Returns
+    -------
+    start, end : int64[edges]
+    lines : number of newlines
+    bad : the first line (from 0) that is no edge, or None
+    """
+    start, end = np.empty(size // 4 + 1, np.int64), np.empty(size // 4 + 1, np.int64)
+    edges, lines, bad = ctypes.c_uint64(), ctypes.c_uint64(), ctypes.c_uint64()
+    function = _library().qe_edge_list
+    function(
+        (ctypes.c_char * size).from_buffer(data) if size else None,
+        size,
+        _in(start, np.int64),
+        _in(end, np.int64),
+        ctypes.byref(edges),
+        ctypes.byref(lines),
+        ctypes.byref(bad),
+        threads(),
+    )
+    for array in (start, end):
+        array.resize(edges.value, refcheck=False)
+    return start, end, lines.value, None if bad.value == 2**64 - 1 else bad.value
+
+
+class Checksum:
+    """A running 64-bit checksum; parts before the last must be multiples of 64 bytes long."""
+
+    def __init__(self) -> None:
+        self._state = (ctypes.c_uint64 * 8)()
+        self._total = 0
+        self.value = self.update(b"")
+
+    def update(self, data: bytes | bytearray | memoryview[Any]) -> int:
+        """Add bytes; return the checksum of all so far."""
+        array = np.frombuffer(data, np.uint8)
+        self._total += len(array)
+        self.value = int(_library().qe_checksum(self._state, _in(array, np.uint8), len(array), self._total))
+        return self.value
+
+
+_LISTS = (np.uint32, np.uint64, np.uint32)
+
+
+@functools.cache
+def _library() -> ctypes.CDLL:
+    library = _native.load()
+    for name, arguments in _SIGNATURES.items():
+        function = getattr(library, name)
+        function.argtypes, function.restype = arguments, ctypes.c_int32
+    library.qe_checksum.argtypes = (_POINTER, _POINTER, _U64, _U64)
+    library.qe_checksum.restype = ctypes.c_uint64
+    return library
+
+
+def _call(name: str, *arguments: Any) -> None:
+    status = getattr(_library(), name)(*arguments)
+    if status == _OUT_OF_MEMORY:
+        raise OutOfMemory("loading needs more memory than there is", hint="Load fewer relationships, or close others.")
+    if status:
+        raise InternalError(f"{name} failed with status {status}")
+
+
+def _in(array: Array, kind: Any) -> int | None:
+    if array.dtype != kind or not array.flags.c_contiguous:
+        raise InternalError(f"a kernel got {array.dtype} (contiguous: {array.flags.c_contiguous}) for {np.dtype(kind)}")
+    return array.ctypes.data if array.size else None

@@ -1,0 +1,128 @@
+"""PCSR against a plain dictionary: every form, direction and kind of type; parallel build equals serial build."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qengine.plan.pattern import Direction
+from qengine.storage import forms
+from qengine.storage.adjacency import GROUP_PAIRS, Form
+from qengine.storage.kernels import NO_VERTEX, sort_lists
+from qengine.storage.pcsr_build import build_type
+
+EDGES = st.integers(1, 40).flatmap(
+    lambda n: st.lists(st.tuples(st.integers(0, n), st.integers(0, n)), max_size=80).map(
+        lambda edges: [(a * 7, b * 7) for a, b in edges]
+    )
+)
+
+
+def arrays(edges):
+    table = np.array(edges, np.uint32).reshape(-1, 2)
+    return np.ascontiguousarray(table[:, 0]), np.ascontiguousarray(table[:, 1])
+
+
+def check(edges, built, undirected, properties):
+    """Compare a built type with what the edges say, entry by entry."""
+    out = built.adjacencies[Direction.OUT]
+    order = built.order if properties else np.array(sorted(range(len(edges)), key=lambda row: edges[row]))
+    assert sorted(order.tolist()) == list(range(len(edges)))
+    if not properties and out.form is not Form.GROUPS:
+        assert out.owners(np.arange(len(edges))).tolist() == [edges[row][0] for row in order]
+    local_edge = list(zip(out.owners(np.arange(len(edges))).tolist(), out.neighbours.tolist(), strict=True))
+    if properties:
+        assert [edges[row] for row in order] == local_edge
+        for (one, two), row, next_row in zip(
+            zip(local_edge, local_edge[1:], strict=False), order.tolist(), order[1:].tolist(), strict=False
+        ):
+            assert one != two or row < next_row, "parallel relationships keep the load order"
+    assert sorted(local_edge) == sorted(edges)
+
+    model = {Direction.OUT: defaultdict(list), Direction.IN: defaultdict(list), Direction.BOTH: defaultdict(list)}
+    for local, (start, end) in enumerate(local_edge):
+        model[Direction.OUT][start].append((end, local))
+        model[Direction.IN][end].append((start, local))
+        model[Direction.BOTH][start].append((end, local))
+        if start != end:
+            model[Direction.BOTH][end].append((start, local))
+    second = Direction.BOTH if undirected else Direction.IN
+    assert set(built.adjacencies) == {Direction.OUT, second}
+    for direction, adjacency in built.adjacencies.items():
+        ids = np.arange(len(edges)) if direction is Direction.OUT else adjacency.edge_ids
+        assert (ids is not None) == (direction is Direction.OUT or properties or built.parallel)
+        everything = np.arange(max([0, *map(max, edges)]) + 3, dtype=np.uint32)
+        begins, ends = adjacency.locate_all(everything)
+        for vertex, begin, end in zip(everything.tolist(), begins.tolist(), ends.tolist(), strict=True):
+            expected = sorted(model[direction][vertex])
+            neighbours = adjacency.neighbours[begin:end].tolist()
+            assert neighbours == [neighbour for neighbour, _ in expected]
+            if ids is not None:
+                assert sorted(zip(neighbours, ids[begin:end].tolist(), strict=True)) == expected
+        rows = {v: (b, e) for v, b, e in zip(*(part.tolist() for part in adjacency.rows()), strict=True)}
+        assert rows == {
+            v: (b, e) for v, b, e in zip(everything.tolist(), begins.tolist(), ends.tolist(), strict=True) if b < e
+        }
+    assert built.loops == any(start == end for start, end in edges)
+    pairs = [tuple(sorted(edge)) for edge in edges] if undirected else edges
+    assert built.parallel == (len(set(pairs)) < len(pairs))
+
+
+@pytest.mark.parametrize("form", [*Form, None])
+@given(edges=EDGES, undirected=st.booleans(), properties=st.booleans())
+def test_every_form_holds_what_it_was_given(form, edges, undirected, properties):
+    built = build_type(*arrays(edges), undirected=undirected, properties=properties, form=form)
+    check(edges, built, undirected, properties)
+
+
+def test_overflow_chains_are_followed(monkeypatch):
+    monkeypatch.setattr(forms, "KEYS_PER_GROUP", 40)  # two overflow groups behind most home groups
+    rng = np.random.default_rng(1)
+    edges = [tuple(edge) for edge in rng.integers(0, 400, (1500, 2)).tolist()]
+    built = build_type(*arrays(edges), undirected=False, properties=True, form=Form.GROUPS)
+    check(edges, built, False, True)
+    out = built.adjacencies[Direction.OUT]
+    assert len(out.groups) > 2 * out.home_groups
+    assert out.groups.dtype.itemsize == 128
+    assert out.groups.ctypes.data % 128 == 0
+    used = (out.groups["pair"]["vertex"] != NO_VERTEX).sum(axis=1)
+    assert (used[out.groups["link"] != NO_VERTEX] == GROUP_PAIRS).all()
+    assert 1.5 < forms.transactions(out) < 3
+
+
+@pytest.mark.parametrize("order", [False, True])
+@pytest.mark.parametrize(("vertices", "skew"), [(3, 1), (1000, 1), (60_000, 6)])
+def test_threads_do_not_change_the_result(order, vertices, skew):
+    rng = np.random.default_rng(vertices)
+    lists = (vertices * rng.random(200_000) ** skew).astype(np.uint32)
+    entries = (vertices * rng.random(200_000) ** 2).astype(np.uint32)
+    expected = np.lexsort((entries, lists))
+    for workers in (1, 2, 3, 7):
+        offsets, neighbours, rows = sort_lists(lists, 0, vertices, entries, order=order, workers=workers)
+        assert (offsets == np.searchsorted(lists[expected], np.arange(vertices + 1))).all()
+        assert (neighbours == entries[expected]).all()
+        assert not order or (rows == expected).all()
+
+
+def test_the_choice_follows_density():
+    def form(keys):
+        return forms.choose(np.asarray(keys, np.uint32), 10 * len(keys))[0]
+
+    assert form(np.arange(5000)) is Form.DENSE
+    assert form(np.arange(0, 10_000, 2)) is Form.DENSE
+    assert form(np.arange(0, 500_000, 100)) is Form.GROUPS
+    assert form([]) is Form.DENSE
+    assert "groups 13." in forms.choose(np.arange(0, 500_000, 100, dtype=np.uint32), 50_000)[1]
+
+
+def test_the_expected_transactions_are_those_that_are_built():
+    rng = np.random.default_rng(3)
+    vertices = np.unique(rng.integers(0, 10**8, 50_000)).astype(np.uint32)
+    built = build_type(vertices, vertices[::-1].copy(), form=Form.GROUPS)
+    out = built.adjacencies[Direction.OUT]
+    assert forms.transactions(out) == pytest.approx(forms.costs(vertices)[Form.GROUPS].transactions, abs=0.01)
+    assert out.groups.nbytes == pytest.approx(forms.costs(vertices)[Form.GROUPS].bytes, rel=0.02)
