@@ -1,0 +1,149 @@
+"""Builds the tree of clauses, queries and statements."""
+# ruff: noqa: D102 (the rule of the same name in grammar/cypher.lark says what a method builds)
+
+from __future__ import annotations
+
+from typing import Any
+
+from qengine.errors import Span
+from qengine.syntax import ast
+from qengine.syntax.build_expressions import between, span_of
+from qengine.syntax.build_patterns import PatternBuilder
+from qengine.syntax.checks import check_query, check_subquery
+from qengine.syntax.scanner import Token
+
+__all__ = ["AstBuilder"]
+
+
+class AstBuilder(PatternBuilder):
+    """Rules of statements; with the rules that it inherits, the transformer that Lark calls."""
+
+    # ---------------------------------------------------------------------------------------------- statements
+
+    def statement(self, c: list[Any]) -> ast.Statement:
+        explain, steps, body = c
+        if explain is None:
+            return self._statement(body, None, body)
+        return self._statement(body, "explain steps" if steps else "explain", explain)
+
+    def profile(self, c: list[Any]) -> ast.Statement:
+        return self._statement(c[1], "profile", c[0])
+
+    def _statement(self, parts: list[Any], explain: str | None, start: Any) -> ast.Statement:
+        body = self._query(parts)
+        check_query(body, self.text)
+        self._check_loose()
+        span = body.span if explain is None else between(start, body)
+        return ast.Statement(body, explain, span=span)
+
+    def _check_loose(self) -> None:
+        for predicate in self.loose_patterns.values():
+            hint = "As a value, count its matches with COUNT { … } or collect them with [pattern | value]."
+            message = "A path pattern can only stand where a condition is expected."
+            raise self.fail(message, predicate.span, hint)
+        for literal in self.loose_integers.values():
+            hint = "The largest is 9223372036854775807. With a dot it is a float."
+            message = f"{literal.value} does not fit a 64-bit integer."
+            raise self.fail(message, literal.span, hint, "IntegerOverflow")
+
+    def query_first(self, c: list[Any]) -> list[Any]:
+        return [self._single(c[0])]
+
+    def query_union(self, c: list[Any]) -> list[Any]:
+        parts, _, quantifier, clauses = c
+        parts += (quantifier is not None and quantifier.type == "ALL", self._single(clauses))
+        if len(parts) > 3 and parts[-2] != parts[-4]:
+            hint = "Write UNION ALL everywhere or nowhere, or nest one part in a subquery."
+            raise self.fail("UNION and UNION ALL can't be mixed.", span_of(c[1]), hint, "InvalidClauseComposition")
+        return parts  # type: ignore[no-any-return]
+
+    def _single(self, clauses: list[ast.Clause]) -> ast.Query:
+        return ast.Query(tuple(clauses), span=between(clauses[0], clauses[-1]))
+
+    def _query(self, parts: list[Any]) -> ast.Query | ast.UnionQuery:
+        if len(parts) == 1:
+            return parts[0]  # type: ignore[no-any-return]
+        return ast.UnionQuery(tuple(parts[::2]), tuple(parts[1::2]), span=between(parts[0], parts[-1]))
+
+    # ------------------------------------------------------------------------------------------------- clauses
+
+    def match(self, c: list[Any]) -> ast.MatchClause:
+        optional, start, mode, patterns, where = c
+        span = between(optional or start, where or patterns[-1])
+        return ast.MatchClause(tuple(patterns), where, optional is not None, mode.value if mode else None, span=span)
+
+    def unwind(self, c: list[Any]) -> ast.UnwindClause:
+        return ast.UnwindClause(c[1], c[3].value, span=between(c[0], c[3]))
+
+    def with_clause(self, c: list[Any]) -> ast.WithClause:
+        return ast.WithClause(c[1], c[2], span=between(c[0], c[2] or c[1]))
+
+    def return_clause(self, c: list[Any]) -> ast.ReturnClause:
+        return ast.ReturnClause(c[1], span=between(c[0], c[1]))
+
+    def finish(self, c: list[Any]) -> ast.ReturnClause:
+        return ast.ReturnClause(ast.Projection(()), span=span_of(c[0]))
+
+    def unsupported(self, c: list[Any]) -> ast.UnsupportedClause:
+        return ast.UnsupportedClause(c[0].value, span=span_of(c[0]))
+
+    def where(self, c: list[Any]) -> ast.Expression:
+        return self.condition(c[1])  # type: ignore[no-any-return]
+
+    def projection_body(self, c: list[Any]) -> ast.Projection:
+        distinct, items, order, skip, limit = c
+        first = items[0]
+        star = isinstance(first, Token)
+        last = limit or skip or (order[-1] if order else items[-1])
+        return ast.Projection(
+            tuple(items[1:] if star else items),
+            star,
+            distinct is not None,
+            tuple(order or ()),
+            skip,
+            limit,
+            span=between(distinct or first, last),
+        )
+
+    def projection_item(self, c: list[Any]) -> ast.ReturnItem:
+        expression, _, alias = c
+        span = expression.span
+        text = self.text[span.start : span.end]
+        if alias is None:
+            return ast.ReturnItem(expression, None, text, span=span)
+        return ast.ReturnItem(expression, alias.value, text, span=Span(span.start, alias.end_pos))
+
+    def order(self, c: list[Any]) -> list[ast.SortItem]:
+        return c[2]  # type: ignore[no-any-return]
+
+    def sort_item(self, c: list[Any]) -> ast.SortItem:
+        expression, direction = c
+        ascending = direction is None or direction.type == "ASC"
+        return ast.SortItem(expression, ascending, span=between(expression, direction or expression))
+
+    def skip(self, c: list[Any]) -> ast.Expression:
+        return c[1]  # type: ignore[no-any-return]
+
+    limit = skip
+
+    # ---------------------------------------------------------------------------------------------- subqueries
+
+    def subquery_query(self, c: list[Any]) -> ast.SubqueryExpression:
+        word, start, parts, end = c
+        body = self._query(parts)
+        check_subquery(word, body, self.text)
+        return self._subquery(word, body, start, end)
+
+    def subquery_pattern(self, c: list[Any]) -> ast.SubqueryExpression:
+        word, start, patterns, where, end = c
+        if word.value.upper() == "COLLECT":
+            hint = "Write COLLECT { MATCH … RETURN value }."
+            raise self.fail("COLLECT needs a query that returns what to collect.", between(start, end), hint)
+        clause = ast.MatchClause(tuple(patterns), where, span=between(patterns[0], where or patterns[-1]))
+        return self._subquery(word, self._single([clause]), start, end)
+
+    def _subquery(
+        self, word: Token, body: ast.Query | ast.UnionQuery, start: Token, end: Token
+    ) -> ast.SubqueryExpression:
+        statement = ast.Statement(body, span=between(start, end))
+        return ast.SubqueryExpression(word.value.lower(), statement, span=between(word, end))

@@ -1,0 +1,286 @@
+"""Builds the tree of expressions: one method a rule (or alias) of the grammar, called by Lark as it reduces."""
+# ruff: noqa: D102 (the rule of the same name in grammar/cypher.lark says what a method builds)
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from qengine.errors import QuerySyntaxError, Span
+from qengine.syntax import ast
+from qengine.syntax.literals import MAX_INTEGER, parse_float, parse_integer, parse_string
+from qengine.syntax.precedence import climb
+from qengine.syntax.scanner import Token
+
+__all__ = ["ExpressionBuilder", "between", "span_of"]
+
+
+def span_of(thing: Token | ast.Ast) -> Span:
+    """Return where a token or a node stands."""
+    return Span(thing.start_pos, thing.end_pos) if isinstance(thing, Token) else thing.span
+
+
+def between(first: Token | ast.Ast, last: Token | ast.Ast) -> Span:
+    """Return the span from one token or node to another one."""
+    start = first.start_pos if isinstance(first, Token) else first.span.start
+    end = last.end_pos if isinstance(last, Token) else last.span.end
+    return Span(start, end)
+
+
+class ExpressionBuilder:
+    """Rules of expressions. ``text`` is the source; the two tables hold nodes that may still prove to be misplaced."""
+
+    text: str
+
+    def __init__(self) -> None:
+        self.reset("")
+
+    def reset(self, text: str) -> None:
+        """Forget the statement before."""
+        self.text = text
+        # A path is a predicate only where a boolean is expected, and 2**63 an integer only behind a minus sign:
+        # whoever builds such a place takes the node out.
+        self.loose_patterns: dict[int, ast.PatternPredicate] = {}
+        self.loose_integers: dict[int, ast.Literal] = {}
+
+    def fail(self, message: str, span: Span, hint: str | None = None, code: str = "UnexpectedSyntax") -> Exception:
+        """Return the error to raise."""
+        return QuerySyntaxError(message, span=span, text=self.text, hint=hint, code=code)
+
+    def condition(self, expression: Any) -> Any:
+        """Take an expression that stands where a boolean is expected."""
+        if type(expression) is ast.PatternPredicate:
+            self.loose_patterns.pop(id(expression), None)
+        return expression
+
+    # -------------------------------------------------------------------------------------------------- lists
+
+    def first(self, c: list[Any]) -> Any:
+        return c[0]
+
+    def list_first(self, c: list[Any]) -> list[Any]:
+        return [c[0]]
+
+    sequence_first = list_first
+
+    def list_next(self, c: list[Any]) -> list[Any]:
+        c[0].append(c[2])
+        return c[0]  # type: ignore[no-any-return]
+
+    def sequence_next(self, c: list[Any]) -> list[Any]:
+        c[0].append(c[1])
+        return c[0]  # type: ignore[no-any-return]
+
+    # ---------------------------------------------------------------------------------------------- sequences
+
+    def expression(self, c: list[Any]) -> ast.Expression:
+        items = c[0]
+        if len(items) == 1:
+            return items[0]  # type: ignore[no-any-return]
+        if self.loose_patterns:
+            self._place_patterns(items)
+        return climb(items)
+
+    def _place_patterns(self, items: list[Any]) -> None:
+        connectives = ("AND", "OR", "XOR", "NOT")
+        for position, item in enumerate(items):
+            if type(item) is ast.PatternPredicate:
+                before = items[position - 1].type if position else None
+                after = items[position + 1].type if position + 1 < len(items) else None
+                if (before is None or before in connectives) and (after is None or after in connectives):
+                    self.condition(item)
+
+    def prefixed_first(self, c: list[Any]) -> list[Any]:
+        return self._prefixed([], c[0], c[1])
+
+    def binary_next(self, c: list[Any]) -> list[Any]:
+        c[0] += (c[1], c[2])
+        return c[0]  # type: ignore[no-any-return]
+
+    def prefixed_next(self, c: list[Any]) -> list[Any]:
+        items, operator, prefixes, operand = c
+        if prefixes[0].type == "NOT" and operator.type not in ("AND", "OR", "XOR"):
+            hint = "Put NOT and what it negates in parentheses."
+            raise self.fail(f"NOT can't follow {operator.value!r}.", span_of(prefixes[0]), hint)
+        items.append(operator)
+        return self._prefixed(items, prefixes, operand)
+
+    def string_predicate(self, c: list[Any]) -> list[Any]:
+        return self.binary_next([c[0], c[1], c[3]])
+
+    def string_predicate_prefixed(self, c: list[Any]) -> list[Any]:
+        return self.prefixed_next([c[0], c[1], c[3], c[4]])
+
+    def null_predicate(self, c: list[Any]) -> list[Any]:
+        kind = "IS_NULL" if len(c) == 3 else "IS_NOT_NULL"
+        c[0].append(Token(kind, "", c[1].start_pos, c[-1].end_pos))
+        return c[0]  # type: ignore[no-any-return]
+
+    def label_predicate(self, c: list[Any]) -> list[Any]:
+        items, labels = c
+        if isinstance(items[-1], Token):
+            raise self.fail("A label can only be asked of a node or relationship.", labels.span)
+        items[-1] = ast.LabelTest(items[-1], labels, span=between(items[-1], labels))
+        return items  # type: ignore[no-any-return]
+
+    def _prefixed(self, items: list[Any], prefixes: list[Token], operand: ast.Expression) -> list[Any]:
+        while prefixes and prefixes[-1].type != "NOT":
+            operand = self._signed(prefixes.pop(), operand)
+        for token in prefixes:
+            if token.type != "NOT":
+                raise self.fail("A sign can't stand before NOT.", span_of(token), "Put NOT … in parentheses.")
+        items += prefixes
+        items.append(operand)
+        return items
+
+    def _signed(self, sign: Token, operand: ast.Expression) -> ast.Expression:
+        span = between(sign, operand)
+        value = operand.value if type(operand) is ast.Literal else None
+        if type(value) is not int and type(value) is not float:
+            return ast.Unary(sign.value, operand, span=span)
+        if sign.type == "PLUS":
+            return dataclasses.replace(operand, span=span) if value != MAX_INTEGER + 1 else operand
+        self.loose_integers.pop(id(operand), None)
+        return self._literal(-value, span)
+
+    # ------------------------------------------------------------------------------------------------ operands
+
+    def variable(self, c: list[Any]) -> ast.Variable:
+        token = c[0]
+        return ast.Variable(token.value, span=Span(token.start_pos, token.end_pos))
+
+    def parameter(self, c: list[Any]) -> ast.Parameter:
+        token = c[0]
+        name = token.value[1:]
+        if name[0] == "`":
+            name = name[1:-1].replace("``", "`")
+        return ast.Parameter(name, span=Span(token.start_pos, token.end_pos))
+
+    def _literal(self, value: Any, span: Span) -> ast.Literal:
+        node = ast.Literal(value, span=span)
+        if value == MAX_INTEGER + 1 and type(value) is int:
+            self.loose_integers[id(node)] = node
+        return node
+
+    def integer(self, c: list[Any]) -> ast.Literal:
+        return self._literal(parse_integer(c[0], self.text), span_of(c[0]))
+
+    def float(self, c: list[Any]) -> ast.Literal:
+        return ast.Literal(parse_float(c[0], self.text), span=span_of(c[0]))
+
+    def string(self, c: list[Any]) -> ast.Literal:
+        return ast.Literal(parse_string(c[0], self.text), span=span_of(c[0]))
+
+    def true(self, c: list[Any]) -> ast.Literal:
+        return ast.Literal(True, span=span_of(c[0]))
+
+    def false(self, c: list[Any]) -> ast.Literal:
+        return ast.Literal(False, span=span_of(c[0]))
+
+    def null(self, c: list[Any]) -> ast.Literal:
+        return ast.Literal(None, span=span_of(c[0]))
+
+    def parenthesized(self, c: list[Any]) -> ast.Expression:
+        inner = c[1]
+        # The span takes the parentheses in: a column is called what was written.
+        outer: ast.Expression = dataclasses.replace(inner, span=between(c[0], c[2]))
+        for loose in (self.loose_patterns, self.loose_integers):
+            if loose.pop(id(inner), None) is not None:
+                loose[id(outer)] = outer  # type: ignore[assignment]
+        return outer
+
+    def property_lookup(self, c: list[Any]) -> ast.PropertyAccess:
+        subject, _, key = c
+        return ast.PropertyAccess(subject, key.value, span=between(subject, key), key_span=span_of(key))
+
+    def list_index(self, c: list[Any]) -> ast.Index:
+        return ast.Index(c[0], c[2], span=between(c[0], c[3]))
+
+    def list_slice(self, c: list[Any]) -> ast.Slice:
+        return ast.Slice(c[0], c[2], c[4], span=between(c[0], c[5]))
+
+    def list_literal(self, c: list[Any]) -> ast.ListLiteral:
+        return ast.ListLiteral(tuple(c[1] or ()), span=between(c[0], c[2]))
+
+    # ----------------------------------------------------------------------------------------------- functions
+
+    def function_invocation(self, c: list[Any]) -> ast.Expression:
+        callee, _, distinct, arguments, end = c
+        name = self._function_name(callee)
+        arguments = tuple(arguments or ())
+        span = between(callee, end)
+        if name.lower() == "exists" and len(arguments) == 1 and type(arguments[0]) is ast.PatternPredicate:
+            # exists((a)-->(b)) is the older way to write the predicate, and a boolean wherever it stands.
+            self.condition(arguments[0])
+            return ast.PatternPredicate(arguments[0].pattern, span=span)
+        return ast.FunctionCall(name, arguments, distinct is not None, span=span, name_span=callee.span)
+
+    def function_star(self, c: list[Any]) -> ast.FunctionCall:
+        name = self._function_name(c[0])
+        return ast.FunctionCall(name, (), star=True, span=between(c[0], c[3]), name_span=c[0].span)
+
+    def _function_name(self, callee: ast.Expression) -> str:
+        parts: list[str] = []
+        node = callee
+        while type(node) is ast.PropertyAccess:
+            parts.append(node.key)
+            node = node.subject
+        if type(node) is not ast.Variable or self.text[node.span.start] == "(":
+            hint = "An operator or a comma is missing before the '('."
+            raise self.fail("Only a name can be called as a function.", callee.span, hint)
+        return ".".join((node.name, *reversed(parts)))
+
+    # ---------------------------------------------------------------------------------------------------- maps
+
+    def map_literal(self, c: list[Any]) -> ast.MapLiteral:
+        return ast.MapLiteral(tuple(c[1] or ()), span=between(c[0], c[2]))
+
+    def map_entry(self, c: list[Any]) -> tuple[str, ast.Expression]:
+        return c[0].value, c[2]
+
+    def map_projection(self, c: list[Any]) -> ast.MapProjection:
+        return ast.MapProjection(self.variable(c), tuple(c[2] or ()), span=between(c[0], c[3]))
+
+    def projection_all(self, c: list[Any]) -> tuple[str, None]:
+        return "*", None
+
+    def projection_property(self, c: list[Any]) -> tuple[str, None]:
+        return c[1].value, None
+
+    def projection_variable(self, c: list[Any]) -> tuple[str, ast.Expression]:
+        return c[0].value, self.variable(c)
+
+    # ------------------------------------------------------------------------------------- words with brackets
+
+    def case(self, c: list[Any]) -> ast.CaseExpression:
+        start, subject, whens, _, otherwise, end = c
+        if subject is None:
+            for when, _ in whens:
+                self.condition(when)
+        return ast.CaseExpression(subject, tuple(whens), otherwise, span=between(start, end))
+
+    def case_alternative(self, c: list[Any]) -> tuple[ast.Expression, ast.Expression]:
+        return c[1], c[3]
+
+    def list_comprehension(self, c: list[Any]) -> ast.ListComprehension:
+        start, name, _, source, where, _, result, end = c
+        return ast.ListComprehension(name.value, source, where, result, span=between(start, end))
+
+    def pattern_comprehension(self, c: list[Any]) -> ast.PatternComprehension:
+        start, name, _, pattern, where, _, result, end = c
+        if name is not None:
+            pattern = dataclasses.replace(pattern, name=name.value, span=between(name, pattern))
+        return ast.PatternComprehension(pattern, where, result, span=between(start, end))
+
+    def quantified_predicate(self, c: list[Any]) -> ast.QuantifierExpression:
+        word, _, name, _, source, where, end = c
+        return ast.QuantifierExpression(word.value.lower(), name.value, source, where, span=between(word, end))
+
+    def reduce(self, c: list[Any]) -> ast.ReduceExpression:
+        word, _, accumulator, _, initial, _, name, _, source, _, step, end = c
+        return ast.ReduceExpression(accumulator.value, initial, name.value, source, step, span=between(word, end))
+
+    def pattern_predicate(self, c: list[Any]) -> ast.PatternPredicate:
+        node = ast.PatternPredicate(c[0], span=c[0].span)
+        self.loose_patterns[id(node)] = node
+        return node

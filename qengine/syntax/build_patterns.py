@@ -1,0 +1,192 @@
+"""Builds the tree of path patterns and label expressions."""
+# ruff: noqa: D102 (the rule of the same name in grammar/cypher.lark says what a method builds)
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from typing import Any
+
+from qengine.errors import Span
+from qengine.syntax import ast
+from qengine.syntax.build_expressions import ExpressionBuilder, between, span_of
+from qengine.syntax.literals import parse_integer
+from qengine.syntax.scanner import Token
+
+__all__ = ["PatternBuilder"]
+
+_SHORTEST = {"shortestpath": "shortestPath", "allshortestpaths": "allShortestPaths"}
+
+
+class PatternBuilder(ExpressionBuilder):
+    """Rules of patterns. A ``path`` is a list of elements until the rule around it makes a node of it."""
+
+    # --------------------------------------------------------------------------------------------------- paths
+
+    def pattern_part(self, c: list[Any]) -> ast.PathPattern:
+        name, _, prefix, elements = c
+        selector, mode, start = prefix or (None, None, elements[0])
+        return self._path(elements, name or start, name, selector, mode)
+
+    def named_shortest_path(self, c: list[Any]) -> ast.PathPattern:
+        name, _, path = c
+        if name is None:
+            return path  # type: ignore[no-any-return]
+        return dataclasses.replace(path, name=name.value, span=between(name, path))  # type: ignore[no-any-return]
+
+    def shortest_path(self, c: list[Any]) -> ast.PathPattern:
+        word, _, elements, end = c
+        path = self._path(elements, word, None, _SHORTEST[word.value.lower()], None)
+        return dataclasses.replace(path, span=between(word, end))
+
+    def pattern_expression(self, c: list[Any]) -> ast.PathPattern:
+        return self._path(c[1], c[1][0], None, None, None)
+
+    def _path(
+        self, elements: list[Any], start: Any, name: Token | None, selector: str | None, mode: str | None
+    ) -> ast.PathPattern:
+        self._check_neighbours(elements)
+        span = between(start, elements[-1])
+        return ast.PathPattern(tuple(elements), name.value if name else None, selector, mode, span=span)
+
+    def _check_neighbours(self, elements: list[Any]) -> None:
+        for left, right in itertools.pairwise(elements):
+            if type(left) is ast.NodePattern and type(right) is ast.NodePattern:
+                hint = "Join them by a relationship, (a)-->(b), or separate two paths by a comma."
+                raise self.fail("Two nodes can't stand side by side.", right.span, hint)
+
+    def path_step(self, c: list[Any]) -> list[Any]:
+        c[0] += (c[1], c[2])
+        return c[0]  # type: ignore[no-any-return]
+
+    def parenthesized_path(self, c: list[Any]) -> ast.QuantifiedPath:
+        start, name, _, elements, where, end, hops = c
+        self._check_neighbours(elements)
+        return ast.QuantifiedPath(
+            tuple(elements), where, hops, name.value if name else None, span=between(start, hops or end)
+        )
+
+    def path_pattern_prefix(self, c: list[Any]) -> tuple[str, str | None, Token]:
+        (selector, start), mode, _, groups = c
+        if groups is not None:
+            if not selector.startswith("SHORTEST"):
+                raise self.fail("GROUPS belongs to SHORTEST.", span_of(groups), "Write SHORTEST 2 GROUPS.")
+            selector += " GROUPS"
+        return selector, mode.value.upper() if mode else None, start
+
+    def path_mode_prefix(self, c: list[Any]) -> tuple[None, str, Token]:
+        return None, c[0].value.upper(), c[0]
+
+    def path_search(self, c: list[Any]) -> tuple[str, Token]:
+        words = [
+            str(self._count(token)) if token.type == "INTEGER" else token.value.upper()
+            for token in c
+            if token is not None
+        ]
+        if words == ["SHORTEST"]:
+            words.append("1")
+        return " ".join(words), c[0]
+
+    # ------------------------------------------------------------------------------------------------ elements
+
+    def node_pattern(self, c: list[Any]) -> ast.NodePattern:
+        start, name, labels, properties, where, end = c
+        self._check_properties(properties)
+        return ast.NodePattern(name.value if name else None, labels, properties, where, span=between(start, end))
+
+    def relationship_pattern(self, c: list[Any]) -> ast.RelationshipPattern:
+        left, first, detail, last, right, quantifier = c
+        span = between(left or first, quantifier or right or last)
+        if detail is None:
+            return ast.RelationshipPattern(left is not None, right is not None, hops=quantifier, span=span)
+        name, types, hops, properties, where = detail
+        if quantifier is not None and hops is not None:
+            hint = "Keep one of them; * inside the brackets means one or more, behind them zero or more."
+            raise self.fail("This relationship has two quantifiers.", quantifier.span, hint)
+        self._check_properties(properties)
+        return ast.RelationshipPattern(
+            left is not None,
+            right is not None,
+            name.value if name else None,
+            types,
+            hops or quantifier,
+            properties,
+            where,
+            span=span,
+        )
+
+    def relationship_detail(self, c: list[Any]) -> list[Any]:
+        return c[1:-1]
+
+    def _check_properties(self, properties: Any) -> None:
+        if type(properties) is ast.Parameter:
+            name = properties.name
+            hint = f"Name the keys, {{key: ${name}.key}}, or compare in WHERE."
+            message = "A parameter can't stand for all properties of a pattern."
+            raise self.fail(message, properties.span, hint, "InvalidParameterUse")
+
+    # ---------------------------------------------------------------------------------------------------- hops
+
+    def _count(self, token: Token) -> int:
+        return parse_integer(token, self.text)
+
+    def _hops(self, minimum: int, maximum: int | None, span: Span) -> ast.Hops:
+        return ast.Hops(minimum, maximum, span=span)
+
+    def range_exactly(self, c: list[Any]) -> ast.Hops:
+        star, count = c
+        if count is None:
+            return self._hops(1, None, span_of(star))
+        return self._hops(self._count(count), self._count(count), between(star, count))
+
+    def range_between(self, c: list[Any]) -> ast.Hops:
+        star, low, dots, high = c
+        minimum = 1 if low is None else self._count(low)
+        return self._hops(minimum, None if high is None else self._count(high), between(star, high or dots))
+
+    def quantifier_plus(self, c: list[Any]) -> ast.Hops:
+        return self._hops(1, None, span_of(c[0]))
+
+    def quantifier_star(self, c: list[Any]) -> ast.Hops:
+        return self._hops(0, None, span_of(c[0]))
+
+    def quantifier_exactly(self, c: list[Any]) -> ast.Hops:
+        return self._hops(self._count(c[1]), self._count(c[1]), between(c[0], c[2]))
+
+    def quantifier_between(self, c: list[Any]) -> ast.Hops:
+        start, low, _, high, end = c
+        minimum = 0 if low is None else self._count(low)
+        maximum = None if high is None else self._count(high)
+        if maximum is not None and maximum < minimum:
+            raise self.fail(f"{{{minimum},{maximum}}} has no number between its bounds.", between(start, end))
+        return self._hops(minimum, maximum, between(start, end))
+
+    # -------------------------------------------------------------------------------------------------- labels
+
+    def labels(self, c: list[Any]) -> ast.LabelExpression:
+        return _joined(c[1], ast.LabelDisjunction)
+
+    def label_first(self, c: list[Any]) -> list[ast.LabelExpression]:
+        return [_joined(c[0], ast.LabelConjunction)]
+
+    def label_next(self, c: list[Any]) -> list[ast.LabelExpression]:
+        c[0].append(_joined(c[3], ast.LabelConjunction))
+        return c[0]  # type: ignore[no-any-return]
+
+    def label_name(self, c: list[Any]) -> ast.LabelName:
+        return ast.LabelName(c[0].value, span=span_of(c[0]))
+
+    def label_wildcard(self, c: list[Any]) -> ast.LabelWildcard:
+        return ast.LabelWildcard(span=span_of(c[0]))
+
+    def label_negation(self, c: list[Any]) -> ast.LabelNegation:
+        return ast.LabelNegation(c[1], span=between(c[0], c[1]))
+
+    def label_parenthesized(self, c: list[Any]) -> ast.LabelExpression:
+        return dataclasses.replace(_joined(c[1], ast.LabelDisjunction), span=between(c[0], c[2]))
+
+
+def _joined(
+    parts: list[ast.LabelExpression], join: type[ast.LabelDisjunction] | type[ast.LabelConjunction]
+) -> ast.LabelExpression:
+    return parts[0] if len(parts) == 1 else join(tuple(parts), span=between(parts[0], parts[-1]))

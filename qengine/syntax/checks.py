@@ -1,0 +1,125 @@
+"""Checks on the tree what the grammar leaves open: which clauses may follow each other, and how deep it nests."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from itertools import pairwise
+
+from qengine.errors import QuerySyntaxError, Span
+from qengine.syntax import ast
+from qengine.syntax.brackets import MAX_NESTING
+from qengine.syntax.scanner import Token
+
+__all__ = ["check_depth", "check_query", "check_subquery"]
+
+
+def check_query(body: ast.Query | ast.UnionQuery, text: str) -> None:
+    """Check the clauses of a statement: RETURN ends each query, and nothing follows it.
+
+    Raises
+    ------
+    QuerySyntaxError
+        At the clause that stands wrong.
+    """
+    for query in _queries(body):
+        _check_order(query, text)
+        last = query.clauses[-1]
+        if isinstance(last, (ast.ReturnClause, ast.UnsupportedClause)):
+            continue
+        if isinstance(last, ast.WithClause):
+            word = Span(last.span.start, last.span.start + len("WITH"))
+            raise _error("A query can't end with WITH.", word, text, "Write RETURN instead, or add a RETURN clause.")
+        end = Span(query.span.end, query.span.end)
+        raise _error("The query ends without RETURN.", end, text, "Add RETURN and what to show, for example RETURN *.")
+
+
+def check_subquery(word: Token, body: ast.Query | ast.UnionQuery, text: str) -> None:
+    """Check the query inside ``EXISTS | COUNT | COLLECT { … }``: it reads only, and COLLECT's returns one column.
+
+    Raises
+    ------
+    QuerySyntaxError
+        At the clause that stands wrong.
+    """
+    for query in _queries(body):
+        _check_order(query, text)
+        for clause in query.clauses:
+            if isinstance(clause, ast.UnsupportedClause) and clause.keyword not in ("CALL", "FILTER", "FOR", "LET"):
+                message = f"{clause.keyword} can't stand inside {word.value.upper()} {{ … }}."
+                hint = "A subquery in an expression only reads."
+                raise _error(message, clause.span, text, hint, "InvalidClauseComposition")
+        last = query.clauses[-1]
+        returns = isinstance(last, (ast.ReturnClause, ast.UnsupportedClause))
+        if isinstance(last, ast.WithClause) or (word.value.upper() == "COLLECT" and not returns):
+            raise _error(
+                "This subquery ends without RETURN.",
+                last.span,
+                text,
+                f"{word.value.upper()} needs a RETURN at its end.",
+            )
+
+
+def check_depth(statement: ast.Statement, text: str) -> None:
+    """Refuse a tree that nests deeper than ``MAX_NESTING`` levels, such as a chain of ten thousand ``+``.
+
+    Raises
+    ------
+    QuerySyntaxError
+        At the expression that is too deep.
+    """
+    level: list[ast.Ast] = [statement]
+    depth = 0
+    while level:
+        depth += 1
+        if depth > MAX_NESTING:
+            hint = "Split it with WITH, or put the values in a list or a parameter."
+            raise _error(f"The query nests deeper than {MAX_NESTING} levels.", level[0].span, text, hint)
+        children: list[ast.Ast] = []
+        for node in level:
+            for name in _child_fields(type(node)):
+                _collect(getattr(node, name), children)
+        level = children
+
+
+def _collect(value: object, into: list[ast.Ast]) -> None:
+    if isinstance(value, ast.Ast):
+        into.append(value)
+    elif isinstance(value, tuple):
+        for item in value:
+            _collect(item, into)
+
+
+_CHILD_FIELDS: dict[type, tuple[str, ...]] = {}
+
+
+def _child_fields(kind: type[ast.Ast]) -> tuple[str, ...]:
+    names = _CHILD_FIELDS.get(kind)
+    if names is None:
+        names = tuple(field.name for field in fields(kind) if field.type not in ("str", "bool", "str | None", "Span"))
+        _CHILD_FIELDS[kind] = names
+    return names
+
+
+def _queries(body: ast.Query | ast.UnionQuery) -> tuple[ast.Query, ...]:
+    return body.queries if isinstance(body, ast.UnionQuery) else (body,)
+
+
+def _check_order(query: ast.Query, text: str) -> None:
+    for clause, following in pairwise(query.clauses):
+        if isinstance(clause, ast.ReturnClause):
+            word = _first_word(following, text)
+            hint = "End the first query with ';', or write WITH instead of its RETURN."
+            raise _error("Nothing may follow RETURN.", word, text, hint)
+
+
+def _first_word(clause: ast.Clause, text: str) -> Span:
+    start = end = clause.span.start
+    while end < len(text) and text[end].isalpha():
+        end += 1
+    return Span(start, end)
+
+
+def _error(
+    message: str, span: Span, text: str, hint: str | None = None, code: str = "UnexpectedSyntax"
+) -> QuerySyntaxError:
+    return QuerySyntaxError(message, span=span, text=text, hint=hint, code=code)

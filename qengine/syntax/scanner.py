@@ -1,0 +1,127 @@
+"""Cuts a query's text into tokens: one regular expression, no context.
+
+The scanner never raises. What it can't read becomes an ``ERROR`` token, so that the parser reports whichever
+mistake comes first in the text. Words are all of type ``NAME``; ``qengine.syntax.classify`` makes some of them
+keywords.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar
+
+__all__ = ["BACKTICKED", "Token", "scan"]
+
+BACKTICKED = "BACKTICKED"
+"""Type of a name in backticks: never a keyword. The classifier turns it into ``NAME``."""
+
+
+class Token:
+    """A piece of the text: its type, its characters, and where they stand (character offsets).
+
+    ``start_pos`` and ``end_pos`` are named as Lark's tokens name them, so that its parser takes these as they are.
+    """
+
+    __slots__ = ("end_pos", "start_pos", "type", "value")
+
+    line: ClassVar[int] = 0
+    column: ClassVar[int] = 0
+    end_line: ClassVar[int] = 0
+    end_column: ClassVar[int] = 0
+
+    def __init__(self, type: str, value: str, start_pos: int, end_pos: int) -> None:
+        self.type = type
+        self.value = value
+        self.start_pos = start_pos
+        self.end_pos = end_pos
+
+    def __repr__(self) -> str:
+        return f"Token({self.type}, {self.value!r}, {self.start_pos}, {self.end_pos})"
+
+
+SYMBOLS = {
+    "(": "LPAR", ")": "RPAR", "[": "LSQB", "]": "RSQB", "{": "LBRACE", "}": "RBRACE", ",": "COMMA", ".": "DOT",
+    "..": "DOTDOT", ":": "COLON", ";": "SEMICOLON", "|": "BAR", "&": "AMP", "!": "BANG", "%": "PERCENT",
+    "+": "PLUS", "-": "MINUS", "*": "STAR", "/": "SLASH", "^": "CARET", "=": "EQ", "<>": "NE", "<": "LT", ">": "GT",
+    "<=": "LE", ">=": "GE", "=~": "MATCHES", "||": "CONCAT",
+    # No rule takes these. They are read whole so that a message can name them.
+    "!=": "BANG_EQ", "==": "EQ_EQ", "=>": "EQ_GT", "&&": "AMP_AMP", "+=": "PLUS_EQ", "::": "COLON_COLON",
+}  # fmt: skip
+
+# Possessive quantifiers keep the memory of a 10 MB string or comment constant.
+_TOKEN = re.compile(
+    r"""
+      (?P<SPACE>[\s\ufeff]++)
+    | (?P<NAME>[^\W\d]\w*+)
+    | (?P<FLOAT>(?:[0-9][0-9_]*+)?+\.[0-9][0-9_]*+(?:[eE][+-]?[0-9]++)?+\w*+|[0-9][0-9_]*+[eE][+-]?[0-9]++\w*+)
+    | (?P<INTEGER>[0-9]\w*+)
+    | (?P<STRING>'[^'\\]*+(?:\\.[^'\\]*+)*+'|"[^"\\]*+(?:\\.[^"\\]*+)*+")
+    | (?P<PARAMETER>\$(?:\w++|`(?:[^`]|``)++`))
+    | (?P<BACKTICKED>`(?:[^`]|``)*+`)
+    | (?P<HINT>/\*\+.*?\*/)
+    | (?P<COMMENT>/\*.*?\*/|//[^\n\r]*+)
+    | (?P<UNCLOSED>['"`]|/\*)
+    | (?P<SYMBOL>\.\.|<=|>=|<>|=~|=>|!=|==|\|\||&&|\+=|::|[()\[\]{},.:;|&!%+\-*/^=<>])
+    | (?P<ERROR>.)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+_SKIPPED = frozenset(("SPACE", "COMMENT"))
+
+
+def scan(text: str, *, everything: bool = False, limit: int | None = None) -> list[Token]:
+    """Return the tokens of a text.
+
+    Parameters
+    ----------
+    text
+        Any string.
+    everything
+        Keep comments too (white space never is). Without it only hints are kept, for ``/*+ … */`` has a meaning.
+    limit
+        Stop after this many tokens; the caller sees by the count that there were more.
+
+    Returns
+    -------
+    list of Token
+        In the order of the text, without overlap. An unclosed string, name or comment is one ``ERROR`` token that
+        covers the opening characters, and ends the list.
+    """
+    tokens: list[Token] = []
+    append = tokens.append
+    match = _TOKEN.scanner(text).match  # type: ignore[attr-defined]
+    while (found := match()) is not None:
+        kind = found.lastgroup
+        if kind == "SPACE":
+            continue
+        value = found.group()
+        start, end = found.span()
+        if kind == "SYMBOL":
+            append(Token(SYMBOLS[value], value, start, end))
+        elif kind == "NAME":
+            if value.isascii() and (end == len(text) or text[end] < "\x80"):
+                append(Token("NAME", value, start, end))
+            else:
+                match = _TOKEN.scanner(text, _unicode_name(text, start, tokens)).match  # type: ignore[attr-defined]
+        elif kind == "UNCLOSED":
+            append(Token("ERROR", value, start, end))
+            break
+        elif kind != "COMMENT" or everything:
+            append(Token(kind, value, start, end))
+        if limit is not None and len(tokens) > limit:
+            break
+    return tokens
+
+
+def _unicode_name(text: str, start: int, tokens: list[Token]) -> int:
+    r"""Append the name that starts here, by Unicode's rules for identifiers (``\w`` lacks combining marks)."""
+    end = start + 1
+    while end < len(text) and ("a" + text[end]).isidentifier():
+        end += 1
+    value = text[start:end]
+    if value.isidentifier():
+        tokens.append(Token("NAME", value, start, end))
+        return end
+    tokens.append(Token("ERROR", text[start], start, start + 1))
+    return start + 1

@@ -1,0 +1,51 @@
+"""The words that can be keywords, in sets that say where each one is."""
+
+from __future__ import annotations
+
+__all__ = ["AMBIGUOUS", "CLAUSES", "KEYWORDS", "MATCH_MODES", "PATTERN_PREFIX", "UNSUPPORTED"]
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# Always keywords, save where only a name can stand: after a dot or AS, as a label, as a map's key, before a dot.
+_RESERVED = _words(
+    "AND AS CASE CONTAINS DISTINCT ELSE ENDS FALSE IN IS MATCH NOT NULL OR RETURN STARTS THEN TRUE UNION UNWIND WHEN "
+    "WHERE WITH XOR"
+)
+
+# Keywords only where their neighbours say so.
+AMBIGUOUS = _words(
+    "ALL ALLSHORTESTPATHS ANY ASC ASCENDING COLLECT COUNT DESC DESCENDING END EXISTS FINISH LIMIT NONE OFFSET "
+    "OPTIONAL ORDER REDUCE SHORTESTPATH SINGLE SKIP"
+)
+
+# Clauses that are known but not built.
+UNSUPPORTED = _words(
+    "ALTER CALL CREATE DELETE DETACH DROP FILTER FOR FOREACH INSERT LET LOAD MERGE NODETACH REMOVE SET SHOW USE"
+)
+
+KEYWORDS = _RESERVED | AMBIGUOUS | UNSUPPORTED
+"""All words that the classifier looks at, in upper case."""
+
+CLAUSES = _words(
+    "CALL CREATE DELETE DETACH FINISH FOREACH INSERT LOAD MATCH MERGE NODETACH OPTIONAL REMOVE RETURN SET UNION "
+    "UNWIND WITH"
+)
+"""Words that begin a clause."""
+
+MATCH_MODES = {
+    ("DIFFERENT", "NODE"): "DIFFERENT NODES",
+    ("DIFFERENT", "NODES"): "DIFFERENT NODES",
+    ("DIFFERENT", "RELATIONSHIP"): "DIFFERENT RELATIONSHIPS",
+    ("DIFFERENT", "RELATIONSHIPS"): "DIFFERENT RELATIONSHIPS",
+    ("REPEATABLE", "ELEMENT"): "REPEATABLE ELEMENTS",
+    ("REPEATABLE", "ELEMENTS"): "REPEATABLE ELEMENTS",
+}
+
+PATTERN_PREFIX = {
+    "ALL": "ALL", "ANY": "ANY", "SHORTEST": "SHORTEST", "PATH": "PATHS", "PATHS": "PATHS", "GROUP": "GROUPS",
+    "GROUPS": "GROUPS", "WALK": "PATH_MODE", "TRAIL": "PATH_MODE", "ACYCLIC": "PATH_MODE", "SIMPLE": "PATH_MODE",
+}  # fmt: skip
+"""Words that may stand before a path, and their token types."""
