@@ -1,0 +1,65 @@
+"""The graph as plain Python lists: which relationships touch a vertex, and where each leads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from qengine.exec.scalar.environment import GraphReader
+from qengine.exec.scalar.labels import label_test
+from qengine.plan.pattern import Direction, LabelExpr
+
+__all__ = ["Edge", "PlainGraph"]
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """One relationship: global ``id``, index of its type, ends; ``undirected`` as its type says."""
+
+    id: int
+    type: int
+    start: int
+    end: int
+    undirected: bool
+
+    def leads(self, vertex: int, direction: Direction) -> int | None:
+        """Return where it leads from ``vertex`` when walked in ``direction``, None if it can't be."""
+        if self.undirected or direction is Direction.BOTH:
+            return self.end if vertex == self.start else self.start if vertex == self.end else None
+        if direction is Direction.OUT:
+            return self.end if vertex == self.start else None
+        return self.start if vertex == self.end else None
+
+
+class PlainGraph:
+    """All edges of a store, and for each vertex those that touch it, each once (a self-loop too)."""
+
+    def __init__(self, store: GraphReader) -> None:
+        self.vertex_count = store.vertex_count
+        self.edges: dict[int, Edge] = {}
+        self.incident: list[list[Edge]] = [[] for _ in range(store.vertex_count)]
+        self._type_names = [kind.name for kind in store.types]
+        for index, kind in enumerate(store.types):
+            ids = np.arange(kind.base, kind.base + kind.count, dtype=np.int64)
+            starts, ends = store.endpoints(ids)
+            for id, start, end in zip(ids.tolist(), starts.tolist(), ends.tolist(), strict=True):
+                edge = Edge(id, index, start, end, kind.undirected)
+                self.edges[id] = edge
+                self.incident[start].append(edge)
+                if end != start:
+                    self.incident[end].append(edge)
+
+    def types(self, expr: LabelExpr | None) -> frozenset[int]:
+        """Return the indices of the types that satisfy a label expression."""
+        test = label_test(expr)
+        return frozenset(index for index, name in enumerate(self._type_names) if test(frozenset((name,))))
+
+    def steps(self, vertex: int, direction: Direction, types: frozenset[int]) -> Iterator[tuple[Edge, int]]:
+        """Give each edge of ``types`` that can be walked from ``vertex``, and where it leads."""
+        for edge in self.incident[vertex]:
+            if edge.type in types:
+                other = edge.leads(vertex, direction)
+                if other is not None:
+                    yield edge, other

@@ -1,0 +1,213 @@
+"""One ``MATCH``: all embeddings of a query graph, by backtracking over its elements one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from qengine.exec.reference.graph import Edge, PlainGraph
+from qengine.exec.reference.walks import Hop, Walk, follow, shortest, walks
+from qengine.exec.scalar.environment import Environment, Row
+from qengine.exec.scalar.evaluate import compile_predicate
+from qengine.exec.scalar.labels import label_test
+from qengine.exec.scalar.paths import compile_path
+from qengine.exec.scalar.values import NodeHandle, RelationshipHandle, wrong_argument
+from qengine.plan.pattern import MatchMode, PathSelector, PatternNode, PatternRelationship, QueryGraph
+
+__all__ = ["Matcher"]
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """A partial embedding: the row so far, and which edges and vertices its elements take."""
+
+    row: dict[str, Any]
+    edges: frozenset[int] = frozenset()
+    vertices: frozenset[int] = frozenset()
+
+
+_Step = Callable[[_State], Iterator[_State]]
+
+
+class Matcher:
+    """Finds the embeddings of one query graph for one input row after another.
+
+    Nodes and relationships are bound in the order written, but a relationship waits until one of its ends is bound.
+    Predicates over several variables are checked when all is bound.
+    """
+
+    def __init__(self, pattern: QueryGraph, graph: PlainGraph, env: Environment, check: Callable[[], None]) -> None:
+        self._graph = graph
+        self._env = env
+        self._check = check
+        self._mode = pattern.mode
+        self._nodes = {node.name: node for node in pattern.nodes}
+        self._admits = {node.name: self._node_test(node) for node in pattern.nodes}
+        self._selectors = {path.elements[1]: path.selector for path in pattern.paths if len(path.elements) > 1}
+        self._steps = self._plan(pattern)
+        self._predicates = [compile_predicate(predicate, env) for predicate in pattern.predicates]
+        self._paths = [(path.name, compile_path(path.elements, env)) for path in pattern.paths if path.name]
+
+    def embeddings(self, row: Row) -> Iterator[dict[str, Any]]:
+        """Give ``row`` with the pattern's variables added, once for each embedding."""
+        for state in self._extend(0, _State(dict(row))):
+            found = state.row
+            for name, path in self._paths:
+                found[name] = path(found)
+            if all(predicate(found) for predicate in self._predicates):
+                yield found
+
+    def _extend(self, depth: int, state: _State) -> Iterator[_State]:
+        self._check()
+        if depth == len(self._steps):
+            yield state
+            return
+        for extended in self._steps[depth](state):
+            yield from self._extend(depth + 1, extended)
+
+    # -- order -------------------------------------------------------------------------------------------------
+
+    def _plan(self, pattern: QueryGraph) -> list[_Step]:
+        """Return the steps: bound nodes first, then relationships that touch what is bound, else a new node."""
+        steps: list[_Step] = []
+        known: set[str] = set()
+
+        def bind(name: str) -> None:
+            if name not in known:
+                known.add(name)
+                steps.append(self._node_step(self._nodes[name]))
+
+        for node in pattern.nodes:
+            if node.bound:
+                bind(node.name)
+        waiting = list(pattern.relationships)
+        while waiting:
+            touching = [edge for edge in waiting if edge.start in known or edge.end in known]
+            if not touching:
+                bind(waiting[0].start)
+                continue
+            edge = touching[0]
+            waiting.remove(edge)
+            selector = self._selectors.get(edge.name, PathSelector.ALL)
+            if selector is PathSelector.ALL:
+                steps.append(self._relationship_step(edge, forward=edge.start in known))
+                known |= {edge.start, edge.end}
+            else:
+                bind(edge.start)
+                bind(edge.end)
+                steps.append(self._shortest_step(edge, all_of_them=selector is PathSelector.ALL_SHORTEST))
+        for node in pattern.nodes:
+            bind(node.name)
+        return steps
+
+    # -- nodes -------------------------------------------------------------------------------------------------
+
+    def _node_test(self, node: PatternNode) -> Callable[[int], bool]:
+        labels = label_test(node.labels)
+        predicates = [compile_predicate(predicate, self._env) for predicate in node.predicates]
+
+        def admits(vertex: int) -> bool:
+            row = {node.name: NodeHandle(vertex)}
+            return labels(self._env.labels(vertex)) and all(predicate(row) for predicate in predicates)
+
+        return admits
+
+    def _node_step(self, node: PatternNode) -> _Step:
+        def scan(state: _State) -> Iterator[_State]:
+            for vertex in range(self._graph.vertex_count):
+                yield from self._take_node(state, node.name, vertex)
+
+        def given(state: _State) -> Iterator[_State]:
+            value = state.row[node.name]
+            if type(value) is NodeHandle:
+                yield from self._take_node(state, node.name, value.id)
+            elif value is not None:
+                raise wrong_argument(f"The pattern's node {node.name}", "a node", value)
+
+        return given if node.bound else scan
+
+    def _take_node(self, state: _State, name: str, vertex: int) -> Iterator[_State]:
+        """Give the state with a node bound to a vertex, unless the vertex doesn't satisfy it or is taken."""
+        if self._mode is MatchMode.DIFFERENT_NODES and vertex in state.vertices:
+            return
+        if self._admits[name](vertex):
+            row = {**state.row, name: NodeHandle(vertex)}
+            yield _State(row, state.edges, state.vertices | {vertex})
+
+    # -- relationships -----------------------------------------------------------------------------------------
+
+    def _hop(self, edge: PatternRelationship) -> Hop:
+        predicates = [compile_predicate(predicate, self._env) for predicate in edge.predicates]
+
+        def admits(candidate: Edge) -> bool:
+            row = {edge.name: RelationshipHandle(candidate.id)}
+            return all(predicate(row) for predicate in predicates)
+
+        minimum, maximum = (1, 1) if edge.hops is None else edge.hops
+        trail = self._mode is not MatchMode.REPEATABLE_ELEMENTS
+        return Hop(edge.direction, self._graph.types(edge.types), admits, minimum, maximum, trail)
+
+    def _relationship_step(self, edge: PatternRelationship, *, forward: bool) -> _Step:
+        """Walk from the end that is bound to the other: forward from ``edge.start``, else from ``edge.end``."""
+        hop = self._hop(edge) if forward else self._hop(edge).reversed()
+        near, far = (edge.start, edge.end) if forward else (edge.end, edge.start)
+
+        def step(state: _State) -> Iterator[_State]:
+            vertex = state.row[near].id
+            if edge.bound:
+                found = self._given_walk(edge, state.row[edge.name], vertex, hop, forward=forward)
+            else:
+                found = walks(self._graph, vertex, hop, self._check)
+            for walk in found:
+                yield from self._take_walk(state, edge, walk, near=near, far=far)
+
+        return step
+
+    def _shortest_step(self, edge: PatternRelationship, *, all_of_them: bool) -> _Step:
+        """Walk the shortest ways between the two ends, which are both bound."""
+        hop = self._hop(edge)
+
+        def step(state: _State) -> Iterator[_State]:
+            found = shortest(self._graph, state.row[edge.start].id, state.row[edge.end].id, hop, self._check)
+            for walk in found if all_of_them else found[:1]:
+                yield from self._take_walk(state, edge, walk, near=edge.start, far=edge.end)
+
+        return step
+
+    def _given_walk(
+        self, edge: PatternRelationship, value: Any, vertex: int, hop: Hop, *, forward: bool
+    ) -> Iterator[Walk]:
+        """Give the walk along a bound relationship, or bound list of them, if it is one from ``vertex``."""
+        if value is None:
+            return
+        handles = [value] if edge.hops is None else value
+        if type(handles) is not list or not all(type(handle) is RelationshipHandle for handle in handles):
+            what = "a relationship" if edge.hops is None else "a list of relationships"
+            raise wrong_argument(f"The pattern's relationship {edge.name}", what, value)
+        edges = [self._graph.edges[handle.id] for handle in handles]
+        walk = follow(self._graph, vertex, hop, edges if forward else edges[::-1])
+        if walk is not None:
+            yield walk
+
+    def _take_walk(
+        self, state: _State, edge: PatternRelationship, walk: Walk, *, near: str, far: str
+    ) -> Iterator[_State]:
+        """Give the state with a walk's edges bound, and its last vertex to the node ``far`` where that is new."""
+        start = state.row[near].id
+        end = walk.end(start)
+        ids = [step.id for step in walk.edges]
+        if self._mode is not MatchMode.REPEATABLE_ELEMENTS and not state.edges.isdisjoint(ids):
+            return
+        inner = walk.vertices[:-1]
+        if self._mode is MatchMode.DIFFERENT_NODES:
+            others = {*inner} - state.vertices - {end}
+            if len(others) < len(inner):
+                return
+        handles = [RelationshipHandle(id) for id in (ids if near == edge.start else ids[::-1])]
+        row = {**state.row, edge.name: handles[0] if edge.hops is None else handles}
+        taken = _State(row, state.edges.union(ids), state.vertices.union(inner))
+        if far not in state.row:
+            yield from self._take_node(taken, far, end)
+        elif state.row[far] == NodeHandle(end):
+            yield taken

@@ -1,0 +1,236 @@
+"""Runs logical plans row by row: each operator is a generator over dictionaries of named values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import singledispatchmethod
+from itertools import islice
+from typing import Any, Protocol
+
+from qengine.errors import ExecutionError, InternalError
+from qengine.exec.context import ExecutionContext
+from qengine.exec.reference.graph import PlainGraph
+from qengine.exec.reference.match import Matcher
+from qengine.exec.scalar.aggregates import accumulator
+from qengine.exec.scalar.compare import order_key, row_key
+from qengine.exec.scalar.environment import Environment, GraphReader, Row
+from qengine.exec.scalar.evaluate import Evaluator, compile, compile_predicate
+from qengine.exec.scalar.materialize import ResultReader, materialize
+from qengine.exec.scalar.values import kind_of, wrong_argument
+from qengine.plan import logical as op
+from qengine.plan.expr import Expr, Subquery
+
+__all__ = ["ReferenceStore", "run"]
+
+_CHUNK = 256  # rows whose nodes and relationships are fetched together
+
+
+class ReferenceStore(GraphReader, ResultReader, Protocol):
+    """What the reference executor reads of a graph store."""
+
+
+def run(plan: op.LogicalPlan, store: ReferenceStore, context: ExecutionContext) -> Iterator[tuple[Any, ...]]:
+    """Give the rows of a plan, their values in the order of ``plan.columns``.
+
+    Raises
+    ------
+    ExecutionError
+        Where a value makes the query fail.
+    QueryTimeout, QueryInterrupted
+        As ``context`` says; looked at once a partial embedding and a row.
+    """
+    source = _Compiler(store, context).rows(plan.root)({})
+    columns = plan.columns
+    while chunk := [[row[name] for name in columns] for row in islice(source, _CHUNK)]:
+        yield from materialize(chunk, store)
+
+
+_Rows = Iterator[dict[str, Any]]
+_Source = Callable[[Row], _Rows]
+"""Gives an operator's rows; its argument is the outer row that an ``Argument`` leaf hands on."""
+
+
+class _Compiler:
+    """Turns operators into generators, once a query: a subquery's plan is compiled once and run once a row."""
+
+    def __init__(self, store: GraphReader, context: ExecutionContext) -> None:
+        self._store = store
+        self._check = context.check
+        self._env = Environment(store, context.parameters, subqueries=self._subquery)
+        self._graph: PlainGraph | None = None
+
+    @singledispatchmethod
+    def rows(self, operator: op.Operator) -> _Source:
+        """Return the generator of an operator's rows."""
+        raise InternalError(f"The reference executor doesn't know the operator {type(operator).__name__}.")
+
+    def _items(self, items: Iterable[tuple[str, Expr]]) -> list[tuple[str, Evaluator]]:
+        return [(name, compile(expr, self._env)) for name, expr in items]
+
+    @rows.register
+    def _(self, operator: op.Unit) -> _Source:
+        return lambda outer: iter(({},))
+
+    @rows.register
+    def _(self, operator: op.Argument) -> _Source:
+        return lambda outer: iter(({name: outer[name] for name in operator.columns},))
+
+    @rows.register
+    def _(self, operator: op.Match) -> _Source:
+        source = self.rows(operator.input)
+        if self._graph is None:
+            self._graph = PlainGraph(self._store)
+        matcher = Matcher(operator.graph, self._graph, self._env, self._check)
+        nothing = dict.fromkeys(operator.graph.variables())
+
+        def rows(outer: Row) -> _Rows:
+            for row in source(outer):
+                found = False
+                for embedding in matcher.embeddings(row):
+                    found = True
+                    yield embedding
+                if operator.optional and not found:
+                    yield {**row, **nothing}
+
+        return rows
+
+    @rows.register
+    def _(self, operator: op.Filter) -> _Source:
+        source = self.rows(operator.input)
+        holds = compile_predicate(operator.predicate, self._env)
+        return lambda outer: (row for row in source(outer) if holds(row))
+
+    @rows.register
+    def _(self, operator: op.Project) -> _Source:
+        source = self.rows(operator.input)
+        items = self._items(operator.items)
+        return lambda outer: ({name: value(row) for name, value in items} for row in source(outer))
+
+    @rows.register
+    def _(self, operator: op.Aggregate) -> _Source:
+        source = self.rows(operator.input)
+        keys = self._items(operator.keys)
+        aggregates = [
+            (name, call, [compile(arg, self._env) for arg in call.args]) for name, call in operator.aggregates
+        ]
+
+        def rows(outer: Row) -> _Rows:
+            groups: dict[Any, tuple[dict[str, Any], list[Any]]] = {}
+            if not keys:
+                groups[()] = ({}, [accumulator(call) for _, call, _ in aggregates])
+            for row in source(outer):
+                self._check()
+                values = {name: value(row) for name, value in keys}
+                key = row_key(values.values())
+                if key not in groups:
+                    groups[key] = (values, [accumulator(call) for _, call, _ in aggregates])
+                times = 1 if operator.weight is None else row[operator.weight]
+                for state, (_, _, args) in zip(groups[key][1], aggregates, strict=True):
+                    state.add([arg(row) for arg in args], times)
+            for values, states in groups.values():
+                results = {name: state.result() for (name, _, _), state in zip(aggregates, states, strict=True)}
+                yield {**values, **results}
+
+        return rows
+
+    @rows.register
+    def _(self, operator: op.Distinct) -> _Source:
+        source = self.rows(operator.input)
+        return lambda outer: _distinct(source(outer))
+
+    @rows.register
+    def _(self, operator: op.Sort) -> _Source:
+        source = self.rows(operator.input)
+        keys = [(compile(key.expr, self._env), key.ascending) for key in operator.keys]
+        limit = None if operator.limit is None else self._count(operator.limit, "LIMIT")
+
+        def rows(outer: Row) -> _Rows:
+            most = None if limit is None else limit(outer)
+            found = list(source(outer))
+            for value, ascending in reversed(keys):  # each sort is stable: the first key is sorted by last
+                self._check()
+                ranks = [order_key(value(row)) for row in found]
+                order = sorted(range(len(found)), key=ranks.__getitem__, reverse=not ascending)
+                found = [found[index] for index in order]
+            return iter(found[:most])
+
+        return rows
+
+    @rows.register
+    def _(self, operator: op.Skip) -> _Source:
+        source, count = self.rows(operator.input), self._count(operator.count, "SKIP")
+        return lambda outer: islice(source(outer), count(outer), None)
+
+    @rows.register
+    def _(self, operator: op.Limit) -> _Source:
+        source, count = self.rows(operator.input), self._count(operator.count, "LIMIT")
+        return lambda outer: islice(source(outer), count(outer))
+
+    def _count(self, expr: Expr, clause: str) -> Callable[[Row], int]:
+        value = compile(expr, self._env)
+
+        def count(outer: Row) -> int:
+            result = value(outer)
+            if type(result) is not int:
+                error = wrong_argument(clause, "an integer", result)
+            elif result < 0:
+                error = ExecutionError(f"{clause} got the negative number {result}.", code="NegativeIntegerArgument")
+            else:
+                return result
+            error.span = expr.span
+            raise error
+
+        return count
+
+    @rows.register
+    def _(self, operator: op.Unwind) -> _Source:
+        source = self.rows(operator.input)
+        value = compile(operator.expr, self._env)
+
+        def rows(outer: Row) -> _Rows:
+            for row in source(outer):
+                items = value(row)
+                if items is not None and type(items) is not list:
+                    raise ExecutionError(
+                        f"UNWIND needs a list, not a value of type {kind_of(items)}.",
+                        span=operator.expr.span,
+                        code="InvalidArgumentType",
+                    )
+                for item in items or ():
+                    self._check()
+                    yield {**row, operator.name: item}
+
+        return rows
+
+    @rows.register
+    def _(self, operator: op.Union) -> _Source:
+        sources = [self.rows(part) for part in operator.inputs]
+
+        def rows(outer: Row) -> _Rows:
+            for source in sources:
+                yield from source(outer)
+
+        return rows if operator.all else lambda outer: _distinct(rows(outer))
+
+    def _subquery(self, expr: Subquery) -> Evaluator:
+        source = self.rows(expr.plan)
+
+        def exists(row: Row) -> bool:
+            return next(source(row), None) is not None
+
+        def count(row: Row) -> int:
+            return sum(1 for _ in source(row))
+
+        def collect(row: Row) -> list[Any]:
+            return [value for found in source(row) for value in found.values()]
+
+        return {"exists": exists, "count": count, "collect": collect}[expr.kind]
+
+
+def _distinct(rows: _Rows) -> _Rows:
+    seen = set()
+    for row in rows:
+        key = row_key(row[name] for name in sorted(row))
+        if key not in seen:
+            seen.add(key)
+            yield row
