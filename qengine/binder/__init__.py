@@ -1,1 +1,5 @@
-"""From a syntax tree to a bound logical plan: scopes, types, aggregation rules, query graphs."""
+"""From the syntax tree to a logical plan: names resolved, types checked, patterns turned into query graphs."""
+
+from qengine.binder.statement import BoundStatement, bind
+
+__all__ = ["BoundStatement", "bind"]

@@ -62,7 +62,8 @@ class Call(Expr):
 
     Operators are called by their symbol: ``+ - * / % ^ = <> < <= > >= neg pos IN "STARTS WITH" "ENDS WITH"
     CONTAINS =~ "IS NULL" "IS NOT NULL" NOT [] [..] ||`` (``neg``/``pos``: unary; ``[]``: index or key;
-    ``[..]``: slice with 3 arguments, absent bounds are ``Literal(None)`` marked by ``absent``).
+    ``[..]``: slice with 3 arguments, an absent bound is 0 or the greatest integer). Functions are called by their
+    name in lower case. Comparisons by ``= <> < <= > >=`` are ``Comparison``, chained or not.
     """
 
     name: str

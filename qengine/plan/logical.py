@@ -135,7 +135,9 @@ class Union(Operator):
 class LogicalPlan:
     """A bound statement: its operators, the result's columns in order, and what to do with it.
 
-    ``explain``: None, "explain", "profile".
+    The root's columns are ``columns``. Names are unique in a plan (one name means one thing throughout), except
+    that the last ``Project`` (of each query of a UNION) may give columns names that were used before.
+    ``explain``: None, "explain", "explain steps", "profile".
     """
 
     root: Operator

@@ -87,6 +87,8 @@ class PatternRelationship:
     ``types``: a label expression over the type, None for any. ``hops``: None for a plain relationship, else
     ``(minimum, maximum or None)`` of a variable-length one, whose variable is a list. ``predicates`` mention
     no variable but ``name``, which then stands for one relationship (for each hop).
+    Plain relationships are ``OUT`` or ``BOTH``. A variable-length one keeps its ends as written and may be ``IN``:
+    its list runs from ``start`` to ``end``. A maximum below the minimum matches nothing.
     """
 
     name: str

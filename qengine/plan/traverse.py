@@ -71,22 +71,38 @@ def free_variables(expr: Expr) -> frozenset[str]:
 
 def rewrite(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
     """Return the expression with ``change`` applied to every node, children first."""
+    return change(_with_children(expr, lambda child: rewrite(child, change)))
+
+
+def substitute(expr: Expr, choose: Callable[[Expr], Expr | None]) -> Expr:
+    """Return the expression with its topmost parts that ``choose`` has a replacement for replaced."""
+    chosen = choose(expr)
+    return chosen if chosen is not None else _with_children(expr, lambda child: substitute(child, choose))
+
+
+def _with_children(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
     changes: dict[str, Any] = {}
     for field in fields(expr):
         old = getattr(expr, field.name)
-        new = _rewritten(old, change)
+        if isinstance(old, Expr):
+            new: Any = change(old)
+        elif isinstance(old, tuple):
+            new = _changed(old, change)
+        else:
+            continue
         if new is not old:
             changes[field.name] = new
-    return change(replace(expr, **changes) if changes else expr)
+    return replace(expr, **changes) if changes else expr
 
 
-def _rewritten(value: Any, change: Callable[[Expr], Expr]) -> Any:
-    if isinstance(value, Expr):
-        return rewrite(value, change)
-    if isinstance(value, tuple):
-        items = tuple(_rewritten(item, change) for item in value)
-        return items if any(a is not b for a, b in zip(items, value, strict=True)) else value
-    return value
+def _changed(items: tuple[Any, ...], change: Callable[[Expr], Expr]) -> tuple[Any, ...]:
+    new: list[Any] = []
+    for item in items:  # a loop, not a generator: deep expressions have to leave room on the stack
+        if isinstance(item, Expr):
+            new.append(change(item))
+        else:
+            new.append(_changed(item, change) if isinstance(item, tuple) else item)
+    return items if all(a is b for a, b in zip(items, new, strict=True)) else tuple(new)
 
 
 def conjuncts(expr: Expr) -> tuple[Expr, ...]:

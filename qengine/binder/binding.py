@@ -1,0 +1,83 @@
+"""What binding one statement carries along: text, catalogue, parameters, names given out, notices, errors."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from qengine.binder.scope import Names, Scope
+from qengine.catalog.view import CatalogView
+from qengine.errors import Notice, SemanticError, Span, Unsupported
+from qengine.types import ANY, NODE, RELATIONSHIP, Type
+
+LABEL, RELATIONSHIP_TYPE = "label", "relationship type"
+
+
+@dataclass(slots=True)
+class Binding:
+    """State of binding one statement. ``parameters`` None: their names are not checked."""
+
+    text: str
+    catalog: CatalogView
+    parameters: Mapping[str, Any] | None
+    names: Names = field(default_factory=Names)
+    notices: dict[tuple[str, str], Notice] = field(default_factory=dict)
+
+    def error(self, code: str, message: str, span: Span | None, hint: str | None = None) -> SemanticError:
+        """Return a semantic error at a place of the text."""
+        return SemanticError(message, code=code, span=span, text=self.text, hint=hint)
+
+    def unsupported(self, message: str, span: Span | None, hint: str | None = None) -> Unsupported:
+        """Return the refusal of something legal that isn't built."""
+        return Unsupported(message, span=span, text=self.text, hint=hint)
+
+    def undefined(self, name: str, span: Span | None, scope: Scope) -> SemanticError | Unsupported:
+        """Return the error of a name that nothing has."""
+        if scope.is_cut_off(name):
+            return self.unsupported(
+                f"`{name}` of the outer query can't be read behind an aggregation inside the subquery",
+                span,
+                hint=f"read `{name}` before the aggregation, or group by it: WITH {name}, …",
+            )
+        hint = did_you_mean(closest(name, scope.visible()))
+        return self.error("UndefinedVariable", f"variable `{name}` is not defined", span, hint)
+
+    def check_label(self, name: str, span: Span | None, kinds: Iterable[str]) -> None:
+        """Note a label or type name that the graph doesn't have as any of ``kinds``."""
+        known = {LABEL: self.catalog.labels, RELATIONSHIP_TYPE: self.catalog.relationship_types}
+        kinds = tuple(kinds)
+        if any(name in known[kind] for kind in kinds):
+            return
+        kind = kinds[0]
+        code = "UnknownLabel" if kind == LABEL else "UnknownRelationshipType"
+        hint = did_you_mean(closest(name, known[kind]))
+        self.notice(code, name, f"the graph has no {kind} `{name}`", span, hint)
+
+    def property_type(self, subject: Type, key: str, span: Span | None) -> Type:
+        """Return a property's static type, and note a key that no node or relationship has."""
+        if subject not in (NODE, RELATIONSHIP):
+            return ANY
+        entity = "node" if subject == NODE else "relationship"
+        found = self.catalog.property_type(entity, key)
+        if found is None:
+            hint = did_you_mean(closest(key, self.catalog.property_keys(entity)))
+            self.notice("UnknownProperty", f"{entity}.{key}", f"no {entity} has a property `{key}`", span, hint)
+        return found or ANY
+
+    def notice(self, code: str, subject: str, message: str, span: Span | None, hint: str | None) -> None:
+        """Add a warning, once for each subject."""
+        self.notices.setdefault((code, subject), Notice(code, message, span, hint))
+
+
+def did_you_mean(close: str | None) -> str | None:
+    """Return the hint that names what was probably meant."""
+    return f"did you mean `{close}`?" if close else None
+
+
+def closest(name: str, among: Iterable[str]) -> str | None:
+    """Return the name that looks most like ``name`` (case counts little), None if none does."""
+    candidates = {candidate.lower(): candidate for candidate in among if not candidate.startswith("@")}
+    found = difflib.get_close_matches(name.lower(), candidates, n=1, cutoff=0.6)
+    return candidates[found[0]] if found else None

@@ -1,0 +1,151 @@
+"""Binds calls of operators, functions and aggregates: name, number and types of the arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from qengine.binder.binding import Binding, did_you_mean
+from qengine.binder.inference import Mismatch, may_be, result_type
+from qengine.catalog.functions import Function, lookup, nearest
+from qengine.errors import SemanticError, Span
+from qengine.plan.expr import AggregateCall, Call, Expr, Property
+from qengine.plan.traverse import walk
+from qengine.syntax import ast
+from qengine.types import BOOLEAN, INTEGER, Kind, Type
+
+if TYPE_CHECKING:
+    from qengine.binder.expressions import ExpressionBinder
+
+
+def bind_operator(binding: Binding, symbol: str, args: tuple[Expr, ...], span: Span) -> Expr:
+    """Return the call of an operator, typed by the catalogue."""
+    operator = lookup(symbol)
+    assert operator is not None, symbol
+    found = result_type(operator, [arg.type for arg in args])
+    if isinstance(found, Mismatch):
+        types = " and ".join(str(arg.type) for arg in args)
+        raise binding.error(
+            "InvalidArgumentType", f"{_shown(symbol)} can't be applied to {types}", span, _operator_hint(symbol, args)
+        )
+    return Call(symbol, args, type=found, span=span)
+
+
+def bind_function(binder: ExpressionBinder, node: ast.FunctionCall) -> Expr:
+    """Return the bound call of a function or aggregate."""
+    binding = binder.binding
+    name_span = node.name_span if node.name_span.end else node.span
+    function = lookup(node.name)
+    if function is None or function.kind == "operator":
+        hint = did_you_mean(nearest(node.name))
+        raise binding.error("UnknownFunction", f"there is no function `{node.name}`", name_span, hint)
+    if node.star and function.key != "count":
+        raise binding.error("UnexpectedSyntax", f"{function.name}(*) means nothing: only count(*) does", node.span)
+    if not function.available:
+        raise binding.unsupported(f"{function.name}() isn't built yet", name_span)
+    if function.kind == "form":
+        return _exists(binder, function, node)
+    if function.kind == "aggregate":
+        return _aggregate(binder, function, node)
+    if node.distinct:
+        raise binding.error(
+            "UnexpectedSyntax", f"DISTINCT belongs to aggregates, and {function.name}() is none", node.span
+        )
+    if function.key == "size" and len(node.args) == 1 and isinstance(node.args[0], ast.PatternPredicate):
+        raise binding.error(
+            "UnexpectedSyntax", "size() takes no pattern", node.args[0].span, "write COUNT { … } round the pattern"
+        )
+    _check_count(binding, function, node)
+    args = tuple(map(binder.value, node.args))
+    return Call(function.key, args, type=_checked_type(binding, function, args, node), span=node.span)
+
+
+def _aggregate(binder: ExpressionBinder, function: Function, node: ast.FunctionCall) -> Expr:
+    binding = binder.binding
+    if binder.forbidden is not None:
+        nested = binder.forbidden == "an aggregate"
+        raise binding.error(
+            "NestedAggregation" if nested else "InvalidAggregation",
+            f"{function.name}() can't be used inside {binder.forbidden}",
+            node.span,
+            "aggregate in a WITH before it, and use the result by its name",
+        )
+    if node.star:
+        return AggregateCall("count", (), node.distinct, type=INTEGER, span=node.span)
+    _check_count(binding, function, node)
+    binder.forbidden = "an aggregate"
+    args = tuple(map(binder.value, node.args))
+    binder.forbidden = None
+    for part in (part for arg in args for part in walk(arg)):
+        called = lookup(part.name) if isinstance(part, Call) else None
+        if called is not None and not called.deterministic:
+            raise binding.error(
+                "NonConstantExpression",
+                f"{called.name}() can't be used inside an aggregate",
+                part.span,
+                f"compute it before: WITH {called.name}() AS x",
+            )
+    return AggregateCall(
+        function.key, args, node.distinct, type=_checked_type(binding, function, args, node), span=node.span
+    )
+
+
+def _exists(binder: ExpressionBinder, function: Function, node: ast.FunctionCall) -> Expr:
+    _check_count(binder.binding, function, node)
+    (argument,) = node.args
+    if isinstance(argument, ast.PatternPredicate):
+        return binder.condition(argument)
+    expr = binder.value(argument)
+    if not isinstance(expr, Property) and not (isinstance(expr, Call) and expr.name == "[]"):
+        raise binder.binding.error(
+            "InvalidArgumentType", "exists() takes a property or a pattern", argument.span, "write … IS NOT NULL"
+        )
+    return Call("IS NOT NULL", (expr,), type=BOOLEAN, span=node.span)
+
+
+def _check_count(binding: Binding, function: Function, node: ast.FunctionCall) -> None:
+    if not any(signature.admits(len(node.args)) for signature in function.signatures):
+        number = f"{len(node.args)} argument{'s' if len(node.args) != 1 else ''}"
+        raise binding.error(
+            "InvalidNumberOfArguments", f"{function.name}() can't take {number}", node.span, _usage(function)
+        )
+
+
+def _checked_type(binding: Binding, function: Function, args: Sequence[Expr], node: ast.FunctionCall) -> Type:
+    found = result_type(function, [arg.type for arg in args])
+    if isinstance(found, Mismatch):
+        raise _wrong_argument(binding, function, found, args, node)
+    return found
+
+
+def _wrong_argument(
+    binding: Binding, function: Function, mismatch: Mismatch, args: Sequence[Expr], node: ast.FunctionCall
+) -> SemanticError:
+    slot = mismatch.signature.parameters[min(mismatch.place, len(mismatch.signature.parameters) - 1)]
+    given = args[mismatch.place].type
+    hint = _usage(function)
+    if function.key == "length" and may_be(given, Kind.LIST, Kind.STRING):
+        hint = "length() is for paths; size() counts a list's items and a string's characters"
+    wanted = slot if len(function.signatures) == 1 else "another type"
+    return binding.error(
+        "InvalidArgumentType",
+        f"{function.name}() takes {wanted}, not {given}",
+        node.args[mismatch.place].span,
+        hint,
+    )
+
+
+def _usage(function: Function) -> str:
+    return "; ".join(f"{function.name}{signature}" for signature in function.signatures)
+
+
+def _shown(symbol: str) -> str:
+    return {"neg": "unary -", "pos": "unary +", "[]": "[…]", "[..]": "[… .. …]"}.get(symbol, symbol)
+
+
+def _operator_hint(symbol: str, args: Sequence[Expr]) -> str | None:
+    if symbol == "IN":
+        return "IN wants a list on its right: x IN [1, 2]"
+    if symbol == "+" and any(arg.type.kind is Kind.STRING for arg in args):
+        return "make it text first: toString(…)"
+    return None

@@ -1,0 +1,285 @@
+"""Binds expressions: resolves names, checks types, turns every written form into the few of ``plan.expr``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from qengine.binder.binding import Binding
+from qengine.binder.calls import bind_function, bind_operator
+from qengine.binder.inference import item_type, join, list_type, literal_type, may_be
+from qengine.binder.labels import bind_labels, label_kinds
+from qengine.binder.scope import Scope, Symbol
+from qengine.errors import Span
+from qengine.plan.expr import (
+    Call,
+    Case,
+    Comparison,
+    Expr,
+    HasLabels,
+    ListComprehension,
+    ListOf,
+    Literal,
+    Logical,
+    MapOf,
+    MapProjection,
+    Parameter,
+    Property,
+    Quantifier,
+    Reduce,
+    Variable,
+)
+from qengine.syntax import ast
+from qengine.types import ANY, BOOLEAN, INTEGER, NODE, NULL, RELATIONSHIP, Kind, Type
+
+_LAST = 2**63 - 1
+_TEMPORAL = (Kind.DATE, Kind.TIME, Kind.LOCAL_TIME, Kind.DATETIME, Kind.LOCAL_DATETIME, Kind.DURATION)
+
+
+@dataclass(slots=True)
+class ExpressionBinder:
+    """Binds the expressions of one place of a query.
+
+    ``forbidden`` says where aggregates are not allowed ("WHERE", "a list comprehension"); None: they are.
+    """
+
+    binding: Binding
+    scope: Scope
+    forbidden: str | None
+
+    _rules: ClassVar[dict[type[ast.Expression], Callable[[ExpressionBinder, Any], Expr]]]
+
+    def value(self, node: ast.Expression) -> Expr:
+        """Bind an expression that gives a value."""
+        expr = self._rules[type(node)](self, node)
+        return expr if expr.span is not None else replace(expr, span=node.span)
+
+    def condition(self, node: ast.Expression) -> Expr:
+        """Bind an expression whose value is true, false or null; only here a pattern may be a predicate."""
+        if isinstance(node, ast.PatternPredicate):
+            from qengine.binder.subqueries import bind_pattern_predicate
+
+            return bind_pattern_predicate(self, node)
+        expr = self.value(node)
+        if not may_be(expr.type, Kind.BOOLEAN):
+            hint = None
+            if expr.type == NODE:
+                hint = "test a property or a label: n.active, n:Label, n IS NOT NULL"
+            raise self.binding.error(
+                "InvalidArgumentType", f"a condition must be a BOOLEAN, not a {expr.type}", node.span, hint
+            )
+        return expr
+
+    def within(self, symbols: dict[str, Symbol], forbidden: str) -> ExpressionBinder:
+        """Return the binder for what stands inside a comprehension that binds ``symbols``."""
+        return ExpressionBinder(self.binding, self.scope.inside(symbols), forbidden)
+
+    # ------------------------------------------------------------ leaves
+
+    def _literal(self, node: ast.Literal) -> Expr:
+        return Literal(node.value, type=literal_type(node.value))
+
+    def _parameter(self, node: ast.Parameter) -> Expr:
+        parameters = self.binding.parameters
+        if parameters is not None and node.name not in parameters:
+            raise self.binding.error(
+                "ParameterMissing",
+                f"parameter ${node.name} has no value",
+                node.span,
+                f"pass it with the query: params={{{node.name!r}: …}}",
+            )
+        return Parameter(node.name)
+
+    def _variable(self, node: ast.Variable) -> Expr:
+        symbol = self.scope.find(node.name)
+        if symbol is None:
+            raise self.binding.undefined(node.name, node.span, self.scope)
+        return Variable(symbol.name, type=symbol.type)
+
+    def _list(self, node: ast.ListLiteral) -> Expr:
+        items = tuple(map(self.value, node.items))
+        return ListOf(items, type=list_type(join(item.type for item in items)))
+
+    def _map(self, node: ast.MapLiteral) -> Expr:
+        return MapOf(tuple((key, self.value(value)) for key, value in node.entries))
+
+    # ------------------------------------------------------------ access
+
+    def _property(self, node: ast.PropertyAccess) -> Expr:
+        return self._access(self.value(node.subject), node.key, node.key_span, node)
+
+    def _access(self, subject: Expr, key: str, key_span: Span, node: ast.Expression) -> Expr:
+        if not may_be(subject.type, Kind.NODE, Kind.RELATIONSHIP, Kind.MAP, *_TEMPORAL):
+            hint = None
+            if subject.type.kind is Kind.LIST and subject.type.item in (NODE, RELATIONSHIP):
+                hint = f"it is a list: [x IN … | x.{key}]"
+            raise self.binding.error(
+                "InvalidArgumentType", f"a {subject.type} has no property `{key}`", key_span or node.span, hint
+            )
+        return Property(subject, key, type=self.binding.property_type(subject.type, key, key_span or node.span))
+
+    def _index(self, node: ast.Index) -> Expr:
+        subject, index = self.value(node.subject), self.value(node.index)
+        key = index.value if isinstance(index, Literal) else None
+        if isinstance(key, str) and subject.type.kind in (Kind.NODE, Kind.RELATIONSHIP, Kind.MAP):
+            return self._access(subject, key, node.index.span, node)
+        return bind_operator(self.binding, "[]", (subject, index), node.span)
+
+    def _slice(self, node: ast.Slice) -> Expr:
+        start = self.value(node.start) if node.start else Literal(0, type=INTEGER)
+        end = self.value(node.end) if node.end else Literal(_LAST, type=INTEGER)
+        return bind_operator(self.binding, "[..]", (self.value(node.subject), start, end), node.span)
+
+    def _label_test(self, node: ast.LabelTest) -> Expr:
+        subject = self.value(node.subject)
+        if not may_be(subject.type, Kind.NODE, Kind.RELATIONSHIP):
+            raise self.binding.error(
+                "InvalidArgumentType", f"a {subject.type} has no labels", node.span, "only nodes and relationships have"
+            )
+        return HasLabels(subject, bind_labels(self.binding, node.labels, label_kinds(subject.type)))
+
+    # ------------------------------------------------------------ operators
+
+    def _unary(self, node: ast.Unary) -> Expr:
+        if node.op == "NOT":
+            return Call("NOT", (self.condition(node.operand),), type=BOOLEAN)
+        operand = self.value(node.operand)
+        if node.op in ("+", "-"):
+            if isinstance(operand, Literal) and type(operand.value) in (int, float) and operand.value != -_LAST - 1:
+                return replace(operand, value=-operand.value if node.op == "-" else operand.value, span=node.span)
+            return bind_operator(self.binding, "neg" if node.op == "-" else "pos", (operand,), node.span)
+        return Call(node.op, (operand,), type=BOOLEAN)
+
+    def _binary(self, node: ast.Binary) -> Expr:
+        if node.op in ("AND", "OR", "XOR"):
+            return self._logical(node)
+        spine = [node]
+        while isinstance(spine[-1].left, ast.Binary) and spine[-1].left.op not in ("AND", "OR", "XOR"):
+            spine.append(spine[-1].left)
+        expr = self.value(spine[-1].left)
+        for each in reversed(spine):
+            expr = bind_operator(self.binding, each.op, (expr, self.value(each.right)), each.span)
+        return expr
+
+    def _logical(self, node: ast.Binary) -> Expr:
+        operands: list[ast.Expression] = []
+        left: ast.Expression = node
+        while isinstance(left, ast.Binary) and left.op == node.op:
+            operands.append(left.right)
+            left = left.left
+        operands.append(left)
+        args = tuple(map(self.condition, reversed(operands)))
+        return Logical(node.op, args)  # type: ignore[arg-type]
+
+    def _comparison(self, node: ast.Comparison) -> Expr:
+        return Comparison(node.ops, tuple(map(self.value, node.operands)))
+
+    def _call(self, node: ast.FunctionCall) -> Expr:
+        return bind_function(self, node)
+
+    # ------------------------------------------------------------ what has its own rule
+
+    def _case(self, node: ast.CaseExpression) -> Expr:
+        subject = self.value(node.subject) if node.subject else None
+        whens: list[tuple[Expr, Expr]] = []
+        for when, then in node.whens:
+            if subject is None:
+                condition = self.condition(when)
+            else:
+                condition = Comparison(("=",), (subject, self.value(when)), span=when.span)
+            whens.append((condition, self.value(then)))
+        otherwise = self.value(node.otherwise) if node.otherwise else Literal(None, type=NULL)
+        return Case(tuple(whens), otherwise, type=join([*(then.type for _, then in whens), otherwise.type]))
+
+    def _source(self, node: ast.Expression) -> tuple[Expr, Type]:
+        source = self.value(node)
+        if not may_be(source.type, Kind.LIST):
+            raise self.binding.error("InvalidArgumentType", f"expected a LIST, not a {source.type}", node.span)
+        return source, item_type(source.type)
+
+    def _list_comprehension(self, node: ast.ListComprehension) -> Expr:
+        source, item = self._source(node.source)
+        variable = self.binding.names.fresh(node.variable)
+        inner = self.within({node.variable: Symbol(variable, item)}, "a list comprehension")
+        condition = inner.condition(node.where) if node.where else None
+        result = inner.value(node.result) if node.result else None
+        return ListComprehension(variable, source, condition, result, type=list_type(result.type if result else item))
+
+    def _quantifier(self, node: ast.QuantifierExpression) -> Expr:
+        source, item = self._source(node.source)
+        variable = self.binding.names.fresh(node.variable)
+        inner = self.within({node.variable: Symbol(variable, item)}, f"{node.quantifier}()")
+        where = node.where or ast.Variable(node.variable, span=node.span)
+        return Quantifier(node.quantifier, variable, source, inner.condition(where))  # type: ignore[arg-type]
+
+    def _reduce(self, node: ast.ReduceExpression) -> Expr:
+        initial = self.value(node.initial)
+        source, item = self._source(node.source)
+        accumulator = self.binding.names.fresh(node.accumulator)
+        variable = self.binding.names.fresh(node.variable)
+        symbols = {node.accumulator: Symbol(accumulator, ANY), node.variable: Symbol(variable, item)}
+        step = self.within(symbols, "reduce()").value(node.step)
+        return Reduce(accumulator, initial, variable, source, step)
+
+    def _map_projection(self, node: ast.MapProjection) -> Expr:
+        subject = self.value(node.subject)
+        if not may_be(subject.type, Kind.NODE, Kind.RELATIONSHIP, Kind.MAP):
+            raise self.binding.error(
+                "InvalidArgumentType", f"a map can't be projected from a {subject.type}", node.subject.span
+            )
+        entries: list[tuple[str, Expr]] = []
+        everything = False
+        for key, value in node.items:
+            if value is not None:
+                entries.append((key, self.value(value)))
+            elif key == "*":
+                everything = True
+            else:
+                entries.append((key, self._access(subject, key, node.span, node)))
+        return MapProjection(subject, tuple(entries), everything)
+
+    # ------------------------------------------------------------ subqueries
+
+    def _pattern_predicate(self, node: ast.PatternPredicate) -> Expr:
+        raise self.binding.error(
+            "UnexpectedSyntax",
+            "a pattern is a predicate: it can't be used as a value",
+            node.span,
+            "write EXISTS { … } for whether it matches, COUNT { … } for how often",
+        )
+
+    def _pattern_comprehension(self, node: ast.PatternComprehension) -> Expr:
+        from qengine.binder.subqueries import bind_pattern_comprehension
+
+        return bind_pattern_comprehension(self, node)
+
+    def _subquery(self, node: ast.SubqueryExpression) -> Expr:
+        from qengine.binder.subqueries import bind_subquery
+
+        return bind_subquery(self, node)
+
+
+ExpressionBinder._rules = {
+    ast.Literal: ExpressionBinder._literal,
+    ast.Parameter: ExpressionBinder._parameter,
+    ast.Variable: ExpressionBinder._variable,
+    ast.ListLiteral: ExpressionBinder._list,
+    ast.MapLiteral: ExpressionBinder._map,
+    ast.PropertyAccess: ExpressionBinder._property,
+    ast.Index: ExpressionBinder._index,
+    ast.Slice: ExpressionBinder._slice,
+    ast.LabelTest: ExpressionBinder._label_test,
+    ast.Unary: ExpressionBinder._unary,
+    ast.Binary: ExpressionBinder._binary,
+    ast.Comparison: ExpressionBinder._comparison,
+    ast.FunctionCall: ExpressionBinder._call,
+    ast.CaseExpression: ExpressionBinder._case,
+    ast.ListComprehension: ExpressionBinder._list_comprehension,
+    ast.QuantifierExpression: ExpressionBinder._quantifier,
+    ast.ReduceExpression: ExpressionBinder._reduce,
+    ast.MapProjection: ExpressionBinder._map_projection,
+    ast.PatternPredicate: ExpressionBinder._pattern_predicate,
+    ast.PatternComprehension: ExpressionBinder._pattern_comprehension,
+    ast.SubqueryExpression: ExpressionBinder._subquery,
+}

@@ -1,0 +1,320 @@
+"""Binds MATCH: path patterns become one query graph.
+
+First all elements are declared, so that property maps and WHERE may read every variable of the clause; then the
+predicates are bound, split into conjuncts, and put at the one element that they speak of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from qengine.binder.binding import LABEL, RELATIONSHIP_TYPE, Binding
+from qengine.binder.expressions import ExpressionBinder
+from qengine.binder.inference import may_be
+from qengine.binder.labels import bind_labels, both
+from qengine.binder.scope import Scope, Symbol
+from qengine.binder.shortest import hop_predicates, selector_of
+from qengine.catalog.functions import lookup
+from qengine.errors import Span
+from qengine.plan.expr import Call, Comparison, Expr, HasLabels, Property, Quantifier, Subquery, Variable
+from qengine.plan.pattern import (
+    Direction,
+    LabelExpr,
+    MatchMode,
+    PathSelector,
+    PatternNode,
+    PatternPath,
+    PatternRelationship,
+    QueryGraph,
+)
+from qengine.plan.traverse import conjuncts, free_variables, rewrite, walk
+from qengine.syntax import ast
+from qengine.types import BOOLEAN, NODE, PATH, RELATIONSHIP, Kind, Type, list_of
+
+_MODES = {mode.value: mode for mode in MatchMode}
+
+
+def bind_match(binding: Binding, clause: ast.MatchClause, scope: Scope) -> tuple[QueryGraph, Scope]:
+    """Return the query graph of a MATCH and the scope behind it."""
+    builder = GraphBuilder(binding, scope, _MODES[clause.mode or "DIFFERENT RELATIONSHIPS"])
+    for pattern in clause.patterns:
+        builder.declare(pattern)
+    graph = builder.finish(clause.where)
+    return graph, builder.behind()
+
+
+@dataclass(slots=True)
+class Written:
+    """The predicates written inside one element: they are bound when all variables are known."""
+
+    name: str
+    user_name: str | None
+    hops: bool
+    properties: ast.Expression | None
+    where: ast.Expression | None
+    selected: bool
+
+
+@dataclass(slots=True)
+class GraphBuilder:
+    """Collects the elements of one MATCH."""
+
+    binding: Binding
+    scope: Scope
+    mode: MatchMode
+    declared: dict[str, Symbol] = field(default_factory=dict)
+    nodes: dict[str, PatternNode] = field(default_factory=dict)
+    relationships: dict[str, PatternRelationship] = field(default_factory=dict)
+    paths: list[PatternPath] = field(default_factory=list)
+    exhaustive: dict[str, str] = field(default_factory=dict)
+    written: list[Written] = field(default_factory=list)
+    conditions: list[ast.Expression] = field(default_factory=list)
+    predicates: list[Expr] = field(default_factory=list)
+
+    def behind(self) -> Scope:
+        """Return the scope with the pattern's variables."""
+        return self.scope.with_symbols(self.declared)
+
+    # ------------------------------------------------------------ elements
+
+    def declare(self, pattern: ast.PathPattern) -> None:
+        """Add the elements of one path pattern, then its name."""
+        binding = self.binding
+        selector = selector_of(binding, pattern)
+        self._check_path_mode(pattern)
+        elements = pattern.elements
+        if len(elements) == 1 and isinstance(elements[0], ast.QuantifiedPath):
+            group = elements[0]
+            if group.hops is None and group.name is None:
+                elements = group.elements
+                if group.where is not None:
+                    self.conditions.append(group.where)
+        for element in elements:
+            if isinstance(element, ast.QuantifiedPath):
+                raise binding.unsupported(
+                    "quantified path patterns aren't built",
+                    element.span,
+                    "quantify one relationship: (a)-[:T]->{1,3}(b)",
+                )
+        selected = selector is not PathSelector.ALL
+        nodes = [self._node(element) for element in elements if isinstance(element, ast.NodePattern)]
+        names = nodes[:1]
+        relationships = (element for element in elements if isinstance(element, ast.RelationshipPattern))
+        for element, start, end in zip(relationships, nodes, nodes[1:], strict=False):
+            names += [self._relationship(element, start, end, selected), end]
+        if pattern.name is not None or selected:
+            self._path(pattern, tuple(names), selector)
+
+    def _check_path_mode(self, pattern: ast.PathPattern) -> None:
+        natural = {None, "WALK"} if self.mode is MatchMode.REPEATABLE_ELEMENTS else {None, "WALK", "TRAIL"}
+        if pattern.path_mode not in natural:
+            raise self.binding.unsupported(
+                f"path mode {pattern.path_mode} isn't built here",
+                pattern.span,
+                "the default already repeats no relationship; MATCH DIFFERENT NODES repeats no node",
+            )
+
+    def _node(self, element: ast.NodePattern) -> str:
+        name, known = self._symbol(element.name, NODE, element.span)
+        labels = self._labels(element.labels, LABEL)
+        old = self.nodes.get(name)
+        if old is None:
+            self.nodes[name] = PatternNode(name, labels, bound=known)
+        else:
+            self.nodes[name] = replace(old, labels=both(old.labels, labels))
+        self._write(name, element, hops=False, selected=False)
+        return name
+
+    def _relationship(self, element: ast.RelationshipPattern, start: str, end: str, selected: bool) -> str:
+        hops = (element.hops.minimum, element.hops.maximum) if element.hops else None
+        if selected and hops is None:
+            hops = (1, 1)
+            if element.name is not None:
+                raise self.binding.unsupported(
+                    "a relationship of one hop can't be named in a shortest path", element.span, "write *1..1 behind it"
+                )
+        self._check_hops(element, hops, selected)
+        earlier = self.declared.get(element.name) if element.name is not None else None
+        if earlier is not None and earlier.name in self.relationships:
+            if self.mode is MatchMode.REPEATABLE_ELEMENTS:
+                raise self.binding.unsupported("a relationship that stands twice isn't built", element.span)
+            raise self.binding.error(
+                "RelationshipUniquenessViolation",
+                f"relationship `{element.name}` stands twice in one MATCH",
+                element.span,
+                "relationships of one MATCH are all different: give the second another name",
+            )
+        name, known = self._symbol(element.name, RELATIONSHIP if hops is None else list_of(RELATIONSHIP), element.span)
+        if element.left == element.right:
+            direction = Direction.BOTH
+        elif hops is None:
+            direction = Direction.OUT
+            if element.left:
+                start, end = end, start
+        else:  # keeps its ends: its list of relationships goes from the first written one to the second
+            direction = Direction.IN if element.left else Direction.OUT
+        types = self._labels(element.types, RELATIONSHIP_TYPE)
+        self.relationships[name] = PatternRelationship(name, start, end, types, direction, hops, bound=known)
+        self._write(name, element, hops is not None, selected)
+        return name
+
+    def _check_hops(
+        self, element: ast.RelationshipPattern, hops: tuple[int, int | None] | None, selected: bool
+    ) -> None:
+        if hops is None or element.hops is None:
+            return
+        minimum, maximum = hops
+        if maximum is not None and maximum < minimum:
+            message = f"no walk has at least {minimum} and at most {maximum} hops"
+            self.binding.notice("EmptyRange", message, message, element.hops.span, "write the smaller bound first")
+        if maximum is None and self.mode is MatchMode.REPEATABLE_ELEMENTS and not selected:
+            raise self.binding.error(
+                "InvalidRelationshipPattern",
+                "an unbounded walk with REPEATABLE ELEMENTS has endlessly many matches",
+                element.hops.span,
+                "give it an upper bound, such as *1..5",
+            )
+
+    def _path(self, pattern: ast.PathPattern, names: tuple[str, ...], selector: PathSelector) -> None:
+        name = None
+        if pattern.name is not None:
+            taken = self.declared.get(pattern.name) or self.scope.find(pattern.name)
+            if taken is not None:
+                raise self.binding.error(
+                    "VariableAlreadyBound",
+                    f"variable `{pattern.name}` is already a {taken.type}",
+                    pattern.span,
+                    "give the path another name",
+                )
+            name = self.binding.names.fresh(pattern.name)
+            self.declared[pattern.name] = Symbol(name, PATH)
+        self.paths.append(PatternPath(name, names, selector))
+        if pattern.selector in ("shortestPath", "allShortestPaths"):
+            for edge in names[1::2]:
+                self.exhaustive[edge] = edge
+                if name is not None:
+                    self.exhaustive[name] = edge
+
+    def _symbol(self, user_name: str | None, type: Type, span: Span) -> tuple[str, bool]:
+        """Return the column of an element, and whether the input rows already have it."""
+        if user_name is None:
+            return self.binding.names.anonymous(), False
+        symbol = self.declared.get(user_name) or self.scope.find(user_name)
+        known = symbol is not None and user_name not in self.declared
+        if symbol is None:
+            symbol = Symbol(self.binding.names.fresh(user_name), type)
+        elif not may_be(symbol.type, type.kind) or (
+            type.item and symbol.type.item and not may_be(symbol.type.item, Kind.RELATIONSHIP)
+        ):
+            raise self.binding.error(
+                "VariableTypeConflict",
+                f"variable `{user_name}` is a {symbol.type}, and can't be a {type} here",
+                span,
+                "give this element another name",
+            )
+        self.declared[user_name] = replace(symbol, type=type)
+        return symbol.name, known
+
+    def _labels(self, labels: ast.LabelExpression | None, kind: str) -> LabelExpr | None:
+        return bind_labels(self.binding, labels, (kind,)) if labels is not None else None
+
+    def _write(self, name: str, element: ast.NodePattern | ast.RelationshipPattern, hops: bool, selected: bool) -> None:
+        if isinstance(element.properties, ast.Parameter):
+            raise self.binding.error(
+                "InvalidParameterUse",
+                "a parameter can't stand for the properties of a pattern",
+                element.properties.span,
+                f"name them one by one: {{key: ${element.properties.name}.key}}",
+            )
+        if element.properties is not None or element.where is not None:
+            self.written.append(Written(name, element.name, hops, element.properties, element.where, selected))
+
+    # ------------------------------------------------------------ predicates
+
+    def finish(self, where: ast.Expression | None) -> QueryGraph:
+        """Bind the predicates, put each where it belongs, and return the graph."""
+        for written in self.written:
+            for predicate in self._written_predicates(written):
+                self._place_written(written, predicate)
+        binder = ExpressionBinder(self.binding, self.behind(), "WHERE")
+        for condition in (*self.conditions, *([where] if where is not None else ())):
+            for predicate in conjuncts(binder.condition(condition)):
+                self._place(predicate)
+        return QueryGraph(
+            tuple(self.nodes.values()),
+            tuple(self.relationships.values()),
+            tuple(self.paths),
+            tuple(self.predicates),
+            self.mode,
+        )
+
+    def _written_predicates(self, written: Written) -> Iterable[Expr]:
+        """Bind an element's property map and WHERE; in a variable-length one its name means the single hop."""
+        scope = self.behind()
+        type = RELATIONSHIP if written.name in self.relationships else NODE
+        if written.hops and written.user_name is not None:
+            scope = scope.with_symbols({written.user_name: Symbol(written.name, RELATIONSHIP)})
+        binder = ExpressionBinder(self.binding, scope, "a pattern")
+        if isinstance(written.properties, ast.MapLiteral):
+            for key, value in written.properties.entries:
+                bound = binder.value(value)
+                property_type = self.binding.property_type(type, key, value.span)
+                subject = Variable(written.name, type=type)
+                yield Comparison(("=",), (Property(subject, key, type=property_type), bound), span=value.span)
+        if written.where is not None:
+            yield from conjuncts(binder.condition(written.where))
+
+    def _place_written(self, written: Written, predicate: Expr) -> None:
+        if not written.hops or self._belongs_to(predicate) == written.name:
+            self._place(predicate, hop=written.hops)
+        elif written.selected or any(isinstance(part, Subquery) for part in walk(predicate)):
+            raise self.binding.unsupported(
+                "a condition on each hop can't read other variables here", predicate.span, "compare with a constant"
+            )
+        else:  # for each hop, and other variables besides: a condition on the whole list
+            hop = self.binding.names.fresh(written.user_name or written.name)
+            self.predicates.append(_for_all_hops(written.name, hop, predicate))
+
+    def _place(self, predicate: Expr, hop: bool = False) -> None:
+        name = self._belongs_to(predicate)
+        node, relationship = self.nodes.get(name or ""), self.relationships.get(name or "")
+        if node is not None:
+            if isinstance(predicate, HasLabels) and isinstance(predicate.subject, Variable):
+                self.nodes[node.name] = replace(node, labels=both(node.labels, predicate.labels))
+            else:
+                self.nodes[node.name] = replace(node, predicates=(*node.predicates, predicate))
+        elif relationship is not None and (hop or relationship.hops is None):
+            if isinstance(predicate, HasLabels) and isinstance(predicate.subject, Variable):
+                types = both(relationship.types, predicate.labels)
+                self.relationships[relationship.name] = replace(relationship, types=types)
+            else:
+                predicates = (*relationship.predicates, predicate)
+                self.relationships[relationship.name] = replace(relationship, predicates=predicates)
+        elif self.exhaustive.keys() & free_variables(predicate):
+            edge, found = hop_predicates(self.binding, predicate, self.exhaustive)
+            relationship = self.relationships[edge]
+            self.relationships[edge] = replace(relationship, predicates=(*relationship.predicates, *found))
+        else:
+            self.predicates.append(predicate)
+
+    def _belongs_to(self, predicate: Expr) -> str | None:
+        """Return the only variable that a predicate reads, if it may be checked on that element alone."""
+        names = free_variables(predicate)
+        if len(names) != 1:
+            return None
+        for part in walk(predicate):
+            if isinstance(part, Subquery):
+                return None
+            function = lookup(part.name) if isinstance(part, Call) else None
+            if function is not None and not function.deterministic:
+                return None
+        return next(iter(names))
+
+
+def _for_all_hops(relationships: str, hop: str, predicate: Expr) -> Expr:
+    def renamed(expr: Expr) -> Expr:
+        return replace(expr, name=hop) if isinstance(expr, Variable) and expr.name == relationships else expr
+
+    source = Variable(relationships, type=list_of(RELATIONSHIP))
+    return Quantifier("all", hop, source, rewrite(predicate, renamed), type=BOOLEAN, span=predicate.span)

@@ -1,0 +1,134 @@
+"""Binds WITH and RETURN: items, implicit grouping, DISTINCT, ORDER BY, SKIP, LIMIT, and WITH's WHERE.
+
+The rows pass through these, as far as each is asked for::
+
+    Aggregate → Project → Distinct → Sort → Skip → Limit → Filter → Project
+
+ORDER BY and WHERE see the new names and, unless DISTINCT or an aggregate stands between, the old ones: then the
+first ``Project`` hands on what they read and the last one drops it. New names are unique in the statement; only the
+last ``Project`` of a RETURN gives the columns the names that the user asked for.
+"""
+
+from __future__ import annotations
+
+from qengine.binder.aggregation import Grouping
+from qengine.binder.behind import Behind
+from qengine.binder.binding import Binding
+from qengine.binder.expressions import ExpressionBinder
+from qengine.binder.inference import may_be
+from qengine.binder.items import Item, bind_items, check_names
+from qengine.binder.scope import Scope, Symbol
+from qengine.plan.expr import Expr, Literal, Subquery, Variable
+from qengine.plan.logical import Aggregate, Distinct, Filter, Limit, Operator, Project, Skip, Sort, SortKey
+from qengine.plan.traverse import free_variables, walk
+from qengine.syntax import ast
+from qengine.types import INTEGER, Kind, Type
+
+
+def bind_with(
+    binding: Binding, clause: ast.WithClause, root: Operator, scope: Scope, carried: tuple[Symbol, ...]
+) -> tuple[Operator, Scope]:
+    """Bind WITH; return its rows and the scope behind it. ``carried``: outer columns to hand on as well."""
+    projection = clause.projection
+    items = bind_items(binding, projection, scope, unique=True)
+    root, cut = _project(binding, projection, clause.where, root, scope, items, carried)
+    check_names(binding, projection, items, with_clause=True)
+    symbols = {item.alias: Symbol(item.name, item.expr.type) for item in items}
+    return root, Scope(symbols, outer=scope.outer, cut=cut)
+
+
+def bind_return(
+    binding: Binding, clause: ast.ReturnClause, root: Operator, scope: Scope
+) -> tuple[Operator, dict[str, Type]]:
+    """Bind RETURN; return its rows and its columns with their types."""
+    projection = clause.projection
+    if not projection.items and not projection.star:  # FINISH
+        return Limit(Project(root, ()), Literal(0, type=INTEGER)), {}
+    if projection.star and not projection.items and not scope.symbols and scope.outer is None:
+        raise binding.error("NoVariablesInScope", "RETURN * has nothing to return", clause.span, "name a node: (n)")
+    items = bind_items(binding, projection, scope, unique=bool(projection.order))
+    check_names(binding, projection, items, with_clause=False)
+    root, _ = _project(binding, projection, None, root, scope, items, ())
+    if any(item.name != item.alias for item in items):
+        root = _renamed(root, items)
+    return root, {item.alias: item.expr.type for item in items}
+
+
+def _project(
+    binding: Binding,
+    projection: ast.Projection,
+    where: ast.Expression | None,
+    root: Operator,
+    scope: Scope,
+    items: tuple[Item, ...],
+    carried: tuple[Symbol, ...],
+) -> tuple[Operator, bool]:
+    """Return the projected rows, and whether they are cut off from the rows round the subquery."""
+    names = {item.name for item in items}
+    carried = () if scope.cut else tuple(symbol for symbol in carried if symbol.name not in names)
+    grouping = Grouping(binding, items) if any(item.aggregates for item in items) else None
+    columns: list[tuple[str, Expr]] = grouping.columns() if grouping else [(item.name, item.expr) for item in items]
+    cut = scope.cut or (grouping is not None and not grouping.keys)
+    if grouping is not None:
+        root = grouping.operator(root, carried)
+    if not cut:
+        columns += [(symbol.name, Variable(symbol.name, type=symbol.type)) for symbol in carried]
+    behind = Behind(
+        binding,
+        scope,
+        items,
+        grouped=grouping is not None,
+        calls=grouping.calls if grouping and not projection.distinct else {},
+        old_rows=grouping is None and not projection.distinct,
+    )
+    keys = tuple(SortKey(behind.sort_key(item.expression), item.ascending) for item in projection.order)
+    condition = behind.condition(where) if where is not None else None
+    hidden = [(name, variable) for name, variable in behind.hidden.items() if name not in dict(columns)]
+    if not _emits(root, [*columns, *hidden]):
+        root = Project(root, (*columns, *hidden))
+    if projection.distinct:
+        root = Distinct(root)
+    if keys:
+        root = Sort(root, keys)
+    if projection.skip is not None:
+        root = Skip(root, _constant(binding, "SKIP", projection.skip, scope))
+    if projection.limit is not None:
+        root = Limit(root, _constant(binding, "LIMIT", projection.limit, scope))
+    if condition is not None:
+        root = Filter(root, condition)
+    if hidden:
+        root = Project(root, tuple((name, Variable(name, type=expr.type)) for name, expr in columns))
+    return root, cut
+
+
+def _emits(root: Operator, columns: list[tuple[str, Expr]]) -> bool:
+    """Tell whether an aggregation's columns are the wanted ones as they stand."""
+    if not isinstance(root, Aggregate):
+        return False
+    emitted = [name for name, _ in (*root.keys, *root.aggregates)]
+    return emitted == [name for name, _ in columns] and all(
+        isinstance(expr, Variable) and expr.name == name for name, expr in columns
+    )
+
+
+def _renamed(root: Operator, items: tuple[Item, ...]) -> Operator:
+    """Return the rows with the columns' names as the user gave them."""
+    if isinstance(root, Project):
+        names = {item.name: item.alias for item in items}
+        return Project(root.input, tuple((names[name], expr) for name, expr in root.items))
+    return Project(root, tuple((item.alias, item.result) for item in items))
+
+
+def _constant(binding: Binding, clause: str, node: ast.Expression, scope: Scope) -> Expr:
+    expr = ExpressionBinder(binding, scope, clause).value(node)
+    if free_variables(expr) or any(isinstance(part, Subquery) for part in walk(expr)):
+        raise binding.error(
+            "NonConstantExpression", f"{clause} can't depend on the rows", node.span, "use a number or a $parameter"
+        )
+    if not may_be(expr.type, Kind.INTEGER, Kind.NUMBER):
+        raise binding.error(
+            "InvalidArgumentType", f"{clause} takes an INTEGER, not a {expr.type}", node.span, "use a whole number"
+        )
+    if isinstance(expr, Literal) and isinstance(expr.value, int) and expr.value < 0:
+        raise binding.error("NegativeIntegerArgument", f"{clause} can't be negative", node.span)
+    return expr

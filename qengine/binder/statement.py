@@ -1,0 +1,51 @@
+"""Binds a statement: the entry of the binder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from qengine.binder.binding import Binding
+from qengine.binder.clauses import bind_body
+from qengine.catalog.view import CatalogView
+from qengine.errors import Notice
+from qengine.plan.logical import LogicalPlan, Unit
+from qengine.syntax import ast
+
+
+@dataclass(frozen=True, slots=True)
+class BoundStatement:
+    """A statement's logical plan, and warnings about names that the graph doesn't have."""
+
+    plan: LogicalPlan
+    notices: tuple[Notice, ...]
+
+
+def bind(
+    statement: ast.Statement, text: str, catalog: CatalogView, parameters: Mapping[str, Any] | None = None
+) -> BoundStatement:
+    """Resolve the names of a statement against a graph's catalogue, check it, and return its logical plan.
+
+    Parameters
+    ----------
+    statement
+        What the parser made of ``text``.
+    text
+        The whole text that the spans point into.
+    catalog
+        The graph's schema.
+    parameters
+        The parameters that will be given; a missing one is an error. None: not known yet.
+
+    Raises
+    ------
+    SemanticError
+        If the statement means nothing; ``code`` is the name that the openCypher TCK gives to the kind of error.
+    Unsupported
+        If it is legal, but not built.
+    """
+    binding = Binding(text, catalog, parameters)
+    body = bind_body(binding, statement.body, Unit())
+    plan = LogicalPlan(body.root, body.columns, statement.explain)
+    return BoundStatement(plan, tuple(binding.notices.values()))

@@ -1,0 +1,75 @@
+"""A catalogue written by hand: a graph's schema without a graph, for tests of the stages that only plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from qengine.catalog.view import EdgeStatistics, RelationshipTypeInfo
+from qengine.types import FLOAT, INTEGER, STRING, Type, list_of
+
+__all__ = ["SOCIAL", "WrittenCatalog"]
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenCatalog:
+    """A ``CatalogView`` of what its fields say; every count in it is made up, but always the same."""
+
+    labels: tuple[str, ...] = ()
+    types: tuple[RelationshipTypeInfo, ...] = ()
+    node_properties: Mapping[str, Type] = field(default_factory=dict)
+    relationship_properties: Mapping[str, Type] = field(default_factory=dict)
+    vertex_count: int = 100
+
+    @property
+    def relationship_types(self) -> tuple[str, ...]:
+        """All relationship types."""
+        return tuple(info.name for info in self.types)
+
+    @property
+    def label_sets(self) -> tuple[tuple[frozenset[str], int], ...]:
+        """Each label alone, on equally many vertices."""
+        return tuple((frozenset((label,)), self.vertex_count // len(self.labels)) for label in self.labels)
+
+    def relationship_type(self, name: str) -> RelationshipTypeInfo | None:
+        """Return what is known of a type."""
+        return next((info for info in self.types if info.name == name), None)
+
+    def property_type(self, entity: str, key: str) -> Type | None:
+        """Return a property's type, None for an unknown one."""
+        return self._properties(entity).get(key)
+
+    def property_keys(self, entity: str) -> tuple[str, ...]:
+        """Return all property keys."""
+        return tuple(self._properties(entity))
+
+    def edge_statistics(self, source: str | None, type: str | None, target: str | None) -> EdgeStatistics:
+        """Return the same numbers for all pairs of labels."""
+        count = sum(info.count for info in self.types if type in (None, info.name))
+        return EdgeStatistics(count, count, count, 1, 1)
+
+    def distinct_values(self, entity: str, key: str) -> int | None:
+        """Return None: nothing is known of the values."""
+        return None
+
+    def _properties(self, entity: str) -> Mapping[str, Type]:
+        return self.node_properties if entity == "node" else self.relationship_properties
+
+
+SOCIAL = WrittenCatalog(
+    labels=("Person", "City", "Country"),
+    types=(
+        RelationshipTypeInfo("knows", 500),
+        RelationshipTypeInfo("lives_in", 60),
+        RelationshipTypeInfo("borders", 20, undirected=True),
+    ),
+    node_properties={
+        "name": STRING,
+        "age": INTEGER,
+        "height": FLOAT,
+        "code": STRING,
+        "population": INTEGER,
+        "tags": list_of(STRING),
+    },
+    relationship_properties={"since": INTEGER, "weight": FLOAT, "note": STRING},
+)
