@@ -1,5 +1,8 @@
-// Reads the lines of an edge list: two integers, separated by blanks, tabs, commas or semicolons; what follows them
-// in the line is ignored. Lines that are empty or start with # or % are comments.
+// Reads the lines of edge lists and of graph files.
+//
+// Edge list: two integers a line, separated by blanks, tabs, commas or semicolons; what follows them is ignored.
+// Graph file: the same behind a letter, t, v or e; one call reads the lines of one letter. Lines that are empty or
+// start with # or % are comments. Threads read parts of whole lines; the result is the same for every number of them.
 #include <algorithm>
 #include <cstring>
 
@@ -9,6 +12,7 @@ namespace qe {
 namespace {
 
 constexpr uint64_t kSerialBelow = 1 << 18;
+constexpr int64_t kNone = INT64_MIN;
 
 inline bool separates(char c) { return c == ' ' || c == '\t' || c == ',' || c == ';' || c == '\r'; }
 
@@ -36,21 +40,46 @@ struct Part {
   uint64_t bad = UINT64_MAX;         // its first line that is no edge
 };
 
-void read_part(Part& part, int64_t* start, int64_t* end) {
-  start += part.place;
-  end += part.place;
+struct Columns {
+  int64_t* first;
+  int64_t* second;
+  int64_t* third;  // null: not wanted
+};
+
+inline void skip_separators(const char*& at, const char* end) {
+  while (at < end && separates(*at)) ++at;
+}
+
+inline bool ends_field(const char* at, const char* end) { return at == end || separates(*at) || *at == '\n'; }
+
+// Reads the integers of one line; false where it is no edge.
+inline bool read_line(const char*& at, const char* end, const Columns& columns, uint64_t row) {
+  if (!read_integer(at, end, columns.first[row]) || at == end || !separates(*at)) return false;
+  skip_separators(at, end);
+  if (!read_integer(at, end, columns.second[row]) || !ends_field(at, end)) return false;
+  if (columns.third == nullptr) return true;
+  skip_separators(at, end);
+  columns.third[row] = kNone;
+  return at == end || *at == '\n' || (read_integer(at, end, columns.third[row]) && ends_field(at, end));
+}
+
+void read_part(Part& part, const Columns& columns, char letter) {
   uint64_t line = 0;
   for (const char* at = part.begin; at < part.end; ++line) {
-    while (at < part.end && separates(*at)) ++at;
+    skip_separators(at, part.end);
     if (at < part.end && *at != '\n' && *at != '#' && *at != '%') {
-      bool good = read_integer(at, part.end, start[part.edges]) && at < part.end && separates(*at);
-      while (good && at < part.end && separates(*at)) ++at;
-      good = good && read_integer(at, part.end, end[part.edges]) && (at == part.end || separates(*at) || *at == '\n');
-      if (!good) {
+      bool good = true, wanted = true;
+      if (letter != 0) {
+        good = *at == 't' || *at == 'v' || *at == 'e';
+        wanted = *at++ == letter;
+        good = good && ends_field(at, part.end);
+        skip_separators(at, part.end);
+      }
+      if (!good || (wanted && !read_line(at, part.end, columns, part.place + part.edges))) {
         part.bad = line;
         return;
       }
-      ++part.edges;
+      part.edges += wanted;
     }
     const void* newline = at < part.end ? std::memchr(at, '\n', part.end - at) : nullptr;
     at = newline != nullptr ? static_cast<const char*>(newline) + 1 : part.end;
@@ -60,12 +89,14 @@ void read_part(Part& part, int64_t* start, int64_t* end) {
 }  // namespace
 }  // namespace qe
 
-// data[n]: whole lines (the last may lack its newline). start and end have n / 4 + 1 places, enough for the
-// shortest lines. Writes *n_edges, or *bad_line (from 0) and kInvalid where a line is no edge.
-QE_API int32_t qe_edge_list(const char* data, uint64_t n, int64_t* start, int64_t* end, uint64_t* n_edges,
-                            uint64_t* n_lines, uint64_t* bad_line, int32_t threads) {
+// data[n]: whole lines (the last may lack its newline). `letter`: 0 for an edge list, else the lines of a graph file
+// that are wanted. first, second and third (null: not wanted; INT64_MIN where a line has none) have n / 4 + 1 places,
+// enough for the shortest lines. Writes *n_rows and *n_lines, or *bad_line (from 0) and kInvalid.
+QE_API int32_t qe_edge_list(const char* data, uint64_t n, char letter, int64_t* first, int64_t* second, int64_t* third,
+                            uint64_t* n_rows, uint64_t* n_lines, uint64_t* bad_line, int32_t threads) {
   using namespace qe;
   const int workers = n < kSerialBelow ? 1 : std::max(threads, 1);
+  const Columns columns{first, second, third};
   std::vector<Part> parts(workers);
   const char* at = data;
   for (int worker = 0; worker < workers; ++worker) {
@@ -75,26 +106,23 @@ QE_API int32_t qe_edge_list(const char* data, uint64_t n, int64_t* start, int64_
     if (at < data + n) ++at;
     parts[worker].end = at;
   }
-  // An edge takes 4 bytes or more (the last of all 3), so what n / 4 + 1 places hold before a part is enough for the
-  // parts before it.
-  Status status = run_workers(workers, [&](int worker) {
+  const Status status = run_workers(workers, [&](int worker) {
     Part& part = parts[worker];
     part.lines = std::count(part.begin, part.end, '\n');
-    part.place = (part.begin - data) / 4;
-    read_part(part, start, end);
+    part.place = (part.begin - data) / 4;  // a line takes 4 bytes or more: the parts before it need no more places
+    read_part(part, columns, letter);
   });
-  *n_edges = *n_lines = 0;
+  *n_rows = *n_lines = 0;
   *bad_line = UINT64_MAX;
   for (const Part& part : parts) {
     if (part.bad != UINT64_MAX) {
       *bad_line = *n_lines + part.bad;
       return kInvalid;
     }
-    if (part.place != *n_edges) {
-      std::memmove(start + *n_edges, start + part.place, part.edges * sizeof(int64_t));
-      std::memmove(end + *n_edges, end + part.place, part.edges * sizeof(int64_t));
-    }
-    *n_edges += part.edges;
+    for (int64_t* column : {first, second, third})
+      if (column != nullptr && part.place != *n_rows)
+        std::memmove(column + *n_rows, column + part.place, part.edges * sizeof(int64_t));
+    *n_rows += part.edges;
     *n_lines += part.lines;
   }
   return status;

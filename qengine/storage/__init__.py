@@ -2,8 +2,21 @@
 
 from __future__ import annotations
 
+from qengine.storage.edgelist import from_edge_list
+from qengine.storage.files import from_csv, from_parquet
+from qengine.storage.graphfile import from_graph_file
 from qengine.storage.records import from_records
 from qengine.storage.store import EdgeType, GraphStore, LabelGroup
 from qengine.storage.tables import from_arrow
 
-__all__ = ["EdgeType", "GraphStore", "LabelGroup", "from_arrow", "from_records"]
+__all__ = [
+    "EdgeType",
+    "GraphStore",
+    "LabelGroup",
+    "from_arrow",
+    "from_csv",
+    "from_edge_list",
+    "from_graph_file",
+    "from_parquet",
+    "from_records",
+]

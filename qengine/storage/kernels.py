@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,7 +30,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "qe_pcsr_sort": (_POINTER, _U32, _U32, _POINTER, _U64, _POINTER, _POINTER, _POINTER, _I32),
     "qe_pcsr_merge": (*(_POINTER,) * 3, _U64, *(_POINTER,) * 4, _U64, _POINTER, _U64, *(_POINTER,) * 3, _I32),
     "qe_pcsr_locate": (_POINTER, _POINTER, _U64, _POINTER, _POINTER),
-    "qe_edge_list": (_POINTER, _U64, *(_POINTER,) * 5, _I32),
+    "qe_edge_list": (_POINTER, _U64, ctypes.c_char, *(_POINTER,) * 6, _I32),
 }
 _OUT_OF_MEMORY = 3
 
@@ -183,36 +183,44 @@ def locate(pcsr: ctypes.Structure, vertices: Array) -> tuple[Array, Array]:
     return begins, ends
 
 
-def edge_list(data: Any, size: int) -> tuple[Array, Array, int, int | None]:
-    """Parse the lines of an edge list.
+class Lines(NamedTuple):
+    """What ``edge_list`` read: int64 columns, the number of newlines, and the first bad line (from 0) if there is one.
 
-    Parameters
-    ----------
-    data
-        A writable buffer whose first ``size`` bytes are whole lines.
-
-    Returns
-    -------
-    start, end : int64[edges]
-    lines : number of newlines
-    bad : the first line (from 0) that is no edge, or None
+    ``third`` is None where it wasn't asked for, ``NO_NUMBER`` in a line that has none.
     """
-    start, end = np.empty(size // 4 + 1, np.int64), np.empty(size // 4 + 1, np.int64)
-    edges, lines, bad = ctypes.c_uint64(), ctypes.c_uint64(), ctypes.c_uint64()
-    function = _library().qe_edge_list
-    function(
+
+    first: Array
+    second: Array
+    third: Array | None
+    newlines: int
+    bad: int | None
+
+
+NO_NUMBER = -(2**63)
+
+
+def edge_list(data: bytearray, size: int, letter: str = "\0", *, third: bool = False) -> Lines:
+    """Parse the first ``size`` bytes of ``data``, whole lines of two integers (or three).
+
+    ``letter``: read only the lines of a graph file that start with it.
+    """
+    columns = [np.empty(size // 4 + 1, np.int64) for _ in range(3 if third else 2)]
+    rows, newlines, bad = ctypes.c_uint64(), ctypes.c_uint64(), ctypes.c_uint64()
+    _library().qe_edge_list(
         (ctypes.c_char * size).from_buffer(data) if size else None,
         size,
-        _in(start, np.int64),
-        _in(end, np.int64),
-        ctypes.byref(edges),
-        ctypes.byref(lines),
+        letter.encode(),
+        *(_in(column, np.int64) for column in columns),
+        *((None,) if not third else ()),
+        ctypes.byref(rows),
+        ctypes.byref(newlines),
         ctypes.byref(bad),
         threads(),
     )
-    for array in (start, end):
-        array.resize(edges.value, refcheck=False)
-    return start, end, lines.value, None if bad.value == 2**64 - 1 else bad.value
+    for column in columns:
+        column.resize(rows.value, refcheck=False)
+    failed = None if bad.value == 2**64 - 1 else bad.value
+    return Lines(columns[0], columns[1], columns[2] if third else None, newlines.value, failed)
 
 
 class Checksum:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,12 +35,13 @@ def from_arrow(
     ----------
     nodes
         ``{labels: table}`` or a list of ``(labels, table)``, with labels ``"Person"``, ``":Person:Actor"``, ``""``
-        or a sequence of names; or one table, whose ``label_column`` holds such labels or lists of names.
+        or a sequence of names; or one table, whose ``label_column`` holds such labels, lists of names, or numbers
+        (7 becomes ``L7``).
     relationships
         A list of ``(type, start label, end label, table)`` (label None: any node), a list of ``(type, table)``,
         ``{type: table}`` or ``{(start label, type, end label): table}``; or one table, whose ``type_column`` holds
-        the types. Each table has the keys of the two ends in columns named start/end, src/dst, source/target or
-        from/to, else in the first two. The other columns are properties.
+        the types (7 becomes ``E7``). Each table has the keys of the two ends in columns named start/end, src/dst,
+        source/target or from/to, else in the first two. The other columns are properties.
     key
         The node tables' key column, by default ``id``, else the first. Keys are integers or strings, each once
         among the nodes of a label. The column stays a property.
@@ -135,19 +136,15 @@ def _node_tables(nodes: Any, label_column: str | None, key: str | None) -> list[
     table = _table(nodes, "nodes")
     if label_column is None:
         return [((), table)]
-    column = _column(table, label_column, "nodes")
-    # Keys must be told apart before the table is split: errors then name the row of the table that the user has.
+    # Keys are told apart before the table is split: errors then name the row of the table that the user has.
     own_key = _key_column(table, key, "nodes")
     keys = key_array(table[own_key], f"nodes, column {own_key}")
     KeyIndex(keys, np.arange(len(keys), dtype=np.uint32), "nodes")
-    values = normal_array(column, f"nodes, column {label_column}")
-    lists = pa.types.is_list(values.type)
-    names = [tuple(value or ()) if lists else _labels(value or "") for value in values.to_pylist()]
-    rest = table.drop_columns([label_column])
-    rows: dict[tuple[str, ...], list[int]] = {}
-    for row, labels in enumerate(names):
-        rows.setdefault(labels, []).append(row)
-    return [(labels, rest.take(pa.array(own))) for labels, own in rows.items()]
+    parts: dict[tuple[str, ...], Any] = {}
+    for value, rows in _split(table, label_column, "nodes"):
+        labels = (f"L{value}",) if isinstance(value, int) else _labels(value or ())
+        parts[labels] = pa.concat_tables([parts[labels], rows]) if labels in parts else rows
+    return list(parts.items())
 
 
 def _relationship_tables(relationships: Any, type_column: str | None) -> list[tuple[str, str | None, str | None, Any]]:
@@ -162,18 +159,30 @@ def _relationship_tables(relationships: Any, type_column: str | None) -> list[tu
     if type_column is None:
         raise StorageError("relationships: a single table needs type_column", hint="Or give {type: table}.")
     table = _table(relationships, "relationships")
-    types = normal_array(_column(table, type_column, "relationships"), f"relationships, column {type_column}")
-    encoded = types.dictionary_encode()
-    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    if (codes < 0).any():
-        raise StorageError(f"relationships: row {int(np.argmin(codes))} has no type")
-    rest = table.drop_columns([type_column])
+    found: list[tuple[str, str | None, str | None, Any]] = []
+    for value, rows in _split(table, type_column, "relationships"):
+        if value is None:
+            raise StorageError(f"relationships: {rows.num_rows:,} rows have no type in column {type_column}")
+        found.append((f"E{value}" if isinstance(value, int) else value, None, None, rows))
+    return found
+
+
+def _split(table: Any, column: str, place: str) -> Iterator[tuple[Any, Any]]:
+    """Yield each value of a column, in the order of first appearance, with the rows that have it, without it."""
+    values = normal_array(_column(table, column, place), f"{place}, column {column}")
+    if pa.types.is_list(values.type):
+        numbers: dict[tuple[Any, ...], int] = {}
+        codes = np.array([numbers.setdefault(tuple(one or ()), len(numbers)) for one in values.to_pylist()], np.int64)
+        names: list[Any] = list(numbers)
+    else:
+        encoded = values.dictionary_encode("encode")
+        codes = encoded.indices.to_numpy(zero_copy_only=False)
+        names = encoded.dictionary.to_pylist()
+    rest = table.drop_columns([column])
     order = np.argsort(codes, kind="stable")
-    bounds = np.searchsorted(codes[order], np.arange(len(encoded.dictionary) + 1))
-    return [
-        (str(name), None, None, rest.take(pa.array(order[bounds[code] : bounds[code + 1]])))
-        for code, name in enumerate(encoded.dictionary.to_pylist())
-    ]
+    bounds = np.searchsorted(codes[order], np.arange(len(names) + 1))
+    for code, name in enumerate(names):
+        yield name, rest.take(pa.array(order[bounds[code] : bounds[code + 1]]))
 
 
 def _labels(labels: str | Sequence[str]) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -37,9 +38,7 @@ def check(edges, built, undirected, properties):
     local_edge = list(zip(out.owners(np.arange(len(edges))).tolist(), out.neighbours.tolist(), strict=True))
     if properties:
         assert [edges[row] for row in order] == local_edge
-        for (one, two), row, next_row in zip(
-            zip(local_edge, local_edge[1:], strict=False), order.tolist(), order[1:].tolist(), strict=False
-        ):
+        for (one, row), (two, next_row) in pairwise(zip(local_edge, order.tolist(), strict=True)):
             assert one != two or row < next_row, "parallel relationships keep the load order"
     assert sorted(local_edge) == sorted(edges)
 

@@ -1,0 +1,160 @@
+"""Graphs from edge lists: text files as SNAP has them, or two arrays."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from os import PathLike
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+
+from qengine.errors import StorageError
+from qengine.storage.arrays import Array
+from qengine.storage.assemble import NodeBlock, RelationshipBlock, assemble
+from qengine.storage.kernels import edge_list, look_up
+from qengine.storage.keys import KeyIndex, key_array
+from qengine.storage.progress import Progress
+from qengine.storage.store import GraphStore
+
+_CHUNK = 1 << 25  # bytes parsed at a time
+_TABLE = 8  # ids up to this many times the number of edges are numbered by a table
+_FORM = "A line holds two integers; start comment lines with #."
+_GZIP = b"\x1f\x8b"
+
+
+def from_edge_list(
+    source: str | PathLike[str] | tuple[Any, Any],
+    *,
+    type: str = "E",
+    label: str | None = None,
+    undirected: bool = False,
+) -> GraphStore:
+    """Load a graph that is nothing but edges.
+
+    Parameters
+    ----------
+    source
+        A text file, plain or gzipped: two integers a line, separated by blanks, tabs or commas, the rest of the
+        line ignored; ``#`` and ``%`` start comment lines. Or two arrays of integers or strings of one length.
+    type
+        The relationships' type.
+    label
+        The nodes' label; None for none.
+    undirected
+        Whether the edges have no direction.
+
+    Returns
+    -------
+    GraphStore
+        The nodes are the edges' ends, with their number or string as property ``id``.
+
+    Raises
+    ------
+    StorageError
+        For a line that is no edge, with file and line; for arrays of different lengths.
+    """
+    if isinstance(source, tuple):
+        ids, start, end = _from_arrays(*source)
+    else:
+        ids, start, end = _from_file(Path(source))
+    nodes = NodeBlock((label,) if label else (), len(ids), {"id": ids})
+    return assemble([nodes], [RelationshipBlock(type, start, end)], [type] if undirected else [])
+
+
+def _from_arrays(start: Any, end: Any) -> tuple[Any, Array, Array]:
+    ends = [
+        key_array(_arrow(one), f"edge list, {name}") for name, one in (("first array", start), ("second array", end))
+    ]
+    if len(ends[0]) != len(ends[1]):
+        raise StorageError(f"edge list: the two arrays have {len(ends[0]):,} and {len(ends[1]):,} entries")
+    if all(pa.types.is_int64(one.type) for one in ends):
+        return _numbered([(ends[0].to_numpy(), ends[1].to_numpy())])
+    if ends[0].type != ends[1].type:
+        raise StorageError(f"edge list: the two arrays hold {ends[0].type} and {ends[1].type}", hint="Cast one.")
+    ids = pa.chunked_array(ends).unique()
+    index = KeyIndex(ids, np.arange(len(ids), dtype=np.uint32), "edge list")
+    return ids, index.find(ends[0], "edge list"), index.find(ends[1], "edge list")
+
+
+def _arrow(array: Any) -> Any:
+    return array if isinstance(array, (pa.Array, pa.ChunkedArray)) else pa.array(array)
+
+
+def _from_file(path: Path) -> tuple[Any, Array, Array]:
+    parts = []
+    line = 0
+    try:
+        size = path.stat().st_size
+        with path.open("rb") as raw, Progress(f"Reading {path.name}", size) as progress:
+            zipped = raw.read(2) == _GZIP
+            raw.seek(0)
+            lines = gzip.GzipFile(fileobj=raw) if zipped else raw
+            rest = b""
+            while True:
+                data, length, rest = _whole_lines(lines, rest)
+                if not length:
+                    break
+                read = edge_list(data, length)
+                if read.bad is not None:
+                    raise bad_line(path, line, data, read.bad, _FORM)
+                line += read.newlines
+                parts.append((read.first, read.second))
+                progress.reach(raw.tell())
+    except (OSError, EOFError) as error:
+        raise StorageError(
+            f"{path}: it can't be read: {error}", hint="It may be missing, damaged or cut off."
+        ) from None
+    return _numbered(parts)
+
+
+def bad_line(path: Path, before: int, data: bytes | bytearray, bad: int, hint: str) -> StorageError:
+    """Return the error for line ``bad`` (from 0) of ``data``, which ``before`` lines of the file precede."""
+    text = bytes(data).split(b"\n", bad + 1)[bad].decode(errors="replace").strip()
+    return StorageError(f"{path}:{before + bad + 1}: can't be understood: {text[:80]!r}", hint=hint)
+
+
+def _whole_lines(file: BinaryIO | io.BufferedIOBase, rest: bytes) -> tuple[bytearray, int, bytes]:
+    """Read a chunk; return it, how many bytes of it are whole lines, and what follows these."""
+    data = bytearray(rest)
+    while True:
+        more = file.read(_CHUNK)
+        data += more
+        cut = data.rfind(b"\n") + 1 if more else len(data)
+        if cut or not more:
+            return data, cut, bytes(data[cut:])
+
+
+def _numbered(parts: list[tuple[Array, Array]]) -> tuple[Any, Array, Array]:
+    """Give ids ordinals in ascending order; ``parts`` is emptied on the way, to keep memory low."""
+    count = sum(len(start) for start, _ in parts)
+    start, end = np.empty(count, np.uint32), np.empty(count, np.uint32)
+    low = min((int(one.min()) for part in parts for one in part if len(one)), default=0)
+    high = max((int(one.max()) for part in parts for one in part if len(one)), default=-1)
+    if high - low < _TABLE * count + 1024:
+        seen = np.zeros(high - low + 1, bool)
+        for part in parts:
+            for one in part:
+                seen[one - low] = True
+        ids = np.flatnonzero(seen) + low
+        table = np.cumsum(seen, dtype=np.uint32) - np.uint32(1)
+
+        def find(numbers: Array) -> Array:
+            return look_up(numbers, low, table)[0]
+
+    else:
+        ids = np.unique(np.concatenate([np.unique(one) for part in parts for one in part]))
+        index = KeyIndex(pa.array(ids), np.arange(len(ids), dtype=np.uint32), "edge list")
+
+        def find(numbers: Array) -> Array:
+            return index.find(pa.array(numbers), "edge list")
+
+    row = 0
+    parts.reverse()
+    while parts:
+        first, second = parts.pop()
+        start[row : row + len(first)], end[row : row + len(first)] = find(first), find(second)
+        row += len(first)
+    return pa.array(ids), start, end

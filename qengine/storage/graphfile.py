@@ -1,0 +1,58 @@
+"""Graphs from the ``t/v/e`` text files of the subgraph-matching literature."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from qengine.errors import StorageError
+from qengine.storage.assemble import NodeBlock, RelationshipBlock, assemble
+from qengine.storage.edgelist import bad_line
+from qengine.storage.kernels import NO_NUMBER, edge_list
+from qengine.storage.keys import KeyIndex
+from qengine.storage.store import GraphStore
+
+_FORM = "The lines are: t <vertices> <edges>, v <id> <label> [degree], e <id> <id> [label]."
+
+
+def from_graph_file(path: str | PathLike[str]) -> GraphStore:
+    """Load a ``t/v/e`` graph file: undirected edges between vertices with one label each.
+
+    A vertex with label 7 gets the label ``L7`` and its number as property ``id``; an edge gets the type ``E``, one
+    with a label other than 0, as 3, the type ``E3``.
+
+    Raises
+    ------
+    StorageError
+        For a line of another form, a vertex twice, an edge to no vertex; with file and line.
+    """
+    source = Path(path)
+    try:
+        data = bytearray(source.read_bytes())
+    except OSError as error:
+        raise StorageError(f"{source}: it can't be read: {error.strerror}", hint=_FORM) from None
+    vertices, edges = edge_list(data, len(data), "v"), edge_list(data, len(data), "e", third=True)
+    bad = [lines.bad for lines in (vertices, edges) if lines.bad is not None]
+    if bad:
+        raise bad_line(source, 0, data, min(bad), _FORM)
+    assert edges.third is not None
+    # Sorting by label makes one block a label; vertices of one label keep their order.
+    order = np.argsort(vertices.second, kind="stable")
+    ids, labels = pa.array(vertices.first[order]), vertices.second[order]
+    index = KeyIndex(ids, np.arange(len(ids), dtype=np.uint32), f"{source}, vertices")
+    start = index.find(pa.array(edges.first), f"{source}, edges")
+    end = index.find(pa.array(edges.second), f"{source}, edges")
+    names, firsts = np.unique(labels, return_index=True)
+    nodes = [
+        NodeBlock((f"L{name}",), last - first, {"id": ids.slice(first, last - first)})
+        for name, first, last in zip(names.tolist(), firsts.tolist(), [*firsts[1:].tolist(), len(ids)], strict=True)
+    ]
+    relationships = []
+    for label in np.unique(edges.third).tolist():  # files without edge labels have none, or 0 in each line
+        own = edges.third == label
+        name = "E" if label in (NO_NUMBER, 0) else f"E{label}"
+        relationships.append(RelationshipBlock(name, start[own], end[own]))
+    return assemble(nodes, relationships, [block.type for block in relationships])

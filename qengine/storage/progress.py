@@ -1,0 +1,68 @@
+"""A progress bar on the terminal for loading that takes over a second; nothing elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from types import TracebackType
+from typing import Any
+
+_DELAY = 1.0  # seconds before a bar is worth showing
+
+
+class Progress:
+    """Counts steps of a task and shows them on stderr once the task takes long.
+
+    Parameters
+    ----------
+    task
+        What is done, for example ``"Reading"``.
+    total
+        Number of steps.
+    """
+
+    def __init__(self, task: str, total: float) -> None:
+        self._task = task
+        self._total = total
+        self._done = 0.0
+        self._begin = time.monotonic()
+        self._lock = threading.Lock()
+        self._bar: Any = None
+        self._row: Any = None
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def advance(self, steps: float = 1.0) -> None:
+        """Count steps, from any thread."""
+        with self._lock:
+            self._show(self._done + steps)
+
+    def reach(self, done: float) -> None:
+        """Say how many steps are done in all."""
+        with self._lock:
+            self._show(done)
+
+    def _show(self, done: float) -> None:
+        self._done = done
+        if self._bar is None and done < self._total and time.monotonic() - self._begin >= _DELAY:
+            self._start()
+        if self._bar is not None:
+            self._bar.update(self._row, completed=done)
+
+    def _start(self) -> None:
+        if not sys.stderr.isatty():
+            return
+        from rich.console import Console
+        from rich.progress import Progress as Bar
+
+        self._bar = Bar(console=Console(stderr=True), transient=True)
+        self._row = self._bar.add_task(self._task, total=self._total)
+        self._bar.start()

@@ -1,0 +1,223 @@
+"""Graphs from files: folders of Parquet and CSV, edge lists, graph files, and what is wrong with bad ones."""
+
+from __future__ import annotations
+
+import gzip
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyarrow import csv
+
+from qengine.errors import StorageError
+from qengine.storage import from_csv, from_edge_list, from_graph_file, from_parquet, kernels
+from qengine.testing import data
+
+TABLES = {
+    "nodes_Person": pa.table({"id": [1, 2, 3], "name": ["a", "", None]}),
+    "nodes_Old_City": pa.table({"code": ["x", "y"], "born": ["2020-01-01", "1999-12-31"]}),
+    "rels_Person_lives_in_Old_City": pa.table({"start": [1, 3], "end": ["x", "y"], "w": [0.5, 2.0]}),
+    "rels_Person_knows_Person": pa.table({"src": [1, 2], "dst": [2, 2]}),
+}
+SETTINGS = "[relationships.knows]\nundirected = true\n"
+
+
+def write(folder, suffix, writer):
+    for name, table in TABLES.items():
+        writer(table, folder / f"{name}.{suffix}")
+    (folder / "graph.toml").write_text(SETTINGS)
+    return folder
+
+
+@pytest.fixture(name="parquet")
+def _parquet(tmp_path):
+    return write(tmp_path, "parquet", pq.write_table)
+
+
+@pytest.fixture(name="text")
+def _text(tmp_path):
+    return write(tmp_path, "csv", csv.write_csv)
+
+
+def edges_of(store):
+    nodes = store.nodes(range(store.vertex_count))
+    key = [next(iter(node.properties.values())) for node in nodes]
+    edges = store.relationships(range(store.relationship_count))
+    return sorted((edge.type, key[edge.start], key[edge.end]) for edge in edges)
+
+
+@pytest.mark.parametrize("form", ["parquet", "text"])
+def test_folders_load(form, request):
+    folder = request.getfixturevalue(form)
+    store = (from_parquet if form == "parquet" else from_csv)(folder)
+    assert store.label_sets == ((frozenset({"Old_City"}), 2), (frozenset({"Person"}), 3))
+    assert edges_of(store) == [("knows", 1, 2), ("knows", 2, 2), ("lives_in", 1, "x"), ("lives_in", 3, "y")]
+    assert [edge_type.undirected for edge_type in store.types] == [True, False]
+    names = {node["id"]: node.get("name", None) for node in store.nodes(range(2, 5))}
+    assert names == {1: "a", 2: "", 3: None}
+    assert store.property_type("node", "born").kind.value == ("STRING" if form == "parquet" else "DATE")
+
+
+def test_a_list_of_files_loads(parquet):
+    files = sorted(parquet.glob("*.parquet"))
+    assert from_parquet(files, undirected=["knows"]).relationship_count == 4
+    assert from_parquet([str(files[0]), files[1]]).relationship_count == 0
+
+
+def damaged(folder, case):
+    person, knows = folder / "nodes_Person.parquet", folder / "rels_Person_knows_Person.parquet"
+    if case == "truncated":
+        person.write_bytes(person.read_bytes()[:-20])
+    elif case == "empty":
+        person.write_bytes(b"")
+    elif case == "unknown label":
+        knows.rename(folder / "rels_Person_knows_Robot.parquet")
+    elif case == "unknown key":
+        pq.write_table(pa.table({"src": [1, 2], "dst": [2, 9]}), knows)
+    elif case == "duplicate key":
+        pq.write_table(pa.table({"id": [1, 2, 1]}), person)
+    elif case == "bad settings":
+        (folder / "graph.toml").write_text("[relationships")
+    elif case == "unknown type":
+        (folder / "graph.toml").write_text("[relationships.likes]\nundirected = true")
+    elif case == "no nodes":
+        for path in folder.glob("nodes*"):
+            path.unlink()
+    elif case == "no folder":
+        return folder / "nowhere"
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("case", "message"),
+    [
+        ("truncated", "{}/nodes_Person.parquet: it is no readable Parquet file: "),
+        ("empty", "{}/nodes_Person.parquet: it is no readable Parquet file: "),
+        ("unknown label", "{}/rels_Person_knows_Robot.parquet: its name isn't rels_<Start>_<TYPE>_<End> with two of"),
+        ("unknown key", "relationships knows, column dst: row 1 has the key 9, which is no node's"),
+        ("duplicate key", "nodes Person: row 2 has the key 1 that row 0 has"),
+        ("bad settings", "{}/graph.toml: it can't be understood: "),
+        ("unknown type", "there is no relationship type likes to be undirected"),
+        ("no nodes", "{}: there is no nodes_<Label>.parquet"),
+        ("no folder", "{}/nowhere: there is no such folder"),
+    ],
+)
+def test_bad_folders_are_refused(parquet, case, message):
+    with pytest.raises(StorageError) as raised:
+        from_parquet(damaged(parquet, case))
+    assert raised.value.message.startswith(message.format(parquet))
+
+
+def test_ragged_rows_are_refused(text):
+    with (text / "nodes_Person.csv").open("a") as file:
+        file.write("4,x,y\n")
+    with pytest.raises(
+        StorageError, match=r"nodes_Person.csv: it is no readable CSV file: .*Expected 2 columns, got 3"
+    ):
+        from_csv(text)
+
+
+EDGES = "# comment\n% another\n\n10 7\n7\t10 0.5\n  3,7;x\r\n-5 3"
+
+
+@pytest.mark.parametrize("zipped", [False, True])
+def test_edge_lists_load(tmp_path, zipped):
+    path = tmp_path / "edges.txt"
+    path.write_bytes(gzip.compress(EDGES.encode()) if zipped else EDGES.encode())
+    store = from_edge_list(path, type="KNOWS", label="V")
+    assert edges_of(store) == [("KNOWS", -5, 3), ("KNOWS", 3, 7), ("KNOWS", 7, 10), ("KNOWS", 10, 7)]
+    assert store.labels == ("V",)
+    undirected = from_edge_list(path, undirected=True)
+    assert (undirected.types[0].undirected, undirected.types[0].parallel, undirected.labels) == (True, True, ())
+
+
+@pytest.mark.parametrize(
+    "line", ["a b", "1", "1 b", "1.5 2", "1 2x", "9223372036854775808 1", "99999999999999999999 1", "- 1", "1 -", "é 1"]
+)
+def test_letters_in_an_edge_list_are_refused_with_their_line(tmp_path, line):
+    path = tmp_path / "edges.txt"
+    path.write_text(f"# ids\n1 2\n{line}\n3 4\n")
+    with pytest.raises(StorageError) as raised:
+        from_edge_list(path)
+    assert raised.value.message == f"{path}:3: can't be understood: {line!r}"
+
+
+def test_a_missing_or_cut_off_edge_list_is_refused(tmp_path):
+    with pytest.raises(StorageError, match="can't be read"):
+        from_edge_list(tmp_path / "nowhere")
+    path = tmp_path / "edges.gz"
+    path.write_bytes(gzip.compress(EDGES.encode() * 100)[:-9])
+    with pytest.raises(StorageError, match="can't be read"):
+        from_edge_list(path)
+
+
+def test_threads_and_chunks_do_not_change_an_edge_list(tmp_path, monkeypatch):
+    rng = np.random.default_rng(5)
+    edges = rng.integers(-(10**6), 10 ** rng.integers(1, 12, 60_000)[:, None], (60_000, 2))
+    lines = [
+        f"{start} {end}" + ("\n# note" if row % 97 == 0 else "") for row, (start, end) in enumerate(edges.tolist())
+    ]
+    text = "\n".join(lines).encode()
+    path = tmp_path / "edges.txt"
+    path.write_bytes(text)
+    for workers in (1, 2, 5):
+        monkeypatch.setattr(kernels, "threads", lambda workers=workers: workers)
+        read = kernels.edge_list(bytearray(text), len(text))
+        assert read.bad is None
+        assert read.newlines == text.count(b"\n")
+        assert (np.stack((read.first, read.second), axis=1) == edges).all()
+    monkeypatch.setattr("qengine.storage.edgelist._CHUNK", 1000)
+    store = from_edge_list(path)
+    assert edges_of(store) == sorted(("E", start, end) for start, end in edges.tolist())
+    path.write_bytes(text + b"\n1 x\n")
+    with pytest.raises(StorageError, match=rf":{text.count(chr(10).encode()) + 2}: "):
+        from_edge_list(path)
+
+
+def test_arrays_of_edges_load():
+    numbers = from_edge_list((np.array([5, 6], np.uint16), [6, 10**15]))
+    assert edges_of(numbers) == [("E", 5, 6), ("E", 6, 10**15)]
+    words = from_edge_list((["a", "b"], pa.chunked_array([["b"], ["c"]])))
+    assert edges_of(words) == [("E", "a", "b"), ("E", "b", "c")]
+    assert from_edge_list(([], [])).vertex_count == 0
+    with pytest.raises(StorageError, match="the two arrays have 1 and 2 entries"):
+        from_edge_list(([1], [1, 2]))
+    with pytest.raises(StorageError, match="the two arrays hold int64 and string"):
+        from_edge_list(([1], ["1"]))
+
+
+def test_graph_files_load(tmp_path):
+    path = tmp_path / "g.graph"
+    path.write_text("t 4 3\nv 0 7 1\nv 1 2 2\nv 5 7 1\nv 3 2\ne 0 1\ne 1 5 0\ne 1 3 4\n")
+    store = from_graph_file(path)
+    assert store.label_sets == ((frozenset({"L2"}), 2), (frozenset({"L7"}), 2))
+    assert edges_of(store) == [("E", 0, 1), ("E", 1, 5), ("E4", 1, 3)]
+    assert all(edge_type.undirected for edge_type in store.types)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("t 1 0\nv 0 1\nx 1 2\n", "{}:3: can't be understood: 'x 1 2'"),
+        ("t 1 0\nv 0 a\n", "{}:2: can't be understood: 'v 0 a'"),
+        ("t 1 0\nv 0 1\ne 0\n", "{}:3: can't be understood: 'e 0'"),
+        ("v 0 1\nv 0 1\n", "{}, vertices: row 1 has the key 0 that row 0 has"),
+        ("v 0 1\ne 0 1\n", "{}, edges: row 0 has the key 1, which is no node's"),
+    ],
+)
+def test_bad_graph_files_are_refused(tmp_path, text, message):
+    path = tmp_path / "g.graph"
+    path.write_text(text)
+    with pytest.raises(StorageError) as raised:
+        from_graph_file(path)
+    assert raised.value.message == message.format(path)
+
+
+@pytest.mark.shared_data("ldbc-snb-sf01")
+def test_an_open_property_graph_loads():
+    store = from_parquet(data.data_set("ldbc-snb-sf01"), key="gid", undirected=["knows"])
+    assert (store.vertex_count, store.relationship_count) == (327_588, 1_354_697)
+    index = store.type_index("hasCreator")
+    assert store.types[index].count == 286_744
+    assert store.edge_statistics("Post", "hasCreator", "Person").edges == 135_701
