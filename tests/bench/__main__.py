@@ -17,28 +17,31 @@ _USUAL = ("rmat16", "rmat18", "labelled", "social", "load", *footprint.SUITES)
 
 
 def main() -> int:
-    """Run the suites, print their tables, and fail where two engines disagree on an answer."""
+    """Run the suites, print their tables, and fail where two engines disagree or a figure is missing."""
     options = _options()
     names = [name for name in options.engines if engines.is_installed(name)]
     limits = Limits(seconds=options.limit, bytes=options.memory << 30, repeats=options.repeat)
     records: list[dict[str, object]] = []
-    mismatches: list[str] = []
+    problems: list[str] = []
     for suite_name in options.suite or _USUAL:
         if suite_name in footprint.SUITES:
-            print(footprint.report(suite_name, options.data, names), end="\n\n", flush=True)
+            text, failed = footprint.report(suite_name, options.data, names)
+            print(text, end="\n\n", flush=True)
+            problems += [f"FAILED: {figure}" for figure in failed]
             continue
         suite = workloads.suite(suite_name, options.data)
         datasets.prepare(suite.dataset)
         cells = run_suite(suite, names, options.data, limits, _tell)
         outcome = Outcome.of(cells)
         records += [{"suite": suite_name, **asdict(cell)} for cell in cells]
-        mismatches += [f"{suite_name}, {sentence}" for sentence in outcome.mismatches(suite.expected)]
+        wrong = outcome.mismatches(suite.expected)
+        problems += [f"WRONG ANSWER: {suite_name}, {sentence}" for sentence in wrong]
         print(report.suite_report(suite, names, outcome), end="\n\n", flush=True)
     if options.json:
         options.json.write_text(json.dumps(records, indent=1))
-    for mismatch in mismatches:
-        print(f"WRONG ANSWER: {mismatch}", file=sys.stderr)
-    return 1 if mismatches else 0
+    for problem in problems:
+        print(problem, file=sys.stderr)
+    return 1 if problems else 0
 
 
 def _options() -> argparse.Namespace:

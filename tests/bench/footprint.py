@@ -1,4 +1,4 @@
-"""Start-up times and memory: figures of a whole process, each taken in fresh ones."""
+"""Start-up times, memory and the cost of small queries: figures that each come from processes of their own."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from qengine.testing.data import shared_root
 from tests.bench import datasets, workloads
 from tests.bench.datasets import PatternGraph
 from tests.bench.dialects import cypher_for_qengine
@@ -22,6 +23,7 @@ from tests.bench.thresholds import OURS, Verdict
 
 _CHECKOUT = Path(__file__).resolve().parents[2]
 _RUNS = 5
+_LONGEST_SECONDS = 300
 
 _IMPORT = """
 import time; started = time.perf_counter()
@@ -64,8 +66,8 @@ class Figure:
     detail: str = ""
 
 
-def report(suite: str, data: Path, engines: Sequence[str]) -> str:
-    """Measure one of the suites here and return its table and verdicts."""
+def report(suite: str, data: Path, engines: Sequence[str]) -> tuple[str, list[str]]:
+    """Measure one of the suites here; return its table with the verdicts, and the figures that failed."""
     figures = list(SUITES[suite](data, engines))
     rows = [[f.name, f"{f.value:.3g} {f.unit}" if f.value is not None else f.detail] for f in figures]
     judged = [
@@ -76,7 +78,8 @@ def report(suite: str, data: Path, engines: Sequence[str]) -> str:
         for figure in figures
         if figure.limit is not None
     ]
-    return "\n\n".join([f"### {suite}", markdown(["figure", "value"], rows), verdicts(judged)])
+    failed = [f"{figure.name}: {figure.detail}" for figure in figures if figure.value is None]
+    return "\n\n".join([f"### {suite}", markdown(["figure", "value"], rows), verdicts(judged)]), failed
 
 
 def _startup(data: Path, engines: Sequence[str]) -> Iterator[Figure]:
@@ -85,11 +88,26 @@ def _startup(data: Path, engines: Sequence[str]) -> Iterator[Figure]:
         yield _least(f"import {module}", "s", limit, lambda module=module: _printed(_IMPORT.format(module=module)))
     for engine, program in _COLD_QUERY.items():
         if engine in engines:
-            yield _least(f"cold query, {engine}", "s", None, lambda program=program: _wall([program]))
+            yield _least(f"cold query, {engine}", "s", None, lambda program=program: _wall(program))
     example = next((path.parent for path in (_CHECKOUT / "examples").rglob("nodes_*")), None)
     if OURS in engines and example is not None:
         command = [_OUR_COLD_QUERY, str(example), "-c", "MATCH (n) RETURN count(*)"]
-        yield _least("first query on the example graph from the shell", "s", 0.6, lambda: _wall(command))
+        yield _least("first query on the example graph from the shell", "s", 0.6, lambda: _wall(*command))
+
+
+def _small(data: Path, engines: Sequence[str]) -> Iterator[Figure]:
+    if OURS not in engines or shared_root() is None:
+        return
+    data.mkdir(parents=True, exist_ok=True)
+    for name in ("hprd", "yeast"):
+        limits = {"from text": 10.0, "prepared": 2.0}
+        try:
+            medians = [float(value) * 1000 for value in _run("-m", "tests.bench.small", name, str(data)).split()]
+        except subprocess.SubprocessError as error:
+            yield from (Figure(f"{name}, {way}", None, "ms", limits[way], _why(error)) for way in limits)
+            continue
+        for (way, limit), value in zip(limits.items(), medians, strict=True):
+            yield Figure(f"{name}, median of the small queries, {way}", value, "ms", limit)
 
 
 def _memory(data: Path, engines: Sequence[str]) -> Iterator[Figure]:
@@ -109,7 +127,11 @@ def _memory(data: Path, engines: Sequence[str]) -> Iterator[Figure]:
         yield _once(peak, "GB", 4.0, lambda: _printed(_LOAD_MEMORY, folder) / 1e9)
 
 
-SUITES: dict[str, Callable[[Path, Sequence[str]], Iterator[Figure]]] = {"startup": _startup, "memory": _memory}
+SUITES: dict[str, Callable[[Path, Sequence[str]], Iterator[Figure]]] = {
+    "startup": _startup,
+    "small": _small,
+    "memory": _memory,
+}
 
 
 def _write_many_edges(folder: Path, count: int) -> None:
@@ -128,32 +150,35 @@ def _least(name: str, unit: str, limit: float | None, measure: Callable[[], floa
 def _once(name: str, unit: str, limit: float | None, measure: Callable[[], float]) -> Figure:
     try:
         return Figure(name, measure(), unit, limit)
-    except subprocess.CalledProcessError as error:
-        reason = (error.stderr or "no message").strip().splitlines()[-1]
-    except subprocess.TimeoutExpired as error:
-        reason = f"> {error.timeout:g} s"
-    return Figure(name, None, unit, limit, reason)
+    except subprocess.SubprocessError as error:
+        return Figure(name, None, unit, limit, _why(error))
+
+
+def _why(error: subprocess.SubprocessError) -> str:
+    if isinstance(error, subprocess.CalledProcessError) and error.stderr:
+        return str(error.stderr).strip().splitlines()[-1]
+    return str(error)
 
 
 def _printed(program: str, *arguments: str) -> float:
     """Return the number that a program prints."""
-    return float(_run([program, *arguments]))
+    return float(_run("-c", program, *arguments))
 
 
-def _wall(arguments: Sequence[str]) -> float:
+def _wall(program: str, *arguments: str) -> float:
     started = time.perf_counter()
-    _run(arguments)
+    _run("-c", program, *arguments)
     return time.perf_counter() - started
 
 
-def _run(arguments: Sequence[str]) -> str:
-    environment = {**os.environ, "PYTHONPATH": str(_CHECKOUT)}
+def _run(*arguments: str) -> str:
+    """Run Python on the arguments and return what it prints."""
     return subprocess.run(
-        [sys.executable, "-c", *arguments],
+        [sys.executable, *arguments],
         cwd=_CHECKOUT,
-        env=environment,
+        env={**os.environ, "PYTHONPATH": str(_CHECKOUT)},
         capture_output=True,
         text=True,
         check=True,
-        timeout=180,
+        timeout=_LONGEST_SECONDS,
     ).stdout

@@ -112,16 +112,16 @@ def property_queries() -> tuple[PropertyQuery, ...]:
     )
 
 
-def labelled_patterns(dataset: PatternGraph, count: int, size: int, max_hub: int | None) -> tuple[Pattern, ...]:
-    """Draw dense labelled queries from the data graph itself."""
+def labelled_patterns(dataset: PatternGraph, count: int, size: int, least_edges: int) -> tuple[Pattern, ...]:
+    """Draw dense labelled queries with at least ``least_edges`` edges from the data graph itself."""
     graph, labels = dataset.plain()
     stream = RawStream(dataset.seed)
-    drawn = (generate.walk_query(graph, labels, size, stream, density="dense", max_hub=max_hub) for _ in range(count))
-    return tuple(
-        Pattern(f"d{size}_{number}", query.edges, query.labels)
-        for number, query in enumerate(drawn)
-        if query is not None
-    )
+    patterns: list[Pattern] = []
+    while len(patterns) < count:
+        query = generate.walk_query(graph, labels, size, stream, density="dense")
+        if query is not None and len(query.edges) >= least_edges:
+            patterns.append(Pattern(f"d{size}_{len(patterns)}", query.edges, query.labels))
+    return tuple(patterns)
 
 
 def _rmat16(data: Path) -> Suite:
@@ -134,7 +134,7 @@ def _rmat18(data: Path) -> Suite:
 
 def _labelled(data: Path) -> Suite:
     dataset = PatternGraph(data, 16, label_count=16)
-    queries = labelled_patterns(dataset, count=6, size=8, max_hub=None)
+    queries = labelled_patterns(dataset, count=6, size=8, least_edges=18)
     return Suite("labelled", dataset, queries, thresholds=(Rate(1e9),))
 
 
@@ -154,7 +154,7 @@ def _tiny(data: Path) -> Suite:
 
 def _tiny_labelled(data: Path) -> Suite:
     dataset = PatternGraph(data, 4, label_count=3)
-    return Suite("tiny-labelled", dataset, labelled_patterns(dataset, count=3, size=4, max_hub=None))
+    return Suite("tiny-labelled", dataset, labelled_patterns(dataset, count=3, size=4, least_edges=5))
 
 
 def _tiny_social(data: Path) -> Suite:

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from qengine.testing.generate import Csr
+from qengine.testing.generate import Csr, LabelledQuery
 from tests.bench import __main__ as command
-from tests.bench import datasets, engines, report, runner, workloads
+from tests.bench import datasets, engines, report, runner, small, workloads
 from tests.bench.cells import Cell, Outcome, Status
 from tests.bench.patterns import CYCLIC, DIAMOND, FOUR_CYCLE, HOUSE, PATHS, TRIANGLE, Pattern, clique
 from tests.bench.thresholds import AtMost, BestOf, Rate, Scaled, Times
@@ -117,6 +117,22 @@ def test_automorphisms_are_the_known_ones() -> None:
     known = {TRIANGLE: 6, FOUR_CYCLE: 8, DIAMOND: 4, HOUSE: 2, clique(4): 24, clique(5): 120}
     assert {pattern: len(pattern.automorphisms) for pattern in known} == known
     assert all(pattern.order == frozenset() for pattern in PATHS)
+
+
+def test_small_queries_are_read_from_their_text() -> None:
+    edges = ((0, 1), (0, 2), (1, 2))
+    text = LabelledQuery((5, 7, 5), edges).to_text()
+    assert (
+        small.parse("q", text) == small.parse("q", text.replace("e 0 1", "e 0 1 0")) == Pattern("q", edges, (5, 7, 5))
+    )
+
+
+@pytest.mark.shared_data("hprd", "yeast")
+def test_small_queries_have_their_counts() -> None:
+    assert len(small.queries("hprd")) == 200
+    yeast = {pattern.name: (pattern, count) for pattern, count in small.queries("yeast")}
+    assert yeast["query_dense_4_2"][1] == 296
+    assert yeast["query_dense_4_2"][0].size == 4
 
 
 def outcome(*cells: tuple[str, str, int, float]) -> Outcome:
