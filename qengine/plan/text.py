@@ -1,0 +1,214 @@
+"""Plans as text: an indented tree, one operator a line, expressions in Cypher-like text.
+
+Below an operator stand the levels of its search (marked ``·``), then its inputs, then the plans of the subqueries
+in its expressions, under the number by which the expression names them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from qengine.plan import logical, physical
+from qengine.plan.expr import Expr, Subquery
+from qengine.plan.expr_text import ExprText, labels_text, name_text
+from qengine.plan.logical import LogicalPlan, Operator
+from qengine.plan.pattern import Direction, LabelExpr, MatchMode, PathSelector, PatternNode, PatternRelationship
+from qengine.plan.physical import EdgeLevel, PhysicalPlan, Source, VertexLevel
+
+__all__ = ["to_text"]
+
+
+def to_text(plan: LogicalPlan | PhysicalPlan | Operator, note: Callable[[Operator], str] | None = None) -> str:
+    """Return a plan as a tree of lines, the operator that gives the result first.
+
+    ``note`` says more of an operator (what it did when it was run); it stands at the end of its line.
+    """
+    root = plan if isinstance(plan, Operator) else plan.root
+    return "\n".join(_Writer(note).lines(root, 0))
+
+
+class _Writer:
+    """Writes one plan; subqueries are numbered through it."""
+
+    def __init__(self, note: Callable[[Operator], str] | None) -> None:
+        self.note = note
+        self.expr = ExprText()
+
+    def lines(self, operator: Operator, depth: int) -> Iterator[str]:
+        written = len(self.expr.subqueries)
+        indent = "  " * depth
+        note = self.note(operator) if self.note is not None else ""
+        yield f"{indent}{_RULES[type(operator)](self, operator)}{f'  [{note}]' if note else ''}"
+        if isinstance(operator, physical.Search):
+            names = [level.name for level in operator.levels]
+            for place, level in enumerate(operator.levels):
+                yield f"{indent}  · {self._level(level, names)}{' (given)' if place < operator.seeds else ''}"
+        numbered = list(enumerate(self.expr.subqueries[written:], written + 1))
+        for below in _inputs(operator):
+            yield from self.lines(below, depth + 1)
+        for number, subquery in numbered:
+            yield f"{indent}  #{number} {subquery.kind.upper()}{_given(subquery)}"
+            yield from self.lines(subquery.plan, depth + 2)
+
+    # ------------------------------------------------------------ logical
+
+    def _match(self, operator: logical.Match) -> str:
+        graph = operator.graph
+        mode = "" if graph.mode is MatchMode.DIFFERENT_RELATIONSHIPS else f"{graph.mode.value} "
+        nodes = {node.name: node for node in graph.nodes}
+        parts: list[str] = []
+        for edge in graph.relationships:
+            start, end = (self._node(name, nodes.pop(name, None)) for name in (edge.start, edge.end))
+            parts.append(f"{start}{self._relationship(edge)}{end}")
+        parts += [self._node(name, node) for name, node in nodes.items()]
+        for path in graph.paths:
+            selector = "" if path.selector is PathSelector.ALL else f"{path.selector.value} "
+            name = f"{name_text(path.name)} = " if path.name else ""
+            parts.append(f"{selector}{name}path({', '.join(map(name_text, path.elements))})")
+        text = f"{'Optional' if operator.optional else ''}Match {mode}{', '.join(parts)}"
+        bound = [node.name for node in graph.nodes if node.bound]
+        bound += [edge.name for edge in graph.relationships if edge.bound]
+        return text + self._where(graph.predicates) + (f" given {_names(bound)}" if bound else "")
+
+    def _node(self, name: str, node: PatternNode | None) -> str:
+        if node is None:  # described where it was first mentioned
+            return f"({name_text(name)})"
+        return f"({name_text(name)}{_labels(node.labels)}{self._where(node.predicates)})"
+
+    def _relationship(self, edge: PatternRelationship) -> str:
+        hops = ""
+        if edge.hops is not None:
+            minimum, maximum = edge.hops
+            hops = f"*{minimum}.." if maximum is None else f"*{minimum}..{maximum}"
+        inside = f"[{name_text(edge.name)}{_labels(edge.types)}{hops}{self._where(edge.predicates)}]"
+        return _arrow(inside, edge.direction)
+
+    def _where(self, predicates: tuple[Expr, ...]) -> str:
+        return f" WHERE {self.expr.joined(predicates, ' AND ')}" if predicates else ""
+
+    def _columns(self, items: Iterable[tuple[str, Expr]]) -> str:
+        shown = []
+        for name, expr in items:
+            text = self.expr(expr)
+            shown.append(text if text == name_text(name) else f"{text} AS {name_text(name)}")
+        return ", ".join(shown)
+
+    def _aggregate(self, operator: logical.Aggregate) -> str:
+        keys = f" by {self._columns(operator.keys)}" if operator.keys else ""
+        aggregates = f": {self._columns(operator.aggregates)}" if operator.aggregates else ""
+        weight = f" weighted by {name_text(operator.weight)}" if operator.weight else ""
+        return f"Aggregate{keys}{aggregates}{weight}"
+
+    def _sort(self, operator: logical.Sort) -> str:
+        keys = ", ".join(f"{self.expr(key.expr)}{'' if key.ascending else ' DESC'}" for key in operator.keys)
+        return f"Sort {keys}" + (f" first {self.expr(operator.limit)}" if operator.limit is not None else "")
+
+    # ------------------------------------------------------------ physical
+
+    def _search(self, operator: physical.Search) -> str:
+        text = "Search" if operator.strategy == "search" else "Extend"
+        text += f" emit {_names(operator.emit)}" if operator.emit else ""
+        text += f" count {name_text(operator.count)}" if operator.count else ""
+        text += " exists" if operator.exists else ""
+        text += f" orbits {operator.orbits}" if operator.orbits != 1 else ""
+        notes = [operator.reason] if operator.reason else []
+        if operator.rows is not None:
+            notes.append(f"~{operator.rows:.3g} rows")
+        return text + (f" ({'; '.join(notes)})" if notes else "")
+
+    def _level(self, level: physical.Level, names: list[str]) -> str:
+        if isinstance(level, EdgeLevel):
+            types = f":{'|'.join(map(name_text, level.types))}" if level.types else ""
+            arrow = _arrow(f"[{name_text(level.name)}{types}]", level.direction)
+            text = f"({names[level.start]}){arrow}({names[level.end]})"
+        else:
+            text = f"{name_text(level.name)}{_labels(level.labels)}"
+            text += f" in {' ∩ '.join(_source(source, names) for source in level.sources)}" if level.sources else ""
+        constraints = [f"≠ {_names(names[i] for i in level.different)}"] if level.different else []
+        if isinstance(level, VertexLevel):
+            constraints += [f"> {_names(names[i] for i in level.less)}"] if level.less else []
+            constraints += [f"< {_names(names[i] for i in level.greater)}"] if level.greater else []
+            constraints += [f"not ({names[a]} = {names[b]} and {names[c]} = {names[d]})" for a, b, c, d in level.pairs]
+        constraints += [
+            f"{names[each.left]}.{name_text(each.left_key)} {each.op} {names[each.right]}.{name_text(each.right_key)}"
+            for each in level.conditions
+        ]
+        return ", ".join([text + self._where(level.predicates), *constraints])
+
+    def _walk(self, operator: physical.Walk | physical.Shortest) -> str:
+        kind = "Walk"
+        if isinstance(operator, physical.Shortest):
+            kind = "AllShortest" if operator.all else "Shortest"
+        types = f":{'|'.join(map(name_text, operator.types))}" if operator.types else ""
+        hops = f"*{operator.minimum}..{'' if operator.maximum is None else operator.maximum}"
+        name = name_text(operator.relationships) if operator.relationships else ""
+        hop = f" each {name_text(operator.hop)}" if operator.predicates else ""
+        edge = _arrow(f"[{name}{types}{hops}{hop}{self._where(operator.predicates)}]", operator.direction)
+        target = f"({name_text(operator.end.name)}{_labels(operator.end.labels)}{self._where(operator.end.predicates)})"
+        text = f"{kind} ({name_text(operator.start)}){edge}{target}"
+        text += f" given {name_text(operator.end.name)}" if operator.end_bound else ""
+        if isinstance(operator, physical.Walk):
+            text += f" ≠ {_names(operator.different)}" if operator.different else ""
+            text += "" if operator.distinct_edges else " repeating relationships"
+            text += " distinct ends" if operator.distinct_ends else ""
+        return text
+
+    def _attach(self, operator: physical.Attach) -> str:
+        outer = f" of {_names(operator.outer)}" if operator.outer else ""
+        weight = f" weighted by {name_text(operator.weight)}" if operator.weight else ""
+        return f"Attach {operator.kind}{outer} AS {name_text(operator.name)}{weight}"
+
+
+_RULES: dict[type[Operator], Callable[[_Writer, Any], str]] = {
+    logical.Unit: lambda writer, each: "Unit",
+    logical.Argument: lambda writer, each: f"Argument {_names(each.columns)}".rstrip(),
+    logical.Match: _Writer._match,
+    logical.Filter: lambda writer, each: f"Filter {writer.expr(each.predicate)}",
+    logical.Project: lambda writer, each: f"Project {writer._columns(each.items)}".rstrip(),
+    logical.Aggregate: _Writer._aggregate,
+    logical.Distinct: lambda writer, each: "Distinct",
+    logical.Sort: _Writer._sort,
+    logical.Skip: lambda writer, each: f"Skip {writer.expr(each.count)}",
+    logical.Limit: lambda writer, each: f"Limit {writer.expr(each.count)}",
+    logical.Unwind: lambda writer, each: f"Unwind {writer.expr(each.expr)} AS {name_text(each.name)}",
+    logical.Union: lambda writer, each: "UnionAll" if each.all else "Union",
+    physical.Search: _Writer._search,
+    physical.Walk: _Writer._walk,
+    physical.Shortest: _Writer._walk,
+    physical.Optional: lambda writer, each: f"Optional {_names(each.columns)}".rstrip(),
+    physical.Attach: _Writer._attach,
+}
+
+
+def _inputs(operator: Operator) -> Iterator[Operator]:
+    match operator:
+        case logical.Union(inputs=inputs):
+            yield from inputs
+        case physical.Optional(input=outer, inner=inner) | physical.Attach(input=outer, inner=inner):
+            yield from (outer, inner)
+        case logical.Unit() | logical.Argument():
+            pass
+        case _:
+            yield operator.input  # type: ignore[attr-defined]
+
+
+def _given(subquery: Subquery) -> str:
+    return f" of {_names(subquery.outer)}" if subquery.outer else ""
+
+
+def _names(names: Iterable[str]) -> str:
+    return ", ".join(map(name_text, names))
+
+
+def _labels(labels: LabelExpr | None) -> str:
+    return f":{labels_text(labels)}" if labels is not None else ""
+
+
+def _arrow(inside: str, direction: Direction) -> str:
+    return f"{'<' if direction is Direction.IN else ''}-{inside}-{'>' if direction is Direction.OUT else ''}"
+
+
+def _source(source: Source, names: list[str]) -> str:
+    types = f"[:{'|'.join(map(name_text, source.types))}]" if source.types else "[]"
+    return f"({names[source.level]}){_arrow(types, source.direction)}()"
