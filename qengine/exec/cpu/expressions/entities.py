@@ -1,0 +1,162 @@
+"""What expressions read of nodes and relationships: properties, labels, types, ids and ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+
+from qengine.exec.cpu.columns import (
+    ArrowColumn,
+    BoolArray,
+    Column,
+    ConstantColumn,
+    IntArray,
+    ListColumn,
+    NodeColumn,
+    RelationshipColumn,
+    boolean_column,
+    concatenate,
+    from_arrow,
+    from_values,
+    integer_column,
+    null_column,
+)
+from qengine.exec.cpu.runtime import Runtime
+from qengine.plan.pattern import LabelExpr
+
+__all__ = ["ENTITIES", "has_labels", "property_of"]
+
+
+def property_of(runtime: Runtime, subject: Column, key: str) -> Column | None:
+    """Return a property of nodes or relationships: null where it is absent."""
+    if isinstance(subject, NodeColumn):
+        column = runtime.store.node_property(key)
+        if column is None:
+            return null_column(len(subject))
+        if subject.bounds is not None:
+            return from_arrow(column.slice(*subject.bounds))
+        return from_arrow(column.take(subject.ids))
+    if isinstance(subject, RelationshipColumn):
+        return _relationship_property(runtime, subject, key)
+    return _null_for_null(subject)
+
+
+def _relationship_property(runtime: Runtime, subject: RelationshipColumn, key: str) -> Column:
+    store = runtime.store
+    if subject.bounds is not None:
+        begin, end = subject.bounds
+        index = int(store.type_of(np.array([begin]))[0])
+        column, base = store.relationship_property(index, key), store.types[index].base
+        return null_column(end - begin) if column is None else from_arrow(column.slice(begin - base, end - base))
+    ids = subject.ids
+    index_of = _types(runtime, ids)
+    present = np.unique(index_of)
+    parts: list[Column] = []
+    rows: list[IntArray] = []
+    for index in present.tolist():
+        column = None if index < 0 else store.relationship_property(index, key)
+        inside = np.flatnonzero(index_of == index)
+        if column is None:
+            parts.append(null_column(len(inside)))
+        else:
+            parts.append(from_arrow(column.take(ids[inside] - store.types[index].base)))
+        rows.append(inside)
+    if len(parts) == 1:
+        return parts[0]
+    places = np.empty(len(ids), dtype=np.int64)
+    places[np.concatenate(rows)] = np.arange(len(ids))
+    return concatenate(parts).take(places)
+
+
+def _types(runtime: Runtime, ids: IntArray) -> IntArray:
+    """Return the type index of each relationship, -1 for null."""
+    index = np.full(len(ids), -1, dtype=np.int64)
+    present = ids >= 0
+    index[present] = runtime.store.type_of(ids[present])
+    return index
+
+
+def _null_for_null(subject: Column) -> Column | None:
+    is_null = (isinstance(subject, ConstantColumn) and subject.value is None) or (
+        isinstance(subject, ArrowColumn) and pa.types.is_null(subject.array.type)
+    )
+    return null_column(len(subject)) if is_null else None
+
+
+def has_labels(runtime: Runtime, subject: Column, labels: LabelExpr) -> Column | None:
+    """Return whether nodes have the labels, or relationships the type."""
+    store = runtime.store
+    if isinstance(subject, NodeColumn):
+        return boolean_column(in_ranges(subject.ids, store.label_ranges(labels)), _nulls(subject.ids))
+    if isinstance(subject, RelationshipColumn):
+        matching = np.isin(_types(runtime, subject.ids), store.matching_types(labels))
+        return boolean_column(matching, _nulls(subject.ids))
+    return _null_for_null(subject)
+
+
+def in_ranges(ids: IntArray, ranges: IntArray) -> BoolArray:
+    """Return which ids lie in one of the ranges ``[begin, end)`` (k, 2), which ascend."""
+    if len(ranges) == 0:
+        return np.zeros(len(ids), dtype=np.bool_)
+    bounds = ranges.astype(np.int64)
+    if len(bounds) == 1:
+        inside: BoolArray = (ids >= bounds[0, 0]) & (ids < bounds[0, 1])
+        return inside
+    place = np.searchsorted(bounds[:, 0], ids, side="right") - 1
+    inside = (place >= 0) & (ids < bounds[place, 1])
+    return inside
+
+
+def _nulls(ids: IntArray) -> BoolArray | None:
+    nulls = ids < 0
+    return nulls if nulls.any() else None
+
+
+def _id(runtime: Runtime, subject: Column) -> Column | None:
+    if isinstance(subject, NodeColumn | RelationshipColumn):
+        return integer_column(subject.ids, _nulls(subject.ids))
+    return _null_for_null(subject)
+
+
+def _type(runtime: Runtime, subject: Column) -> Column | None:
+    if not isinstance(subject, RelationshipColumn):
+        return _null_for_null(subject)
+    index = _types(runtime, subject.ids)
+    names = pa.array([kind.name for kind in runtime.store.types], pa.string())
+    return ArrowColumn(names.take(pa.array(index, mask=_nulls(subject.ids))))
+
+
+def _labels(runtime: Runtime, subject: Column) -> Column | None:
+    if not isinstance(subject, NodeColumn):
+        return _null_for_null(subject)
+    groups = runtime.store.groups
+    lists = from_values([*(list(runtime.store.labels_of(group.begin)) for group in groups), None])
+    if not isinstance(lists, ListColumn):  # no group has a label
+        return None
+    begins = np.array([group.begin for group in groups], dtype=np.int64)
+    group_of = np.searchsorted(begins, subject.ids, side="right") - 1
+    group_of[subject.ids < 0] = len(groups)
+    return lists.take(group_of)
+
+
+def _end(which: int) -> Callable[[Runtime, Column], Column | None]:
+    def function(runtime: Runtime, subject: Column) -> Column | None:
+        if not isinstance(subject, RelationshipColumn):
+            return _null_for_null(subject)
+        ends = np.full(len(subject), -1, dtype=np.int64)
+        present = subject.ids >= 0
+        ends[present] = runtime.store.endpoints(subject.ids[present])[which]
+        return NodeColumn(ends)
+
+    return function
+
+
+ENTITIES: dict[str, Callable[..., Column | None]] = {
+    "id": _id,
+    "type": _type,
+    "labels": _labels,
+    "startnode": _end(0),
+    "endnode": _end(1),
+}

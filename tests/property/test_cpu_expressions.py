@@ -1,0 +1,271 @@
+"""Columnar expressions give what the row-wise evaluator gives: the same value in every row, or the same error."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from qengine.errors import ExecutionError
+from qengine.exec.context import ExecutionContext
+from qengine.exec.cpu.batch import Batch
+from qengine.exec.cpu.columns import Column, ObjectColumn, from_values
+from qengine.exec.cpu.expressions.compiler import COLUMNAR, compile_expression
+from qengine.exec.cpu.runtime import Runtime
+from qengine.exec.scalar import evaluate as scalar
+from qengine.exec.scalar.environment import Environment
+from qengine.exec.scalar.values import NodeHandle, RelationshipHandle
+from qengine.plan import expr as x
+from qengine.plan.pattern import LabelAnd, LabelAny, LabelIs, LabelNot, LabelOr
+from qengine.storage import from_records
+
+STORE = from_records(
+    [
+        {"id": 0, "labels": ["A"], "properties": {"i": 1, "f": 0.5, "s": "x", "m": 1, "l": [1, 2]}},
+        {"id": 1, "labels": ["A", "B"], "properties": {"i": 2**53 + 1, "f": float("nan"), "m": "one"}},
+        {"id": 2, "labels": ["B"], "properties": {"i": -7, "s": "Ärger", "m": 2.5, "l": []}},
+        {"id": 3, "labels": [], "properties": {"f": -0.0, "s": "", "m": True}},
+        {"id": 4, "labels": ["C"], "properties": {"l": [3]}},
+    ],
+    [
+        {"type": "R", "start": 0, "end": 1, "properties": {"i": 1}},
+        {"type": "R", "start": 1, "end": 1, "properties": {"i": None, "s": "a"}},
+        {"type": "S", "start": 2, "end": 0, "properties": {"i": 2.5}},
+        {"type": "T", "start": 3, "end": 4},
+    ],
+)
+
+SMALL = st.integers(-3, 3)
+INTEGERS = st.one_of(SMALL, st.integers(-(2**63), 2**63 - 1), st.sampled_from([2**53, 2**53 + 1, -(2**53) - 1]))
+FLOATS = st.one_of(
+    st.sampled_from([0.0, -0.0, 0.5, -1.5, 3.0, 2.0**53, 2.0**63, -(2.0**63), math.inf, -math.inf, math.nan]),
+    st.floats(allow_subnormal=False),
+    st.integers(-3, 3).map(float),
+)
+TEXTS = st.one_of(st.text("abAB. %_ä\n", max_size=5), st.text(max_size=4), st.sampled_from(["1", "2.5", "true"]))
+PATTERNS = st.one_of(
+    TEXTS, st.text(r"ab.*+?()|[]^-\d$", max_size=6), st.sampled_from(["a.*", "[ab]+", "(a|b)?c*", "a**"])
+)
+BOOLEANS = st.booleans()
+NODES = st.integers(0, 4).map(NodeHandle)
+RELATIONSHIPS = st.integers(0, 3).map(RelationshipHandle)
+LISTS = st.lists(st.one_of(SMALL, st.none()), max_size=3)
+MIXED = st.one_of(
+    SMALL, FLOATS, TEXTS, BOOLEANS, LISTS, NODES, st.dictionaries(st.sampled_from("ab"), SMALL, max_size=2)
+)
+KINDS = {
+    "integer": INTEGERS,
+    "float": FLOATS,
+    "string": TEXTS,
+    "pattern": PATTERNS,
+    "boolean": BOOLEANS,
+    "node": NODES,
+    "relationship": RELATIONSHIPS,
+    "list": LISTS,
+    "mixed": MIXED,
+    "small": SMALL,
+    "mixed list": st.lists(MIXED, max_size=4),
+    "null": st.none(),
+}
+
+# The kinds of arguments that are worth most tries, for each function; any others come, too.
+LIKELY = {
+    "number": ["integer", "float", "small"],
+    "string": ["string"],
+    "truth": ["boolean"],
+    "entity": ["node", "relationship"],
+}
+SIGNATURES: dict[str, list[list[str]]] = {
+    **dict.fromkeys("+-*/%^", [["integer", "float", "small"]] * 2),
+    **dict.fromkeys(["=", "<>", "<", "<=", ">", ">="], [["integer", "float", "string", "boolean", "node"]] * 2),
+    **{key: [["integer", "float"]] for key in ["neg", "pos", "abs", "ceil", "floor", "sqrt", "sign", "isnan"]},
+    **dict.fromkeys(["STARTS WITH", "ENDS WITH", "CONTAINS", "split"], [["string"]] * 2),
+    "=~": [["string"], ["pattern"]],
+    "IN": [["integer", "float", "string", "boolean"], ["mixed list", "list"]],
+    "NOT": [["boolean"]],
+    **{key: [["string"]] for key in ["tolower", "toupper", "char_length"]},
+    "size": [["string", "list"]],
+    "substring": [["string"], ["small"], ["small"]],
+    "left": [["string"], ["small"]],
+    "replace": [["string"]] * 3,
+    "[]": [["list"], ["small"]],
+    **{key: [["list"]] for key in ["head", "last"]},
+    **{key: [["node", "relationship"]] for key in ["id"]},
+    **{key: [["relationship"]] for key in ["type", "startnode", "endnode"]},
+    "labels": [["node"]],
+    "coalesce": [["integer", "float", "node", "string", "null"]] * 3,
+}
+
+
+def shown(value: Any) -> str:
+    """A value with its type: 1 and 1.0, 0.0 and -0.0 differ, NaN is NaN."""
+    return repr(value)
+
+
+def outcome(compute: Callable[[], list[Any]]) -> list[str] | str:
+    try:
+        return [shown(value) for value in compute()]
+    except ExecutionError as error:
+        return f"error {error.code}: {error.message}"
+
+
+def assert_same(expr: x.Expr, columns: dict[str, list[Any]]) -> None:
+    (length,) = {len(values) for values in columns.values()}
+    context = ExecutionContext({})
+    batch = Batch(length, {name: from_values(values) for name, values in columns.items()})
+    plain = Batch(length, {name: ObjectColumn(values) for name, values in columns.items()})
+
+    def by_row() -> list[Any]:
+        function = scalar.compile(expr, Environment(STORE))
+        return [function(dict(zip(columns, row, strict=True))) for row in zip(*columns.values(), strict=True)]
+
+    def by_column(batch: Batch) -> Callable[[], list[Any]]:
+        return lambda: compile_expression(expr, Runtime(STORE, context))(batch).values()
+
+    expected = outcome(by_row)
+    assert outcome(by_column(batch)) == expected
+    assert outcome(by_column(plain)) == expected
+
+
+def column(kinds: list[str], rows: int) -> st.SearchStrategy[list[Any]]:
+    usual = st.sampled_from(kinds).flatmap(lambda kind: st.lists(KINDS[kind] | st.none(), min_size=rows, max_size=rows))
+    dense = st.sampled_from(kinds).flatmap(lambda kind: st.lists(KINDS[kind], min_size=rows, max_size=rows))
+    any_kind = st.sampled_from(sorted(KINDS)).flatmap(
+        lambda kind: st.lists(KINDS[kind] | st.none(), min_size=rows, max_size=rows)
+    )
+    return st.one_of(usual, usual, dense, dense, any_kind)
+
+
+def constant(kinds: list[str]) -> st.SearchStrategy[Any]:
+    return st.sampled_from(kinds).flatmap(lambda kind: KINDS[kind] | st.none())
+
+
+def literal(value: Any) -> x.Expr:
+    if isinstance(value, list):
+        return x.ListOf(tuple(literal(item) for item in value))
+    if isinstance(value, dict):
+        return x.MapOf(tuple((key, literal(item)) for key, item in value.items()))
+    return x.Literal(value)
+
+
+@st.composite
+def calls(draw: st.DrawFn, name: str) -> tuple[x.Expr, dict[str, list[Any]]]:
+    signature = SIGNATURES.get(name, [["integer", "float", "string", "boolean", "node", "list"]])
+    rows = draw(st.integers(1, 6))
+    columns = {"other": list(range(rows))}
+    args: list[x.Expr] = []
+    for index, kinds in enumerate(signature):
+        plain = [kind for kind in kinds if kind not in ("node", "relationship")] or ["null"]
+        if (draw(st.booleans()) and index) or draw(st.integers(0, 9)) == 0:
+            args.append(literal(draw(constant([kind for kind in plain if kind != "mixed list"] or ["list"]))))
+        else:
+            columns[f"c{index}"] = draw(column(kinds, rows))
+            args.append(x.Variable(f"c{index}"))
+    if name == "substring" and draw(st.booleans()):
+        args.pop()
+    return x.Call(name, tuple(args)), columns
+
+
+@pytest.mark.parametrize("name", sorted(COLUMNAR))
+def test_functions(name: str) -> None:
+    @settings(max_examples=80)
+    @given(calls(name))
+    def check(case: tuple[x.Expr, dict[str, list[Any]]]) -> None:
+        assert_same(*case)
+
+    check()
+
+
+@settings(max_examples=200)
+@given(st.data(), st.sampled_from(["AND", "OR", "XOR"]), st.integers(2, 4))
+def test_truth_tables(data: st.DataObject, op: Any, count: int) -> None:
+    columns = {f"c{i}": data.draw(column(["boolean"], 4)) for i in range(count)}
+    assert_same(x.Logical(op, tuple(x.Variable(name) for name in columns)), columns)
+
+
+@settings(max_examples=200)
+@given(st.data())
+def test_comparison_chains(data: st.DataObject) -> None:
+    columns = {f"c{i}": data.draw(column(["integer", "float"], 3)) for i in range(3)}
+    ops = tuple(data.draw(st.sampled_from(["=", "<>", "<", "<=", ">", ">="])) for _ in range(2))
+    assert_same(x.Comparison(ops, tuple(x.Variable(name) for name in columns)), columns)
+
+
+@settings(max_examples=200)
+@given(st.data())
+def test_case(data: st.DataObject) -> None:
+    kinds = ["integer", "float", "string", "node", "null"]
+    columns = {f"w{i}": data.draw(column(["boolean"], 4)) for i in range(2)}
+    columns |= {f"r{i}": data.draw(column(kinds, 4)) for i in range(3)}
+    whens = tuple((x.Variable(f"w{i}"), x.Variable(f"r{i}")) for i in range(2))
+    assert_same(x.Case(whens, x.Variable("r2")), columns)
+
+
+def test_unused_branches_do_not_fail() -> None:
+    columns = {"a": [0, 2, None]}
+    a = x.Variable("a")
+    divided = x.Call("/", (x.Literal(6), a))
+    zero = x.Call("=", (a, x.Literal(0)))
+    assert_same(x.Case(((zero, x.Literal(-1)),), divided), columns)
+    assert_same(x.Logical("OR", (zero, x.Call("=", (divided, x.Literal(3))))), columns)
+    assert_same(divided, columns)
+
+
+@settings(max_examples=100)
+@given(column(["node", "relationship"], 6), st.sampled_from(["i", "f", "s", "m", "l", "absent"]))
+def test_properties(subjects: list[Any], key: str) -> None:
+    assert_same(x.Property(x.Variable("n"), key), {"n": subjects})
+
+
+LABELS = [
+    LabelIs("A"),
+    LabelIs("R"),
+    LabelAny(),
+    LabelNot(LabelIs("B")),
+    LabelAnd((LabelIs("A"), LabelIs("B"))),
+    LabelOr((LabelIs("C"), LabelIs("A"), LabelIs("S"))),
+    LabelIs("absent"),
+]
+
+
+@settings(max_examples=100)
+@given(column(["node", "relationship"], 6), st.sampled_from(LABELS))
+def test_labels(subjects: list[Any], labels: Any) -> None:
+    assert_same(x.HasLabels(x.Variable("n"), labels), {"n": subjects})
+
+
+@settings(max_examples=100)
+@given(st.data())
+def test_lists_and_maps(data: st.DataObject) -> None:
+    columns = {f"c{i}": data.draw(column(["integer", "string", "node", "list"], 3)) for i in range(2)}
+    items = (*map(x.Variable, columns), x.Literal(1))
+    assert_same(x.ListOf(items), columns)
+    assert_same(x.MapOf((("a", items[0]), ("b", items[1]))), columns)
+    assert_same(x.Call("size", (x.ListOf(items),)), columns)
+
+
+def test_rows_of_volatile_functions_differ() -> None:
+    batch = Batch(50, {"a": from_values(list(range(50)))})
+    column: Column = compile_expression(x.Call("rand", ()), Runtime(STORE, ExecutionContext({})))(batch)
+    assert len(set(column.values())) > 1
+
+
+def test_sliced_columns_read_their_own_rows() -> None:
+    values = [None, 1, 2**53 + 1, -4, None, 7, 0, 2, 9, 11]
+    whole = Batch(10, {"a": from_values(values), "t": from_values([value == 2 for value in values])})
+    part = whole.slice(3, 5)
+    runtime = Runtime(STORE, ExecutionContext({}))
+    for expr in (
+        x.Call("%", (x.Variable("a"), x.Literal(3))),
+        x.Call("<", (x.Variable("a"), x.Literal(2.5))),
+        x.Case(((x.Variable("t"), x.Literal("two")),), x.Variable("a")),
+    ):
+        function = scalar.compile(expr, runtime.environment)
+        rows = [function({"a": value, "t": value == 2}) for value in values[3:8]]
+        assert [shown(value) for value in compile_expression(expr, runtime)(part).values()] == list(map(shown, rows))
+    assert np.array_equal(part.columns["a"].is_null(), [False, True, False, False, False])
