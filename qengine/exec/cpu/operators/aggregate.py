@@ -1,0 +1,208 @@
+"""``Aggregate``: one row a group, from partial aggregates of each batch.
+
+Where keys and arguments depend on one node only, its ids are counted first, and the expressions are evaluated
+once a node instead of once a row: ``RETURN c.name, count(*)`` reads each name once, however many rows there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from qengine.exec.cpu.aggregates import WEIGHED, Aggregator, State, aggregator
+from qengine.exec.cpu.batch import BATCH_ROWS, Batch, concatenate_batches
+from qengine.exec.cpu.columns import ArrowColumn, Column, IntArray, NodeColumn, integer_column, null_column
+from qengine.exec.cpu.expressions.compiler import Evaluate, compile_expression, is_volatile
+from qengine.exec.cpu.grouping import Groups, group_rows
+from qengine.exec.cpu.operators.stage import ROW, Build, Stage, pieces
+from qengine.exec.cpu.runtime import Runtime
+from qengine.plan import logical
+from qengine.plan.traverse import free_variables
+
+__all__ = ["aggregate_stage"]
+
+_WEIGHT = "#weight"
+
+
+def aggregate_stage(operator: logical.Aggregate, build: Build, first: int) -> Stage:
+    """Emit the keys and aggregates of each group; without keys one row (for each outer row). Holds the groups."""
+    runtime = build.runtime
+    upstream = build(operator.input)
+    plain = _Aggregation(operator, operator.weight, runtime)
+    subject = _only_node(operator)
+    counted = None if subject is None else _Aggregation(operator, _WEIGHT, runtime)
+
+    def run(outer: Batch) -> Iterator[Batch]:
+        batches = upstream(outer)
+        head = next(batches, None)
+        if head is None:
+            return plain.run(iter(()), outer)
+        rest = _chain(head, batches)
+        if counted is not None and ROW not in head.columns and isinstance(head.columns.get(subject or ""), NodeColumn):
+            return counted.run(_counted(rest, subject or "", operator.weight, runtime), outer)
+        return plain.run(rest, outer)
+
+    return run
+
+
+def _chain(head: Batch, rest: Iterator[Batch]) -> Iterator[Batch]:
+    yield head
+    yield from rest
+
+
+def _only_node(operator: logical.Aggregate) -> str | None:
+    """Return the only variable that keys and arguments read, if counting its ids first gives the same."""
+    calls = [call for _, call in operator.aggregates]
+    exprs = [*(expr for _, expr in operator.keys), *(arg for call in calls for arg in call.args)]
+    if any(call.args and not call.distinct and call.name not in WEIGHED for call in calls):
+        return None
+    names = frozenset[str]().union(*map(free_variables, exprs))
+    return next(iter(names)) if len(names) == 1 and not any(map(is_volatile, exprs)) else None
+
+
+def _counted(batches: Iterator[Batch], name: str, weight: str | None, runtime: Runtime) -> Iterator[Batch]:
+    """Yield each node of column ``name`` once, with the number of its rows; null is at the place behind the last."""
+    size = runtime.store.vertex_count + 1
+    counts = np.zeros(size, dtype=np.int64)
+    heaviest = 0.0
+    with runtime.memory.holding("Aggregate") as holding:
+        holding.set(2 * counts.nbytes)
+        waiting: list[IntArray] = []
+        for batch in batches:
+            runtime.context.check()
+            column = batch.columns[name]
+            if not isinstance(column, NodeColumn):
+                yield Batch(batch.length, {name: column, _WEIGHT: _weights(batch, weight)})
+                continue
+            if weight is None:
+                waiting.append(column.ids)
+                if 4 * sum(map(len, waiting)) >= size:
+                    counts += np.bincount(np.concatenate(waiting) + 1, minlength=size)
+                    waiting = []
+                continue
+            weights = _weights(batch, weight).array.to_numpy()
+            heaviest += float(weights.sum(dtype=np.float64))
+            if heaviest >= 2.0**62:
+                yield Batch(batch.length, {name: column, _WEIGHT: integer_column(weights)})
+            else:
+                np.add.at(counts, column.ids + 1, weights)
+        if waiting:
+            counts += np.bincount(np.concatenate(waiting) + 1, minlength=size)
+        present = np.flatnonzero(counts)
+        for offset, length in pieces(len(present), BATCH_ROWS):
+            places = present[offset : offset + length]
+            yield Batch(length, {name: NodeColumn(places - 1), _WEIGHT: integer_column(counts[places])})
+
+
+def _weights(batch: Batch, weight: str | None) -> ArrowColumn:
+    if weight is None:
+        return integer_column(np.ones(batch.length, dtype=np.int64))
+    column = batch.columns[weight]
+    assert isinstance(column, ArrowColumn)
+    return column
+
+
+@dataclass(frozen=True, slots=True)
+class _Partial:
+    """Groups so far: their keys, and the state of each aggregate."""
+
+    length: int
+    keys: list[Column]
+    states: list[State]
+
+    @property
+    def nbytes(self) -> int:
+        return sum(column.nbytes for columns in (self.keys, *self.states) for column in columns)
+
+
+class _Aggregation:
+    """The expressions of an ``Aggregate``, compiled; ``weight``: the column that says how often a row counts."""
+
+    def __init__(self, operator: logical.Aggregate, weight: str | None, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._weight = weight
+        self._names = [name for name, _ in operator.keys]
+        self._keys = [compile_expression(expr, runtime) for _, expr in operator.keys]
+        self._results = [name for name, _ in operator.aggregates]
+        self._aggregators: list[Aggregator] = [aggregator(call) for _, call in operator.aggregates]
+        self._args: list[list[Evaluate]] = [
+            [compile_expression(arg, runtime) for arg in call.args] for _, call in operator.aggregates
+        ]
+
+    def run(self, batches: Iterator[Batch], outer: Batch) -> Iterator[Batch]:
+        """Yield the groups of all batches."""
+        parts: list[_Partial] = []
+        rows, merged = 0, 0
+        with self._runtime.memory.holding("Aggregate") as holding:
+            for batch in batches:
+                self._runtime.context.check()
+                part = self._partial(batch)
+                parts.append(part)
+                rows += part.length
+                holding.add(part.nbytes)
+                if rows > 2 * merged + BATCH_ROWS and len(parts) > 1:
+                    parts = [self._merged(parts)]
+                    rows = merged = parts[0].length
+                    holding.set(parts[0].nbytes)
+            if not self._keys:
+                parts.append(self._nothing(outer))
+            if not parts:
+                return
+            whole = self._merged(parts)
+            holding.set(whole.nbytes)
+            columns = dict(zip(self._names, whole.keys[: len(self._names)], strict=True))
+            for name, each, state in zip(self._results, self._aggregators, whole.states, strict=True):
+                columns[name] = each.final(state)
+            if len(whole.keys) > len(self._names):
+                columns[ROW] = whole.keys[-1]
+            result = Batch(whole.length, columns)
+            for offset, length in pieces(result.length, BATCH_ROWS):
+                yield result.slice(offset, length)
+
+    def _partial(self, batch: Batch) -> _Partial:
+        keys = [key(batch) for key in self._keys]
+        if ROW in batch.columns:
+            keys.append(batch.columns[ROW])
+        groups = group_rows(keys, batch.length)
+        weights = None if self._weight is None else _weights(batch, self._weight).array.to_numpy()
+        states = [
+            each.partial(groups, [arg(batch) for arg in args], weights)
+            for each, args in zip(self._aggregators, self._args, strict=True)
+        ]
+        return _Partial(groups.count, [key.take(groups.first) for key in keys], states)
+
+    def _merged(self, parts: list[_Partial]) -> _Partial:
+        if len(parts) == 1:
+            return parts[0]
+        joined = _joined(parts)
+        groups = group_rows(joined.keys, joined.length)
+        states = [each.merge(groups, state) for each, state in zip(self._aggregators, joined.states, strict=True)]
+        return _Partial(groups.count, [key.take(groups.first) for key in joined.keys], states)
+
+    def _nothing(self, outer: Batch) -> _Partial:
+        """Return the state of no rows: one group, or one for each outer row."""
+        count = outer.length if ROW in outer.columns else 1
+        groups = Groups(np.zeros(0, dtype=np.int64), np.arange(count, dtype=np.int64))
+        states = [
+            each.partial(groups, [null_column(0) for _ in args], None)
+            for each, args in zip(self._aggregators, self._args, strict=True)
+        ]
+        return _Partial(count, [outer.columns[ROW]] if ROW in outer.columns else [], states)
+
+
+def _joined(parts: list[_Partial]) -> _Partial:
+    """Return the groups of all parts, one after the other."""
+    named = [
+        Batch(part.length, dict(enumerate([*part.keys, *(c for state in part.states for c in state)])))  # type: ignore[arg-type]
+        for part in parts
+    ]
+    columns = list(concatenate_batches(named).columns.values())
+    head = parts[0]
+    keys, rest = columns[: len(head.keys)], columns[len(head.keys) :]
+    states = []
+    for state in head.states:
+        states.append(rest[: len(state)])
+        rest = rest[len(state) :]
+    return _Partial(sum(part.length for part in parts), keys, states)

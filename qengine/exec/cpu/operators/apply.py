@@ -1,0 +1,138 @@
+"""``Optional`` and ``Attach``: run a subplan for all rows of a batch at once, and join its rows back by ``ROW``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from qengine.exec.cpu.batch import Batch
+from qengine.exec.cpu.columns import (
+    ArrowColumn,
+    Column,
+    ConstantColumn,
+    IntArray,
+    ListColumn,
+    NodeColumn,
+    RelationshipColumn,
+    boolean_column,
+    concatenate,
+    integer_column,
+    null_column,
+)
+from qengine.exec.cpu.grouping import group_rows
+from qengine.exec.cpu.operators.stage import Build, Stage, numbered, rows_of, visible
+from qengine.exec.cpu.runtime import Runtime
+from qengine.plan import physical
+
+__all__ = ["attach_stage", "optional_stage"]
+
+
+def optional_stage(operator: physical.Optional, build: Build, first: int) -> Stage:
+    """Emit each input row joined with the subplan's rows for it, or once with nulls, after the joined ones."""
+    upstream = build(operator.input, first)
+    inner = build(operator.inner, first)
+
+    def run(outer: Batch) -> Iterator[Batch]:
+        for batch in upstream(outer):
+            matched = np.zeros(batch.length, dtype=np.bool_)
+            for found in inner(numbered(batch)):
+                rows = rows_of(found)
+                assert rows is not None
+                matched[rows] = True
+                yield batch.take(rows).with_columns({name: found.columns[name] for name in operator.columns})
+            missing = np.flatnonzero(~matched)
+            if len(missing):
+                nulls = dict.fromkeys(operator.columns, null_column(len(missing)))
+                yield batch.take(missing).with_columns(nulls)
+
+    return run
+
+
+def attach_stage(operator: physical.Attach, build: Build, first: int) -> Stage:
+    """Add whether the subplan has rows, how many, or their only column as a list.
+
+    The subplan runs once for all rows with the same outer values, and once in all if it reads none.
+    """
+    upstream = build(operator.input, first)
+    inner = build(operator.inner)
+    gather = _GATHER[operator.kind]
+    runtime = build.runtime
+
+    def run(outer: Batch) -> Iterator[Batch]:
+        alone: Column | None = None
+        for batch in upstream(outer):
+            if not operator.outer:
+                alone = alone or gather(inner(numbered(Batch(1, {}))), 1, runtime)
+                column = alone.take(np.zeros(batch.length, dtype=np.int64))
+            else:
+                column = _attached(batch.select(operator.outer))
+            yield batch.with_columns({operator.name: column})
+
+    def _attached(rows: Batch) -> Column:
+        if not all(map(_exact, rows.columns.values())):
+            return gather(inner(numbered(rows)), rows.length, runtime)
+        groups = group_rows(list(rows.columns.values()), rows.length)
+        if groups.count == rows.length:
+            return gather(inner(numbered(rows)), rows.length, runtime)
+        return gather(inner(numbered(rows.take(groups.first))), groups.count, runtime).take(groups.codes)
+
+    return run
+
+
+def _exact(column: Column) -> bool:
+    """Return whether values of the column that are grouped as equal are the same value (1 and 1.0 aren't)."""
+    if isinstance(column, ArrowColumn):
+        return not pa.types.is_floating(column.array.type)
+    return isinstance(column, NodeColumn | RelationshipColumn | ConstantColumn)
+
+
+def _exists(found: Iterator[Batch], count: int, runtime: Runtime) -> Column:
+    """Return which outer rows have rows; stops when all have."""
+    matched = np.zeros(count, dtype=np.bool_)
+    for batch in found:
+        runtime.context.check()
+        matched[_rows(batch)] = True
+        if matched.all():
+            break
+    return boolean_column(matched)
+
+
+def _count(found: Iterator[Batch], count: int, runtime: Runtime) -> Column:
+    counts = np.zeros(count, dtype=np.int64)
+    for batch in found:
+        runtime.context.check()
+        counts += np.bincount(_rows(batch), minlength=count)
+    return integer_column(counts)
+
+
+def _collect(found: Iterator[Batch], count: int, runtime: Runtime) -> Column:
+    columns: list[Column] = []
+    rows: list[IntArray] = []
+    with runtime.memory.holding("Collect") as holding:
+        for batch in found:
+            runtime.context.check()
+            (name,) = visible(batch)
+            columns.append(batch.columns[name])
+            rows.append(_rows(batch))
+            holding.add(batch.nbytes)
+        if not columns:
+            return ListColumn(np.zeros(count + 1, dtype=np.int64), null_column(0))
+        row_of = np.concatenate(rows)
+        offsets = np.zeros(count + 1, dtype=np.int64)
+        np.cumsum(np.bincount(row_of, minlength=count), out=offsets[1:])
+        return ListColumn(offsets, concatenate(columns).take(np.argsort(row_of, kind="stable")))
+
+
+def _rows(batch: Batch) -> IntArray:
+    rows = rows_of(batch)
+    assert rows is not None
+    return rows
+
+
+_GATHER: dict[str, Callable[[Iterator[Batch], int, Runtime], Column]] = {
+    "exists": _exists,
+    "count": _count,
+    "collect": _collect,
+}

@@ -1,0 +1,99 @@
+"""``Search``, ``Walk`` and ``Shortest``: the matching operators, run by the native kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from qengine.errors import InternalError
+from qengine.exec.cpu.batch import BATCH_ROWS, Batch
+from qengine.exec.cpu.columns import (
+    ArrowColumn,
+    Column,
+    ConstantColumn,
+    IntArray,
+    NodeColumn,
+    RelationshipColumn,
+    integer_column,
+)
+from qengine.exec.cpu.operators.stage import Build, Stage, pieces
+from qengine.plan import physical
+
+__all__ = ["search_stage", "shortest_stage", "vertex_ids", "walk_stage"]
+
+
+def vertex_ids(column: Column) -> IntArray:
+    """Return the vertex ids of a column of nodes, -1 for null."""
+    if isinstance(column, NodeColumn):
+        return column.ids
+    if isinstance(column, ConstantColumn) and column.value is not None:
+        column = column.expanded()
+        if isinstance(column, NodeColumn):
+            return column.ids
+    elif isinstance(column, ConstantColumn) or (
+        isinstance(column, ArrowColumn) and pa.types.is_null(column.array.type)
+    ):
+        return np.full(len(column), -1, dtype=np.int64)
+    raise InternalError(f"A pattern starts from a column of {type(column).__name__}, not of nodes.")
+
+
+def search_stage(operator: physical.Search, build: Build, first: int) -> Stage:
+    """Emit the embeddings for each input row, with the input's columns."""
+    from qengine.exec.cpu.search import run_search
+
+    runtime = build.runtime
+    upstream = build(operator.input, first)
+    kinds = {
+        level.name: NodeColumn if isinstance(level, physical.VertexLevel) else RelationshipColumn
+        for level in operator.levels
+    }
+    seeds = [level.name for level in operator.levels[: operator.seeds]]
+
+    def run(outer: Batch) -> Iterator[Batch]:
+        wanted = first
+        for batch in upstream(outer):
+            ids = [vertex_ids(batch.columns[name]) for name in seeds]
+            for chunk in run_search(runtime.store, operator, ids, batch.length, runtime.context, build.masks):
+                for offset, length in pieces(len(chunk.row), wanted):
+                    part = slice(offset, offset + length)
+                    emitted: dict[str, Column] = {
+                        name: kinds[name](found[part]) for name, found in chunk.columns.items()
+                    }
+                    if operator.count is not None:
+                        emitted[operator.count] = integer_column(chunk.count[part])
+                    kept = batch.take(chunk.row[part]) if batch.columns else batch
+                    yield Batch(length, {**kept.columns, **emitted})
+                    runtime.context.check()
+                    wanted = min(BATCH_ROWS, 4 * wanted)
+
+    return run
+
+
+def walk_stage(operator: physical.Walk, build: Build, first: int) -> Stage:
+    """Emit the walks from each input row's vertex."""
+    from qengine.exec.cpu.walk import run_walk
+
+    runtime = build.runtime
+    upstream = build(operator.input, first)
+
+    def run(outer: Batch) -> Iterator[Batch]:
+        for batch in upstream(outer):
+            yield from run_walk(runtime.store, operator, batch, runtime.context, build.masks)
+
+    return run
+
+
+def shortest_stage(operator: physical.Shortest, build: Build, first: int) -> Stage:
+    """Emit the shortest paths between each input row's vertices."""
+    from qengine.exec.cpu.shortest import run_shortest
+
+    runtime = build.runtime
+    upstream = build(operator.input, first)
+
+    def run(outer: Batch) -> Iterator[Batch]:
+        for batch in upstream(outer):
+            yield from run_shortest(runtime.store, operator, batch, runtime.context, build.masks)
+
+    return run

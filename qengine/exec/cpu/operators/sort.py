@@ -1,0 +1,60 @@
+"""``Sort``: the whole input in order, or with a limit only as many rows as are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from qengine.exec.cpu.batch import BATCH_ROWS, Batch, concatenate_batches
+from qengine.exec.cpu.columns import IntArray
+from qengine.exec.cpu.expressions.compiler import compile_expression
+from qengine.exec.cpu.operators.limit import count_of, places_within_rows
+from qengine.exec.cpu.operators.stage import Build, Stage, pieces, rows_of
+from qengine.exec.cpu.ordering import sort_keys, sorted_rows
+from qengine.plan import logical
+
+__all__ = ["sort_stage"]
+
+
+def sort_stage(operator: logical.Sort, build: Build, first: int) -> Stage:
+    """Emit the input rows in order. Holds all of them; with a limit at most a few times as many as it says."""
+    runtime = build.runtime
+    upstream = build(operator.input)
+    keys = [(compile_expression(key.expr, runtime), key.ascending) for key in operator.keys]
+    limit = None if operator.limit is None else count_of(operator.limit, "LIMIT", runtime)
+
+    def ordered(batch: Batch) -> Batch:
+        arrays = sort_keys([(evaluate(batch), ascending) for evaluate, ascending in keys])
+        rows = rows_of(batch)
+        if rows is None or limit is None:
+            return batch.take(sorted_rows(arrays, batch.length, limit))
+        order: IntArray = sorted_rows(arrays, batch.length)
+        seen = np.zeros(int(rows.max()) + 1, dtype=np.int64)
+        return batch.take(order[places_within_rows(rows[order], seen) < limit])
+
+    def run(outer: Batch) -> Iterator[Batch]:
+        if limit == 0:
+            return
+        held: list[Batch] = []
+        rows, last = 0, 0
+        with runtime.memory.holding("Sort") as holding:
+            for batch in upstream(outer):
+                runtime.context.check()
+                held.append(batch)
+                rows += batch.length
+                holding.add(batch.nbytes)
+                if limit is not None and rows > 2 * last + BATCH_ROWS:
+                    held = [ordered(concatenate_batches(held))]
+                    rows = last = held[0].length
+                    holding.set(held[0].nbytes)
+            if not held:
+                return
+            holding.add(holding.bytes)  # the sorted copy
+            whole = ordered(concatenate_batches(held))
+            held.clear()
+            holding.set(whole.nbytes)
+            for offset, length in pieces(whole.length, BATCH_ROWS):
+                yield whole.slice(offset, length)
+
+    return run

@@ -1,0 +1,108 @@
+"""Builds the pipeline of stages that runs a physical plan, and pulls the result from it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from qengine.errors import InternalError
+from qengine.exec.context import ExecutionContext, OperatorStats
+from qengine.exec.cpu.batch import BATCH_ROWS, Batch
+from qengine.exec.cpu.masks import Masks
+from qengine.exec.cpu.operators.aggregate import aggregate_stage
+from qengine.exec.cpu.operators.apply import attach_stage, optional_stage
+from qengine.exec.cpu.operators.distinct import distinct_stage, union_stage
+from qengine.exec.cpu.operators.limit import limit_stage, skip_stage
+from qengine.exec.cpu.operators.matching import search_stage, shortest_stage, walk_stage
+from qengine.exec.cpu.operators.rows import argument_stage, filter_stage, project_stage, unit_stage, unwind_stage
+from qengine.exec.cpu.operators.sort import sort_stage
+from qengine.exec.cpu.operators.stage import Build, Stage
+from qengine.exec.cpu.results import ResultRows
+from qengine.exec.cpu.runtime import Runtime
+from qengine.plan import logical, physical
+
+__all__ = ["run"]
+
+_STAGES: dict[type[logical.Operator], Callable[[Any, Build, int], Stage]] = {
+    logical.Unit: unit_stage,
+    logical.Argument: argument_stage,
+    logical.Filter: filter_stage,
+    logical.Project: project_stage,
+    logical.Aggregate: aggregate_stage,
+    logical.Distinct: distinct_stage,
+    logical.Sort: sort_stage,
+    logical.Skip: skip_stage,
+    logical.Limit: limit_stage,
+    logical.Unwind: unwind_stage,
+    logical.Union: union_stage,
+    physical.Search: search_stage,
+    physical.Walk: walk_stage,
+    physical.Shortest: shortest_stage,
+    physical.Optional: optional_stage,
+    physical.Attach: attach_stage,
+}
+
+
+def run(plan: physical.PhysicalPlan, store: Any, context: ExecutionContext) -> Iterator[ResultRows]:
+    """Run a plan lazily: each batch is computed when it is asked for.
+
+    Parameters
+    ----------
+    plan
+        A lowered plan.
+    store
+        The ``GraphStore``.
+    context
+        Parameters and limits; with ``profile`` set, rows and seconds of each operator are counted into it.
+
+    Yields
+    ------
+    ResultRows
+        Rows of the plan's columns.
+
+    Raises
+    ------
+    ExecutionError
+        Where a value makes the query fail.
+    QueryTimeout, QueryInterrupted, OutOfMemory
+        As the context says.
+    """
+    runtime = Runtime(store, context)
+    stage = _Builder(runtime)(plan.root)
+    for batch in stage(Batch(1, {})):
+        context.check()
+        yield ResultRows(batch.select(plan.columns), store)
+
+
+class _Builder:
+    """Makes the stage of each operator, and of those below it."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self.runtime = runtime
+        self.masks = Masks(runtime)
+
+    def __call__(self, operator: logical.Operator, first: int = BATCH_ROWS) -> Stage:
+        make = _STAGES.get(type(operator))
+        if make is None:
+            raise InternalError(f"The CPU executor doesn't know the operator {type(operator).__name__}.")
+        stage = make(operator, self, first)
+        profile = self.runtime.context.profile
+        return stage if profile is None else _measured(stage, profile.setdefault(id(operator), OperatorStats()))
+
+
+def _measured(stage: Stage, stats: OperatorStats) -> Stage:
+    """Return the stage with its rows and seconds, those of the stages below included, counted."""
+
+    def run(outer: Batch) -> Iterator[Batch]:
+        batches = stage(outer)
+        while True:
+            begin = time.perf_counter()
+            batch = next(batches, None)
+            stats.seconds += time.perf_counter() - begin
+            if batch is None:
+                return
+            stats.rows += batch.length
+            yield batch
+
+    return run

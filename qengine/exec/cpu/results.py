@@ -1,0 +1,69 @@
+"""Rows of a result: columns as Python values, or as Arrow arrays.
+
+==========================  ====================================================================
+column                      Arrow type
+==========================  ====================================================================
+booleans, numbers, strings  bool, int64, double, string; temporal values as loaded
+nodes                       struct<id: int64, labels: list<string>, properties: struct<…>>
+relationships               struct<id, type: string, start, end: int64, properties: struct<…>>
+paths                       struct<nodes: list<…>, relationships: list<…>>
+lists, maps                 list<…>, struct<…>
+values of different types   dense union
+==========================  ====================================================================
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from qengine.exec.arrow_out import array_of
+from qengine.exec.cpu.batch import Batch
+from qengine.exec.cpu.columns import ArrowColumn, ConstantColumn, NodeColumn, RelationshipColumn
+from qengine.exec.scalar.materialize import materialize
+
+__all__ = ["ResultRows"]
+
+
+class ResultRows:
+    """Some rows of a result.
+
+    Parameters
+    ----------
+    batch
+        The result's columns.
+    store
+        The graph, which gives labels and properties of nodes and relationships.
+    """
+
+    __slots__ = ("_batch", "_store")
+
+    def __init__(self, batch: Batch, store: Any) -> None:
+        self._batch = batch
+        self._store = store
+
+    @property
+    def length(self) -> int:
+        """Number of rows."""
+        return self._batch.length
+
+    def values(self, name: str) -> list[Any]:
+        """Return a column as Python values; nodes, relationships and paths as those of ``qengine.types``."""
+        column = self._batch.columns[name]
+        if isinstance(column, ArrowColumn):
+            return column.values()
+        if isinstance(column, NodeColumn):
+            nodes: list[Any] = self._store.nodes(column.ids)
+            return nodes
+        if isinstance(column, RelationshipColumn):
+            relationships: list[Any] = self._store.relationships(column.ids)
+            return relationships
+        return [value for (value,) in materialize([(value,) for value in column.values()], self._store)]
+
+    def arrow(self, name: str) -> Any:
+        """Return a column as an Arrow array (see the module)."""
+        column = self._batch.columns[name]
+        if isinstance(column, ConstantColumn):
+            column = column.expanded()
+        if isinstance(column, ArrowColumn):
+            return column.array
+        return array_of(self.values(name))
