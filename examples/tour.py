@@ -6,9 +6,8 @@ import sys
 import time
 from pathlib import Path
 
-from qengine.cli.table import print_result
-
 import qengine
+from qengine.cli.table import print_result
 
 QUESTIONS = (
     (

@@ -41,11 +41,15 @@ class Explanation:
         return f"<pre>{html.escape(str(self))}</pre>"
 
 
+class PlanResult(Result):
+    """The result of EXPLAIN and PROFILE: one row whose first column is the plan as text."""
+
+
 def explained(plan: PhysicalPlan, stats: ResultStats) -> Result:
     """Return the result of an EXPLAIN: one row with the plan's text and its JSON."""
     explanation = Explanation(plan)
     row = (str(explanation), json.dumps(explanation.to_json()))
-    return Result(("plan", "json"), iter([RowBatch(("plan", "json"), [row])]), stats, explanation)
+    return PlanResult(("plan", "json"), iter([RowBatch(("plan", "json"), [row])]), stats, explanation)
 
 
 def profiled(result: Result, plan: PhysicalPlan, profile: Mapping[int, OperatorStats]) -> Result:
@@ -58,4 +62,4 @@ def profiled(result: Result, plan: PhysicalPlan, profile: Mapping[int, OperatorS
         seconds = time.perf_counter() - begin
         yield RowBatch(columns, [(str(Explanation(plan, profile)), rows, seconds)])
 
-    return Result(columns, run(), result.stats, Explanation(plan, profile), result.notices)
+    return PlanResult(columns, run(), result.stats, Explanation(plan, profile), result.notices)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from qengine.errors import DeviceError, Notice, QengineError, QueryInterrupted, SemanticError, Span
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from qengine.storage.schema import Schema
     from qengine.storage.statistics import Statistics
     from qengine.storage.store import GraphStore
+
+Source = str | PathLike[str]
 
 _CACHED_PLANS = 256
 _DEVICES = ("auto", "cpu", "gpu", "reference")
@@ -49,6 +52,172 @@ class Graph:
         self._plans: OrderedDict[tuple[str, bool], _Planned] = OrderedDict()
         self._lock = threading.Lock()
         self._running: set[ExecutionContext] = set()
+
+    # ------------------------------------------------------------ loading and saving
+
+    @classmethod
+    def from_records(
+        cls,
+        nodes: Iterable[Mapping[str, Any]],
+        relationships: Iterable[Mapping[str, Any]] = (),
+        *,
+        undirected: Iterable[str] = (),
+    ) -> Graph:
+        """Load a small graph from Python values.
+
+        Parameters
+        ----------
+        nodes
+            Mappings with ``id`` (any hashable; left out: the row number), ``labels`` (a name or several),
+            ``properties``.
+        relationships
+            Mappings with ``type``, ``start`` and ``end`` (ids of nodes), ``properties``.
+        undirected
+            Names of the types that have no direction.
+
+        Raises
+        ------
+        StorageError
+            For an id that two nodes have or that no node has, a missing entry, a value that can't be a property.
+        """
+        from qengine import storage
+
+        return cls(storage.from_records(nodes, relationships, undirected=undirected))
+
+    @classmethod
+    def from_arrow(
+        cls,
+        nodes: Any,
+        relationships: Any = (),
+        *,
+        key: str | None = None,
+        label_column: str | None = None,
+        type_column: str | None = None,
+        undirected: Iterable[str] = (),
+    ) -> Graph:
+        """Load a graph from tables: anything with ``__arrow_c_stream__`` (pyarrow, pandas, polars, DuckDB).
+
+        Parameters
+        ----------
+        nodes
+            ``{labels: table}`` or a list of ``(labels, table)``, with labels ``"Person"``, ``":Person:Actor"``, ``""``
+            or a sequence of names; or one table, whose ``label_column`` holds such labels or lists of names.
+        relationships
+            A list of ``(type, start label, end label, table)`` (label None: any node), a list of ``(type, table)``,
+            ``{type: table}`` or ``{(start label, type, end label): table}``; or one table, whose ``type_column``
+            holds the types. Each table has the keys of the two ends in columns named start/end, src/dst,
+            source/target or from/to, else in the first two. The other columns are properties.
+        key
+            The node tables' key column, by default ``id``, else the first. Keys are integers or strings, each once
+            among the nodes of a label. The column stays a property.
+        label_column, type_column
+            Columns with labels and types, where one table holds all.
+        undirected
+            Names of the types that have no direction.
+
+        Raises
+        ------
+        StorageError
+            For an unknown or duplicate key, a missing column, a value that can't be a property; with table and row.
+        """
+        from qengine import storage
+
+        return cls(
+            storage.from_arrow(
+                nodes,
+                relationships,
+                key=key,
+                label_column=label_column,
+                type_column=type_column,
+                undirected=undirected,
+            )
+        )
+
+    @classmethod
+    def from_parquet(
+        cls, source: Source | Sequence[Source], *, key: str | None = None, undirected: Iterable[str] = ()
+    ) -> Graph:
+        """Load a folder of Parquet files, or the files given.
+
+        Parameters
+        ----------
+        source
+            A folder with ``nodes_<Label>.parquet`` and ``rels_<Start>_<TYPE>_<End>.parquet``, or a list of such
+            files. A ``graph.toml`` in the folder may declare types undirected:
+            ``[relationships.TYPE]`` with ``undirected = true``.
+        key
+            The node files' key column, by default ``id``, else the first.
+        undirected
+            Names of the types that have no direction, beside those of ``graph.toml``.
+
+        Raises
+        ------
+        StorageError
+            For a missing or damaged file, and as ``from_arrow``.
+        """
+        from qengine import storage
+
+        return cls(storage.from_parquet(source, key=key, undirected=undirected))
+
+    @classmethod
+    def from_csv(
+        cls, source: Source | Sequence[Source], *, key: str | None = None, undirected: Iterable[str] = ()
+    ) -> Graph:
+        """Load a folder of CSV files with header lines, or the files given; as ``from_parquet``.
+
+        Column types are found by reading; an empty field is null, ``""`` an empty string.
+        """
+        from qengine import storage
+
+        return cls(storage.from_csv(source, key=key, undirected=undirected))
+
+    @classmethod
+    def from_edge_list(
+        cls,
+        source: Source | tuple[Any, Any],
+        *,
+        type: str = "E",
+        label: str | None = None,
+        undirected: bool = False,
+    ) -> Graph:
+        """Load a graph that is nothing but edges.
+
+        Parameters
+        ----------
+        source
+            A text file, plain or gzipped: two integers a line, separated by blanks, tabs or commas, the rest of the
+            line ignored; ``#`` and ``%`` start comment lines. Or two arrays of integers or strings of one length.
+        type
+            The relationships' type.
+        label
+            The nodes' label; None for none.
+        undirected
+            Whether the edges have no direction.
+
+        Raises
+        ------
+        StorageError
+            For a line that is no edge, with file and line; for arrays of different lengths.
+        """
+        from qengine import storage
+
+        return cls(storage.from_edge_list(source, type=type, label=label, undirected=undirected))
+
+    @classmethod
+    def from_graph_file(cls, path: Source) -> Graph:
+        """Load a ``t/v/e`` graph file: undirected edges between vertices with one label each.
+
+        A vertex with label 7 gets the label ``L7`` and its number as property ``id``; an edge gets the type ``E``, one
+        with a label other than 0, as 3, the type ``E3``.
+
+        Raises
+        ------
+        StorageError
+            For a line of another form, a vertex twice, an edge to no vertex; with file and line.
+        """
+        from qengine import storage
+
+        return cls(storage.from_graph_file(path))
 
     # ------------------------------------------------------------ querying
 
@@ -136,6 +305,21 @@ class Graph:
     def statistics(self) -> Statistics:
         """Counts, degrees and values per label and type."""
         return self._store.statistics
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """All labels."""
+        return self._store.labels
+
+    @property
+    def relationship_types(self) -> tuple[str, ...]:
+        """All relationship types."""
+        return self._store.relationship_types
+
+    @property
+    def property_keys(self) -> tuple[str, ...]:
+        """All property keys, of nodes and of relationships."""
+        return tuple(dict.fromkeys((*self._store.property_keys("node"), *self._store.property_keys("relationship"))))
 
     @property
     def node_count(self) -> int:

@@ -1,0 +1,154 @@
+"""The shell's own commands: lines that start with a colon."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from qengine.cli.formats import FORMATS
+from qengine.cli.session import Session
+from qengine.cli.terminal import Sink
+from qengine.errors import QengineError
+
+Command = Callable[[Session, str, Sink], None]
+
+
+class Quit(Exception):
+    """Leave the shell."""
+
+
+def run_command(session: Session, line: str, out: Sink) -> None:
+    """Run one command line.
+
+    Raises
+    ------
+    QengineError
+        For an unknown command or a wrong argument.
+    Quit
+        For ``:quit``.
+    """
+    name, _, argument = line.strip().partition(" ")
+    command = COMMANDS.get(name.lower())
+    if command is None:
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, COMMANDS, 1)
+        raise QengineError(f"no command {name}", hint=f"did you mean {near[0]}?" if near else "type :help")
+    command(session, argument.strip().rstrip(";"), out)
+
+
+def _help(session: Session, argument: str, out: Sink) -> None:
+    """Show this help."""
+    out.write("Type a query and end it with ; (it may take several lines), or a command:\n\n")
+    shown = {command: name for name, command in reversed(COMMANDS.items())}
+    for command, name in reversed(shown.items()):
+        out.write(f"  {name + ' ' + USAGE.get(name, ''):24}{command.__doc__}\n")
+    out.write("\nCtrl-C stops a query, Ctrl-D leaves the shell, Tab completes, the arrow keys recall what was typed.\n")
+
+
+def _schema(session: Session, argument: str, out: Sink) -> None:
+    """Show labels, relationship types and properties."""
+    out.write(f"{session.graph.schema!r}\n")
+
+
+def _explain(session: Session, argument: str, out: Sink) -> None:
+    """Show the plan of a query without running it."""
+    _require(argument, ":explain MATCH …")
+    session.show(session.start("EXPLAIN " + argument), argument, out)
+
+
+def _profile(session: Session, argument: str, out: Sink) -> None:
+    """Run a query and show what each operator did."""
+    _require(argument, ":profile MATCH …")
+    session.show(session.start("PROFILE " + argument), argument, out)
+
+
+def _timing(session: Session, argument: str, out: Sink) -> None:
+    """Show how long queries take: on, off, or switch."""
+    session.timing = {"on": True, "off": False, "": not session.timing}.get(argument.lower(), session.timing)
+    out.write(f"timing is {'on' if session.timing else 'off'}\n")
+
+
+def _format(session: Session, argument: str, out: Sink) -> None:
+    """Show or choose how results are written."""
+    if argument:
+        if argument not in FORMATS or argument == "arrow":
+            raise QengineError(f"no format {argument}", hint="table, csv, json, jsonl or markdown")
+        session.format = argument
+    out.write(f"format is {session.format}\n")
+
+
+def _load(session: Session, argument: str, out: Sink) -> None:
+    """Load another graph."""
+    from qengine.cli.loading import load
+
+    _require(argument, ":load PATH")
+    session.graph = load(argument)
+    out.write(f"{session.graph!r}\n")
+
+
+def _save(session: Session, argument: str, out: Sink) -> None:
+    """Save the graph as a folder that opens at once."""
+    _require(argument, ":save PATH")
+    session.graph.save(argument)
+    out.write(f"saved to {argument}\n")
+
+
+def _device(session: Session, argument: str, out: Sink) -> None:
+    """Show or choose where queries run."""
+    if argument:
+        if argument not in ("auto", "cpu", "gpu"):
+            raise QengineError(f"no device {argument}", hint="auto, cpu or gpu")
+        session.device = argument
+    out.write(f"device is {session.device}\n")
+
+
+def _param(session: Session, argument: str, out: Sink) -> None:
+    """Show or set parameters: :param name=value."""
+    if argument:
+        from qengine.cli.main import parameter
+
+        try:
+            name, value = parameter(argument)
+        except ValueError as error:
+            raise QengineError(str(error)) from None
+        session.parameters[name] = value
+    for name, value in session.parameters.items():
+        out.write(f"${name} = {value!r}\n")
+
+
+def _quit(session: Session, argument: str, out: Sink) -> None:
+    """Leave the shell."""
+    raise Quit
+
+
+def _require(argument: str, usage: str) -> None:
+    if not argument:
+        raise QengineError("something is missing", hint=f"usage: {usage}")
+
+
+COMMANDS: dict[str, Command] = {
+    ":help": _help,
+    ":schema": _schema,
+    ":explain": _explain,
+    ":profile": _profile,
+    ":timing": _timing,
+    ":format": _format,
+    ":load": _load,
+    ":save": _save,
+    ":device": _device,
+    ":param": _param,
+    ":quit": _quit,
+    ":exit": _quit,
+    ":q": _quit,
+}
+
+USAGE = {
+    ":explain": "QUERY",
+    ":profile": "QUERY",
+    ":timing": "[on|off]",
+    ":format": "[NAME]",
+    ":load": "PATH",
+    ":save": "PATH",
+    ":device": "[NAME]",
+    ":param": "[NAME=VALUE]",
+}

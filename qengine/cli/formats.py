@@ -1,0 +1,95 @@
+"""The output formats of the command line: each writes a result, row by row as it comes."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from qengine.cli.table import markdown_lines, table_lines
+from qengine.cli.terminal import Sink
+from qengine.cli.values import to_json, to_text
+from qengine.result import Result
+
+Writer = Callable[[Result, Sink], int]
+
+
+def write(result: Result, format: str, out: Sink) -> int:
+    """Write a result in one of ``FORMATS`` and return its number of rows."""
+    return FORMATS[format](result, out)
+
+
+def _table(result: Result, out: Sink) -> int:
+    return _lines(result, lambda rows: table_lines(result.columns, rows), out)
+
+
+def _markdown(result: Result, out: Sink) -> int:
+    return _lines(result, lambda rows: markdown_lines(result.columns, rows), out)
+
+
+def _lines(result: Result, render: Callable[[Iterable[Any]], Iterator[str]], out: Sink) -> int:
+    count = 0
+
+    def counted() -> Iterator[Any]:
+        nonlocal count
+        for row in result:
+            count += 1
+            yield row
+
+    for line in render(counted()):
+        out.write(line + "\n")
+    return count
+
+
+def _csv(result: Result, out: Sink) -> int:
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(result.columns)
+    count = 0
+    for row in result:
+        writer.writerow(["" if value is None else to_text(value) for value in row])
+        count += 1
+    return count
+
+
+def _json(result: Result, out: Sink) -> int:
+    count = 0
+    out.write("[")
+    for row in result:
+        out.write(",\n " if count else "\n ")
+        out.write(json.dumps(to_json(row.asdict()), ensure_ascii=False))
+        count += 1
+    out.write("\n]\n" if count else "]\n")
+    return count
+
+
+def _jsonl(result: Result, out: Sink) -> int:
+    count = 0
+    for row in result:
+        out.write(json.dumps(to_json(row.asdict()), ensure_ascii=False) + "\n")
+        count += 1
+    return count
+
+
+def _arrow(result: Result, out: Sink) -> int:
+    import pyarrow as pa
+
+    out.flush()
+    reader = result.to_reader()
+    rows = 0
+    with pa.ipc.new_stream(getattr(out, "buffer", sys.stdout.buffer), reader.schema) as sink:
+        for batch in reader:
+            sink.write_batch(batch)
+            rows += batch.num_rows
+    return rows
+
+
+FORMATS: dict[str, Writer] = {
+    "table": _table,
+    "csv": _csv,
+    "json": _json,
+    "jsonl": _jsonl,
+    "markdown": _markdown,
+    "arrow": _arrow,
+}

@@ -1,0 +1,160 @@
+"""The command ``qengine``: one query, a file of queries, or an interactive shell."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from qengine import __version__
+from qengine.cli.terminal import report
+from qengine.errors import QengineError, QueryInterrupted
+
+if TYPE_CHECKING:
+    from qengine.graph import Graph
+
+EXIT_OK = 0
+EXIT_ERROR = 1
+EXIT_USAGE = 2
+EXIT_INTERRUPTED = 130
+
+_FORMATS = ("table", "csv", "json", "jsonl", "markdown", "arrow")
+_EPILOG = """examples:
+  qengine examples/world                       open a shell on the example graph
+  qengine mygraph -c "MATCH (n) RETURN count(*)"
+  qengine edges.txt.gz -f questions.cypher --format csv > answers.csv
+  echo "MATCH (a)-->(b) RETURN a, b LIMIT 5" | qengine mygraph
+
+exit status: 0 all went well, 1 a query or a file failed, 2 wrong usage, 130 interrupted
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command line's parser."""
+    found = argparse.ArgumentParser(
+        prog="qengine",
+        description="Ask questions of a graph in a Cypher-style language.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    found.add_argument(
+        "graph",
+        nargs="?",
+        metavar="GRAPH",
+        help="a saved graph, a folder of nodes_*/rels_* CSV or Parquet files, an edge list (.txt, .gz), "
+        "or a t/v/e graph file (.graph)",
+    )
+    found.add_argument("-c", "--command", action="append", metavar="QUERY", help="run this query and exit (repeatable)")
+    found.add_argument("-f", "--file", action="append", metavar="FILE", help="run the queries of this file and exit")
+    found.add_argument("--format", choices=_FORMATS, default="table", help="how results are written (default: table)")
+    found.add_argument(
+        "-P", "--param", action="append", default=[], metavar="NAME=VALUE",
+        help="a parameter; the value is read as JSON, else as text (repeatable)",
+    )  # fmt: skip
+    found.add_argument("--timeout", type=_positive, metavar="SECONDS", help="stop a query after so long")
+    found.add_argument("--memory-limit", type=_size, metavar="BYTES", help="what a query may hold, such as 500M or 4G")
+    found.add_argument("--device", choices=("auto", "cpu", "gpu"), default="auto", help="where queries run")
+    found.add_argument("--version", action="version", version=f"qengine {__version__}")
+    return found
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status."""
+    options = parser().parse_args(arguments)
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `qengine … | head` ends quietly
+    try:
+        parameters = dict(parameter(each) for each in options.param)
+    except ValueError as error:
+        parser().error(str(error))
+    try:
+        return _run(options, parameters)
+    except QengineError as error:
+        report(error)
+        return EXIT_INTERRUPTED if isinstance(error, QueryInterrupted) else EXIT_ERROR
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+
+
+def _run(options: argparse.Namespace, parameters: dict[str, Any]) -> int:
+    from qengine.cli.session import Session
+
+    texts = _texts(options)
+    session = Session(
+        _load(options.graph),
+        format=options.format,
+        parameters=parameters,
+        timeout=options.timeout,
+        memory_limit=options.memory_limit,
+        device=options.device,
+    )
+    if texts is None:
+        from qengine.cli.shell import Shell
+
+        return Shell(session, options.graph).run()
+    failed = False
+    for text in texts:
+        failed |= not session.run_text(text, sys.stdout)
+    return EXIT_ERROR if failed else EXIT_OK
+
+
+def _texts(options: argparse.Namespace) -> list[str] | None:
+    """Return the texts to run, None for a shell."""
+    texts: list[str] = list(options.command or [])
+    for name in options.file or []:
+        try:
+            texts.append(sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError) as error:
+            raise QengineError(f"{name}: can't be read: {error}") from None
+    if not texts and not sys.stdin.isatty():
+        texts.append(sys.stdin.read())
+    return texts or None
+
+
+def _load(path: str | None) -> Graph:
+    from qengine.graph import Graph
+
+    if path is None:
+        return Graph.from_records(nodes=[])
+    from qengine.cli.loading import load
+
+    return load(path)
+
+
+def parameter(text: str) -> tuple[str, Any]:
+    """Read NAME=VALUE: the value as JSON, else as text; ValueError if there is no ``=``."""
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise ValueError(f"-P {text}: expected NAME=VALUE")
+    try:
+        return name.removeprefix("$"), json.loads(value)
+    except json.JSONDecodeError:
+        return name.removeprefix("$"), value
+
+
+def _positive(text: str) -> float:
+    value = float(text)
+    if not value > 0:
+        raise argparse.ArgumentTypeError("must be greater than 0")
+    return value
+
+
+def _size(text: str) -> int:
+    units = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+    scale = units.get(text[-1:].upper(), 1)
+    number = text[:-1] if scale > 1 else text
+    try:
+        value = int(float(number) * scale)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"not a size: {text!r}; try 500M or 4G") from None
+    if value <= 0:
+        raise argparse.ArgumentTypeError("must be greater than 0")
+    return value
+
+
+if __name__ == "__main__":
+    sys.exit(main())

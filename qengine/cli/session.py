@@ -1,0 +1,87 @@
+"""What the command line and the shell share: a graph, its settings, running texts and showing results."""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from qengine.cli.formats import write
+from qengine.cli.terminal import Sink, report, warn
+from qengine.errors import QengineError
+from qengine.explain import PlanResult
+from qengine.graph import Graph
+from qengine.result import Result
+
+
+@dataclass(slots=True)
+class Session:
+    """A graph and how to run queries on it. ``prefix``: "EXPLAIN" or "PROFILE" put before every query."""
+
+    graph: Graph
+    format: str = "table"
+    parameters: dict[str, Any] = field(default_factory=dict)
+    timeout: float | None = None
+    memory_limit: int | None = None
+    device: str = "auto"
+    timing: bool = False
+
+    def statements(self, text: str) -> list[str]:
+        """Split a text at its semicolons.
+
+        Raises
+        ------
+        QuerySyntaxError
+            If the text isn't in the language.
+        """
+        from qengine.syntax import parse
+
+        return [text[each.span.start : each.span.end] for each in parse(text)]
+
+    def run_text(self, text: str, out: Sink) -> bool:
+        """Run the statements of a text; report the first error and return whether there was none."""
+        try:
+            for statement in self.statements(text):
+                self.show(self.start(statement), statement, out)
+        except QengineError as error:
+            out.flush()
+            report(error)
+            return False
+        return True
+
+    def start(self, statement: str) -> Result:
+        """Start one statement with the session's settings."""
+        return self.graph.query(
+            statement,
+            self.parameters,
+            device=self.device,
+            timeout=self.timeout,
+            memory_limit=self.memory_limit,
+        )
+
+    def show(self, result: Result, statement: str, out: Sink) -> None:
+        """Write a result in the session's format, then its warnings and, if asked, its time."""
+        begin = time.perf_counter()
+        rows = write_plan(result, out) if isinstance(result, PlanResult) else write(result, self.format, out)
+        seconds = time.perf_counter() - begin
+        out.flush()
+        for notice in result.notices:
+            warn(notice, statement)
+        if self.timing:
+            plural = "row" if rows == 1 else "rows"
+            planning = result.stats.planning_seconds
+            print(
+                f"{rows:,} {plural} in {seconds * 1e3:.1f} ms "
+                f"(planning {planning * 1e3:.1f} ms, execution {result.stats.seconds * 1e3:.1f} ms, "
+                f"{result.stats.device})",
+                file=sys.stderr,
+            )
+
+
+def write_plan(result: Result, out: Sink) -> int:
+    """Write the text of a plan."""
+    rows = result.fetchall()
+    for row in rows:
+        print(row["plan"], file=out)
+    return len(rows)

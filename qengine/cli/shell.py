@@ -1,0 +1,108 @@
+"""The interactive shell."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
+from prompt_toolkit.filters import Condition
+from prompt_toolkit.history import FileHistory, InMemoryHistory
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.output import ColorDepth
+
+from qengine.cli.commands import Quit, run_command
+from qengine.cli.completion import ShellCompleter
+from qengine.cli.highlight import STYLE, QueryLexer
+from qengine.cli.pager import PagedOutput, PagerClosed
+from qengine.cli.session import Session
+from qengine.cli.terminal import colours, report
+from qengine.errors import QengineError
+
+
+class Shell:
+    """Reads queries and commands until Ctrl-D or ``:quit``."""
+
+    def __init__(self, session: Session, name: str | None) -> None:
+        self._session = session
+        self._name = Path(name).name if name else "qengine"
+        self._prompt: PromptSession[str] = PromptSession(
+            history=_history(),
+            completer=ShellCompleter(session),
+            complete_while_typing=False,
+            auto_suggest=AutoSuggestFromHistory(),
+            lexer=QueryLexer(),
+            style=STYLE,
+            multiline=Condition(self._unfinished),
+            prompt_continuation=lambda width, number, wrapped: "." * (width - 1) + " ",
+            key_bindings=_bindings(),
+            color_depth=None if colours(sys.stdout) else ColorDepth.DEPTH_1_BIT,
+        )
+
+    def run(self) -> int:
+        """Run the shell and return the exit status."""
+        print(f"{self._session.graph!r}. End a query with ; and type :help for help.")
+        while True:
+            try:
+                text = self._prompt.prompt(f"{self._name}> ")
+            except KeyboardInterrupt:
+                continue  # Ctrl-C clears the line
+            except EOFError:
+                return 0
+            if not text.strip():
+                continue
+            try:
+                self._execute(text)
+            except Quit:
+                return 0
+
+    def _execute(self, text: str) -> None:
+        out = PagedOutput()
+        try:
+            if text.lstrip().startswith(":"):
+                run_command(self._session, text, out)
+                return
+            for statement in self._session.statements(text):
+                self._session.show(self._session.start(statement), statement, out)
+        except QengineError as error:
+            out.finish()
+            report(error)
+        except KeyboardInterrupt:
+            print("interrupted", file=sys.stderr)
+        except PagerClosed:
+            pass
+        finally:
+            out.finish()
+
+    def _unfinished(self) -> bool:
+        """Tell whether Enter adds a line instead of running the text."""
+        from qengine.syntax import is_complete
+
+        text = self._prompt.default_buffer.document.text
+        return bool(text.strip()) and not text.lstrip().startswith(":") and not is_complete(text)
+
+
+def _history() -> Any:
+    """Return the history in the user's state folder, in memory where that can't be written."""
+    state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+    file = state / "qengine" / "history"
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch(exist_ok=True)
+    except OSError:
+        return InMemoryHistory()
+    return FileHistory(str(file))
+
+
+def _bindings() -> KeyBindings:
+    bindings = KeyBindings()
+
+    @bindings.add("escape", "enter")
+    def _submit(event: KeyPressEvent) -> None:
+        """Alt-Enter runs the text as it stands."""
+        event.current_buffer.validate_and_handle()
+
+    return bindings

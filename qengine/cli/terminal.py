@@ -1,0 +1,38 @@
+"""Errors, warnings and colours on a terminal."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any, Protocol
+
+from qengine.errors import Notice, QengineError, render
+
+
+class Sink(Protocol):
+    """Where text goes: a file, a buffer, a pager."""
+
+    def write(self, text: str, /) -> int:
+        """Write some text."""
+
+    def flush(self) -> None:
+        """Hand on what is held back."""
+
+
+def report(error: QengineError) -> None:
+    """Write an error to standard error, in red on a terminal."""
+    text = render(error)
+    if colours(sys.stderr):
+        first, _, rest = text.partition("\n")
+        text = f"\x1b[1;31m{first}\x1b[0m" + (f"\n{rest}" if rest else "")
+    print(text, file=sys.stderr)
+
+
+def colours(stream: Any) -> bool:
+    """Tell whether to use colours on a stream: a terminal, and ``NO_COLOR`` is not set."""
+    return not os.environ.get("NO_COLOR") and bool(stream.isatty()) and os.environ.get("TERM") != "dumb"
+
+
+def warn(notice: Notice, text: str) -> None:
+    """Write a warning about a statement to standard error."""
+    print(render(notice, text), file=sys.stderr)

@@ -1,0 +1,105 @@
+"""The CPU executor against true counts of open graphs: published ones, and ones counted by independent programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import pytest
+
+from qengine import Graph, QueryTimeout
+from qengine.testing import open_graphs as og
+
+pytestmark = pytest.mark.shared_data
+
+SMALL = 20_000_000  # counts up to here are checked always, larger ones with the slow tests
+
+
+@cache
+def graph(load: Callable[[str], Graph], name: str) -> Graph:
+    return load(name)
+
+
+def check(found: Graph, truths: list[og.Truth]) -> None:
+    wrong = []
+    for truth in truths:
+        count = found.query(truth.query).value()
+        if count != truth.count:
+            wrong.append(f"{truth.name}: {count}, true is {truth.count}\n{truth.query}")
+    assert not wrong, f"{len(wrong)} of {len(truths)}\n" + "\n".join(wrong[:5])
+    assert truths
+
+
+@pytest.mark.parametrize("mode", [og.DIFFERENT_NODES, og.DIFFERENT_RELATIONSHIPS, og.REPEATABLE_ELEMENTS])
+@pytest.mark.parametrize("name", ["hprd", "yeast"])
+def test_labelled_queries(name: str, mode: str) -> None:
+    truths = [each for each in og.labelled_truths(name) if each.name.endswith(mode) and each.count <= SMALL]
+    check(graph(og.labelled, name), truths)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["hprd", "yeast"])
+def test_all_published_counts_within_a_minute_each(name: str) -> None:
+    truths = [each for each in og.labelled_truths(name) if each.name.endswith(og.DIFFERENT_NODES)]
+    found = graph(og.labelled, name)
+    finished = 0
+    for truth in truths:
+        try:
+            count = found.query(truth.query, timeout=60).value()
+        except QueryTimeout:
+            continue
+        assert count == truth.count, truth
+        finished += 1
+    assert finished >= len(truths) * (1.0 if name == "hprd" else 0.95)
+
+
+@pytest.mark.parametrize("name", ["fb15k-237", "wn18rr"])
+def test_typed_workloads(name: str) -> None:
+    check(graph(og.typed, name), list(og.workload_truths(name)))
+
+
+def test_motifs_of_a_collaboration_network() -> None:
+    check(graph(og.labelled, "ca-GrQc"), list(og.motif_truths("ca-GrQc")))
+
+
+def test_motifs_of_a_vote_network() -> None:
+    check(graph(og.simplified, "wiki-Vote"), list(og.motif_truths("wiki-Vote")))
+
+
+@pytest.mark.parametrize(
+    ("name", "triangles"),
+    [("ca-GrQc", 48_260), ("email-Enron", 727_044), ("wiki-Vote", 608_389), ("cnr-2000", 20_977_629)],
+)
+def test_triangles(name: str, triangles: int) -> None:
+    found = graph(og.simplified, name)
+    query = "MATCH (a)-[:E]-(b)-[:E]-(c)-[:E]-(a) RETURN count(*)"
+    assert found.query(query).value() == 6 * triangles
+
+
+@pytest.mark.parametrize("name", ["air-routes", "ldbc-snb-sf01"])
+def test_questions_with_known_rows(name: str) -> None:
+    found = graph(og.property_graph, name)
+    for title, text, rows in og.cypher_truths(name):
+        assert [list(row) for row in found.query(text)] == rows, f"{title}: {text}"
+
+
+@pytest.mark.parametrize("device", ["cpu", "reference"])
+def test_published_lsqb_counts(device: str) -> None:
+    found = graph(og.property_graph, "lsqb-sfexample")
+    for truth in og.lsqb_truths("lsqb-sfexample", "truth_published.csv", "lsqb-sfexample"):
+        assert found.query(truth.query, device=device).value() == truth.count, truth
+
+
+def test_published_lsqb_counts_on_the_part_that_is_there() -> None:
+    found = graph(og.property_graph, "lsqb-sf0.1-part")
+    truths = [
+        each
+        for each in og.lsqb_truths("lsqb-sf0.1-part", "truth_published.csv", "lsqb-sf0.1-part")
+        if each.name in ("q3", "q6", "q9")
+    ]
+    check(found, truths)
+
+
+def test_lsqb_style_counts() -> None:
+    found = graph(og.property_graph, "ldbc-snb-sf01")
+    check(found, list(og.lsqb_truths("ldbc-snb-sf01", "truth_lsqb_style_duckdb.csv", "lsqb-sfexample")))
