@@ -1,4 +1,4 @@
-"""What all tests share: the skips of the markers, ``--slow``, and a hypothesis that repeats itself.
+"""What all tests share: the skips of the markers, ``--slow``, ``--update-golden``, and a hypothesis that repeats itself.
 
 ``@pytest.mark.shared_data`` skips where the open graphs are absent; ``@pytest.mark.shared_data("yeast", "hprd")``
 only where one of the data sets that it names is.
@@ -21,6 +21,7 @@ hypothesis.settings.load_profile("deterministic")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--slow", action="store_true", help="also run the tests marked slow")
+    parser.addoption("--update-golden", action="store_true", help="write the golden files anew from what is now")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -7,13 +7,14 @@ in its group.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from qengine.binder.binding import Binding
 from qengine.binder.items import Item, is_plain
 from qengine.binder.scope import Symbol
 from qengine.errors import SemanticError
-from qengine.plan.expr import AggregateCall, Expr, Subquery, Variable
+from qengine.plan.expr import AggregateCall, Expr, Property, Subquery, Variable
 from qengine.plan.logical import Aggregate, Operator
 from qengine.plan.traverse import bound_names, substitute, walk
 
@@ -64,8 +65,11 @@ class Grouping:
                 return Variable(self.calls[part], type=part.type, span=part.span)
             if is_plain(part) and part in self.keys:
                 return Variable(self.keys[part], type=part.type, span=part.span)
-            if isinstance(part, Variable) and part.name not in local:
-                raise ambiguous(self.binding, part)
+            if is_plain(part):
+                *properties, variable = _chain(part)
+                known = any(each in self.keys for each in (*properties, variable))
+                if not known and isinstance(variable, Variable) and variable.name not in local:
+                    raise ambiguous(self.binding, part)
             if isinstance(part, Subquery):
                 self._keep_outer(part, local)
                 return part
@@ -82,11 +86,19 @@ class Grouping:
                 raise ambiguous(self.binding, subquery)
 
 
+def _chain(expr: Expr) -> Iterator[Expr]:
+    """Yield ``a.b.c``, then ``a.b``, then ``a``."""
+    while isinstance(expr, Property):
+        yield expr
+        expr = expr.subject
+    yield expr
+
+
 def ambiguous(binding: Binding, part: Expr) -> SemanticError:
     """Return the error of an expression that has no one value in its group."""
     return binding.error(
         "AmbiguousAggregationExpression",
-        "this is neither a grouping key nor inside an aggregate",
+        f"{binding.quoted(part.span)} is neither a grouping key nor inside an aggregate.",
         part.span,
-        "group by it in a WITH before, or aggregate it, for example with max()",
+        "Group by it in a WITH before, or aggregate it, for example with max().",
     )

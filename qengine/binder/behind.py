@@ -20,13 +20,15 @@ from qengine.syntax import ast
 class Behind:
     """Binds expressions that stand behind a projection.
 
-    ``grouped``: the projection aggregates. ``calls``: columns of aggregates that are at hand. ``old_rows``: the old
-    columns can still be read (no DISTINCT, no aggregate). ``hidden``: columns beside the items that were asked for.
+    ``carried``: outer columns beside the items. ``grouped``: the projection aggregates. ``calls``: columns of
+    aggregates that are at hand. ``old_rows``: the old columns can still be read (no DISTINCT, no aggregate).
+    ``hidden``: columns beside the items that were asked for.
     """
 
     binding: Binding
     scope: Scope
     items: tuple[Item, ...]
+    carried: set[str]
     grouped: bool
     calls: Mapping[AggregateCall, str]
     old_rows: bool
@@ -34,23 +36,25 @@ class Behind:
 
     def sort_key(self, node: ast.Expression) -> Expr:
         """Bind an expression of ORDER BY."""
-        return self._resolve(node, self._binder(None if self.grouped else "this ORDER BY").value(node))
+        return self._column(node) or self._resolve(self._binder(None if self.grouped else "this ORDER BY").value(node))
 
     def condition(self, node: ast.Expression) -> Expr:
         """Bind the WHERE behind WITH."""
-        return self._resolve(node, self._binder("WHERE").condition(node))
+        return self._resolve(self._binder("WHERE").condition(node))
 
     def _binder(self, forbidden: str | None) -> ExpressionBinder:
         new = {item.alias: Symbol(item.name, item.expr.type) for item in self.items}
         return ExpressionBinder(self.binding, self.scope.with_symbols(new), forbidden)
 
-    def _resolve(self, node: ast.Expression, expr: Expr) -> Expr:
+    def _column(self, node: ast.Expression) -> Expr | None:
+        """Return the column that has just this expression, even where its alias hides a variable in it."""
+        same = (item.result for item in self.items if item.written == node and not isinstance(node, ast.Variable))
+        return next(same, None)
+
+    def _resolve(self, expr: Expr) -> Expr:
         """Express ``expr`` by the columns behind the projection."""
-        for item in self.items:
-            if item.written == node and not isinstance(node, ast.Variable):
-                return item.result
         results = {item.expr: item for item in reversed(self.items)}
-        new = {item.name for item in self.items}
+        new = {item.name for item in self.items} | self.carried
         local = {name for part in walk(expr) for name in bound_names(part)}
         mixed = aggregates(expr)
 
@@ -87,9 +91,9 @@ class Behind:
                 raise self._invisible(part, part)
         raise self.binding.error(
             "InvalidAggregation",
-            "ORDER BY can only use aggregates that the projection computes",
+            "ORDER BY can only use aggregates that the projection computes.",
             call.span,
-            "add it to the projection, and order by its name",
+            "Add it to the projection, and order by its name.",
         )
 
     def _old(self, variable: Variable, place: Expr) -> None:
@@ -103,7 +107,7 @@ class Behind:
         cause = "an aggregate" if self.grouped else "DISTINCT"
         return self.binding.error(
             "UndefinedVariable",
-            f"variable `{name}` is not visible behind {cause}",
+            f"Variable `{name}` is not visible behind {cause}.",
             place.span,
-            f"only the projected columns are: {columns}",
+            f"Only the projected columns are: {columns}.",
         )

@@ -25,6 +25,10 @@ class Binding:
     names: Names = field(default_factory=Names)
     notices: dict[tuple[str, str], Notice] = field(default_factory=dict)
 
+    def quoted(self, span: Span | None) -> str:
+        """Return what is written at a place, in backticks."""
+        return f"`{self.text[span.start : span.end]}`" if span is not None else "This"
+
     def error(self, code: str, message: str, span: Span | None, hint: str | None = None) -> SemanticError:
         """Return a semantic error at a place of the text."""
         return SemanticError(message, code=code, span=span, text=self.text, hint=hint)
@@ -37,12 +41,12 @@ class Binding:
         """Return the error of a name that nothing has."""
         if scope.is_cut_off(name):
             return self.unsupported(
-                f"`{name}` of the outer query can't be read behind an aggregation inside the subquery",
+                f"`{name}` of the outer query can't be read behind an aggregation inside the subquery.",
                 span,
-                hint=f"read `{name}` before the aggregation, or group by it: WITH {name}, …",
+                hint=f"Read `{name}` before the aggregation, or group by it: WITH {name}, …",
             )
         hint = did_you_mean(closest(name, scope.visible()))
-        return self.error("UndefinedVariable", f"variable `{name}` is not defined", span, hint)
+        return self.error("UndefinedVariable", f"Variable `{name}` is not defined.", span, hint)
 
     def check_label(self, name: str, span: Span | None, kinds: Iterable[str]) -> None:
         """Note a label or type name that the graph doesn't have as any of ``kinds``."""
@@ -53,7 +57,7 @@ class Binding:
         kind = kinds[0]
         code = "UnknownLabel" if kind == LABEL else "UnknownRelationshipType"
         hint = did_you_mean(closest(name, known[kind]))
-        self.notice(code, name, f"the graph has no {kind} `{name}`", span, hint)
+        self.notice(code, name, f"The graph has no {kind} `{name}`.", span, hint)
 
     def property_type(self, subject: Type, key: str, span: Span | None) -> Type:
         """Return a property's static type, and note a key that no node or relationship has."""
@@ -63,7 +67,7 @@ class Binding:
         found = self.catalog.property_type(entity, key)
         if found is None:
             hint = did_you_mean(closest(key, self.catalog.property_keys(entity)))
-            self.notice("UnknownProperty", f"{entity}.{key}", f"no {entity} has a property `{key}`", span, hint)
+            self.notice("UnknownProperty", f"{entity}.{key}", f"No {entity} has a property `{key}`.", span, hint)
         return found or ANY
 
     def notice(self, code: str, subject: str, message: str, span: Span | None, hint: str | None) -> None:
@@ -73,7 +77,7 @@ class Binding:
 
 def did_you_mean(close: str | None) -> str | None:
     """Return the hint that names what was probably meant."""
-    return f"did you mean `{close}`?" if close else None
+    return f"Did you mean `{close}`?" if close else None
 
 
 def closest(name: str, among: Iterable[str]) -> str | None:

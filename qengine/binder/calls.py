@@ -26,7 +26,7 @@ def bind_operator(binding: Binding, symbol: str, args: tuple[Expr, ...], span: S
     if isinstance(found, Mismatch):
         types = " and ".join(str(arg.type) for arg in args)
         raise binding.error(
-            "InvalidArgumentType", f"{_shown(symbol)} can't be applied to {types}", span, _operator_hint(symbol, args)
+            "InvalidArgumentType", f"{_shown(symbol)} can't be applied to {types}.", span, _operator_hint(symbol, args)
         )
     return Call(symbol, args, type=found, span=span)
 
@@ -38,22 +38,18 @@ def bind_function(binder: ExpressionBinder, node: ast.FunctionCall) -> Expr:
     function = lookup(node.name)
     if function is None or function.kind == "operator":
         hint = did_you_mean(nearest(node.name))
-        raise binding.error("UnknownFunction", f"there is no function `{node.name}`", name_span, hint)
+        raise binding.error("UnknownFunction", f"There is no function `{node.name}`.", name_span, hint)
     if node.star and function.key != "count":
-        raise binding.error("UnexpectedSyntax", f"{function.name}(*) means nothing: only count(*) does", node.span)
+        raise binding.error("UnexpectedSyntax", f"{function.name}(*) means nothing: only count(*) does.", node.span)
     if not function.available:
-        raise binding.unsupported(f"{function.name}() isn't built yet", name_span)
+        raise binding.unsupported(f"{function.name}() isn't built yet.", name_span)
     if function.kind == "form":
         return _exists(binder, function, node)
     if function.kind == "aggregate":
         return _aggregate(binder, function, node)
     if node.distinct:
         raise binding.error(
-            "UnexpectedSyntax", f"DISTINCT belongs to aggregates, and {function.name}() is none", node.span
-        )
-    if function.key == "size" and len(node.args) == 1 and isinstance(node.args[0], ast.PatternPredicate):
-        raise binding.error(
-            "UnexpectedSyntax", "size() takes no pattern", node.args[0].span, "write COUNT { … } round the pattern"
+            "UnexpectedSyntax", f"DISTINCT belongs to aggregates, and {function.name}() is none.", node.span
         )
     _check_count(binding, function, node)
     args = tuple(map(binder.value, node.args))
@@ -66,9 +62,9 @@ def _aggregate(binder: ExpressionBinder, function: Function, node: ast.FunctionC
         nested = binder.forbidden == "an aggregate"
         raise binding.error(
             "NestedAggregation" if nested else "InvalidAggregation",
-            f"{function.name}() can't be used inside {binder.forbidden}",
+            f"{function.name}() can't be used inside {binder.forbidden}.",
             node.span,
-            "aggregate in a WITH before it, and use the result by its name",
+            "Aggregate in a WITH before it, and use the result by its name.",
         )
     if node.star:
         return AggregateCall("count", (), node.distinct, type=INTEGER, span=node.span)
@@ -81,9 +77,9 @@ def _aggregate(binder: ExpressionBinder, function: Function, node: ast.FunctionC
         if called is not None and not called.deterministic:
             raise binding.error(
                 "NonConstantExpression",
-                f"{called.name}() can't be used inside an aggregate",
+                f"{called.name}() can't be used inside an aggregate.",
                 part.span,
-                f"compute it before: WITH {called.name}() AS x",
+                f"Compute it before: WITH {called.name}() AS x.",
             )
     return AggregateCall(
         function.key, args, node.distinct, type=_checked_type(binding, function, args, node), span=node.span
@@ -98,7 +94,7 @@ def _exists(binder: ExpressionBinder, function: Function, node: ast.FunctionCall
     expr = binder.value(argument)
     if not isinstance(expr, Property) and not (isinstance(expr, Call) and expr.name == "[]"):
         raise binder.binding.error(
-            "InvalidArgumentType", "exists() takes a property or a pattern", argument.span, "write … IS NOT NULL"
+            "InvalidArgumentType", "exists() takes a property or a pattern.", argument.span, "Write … IS NOT NULL."
         )
     return Call("IS NOT NULL", (expr,), type=BOOLEAN, span=node.span)
 
@@ -107,7 +103,7 @@ def _check_count(binding: Binding, function: Function, node: ast.FunctionCall) -
     if not any(signature.admits(len(node.args)) for signature in function.signatures):
         number = f"{len(node.args)} argument{'s' if len(node.args) != 1 else ''}"
         raise binding.error(
-            "InvalidNumberOfArguments", f"{function.name}() can't take {number}", node.span, _usage(function)
+            "InvalidNumberOfArguments", f"{function.name}() can't take {number}.", node.span, _usage(function)
         )
 
 
@@ -125,18 +121,18 @@ def _wrong_argument(
     given = args[mismatch.place].type
     hint = _usage(function)
     if function.key == "length" and may_be(given, Kind.LIST, Kind.STRING):
-        hint = "length() is for paths; size() counts a list's items and a string's characters"
-    wanted = slot if len(function.signatures) == 1 else "another type"
+        hint = "length() is for paths; size() counts a list's items and a string's characters."
+    wanted = str(slot) if len(function.signatures) == 1 else "other types"
     return binding.error(
         "InvalidArgumentType",
-        f"{function.name}() takes {wanted}, not {given}",
+        f"{function.name}() takes {wanted}, not {given}.",
         node.args[mismatch.place].span,
         hint,
     )
 
 
 def _usage(function: Function) -> str:
-    return "; ".join(f"{function.name}{signature}" for signature in function.signatures)
+    return "It is used as " + " or ".join(f"{function.name}{signature}" for signature in function.signatures) + "."
 
 
 def _shown(symbol: str) -> str:
@@ -145,7 +141,7 @@ def _shown(symbol: str) -> str:
 
 def _operator_hint(symbol: str, args: Sequence[Expr]) -> str | None:
     if symbol == "IN":
-        return "IN wants a list on its right: x IN [1, 2]"
+        return "IN wants a list on its right: x IN [1, 2]."
     if symbol == "+" and any(arg.type.kind is Kind.STRING for arg in args):
-        return "make it text first: toString(…)"
+        return "Make it text first: toString(…)."
     return None

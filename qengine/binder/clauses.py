@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NoReturn
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import Any, NoReturn
 
 from qengine.binder.binding import Binding
 from qengine.binder.expressions import ExpressionBinder
-from qengine.binder.inference import item_type, join, may_be
+from qengine.binder.inference import indefinite, item_type, join, may_be
+from qengine.binder.items import alias_of
 from qengine.binder.patterns import bind_match
 from qengine.binder.projection import bind_return, bind_with
 from qengine.binder.scope import Outer, Scope, Symbol
@@ -17,12 +19,12 @@ from qengine.syntax import ast
 from qengine.types import Kind, Type
 
 _HINTS = {
-    "CREATE": "graphs are read only: build one with qengine.Graph.from_records(…) and the like",
-    "CALL": "write the subquery as MATCH … WITH …, or as COLLECT { … }",
-    "LOAD CSV": "load files with qengine.Graph.from_csv(…)",
-    "FOR": "write UNWIND list AS item",
-    "LET": "write WITH *, expression AS name",
-    "FILTER": "write WITH * WHERE condition",
+    "CREATE": "Graphs are read only: load one with qengine.Graph.from_records(…) and the like.",
+    "CALL": "Write a subquery as MATCH … WITH …, or as COLLECT { … }; procedures there are none.",
+    "LOAD CSV": "Load files with qengine.Graph.from_csv(…).",
+    "FOR": "Write UNWIND list AS item.",
+    "LET": "Write WITH *, expression AS name.",
+    "FILTER": "Write WITH * WHERE condition.",
 }
 _HINTS |= dict.fromkeys(("MERGE", "SET", "DELETE", "DETACH DELETE", "REMOVE", "FOREACH", "INSERT"), _HINTS["CREATE"])
 
@@ -41,28 +43,22 @@ def bind_body(
     body: ast.Query | ast.UnionQuery,
     leaf: Operator,
     outer: Outer | None = None,
-    carried: tuple[Symbol, ...] = (),
 ) -> Body:
     """Bind a query or several joined by UNION.
 
-    ``leaf`` gives the first rows. For a subquery: ``outer`` is what it stands in, ``carried`` the outer columns that
-    its WITH clauses hand on.
+    ``leaf`` gives the first rows; ``outer`` is what a subquery stands in.
     """
     if isinstance(body, ast.Query):
-        return _bind_query(binding, body, leaf, outer, carried)
-    if len(set(body.all)) > 1:
-        raise binding.error(
-            "InvalidClauseComposition", "UNION and UNION ALL can't be mixed", body.span, "use one of the two throughout"
-        )
-    first, *others = (_bind_query(binding, query, leaf, outer, carried) for query in body.queries)
+        return _bind_query(binding, body, leaf, outer)
+    first, *others = (_bind_query(binding, query, leaf, outer) for query in body.queries)
     inputs = [first.root]
     for query, bound in zip(body.queries[1:], others, strict=True):
         if sorted(bound.columns) != sorted(first.columns):
             raise binding.error(
                 "DifferentColumnsInUnion",
-                f"the queries of a UNION return different columns: {_listed(first)} and {_listed(bound)}",
+                f"The queries of a UNION return different columns: {_listed(first)} and {_listed(bound)}.",
                 query.clauses[-1].span,
-                "name them alike with AS",
+                "Name them alike with AS.",
             )
         root = bound.root
         if bound.columns != first.columns:
@@ -85,10 +81,9 @@ def _bind_query(
     query: ast.Query,
     leaf: Operator,
     outer: Outer | None,
-    carried: tuple[Symbol, ...],
 ) -> Body:
     root, scope = leaf, Scope(outer=outer)
-    for clause in query.clauses:
+    for place, clause in enumerate(query.clauses):
         match clause:
             case ast.MatchClause():
                 graph, scope = bind_match(binding, clause, scope)
@@ -96,6 +91,7 @@ def _bind_query(
             case ast.UnwindClause():
                 root, scope = _bind_unwind(binding, clause, root, scope)
             case ast.WithClause():
+                carried = _carried(outer, clause, query.clauses[place + 1 :]) if outer and not scope.cut else ()
                 root, scope = bind_with(binding, clause, root, scope, carried)
             case ast.ReturnClause():  # the parser lets nothing follow it
                 root, columns = bind_return(binding, clause, root, scope)
@@ -105,19 +101,44 @@ def _bind_query(
     return Body(root, (), ())  # only in subqueries
 
 
+def _carried(outer: Outer, clause: ast.WithClause, following: tuple[ast.Clause, ...]) -> tuple[Symbol, ...]:
+    """Return the outer columns that WITH has to hand on, since something behind it names them."""
+    named = {alias_of(item) for item in clause.projection.items}
+    behind = (clause.where, *(item.expression for item in clause.projection.order), *following)
+    symbols = (outer.scope.find(name) for name in dict.fromkeys(_names(behind)) if name not in named)
+    found = {symbol.name: symbol for symbol in symbols if symbol is not None}
+    outer.captured.update(found)
+    return tuple(found.values())
+
+
+def _names(node: Any) -> Iterator[str]:
+    """Yield the name of every variable and pattern element in a part of the syntax tree."""
+    if isinstance(node, tuple):
+        for item in node:
+            yield from _names(item)
+    elif isinstance(node, ast.Ast):
+        if isinstance(node, ast.Variable | ast.NodePattern | ast.RelationshipPattern) and node.name is not None:
+            yield node.name
+        for part in fields(node):
+            yield from _names(getattr(node, part.name))
+
+
 def _bind_unwind(binding: Binding, clause: ast.UnwindClause, root: Operator, scope: Scope) -> tuple[Operator, Scope]:
     source = ExpressionBinder(binding, scope, "UNWIND").value(clause.expression)
     if not may_be(source.type, Kind.LIST):
         raise binding.error(
-            "InvalidArgumentType", f"UNWIND takes a LIST, not a {source.type}", clause.expression.span, "write [ … ]"
+            "InvalidArgumentType",
+            f"UNWIND takes a LIST, not {indefinite(source.type)}.",
+            clause.expression.span,
+            "Write [ … ].",
         )
     if clause.name in scope.symbols:
         raise binding.error(
-            "VariableAlreadyBound", f"variable `{clause.name}` is already defined", clause.span, "choose another name"
+            "VariableAlreadyBound", f"Variable `{clause.name}` is already defined.", clause.span, "Choose another name."
         )
     symbol = Symbol(binding.names.fresh(clause.name), item_type(source.type))
     return Unwind(root, source, symbol.name), scope.with_symbols({clause.name: symbol})
 
 
 def _refuse(binding: Binding, clause: ast.UnsupportedClause) -> NoReturn:
-    raise binding.unsupported(f"{clause.keyword} isn't built yet", clause.span, _HINTS.get(clause.keyword))
+    raise binding.unsupported(f"{clause.keyword} isn't built yet.", clause.span, _HINTS.get(clause.keyword))

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from qengine.binder.binding import Binding
 from qengine.binder.calls import bind_function, bind_operator
-from qengine.binder.inference import item_type, join, list_type, literal_type, may_be
+from qengine.binder.inference import indefinite, item_type, join, list_type, literal_type, may_be
 from qengine.binder.labels import bind_labels, label_kinds
 from qengine.binder.scope import Scope, Symbol
 from qengine.errors import Span
@@ -65,9 +65,9 @@ class ExpressionBinder:
         if not may_be(expr.type, Kind.BOOLEAN):
             hint = None
             if expr.type == NODE:
-                hint = "test a property or a label: n.active, n:Label, n IS NOT NULL"
+                hint = "Test a property or a label: n.active, n:Label, n IS NOT NULL."
             raise self.binding.error(
-                "InvalidArgumentType", f"a condition must be a BOOLEAN, not a {expr.type}", node.span, hint
+                "InvalidArgumentType", f"A condition must be a BOOLEAN, not {indefinite(expr.type)}.", node.span, hint
             )
         return expr
 
@@ -85,9 +85,9 @@ class ExpressionBinder:
         if parameters is not None and node.name not in parameters:
             raise self.binding.error(
                 "ParameterMissing",
-                f"parameter ${node.name} has no value",
+                f"Parameter ${node.name} has no value.",
                 node.span,
-                f"pass it with the query: params={{{node.name!r}: …}}",
+                f"Pass it with the query: params={{{node.name!r}: …}}.",
             )
         return Parameter(node.name)
 
@@ -113,9 +113,12 @@ class ExpressionBinder:
         if not may_be(subject.type, Kind.NODE, Kind.RELATIONSHIP, Kind.MAP, *_TEMPORAL):
             hint = None
             if subject.type.kind is Kind.LIST and subject.type.item in (NODE, RELATIONSHIP):
-                hint = f"it is a list: [x IN … | x.{key}]"
+                hint = f"It is a list: [x IN … | x.{key}]."
             raise self.binding.error(
-                "InvalidArgumentType", f"a {subject.type} has no property `{key}`", key_span or node.span, hint
+                "InvalidArgumentType",
+                f"Property `{key}` can't be read from {indefinite(subject.type)}.",
+                key_span or node.span,
+                hint,
             )
         return Property(subject, key, type=self.binding.property_type(subject.type, key, key_span or node.span))
 
@@ -135,7 +138,9 @@ class ExpressionBinder:
         subject = self.value(node.subject)
         if not may_be(subject.type, Kind.NODE, Kind.RELATIONSHIP):
             raise self.binding.error(
-                "InvalidArgumentType", f"a {subject.type} has no labels", node.span, "only nodes and relationships have"
+                "InvalidArgumentType",
+                f"Only nodes and relationships have labels, not {indefinite(subject.type)}.",
+                node.span,
             )
         return HasLabels(subject, bind_labels(self.binding, node.labels, label_kinds(subject.type)))
 
@@ -195,7 +200,9 @@ class ExpressionBinder:
     def _source(self, node: ast.Expression) -> tuple[Expr, Type]:
         source = self.value(node)
         if not may_be(source.type, Kind.LIST):
-            raise self.binding.error("InvalidArgumentType", f"expected a LIST, not a {source.type}", node.span)
+            raise self.binding.error(
+                "InvalidArgumentType", f"This must be a LIST, not {indefinite(source.type)}.", node.span
+            )
         return source, item_type(source.type)
 
     def _list_comprehension(self, node: ast.ListComprehension) -> Expr:
@@ -226,7 +233,7 @@ class ExpressionBinder:
         subject = self.value(node.subject)
         if not may_be(subject.type, Kind.NODE, Kind.RELATIONSHIP, Kind.MAP):
             raise self.binding.error(
-                "InvalidArgumentType", f"a map can't be projected from a {subject.type}", node.subject.span
+                "InvalidArgumentType", f"A map can't be projected from {indefinite(subject.type)}.", node.subject.span
             )
         entries: list[tuple[str, Expr]] = []
         everything = False
@@ -240,14 +247,6 @@ class ExpressionBinder:
         return MapProjection(subject, tuple(entries), everything)
 
     # ------------------------------------------------------------ subqueries
-
-    def _pattern_predicate(self, node: ast.PatternPredicate) -> Expr:
-        raise self.binding.error(
-            "UnexpectedSyntax",
-            "a pattern is a predicate: it can't be used as a value",
-            node.span,
-            "write EXISTS { … } for whether it matches, COUNT { … } for how often",
-        )
 
     def _pattern_comprehension(self, node: ast.PatternComprehension) -> Expr:
         from qengine.binder.subqueries import bind_pattern_comprehension
@@ -279,7 +278,6 @@ ExpressionBinder._rules = {
     ast.QuantifierExpression: ExpressionBinder._quantifier,
     ast.ReduceExpression: ExpressionBinder._reduce,
     ast.MapProjection: ExpressionBinder._map_projection,
-    ast.PatternPredicate: ExpressionBinder._pattern_predicate,
     ast.PatternComprehension: ExpressionBinder._pattern_comprehension,
     ast.SubqueryExpression: ExpressionBinder._subquery,
 }

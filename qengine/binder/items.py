@@ -81,10 +81,10 @@ def check_names(binding: Binding, projection: ast.Projection, items: tuple[Item,
         alias = alias_of(item)
         if alias in seen:
             raise binding.error(
-                "ColumnNameConflict", f"two columns are called `{alias}`", item.span, "name one of them with AS"
+                "ColumnNameConflict", f"Two columns are called `{alias}`.", item.span, "Name one of them with AS."
             )
         seen.add(alias)
         if with_clause and item.alias is None and not isinstance(item.expression, ast.Variable):
             raise binding.error(
-                "NoExpressionAlias", "an expression in WITH needs a name", item.span, f"write {item.text} AS name"
+                "NoExpressionAlias", "An expression in WITH needs a name.", item.span, f"Write {item.text} AS name."
             )

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from qengine.binder.binding import LABEL, RELATIONSHIP_TYPE, Binding
 from qengine.binder.expressions import ExpressionBinder
-from qengine.binder.inference import may_be
+from qengine.binder.inference import indefinite, may_be
 from qengine.binder.labels import bind_labels, both
 from qengine.binder.scope import Scope, Symbol
 from qengine.binder.shortest import hop_predicates, selector_of
@@ -93,16 +93,23 @@ class GraphBuilder:
         for element in elements:
             if isinstance(element, ast.QuantifiedPath):
                 raise binding.unsupported(
-                    "quantified path patterns aren't built",
+                    "Quantified path patterns aren't built.",
                     element.span,
-                    "quantify one relationship: (a)-[:T]->{1,3}(b)",
+                    "Quantify one relationship: (a)-[:T]->{1,3}(b).",
                 )
         selected = selector is not PathSelector.ALL
-        nodes = [self._node(element) for element in elements if isinstance(element, ast.NodePattern)]
-        names = nodes[:1]
-        relationships = (element for element in elements if isinstance(element, ast.RelationshipPattern))
-        for element, start, end in zip(relationships, nodes, nodes[1:], strict=False):
-            names += [self._relationship(element, start, end, selected), end]
+        names: list[str] = []
+        relationship: tuple[ast.RelationshipPattern, str, bool] | None = None
+        for element in elements:
+            if isinstance(element, ast.RelationshipPattern):
+                name, known = self._relationship_symbol(element, selected)
+                relationship = (element, name, known)
+            elif isinstance(element, ast.NodePattern):
+                node = self._node(element)
+                if relationship is not None:
+                    self._relationship(*relationship, names[-1], node, selected)
+                    names.append(relationship[1])
+                names.append(node)
         if pattern.name is not None or selected:
             self._path(pattern, tuple(names), selector)
 
@@ -110,9 +117,9 @@ class GraphBuilder:
         natural = {None, "WALK"} if self.mode is MatchMode.REPEATABLE_ELEMENTS else {None, "WALK", "TRAIL"}
         if pattern.path_mode not in natural:
             raise self.binding.unsupported(
-                f"path mode {pattern.path_mode} isn't built here",
+                f"Path mode {pattern.path_mode} isn't built here.",
                 pattern.span,
-                "the default already repeats no relationship; MATCH DIFFERENT NODES repeats no node",
+                "The default already repeats no relationship; MATCH DIFFERENT NODES repeats no node.",
             )
 
     def _node(self, element: ast.NodePattern) -> str:
@@ -126,26 +133,31 @@ class GraphBuilder:
         self._write(name, element, hops=False, selected=False)
         return name
 
-    def _relationship(self, element: ast.RelationshipPattern, start: str, end: str, selected: bool) -> str:
-        hops = (element.hops.minimum, element.hops.maximum) if element.hops else None
-        if selected and hops is None:
-            hops = (1, 1)
-            if element.name is not None:
-                raise self.binding.unsupported(
-                    "a relationship of one hop can't be named in a shortest path", element.span, "write *1..1 behind it"
-                )
-        self._check_hops(element, hops, selected)
+    def _relationship_symbol(self, element: ast.RelationshipPattern, selected: bool) -> tuple[str, bool]:
+        if selected and element.hops is None and element.name is not None:
+            raise self.binding.unsupported(
+                "A relationship of one hop can't be named in a shortest path.", element.span, "Write *1..1 behind it."
+            )
         earlier = self.declared.get(element.name) if element.name is not None else None
         if earlier is not None and earlier.name in self.relationships:
             if self.mode is MatchMode.REPEATABLE_ELEMENTS:
-                raise self.binding.unsupported("a relationship that stands twice isn't built", element.span)
+                raise self.binding.unsupported("A relationship that stands twice isn't built.", element.span)
             raise self.binding.error(
                 "RelationshipUniquenessViolation",
-                f"relationship `{element.name}` stands twice in one MATCH",
+                f"Relationship `{element.name}` stands twice in one MATCH.",
                 element.span,
-                "relationships of one MATCH are all different: give the second another name",
+                "The relationships of one MATCH are all different: give the second another name.",
             )
-        name, known = self._symbol(element.name, RELATIONSHIP if hops is None else list_of(RELATIONSHIP), element.span)
+        type = RELATIONSHIP if element.hops is None else list_of(RELATIONSHIP)
+        return self._symbol(element.name, type, element.span)
+
+    def _relationship(
+        self, element: ast.RelationshipPattern, name: str, known: bool, start: str, end: str, selected: bool
+    ) -> None:
+        hops = (element.hops.minimum, element.hops.maximum) if element.hops else None
+        if selected and hops is None:
+            hops = (1, 1)
+        self._check_hops(element, hops, selected)
         if element.left == element.right:
             direction = Direction.BOTH
         elif hops is None:
@@ -157,7 +169,6 @@ class GraphBuilder:
         types = self._labels(element.types, RELATIONSHIP_TYPE)
         self.relationships[name] = PatternRelationship(name, start, end, types, direction, hops, bound=known)
         self._write(name, element, hops is not None, selected)
-        return name
 
     def _check_hops(
         self, element: ast.RelationshipPattern, hops: tuple[int, int | None] | None, selected: bool
@@ -166,14 +177,14 @@ class GraphBuilder:
             return
         minimum, maximum = hops
         if maximum is not None and maximum < minimum:
-            message = f"no walk has at least {minimum} and at most {maximum} hops"
-            self.binding.notice("EmptyRange", message, message, element.hops.span, "write the smaller bound first")
+            message = f"No walk has at least {minimum} and at most {maximum} hops."
+            self.binding.notice("EmptyRange", message, message, element.hops.span, "Write the smaller bound first.")
         if maximum is None and self.mode is MatchMode.REPEATABLE_ELEMENTS and not selected:
             raise self.binding.error(
                 "InvalidRelationshipPattern",
-                "an unbounded walk with REPEATABLE ELEMENTS has endlessly many matches",
+                "An unbounded walk with REPEATABLE ELEMENTS has endlessly many matches.",
                 element.hops.span,
-                "give it an upper bound, such as *1..5",
+                "Give it an upper bound, such as *1..5.",
             )
 
     def _path(self, pattern: ast.PathPattern, names: tuple[str, ...], selector: PathSelector) -> None:
@@ -183,9 +194,9 @@ class GraphBuilder:
             if taken is not None:
                 raise self.binding.error(
                     "VariableAlreadyBound",
-                    f"variable `{pattern.name}` is already a {taken.type}",
+                    f"Variable `{pattern.name}` is already {indefinite(taken.type)}.",
                     pattern.span,
-                    "give the path another name",
+                    "Give the path another name.",
                 )
             name = self.binding.names.fresh(pattern.name)
             self.declared[pattern.name] = Symbol(name, PATH)
@@ -209,9 +220,9 @@ class GraphBuilder:
         ):
             raise self.binding.error(
                 "VariableTypeConflict",
-                f"variable `{user_name}` is a {symbol.type}, and can't be a {type} here",
+                f"Variable `{user_name}` is {indefinite(symbol.type)}, and can't be {indefinite(type)} here.",
                 span,
-                "give this element another name",
+                "Give this element another name.",
             )
         self.declared[user_name] = replace(symbol, type=type)
         return symbol.name, known
@@ -220,13 +231,6 @@ class GraphBuilder:
         return bind_labels(self.binding, labels, (kind,)) if labels is not None else None
 
     def _write(self, name: str, element: ast.NodePattern | ast.RelationshipPattern, hops: bool, selected: bool) -> None:
-        if isinstance(element.properties, ast.Parameter):
-            raise self.binding.error(
-                "InvalidParameterUse",
-                "a parameter can't stand for the properties of a pattern",
-                element.properties.span,
-                f"name them one by one: {{key: ${element.properties.name}.key}}",
-            )
         if element.properties is not None or element.where is not None:
             self.written.append(Written(name, element.name, hops, element.properties, element.where, selected))
 
@@ -270,7 +274,7 @@ class GraphBuilder:
             self._place(predicate, hop=written.hops)
         elif written.selected or any(isinstance(part, Subquery) for part in walk(predicate)):
             raise self.binding.unsupported(
-                "a condition on each hop can't read other variables here", predicate.span, "compare with a constant"
+                "A condition on each hop can't read other variables here.", predicate.span, "Compare with a constant."
             )
         else:  # for each hop, and other variables besides: a condition on the whole list
             hop = self.binding.names.fresh(written.user_name or written.name)

@@ -15,7 +15,7 @@ from qengine.binder.aggregation import Grouping
 from qengine.binder.behind import Behind
 from qengine.binder.binding import Binding
 from qengine.binder.expressions import ExpressionBinder
-from qengine.binder.inference import may_be
+from qengine.binder.inference import indefinite, may_be
 from qengine.binder.items import Item, bind_items, check_names
 from qengine.binder.scope import Scope, Symbol
 from qengine.plan.expr import Expr, Literal, Subquery, Variable
@@ -45,7 +45,7 @@ def bind_return(
     if not projection.items and not projection.star:  # FINISH
         return Limit(Project(root, ()), Literal(0, type=INTEGER)), {}
     if projection.star and not projection.items and not scope.symbols and scope.outer is None:
-        raise binding.error("NoVariablesInScope", "RETURN * has nothing to return", clause.span, "name a node: (n)")
+        raise binding.error("NoVariablesInScope", "RETURN * has nothing to return.", clause.span, "Name a node: (n).")
     items = bind_items(binding, projection, scope, unique=bool(projection.order))
     check_names(binding, projection, items, with_clause=False)
     root, _ = _project(binding, projection, None, root, scope, items, ())
@@ -65,18 +65,19 @@ def _project(
 ) -> tuple[Operator, bool]:
     """Return the projected rows, and whether they are cut off from the rows round the subquery."""
     names = {item.name for item in items}
-    carried = () if scope.cut else tuple(symbol for symbol in carried if symbol.name not in names)
+    carried = tuple(symbol for symbol in carried if symbol.name not in names)
     grouping = Grouping(binding, items) if any(item.aggregates for item in items) else None
     columns: list[tuple[str, Expr]] = grouping.columns() if grouping else [(item.name, item.expr) for item in items]
     cut = scope.cut or (grouping is not None and not grouping.keys)
     if grouping is not None:
         root = grouping.operator(root, carried)
-    if not cut:
-        columns += [(symbol.name, Variable(symbol.name, type=symbol.type)) for symbol in carried]
+    carried = () if cut else carried
+    columns += [(symbol.name, Variable(symbol.name, type=symbol.type)) for symbol in carried]
     behind = Behind(
         binding,
         scope,
         items,
+        carried={symbol.name for symbol in carried},
         grouped=grouping is not None,
         calls=grouping.calls if grouping and not projection.distinct else {},
         old_rows=grouping is None and not projection.distinct,
@@ -123,12 +124,15 @@ def _constant(binding: Binding, clause: str, node: ast.Expression, scope: Scope)
     expr = ExpressionBinder(binding, scope, clause).value(node)
     if free_variables(expr) or any(isinstance(part, Subquery) for part in walk(expr)):
         raise binding.error(
-            "NonConstantExpression", f"{clause} can't depend on the rows", node.span, "use a number or a $parameter"
+            "NonConstantExpression", f"{clause} can't depend on the rows.", node.span, "Use a number or a $parameter."
         )
     if not may_be(expr.type, Kind.INTEGER, Kind.NUMBER):
         raise binding.error(
-            "InvalidArgumentType", f"{clause} takes an INTEGER, not a {expr.type}", node.span, "use a whole number"
+            "InvalidArgumentType",
+            f"{clause} takes an INTEGER, not {indefinite(expr.type)}.",
+            node.span,
+            "Use a whole number.",
         )
     if isinstance(expr, Literal) and isinstance(expr.value, int) and expr.value < 0:
-        raise binding.error("NegativeIntegerArgument", f"{clause} can't be negative", node.span)
+        raise binding.error("NegativeIntegerArgument", f"{clause} can't be negative.", node.span)
     return expr

@@ -33,7 +33,9 @@ def selector_of(binding: Binding, pattern: ast.PathPattern) -> PathSelector:
     """Return the selector of a path pattern."""
     selector = _SELECTORS.get(pattern.selector)
     if selector is None:
-        raise binding.unsupported(f"{pattern.selector} isn't built", pattern.span, "ANY SHORTEST and ALL SHORTEST are")
+        raise binding.unsupported(
+            f"{pattern.selector} isn't built.", pattern.span, "ANY SHORTEST and ALL SHORTEST are."
+        )
     if pattern.selector in ("shortestPath", "allShortestPaths"):
         _check_function_form(binding, pattern)
     return selector
@@ -44,14 +46,14 @@ def _check_function_form(binding: Binding, pattern: ast.PathPattern) -> None:
     if len(elements) != 3 or not isinstance(elements[1], ast.RelationshipPattern):
         raise binding.error(
             "InvalidRelationshipPattern",
-            f"{pattern.selector}() takes one relationship between two nodes",
+            f"{pattern.selector}() takes one relationship between two nodes.",
             pattern.span,
-            "for example shortestPath((a)-[:T*]-(b))",
+            "For example shortestPath((a)-[:T*]-(b)).",
         )
     hops = elements[1].hops
     if hops is not None and hops.minimum > 1:
         raise binding.unsupported(
-            f"{pattern.selector}() with at least {hops.minimum} hops isn't built", hops.span, "begin at 0 or 1"
+            f"{pattern.selector}() with at least {hops.minimum} hops isn't built.", hops.span, "Begin at 0 or 1."
         )
 
 
@@ -75,9 +77,9 @@ def hop_predicates(binding: Binding, predicate: Expr, edges: Mapping[str, str]) 
                 return edge, conjuncts(condition)
             return edge, (Call("NOT", (condition,), type=BOOLEAN, span=condition.span),)
     raise binding.unsupported(
-        "this condition would decide which path is the shortest, and isn't built",
+        "This condition would decide which path is the shortest, and isn't built.",
         predicate.span,
-        "use all(r IN relationships(p) WHERE …) with conditions on r alone, or ANY SHORTEST to filter afterwards",
+        "Use all(r IN relationships(p) WHERE …) with conditions on r alone, or ANY SHORTEST to filter afterwards.",
     )
 
 

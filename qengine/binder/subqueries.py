@@ -5,15 +5,14 @@ Each becomes a ``Subquery`` whose plan starts at an ``Argument`` with the outer 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import fields, replace
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Literal
 
 from qengine.binder.clauses import bind_body
 from qengine.binder.expressions import ExpressionBinder
 from qengine.binder.inference import list_type
 from qengine.binder.patterns import bind_match
-from qengine.binder.scope import Outer, Scope, Symbol
+from qengine.binder.scope import Outer, Scope
 from qengine.errors import Span
 from qengine.plan.expr import Expr, Subquery
 from qengine.plan.logical import Argument, Match, Operator, Project, Union
@@ -25,13 +24,15 @@ def bind_pattern_predicate(binder: ExpressionBinder, node: ast.PatternPredicate)
     """Bind a path pattern in a boolean place; it may name no new variable."""
     if node.pattern.selector is not None:
         raise binder.binding.unsupported(
-            f"{node.pattern.selector} can't be used in an expression", node.span, "match it: MATCH p = shortestPath(…)"
+            f"{node.pattern.selector}() can't be used in an expression.",
+            node.span,
+            "Match it: MATCH p = shortestPath(…).",
         )
     for element in node.pattern.elements:
         name = element.name if isinstance(element, ast.NodePattern | ast.RelationshipPattern) else None
         if name is not None and binder.scope.find(name) is None:
             error = binder.binding.undefined(name, element.span, binder.scope)
-            error.hint = error.hint or "a pattern predicate names no new variable: EXISTS { … } may"
+            error.hint = error.hint or "A pattern predicate names no new variable: EXISTS { … } may."
             raise error
     outer = Outer(binder.scope)
     clause = ast.MatchClause((node.pattern,), span=node.span)
@@ -52,20 +53,16 @@ def bind_pattern_comprehension(binder: ExpressionBinder, node: ast.PatternCompre
 def bind_subquery(binder: ExpressionBinder, node: ast.SubqueryExpression) -> Expr:
     """Bind ``EXISTS | COUNT | COLLECT { … }`` with a pattern or a full query inside."""
     outer = Outer(binder.scope)
-    body = node.body.body
-    carried = _mentioned(body, binder.scope) if _has_with(body) else {}
-    outer.captured.update(carried)
-    bound = bind_body(binder.binding, body, Argument(()), outer, tuple(carried.values()))
-    plan = bound.root
+    bound = bind_body(binder.binding, node.body.body, Argument(()), outer)
     if node.kind == "exists":
-        return _subquery("exists", plan, outer, BOOLEAN, node.span)
+        return _subquery("exists", bound.root, outer, BOOLEAN, node.span)
     if node.kind == "count":
-        return _subquery("count", plan, outer, INTEGER, node.span)
+        return _subquery("count", bound.root, outer, INTEGER, node.span)
     if len(bound.columns) != 1:
         raise binder.binding.error(
-            "InvalidArgumentType", "COLLECT { … } must return exactly one column", node.span, "RETURN one expression"
+            "InvalidArgumentType", "COLLECT { … } must return exactly one column.", node.span, "RETURN one expression."
         )
-    return _subquery("collect", plan, outer, list_type(bound.types[0]), node.span)
+    return _subquery("collect", bound.root, outer, list_type(bound.types[0]), node.span)
 
 
 def _subquery(
@@ -82,26 +79,3 @@ def _started(plan: Operator, leaf: Argument) -> Operator:
     if isinstance(plan, Union):
         return replace(plan, inputs=tuple(_started(each, leaf) for each in plan.inputs))
     return replace(plan, input=_started(plan.input, leaf))  # type: ignore[attr-defined,call-arg]
-
-
-def _has_with(body: ast.Query | ast.UnionQuery) -> bool:
-    queries = body.queries if isinstance(body, ast.UnionQuery) else (body,)
-    return any(isinstance(clause, ast.WithClause) for query in queries for clause in query.clauses)
-
-
-def _mentioned(body: ast.Ast, scope: Scope) -> dict[str, Symbol]:
-    """Return the outer variables that a body with WITH may read: its projections have to carry them along."""
-    found = {name: scope.find(name) for name in _names(body)}
-    return {symbol.name: symbol for symbol in found.values() if symbol is not None}
-
-
-def _names(node: Any) -> Iterator[str]:
-    """Yield every name in a part of the syntax tree, variables and others."""
-    if isinstance(node, ast.Variable | ast.NodePattern | ast.RelationshipPattern) and node.name is not None:
-        yield node.name
-    if isinstance(node, ast.Ast):
-        for part in fields(node):
-            yield from _names(getattr(node, part.name))
-    elif isinstance(node, tuple):
-        for item in node:
-            yield from _names(item)

@@ -139,10 +139,10 @@ def test_a_missing_parameter_is_named() -> None:
 def test_unknown_names_give_one_notice_each() -> None:
     notices = bound("MATCH (a:Persn)-[:know]->(b:Persn) WHERE a.nam = b.nam AND b:City RETURN a.weight").notices
     assert [(notice.code, notice.hint) for notice in notices] == [
-        ("UnknownLabel", "did you mean `Person`?"),
-        ("UnknownRelationshipType", "did you mean `knows`?"),
-        ("UnknownProperty", "did you mean `name`?"),
-        ("UnknownProperty", "did you mean `height`?"),
+        ("UnknownLabel", "Did you mean `Person`?"),
+        ("UnknownRelationshipType", "Did you mean `knows`?"),
+        ("UnknownProperty", "Did you mean `name`?"),
+        ("UnknownProperty", "Did you mean `height`?"),
     ]
     assert notices[0].span is not None
 

@@ -1,0 +1,20 @@
+"""Queries and the logical plans that the binder makes of them, with the warnings that come along."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from qengine.binder import bind
+from qengine.errors import render
+from qengine.plan.text import to_text
+from qengine.syntax import parse
+from qengine.testing.catalog import SOCIAL
+
+GOLDEN = "logical_plans"
+
+
+def test_logical_plan(golden_case: Any) -> None:
+    (statement,) = parse(golden_case.query)
+    bound = bind(statement, golden_case.query, SOCIAL)
+    notices = [render(notice, golden_case.query) for notice in bound.notices]
+    golden_case.check("\n".join([to_text(bound.plan), *notices]))
