@@ -1,0 +1,129 @@
+"""The command line: formats, parameters, input, exit codes, errors."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from qengine.cli.main import main
+
+WORLD = Path(__file__).resolve().parents[2] / "examples" / "world"
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = main(arguments)
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+QUERY = "UNWIND [[1, 'a'], [2, null]] AS row RETURN row[0] AS number, row[1] AS text"
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("csv", "number,text\n1,a\n2,\n"),
+        ("jsonl", '{"number": 1, "text": "a"}\n{"number": 2, "text": null}\n'),
+        ("markdown", "| number | text |\n|---|---|\n| 1 | a |\n| 2 | null |\n"),
+        (
+            "table",
+            "┌────────┬──────┐\n"
+            "│ number │ text │\n"
+            "├────────┼──────┤\n"
+            "│      1 │ a    │\n"
+            "│      2 │ null │\n"
+            "└────────┴──────┘\n",
+        ),
+    ],
+)
+def test_formats(capsys: pytest.CaptureFixture[str], name: str, expected: str) -> None:
+    assert run(capsys, "-c", QUERY, "--format", name) == (0, expected, "")
+
+
+def test_json_is_json(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "-c", QUERY, "--format", "json")
+    assert json.loads(out) == [{"number": 1, "text": "a"}, {"number": 2, "text": None}]
+
+
+def test_json_of_no_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "-c", "UNWIND [] AS x RETURN x", "--format", "json")
+    assert json.loads(out) == []
+
+
+def test_arrow_is_a_stream() -> None:
+    found = subprocess.run(
+        [sys.executable, "-m", "qengine", "-c", "UNWIND [1, 2] AS x RETURN x", "--format", "arrow"],
+        check=True,
+        capture_output=True,
+        stdin=subprocess.DEVNULL,
+    )
+    assert pa.ipc.open_stream(found.stdout).read_all().to_pydict() == {"x": [1, 2]}
+
+
+def test_parameters_are_json_or_text(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(
+        capsys, "-c", "RETURN $n + 1 AS n, $s AS s, $l AS l", "-P", "n=41", "-P", "s=free text", "-P", "l=[1, null]",
+        "--format", "jsonl",
+    )  # fmt: skip
+    assert json.loads(out) == {"n": 42, "s": "free text", "l": [1, None]}
+
+
+def test_several_statements_and_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "-c", "RETURN 1 AS x; RETURN 2 AS x;", "-c", "RETURN 3 AS x", "--format", "csv")
+    assert code == 0 and out == "x\n1\nx\n2\nx\n3\n"
+
+
+def test_standard_input(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("RETURN 1 AS x;\n// done\n"))
+    assert run(capsys, "--format", "csv") == (0, "x\n1\n", "")
+
+
+def test_files(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "q.cypher"
+    file.write_text("RETURN 'é' AS x")
+    assert run(capsys, "-f", str(file), "--format", "csv") == (0, "x\né\n", "")
+    code, _, err = run(capsys, "-f", str(tmp_path / "none.cypher"))
+    assert code == 1 and "none.cypher: can't be read" in err
+
+
+def test_an_error_points_at_its_place(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capsys, "-c", "RETURN 1 AS one;\nRETURN oen")
+    assert code == 1
+    assert "RETURN oen" in err and "^^^" in err
+    assert "│   1 │" in out
+
+
+def test_an_error_stops_its_text_but_exit_is_last(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "-c", "RETURN x; RETURN 1 AS y", "-c", "RETURN 2 AS z", "--format", "csv")
+    assert code == 1 and out == "z\n2\n"
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--format", "xml"], ["-P", "novalue"], ["--timeout", "-1"], ["--memory-limit", "lots"], ["a", "b"]]
+)
+def test_wrong_usage(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main([*arguments, "-c", "RETURN 1"])
+    assert stop.value.code == 2 and "usage: qengine" in capsys.readouterr().err
+
+
+def test_a_graph_that_is_not_there(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    code, _, err = run(capsys, str(tmp_path / "nothing"), "-c", "RETURN 1")
+    assert code == 1 and "no such file or folder" in err
+    code, _, err = run(capsys, str(tmp_path), "-c", "RETURN 1")
+    assert code == 1 and "the folder holds no graph" in err
+
+
+def test_colours_only_on_a_terminal() -> None:
+    found = subprocess.run(
+        [sys.executable, "-m", "qengine", "-c", "RETURN"], capture_output=True, stdin=subprocess.DEVNULL, text=True,
+        env={**os.environ, "NO_COLOR": ""},
+    )  # fmt: skip
+    assert found.returncode == 1 and "\x1b" not in found.stderr and found.stderr.startswith("Syntax error")
