@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from qengine.syntax import ast
+    from qengine.syntax.lexemes import Lexeme
 
-__all__ = ["parse"]
+__all__ = ["is_complete", "parse", "tokens"]
 
 
 def parse(text: str) -> tuple[ast.Statement, ...]:
@@ -23,6 +24,20 @@ def parse(text: str) -> tuple[ast.Statement, ...]:
     QuerySyntaxError
         At the first place where the text is not of the language; ``span``, ``text`` and ``code`` are filled in.
     """
-    from qengine.syntax import parser  # lark takes 50 ms to import: not before the first query
+    from qengine.syntax import parser  # lark takes long to import: not before the first query
 
     return parser.parse(text)
+
+
+def tokens(text: str) -> list[Lexeme]:
+    """Return the pieces of any text with their kinds, for highlighting; see ``qengine.syntax.lexemes``."""
+    from qengine.syntax import lexemes
+
+    return lexemes.tokens(text)
+
+
+def is_complete(text: str) -> bool:
+    """Tell whether the text ends with ``;`` outside of strings, names, comments and brackets."""
+    from qengine.syntax import lexemes
+
+    return lexemes.is_complete(text)

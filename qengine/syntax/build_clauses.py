@@ -9,7 +9,7 @@ from qengine.errors import Span
 from qengine.syntax import ast
 from qengine.syntax.build_expressions import between, span_of
 from qengine.syntax.build_patterns import PatternBuilder
-from qengine.syntax.checks import check_query, check_subquery
+from qengine.syntax.checks import check_created, check_query, check_subquery
 from qengine.syntax.scanner import Token
 
 __all__ = ["AstBuilder"]
@@ -41,6 +41,10 @@ class AstBuilder(PatternBuilder):
             hint = "As a value, count its matches with COUNT { … } or collect them with [pattern | value]."
             message = "A path pattern can only stand where a condition is expected."
             raise self.fail(message, predicate.span, hint)
+        for parameter in self.loose_parameters.values():
+            hint = f"Name the keys, {{key: ${parameter.name}.key}}, or compare in WHERE."
+            message = "A parameter can't stand for all properties of a pattern."
+            raise self.fail(message, parameter.span, hint, "InvalidParameterUse")
         for literal in self.loose_integers.values():
             hint = "The largest is 9223372036854775807. With a dot it is a float."
             message = f"{literal.value} does not fit a 64-bit integer."
@@ -84,9 +88,6 @@ class AstBuilder(PatternBuilder):
     def finish(self, c: list[Any]) -> ast.ReturnClause:
         return ast.ReturnClause(ast.Projection(()), span=span_of(c[0]))
 
-    def unsupported(self, c: list[Any]) -> ast.UnsupportedClause:
-        return ast.UnsupportedClause(c[0].value, span=span_of(c[0]))
-
     def where(self, c: list[Any]) -> ast.Expression:
         return self.condition(c[1])  # type: ignore[no-any-return]
 
@@ -125,6 +126,33 @@ class AstBuilder(PatternBuilder):
         return c[1]  # type: ignore[no-any-return]
 
     limit = skip
+
+    # --------------------------------------------------------------------------- clauses that parse but aren't built
+
+    def create(self, c: list[Any]) -> ast.UnsupportedClause:
+        start, patterns = c
+        for path in patterns:
+            check_created(path, self.text)
+        span = between(start, patterns[-1])
+        for node in [node for node in self.loose_parameters.values() if span.start <= node.span.start]:
+            del self.loose_parameters[id(node)]
+        return ast.UnsupportedClause(start.value.upper(), span=span)
+
+    def unsupported(self, c: list[Any]) -> ast.UnsupportedClause:
+        start, *_ = parts = [part for part in c if part is not None]
+        keyword = start.value.upper()
+        if keyword in ("DETACH", "NODETACH", "OPTIONAL"):
+            keyword += " " + parts[1].value.upper()
+        elif keyword == "FILTER":
+            self.condition(parts[-1])
+        return ast.UnsupportedClause(keyword, span=self.extent(c).span)
+
+    def extent(self, c: list[Any]) -> ast.Ast:
+        parts = [part for part in c if part is not None]
+        last = parts[-1]
+        while isinstance(last, list):
+            last = last[-1]
+        return ast.Ast(span=between(parts[0], last))
 
     # ---------------------------------------------------------------------------------------------- subqueries
 

@@ -28,7 +28,7 @@ def between(first: Token | ast.Ast, last: Token | ast.Ast) -> Span:
 
 
 class ExpressionBuilder:
-    """Rules of expressions. ``text`` is the source; the two tables hold nodes that may still prove to be misplaced."""
+    """Rules of expressions. ``text`` is the source; the tables hold nodes that may still prove to be misplaced."""
 
     text: str
 
@@ -38,10 +38,12 @@ class ExpressionBuilder:
     def reset(self, text: str) -> None:
         """Forget the statement before."""
         self.text = text
-        # A path is a predicate only where a boolean is expected, and 2**63 an integer only behind a minus sign:
-        # whoever builds such a place takes the node out.
+        # A path is a predicate only where a boolean is expected, 2**63 an integer only behind a minus sign, and a
+        # parameter stands for a whole map of properties only in CREATE: whoever builds such a place takes the node
+        # out, and what is left at the end of the statement is misplaced.
         self.loose_patterns: dict[int, ast.PatternPredicate] = {}
         self.loose_integers: dict[int, ast.Literal] = {}
+        self.loose_parameters: dict[int, ast.Parameter] = {}
 
     def fail(self, message: str, span: Span, hint: str | None = None, code: str = "UnexpectedSyntax") -> Exception:
         """Return the error to raise."""

@@ -91,7 +91,7 @@ class PatternBuilder(ExpressionBuilder):
 
     def node_pattern(self, c: list[Any]) -> ast.NodePattern:
         start, name, labels, properties, where, end = c
-        self._check_properties(properties)
+        self._note_parameter(properties)
         return ast.NodePattern(name.value if name else None, labels, properties, where, span=between(start, end))
 
     def relationship_pattern(self, c: list[Any]) -> ast.RelationshipPattern:
@@ -103,7 +103,7 @@ class PatternBuilder(ExpressionBuilder):
         if quantifier is not None and hops is not None:
             hint = "Keep one of them; * inside the brackets means one or more, behind them zero or more."
             raise self.fail("This relationship has two quantifiers.", quantifier.span, hint)
-        self._check_properties(properties)
+        self._note_parameter(properties)
         return ast.RelationshipPattern(
             left is not None,
             right is not None,
@@ -118,12 +118,9 @@ class PatternBuilder(ExpressionBuilder):
     def relationship_detail(self, c: list[Any]) -> list[Any]:
         return c[1:-1]
 
-    def _check_properties(self, properties: Any) -> None:
+    def _note_parameter(self, properties: Any) -> None:
         if type(properties) is ast.Parameter:
-            name = properties.name
-            hint = f"Name the keys, {{key: ${name}.key}}, or compare in WHERE."
-            message = "A parameter can't stand for all properties of a pattern."
-            raise self.fail(message, properties.span, hint, "InvalidParameterUse")
+            self.loose_parameters[id(properties)] = properties
 
     # ---------------------------------------------------------------------------------------------------- hops
 

@@ -10,7 +10,9 @@ from qengine.syntax import ast
 from qengine.syntax.brackets import MAX_NESTING
 from qengine.syntax.scanner import Token
 
-__all__ = ["check_depth", "check_query", "check_subquery"]
+__all__ = ["check_created", "check_depth", "check_query", "check_subquery"]
+
+_READING = frozenset(("CALL", "FILTER", "FOR", "LET", "LOAD CSV", "OPTIONAL CALL", "USE"))
 
 
 def check_query(body: ast.Query | ast.UnionQuery, text: str) -> None:
@@ -44,7 +46,7 @@ def check_subquery(word: Token, body: ast.Query | ast.UnionQuery, text: str) -> 
     for query in _queries(body):
         _check_order(query, text)
         for clause in query.clauses:
-            if isinstance(clause, ast.UnsupportedClause) and clause.keyword not in ("CALL", "FILTER", "FOR", "LET"):
+            if isinstance(clause, ast.UnsupportedClause) and clause.keyword not in _READING:
                 message = f"{clause.keyword} can't stand inside {word.value.upper()} {{ … }}."
                 hint = "A subquery in an expression only reads."
                 raise _error(message, clause.span, text, hint, "InvalidClauseComposition")
@@ -57,6 +59,28 @@ def check_subquery(word: Token, body: ast.Query | ast.UnionQuery, text: str) -> 
                 text,
                 f"{word.value.upper()} needs a RETURN at its end.",
             )
+
+
+def check_created(path: ast.PathPattern, text: str) -> None:
+    """Check a path of CREATE: its relationships have one type, one direction and no quantifier.
+
+    Raises
+    ------
+    QuerySyntaxError
+        At the relationship: ``NoSingleRelationshipType``, ``RequiresDirectedRelationship`` or ``CreatingVarLength``.
+    """
+    for element in path.elements:
+        if not isinstance(element, ast.RelationshipPattern):
+            continue
+        if element.hops is not None:
+            message, code = "CREATE can't make paths of variable length.", "CreatingVarLength"
+        elif not isinstance(element.types, ast.LabelName):
+            message, code = "A relationship to create has exactly one type.", "NoSingleRelationshipType"
+        elif element.left == element.right:
+            message, code = "A relationship to create has one direction.", "RequiresDirectedRelationship"
+        else:
+            continue
+        raise _error(message, element.span, text, "Write (a)-[:TYPE]->(b).", code)
 
 
 def check_depth(statement: ast.Statement, text: str) -> None:

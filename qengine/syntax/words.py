@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["AMBIGUOUS", "CLAUSES", "KEYWORDS", "MATCH_MODES", "PATTERN_PREFIX", "UNSUPPORTED"]
+__all__ = ["CLAUSES", "KEYWORDS", "MATCH_MODES", "PATTERN_PREFIX", "STATEMENT_WORDS"]
 
 
 def _words(text: str) -> frozenset[str]:
@@ -16,17 +16,18 @@ _RESERVED = _words(
 )
 
 # Keywords only where their neighbours say so.
-AMBIGUOUS = _words(
+_AMBIGUOUS = _words(
     "ALL ALLSHORTESTPATHS ANY ASC ASCENDING COLLECT COUNT DESC DESCENDING END EXISTS FINISH LIMIT NONE OFFSET "
     "OPTIONAL ORDER REDUCE SHORTESTPATH SINGLE SKIP"
 )
 
-# Clauses that are known but not built.
-UNSUPPORTED = _words(
-    "ALTER CALL CREATE DELETE DETACH DROP FILTER FOR FOREACH INSERT LET LOAD MERGE NODETACH REMOVE SET SHOW USE"
+# Of clauses that parse but aren't built; most of them are keywords only where such a clause may begin.
+_UNSUPPORTED = _words(
+    "ALTER CALL CREATE DELETE DETACH DROP FIELDTERMINATOR FILTER FOR FOREACH INSERT LET LOAD MERGE NODETACH ON REMOVE "
+    "SET SHOW USE YIELD"
 )
 
-KEYWORDS = _RESERVED | AMBIGUOUS | UNSUPPORTED
+KEYWORDS = _RESERVED | _AMBIGUOUS | _UNSUPPORTED
 """All words that the classifier looks at, in upper case."""
 
 CLAUSES = _words(
@@ -49,3 +50,8 @@ PATTERN_PREFIX = {
     "GROUPS": "GROUPS", "WALK": "PATH_MODE", "TRAIL": "PATH_MODE", "ACYCLIC": "PATH_MODE", "SIMPLE": "PATH_MODE",
 }  # fmt: skip
 """Words that may stand before a path, and their token types."""
+
+STATEMENT_WORDS = _words(
+    "BY DIFFERENT ELEMENT ELEMENTS EXPLAIN NODE NODES PROFILE RELATIONSHIP RELATIONSHIPS REPEATABLE"
+)
+"""Words that are keywords in one phrase only."""

@@ -1,0 +1,164 @@
+"""The classifier's place in the text: a stack of frames, one a bracket, and what its rules share."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from qengine.syntax.brackets import Brackets
+from qengine.syntax.paths import PathFinder, word
+from qengine.syntax.scanner import BACKTICKED, Token
+from qengine.syntax.words import PATTERN_PREFIX
+
+__all__ = ["ClassifierState", "Land"]
+
+
+class Land(Enum):
+    """What kind of text stands here."""
+
+    EXPRESSION = 1
+    PATTERN = 2  # path patterns joined by commas, or one path
+    NODE = 3
+    RELATIONSHIP = 4
+
+
+# Tokens that end an operand: an operator, a comma or a clause may follow, a new operand can't.
+_OPERAND_END = frozenset((
+    "NAME", "PARAMETER", "INTEGER", "FLOAT", "STRING", "TRUE", "FALSE", "NULL", "END", "RPAR", "RSQB", "RBRACE",
+    "PATTERN_END", "FINISH", "TRANSACTIONS", "COMMAND", "ASC", "DESC",
+))  # fmt: skip
+# Types whose token may be followed by the first clause of a query.
+_QUERY_START = frozenset(("", "LBRACE", "EXPLAIN", "STEPS", "PROFILE", "ALL", "UNION", "DIVIDER"))
+
+
+class ClassifierState:
+    """Reads ``tokens`` by index and writes to ``out``. Rules are methods that take an index and return the next."""
+
+    def __init__(self, tokens: list[Token], brackets: Brackets) -> None:
+        self.tokens = tokens
+        self.brackets = brackets
+        self.paths = PathFinder(tokens, brackets)
+        self.out: list[Token] = []
+        # The current frame: the kind of text, whether clauses may begin here, whether keys stand after commas, the
+        # index of the `|` that divides it, and the index where the path inside an expression ends.
+        self.land = Land.EXPRESSION
+        self.is_query = True
+        self.is_map = False
+        self.divider = -1
+        self.path_end = -1
+        self.frames: list[tuple[Land, bool, bool, int, int]] = []
+        self.query_braces: set[int] = set()  # indices of the `{` of CALL
+        self.query_ends: set[int] = set()  # and of their `}`
+
+    def push(self, land: Land, *, is_query: bool = False, is_map: bool = False, divider: int = -1) -> None:
+        """Enter a bracket."""
+        self.frames.append((self.land, self.is_query, self.is_map, self.divider, self.path_end))
+        self.land, self.is_query, self.is_map, self.divider, self.path_end = land, is_query, is_map, divider, -1
+
+    def pop(self) -> None:
+        """Leave a bracket."""
+        if self.frames:
+            self.land, self.is_query, self.is_map, self.divider, self.path_end = self.frames.pop()
+
+    # ------------------------------------------------------------------------------------------------- questions
+
+    def kind(self, index: int) -> str:
+        """Return the type of the token at an index, ``""`` behind the end."""
+        return self.tokens[index].type if index < len(self.tokens) else ""
+
+    def word(self, index: int) -> str:
+        """Return the word at an index in upper case, ``""`` for what is no word."""
+        return word(self.tokens, index)
+
+    def is_name(self, index: int) -> bool:
+        """Tell whether a word stands at an index, keyword or not."""
+        return self.kind(index) in ("NAME", BACKTICKED)
+
+    def previous(self) -> str:
+        """Return the type of the token written last."""
+        return self.out[-1].type if self.out else ""
+
+    def after_operand(self) -> bool:
+        """Tell whether an operand ends here, so that an operator or a clause may follow."""
+        previous = self.previous()
+        if previous == "STAR":  # RETURN *, count(*), or a factor is still to come
+            return len(self.out) > 1 and self.out[-2].type in ("RETURN", "WITH", "DISTINCT", "LPAR", "YIELD")
+        return previous in _OPERAND_END
+
+    def begins_clause(self) -> bool:
+        """Tell whether a clause may begin here."""
+        if not self.is_query:
+            return False
+        previous = self.previous()
+        if previous == "DISTINCT":
+            return len(self.out) > 1 and self.out[-2].type == "UNION"
+        return previous in _QUERY_START or self.after_operand()
+
+    # --------------------------------------------------------------------------------------------------- writing
+
+    def emit(self, kind: str, index: int) -> int:
+        """Write the token at an index with this type."""
+        token = self.tokens[index]
+        token.type = kind
+        self.out.append(token)
+        return index + 1
+
+    def emit_name(self, index: int) -> int:
+        """Write the token at an index as a name, without its backticks."""
+        token = self.tokens[index]
+        if token.type == BACKTICKED:
+            token.value = token.value[1:-1].replace("``", "`")
+            token.type = "NAME" if token.value else "EMPTY_NAME"
+        self.out.append(token)
+        return index + 1
+
+    def emit_joined(self, kind: str, value: str, first: int, last: int) -> int:
+        """Write the tokens from one index to another as a single one."""
+        self.out.append(Token(kind, value, self.tokens[first].start_pos, self.tokens[last].end_pos))
+        return last + 1
+
+    # ------------------------------------------------------------------------------------- what several rules take
+
+    def labels(self, index: int) -> int:
+        """Take a label expression whole: its words are names, its ``:`` mean "and"."""
+        depth = 0
+        while True:
+            while self.kind(index) in ("BANG", "LPAR"):
+                depth += self.kind(index) == "LPAR"
+                index = self.emit(self.kind(index), index)
+            if self.is_name(index):
+                index = self.emit_name(index)
+            elif self.kind(index) == "PERCENT":
+                index = self.emit("PERCENT", index)
+            else:
+                break
+            while depth and self.kind(index) == "RPAR":
+                depth -= 1
+                index = self.emit("RPAR", index)
+            kind = self.kind(index)
+            if kind == "AMP" or (kind == "BAR" and index != self.divider):
+                index = self.emit(kind, index)
+                if kind == "BAR" and self.kind(index) == "COLON":
+                    index = self.emit("COLON", index)
+            elif kind == "COLON":
+                index = self.emit("AND_COLON", index)
+            else:
+                break
+        for _ in range(depth):  # parentheses that go on as something else
+            self.push(Land.EXPRESSION)
+        return index
+
+    def path_name(self, index: int) -> int:
+        """Take the name of a path and its ``=``, where they stand."""
+        if self.is_name(index) and self.kind(index + 1) == "EQ":
+            self.emit_name(index)
+            return self.emit("EQ", index + 1)
+        return index
+
+    def pattern_prefix(self, index: int) -> int:
+        """Take what may stand before a path: its name, a path selector, a path mode."""
+        index = self.path_name(index)
+        while (kind := PATTERN_PREFIX.get(self.word(index))) is not None:
+            index = self.emit(kind, index)
+            if self.kind(index) == "INTEGER":
+                index = self.emit("INTEGER", index)
+        return index

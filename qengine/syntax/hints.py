@@ -1,0 +1,327 @@
+"""What to do about a mistake: hints for the slips that people make most.
+
+Each rule looks at the token found, at what stands before it, and at what the parser would have taken. The first
+rule that knows the slip answers. ``grammar/mistakes.toml`` holds a sample of each with the text that it must give.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from qengine.errors import Span
+from qengine.syntax.scanner import Token
+
+__all__ = ["Mistake", "hint_for"]
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """A known slip: its hint, and where they are better than the general ones, its message, place and code."""
+
+    hint: str | None = None
+    message: str | None = None
+    span: Span | None = None
+    code: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where the parser stopped."""
+
+    token: Token
+    tokens: list[Token]
+    index: int
+    accepts: frozenset[str]
+
+    def before(self, distance: int = 1) -> Token:
+        """Return a token before this one, a token of type ``""`` where there is none."""
+        index = self.index - distance
+        return self.tokens[index] if index >= 0 else _NOTHING
+
+    def kinds(self, count: int) -> tuple[str, ...]:
+        """Return the types of the tokens before this one, the nearest first."""
+        return tuple(self.before(distance).type for distance in range(1, count + 1))
+
+    def clause(self) -> str:
+        """Return the type of the keyword that began the clause this stands in."""
+        for token in reversed(self.tokens[: self.index]):
+            if token.type in _CLAUSES:
+                return token.type
+        return ""
+
+
+_NOTHING = Token("", "", 0, 0)
+_CLAUSES = frozenset(("MATCH", "WITH", "RETURN", "UNWIND", "SKIP", "LIMIT", "ORDER"))
+_ENDS_OPERAND = frozenset(
+    ("NAME", "INTEGER", "FLOAT", "STRING", "PARAMETER", "TRUE", "FALSE", "NULL", "RPAR", "RSQB", "RBRACE", "END")
+)
+
+_SIGNS = {
+    "BANG_EQ": "Write <> for 'not equal'.",
+    "EQ_EQ": "Write = to compare.",
+    "EQ_GT": "Write >= for 'at least', and --> or -[…]-> for a relationship.",
+    "AMP_AMP": "Write AND.",
+    "CONCAT": "Write OR; || joins strings and lists.",
+    "BANG": "Write NOT; ! negates labels only.",
+    "PLUS_EQ": "+= stands in SET only.",
+    "COLON_COLON": "Write one ':' before a label.",
+}
+
+_FOREIGN_WORDS = {
+    "SELECT": "Queries end with what they return: MATCH (n) RETURN n.name.",
+    "FROM": "Name a pattern instead of a table: MATCH (n:Person) RETURN n.",
+    "JOIN": "Join by a pattern: MATCH (a)-[:KNOWS]->(b).",
+    "GROUP": "There is no GROUP BY: what RETURN or WITH lists beside aggregates are the groups.",
+    "HAVING": "Filter groups by WITH …, count(*) AS n WHERE n > 1.",
+    "LIKE": "Write CONTAINS, STARTS WITH, ENDS WITH, or =~ with a regular expression.",
+    "BETWEEN": "Write 1 <= x <= 9.",
+}
+
+# The words that stand for token types, where one was probably meant.
+_SPELLED = {
+    **{word: word for word in ("MATCH", "OPTIONAL", "WHERE", "WITH", "RETURN", "UNWIND", "UNION", "LIMIT", "SKIP")},
+    **{word: word for word in ("DISTINCT", "AND", "OR", "XOR", "NOT", "IN", "IS", "NULL", "CONTAINS", "BY", "AS")},
+    **{word: word for word in ("CASE", "WHEN", "THEN", "ELSE", "END", "ASC", "DESC", "EXPLAIN", "PROFILE", "FINISH")},
+    "ORDER": "ORDER BY",
+    "STARTS": "STARTS WITH",
+    "ENDS": "ENDS WITH",
+}
+
+_QUOTES = "‘’‚‛“”„‟«»‹›′″´"
+_DASHES = "‐‑‒–—―−"
+
+
+def hint_for(token: Token, tokens: list[Token], accepts: frozenset[str]) -> Mistake:
+    """Return what is known about the mistake at a token; an empty ``Mistake`` where nothing is."""
+    index = next((index for index, other in enumerate(tokens) if other is token), len(tokens))
+    place = _Place(token, tokens, index, accepts)
+    for rule in _RULES:
+        if (found := rule(place)) is not None:
+            return found
+    return Mistake()
+
+
+# ------------------------------------------------------------------------------------------------------ characters
+
+
+def _unreadable(place: _Place) -> Mistake | None:
+    if place.token.type == "EMPTY_NAME":
+        return Mistake("Write the name between the backticks.", "A name can't be empty.")
+    if place.token.type != "ERROR":
+        return None
+    character = place.token.value
+    if character in ("'", '"'):
+        hint = f"Add {character} at its end. Inside a string, a quote is written \\{character}."
+        return _quote_inside(place) or Mistake(hint, "This string is not closed.")
+    if character == "`":
+        return Mistake("Add ` at its end. Inside a name, a backtick is doubled.", "This name is not closed.")
+    if character == "/*":
+        return Mistake("Add */ where it ends.", "This comment is not closed.")
+    if character == "$":
+        return Mistake("Write $name, or $1.", "A parameter needs a name.")
+    if character.isascii():
+        shown = f"'{character}'" if character.isprintable() else f"The character U+{ord(character):04X}"
+        return Mistake(None, f"{shown} has no meaning here.")
+    name = unicodedata.name(character, "no character").lower()
+    message = f"The character U+{ord(character):04X} ({name}) has no meaning here."
+    return Mistake(_unicode_hint(character), message, code="InvalidUnicodeCharacter")
+
+
+def _unicode_hint(character: str) -> str | None:
+    if character in _QUOTES:
+        return "Strings stand between ' and ', or between \" and \"."
+    if character in _DASHES:
+        return "Write - for minus and for relationships."
+    if unicodedata.category(character) in ("Cf", "Zs"):
+        return "It can't be seen; delete it."
+    return None
+
+
+def _sign(place: _Place) -> Mistake | None:
+    hint = _SIGNS.get(place.token.type)
+    if hint is None or (place.token.type == "CONCAT" and place.before().type not in _ENDS_OPERAND):
+        return None
+    return Mistake(hint)
+
+
+def _quote_inside(place: _Place) -> Mistake | None:
+    """``'it's'`` and ``"say "hi""``: a string ends, and something follows without a space."""
+    before = place.before()
+    if (
+        before.type != "STRING"
+        or before.end_pos != place.token.start_pos
+        or place.token.type not in (*("NAME", "STRING", "INTEGER", "ERROR"),)
+    ):
+        return None
+    quote = before.value[0]
+    other = "'" if quote == '"' else '"'
+    hint = f"Inside a string, a quote is written \\{quote}; or put the string between {other} and {other}."
+    return Mistake(hint, "The string before ends too early.")
+
+
+# ---------------------------------------------------------------------------------------------------------- commas
+
+
+def _trailing_comma(place: _Place) -> Mistake | None:
+    comma = place.before()
+    if comma.type != "COMMA" or place.token.type in ("COMMA", "NAME") or place.token.value == "":
+        ends = comma.type == "COMMA" and place.token.type == "$END"
+    else:
+        ends = place.token.type in ("RPAR", "RSQB", "RBRACE") or place.token.value[0].isalpha()
+    return Mistake(f"Remove the comma before {_named(place.token)}.") if ends else None
+
+
+def _missing_comma(place: _Place) -> Mistake | None:
+    starts = place.token.type in ("NAME", "INTEGER", "FLOAT", "STRING", "PARAMETER", "CASE", "SUBQUERY", "QUANTIFIER")
+    if not starts or place.before().type not in _ENDS_OPERAND or not place.accepts & {"COMMA", "AND"}:
+        return None
+    if "COMMA" not in place.accepts:
+        return Mistake("An operator before it is missing.")
+    if "AS" in place.accepts and place.token.type == "NAME":
+        return Mistake("A comma before it is missing, or AS if it names the column.")
+    return Mistake("A comma or an operator before it is missing.")
+
+
+# -------------------------------------------------------------------------------------------------------- patterns
+
+
+def _bare_node(place: _Place) -> Mistake | None:
+    name, before = place.token, place.before()
+    if before.type == "NAME" and place.before(2).type in ("MATCH", "COMMA") and place.accepts == {"EQ"}:
+        span = Span(before.start_pos, before.end_pos)
+        return Mistake(f"Write ({before.value}).", "A node stands in parentheses.", span)
+    in_pattern = "LPAR" in place.accepts and not place.accepts & {"INTEGER", "RPAR", "AND", "WHERE"}
+    if name.type != "NAME" or not in_pattern or before.type in _ENDS_OPERAND:
+        return None
+    return Mistake(f"Write ({name.value}).", "A node stands in parentheses.")
+
+
+def _node_list(place: _Place) -> Mistake | None:
+    if place.token.type != "COMMA" or not {"RPAR", "WHERE"} <= place.accepts or "AND" in place.accepts:
+        return None
+    return Mistake("Each node has its own parentheses: (a:A), (b:B).")
+
+
+def _arrow(place: _Place) -> Mistake | None:
+    kind, before = place.token.type, place.kinds(2)
+    if kind == "GT" and before[0] == "RSQB":
+        return Mistake("Write ]-> with a dash.")
+    if before[0] != "MINUS" or "LSQB" not in place.accepts or "INTEGER" in place.accepts:
+        return None
+    left = before[1] == "LT"
+    if kind == "GT":
+        return Mistake("Write -->, or -[:TYPE]-> with a type.")
+    if kind == "LPAR":
+        return Mistake("Write <--, or <-[:TYPE]- with a type." if left else "Write --, or -[:TYPE]- with a type.")
+    if kind in ("COLON", "NAME"):
+        arrow = "<-[:TYPE]-" if left else "-[:TYPE]->"
+        return Mistake(f"A relationship's name and type stand in square brackets: {arrow}.")
+    return None
+
+
+def _map_equals(place: _Place) -> Mistake | None:
+    if place.token.type == "EQ" and "COLON" in place.accepts and place.before().type == "NAME":
+        return Mistake("In a map, ':' stands between a key and its value.")
+    return None
+
+
+# --------------------------------------------------------------------------------------------------------- clauses
+
+
+def _clause_order(place: _Place) -> Mistake | None:
+    kind, clause = place.token.type, place.clause()
+    if kind == "WHERE" and clause in ("RETURN", "ORDER", "SKIP", "LIMIT"):
+        return Mistake("WHERE comes before RETURN. To filter computed values: WITH … WHERE … RETURN ….")
+    if kind == "WHERE" and clause == "UNWIND":
+        return Mistake("WHERE belongs to MATCH and WITH: add WITH * before it.")
+    if kind in ("ORDER", "SKIP", "LIMIT") and clause in ("MATCH", "UNWIND"):
+        word = "ORDER BY" if kind == "ORDER" else kind
+        return Mistake(f"{word} comes behind what RETURN or WITH lists.")
+    if kind in ("ORDER", "SKIP") and clause in ("SKIP", "LIMIT"):
+        return Mistake("The order is ORDER BY, SKIP, LIMIT.")
+    return None
+
+
+def _nothing_returned(place: _Place) -> Mistake | None:
+    before = place.before()
+    if before.type in ("RETURN", "WITH") and place.token.type != "COMMA" and "STAR" in place.accepts:
+        return Mistake(f"Say what to return, for example {before.type} *.")
+    if place.token.type == "$END" and place.kinds(2) == ("STAR", "NAME") and place.before(2).value.lower() == "count":
+        return Mistake("Write count(*).")
+    return None
+
+
+def _unnamed_item(place: _Place) -> Mistake | None:
+    if place.clause() == "UNWIND" and "AS" in place.accepts and place.token.type != "NAME":
+        return Mistake("UNWIND names its items: UNWIND list AS item.")
+    return None
+
+
+def _negated_operator(place: _Place) -> Mistake | None:
+    if place.token.type == "NOT" and "AND" in place.accepts:
+        return Mistake("NOT stands before the whole comparison: NOT x IN list, NOT x CONTAINS 'a'.")
+    return None
+
+
+# ----------------------------------------------------------------------------------------------------------- words
+
+
+def _foreign_word(place: _Place) -> Mistake | None:
+    hint = _FOREIGN_WORDS.get(place.token.value.upper()) if place.token.type == "NAME" else None
+    return Mistake(hint) if hint else None
+
+
+def _misspelled(place: _Place) -> Mistake | None:
+    """Look for a name that is almost a keyword: the token found, or the one before."""
+    if place.token.type == "NAME":
+        fitting = {word: said for word, said in _SPELLED.items() if word in place.accepts}
+        if found := get_close_matches(place.token.value.upper(), fitting, 1, 0.65):
+            return Mistake(f"Did you mean {fitting[found[0]]}?")
+    before = place.before()
+    if before.type == "NAME" and before.value.upper() not in _SPELLED and place.before(2).type != "DOT":
+        found = get_close_matches(before.value.upper(), _SPELLED, 1, 0.75)
+        if found and len(before.value) > 3:
+            return Mistake(f"Did you mean {_SPELLED[found[0]]} instead of {before.value}?")
+    return None
+
+
+def _keyword_as_name(place: _Place) -> Mistake | None:
+    token = place.token
+    after = place.tokens[place.index + 1].type if place.index + 1 < len(place.tokens) else "$END"
+    if (
+        "NAME" in place.accepts
+        and token.value.isalpha()
+        and token.type != "NAME"
+        and after in ("$END", "COMMA", "AS", "EQ", "RPAR", "RSQB", "DOT", "IN")
+    ):
+        return Mistake(f"{token.value} is a keyword. As a name it stands in backticks: `{token.value}`.")
+    return None
+
+
+def _named(token: Token) -> str:
+    if token.type == "$END":
+        return "the end"
+    return token.value.upper() if token.value.isalpha() else f"'{token.value}'"
+
+
+_RULES: tuple[Callable[[_Place], Mistake | None], ...] = (
+    _quote_inside,  # before _unreadable: the string after it is unclosed because this one closed too early
+    _unreadable,
+    _sign,
+    _arrow,
+    _bare_node,
+    _node_list,
+    _trailing_comma,
+    _clause_order,
+    _keyword_as_name,
+    _nothing_returned,
+    _unnamed_item,
+    _negated_operator,
+    _map_equals,
+    _foreign_word,
+    _misspelled,
+    _missing_comma,
+)
