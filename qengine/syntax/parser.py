@@ -24,8 +24,8 @@ from qengine.errors import QuerySyntaxError, Span
 from qengine.syntax import ast
 from qengine.syntax.brackets import MAX_NESTING, pair
 from qengine.syntax.build_clauses import AstBuilder
+from qengine.syntax.checks import check_depth
 from qengine.syntax.classify import classify
-from qengine.syntax.report import report
 from qengine.syntax.scanner import Token, scan
 
 __all__ = ["MAX_TOKENS", "build_grammar", "parse"]
@@ -88,19 +88,23 @@ def _statement(tokens: list[Token], hints: tuple[str, ...], text: str) -> ast.St
     except QuerySyntaxError:
         if (error := next(errors, None)) is None:
             raise
-        raise report(error, text) from None  # an unclosed string may hide the bracket
+        raise _refusal(error, text) from None  # an unclosed string may hide the bracket
     lark, builder = _lark()
     builder.reset(text)
     classified = classify(tokens, brackets)
     try:
         statement: ast.Statement = lark.parse(classified)  # type: ignore[assignment]
     except UnexpectedToken as unexpected:
-        raise report(unexpected.token, text, classified, unexpected.accepts or set()) from None
+        raise _refusal(unexpected.token, text, classified, unexpected.accepts or set()) from None
     if len(tokens) > MAX_NESTING:
-        from qengine.syntax.checks import check_depth
-
         check_depth(statement, text)
     return dataclasses.replace(statement, hints=hints) if hints else statement
+
+
+def _refusal(*found: Any) -> QuerySyntaxError:
+    from qengine.syntax.report import report  # nobody waits for it before the first mistake
+
+    return report(*found)
 
 
 def build_grammar(**options: Any) -> Lark:
