@@ -125,13 +125,15 @@ def brute_force(labels, edges, graph):
         choices.append([c for n in range(low, high + 1) for c in itertools.product(usable, repeat=n)])
     names = [node.name for node in graph.nodes]
     for vertices in itertools.product(range(len(labels)), repeat=len(names)):
-        if any(node.labels and node.labels.name not in labels[v] for node, v in zip(graph.nodes, vertices)):
+        if any(
+            node.labels and node.labels.name not in labels[v] for node, v in zip(graph.nodes, vertices, strict=True)
+        ):
             continue
-        at = dict(zip(names, vertices))
+        at = dict(zip(names, vertices, strict=True))
         for walks in itertools.product(*choices):
             between = [
                 inner_vertices(at[edge.start], at[edge.end], walk, edge.direction)
-                for edge, walk in zip(graph.relationships, walks)
+                for edge, walk in zip(graph.relationships, walks, strict=True)
             ]
             if None in between:
                 continue
