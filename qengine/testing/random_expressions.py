@@ -1,0 +1,202 @@
+"""Random expressions over the variables in scope, as text.
+
+They raise no run-time error and have one result: no overflow, no division by zero, no order where Cypher has none.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from qengine.testing.random_graph import RandomGraph
+
+__all__ = ["Expressions", "Scope"]
+
+
+@dataclass
+class Scope:
+    """Variables by kind: node, relationship, relationships (a list), path, shortest, integer, string, list.
+
+    ``shortest`` is a path of which only the length is sure, ``list`` a list of integers in no sure order.
+    ``fresh`` numbers the names that were given, also in scopes derived from it.
+    """
+
+    kinds: dict[str, str] = field(default_factory=dict)
+    fresh: list[int] = field(default_factory=lambda: [0])
+
+    def of(self, *kinds: str) -> list[str]:
+        """Return the variables of some kinds."""
+        return [name for name, kind in self.kinds.items() if kind in kinds]
+
+    def new(self, kind: str) -> str:
+        """Declare a variable of a new name."""
+        self.fresh[0] += 1
+        name = f"{kind[0]}{self.fresh[0]}"
+        self.kinds[name] = kind
+        return name
+
+    def inner(self) -> Scope:
+        """Return a scope that sees all this one's variables; what it declares stays inside."""
+        return Scope(dict(self.kinds), self.fresh)
+
+
+Subpattern = Callable[[Scope], str]
+"""Makes a path pattern that starts at a known node; its variables are declared in the scope."""
+
+
+class Expressions:
+    """Makes expressions of a wanted type."""
+
+    def __init__(self, chance: random.Random, graph: RandomGraph, subpattern: Subpattern) -> None:
+        self._chance = chance
+        self._graph = graph
+        self._subpattern = subpattern
+
+    def _either(self, *makers: Callable[[], str]) -> str:
+        return self._chance.choice(makers)()
+
+    # -- booleans ----------------------------------------------------------------------------------------------
+
+    def boolean(self, scope: Scope, depth: int = 2) -> str:
+        """Return a condition."""
+        if depth and self._chance.random() < 0.4:
+            a, b = self.boolean(scope, depth - 1), self.boolean(scope, depth - 1)
+            return self._either(
+                lambda: f"({a} AND {b})", lambda: f"({a} OR {b})", lambda: f"({a} XOR {b})", lambda: f"NOT ({a})"
+            )
+        makers = [self._comparison, self._membership, self._null_test, self._string_test, self._quantifier]
+        if scope.of("node"):
+            makers += [self._comparison, self._label_test, self._existence, self._degree]
+        if scope.of("relationship"):
+            makers.append(self._type_test)
+        if len(scope.of("node")) > 1:
+            makers.append(self._same_node)
+        return self._chance.choice(makers)(scope)
+
+    def _comparison(self, scope: Scope) -> str:
+        op = self._chance.choice(["=", "<>", "<", "<=", ">", ">="])
+        make = self._chance.choice([self.integer, self.integer, self.number, self.string, self.any_value])
+        if self._chance.random() < 0.1:
+            return f"{self.integer(scope)} <= {self.integer(scope)} < {self.integer(scope)}"
+        return f"{make(scope)} {op} {make(scope)}"
+
+    def _membership(self, scope: Scope) -> str:
+        items = ", ".join(self._chance.choice(["null", "1", "2", "'a'", "0.5", "true", "[]"]) for _ in range(3))
+        lists = [f"{name}.l" for name in scope.of("node")]
+        items_or_list = self._chance.choice([f"[{items}]", "[]", *lists, *scope.of("list")])
+        return f"{self.any_value(scope)} IN {items_or_list}"
+
+    def _null_test(self, scope: Scope) -> str:
+        return f"{self.any_value(scope)} IS {self._chance.choice(['', 'NOT '])}NULL"
+
+    def _string_test(self, scope: Scope) -> str:
+        op = self._chance.choice(["STARTS WITH", "ENDS WITH", "CONTAINS"])
+        return f"{self._chance.choice([self.string, self.any_value])(scope)} {op} {self._chance.choice(_STRINGS)}"
+
+    def _quantifier(self, scope: Scope) -> str:
+        name = self._chance.choice(["all", "any", "none", "single"])
+        lists = [*(f"{node}.l" for node in scope.of("node")), *scope.of("list"), "[1, null, 3]"]
+        relationships = scope.of("relationships")
+        if relationships and self._chance.random() < 0.5:
+            return f"{name}(q IN {self._chance.choice(relationships)} WHERE q.i > {self._chance.randint(-1, 2)})"
+        return f"{name}(q IN {self._chance.choice(lists)} WHERE q {self._chance.choice('<=>')} 1)"
+
+    def _label_test(self, scope: Scope) -> str:
+        return f"{self._chance.choice(scope.of('node'))}:{self.labels()}"
+
+    def _type_test(self, scope: Scope) -> str:
+        return f"type({self._chance.choice(scope.of('relationship'))}) = '{self._chance.choice(self._graph.types)}'"
+
+    def _same_node(self, scope: Scope) -> str:
+        a, b = self._chance.sample(scope.of("node"), 2)
+        return f"{a} {self._chance.choice(['=', '<>'])} {b}"
+
+    def _existence(self, scope: Scope) -> str:
+        inner = scope.inner()
+        pattern = self._subpattern(inner)
+        if set(inner.kinds) == set(scope.kinds) and self._chance.random() < 0.4:
+            return pattern
+        where = f" WHERE {self.boolean(inner, 0)}" if self._chance.random() < 0.5 else ""
+        match = self._chance.choice(["", "MATCH "])
+        return f"EXISTS {{ {match}{pattern}{where} }}"
+
+    def _degree(self, scope: Scope) -> str:
+        return f"{self._count(scope)} {self._chance.choice(['=', '<', '>'])} {self._chance.randint(0, 2)}"
+
+    def labels(self) -> str:
+        """Return a label expression."""
+        a, b = self._chance.choice(self._graph.labels), self._chance.choice(self._graph.labels)
+        return self._chance.choice([a, a, a, f"!{a}", f"{a}&{b}", f"{a}|{b}", f"{a}&!{b}", f"!({a}|{b})", "%", "!%"])
+
+    # -- values ------------------------------------------------------------------------------------------------
+
+    def any_value(self, scope: Scope) -> str:
+        """Return an expression of any scalar type, mixed properties among them."""
+        makers = [self.integer, self.number, self.string]
+        if nodes := scope.of("node"):
+            node = self._chance.choice(nodes)
+            key = self._chance.choice(["m", "m", "b", "none"])
+            makers += [lambda scope: f"{node}.{key}"] * 2
+        return self._chance.choice(makers)(scope)
+
+    def integer(self, scope: Scope, depth: int = 1) -> str:
+        """Return an integer expression."""
+        simple = [str(self._chance.randint(-1, 3)), *scope.of("integer")]
+        simple += [f"{name}.i" for name in scope.of("node", "relationship")] * 2
+        simple += [f"{name}.k" for name in scope.of("node", "relationship")]
+        if depth and self._chance.random() < 0.35:
+            a, b = self.integer(scope, 0), self.integer(scope, 0)
+            makers = [
+                lambda: f"({a} + {b})",
+                lambda: f"({a} - {b})",
+                lambda: f"{a} % 3",
+                lambda: f"{a} / 2",
+                lambda: f"-({a})",
+                lambda: f"abs({a})",
+                lambda: f"coalesce({a}, {b})",
+                lambda: f"CASE WHEN {a} > {b} THEN {a} ELSE {b} END",
+                lambda: f"CASE {a} WHEN 1 THEN {b} END",
+                lambda: f"size({self.string(scope)})",
+            ]
+            if paths := scope.of("path", "shortest"):
+                makers.append(lambda: f"length({self._chance.choice(paths)})")
+            if lists := [*scope.of("list", "relationships"), *(f"{node}.l" for node in scope.of("node"))]:
+                makers.append(lambda: f"size({self._chance.choice(lists)})")
+            if scope.of("node"):
+                makers.append(lambda: self._count(scope))
+            return self._chance.choice(makers)()
+        return self._chance.choice(simple)
+
+    def number(self, scope: Scope) -> str:
+        """Return a float or integer expression."""
+        floats = [f"{name}.f" for name in scope.of("node")]
+        makers = [lambda: self.integer(scope)]
+        if floats:
+            makers += [lambda: self._chance.choice(floats), lambda: f"({self._chance.choice(floats)} + 1)"]
+        return self._chance.choice(makers)()
+
+    def string(self, scope: Scope) -> str:
+        """Return a string expression."""
+        simple = [self._chance.choice(_STRINGS), *scope.of("string")]
+        simple += [f"{name}.s" for name in scope.of("node", "relationship")] * 2
+        simple += [f"type({name})" for name in scope.of("relationship")]
+        a = self._chance.choice(simple)
+        makers = [lambda: a] * 4 + [
+            lambda: f"toUpper({a})",
+            lambda: f"{a} + 'x'",
+            lambda: f"toString({self.integer(scope, 0)})",
+            lambda: f"substring({a}, 0, 1)",
+        ]
+        return self._chance.choice(makers)()
+
+    def _count(self, scope: Scope) -> str:
+        inner = scope.inner()
+        pattern = self._subpattern(inner)
+        if self._chance.random() < 0.3:
+            return f"size([{pattern} | 1])"
+        where = f" WHERE {self.boolean(inner, 0)}" if self._chance.random() < 0.4 else ""
+        return f"COUNT {{ {pattern}{where} }}"
+
+
+_STRINGS = ("''", "'a'", "'ab'", "'A'", "'ä'")

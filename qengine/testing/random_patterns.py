@@ -1,0 +1,115 @@
+"""Random graph patterns as text: chains of nodes and relationships, branching and closing at known nodes."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+from qengine.testing.random_expressions import Scope
+from qengine.testing.random_graph import RandomGraph
+
+__all__ = ["Patterns"]
+
+
+class Patterns:
+    """Makes path patterns and declares their variables.
+
+    ``condition`` makes a condition on the variables of a scope, ``labels`` a label expression.
+    """
+
+    def __init__(self, chance: random.Random, graph: RandomGraph) -> None:
+        self._chance = chance
+        self._graph = graph
+        self.condition: Callable[[Scope, int], str]
+        self.labels: Callable[[], str]
+        self._unbounded = False
+        self._bound: list[str] = []
+
+    def match(self, scope: Scope, *, nodes: int, unbounded: bool) -> str:
+        """Return comma-joined path patterns with at most ``nodes`` new nodes.
+
+        ``unbounded`` allows relationships of any length, where the graph has few.
+        """
+        self._unbounded = unbounded and len(self._graph.relationships) <= 6
+        self._bound = scope.of("relationship")
+        parts = []
+        left = nodes
+        while True:
+            before = len(scope.of("node"))
+            parts.append(self._path(scope, left))
+            left -= max(1, len(scope.of("node")) - before)
+            if left <= 0 or self._chance.random() < 0.6:
+                return ", ".join(parts)
+
+    def from_known(self, scope: Scope) -> str:
+        """Return a path pattern that starts at a known node, of one or two hops."""
+        text = f"({self._chance.choice(scope.of('node'))})"
+        for _ in range(self._chance.choice([1, 1, 2])):
+            text += self._hop(scope, named=False) + self._node(scope, new=self._chance.random() < 0.3)
+        return text
+
+    def shortest(self, scope: Scope) -> str:
+        """Return a pattern of one or all shortest paths between two nodes."""
+        a, b = self._node(scope, new=True), self._node(scope, new=True)
+        left, right = self._chance.choice([("-", "->"), ("<-", "-"), ("-", "-")])
+        hops = self._chance.choice(["*", "*..3", "*0..2"])
+        path = f"{a}{left}[{self._types()}{hops}]{right}{b}"
+        draw = self._chance.random()
+        if draw < 0.25:
+            return f"{scope.new('shortest')} = ANY SHORTEST {path}"
+        if draw < 0.5:
+            return f"{scope.new('shortest')} = shortestPath({path})"
+        if draw < 0.75:
+            return f"{scope.new('path')} = ALL SHORTEST {path}"
+        return f"{scope.new('path')} = allShortestPaths({path})"
+
+    def _path(self, scope: Scope, nodes: int) -> str:
+        most = min(nodes, self._chance.choice([1, 2, 2, 3, 3, 4, 5]))
+        text = self._node(scope, new=True)
+        for _ in range(most - 1):
+            text += self._hop(scope, named=True) + self._node(scope, new=self._chance.random() < 0.8)
+        if most > 1 and self._chance.random() < 0.12:
+            return f"{scope.new('path')} = {text}"
+        return text
+
+    def _node(self, scope: Scope, *, new: bool) -> str:
+        known = scope.of("node")
+        if known and self._chance.random() < (0.25 if new else 0.7):
+            name = self._chance.choice(known)
+            return f"({name})" if self._chance.random() < 0.8 else f"({name}:{self.labels()})"
+        anonymous = bool(known) and (not new or self._chance.random() < 0.15)
+        name = "" if anonymous else scope.new("node")
+        labels = f":{self.labels()}" if self._chance.random() < 0.4 else ""
+        detail = ""
+        if self._chance.random() < 0.15:
+            value = f"{self._chance.choice(known)}.i" if known and self._chance.random() < 0.3 else "1"
+            detail = f" {{i: {value}}}"
+        elif name and self._chance.random() < 0.1:
+            detail = f" WHERE {self.condition(Scope({name: 'node'}, scope.fresh), 0)}"
+        return f"({name}{labels}{detail})"
+
+    def _hop(self, scope: Scope, *, named: bool) -> str:
+        left, right = self._chance.choice([("-", "->"), ("-", "->"), ("<-", "-"), ("-", "-")])
+        types, draw = self._types(), self._chance.random()
+        if draw < 0.15:
+            name = scope.new("relationships") if named and self._chance.random() < 0.3 else ""
+            hops = self._chance.choice(["*1..2", "*2", "*0..1", "*0..2", "*..3"])
+            if self._unbounded and self._chance.random() < 0.2:
+                hops = "*"
+            detail = f" {{i: {self._chance.randint(0, 2)}}}" if self._chance.random() < 0.15 else ""
+            return f"{left}[{name}{types}{hops}{detail}]{right}"
+        if named and self._bound and self._chance.random() < 0.1:
+            again = self._bound.pop()
+            return f"{left}[{again}{types}]{right}"
+        name = scope.new("relationship") if named and self._chance.random() < 0.35 else ""
+        detail = ""
+        if self._chance.random() < 0.1:
+            detail = f" {{i: {self._chance.randint(0, 2)}}}"
+        elif name and self._chance.random() < 0.1:
+            detail = f" WHERE {self.condition(Scope({name: 'relationship'}, scope.fresh), 0)}"
+        inside = f"{name}{types}{detail}"
+        return f"{left}[{inside}]{right}" if inside or self._chance.random() < 0.5 else f"{left}{right}"
+
+    def _types(self) -> str:
+        a, b = self._chance.choice(self._graph.types), self._chance.choice(self._graph.types)
+        return self._chance.choice(["", "", f":{a}", f":{a}", f":{a}|{b}", f":!{a}"])
