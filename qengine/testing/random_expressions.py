@@ -53,21 +53,18 @@ class Expressions:
         self._graph = graph
         self._subpattern = subpattern
 
-    def _either(self, *makers: Callable[[], str]) -> str:
-        return self._chance.choice(makers)()
-
     # -- booleans ----------------------------------------------------------------------------------------------
 
     def boolean(self, scope: Scope, depth: int = 2) -> str:
         """Return a condition."""
         if depth and self._chance.random() < 0.4:
             a, b = self.boolean(scope, depth - 1), self.boolean(scope, depth - 1)
-            return self._either(
-                lambda: f"({a} AND {b})", lambda: f"({a} OR {b})", lambda: f"({a} XOR {b})", lambda: f"NOT ({a})"
+            return self._chance.choice(
+                [f"({a} AND {b})", f"({a} OR {b})", f"({a} OR {b})", f"({a} XOR {b})", f"NOT ({a})"]
             )
         makers = [self._comparison, self._membership, self._null_test, self._string_test, self._quantifier]
         if scope.of("node"):
-            makers += [self._comparison, self._label_test, self._existence, self._degree]
+            makers += [self._comparison, self._comparison, self._label_test, self._existence, self._degree]
         if scope.of("relationship"):
             makers.append(self._type_test)
         if len(scope.of("node")) > 1:
@@ -75,7 +72,7 @@ class Expressions:
         return self._chance.choice(makers)(scope)
 
     def _comparison(self, scope: Scope) -> str:
-        op = self._chance.choice(["=", "<>", "<", "<=", ">", ">="])
+        op = self._chance.choice(["=", "<>", "<>", "<", "<=", "<=", ">", ">=", ">="])
         make = self._chance.choice([self.integer, self.integer, self.number, self.string, self.any_value])
         if self._chance.random() < 0.1:
             return f"{self.integer(scope)} <= {self.integer(scope)} < {self.integer(scope)}"
@@ -106,7 +103,8 @@ class Expressions:
         return f"{self._chance.choice(scope.of('node'))}:{self.labels()}"
 
     def _type_test(self, scope: Scope) -> str:
-        return f"type({self._chance.choice(scope.of('relationship'))}) = '{self._chance.choice(self._graph.types)}'"
+        kind = self._chance.choice([*self._graph.types, "UNKNOWN"])
+        return f"type({self._chance.choice(scope.of('relationship'))}) = '{kind}'"
 
     def _same_node(self, scope: Scope) -> str:
         a, b = self._chance.sample(scope.of("node"), 2)
@@ -126,8 +124,11 @@ class Expressions:
 
     def labels(self) -> str:
         """Return a label expression."""
-        a, b = self._chance.choice(self._graph.labels), self._chance.choice(self._graph.labels)
-        return self._chance.choice([a, a, a, f"!{a}", f"{a}&{b}", f"{a}|{b}", f"{a}&!{b}", f"!({a}|{b})", "%", "!%"])
+        known = self._graph.labels
+        a, b = self._chance.sample(known, 2) if len(known) > 1 else (*known, "Unknown", "Unknown")[:2]
+        if self._chance.random() < 0.04 or not known:
+            return self._chance.choice(["Unknown", "!Unknown", "!%"])
+        return self._chance.choice([a, a, a, a, f"!{a}", f"{a}&{b}", f"{a}|{b}", f"!{a}|{b}", f"!({a}&{b})", "%", "%"])
 
     # -- values ------------------------------------------------------------------------------------------------
 

@@ -36,15 +36,13 @@ class RandomGraph:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Labels that nodes have, and seldom one that none has."""
-        found = sorted({label for node in self.nodes for label in node["labels"]})
-        return (*found * 4, "Unknown")
+        """Labels that nodes have."""
+        return tuple(sorted({label for node in self.nodes for label in node["labels"]}))
 
     @property
     def types(self) -> tuple[str, ...]:
-        """Types that relationships have, and seldom one that none has."""
-        found = sorted({edge["type"] for edge in self.relationships})
-        return (*found * 4, "UNKNOWN")
+        """Types that relationships have."""
+        return tuple(sorted({edge["type"] for edge in self.relationships}))
 
 
 def random_graph(seed: int | str, *, most_nodes: int = 7, most_relationships: int = 12) -> RandomGraph:
@@ -54,10 +52,10 @@ def random_graph(seed: int | str, *, most_nodes: int = 7, most_relationships: in
     types are undirected; some graphs are empty.
     """
     chance = random.Random(f"graph {seed}")
-    labels = _LABELS[: chance.randint(0, len(_LABELS))]
-    types = _TYPES[: chance.randint(1, len(_TYPES))]
+    labels = chance.choice([(), _LABELS[:1], _LABELS[:2], _LABELS, _LABELS])
+    types = chance.choice([_TYPES[:1], _TYPES[:1], _TYPES[:2], _TYPES[2:], _TYPES])
     undirected = [name for name in types if chance.random() < (0.7 if name == "U" else 0.1)]
-    count = 0 if chance.random() < 0.02 else chance.randint(1, most_nodes)
+    count = 0 if chance.random() < 0.02 else chance.randint(min(3, most_nodes), most_nodes)
     nodes = tuple(
         {
             "id": index,
@@ -75,7 +73,7 @@ def _relationships(
     parallel, loops = chance.random() < 0.5, chance.random() < 0.5
     found: list[Mapping[str, Any]] = []
     taken = set()
-    for key in range(chance.randint(0, most) if nodes else 0):
+    for key in range(chance.choice([chance.randint(0, most), chance.randint(nodes, most + 4)]) if nodes else 0):
         kind, start, end = chance.choice(types), chance.randrange(nodes), chance.randrange(nodes)
         if parallel and found and chance.random() < 0.25:
             start, end = found[-1]["start"], found[-1]["end"]

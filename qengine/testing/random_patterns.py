@@ -64,7 +64,7 @@ class Patterns:
         return f"{scope.new('path')} = allShortestPaths({path})"
 
     def _path(self, scope: Scope, nodes: int) -> str:
-        most = min(nodes, self._chance.choice([1, 2, 2, 3, 3, 4, 5]))
+        most = min(nodes, self._chance.choice([1, 2, 2, 2, 3, 3, 4, 5]))
         text = self._node(scope, new=True)
         for _ in range(most - 1):
             text += self._hop(scope, named=True) + self._node(scope, new=self._chance.random() < 0.8)
@@ -74,17 +74,17 @@ class Patterns:
 
     def _node(self, scope: Scope, *, new: bool) -> str:
         known = scope.of("node")
-        if known and self._chance.random() < (0.25 if new else 0.7):
-            name = self._chance.choice(known)
+        if known and self._chance.random() < (0.05 if len(known) == 1 else 0.15 if new else 0.7):
+            name = self._chance.choice(known[:-1] or known)  # the last is often the neighbour: a self-loop
             return f"({name})" if self._chance.random() < 0.8 else f"({name}:{self.labels()})"
         anonymous = bool(known) and (not new or self._chance.random() < 0.15)
         name = "" if anonymous else scope.new("node")
-        labels = f":{self.labels()}" if self._chance.random() < 0.4 else ""
+        labels = f":{self.labels()}" if self._chance.random() < 0.25 else ""
         detail = ""
-        if self._chance.random() < 0.15:
+        if self._chance.random() < 0.05:
             value = f"{self._chance.choice(known)}.i" if known and self._chance.random() < 0.3 else "1"
             detail = f" {{i: {value}}}"
-        elif name and self._chance.random() < 0.1:
+        elif name and self._chance.random() < 0.07:
             detail = f" WHERE {self.condition(Scope({name: 'node'}, scope.fresh), 0)}"
         return f"({name}{labels}{detail})"
 
@@ -103,13 +103,16 @@ class Patterns:
             return f"{left}[{again}{types}]{right}"
         name = scope.new("relationship") if named and self._chance.random() < 0.35 else ""
         detail = ""
-        if self._chance.random() < 0.1:
+        if self._chance.random() < 0.04:
             detail = f" {{i: {self._chance.randint(0, 2)}}}"
-        elif name and self._chance.random() < 0.1:
+        elif name and self._chance.random() < 0.08:
             detail = f" WHERE {self.condition(Scope({name: 'relationship'}, scope.fresh), 0)}"
         inside = f"{name}{types}{detail}"
         return f"{left}[{inside}]{right}" if inside or self._chance.random() < 0.5 else f"{left}{right}"
 
     def _types(self) -> str:
-        a, b = self._chance.choice(self._graph.types), self._chance.choice(self._graph.types)
-        return self._chance.choice(["", "", f":{a}", f":{a}", f":{a}|{b}", f":!{a}"])
+        known = self._graph.types
+        a, b = self._chance.sample(known, 2) if len(known) > 1 else (*known, "UNKNOWN", "UNKNOWN")[:2]
+        if self._chance.random() < 0.04:
+            a = "UNKNOWN"
+        return self._chance.choice(["", "", "", f":{a}", f":{a}", f":{a}|{b}", f":!{b}"])

@@ -73,7 +73,7 @@ class _Generator:
         else:
             mode = self._chance.choice(_MODES)
             pattern = self._patterns.match(scope, nodes=nodes, unbounded=not mode.startswith("REPEATABLE"))
-        where = f" WHERE {self._condition(scope)}" if self._chance.random() < 0.45 else ""
+        where = f" WHERE {self._condition(scope)}" if self._chance.random() < 0.3 else ""
         return f"{'OPTIONAL ' if optional else ''}MATCH {mode}{pattern}{where}"
 
     def _further(self, scope: Scope) -> str:
@@ -89,7 +89,7 @@ class _Generator:
         return self._expressions.boolean(scope)
 
     def _unwind(self, scope: Scope) -> str:
-        lists = ["[1, 2]", "[0, 1, null]", "range(0, 2)", "[]", *(f"{name}.l" for name in scope.of("node"))]
+        lists = ["[1, 2]", "[0, 1, null]", "range(0, 2)", *(f"{name}.l" for name in scope.of("node"))]
         source = self._chance.choice([*lists, *scope.of("list")])
         return f"UNWIND {source} AS {scope.new('integer')}"
 
@@ -144,8 +144,8 @@ class _Generator:
         text = self._scalars(scope, width, self._chance.choice(["", "", "DISTINCT "]))
         places = self._chance.sample(range(width), width)
         order = ", ".join(f"c{place}{self._chance.choice(['', ' DESC', ' ASC'])}" for place in places)
-        skip = f" SKIP {self._chance.randint(0, 3)}" if self._chance.random() < 0.3 else ""
-        limit = f" LIMIT {self._chance.randint(0, 5)}" if self._chance.random() < 0.5 else ""
+        skip = f" SKIP {self._chance.choice([0, 1, 1, 2])}" if self._chance.random() < 0.3 else ""
+        limit = f" LIMIT {self._chance.choice([0, 1, 2, 3, 5, 8])}" if self._chance.random() < 0.5 else ""
         self._ordered = True
         return f"{text} ORDER BY {order}{skip}{limit}"
 
