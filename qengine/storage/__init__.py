@@ -6,6 +6,7 @@ from qengine.storage.edgelist import from_edge_list
 from qengine.storage.files import from_csv, from_parquet
 from qengine.storage.graphfile import from_graph_file
 from qengine.storage.records import from_records
+from qengine.storage.saved import open_saved, save
 from qengine.storage.store import EdgeType, GraphStore, LabelGroup
 from qengine.storage.tables import from_arrow
 
@@ -19,4 +20,6 @@ __all__ = [
     "from_graph_file",
     "from_parquet",
     "from_records",
+    "open_saved",
+    "save",
 ]

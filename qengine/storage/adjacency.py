@@ -149,7 +149,8 @@ class Adjacency:
         last = used_pairs & np.concatenate((~used_pairs[:, 1:], np.ones((len(vertex), 1), bool)), axis=1)
         end[last] = np.broadcast_to(self.groups["end"][:, None], end.shape)[last]
         order = np.argsort(vertex[used_pairs])
-        return tuple(part[used_pairs][order] for part in (vertex, begin, end))
+        vertex, begin, end = (part[used_pairs][order] for part in (vertex, begin, end))
+        return vertex, begin.astype(np.uint64), end.astype(np.uint64)
 
 
 def _address(array: Array | None) -> int | None:

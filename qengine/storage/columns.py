@@ -70,6 +70,11 @@ class PropertyColumn:
         low, high = max(begin, self.begin), min(end, self.end)
         return low < high and not pc.all(pc.is_null(self.array.slice(low - self.begin, high - low))).as_py()
 
+    @property
+    def ordered(self) -> bool:
+        """Whether the values can be compared with each other."""
+        return not (is_variant(self.array.type) or pa.types.is_nested(self.array.type) or self.array.type == pa.null())
+
     def distinct(self) -> int | None:
         """Return the number of distinct values that are not null; None where types are mixed or lists."""
         if is_variant(self.array.type) or pa.types.is_nested(self.array.type):

@@ -30,6 +30,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "qe_pcsr_sort": (_POINTER, _U32, _U32, _POINTER, _U64, _POINTER, _POINTER, _POINTER, _I32),
     "qe_pcsr_merge": (*(_POINTER,) * 3, _U64, *(_POINTER,) * 4, _U64, _POINTER, _U64, *(_POINTER,) * 3, _I32),
     "qe_pcsr_locate": (_POINTER, _POINTER, _U64, _POINTER, _POINTER),
+    "qe_pair_statistics": (*(_POINTER,) * 3, _U64, _POINTER, _POINTER, _U32, *(_POINTER,) * 4, _U64, _POINTER),
     "qe_edge_list": (_POINTER, _U64, ctypes.c_char, *(_POINTER,) * 6, _I32),
 }
 _OUT_OF_MEMORY = 3
@@ -181,6 +182,45 @@ def locate(pcsr: ctypes.Structure, vertices: Array) -> tuple[Array, Array]:
         _in(ends, np.uint64),
     )
     return begins, ends
+
+
+def pair_statistics(rows: tuple[Array, Array, Array], neighbours: Array, group_ends: Array) -> Array:
+    """Count a PCSR's entries between groups of vertices.
+
+    Parameters
+    ----------
+    rows
+        Keys (uint32), begins and ends (uint64) of the lists.
+    neighbours
+        uint32, each list ascending.
+    group_ends
+        uint32, ascending: one more than each group's last vertex.
+
+    Returns
+    -------
+    uint64[pairs, 5]
+        Owner's group, neighbour's group, entries, owners, most entries of one owner; ascending.
+    """
+    keys, begins, ends = (np.ascontiguousarray(part) for part in rows)
+    capacity = min(len(group_ends) ** 2, len(neighbours))
+    pairs = np.empty((capacity, 2), np.uint32)
+    counts = np.empty((3, capacity), np.uint64)
+    found = ctypes.c_uint64()
+    _call(
+        "qe_pair_statistics",
+        _in(keys, np.uint32),
+        _in(begins, np.uint64),
+        _in(ends, np.uint64),
+        len(keys),
+        _in(neighbours, np.uint32),
+        _in(group_ends, np.uint32),
+        len(group_ends),
+        _in(pairs, np.uint32),
+        *(_in(column, np.uint64) for column in counts),
+        capacity,
+        ctypes.byref(found),
+    )
+    return np.concatenate((pairs.astype(np.uint64), counts.T), axis=1)[: found.value]
 
 
 class Lines(NamedTuple):

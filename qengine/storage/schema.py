@@ -6,9 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from qengine.plan.pattern import Direction
 from qengine.types import Type
 
 if TYPE_CHECKING:
@@ -46,14 +43,14 @@ class Schema:
     def of(cls, store: GraphStore) -> Schema:
         """Read the schema off a graph."""
         nodes = []
-        for group in store.groups:
+        for index, group in enumerate(store.groups):
             columns = [(key, store.node_property(key)) for key in store.property_keys("node")]
             found = {
                 key: column.type
                 for key, column in columns
                 if column is not None and column.occurs(group.begin, group.end)
             }
-            nodes.append(NodeSchema(_labels(store, group.begin, group.end), group.end - group.begin, found))
+            nodes.append(NodeSchema(store.group_labels(index), group.end - group.begin, found))
         return cls(tuple(nodes), tuple(_relationships(store, index) for index in range(len(store.types))))
 
     def __repr__(self) -> str:
@@ -70,26 +67,17 @@ class Schema:
         return "\n".join(lines) or "an empty graph"
 
 
-def _labels(store: GraphStore, begin: int, end: int) -> tuple[str, ...]:
-    return store.labels_of(begin) if begin < end else ()
-
-
 def _relationships(store: GraphStore, index: int) -> RelationshipSchema:
     edge_type = store.types[index]
-    out = store.adjacency(index, Direction.OUT)
-    ends = np.array([group.end for group in store.groups], np.int64)
-    vertices, begins, finishes = out.rows()
-    start_group = np.repeat(np.searchsorted(ends, vertices, side="right"), (finishes - begins).astype(np.int64))
-    positions = np.argsort(begins, kind="stable")
-    if len(positions) and (np.diff(positions) < 0).any():
-        order = np.argsort(np.concatenate([np.arange(b, e) for b, e in zip(begins, finishes, strict=True)]))
-        start_group = start_group[order]
-    pairs = np.unique(start_group * len(ends) + np.searchsorted(ends, out.neighbours, side="right"))
-    names = [_labels(store, group.begin, group.end) for group in store.groups]
-    endpoints = tuple((names[pair // len(ends)], names[pair % len(ends)]) for pair in pairs.tolist())
+    pairs = {pair if not edge_type.undirected else _sorted(pair) for pair in store.statistics.pairs(index)}
+    endpoints = tuple((store.group_labels(start), store.group_labels(end)) for start, end in sorted(pairs))
     keys = {key: store.relationship_property(index, key) for key in edge_type.property_keys}
     properties = {key: column.type for key, column in keys.items() if column is not None}
     return RelationshipSchema(edge_type.name, edge_type.count, edge_type.undirected, endpoints, properties)
+
+
+def _sorted(pair: tuple[int, int]) -> tuple[int, int]:
+    return min(pair), max(pair)
 
 
 def _properties(types: Mapping[str, Type], after_name: bool) -> str:

@@ -1,35 +1,119 @@
-"""What is counted of a graph: relationships between labels, degrees, distinct property values."""
+"""What is counted of a graph: relationships between labels, degrees, values of properties."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow.compute as pc
 
 from qengine.catalog.view import EdgeStatistics
 from qengine.plan.pattern import Direction, LabelExpr, LabelIs
 from qengine.storage.arrays import Array
 from qengine.storage.columns import PropertyColumn
+from qengine.storage.kernels import pair_statistics
 
 if TYPE_CHECKING:
     from qengine.storage.store import GraphStore
 
+_QUANTILES = (0.5, 0.9, 0.99)
+
+
+@dataclass(frozen=True, slots=True)
+class DegreeSummary:
+    """Degrees of the vertices with a label in one type and direction.
+
+    ``vertices``: with the label; ``with_edges``: of them with a degree above 0; ``mean``, ``median``, ``p90``,
+    ``p99`` and ``maximum`` are over all ``vertices``.
+    """
+
+    vertices: int
+    with_edges: int
+    mean: float
+    median: float
+    p90: float
+    p99: float
+    maximum: int
+
+
+@dataclass(frozen=True, slots=True)
+class ValueSummary:
+    """Values of a property among the entities that its column covers.
+
+    ``distinct``, ``minimum`` and ``maximum`` are None where types are mixed or have no order.
+    """
+
+    count: int
+    nulls: int
+    distinct: int | None
+    minimum: Any
+    maximum: Any
+
 
 class Statistics:
-    """Statistics of one graph, each computed when first asked for and kept."""
+    """Statistics of one graph, each computed when first asked for and kept.
+
+    ``print(graph.statistics)`` shows the relationships between label sets.
+    """
 
     def __init__(self, store: GraphStore) -> None:
         self._store = store
+        self._pairs: dict[tuple[int, Direction], dict[tuple[int, int], tuple[int, int, int]]] = {}
         self._edges: dict[tuple[str | None, str | None, str | None], EdgeStatistics] = {}
         self._distinct: dict[tuple[str, str], int | None] = {}
 
     def edges(self, source: str | None, type: str | None, target: str | None) -> EdgeStatistics:
-        """Return statistics of the matches of ``(:source)-[:type]->(:target)``; None stands for all."""
+        """Return statistics of the matches of ``(:source)-[:type]->(:target)``; None stands for all.
+
+        A relationship of an undirected type counts both ways, a self-loop once.
+        """
         key = (source, type, target)
         if key not in self._edges:
-            self._edges[key] = self._count(*key)
+            self._edges[key] = self._between_groups(*key) or self._between_ranges(*key)
         return self._edges[key]
+
+    def degrees(self, label: str | None, type: str, direction: Direction = Direction.OUT) -> DegreeSummary:
+        """Return a summary of the degrees of the vertices with a label (None: all).
+
+        Raises
+        ------
+        KeyError
+            For an unknown type.
+        """
+        store = self._store
+        index = store.type_index(type)
+        if index is None:
+            raise KeyError(type)
+        degrees = np.zeros(store.vertex_count, np.int64)
+        both = store.types[index].undirected or direction is Direction.BOTH
+        for way in self._ways(index, Direction.BOTH if both else direction):
+            self._degrees(index, way, label, None, degrees)
+        own = degrees[self._inside(np.arange(store.vertex_count), label)]
+        if not len(own):
+            return DegreeSummary(0, 0, 0.0, 0.0, 0.0, 0.0, 0)
+        median, p90, p99 = np.quantile(own, _QUANTILES).tolist()
+        return DegreeSummary(len(own), int(np.count_nonzero(own)), float(own.mean()), median, p90, p99, int(own.max()))
+
+    def values(self, entity: str, key: str, type: str | None = None) -> ValueSummary:
+        """Return a summary of the values of a property of "node" or "relationship"s (of one type).
+
+        Raises
+        ------
+        KeyError
+            For an unknown property, or one that several types have and no type is named.
+        """
+        columns = [column for owner, column in self._columns(entity, key) if type in (None, owner)]
+        if len(columns) != 1:
+            raise KeyError(key)
+        array = columns[0].array
+        nulls = int(pc.sum(pc.is_null(array)).as_py() or 0)
+        low = high = None
+        if columns[0].ordered and nulls < len(array):
+            both = pc.min_max(array).as_py()
+            low, high = both["min"], both["max"]
+        return ValueSummary(len(array), nulls, columns[0].distinct(), low, high)
 
     def distinct_values(self, entity: str, key: str) -> int | None:
         """Return the number of distinct values of a property of "node" or "relationship"s, None if unknown.
@@ -37,31 +121,94 @@ class Statistics:
         Over several relationship types: the largest of theirs.
         """
         if (entity, key) not in self._distinct:
-            counts = [column.distinct() for column in self._columns(entity, key)]
+            counts = [column.distinct() for _, column in self._columns(entity, key)]
             known = [count for count in counts if count is not None]
             self._distinct[entity, key] = max(known) if known and len(known) == len(counts) else None
         return self._distinct[entity, key]
 
-    def _columns(self, entity: str, key: str) -> Iterator[PropertyColumn]:
-        store = self._store
-        if entity == "node":
-            columns = [store.node_property(key)]
-        else:
-            columns = [store.relationship_property(edge_type.index, key) for edge_type in store.types]
-        return (column for column in columns if column is not None)
+    def know(self, type: str, found: EdgeStatistics) -> None:
+        """Take the statistics of all relationships of a type from a saved graph."""
+        self._edges[None, type, None] = found
 
-    def _count(self, source: str | None, type: str | None, target: str | None) -> EdgeStatistics:
+    def pairs(self, type_index: int) -> dict[tuple[int, int], EdgeStatistics]:
+        """Return statistics of a type between label groups, by the indices of both ends' groups."""
+        forward, backward = self._directions(type_index)
+        back = self._counts(type_index, backward)
+        return {
+            (source, target): EdgeStatistics(entries, owners, back[target, source][1], most, back[target, source][2])
+            for (source, target), (entries, owners, most) in self._counts(type_index, forward).items()
+        }
+
+    def __repr__(self) -> str:
         store = self._store
-        indices = [store.type_index(type)] if type is not None else list(range(len(store.types)))
+        names = [
+            "".join(f":{label}" for label in labels) for labels in map(store.group_labels, range(len(store.groups)))
+        ]
+        lines = [f"{store.vertex_count:,} nodes, {store.relationship_count:,} relationships"]
+        for edge_type in store.types:
+            for (source, target), found in self.pairs(edge_type.index).items():
+                arrow = "-" if edge_type.undirected else "->"
+                lines.append(
+                    f"({names[source]})-[:{edge_type.name}]{arrow}({names[target]})  {found.edges:,}"
+                    f"  ends {found.sources:,} and {found.targets:,}"
+                    f"  degrees {found.edges / found.sources:.1f} (most {found.max_out:,})"
+                    f" and {found.edges / found.targets:.1f} (most {found.max_in:,})"
+                )
+        return "\n".join(lines)
+
+    def _columns(self, entity: str, key: str) -> Iterator[tuple[str, PropertyColumn]]:
+        store = self._store
+        columns = (
+            [("", store.node_property(key))]
+            if entity == "node"
+            else [(one.name, store.relationship_property(one.index, key)) for one in store.types]
+        )
+        return ((owner, column) for owner, column in columns if column is not None)
+
+    def _directions(self, index: int) -> tuple[Direction, Direction]:
+        return (Direction.BOTH,) * 2 if self._store.types[index].undirected else (Direction.OUT, Direction.IN)
+
+    def _ways(self, index: int, direction: Direction) -> tuple[Direction, ...]:
+        """Return the stored adjacencies that make a direction."""
+        directed = not self._store.types[index].undirected
+        return (Direction.OUT, Direction.IN) if direction is Direction.BOTH and directed else (direction,)
+
+    def _counts(self, index: int, direction: Direction) -> dict[tuple[int, int], tuple[int, int, int]]:
+        """Return entries, owners and the most of one owner by (owner's group, neighbour's group)."""
+        if (index, direction) not in self._pairs:
+            lists = self._store.adjacency(index, direction)
+            ends = np.array([group.end for group in self._store.groups], np.uint32)
+            rows = pair_statistics(lists.rows(), lists.neighbours, ends).tolist()
+            self._pairs[index, direction] = {(row[0], row[1]): (row[2], row[3], row[4]) for row in rows}
+        return self._pairs[index, direction]
+
+    def _between_groups(self, source: str | None, type: str | None, target: str | None) -> EdgeStatistics | None:
+        """Answer from the pairs of groups where each label is one group; None where it isn't."""
+        index = None if type is None else self._store.type_index(type)
+        first, second = self._only_group(source), self._only_group(target)
+        if index is None or first is None or second is None:
+            return None
+        forward, backward = self._directions(index)
+        entries, owners, most = self._counts(index, forward).get((first, second), (0, 0, 0))
+        _, back_owners, back_most = self._counts(index, backward).get((second, first), (0, 0, 0))
+        return EdgeStatistics(entries, owners, back_owners, most, back_most)
+
+    def _only_group(self, label: str | None) -> int | None:
+        """Return the index of the one group that has a label (None: all), or None."""
+        own = [index for index, group in enumerate(self._store.groups) if label is None or label in group.labels]
+        return own[0] if len(own) == 1 else None
+
+    def _between_ranges(self, source: str | None, type: str | None, target: str | None) -> EdgeStatistics:
+        """Count vertex by vertex: for labels that several groups share, and for all types together."""
+        store = self._store
+        indices = range(len(store.types)) if type is None else [store.type_index(type)]
         out = np.zeros(store.vertex_count, np.int64)
         into = np.zeros(store.vertex_count, np.int64)
         for index in indices:
-            if index is None:
-                continue
-            undirected = store.types[index].undirected
-            forward, backward = (Direction.BOTH,) * 2 if undirected else (Direction.OUT, Direction.IN)
-            self._degrees(index, forward, source, target, out)
-            self._degrees(index, backward, target, source, into)
+            if index is not None:
+                forward, backward = self._directions(index)
+                self._degrees(index, forward, source, target, out)
+                self._degrees(index, backward, target, source, into)
         return EdgeStatistics(
             edges=int(out.sum()),
             sources=int(np.count_nonzero(out)),
@@ -74,10 +221,14 @@ class Statistics:
         """Add to ``out`` how many neighbours with label ``other`` each vertex with ``label`` has."""
         lists = self._store.adjacency(index, direction)
         vertices, begins, ends = lists.rows()
-        counted = np.zeros(len(lists) + 1, np.int64)
-        np.cumsum(self._inside(lists.neighbours, other), out=counted[1:])
+        if other is None:
+            degrees = (ends - begins).astype(np.int64)
+        else:
+            counted = np.zeros(len(lists) + 1, np.int64)
+            np.cumsum(self._inside(lists.neighbours, other), out=counted[1:])
+            degrees = counted[ends] - counted[begins]
         kept = self._inside(vertices, label)
-        out[vertices[kept]] += (counted[ends] - counted[begins])[kept]
+        out[vertices[kept]] += degrees[kept]
 
     def _inside(self, vertices: Array, label: str | None) -> Array:
         expr: LabelExpr | None = None if label is None else LabelIs(label)

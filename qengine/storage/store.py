@@ -170,6 +170,10 @@ class GraphStore:
         """Return a vertex's labels in the order of ``labels``."""
         return self._ordered_labels[int(np.searchsorted(self._group_ends, vertex, side="right"))]
 
+    def group_labels(self, group: int) -> tuple[str, ...]:
+        """Return the labels of the ``group``-th of ``groups`` in the order of ``labels``."""
+        return self._ordered_labels[group]
+
     def node_property(self, key: str) -> PropertyColumn | None:
         """Return a node property's column, None where no node has it."""
         return self._node_properties.get(key)

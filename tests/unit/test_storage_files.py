@@ -154,7 +154,7 @@ def test_a_missing_or_cut_off_edge_list_is_refused(tmp_path):
 
 def test_threads_and_chunks_do_not_change_an_edge_list(tmp_path, monkeypatch):
     rng = np.random.default_rng(5)
-    edges = rng.integers(-(10**6), 10 ** rng.integers(1, 12, 60_000)[:, None], (60_000, 2))
+    edges = rng.integers(-(10**6), 10 ** rng.integers(1, 12, 20_000)[:, None], (20_000, 2))
     lines = [
         f"{start} {end}" + ("\n# note" if row % 97 == 0 else "") for row, (start, end) in enumerate(edges.tolist())
     ]
@@ -167,7 +167,7 @@ def test_threads_and_chunks_do_not_change_an_edge_list(tmp_path, monkeypatch):
         assert read.bad is None
         assert read.newlines == text.count(b"\n")
         assert (np.stack((read.first, read.second), axis=1) == edges).all()
-    monkeypatch.setattr("qengine.storage.edgelist._CHUNK", 1000)
+    monkeypatch.setattr("qengine.storage.edgelist._CHUNK", 9_000)
     store = from_edge_list(path)
     assert edges_of(store) == sorted(("E", start, end) for start, end in edges.tolist())
     path.write_bytes(text + b"\n1 x\n")

@@ -110,7 +110,7 @@ def test_schema_is_readable(store):
         "()  1",
         "(:A:B)-[:R {w: INTEGER}]->(:C)  2",
         "(:A:B)-[:U]-(:A:B)  2",
-        "(:C)-[:U]-(:A:B)",
+        "(:A:B)-[:U]-(:C)",
     ]
 
 

@@ -1,0 +1,53 @@
+// Counts relationships between groups of vertices: for each (owner's group, neighbour's group) that occurs, the
+// entries, the owners that have such neighbours, and the most that one owner has.
+//
+// Groups are ranges of ids and lists are sorted, so a list's neighbours in one group are one run: a list costs one
+// binary search a run, not one look a neighbour.
+#include <algorithm>
+#include <unordered_map>
+
+#include "workers.h"
+
+// keys[n_keys] with lists [begins, ends) of `neighbours`; group_ends[n_groups] ascending. Writes at most `capacity`
+// entries of pair[2], entries, owners, largest, in ascending order of the pair; *n_pairs is how many there are.
+QE_API int32_t qe_pair_statistics(const uint32_t* keys, const uint64_t* begins, const uint64_t* ends, uint64_t n_keys,
+                                  const uint32_t* neighbours, const uint32_t* group_ends, uint32_t n_groups,
+                                  uint32_t* pairs, uint64_t* entries, uint64_t* owners, uint64_t* largest,
+                                  uint64_t capacity, uint64_t* n_pairs) {
+  using namespace qe;
+  struct Counts { uint64_t entries = 0, owners = 0, largest = 0; };
+  return run_workers(1, [&](int) {
+    std::unordered_map<uint64_t, Counts> found;
+    auto group_of = [&](uint32_t vertex) {
+      return static_cast<uint32_t>(std::upper_bound(group_ends, group_ends + n_groups, vertex) - group_ends);
+    };
+    for (uint64_t row = 0; row < n_keys; ++row) {
+      const uint64_t own = static_cast<uint64_t>(group_of(keys[row])) << 32;
+      const uint32_t* at = neighbours + begins[row];
+      const uint32_t* end = neighbours + ends[row];
+      while (at < end) {
+        const uint32_t group = group_of(*at);
+        const uint32_t* stop = end[-1] < group_ends[group] ? end : std::lower_bound(at, end, group_ends[group]);
+        Counts& counts = found[own | group];
+        const uint64_t length = stop - at;
+        counts.entries += length;
+        ++counts.owners;
+        counts.largest = std::max(counts.largest, length);
+        at = stop;
+      }
+    }
+    std::vector<uint64_t> order;
+    order.reserve(found.size());
+    for (const auto& one : found) order.push_back(one.first);
+    std::sort(order.begin(), order.end());
+    *n_pairs = order.size();
+    for (uint64_t i = 0; i < std::min<uint64_t>(order.size(), capacity); ++i) {
+      const Counts& counts = found[order[i]];
+      pairs[2 * i] = static_cast<uint32_t>(order[i] >> 32);
+      pairs[2 * i + 1] = static_cast<uint32_t>(order[i]);
+      entries[i] = counts.entries;
+      owners[i] = counts.owners;
+      largest[i] = counts.largest;
+    }
+  });
+}
