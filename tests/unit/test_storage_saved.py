@@ -1,0 +1,264 @@
+"""Saved graphs: they come back as they were; damaged and foreign directories are refused; a crash loses nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from qengine.errors import StorageError
+from qengine.plan.pattern import Direction
+from qengine.storage import from_records, open_saved, save
+from qengine.storage import saved as saved_module
+from qengine.storage.adjacency import Form
+from qengine.storage.manifest import decode, encode
+
+FLIPS = 1200
+
+
+def graph(seed=0, nodes=30, relationships=80):
+    """A small graph with everything in it: mixed and missing properties, loops, parallels, an undirected type."""
+    rng = random.Random(seed)
+    values = [None, 1, 2.5, "word", True, [1, "a"], 2**62]
+    return from_records(
+        [
+            {
+                "id": row,
+                "labels": rng.sample(["A", "B", "C"], rng.randrange(3)),
+                "properties": {"n": row, "mixed": rng.choice(values), "name": f"name {row}" if row % 3 else None},
+            }
+            for row in range(nodes)
+        ],
+        [
+            {
+                "type": rng.choice(["R", "S", "U"]),
+                "start": rng.randrange(nodes),
+                "end": rng.randrange(nodes),
+                "properties": {"w": rng.random()} if row % 2 else {},
+            }
+            for row in range(relationships)
+        ],
+        undirected=["U"],
+    )
+
+
+def contents(store):
+    """Everything that a graph tells, as plain values."""
+    arrays = [
+        [None if array is None else array.tolist() for array in (one.offsets, one.keys, one.neighbours, one.edge_ids)]
+        + [one.form, one.lo, one.hi, one.home_groups, one.reason, None if one.groups is None else one.groups.tobytes()]
+        for edge_type in store.types
+        for direction in (Direction.OUT, Direction.BOTH if edge_type.undirected else Direction.IN)
+        for one in (store.adjacency(edge_type.index, direction),)
+    ]
+    groups = [(sorted(group.labels), group.begin, group.end) for group in store.groups]
+    entities = [
+        *((node.labels, dict(node.properties)) for node in store.nodes(range(store.vertex_count))),
+        *(
+            (edge.type, edge.start, edge.end, dict(edge.properties))
+            for edge in store.relationships(range(store.relationship_count))
+        ),
+    ]
+    return repr((groups, store.labels, store.types, repr(store.schema), repr(store.statistics), arrays, entities))
+
+
+@pytest.fixture(name="saved")
+def _saved(tmp_path):
+    path = tmp_path / "graph"
+    save(graph(), path)
+    return path
+
+
+def test_what_was_saved_comes_back(saved):
+    opened = open_saved(saved)
+    assert contents(opened) == contents(graph())
+    assert opened.statistics.edges(None, "R", None) == graph().statistics.edges(None, "R", None)
+    out = opened.adjacency(0, Direction.OUT)
+    assert not out.neighbours.flags.owndata, "the file is mapped, not copied"
+
+
+def test_every_form_comes_back(tmp_path, monkeypatch):
+    for form in Form:
+        monkeypatch.setattr("qengine.storage.pcsr_build.choose", lambda keys, entries, form=form: (form, "a reason"))
+        save(graph(3), tmp_path / form.name)
+        opened = open_saved(tmp_path / form.name)
+        assert opened.adjacency(0, Direction.IN).form is form
+        assert contents(opened) == contents(graph(3))
+
+
+def test_an_empty_graph_and_an_opened_one_can_be_saved(saved, tmp_path):
+    save(from_records([]), tmp_path / "empty")
+    assert open_saved(tmp_path / "empty").vertex_count == 0
+    opened = open_saved(saved)
+    save(opened, saved)
+    assert contents(opened) == contents(open_saved(saved)) == contents(graph())
+
+
+def test_replacing_leaves_one_graph_and_old_readers_alone(saved):
+    old = open_saved(saved)
+    save(graph(1), saved)
+    assert contents(open_saved(saved)) == contents(graph(1))
+    assert contents(old) == contents(graph())
+    assert len(list(saved.iterdir())) == 2
+
+
+def test_a_flipped_byte_is_refused_or_harmless(saved):
+    expected = contents(graph())
+    files = sorted(path for path in saved.rglob("*") if path.is_file())
+    assert len(files) == 3
+    rng = np.random.default_rng(11)
+    refused = 0
+    for trial in range(FLIPS):
+        path = files[trial % len(files)]
+        original = path.read_bytes()
+        damaged = bytearray(original)
+        damaged[int(rng.integers(len(damaged)))] ^= int(rng.integers(1, 256))
+        path.write_bytes(damaged)
+        try:
+            assert contents(open_saved(saved)) == expected
+        except StorageError as error:
+            refused += 1
+            assert str(path) in error.message
+            assert error.hint
+        path.write_bytes(original)
+    assert refused > FLIPS * 0.9
+    assert contents(open_saved(saved)) == expected
+
+
+@pytest.mark.parametrize("name", ["adjacency.arrow", "properties.arrow", "manifest.json"])
+def test_truncated_and_missing_files_are_refused(saved, name):
+    path = next(saved.rglob(name))
+    for length in (0, 1, path.stat().st_size - 1):
+        copy = path.read_bytes()
+        path.write_bytes(copy[:length])
+        with pytest.raises(StorageError, match=name):
+            open_saved(saved)
+        path.write_bytes(copy)
+    path.unlink()
+    with pytest.raises(StorageError, match="there is no saved graph" if name == "manifest.json" else name):
+        open_saved(saved)
+
+
+def test_a_newer_format_is_refused(saved):
+    manifest = json.loads((saved / "manifest.json").read_text())
+    (saved / "manifest.json").write_text(json.dumps({**manifest, "format": 99}))
+    with pytest.raises(StorageError, match="it has format 99; this version of qengine reads formats up to 1") as raised:
+        open_saved(saved)
+    assert "Install a newer qengine" in raised.value.hint
+
+
+@pytest.mark.parametrize("text", [b"", b"{}", b"[]", b"[" * 100_000, b'{"format": 1}', b'{"format": "1"}', b"\xff"])
+def test_what_is_no_manifest_is_refused(saved, text):
+    (saved / "manifest.json").write_bytes(text)
+    with pytest.raises(StorageError, match="it can't be understood"):
+        open_saved(saved)
+
+
+def test_a_directory_with_something_else_is_not_touched(tmp_path):
+    (tmp_path / "thesis.tex").write_text("precious")
+    with pytest.raises(StorageError, match="there is something else there"):
+        save(graph(), tmp_path)
+    with pytest.raises(StorageError, match="there is something else there"):
+        save(graph(), tmp_path / "thesis.tex")
+    assert (tmp_path / "thesis.tex").read_text() == "precious"
+    with pytest.raises(StorageError, match="there is no saved graph"):
+        open_saved(tmp_path)
+
+
+def test_a_failed_save_keeps_the_old_graph(saved, monkeypatch):
+    def full(store, file):
+        file.write(b"half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setitem(saved_module._FILES, "properties.arrow", full)
+    with pytest.raises(StorageError, match="No space left on device"):
+        save(graph(1), saved)
+    assert contents(open_saved(saved)) == contents(graph())
+    assert len(list(saved.iterdir())) == 2
+
+
+KILLER = """
+import os, random, signal, sys, time
+from qengine.plan.pattern import Direction
+from qengine.storage import from_records, open_saved, save
+
+path, kills = sys.argv[1], int(sys.argv[2])
+graphs = [
+    from_records([{"id": i, "labels": ["A"], "properties": {"v": version}} for i in range(50)],
+                 [{"type": "R", "start": i, "end": (i + version) % 50} for i in range(50)])
+    for version in (1, 2)
+]
+begin = time.monotonic()
+save(graphs[0], path)
+duration = time.monotonic() - begin
+rng, old, outcomes, partial = random.Random(7), 0, [], 0
+for kill in range(kills):
+    child = os.fork()
+    if not child:
+        save(graphs[1 - old], path)
+        os._exit(0)
+    time.sleep(rng.random() * 2 * duration)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    partial += len(os.listdir(path)) > 2
+    store = open_saved(path)
+    (version,) = {node["v"] for node in store.nodes(range(50))}
+    ends = store.adjacency(0, Direction.OUT).neighbours
+    assert ends.tolist() == graphs[version - 1].adjacency(0, Direction.OUT).neighbours.tolist()
+    outcomes.append(version - 1 == old)
+    old = version - 1
+print(outcomes.count(True), outcomes.count(False), partial)
+"""
+
+
+@pytest.mark.parametrize("kills", [30, pytest.param(150, marks=pytest.mark.slow)])
+def test_kill_9_during_a_save_leaves_the_old_or_the_new_graph(tmp_path, kills):
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", KILLER, str(tmp_path / "graph"), str(kills)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    old, new, cut_short = map(int, done.stdout.split())
+    assert old + new == kills
+    assert old > 0
+    assert new > 0
+    assert cut_short > 0, "some kills hit a save at work"
+
+
+def test_the_manifest_follows_its_schema(saved):
+    from qengine._assets import asset
+
+    schema = json.loads(asset("catalog", "manifest.schema.json").read_text())
+    manifest = json.loads((saved / "manifest.json").read_text())
+    assert list(violations(manifest, schema, "manifest")) == []
+    del manifest["groups"][0]["begin"]
+    manifest["types"][0]["count"] = "many"
+    assert len(list(violations(manifest, schema, "manifest"))) == 2
+    text = (saved / "manifest.json").read_bytes()
+    assert encode(decode(text)) == text
+
+
+def violations(value, schema, place):
+    """Yield where a value breaks the part of JSON Schema that the manifest's schema uses."""
+    kinds = {"object": dict, "array": list, "string": str, "integer": int, "boolean": bool}
+    kind = kinds[schema["type"]]
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        yield f"{place} is no {schema['type']}"
+        return
+    if "enum" in schema and value not in schema["enum"]:
+        yield f"{place} is {value}"
+    for name in schema.get("required", []):
+        if name not in value:
+            yield f"{place} lacks {name}"
+    for name, inside in value.items() if kind is dict else ():
+        inner = schema.get("properties", {}).get(name, schema.get("additionalProperties"))
+        if not inner:
+            yield f"{place} has {name}"
+        else:
+            yield from violations(inside, inner, f"{place}.{name}")
+    for row, inside in enumerate(value if kind is list else ()):
+        yield from violations(inside, schema["items"], f"{place}[{row}]")

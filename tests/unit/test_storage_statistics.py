@@ -1,0 +1,103 @@
+"""Statistics against counting by hand, on random graphs with shared labels, loops and undirected types."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from itertools import product
+
+import pytest
+
+from qengine.plan.pattern import Direction
+from qengine.storage import from_records
+
+
+def random_graph(seed):
+    rng = random.Random(seed)
+    nodes = [{"id": row, "labels": rng.sample(["A", "B", "C"], rng.randrange(3))} for row in range(25)]
+    edges = [
+        {
+            "type": rng.choice(["R", "U"]),
+            "start": rng.randrange(25),
+            "end": rng.randrange(25),
+            "properties": {"w": row % 4},
+        }
+        for row in range(70)
+    ]
+    return from_records(nodes, edges, undirected=["U"])
+
+
+def matches(store, source, type_, target):
+    """Return (start, end) of each match of (:source)-[:type]->(:target), one an element."""
+    labels = [set(store.labels_of(vertex)) for vertex in range(store.vertex_count)]
+    found = []
+    for edge in store.relationships(range(store.relationship_count)):
+        ways = {(edge.start, edge.end), (edge.end, edge.start)} if edge.type == "U" else {(edge.start, edge.end)}
+        for start, end in ways:
+            if (
+                type_ in (None, edge.type)
+                and (not source or source in labels[start])
+                and (not target or target in labels[end])
+            ):
+                found.append((start, end))
+    return found
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_relationships_between_labels(seed):
+    store = random_graph(seed)
+    for source, type_, target in product([None, "A", "B", "Z"], [None, "R", "U", "Z"], [None, "A", "C"]):
+        found = matches(store, source, type_, target)
+        out, into = Counter(start for start, _ in found), Counter(end for _, end in found)
+        known = store.edge_statistics(source, type_, target)
+        assert (known.edges, known.sources, known.targets) == (len(found), len(out), len(into))
+        assert (known.max_out, known.max_in) == (max(out.values(), default=0), max(into.values(), default=0))
+
+
+def test_one_label_a_vertex_is_answered_from_pairs_of_groups():
+    store = from_records(
+        [{"id": row, "labels": "AB"[row % 2]} for row in range(6)],
+        [{"type": "R", "start": start, "end": end} for start, end in [(0, 1), (0, 3), (2, 1), (1, 0), (4, 4)]],
+    )
+    found = store.edge_statistics("A", "R", "B")
+    assert (found.edges, found.sources, found.targets, found.max_out, found.max_in) == (3, 2, 2, 2, 2)
+    assert repr(store.statistics).splitlines() == [
+        "6 nodes, 5 relationships",
+        "(:A)-[:R]->(:A)  1  ends 1 and 1  degrees 1.0 (most 1) and 1.0 (most 1)",
+        "(:A)-[:R]->(:B)  3  ends 2 and 2  degrees 1.5 (most 2) and 1.5 (most 2)",
+        "(:B)-[:R]->(:A)  1  ends 1 and 1  degrees 1.0 (most 1) and 1.0 (most 1)",
+    ]
+
+
+def test_degree_summaries():
+    store = from_records(
+        [{"id": row, "labels": "A"} for row in range(4)],
+        [{"type": "R", "start": 0, "end": end} for end in (1, 2, 3)] + [{"type": "R", "start": 1, "end": 0}],
+    )
+    out = store.statistics.degrees("A", "R")
+    assert (out.vertices, out.with_edges, out.mean, out.median, out.maximum) == (4, 2, 1.0, 0.5, 3)
+    assert store.statistics.degrees(None, "R", Direction.BOTH).maximum == 4
+    assert store.statistics.degrees("Z", "R").vertices == 0
+    with pytest.raises(KeyError):
+        store.statistics.degrees("A", "Z")
+
+
+def test_value_summaries():
+    store = from_records(
+        [
+            {"id": row, "properties": {"x": row // 2 or None, "m": row if row % 2 else "a", "s": "ab"[row % 2]}}
+            for row in range(6)
+        ],
+        [{"type": name, "start": 0, "end": 1, "properties": {"w": 1}} for name in "RS"],
+    )
+    x = store.statistics.values("node", "x")
+    assert (x.count, x.nulls, x.distinct, x.minimum, x.maximum) == (6, 2, 2, 1, 2)
+    s = store.statistics.values("node", "s")
+    assert (s.minimum, s.maximum, store.distinct_values("node", "s")) == ("a", "b", 2)
+    assert store.statistics.values("node", "m").distinct is store.distinct_values("node", "m") is None
+    assert store.distinct_values("relationship", "w") == 1
+    assert store.statistics.values("relationship", "w", "S").maximum == 1
+    for bad in (("node", "zzz"), ("relationship", "w")):
+        with pytest.raises(KeyError):
+            store.statistics.values(*bad)
+    assert store.distinct_values("node", "zzz") is None
