@@ -11,6 +11,8 @@
 
 from __future__ import annotations
 
+from os import PathLike
+
 from qengine.errors import (
     DeviceError,
     ExecutionError,
@@ -58,6 +60,6 @@ __all__ = [
 __version__ = "0.1.0"
 
 
-def open(path: str) -> Graph:
+def open(path: str | PathLike[str]) -> Graph:
     """Open a saved graph: its files are mapped, not read; see ``Graph.open``."""
     return Graph.open(path)

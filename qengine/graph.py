@@ -219,6 +219,33 @@ class Graph:
 
         return cls(storage.from_graph_file(path))
 
+    @classmethod
+    def open(cls, path: Source) -> Graph:
+        """Open a saved graph: its files are checked and mapped, not copied.
+
+        Raises
+        ------
+        StorageError
+            If there is none, one of its files is damaged, cut off or missing, or a newer version wrote it.
+        """
+        from qengine import storage
+
+        return cls(storage.open_saved(path))
+
+    def save(self, path: Source) -> None:
+        """Save the graph as a directory, or replace the graph that is saved there.
+
+        Crash-safe: until the last rename the old graph stands untouched. Readers that have the old one open keep it.
+
+        Raises
+        ------
+        StorageError
+            If the directory holds something else, or can't be written.
+        """
+        from qengine import storage
+
+        storage.save(self._store, path)
+
     # ------------------------------------------------------------ querying
 
     def query(
