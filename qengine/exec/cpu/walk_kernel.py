@@ -1,0 +1,327 @@
+"""Calls the kernels of ``qe/walk.h``: walks of variable length and shortest paths, chunk by chunk."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qengine import _native
+from qengine.exec.context import Control, ExecutionContext, Status
+from qengine.plan.pattern import Direction
+from qengine.storage.adjacency import PcsrStruct
+
+__all__ = ["ChunkSize", "EndFilter", "WalkChunk", "WalkMode", "WalkRows", "WalkSpace", "pack_bits", "walk_chunks"]
+
+IntArray = NDArray[np.int64]
+BitArray = NDArray[np.uint64]
+
+_UNBOUNDED = 2**63 - 1
+
+
+class WalkMode(IntEnum):
+    """Which walks are wanted (``qe::WalkMode``)."""
+
+    EVERY_WALK = 0
+    EVERY_END = 1
+    ANY_SHORTEST = 2
+    ALL_SHORTEST = 3
+
+
+class _Layer(ctypes.Structure):
+    """Mirror of ``qe::WalkLayer``."""
+
+    _fields_ = (
+        ("lists", PcsrStruct),
+        ("out", PcsrStruct),
+        ("base", ctypes.c_int64),
+        ("allowed", ctypes.c_void_p),
+        ("is_out", ctypes.c_int32),
+        ("skip_loops", ctypes.c_int32),
+        ("two_way", ctypes.c_int32),
+        ("reserved", ctypes.c_int32),
+    )
+
+
+class _Plan(ctypes.Structure):
+    """Mirror of ``qe::WalkPlan``."""
+
+    _fields_ = (
+        ("forward", ctypes.c_void_p),
+        ("backward", ctypes.c_void_p),
+        ("n_layers", ctypes.c_int32),
+        ("mode", ctypes.c_int32),
+        ("distinct_edges", ctypes.c_int32),
+        ("lists", ctypes.c_int32),
+        ("vertex_count", ctypes.c_int64),
+        ("minimum", ctypes.c_int64),
+        ("maximum", ctypes.c_int64),
+        ("rows", ctypes.c_int64),
+        ("starts", ctypes.c_void_p),
+        ("targets", ctypes.c_void_p),
+        ("forbidden_offsets", ctypes.c_void_p),
+        ("forbidden", ctypes.c_void_p),
+        ("end_bits", ctypes.c_void_p),
+        ("end_lo", ctypes.c_uint32),
+        ("end_hi", ctypes.c_uint32),
+    )
+
+
+class _Output(ctypes.Structure):
+    """Mirror of ``qe::WalkOutput``."""
+
+    _fields_ = (
+        ("row", ctypes.c_void_p),
+        ("end", ctypes.c_void_p),
+        ("offsets", ctypes.c_void_p),
+        ("relationships", ctypes.c_void_p),
+        ("row_capacity", ctypes.c_int64),
+        ("id_capacity", ctypes.c_int64),
+        ("rows", ctypes.c_int64),
+        ("needed_ids", ctypes.c_int64),
+    )
+
+
+@cache
+def _library() -> ctypes.CDLL:
+    library = _native.load()
+    library.qe_walk_open.argtypes = (
+        ctypes.POINTER(_Plan), ctypes.POINTER(Control), ctypes.POINTER(ctypes.c_void_p),
+    )  # fmt: skip
+    library.qe_walk_next.argtypes = (
+        ctypes.c_void_p, ctypes.POINTER(_Output), ctypes.c_int32, ctypes.POINTER(ctypes.c_int32),
+    )  # fmt: skip
+    library.qe_walk_close.argtypes = (ctypes.c_void_p,)
+    library.qe_walk_close.restype = None
+    return library
+
+
+def pack_bits(mask: NDArray[np.bool_]) -> BitArray:
+    """Return a mask as bits of 64-bit words, the first in the lowest bit."""
+    packed = np.zeros(-(-len(mask) // 64) * 8, np.uint8)
+    packed[: -(-len(mask) // 8)] = np.packbits(mask, bitorder="little")
+    return packed.view(np.uint64)
+
+
+class WalkSpace:
+    """The hops that walks may take in a graph.
+
+    Parameters
+    ----------
+    store
+        The ``GraphStore``.
+    types
+        Indices of relationship types, each once.
+    direction
+        Seen from the walk's start. Undirected types go both ways in any.
+    allowed
+        By type index, bits by local relationship id (``pack_bits``); a type that isn't there is wholly allowed.
+    """
+
+    __slots__ = ("_keep", "backward", "forward", "layers", "vertex_count")
+
+    def __init__(
+        self, store: Any, types: tuple[int, ...], direction: Direction, allowed: dict[int, BitArray] | None = None
+    ) -> None:
+        self.vertex_count: int = store.vertex_count
+        self._keep = allowed or {}
+        steps = [(index, step) for index in types for step in _steps(store.types[index].undirected, direction)]
+        self.layers = len(steps)
+        self.forward = (_Layer * self.layers)()
+        self.backward = (_Layer * self.layers)()
+        for place, (index, step) in enumerate(steps):
+            for layers, towards in ((self.forward, step), (self.backward, step.reversed())):
+                layers[place] = self._layer(store, index, towards, direction)
+
+    def _layer(self, store: Any, index: int, step: Direction, direction: Direction) -> _Layer:
+        edge_type = store.types[index]
+        allowed = self._keep.get(index)
+        both = direction is Direction.BOTH and not edge_type.undirected
+        return _Layer(
+            lists=store.adjacency(index, step).as_struct(),
+            out=store.adjacency(index, Direction.OUT).as_struct(),
+            base=edge_type.base,
+            allowed=None if allowed is None else allowed.ctypes.data,
+            is_out=step is Direction.OUT,
+            skip_loops=both and step is Direction.IN,
+            two_way=both or edge_type.undirected,
+        )
+
+
+def _steps(undirected: bool, direction: Direction) -> tuple[Direction, ...]:
+    """Return the stored directions whose union is a direction."""
+    if undirected:
+        return (Direction.BOTH,)
+    return (Direction.OUT, Direction.IN) if direction is Direction.BOTH else (direction,)
+
+
+@dataclass(frozen=True, slots=True)
+class EndFilter:
+    """The vertices that walks may end on: those of ``[lo, hi)`` whose bit is set, None for all."""
+
+    lo: int
+    hi: int
+    bits: BitArray | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WalkRows:
+    """The input rows of a run.
+
+    Attributes
+    ----------
+    starts
+        int64[rows], vertex ids, -1 for none.
+    targets
+        int64[rows], the only end that a row's walks may have, -1 for none; None where ends are free.
+    forbidden
+        int64[rows + 1] and the global relationship ids that these offsets point into: what a row's walks must
+        not take. None for nothing.
+    """
+
+    starts: IntArray
+    targets: IntArray | None = None
+    forbidden: tuple[IntArray, IntArray] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkSize:
+    """The most rows and relationships of a chunk; the first chunks are smaller, for those who want few rows."""
+
+    rows: int = 65_536
+    relationships: int = 1 << 20
+    first: int = 8_192
+
+
+@dataclass(frozen=True, slots=True)
+class WalkChunk:
+    """Some walks: input row and end vertex (int64[n]); with lists, int64[n + 1] offsets into ``relationships``."""
+
+    row: IntArray
+    end: IntArray
+    offsets: IntArray | None = None
+    relationships: IntArray | None = None
+
+
+def walk_chunks(
+    space: WalkSpace,
+    ends: EndFilter,
+    rows: WalkRows,
+    context: ExecutionContext,
+    *,
+    mode: WalkMode,
+    minimum: int,
+    maximum: int | None,
+    lists: bool,
+    distinct_edges: bool = True,
+    size: ChunkSize = ChunkSize(),  # noqa: B008 (immutable)
+) -> Iterator[WalkChunk]:
+    """Yield the walks of all rows, in chunks of bounded size; a consumer that stops iterating stops the work.
+
+    Parameters
+    ----------
+    space, ends, rows
+        Where to walk, where to end, what to start from.
+    mode
+        ``EVERY_END`` goes without lists; the shortest modes are for a ``minimum`` of 0 or 1.
+    minimum, maximum
+        Hops; None for no maximum, only with ``distinct_edges`` or shortest paths.
+    lists
+        Whether the relationships are wanted.
+    distinct_edges
+        Whether a walk must not repeat a relationship.
+
+    Raises
+    ------
+    QueryInterrupted, QueryTimeout
+        Within a tenth of a second.
+    OutOfMemory
+        Where the walk itself, or one list of relationships, exceeds the context's memory limit.
+    """
+    library = _library()
+    arrays = [np.ascontiguousarray(rows.starts, np.int64)]
+    plan = _Plan(
+        forward=ctypes.addressof(space.forward),
+        backward=ctypes.addressof(space.backward),
+        n_layers=space.layers,
+        mode=mode,
+        distinct_edges=distinct_edges,
+        lists=lists,
+        vertex_count=space.vertex_count,
+        minimum=minimum,
+        maximum=_UNBOUNDED if maximum is None else maximum,
+        rows=len(rows.starts),
+        starts=arrays[0].ctypes.data,
+        end_bits=None if ends.bits is None else ends.bits.ctypes.data,
+        end_lo=ends.lo,
+        end_hi=ends.hi,
+    )
+    if rows.targets is not None:
+        arrays.append(np.ascontiguousarray(rows.targets, np.int64))
+        plan.targets = arrays[-1].ctypes.data
+    if rows.forbidden is not None:
+        arrays += [np.ascontiguousarray(part, np.int64) for part in rows.forbidden]
+        plan.forbidden_offsets, plan.forbidden = (array.ctypes.data for array in arrays[-2:])
+    handle = ctypes.c_void_p()
+    context.raise_for(library.qe_walk_open(ctypes.byref(plan), ctypes.byref(context.control), ctypes.byref(handle)))
+    workers = context.threads if len(rows.starts) > 1 else 1
+    outputs = (_Output * workers)()
+    buffers = [_Buffer(size, lists) for _ in range(workers)]
+    done = ctypes.c_int32()
+    try:
+        while not done.value:
+            for place, buffer in enumerate(buffers):
+                outputs[place] = buffer.output()
+            context.run(library.qe_walk_next, handle, outputs, workers, ctypes.byref(done))
+            for place, buffer in enumerate(buffers):
+                if outputs[place].rows:
+                    yield buffer.taken(outputs[place].rows)
+                elif outputs[place].needed_ids:
+                    buffer.enlarge(outputs[place].needed_ids, context)
+    finally:
+        library.qe_walk_close(handle)
+
+
+class _Buffer:
+    """Where one worker writes; arrays that are handed out are not written again."""
+
+    def __init__(self, size: ChunkSize, lists: bool) -> None:
+        self._size = size
+        self._rows = min(size.first, size.rows)
+        self._ids = size.relationships if lists else 0
+        self._lists = lists
+        self._arrays: tuple[IntArray, IntArray, IntArray, IntArray] | None = None
+
+    def output(self) -> _Output:
+        if self._arrays is None:
+            rows, ids = self._rows, self._ids
+            lengths = (rows, rows, rows + 1 if self._lists else 0, ids)
+            self._arrays = tuple(np.empty(length, np.int64) for length in lengths)  # type: ignore[assignment]
+        assert self._arrays is not None
+        return _Output(*(array.ctypes.data for array in self._arrays), self._rows, self._ids, 0, 0)
+
+    def taken(self, rows: int) -> WalkChunk:
+        """Return what has been written, and make room for more."""
+        assert self._arrays is not None
+        row, end, offsets, ids = self._arrays
+        used = int(offsets[rows]) if self._lists else 0
+        parts = [row[:rows], end[:rows], offsets[: rows + 1], ids[:used]]
+        if 2 * rows < self._rows and 2 * used <= self._ids:
+            parts = [part.copy() for part in parts]
+        else:
+            self._arrays = None
+            self._rows = min(4 * self._rows, self._size.rows)
+        return WalkChunk(*parts) if self._lists else WalkChunk(*parts[:2])
+
+    def enlarge(self, ids: int, context: ExecutionContext) -> None:
+        """Make room for a list of ``ids`` relationships."""
+        if context.memory_limit is not None and 8 * ids > context.memory_limit:
+            context.raise_for(Status.OUT_OF_MEMORY)
+        self._ids = 2 * ids
+        self._arrays = None
