@@ -31,16 +31,19 @@ def cycle(length: int) -> Any:
     )
 
 
-def collect(store: Any, rows: WalkRows, direction: Direction = Direction.OUT, **options: Any) -> list[tuple[int, int, Any]]:
+def collect(
+    store: Any, rows: WalkRows, direction: Direction = Direction.OUT, **options: Any
+) -> list[tuple[int, int, Any]]:
     context = options.pop("context", None) or ExecutionContext(threads=2)
     settings = {"mode": WalkMode.EVERY_WALK, "minimum": 1, "maximum": None, "lists": True} | options
     found: list[tuple[int, int, Any]] = []
-    for chunk in walk_chunks(WalkSpace(store, (0,), direction), EndFilter(0, store.vertex_count), rows, context, **settings):
+    space, ends = WalkSpace(store, (0,), direction), EndFilter(0, store.vertex_count)
+    for chunk in walk_chunks(space, ends, rows, context, **settings):
         lists = [None] * len(chunk.row)
         if chunk.offsets is not None and chunk.relationships is not None:
             lists = [tuple(part.tolist()) for part in np.split(chunk.relationships, chunk.offsets[1:-1])]
         found += zip(chunk.row.tolist(), chunk.end.tolist(), lists, strict=True)
-    return found  # fmt: skip
+    return found
 
 
 @pytest.mark.parametrize("direction", list(Direction))

@@ -220,7 +220,7 @@ def walk_chunks(
     maximum: int | None,
     lists: bool,
     distinct_edges: bool = True,
-    size: ChunkSize = ChunkSize(),  # noqa: B008 (immutable)
+    size: ChunkSize = ChunkSize(),
 ) -> Iterator[WalkChunk]:
     """Yield the walks of all rows, in chunks of bounded size; a consumer that stops iterating stops the work.
 
