@@ -9,6 +9,7 @@ from qengine.errors import render
 from qengine.plan.text import to_text
 from qengine.syntax import parse
 from qengine.testing.catalog import SOCIAL
+from qengine.testing.verify import verify
 
 GOLDEN = "logical_plans"
 
@@ -16,5 +17,6 @@ GOLDEN = "logical_plans"
 def test_logical_plan(golden_case: Any) -> None:
     (statement,) = parse(golden_case.query)
     bound = bind(statement, golden_case.query, SOCIAL)
+    verify(bound.plan)
     notices = [render(notice, golden_case.query) for notice in bound.notices]
     golden_case.check("\n".join([to_text(bound.plan), *notices]))

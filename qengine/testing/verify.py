@@ -1,0 +1,163 @@
+"""Checks what every logical plan must satisfy, whatever the query was: the contract between binder and planners."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from qengine.plan.expr import AggregateCall, Expr, Subquery, Variable
+from qengine.plan.logical import (
+    Aggregate,
+    Argument,
+    Distinct,
+    Filter,
+    Limit,
+    LogicalPlan,
+    Match,
+    Operator,
+    Project,
+    Skip,
+    Sort,
+    Union,
+    Unit,
+    Unwind,
+)
+from qengine.plan.pattern import Direction, PatternNode, PatternRelationship, QueryGraph
+from qengine.plan.traverse import bound_names, free_variables, walk
+
+__all__ = ["verify"]
+
+
+def verify(plan: LogicalPlan) -> None:
+    """Check a bound statement's plan.
+
+    Every variable is a column of the operator's input; columns have one name each; a name means one thing in the
+    whole plan, except in the last ``Project`` of a query; patterns are normal; subqueries start at the outer
+    columns that they name; aggregates stand in ``Aggregate`` alone.
+
+    Raises
+    ------
+    AssertionError
+        At the first operator that breaks a rule.
+    """
+    columns = _Verifier().query(plan.root, None)
+    assert columns == plan.columns, f"the plan gives {columns}, not {plan.columns}"
+
+
+@dataclass(slots=True)
+class _Verifier:
+    declared: set[str] = field(default_factory=set)
+
+    def query(self, root: Operator, outer: tuple[str, ...] | None) -> tuple[str, ...]:
+        """Check a query's operators; its last ``Project`` may use names again."""
+        if isinstance(root, Union):
+            inputs = [self.query(each, outer) for each in root.inputs]
+            assert len(set(inputs)) == 1, f"a union of {inputs}"
+            return inputs[0]
+        tail: list[Operator] = []
+        while isinstance(root, Distinct | Sort | Skip | Limit | Filter) or _only_hands_on(root):
+            tail.append(root)
+            root = root.input  # type: ignore[attr-defined]
+        if isinstance(root, Project):
+            columns = self.operator(root.input, outer)
+            self.exprs((expr for _, expr in root.items), columns)
+            columns = _unique([name for name, _ in root.items])
+        else:
+            columns = self.operator(root, outer)
+        for operator in reversed(tail):
+            columns = self.step(operator, columns)
+        return columns
+
+    def operator(self, operator: Operator, outer: tuple[str, ...] | None) -> tuple[str, ...]:
+        """Check an operator and all below it, and return its columns."""
+        if isinstance(operator, Unit):
+            assert outer is None, "a subquery starts at an Argument"
+            return ()
+        if isinstance(operator, Argument):
+            assert operator.columns == outer, f"the subquery reads {outer}, its leaf gives {operator.columns}"
+            return operator.columns
+        return self.step(operator, self.operator(operator.input, outer))  # type: ignore[attr-defined]
+
+    def step(self, operator: Operator, columns: tuple[str, ...]) -> tuple[str, ...]:
+        """Check one operator over an input with these columns, and return its own."""
+        match operator:
+            case Match(graph=graph):
+                return self.match(graph, columns)
+            case Filter(predicate=predicate):
+                self.exprs((predicate,), columns)
+            case Sort(keys=keys):
+                self.exprs((key.expr for key in keys), columns)
+            case Skip(count=count) | Limit(count=count):
+                self.exprs((count,), ())
+            case Unwind(expr=expr, name=name):
+                self.exprs((expr,), columns)
+                return (*columns, *self.declare([name]))
+            case Project(items=items):
+                self.exprs((expr for _, expr in items), columns)
+                return self.projected(items)
+            case Aggregate(keys=keys, aggregates=aggregates):
+                self.exprs((expr for _, expr in keys), columns)
+                self.exprs((arg for _, call in aggregates for arg in call.args), columns)
+                return _unique([*self.projected(keys), *self.declare([name for name, _ in aggregates])])
+            case Distinct():
+                pass
+            case _:
+                raise AssertionError(f"no logical operator: {operator!r}")
+        return columns
+
+    def projected(self, items: tuple[tuple[str, Expr], ...]) -> tuple[str, ...]:
+        """Return the columns of a projection; those that aren't merely handed on are new names."""
+        self.declare([name for name, expr in items if not (isinstance(expr, Variable) and expr.name == name)])
+        return _unique([name for name, _ in items])
+
+    def declare(self, names: list[str]) -> list[str]:
+        """Note names that mean something new."""
+        again = self.declared.intersection(names)
+        assert not again, f"{again} mean two things"
+        self.declared |= set(names)
+        return names
+
+    def match(self, graph: QueryGraph, columns: tuple[str, ...]) -> tuple[str, ...]:
+        """Check a query graph over an input with these columns."""
+        elements: list[PatternNode | PatternRelationship] = [*graph.nodes, *graph.relationships]
+        _unique([element.name for element in elements])
+        for element in elements:
+            assert element.bound == (element.name in columns), f"{element.name}: bound is wrong"
+            for predicate in element.predicates:
+                assert free_variables(predicate) == {element.name}, f"{element.name}: {predicate}"
+                assert not any(isinstance(part, Subquery) for part in walk(predicate)), f"{element.name}: a subquery"
+            self.exprs(element.predicates, (element.name,))
+        nodes = {node.name for node in graph.nodes}
+        for edge in graph.relationships:
+            assert {edge.start, edge.end} <= nodes, f"{edge.name}: its ends are no nodes"
+            assert edge.hops is not None or edge.direction is not Direction.IN, f"{edge.name} is to be turned round"
+        known = {element.name for element in elements}
+        for path in graph.paths:
+            assert set(path.elements) <= known, f"path {path.name} has unknown elements"
+        new = [name for name in graph.variables() if name not in columns]
+        self.declare(new)
+        self.exprs(graph.predicates, (*columns, *new))
+        return (*columns, *new)
+
+    def exprs(self, exprs: Iterable[Expr], columns: tuple[str, ...]) -> None:
+        """Check expressions over rows with these columns."""
+        for expr in exprs:
+            unknown = free_variables(expr) - set(columns)
+            assert not unknown, f"{unknown} are no columns of {columns}: {expr}"
+            for part in walk(expr):
+                assert not isinstance(part, AggregateCall), f"an aggregate outside Aggregate: {part}"
+                assert not bound_names(part) & self.declared, f"a column and a comprehension share a name: {part}"
+                if isinstance(part, Subquery):
+                    result = self.query(part.plan, part.outer)
+                    assert part.kind != "collect" or len(result) == 1, f"{part.kind} of {result}"
+
+
+def _only_hands_on(operator: Operator) -> bool:
+    return isinstance(operator, Project) and all(
+        isinstance(expr, Variable) and expr.name == name for name, expr in operator.items
+    )
+
+
+def _unique(names: list[str]) -> tuple[str, ...]:
+    assert len(set(names)) == len(names), f"two columns of one name: {names}"
+    return tuple(names)
