@@ -30,6 +30,8 @@ def main() -> int:
             problems += [f"FAILED: {figure}" for figure in failed]
             continue
         suite = workloads.suite(suite_name, options.data)
+        if options.only:
+            suite = suite.only(options.only.split(","))
         datasets.prepare(suite.dataset)
         cells = run_suite(suite, names, options.data, limits, _tell)
         outcome = Outcome.of(cells)
@@ -49,6 +51,7 @@ def _options() -> argparse.Namespace:
     suites = (*workloads.SUITES, *footprint.SUITES)
     parser.add_argument("--suite", action="append", choices=suites, help="may be repeated; default: all but tiny")
     parser.add_argument("--engines", type=_engines, default=engines.NAMES, help="a,b; default: all installed")
+    parser.add_argument("--only", help="workloads of the suites, a,b; default: all of them")
     parser.add_argument("--repeat", type=int, default=3, help="runs of which the fastest counts (default: 3)")
     parser.add_argument("--limit", type=float, default=45.0, help="seconds for one run (default: 45)")
     parser.add_argument("--memory", type=int, default=12, help="GiB for one engine (default: 12)")
