@@ -70,6 +70,8 @@ KINDS = {
     "mixed": MIXED,
     "small": SMALL,
     "mixed list": st.lists(MIXED, max_size=4),
+    "nodes": st.lists(NODES | st.sampled_from([NodeHandle(0)]), max_size=3),
+    "relationships": st.lists(RELATIONSHIPS, max_size=3),
     "null": st.none(),
 }
 
@@ -86,7 +88,8 @@ SIGNATURES: dict[str, list[list[str]]] = {
     **{key: [["integer", "float"]] for key in ["neg", "pos", "abs", "ceil", "floor", "sqrt", "sign", "isnan"]},
     **dict.fromkeys(["STARTS WITH", "ENDS WITH", "CONTAINS", "split"], [["string"]] * 2),
     "=~": [["string"], ["pattern"]],
-    "IN": [["integer", "float", "string", "boolean"], ["mixed list", "list"]],
+    "IN": [["integer", "float", "string", "boolean", "node"], ["mixed list", "list", "nodes"]],
+    "reverse": [["string", "list", "nodes"]],
     "NOT": [["boolean"]],
     **{key: [["string"]] for key in ["tolower", "toupper", "char_length"]},
     "size": [["string", "list"]],
@@ -160,7 +163,7 @@ def calls(draw: st.DrawFn, name: str) -> tuple[x.Expr, dict[str, list[Any]]]:
     columns = {"other": list(range(rows))}
     args: list[x.Expr] = []
     for index, kinds in enumerate(signature):
-        plain = [kind for kind in kinds if kind not in ("node", "relationship")] or ["null"]
+        plain = [kind for kind in kinds if not kind.startswith(("node", "relationship"))] or ["null"]
         if (draw(st.booleans()) and index) or draw(st.integers(0, 9)) == 0:
             args.append(literal(draw(constant([kind for kind in plain if kind != "mixed list"] or ["list"]))))
         else:
@@ -247,6 +250,36 @@ def test_lists_and_maps(data: st.DataObject) -> None:
     assert_same(x.ListOf(items), columns)
     assert_same(x.MapOf((("a", items[0]), ("b", items[1]))), columns)
     assert_same(x.Call("size", (x.ListOf(items),)), columns)
+
+
+HOPS = st.sampled_from([[], [0], [1], [2], [3], [0, 2], [2, 0], [1, 0], [0, 1, 1]])
+
+
+@settings(max_examples=100)
+@given(st.data())
+def test_paths(data: st.DataObject) -> None:
+    """Through relationships and lists of them, whether or not they start where the path has come to."""
+    rows = data.draw(st.integers(1, 4))
+    columns: dict[str, list[Any]] = {"a": data.draw(column(["node"], rows))}
+    for hop, end in (("r", "b"), ("s", "c"))[: data.draw(st.integers(0, 2))]:
+        lists = HOPS.map(lambda ids: [RelationshipHandle(id) for id in ids])
+        kind = data.draw(st.sampled_from([RELATIONSHIPS, RELATIONSHIPS | st.none(), lists, lists | st.none()]))
+        columns[hop] = data.draw(st.lists(kind, min_size=rows, max_size=rows))
+        columns[end] = data.draw(st.lists(NODES | st.none(), min_size=rows, max_size=rows))
+    if all(isinstance(value, NodeHandle | None) for value in columns["a"]):
+        assert_same(x.PathOf(tuple(columns)), consistent(columns))
+
+
+def consistent(columns: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    """Let a single relationship lead from the node before it to the node behind it, as in every match."""
+    names = list(columns)
+    for before, hop, behind in zip(names[::2], names[1::2], names[2::2], strict=False):
+        for row, relationship in enumerate(columns[hop]):
+            if isinstance(relationship, RelationshipHandle) and columns[before][row] and columns[behind][row]:
+                start, end = (int(found[0]) for found in STORE.endpoints(np.array([relationship.id])))
+                other = end if start == columns[before][row].id else start
+                columns[behind][row] = NodeHandle(other)
+    return columns
 
 
 def test_rows_of_volatile_functions_differ() -> None:

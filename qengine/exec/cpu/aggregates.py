@@ -32,7 +32,7 @@ from qengine.exec.scalar.aggregates import accumulator
 from qengine.exec.scalar.values import checked
 from qengine.plan.expr import AggregateCall
 
-__all__ = ["WEIGHED", "Aggregator", "aggregator"]
+__all__ = ["WEIGHED", "Aggregator", "State", "aggregator", "weights_of"]
 
 WEIGHED = frozenset({"count", "sum", "avg", "min", "max"})
 """Aggregates that take a row's weight as a number; the others repeat the row."""
@@ -81,6 +81,15 @@ def aggregator(call: AggregateCall) -> Aggregator:
     return _Distinct(inner) if call.distinct else inner
 
 
+def weights_of(column: Column) -> IntArray:
+    """Return how many times each row counts, from the column that says it."""
+    if isinstance(column, ConstantColumn):
+        return np.full(len(column), column.value, dtype=np.int64)
+    assert isinstance(column, ArrowColumn)
+    weights: IntArray = column.array.to_numpy()
+    return weights
+
+
 def _totals(groups: Groups, values: Column, weights: IntArray | None = None) -> Column:
     """Return the sum of integers in each group, exactly: a column of Python integers where 64 bits don't do."""
     if isinstance(values, ConstantColumn):
@@ -117,6 +126,8 @@ class _CountRows(Aggregator):
     """``count(*)``: state is the number of rows."""
 
     def partial(self, groups: Groups, args: list[Column], weights: IntArray | None) -> State:
+        if weights is None and groups.count == 1:
+            return [integer_column(np.array([len(groups.codes)], dtype=np.int64))]
         if weights is None:
             return [integer_column(np.bincount(groups.codes, minlength=groups.count))]
         return [_totals(groups, integer_column(weights))]

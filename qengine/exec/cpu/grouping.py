@@ -60,6 +60,8 @@ def group_rows(columns: Sequence[Column], length: int) -> Groups:
             codes, bound = _compact(codes, bound)
             own, own_bound = _compact(own, own_bound)
         codes, bound = codes * own_bound + own, bound * own_bound
+    if bound == 1:
+        return Groups(codes, np.zeros(1, dtype=np.int64))
     codes, bound = _compact(codes, bound)
     first = np.empty(bound, dtype=np.int64)
     first[codes[::-1]] = np.arange(length - 1, -1, -1, dtype=np.int64)  # the last to be written is the first row

@@ -16,9 +16,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+
 from qengine.exec.arrow_out import array_of
 from qengine.exec.cpu.batch import Batch
-from qengine.exec.cpu.columns import ArrowColumn, ConstantColumn, NodeColumn, RelationshipColumn
+from qengine.exec.cpu.columns import ArrowColumn, ConstantColumn, IntArray, ListColumn, NodeColumn, RelationshipColumn
+from qengine.exec.cpu.expressions.entities import label_lists
 from qengine.exec.scalar.materialize import materialize
 
 __all__ = ["ResultRows"]
@@ -66,4 +70,28 @@ class ResultRows:
             column = column.expanded()
         if isinstance(column, ArrowColumn):
             return column.array
+        if isinstance(column, ListColumn) and isinstance(column.items, ArrowColumn):
+            return _lists(column)
+        if isinstance(column, NodeColumn):
+            return self._nodes(column.ids)
         return array_of(self.values(name))
+
+    def _nodes(self, ids: IntArray) -> Any:
+        """Return nodes as structs, each property read as a column."""
+        keys = self._store.property_keys("node")
+        properties = [self._store.node_property(key).take(ids) for key in keys]
+        fields = {
+            "id": pa.array(ids),
+            "labels": _lists(label_lists(self._store, ids)),
+            "properties": pa.StructArray.from_arrays(properties, names=keys) if keys else pa.nulls(len(ids)),
+        }
+        return pa.StructArray.from_arrays(list(fields.values()), names=list(fields), mask=pa.array(ids < 0))
+
+
+def _lists(column: ListColumn) -> Any:
+    """Return lists of plain values; their items in one batch are fewer than 2^31."""
+    items = column.flat()
+    assert isinstance(items, ArrowColumn)
+    offsets = pa.array((column.offsets - column.offsets[0]).astype(np.int32))
+    nulls = None if column.valid is None else pa.array(~column.valid)
+    return pa.ListArray.from_arrays(offsets, items.array, mask=nulls)

@@ -15,7 +15,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from qengine.exec.cpu.columns import ArrowColumn, BoolArray, Column, ConstantColumn, boolean_column, null_column
+from qengine.exec.cpu.columns import (
+    ArrowColumn,
+    BoolArray,
+    Column,
+    ConstantColumn,
+    ListColumn,
+    NodeColumn,
+    RelationshipColumn,
+    boolean_column,
+    null_column,
+)
 from qengine.exec.cpu.expressions.operand import NUMERIC, Operand, holds_text, null_rows, numpy_values, operand
 from qengine.exec.cpu.runtime import Runtime
 
@@ -80,6 +90,8 @@ def _integer_with_float(op: str, integer: Operand, real: Operand) -> Column:
 
 
 def _is_in(_: Runtime, column: Column, items: Column) -> Column | None:
+    if isinstance(items, ListColumn):
+        return _entity_in_lists(column, items)
     if not isinstance(items, ConstantColumn) or type(items.value) is not list:
         return None
     a = operand(column)
@@ -94,6 +106,21 @@ def _is_in(_: Runtime, column: Column, items: Column) -> Column | None:
         missed = ~found.to_numpy(zero_copy_only=False)
         unknown = missed if unknown is None else missed | unknown
     return boolean_column(found.to_numpy(zero_copy_only=False), unknown)
+
+
+def _entity_in_lists(column: Column, lists: ListColumn) -> Column | None:
+    """Return whether each node or relationship is in the list beside it; all must be there, not null."""
+    if not isinstance(column, NodeColumn | RelationshipColumn) or type(lists.items) is not type(column):
+        return None
+    items = lists.flat().ids  # type: ignore[attr-defined]
+    nulls = null_rows(column, lists)
+    if (nulls is not None and nulls.any()) or (items < 0).any():
+        return None
+    lengths = lists.lengths()
+    hits = np.repeat(np.arange(len(lists)), lengths)[items == np.repeat(column.ids, lengths)]
+    found = np.zeros(len(lists), dtype=np.bool_)
+    found[hits] = True
+    return boolean_column(found)
 
 
 def _matching(kind: str, items: list[Any]) -> list[Any] | None:

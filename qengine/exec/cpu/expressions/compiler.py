@@ -26,6 +26,7 @@ from qengine.exec.cpu.expressions.comparison import COMPARISON, combine_truths
 from qengine.exec.cpu.expressions.entities import ENTITIES, has_labels, property_of
 from qengine.exec.cpu.expressions.functions import FUNCTIONS, choose
 from qengine.exec.cpu.expressions.operand import operand
+from qengine.exec.cpu.expressions.paths import paths
 from qengine.exec.cpu.expressions.strings import STRINGS
 from qengine.exec.cpu.runtime import Runtime
 from qengine.exec.scalar import evaluate as scalar
@@ -296,6 +297,10 @@ def _map_of(expr: x.MapOf, runtime: Runtime) -> Evaluate:
     return evaluate
 
 
+def _path(expr: x.PathOf, runtime: Runtime) -> Evaluate:
+    return _lazy(expr, runtime, lambda batch: paths([batch.columns[name] for name in expr.elements], runtime))
+
+
 _FORMS: dict[type[x.Expr], Callable[[Any, Runtime], Evaluate]] = {
     x.Literal: _literal,
     x.Parameter: _parameter,
@@ -308,5 +313,6 @@ _FORMS: dict[type[x.Expr], Callable[[Any, Runtime], Evaluate]] = {
     x.Case: _case,
     x.ListOf: _list_of,
     x.MapOf: _map_of,
+    x.PathOf: _path,
 }
 """The forms that have a columnar evaluation; all others are evaluated row by row."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,14 +20,13 @@ from qengine.exec.cpu.columns import (
     boolean_column,
     concatenate,
     from_arrow,
-    from_values,
     integer_column,
     null_column,
 )
 from qengine.exec.cpu.runtime import Runtime
 from qengine.plan.pattern import LabelExpr
 
-__all__ = ["ENTITIES", "has_labels", "property_of"]
+__all__ = ["ENTITIES", "has_labels", "label_lists", "property_of"]
 
 
 def property_of(runtime: Runtime, subject: Column, key: str) -> Column | None:
@@ -128,17 +128,22 @@ def _type(runtime: Runtime, subject: Column) -> Column | None:
     return ArrowColumn(names.take(pa.array(index, mask=_nulls(subject.ids))))
 
 
-def _labels(runtime: Runtime, subject: Column) -> Column | None:
-    if not isinstance(subject, NodeColumn):
-        return _null_for_null(subject)
-    groups = runtime.store.groups
-    lists = from_values([*(list(runtime.store.labels_of(group.begin)) for group in groups), None])
-    if not isinstance(lists, ListColumn):  # no group has a label
-        return None
+def label_lists(store: Any, ids: IntArray) -> ListColumn:
+    """Return the labels of each vertex, null for null."""
+    groups = [group for group in store.groups if group.begin < group.end]
+    names = [store.labels_of(group.begin) for group in groups]
+    offsets = np.cumsum([0, *map(len, names), 0], dtype=np.int64)
+    flat = pa.array([label for labels in names for label in labels], pa.string())
+    by_group = ListColumn(offsets, ArrowColumn(flat), np.arange(len(groups) + 1) < len(groups))
     begins = np.array([group.begin for group in groups], dtype=np.int64)
-    group_of = np.searchsorted(begins, subject.ids, side="right") - 1
-    group_of[subject.ids < 0] = len(groups)
-    return lists.take(group_of)
+    group_of = np.searchsorted(begins, ids, side="right") - 1
+    found = by_group.take(np.where(ids < 0, len(groups), group_of))
+    assert isinstance(found, ListColumn)
+    return found
+
+
+def _labels(runtime: Runtime, subject: Column) -> Column | None:
+    return label_lists(runtime.store, subject.ids) if isinstance(subject, NodeColumn) else _null_for_null(subject)
 
 
 def _end(which: int) -> Callable[[Runtime, Column], Column | None]:

@@ -115,6 +115,18 @@ def _item(_: Runtime, column: Column, index: Column) -> Column | None:
     return _item_at(column, lambda lists: (lists.offsets[:-1] if offset >= 0 else lists.offsets[1:]) + offset)
 
 
+def _reverse(_: Runtime, column: Column) -> Column | None:
+    if isinstance(column, ListColumn):
+        lengths = column.lengths()
+        last = np.repeat(column.offsets[1:] - 1, lengths)
+        places = (
+            last - np.arange(len(last), dtype=np.int64) + np.repeat(column.offsets[:-1] - column.offsets[0], lengths)
+        )
+        return ListColumn(column.offsets - column.offsets[0], column.items.take(places), column.valid)
+    a = operand(column)
+    return ArrowColumn(pc.utf8_reverse(a.datum)) if a.kind == "string" else None
+
+
 def _coalesce(_: Runtime, *columns: Column) -> Column | None:
     length = len(columns[0])
     row = np.arange(length, dtype=np.int64)
@@ -145,5 +157,6 @@ FUNCTIONS: dict[str, Callable[..., Column | None]] = {
     "head": _head,
     "last": _last,
     "[]": _item,
+    "reverse": _reverse,
     "coalesce": _coalesce,
 }

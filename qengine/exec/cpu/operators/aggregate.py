@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from qengine.exec.cpu.aggregates import WEIGHED, Aggregator, State, aggregator
+from qengine.exec.cpu.aggregates import WEIGHED, Aggregator, State, aggregator, weights_of
 from qengine.exec.cpu.batch import BATCH_ROWS, Batch, concatenate_batches
-from qengine.exec.cpu.columns import ArrowColumn, Column, IntArray, NodeColumn, integer_column, null_column
+from qengine.exec.cpu.columns import Column, IntArray, NodeColumn, integer_column, null_column
 from qengine.exec.cpu.expressions.compiler import Evaluate, compile_expression, is_volatile
 from qengine.exec.cpu.grouping import Groups, group_rows
 from qengine.exec.cpu.operators.stage import ROW, Build, Stage, pieces
@@ -74,7 +74,7 @@ def _counted(batches: Iterator[Batch], name: str, weight: str | None, runtime: R
             runtime.context.check()
             column = batch.columns[name]
             if not isinstance(column, NodeColumn):
-                yield Batch(batch.length, {name: column, _WEIGHT: _weights(batch, weight)})
+                yield Batch(batch.length, {name: column, _WEIGHT: integer_column(_weights(batch, weight))})
                 continue
             if weight is None:
                 waiting.append(column.ids)
@@ -82,7 +82,7 @@ def _counted(batches: Iterator[Batch], name: str, weight: str | None, runtime: R
                     counts += np.bincount(np.concatenate(waiting) + 1, minlength=size)
                     waiting = []
                 continue
-            weights = _weights(batch, weight).array.to_numpy()
+            weights = _weights(batch, weight)
             heaviest += float(weights.sum(dtype=np.float64))
             if heaviest >= 2.0**62:
                 yield Batch(batch.length, {name: column, _WEIGHT: integer_column(weights)})
@@ -96,12 +96,8 @@ def _counted(batches: Iterator[Batch], name: str, weight: str | None, runtime: R
             yield Batch(length, {name: NodeColumn(places - 1), _WEIGHT: integer_column(counts[places])})
 
 
-def _weights(batch: Batch, weight: str | None) -> ArrowColumn:
-    if weight is None:
-        return integer_column(np.ones(batch.length, dtype=np.int64))
-    column = batch.columns[weight]
-    assert isinstance(column, ArrowColumn)
-    return column
+def _weights(batch: Batch, weight: str | None) -> IntArray:
+    return np.ones(batch.length, dtype=np.int64) if weight is None else weights_of(batch.columns[weight])
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +162,7 @@ class _Aggregation:
         if ROW in batch.columns:
             keys.append(batch.columns[ROW])
         groups = group_rows(keys, batch.length)
-        weights = None if self._weight is None else _weights(batch, self._weight).array.to_numpy()
+        weights = None if self._weight is None else weights_of(batch.columns[self._weight])
         states = [
             each.partial(groups, [arg(batch) for arg in args], weights)
             for each, args in zip(self._aggregators, self._args, strict=True)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pyarrow as pa
 
+from qengine.exec.cpu.aggregates import aggregator, weights_of
 from qengine.exec.cpu.batch import Batch
 from qengine.exec.cpu.columns import (
     ArrowColumn,
@@ -18,13 +19,13 @@ from qengine.exec.cpu.columns import (
     RelationshipColumn,
     boolean_column,
     concatenate,
-    integer_column,
     null_column,
 )
-from qengine.exec.cpu.grouping import group_rows
+from qengine.exec.cpu.grouping import Groups, group_rows
 from qengine.exec.cpu.operators.stage import Build, Stage, numbered, rows_of, visible
 from qengine.exec.cpu.runtime import Runtime
 from qengine.plan import physical
+from qengine.plan.expr import AggregateCall
 
 __all__ = ["attach_stage", "optional_stage"]
 
@@ -57,14 +58,17 @@ def attach_stage(operator: physical.Attach, build: Build, first: int) -> Stage:
     """
     upstream = build(operator.input, first)
     inner = build(operator.inner)
-    gather = _GATHER[operator.kind]
     runtime = build.runtime
+    gather_rows = _GATHER[operator.kind]
+
+    def gather(rows: Batch) -> Column:
+        return gather_rows(inner(numbered(rows)), rows.length, operator.weight, runtime)
 
     def run(outer: Batch) -> Iterator[Batch]:
         alone: Column | None = None
         for batch in upstream(outer):
             if not operator.outer:
-                alone = alone or gather(inner(numbered(Batch(1, {}))), 1, runtime)
+                alone = alone or gather(Batch(1, {}))
                 column = alone.take(np.zeros(batch.length, dtype=np.int64))
             else:
                 column = _attached(batch.select(operator.outer))
@@ -72,11 +76,11 @@ def attach_stage(operator: physical.Attach, build: Build, first: int) -> Stage:
 
     def _attached(rows: Batch) -> Column:
         if not all(map(_exact, rows.columns.values())):
-            return gather(inner(numbered(rows)), rows.length, runtime)
+            return gather(rows)
         groups = group_rows(list(rows.columns.values()), rows.length)
         if groups.count == rows.length:
-            return gather(inner(numbered(rows)), rows.length, runtime)
-        return gather(inner(numbered(rows.take(groups.first))), groups.count, runtime).take(groups.codes)
+            return gather(rows)
+        return gather(rows.take(groups.first)).take(groups.codes)
 
     return run
 
@@ -88,7 +92,7 @@ def _exact(column: Column) -> bool:
     return isinstance(column, NodeColumn | RelationshipColumn | ConstantColumn)
 
 
-def _exists(found: Iterator[Batch], count: int, runtime: Runtime) -> Column:
+def _exists(found: Iterator[Batch], count: int, weight: str | None, runtime: Runtime) -> Column:
     """Return which outer rows have rows; stops when all have."""
     matched = np.zeros(count, dtype=np.bool_)
     for batch in found:
@@ -99,15 +103,19 @@ def _exists(found: Iterator[Batch], count: int, runtime: Runtime) -> Column:
     return boolean_column(matched)
 
 
-def _count(found: Iterator[Batch], count: int, runtime: Runtime) -> Column:
-    counts = np.zeros(count, dtype=np.int64)
+def _count(found: Iterator[Batch], count: int, weight: str | None, runtime: Runtime) -> Column:
+    every = np.arange(count, dtype=np.int64)
+    counting = aggregator(AggregateCall("count", ()))
+    totals = counting.partial(Groups(every[:0], every), [], None)
     for batch in found:
         runtime.context.check()
-        counts += np.bincount(_rows(batch), minlength=count)
-    return integer_column(counts)
+        weights = None if weight is None else weights_of(batch.columns[weight])
+        (part,) = counting.partial(Groups(_rows(batch), every), [], weights)
+        totals = counting.merge(Groups(np.tile(every, 2), every), [concatenate([*totals, part])])
+    return counting.final(totals)
 
 
-def _collect(found: Iterator[Batch], count: int, runtime: Runtime) -> Column:
+def _collect(found: Iterator[Batch], count: int, weight: str | None, runtime: Runtime) -> Column:
     columns: list[Column] = []
     rows: list[IntArray] = []
     with runtime.memory.holding("Collect") as holding:
@@ -131,7 +139,7 @@ def _rows(batch: Batch) -> IntArray:
     return rows
 
 
-_GATHER: dict[str, Callable[[Iterator[Batch], int, Runtime], Column]] = {
+_GATHER: dict[str, Callable[[Iterator[Batch], int, str | None, Runtime], Column]] = {
     "exists": _exists,
     "count": _count,
     "collect": _collect,

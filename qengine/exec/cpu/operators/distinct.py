@@ -38,16 +38,18 @@ def union_stage(operator: logical.Union, build: Build, first: int) -> Stage:
 def _distinct(batches: Iterator[Batch], runtime: Runtime, operator: str) -> Iterator[Batch]:
     """Yield the new rows of the batches.
 
-    Waiting rows are compared with those seen once they are as many: so each row takes part in few comparisons, the
-    first rows come at once, and the rows held are at most twice the different ones.
+    Waiting rows are compared with those seen once they are as many: so each row takes part in few comparisons, and
+    the first rows come at once. Batches are thinned out before they wait, unless that was of little use.
     """
     seen: Batch | None = None
     waiting: list[Batch] = []
     rows = 0
+    thin = True
     with runtime.memory.holding(operator) as holding:
         for batch in batches:
             runtime.context.check()
-            own = _first_rows(batch, 0)
+            own = _first_rows(batch, 0) if thin else batch
+            thin = thin and 2 * own.length <= batch.length
             waiting.append(own)
             rows += own.length
             holding.add(own.nbytes)
@@ -66,7 +68,7 @@ def _distinct(batches: Iterator[Batch], runtime: Runtime, operator: str) -> Iter
 def _joined(seen: Batch | None, waiting: list[Batch]) -> tuple[Batch, Batch]:
     """Return all different rows, and those of them that weren't seen before."""
     if seen is None:
-        rows = concatenate_batches(waiting)
+        rows = _first_rows(concatenate_batches(waiting), 0)
         return rows, rows
     fresh = _first_rows(concatenate_batches([seen, *waiting]), seen.length)
     return (concatenate_batches([seen, fresh]) if fresh.length else seen), fresh
@@ -74,6 +76,7 @@ def _joined(seen: Batch | None, waiting: list[Batch]) -> tuple[Batch, Batch]:
 
 def _first_rows(batch: Batch, start: int) -> Batch:
     """Return each different row at its first place, if that is ``start`` or later."""
-    first = np.sort(group_rows(list(batch.columns.values()), batch.length).first)
-    first = first[np.searchsorted(first, start) :]
-    return batch if len(first) == batch.length else batch.take(first)
+    first = np.zeros(batch.length, dtype=np.bool_)
+    first[group_rows(list(batch.columns.values()), batch.length).first] = True
+    first[:start] = False
+    return batch if first.all() else batch.take(np.flatnonzero(first))
