@@ -78,7 +78,7 @@ class ExpressionBinder:
     # ------------------------------------------------------------ leaves
 
     def _literal(self, node: ast.Literal) -> Expr:
-        return Literal(node.value, type=literal_type(node.value))
+        return Literal(node.value, type=literal_type(node.value), span=node.span)
 
     def _parameter(self, node: ast.Parameter) -> Expr:
         parameters = self.binding.parameters
@@ -95,7 +95,7 @@ class ExpressionBinder:
         symbol = self.scope.find(node.name)
         if symbol is None:
             raise self.binding.undefined(node.name, node.span, self.scope)
-        return Variable(symbol.name, type=symbol.type)
+        return Variable(symbol.name, type=symbol.type, span=node.span)
 
     def _list(self, node: ast.ListLiteral) -> Expr:
         items = tuple(map(self.value, node.items))
@@ -186,13 +186,12 @@ class ExpressionBinder:
     # ------------------------------------------------------------ what has its own rule
 
     def _case(self, node: ast.CaseExpression) -> Expr:
-        subject = self.value(node.subject) if node.subject else None
         whens: list[tuple[Expr, Expr]] = []
         for when, then in node.whens:
-            if subject is None:
+            if node.subject is None:
                 condition = self.condition(when)
-            else:
-                condition = Comparison(("=",), (subject, self.value(when)), span=when.span)
+            else:  # bound for each WHEN: names inside it stay unique
+                condition = Comparison(("=",), (self.value(node.subject), self.value(when)), span=when.span)
             whens.append((condition, self.value(then)))
         otherwise = self.value(node.otherwise) if node.otherwise else Literal(None, type=NULL)
         return Case(tuple(whens), otherwise, type=join([*(then.type for _, then in whens), otherwise.type]))

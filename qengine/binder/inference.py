@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
+from qengine.catalog.coercions import usable_as
 from qengine.catalog.functions import Function, Signature, Slot
 from qengine.types import ANY, BOOLEAN, FLOAT, INTEGER, LIST, NULL, NUMBER, STRING, Kind, Type, list_of
 
@@ -35,9 +36,7 @@ def accepts(wanted: Type, given: Type) -> bool:
         return True
     if wanted.kind is Kind.LIST and given.kind is Kind.LIST:
         return wanted.item is None or given.item is None or accepts(wanted.item, given.item)
-    if wanted.kind in _NUMERIC and given.kind in _NUMERIC:
-        return wanted.kind is not Kind.INTEGER or given.kind is not Kind.FLOAT
-    return wanted.kind is given.kind
+    return wanted.kind in usable_as()[given.kind]
 
 
 def join(types: Iterable[Type]) -> Type:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from qengine.binder.binding import LABEL, RELATIONSHIP_TYPE, Binding
+from qengine.plan.expr import Call, Expr, HasLabels, Logical, Variable
 from qengine.plan.pattern import LabelAnd, LabelAny, LabelExpr, LabelIs, LabelNot, LabelOr
 from qengine.syntax import ast
 from qengine.types import NODE, RELATIONSHIP, Type
@@ -41,6 +42,24 @@ def both(one: LabelExpr | None, other: LabelExpr | None) -> LabelExpr | None:
     if one is None or other is None or one == other:
         return other if one is None else one
     return _joined(LabelAnd, (one, other))
+
+
+def label_condition(predicate: Expr) -> LabelExpr | None:
+    """Return a condition on labels alone as a label expression: ``n:A OR NOT n:B`` is ``A|!B``; None if it is more.
+
+    Only for a predicate of one variable that is never null, as in a match.
+    """
+    match predicate:
+        case HasLabels(subject=Variable(), labels=labels):
+            return labels
+        case Call(name="NOT", args=(arg,)):
+            inner = label_condition(arg)
+            return LabelNot(inner) if inner is not None else None
+        case Logical(op="AND" | "OR" as op, args=args):
+            parts = [label for label in map(label_condition, args) if label is not None]
+            if len(parts) == len(args):
+                return _joined(LabelAnd if op == "AND" else LabelOr, parts)
+    return None
 
 
 def _joined(make: Callable[[tuple[LabelExpr, ...]], LabelExpr], args: Iterable[LabelExpr]) -> LabelExpr:

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field, replace
 from qengine.binder.binding import LABEL, RELATIONSHIP_TYPE, Binding
 from qengine.binder.expressions import ExpressionBinder
 from qengine.binder.inference import indefinite, may_be
-from qengine.binder.labels import bind_labels, both
+from qengine.binder.labels import bind_labels, both, label_condition
 from qengine.binder.scope import Scope, Symbol
 from qengine.binder.shortest import hop_predicates, selector_of
 from qengine.catalog.functions import lookup
 from qengine.errors import Span
-from qengine.plan.expr import Call, Comparison, Expr, HasLabels, Property, Quantifier, Subquery, Variable
+from qengine.plan.expr import Call, Comparison, Expr, Property, Quantifier, Subquery, Variable
 from qengine.plan.pattern import (
     Direction,
     LabelExpr,
@@ -281,20 +281,20 @@ class GraphBuilder:
             self.predicates.append(_for_all_hops(written.name, hop, predicate))
 
     def _place(self, predicate: Expr, hop: bool = False) -> None:
-        name = self._belongs_to(predicate)
-        node, relationship = self.nodes.get(name or ""), self.relationships.get(name or "")
+        name = self._belongs_to(predicate) or ""
+        node, relationship = self.nodes.get(name), self.relationships.get(name)
+        labels = label_condition(predicate)
         if node is not None:
-            if isinstance(predicate, HasLabels) and isinstance(predicate.subject, Variable):
-                self.nodes[node.name] = replace(node, labels=both(node.labels, predicate.labels))
+            if labels is not None:
+                self.nodes[name] = replace(node, labels=both(node.labels, labels))
             else:
-                self.nodes[node.name] = replace(node, predicates=(*node.predicates, predicate))
+                self.nodes[name] = replace(node, predicates=(*node.predicates, predicate))
         elif relationship is not None and (hop or relationship.hops is None):
-            if isinstance(predicate, HasLabels) and isinstance(predicate.subject, Variable):
-                types = both(relationship.types, predicate.labels)
-                self.relationships[relationship.name] = replace(relationship, types=types)
+            if labels is not None:
+                self.relationships[name] = replace(relationship, types=both(relationship.types, labels))
             else:
                 predicates = (*relationship.predicates, predicate)
-                self.relationships[relationship.name] = replace(relationship, predicates=predicates)
+                self.relationships[name] = replace(relationship, predicates=predicates)
         elif self.exhaustive.keys() & free_variables(predicate):
             edge, found = hop_predicates(self.binding, predicate, self.exhaustive)
             relationship = self.relationships[edge]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
@@ -23,23 +24,42 @@ from qengine.types import Type
 
 def children(expr: Expr) -> Iterator[Expr]:
     """Yield the direct sub-expressions, in the order in which they are written. Subquery plans are not entered."""
-    for field in fields(expr):
-        yield from _expressions(getattr(expr, field.name))
+    for name in _parts(type(expr)):
+        value = getattr(expr, name)
+        if isinstance(value, Expr):
+            yield value
+        elif value is not None:
+            yield from _expressions(value)
 
 
-def _expressions(value: Any) -> Iterator[Expr]:
-    if isinstance(value, Expr):
-        yield value
-    elif isinstance(value, tuple):
-        for item in value:
+_PARTS: dict[type[Expr], tuple[str, ...]] = {}
+
+
+def _parts(kind: type[Expr]) -> tuple[str, ...]:
+    """Return the names of a class's fields that hold expressions."""
+    names = _PARTS.get(kind)
+    if names is None:
+        names = tuple(field.name for field in fields(kind) if re.search(r"\bExpr\b", str(field.type)))
+        _PARTS[kind] = names
+    return names
+
+
+def _expressions(items: tuple[Any, ...]) -> Iterator[Expr]:
+    for item in items:
+        if isinstance(item, Expr):
+            yield item
+        elif isinstance(item, tuple):
             yield from _expressions(item)
 
 
 def walk(expr: Expr) -> Iterator[Expr]:
     """Yield the expression and all below it, parents first."""
-    yield expr
-    for child in children(expr):
-        yield from walk(child)
+    waiting = [expr]
+    while waiting:
+        expr = waiting.pop()
+        yield expr
+        below = tuple(children(expr))
+        waiting.extend(reversed(below))
 
 
 def bound_names(expr: Expr) -> frozenset[str]:
@@ -82,16 +102,13 @@ def substitute(expr: Expr, choose: Callable[[Expr], Expr | None]) -> Expr:
 
 def _with_children(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
     changes: dict[str, Any] = {}
-    for field in fields(expr):
-        old = getattr(expr, field.name)
-        if isinstance(old, Expr):
-            new: Any = change(old)
-        elif isinstance(old, tuple):
-            new = _changed(old, change)
-        else:
+    for name in _parts(type(expr)):
+        old = getattr(expr, name)
+        if old is None:
             continue
+        new = change(old) if isinstance(old, Expr) else _changed(old, change)
         if new is not old:
-            changes[field.name] = new
+            changes[name] = new
     return replace(expr, **changes) if changes else expr
 
 
