@@ -1,4 +1,5 @@
-// What loading does with long arrays of vertices: count degrees, look keys up, renumber, order by degree.
+// What loading does with long arrays of vertices: count degrees, look keys up, renumber, order by degree, name the
+// owners of list entries.
 #include <algorithm>
 #include <cstring>
 
@@ -53,6 +54,29 @@ QE_API int32_t qe_look_up(const int64_t* keys, uint64_t n, int64_t low, const ui
   });
   *first_missing = *std::min_element(first.begin(), first.end());
   return status;
+}
+
+// seen[keys[i] - low] = 1 for all i; every key lies in [low, low + size of seen).
+QE_API int32_t qe_mark(const int64_t* keys, uint64_t n, int64_t low, uint8_t* seen, int32_t threads) {
+  using namespace qe;
+  const int workers = workers_for(n, threads);
+  return run_workers(workers, [&](int worker) {
+    const uint64_t end = share(n, worker + 1, workers);
+    for (uint64_t i = share(n, worker, workers); i < end; ++i)
+      __atomic_store_n(&seen[static_cast<uint64_t>(keys[i]) - static_cast<uint64_t>(low)], 1, __ATOMIC_RELAXED);
+  });
+}
+
+// owners[i] = keys[k] for offsets[k] <= i < offsets[k + 1].
+QE_API int32_t qe_owners(const uint32_t* keys, const uint64_t* offsets, uint64_t n_keys, uint32_t* owners,
+                         int32_t threads) {
+  using namespace qe;
+  const int workers = n_keys == 0 ? 1 : workers_for(offsets[n_keys], threads);
+  return run_workers(workers, [&](int worker) {
+    const uint64_t end = share(n_keys, worker + 1, workers);
+    for (uint64_t k = share(n_keys, worker, workers); k < end; ++k)
+      std::fill(owners + offsets[k], owners + offsets[k + 1], keys[k]);
+  });
 }
 
 // out[i] = table[index[i]]; out may be index.

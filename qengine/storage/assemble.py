@@ -80,10 +80,8 @@ def assemble(
         size = sum(len(block.start) for block in blocks)
         if size > _MAX_RELATIONSHIPS:
             raise StorageError(f"type {name} has {size:,} relationships, more than the {_MAX_RELATIONSHIPS:,} possible")
-        start, end = (
-            np.concatenate([renumber(ends, new_id) for ends in own])
-            for own in ([block.start for block in blocks], [block.end for block in blocks])
-        )
+        start = _renumbered([block.start for block in blocks], new_id)
+        end = _renumbered([block.end for block in blocks], new_id)
         keys = tuple(dict.fromkeys(key for block in blocks for key in block.columns))
         built = build_type(start, end, undirected=name in both_ways, properties=bool(keys))
         adjacencies.append(built.adjacencies)
@@ -93,6 +91,11 @@ def assemble(
         base += size
     labels = tuple(dict.fromkeys(label for block in nodes for label in block.labels))
     return GraphStore(groups, labels, types, adjacencies, _node_columns(nodes, groups, ordinals), columns)
+
+
+def _renumbered(parts: Sequence[Array], new_id: Array) -> Array:
+    numbered = [renumber(part, new_id) for part in parts]
+    return numbered[0] if len(numbered) == 1 else np.concatenate(numbered)
 
 
 def _degrees(count: int, relationships: Sequence[RelationshipBlock]) -> Array:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import gzip
-import io
+from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +14,7 @@ import pyarrow as pa
 from qengine.errors import StorageError
 from qengine.storage.arrays import Array
 from qengine.storage.assemble import NodeBlock, RelationshipBlock, assemble
-from qengine.storage.kernels import edge_list, look_up
+from qengine.storage.kernels import edge_list, look_up, mark
 from qengine.storage.keys import KeyIndex, key_array
 from qengine.storage.progress import Progress
 from qengine.storage.store import GraphStore
@@ -92,14 +92,10 @@ def _from_file(path: Path) -> tuple[Any, Array, Array]:
             zipped = raw.read(2) == _GZIP
             raw.seek(0)
             lines = gzip.GzipFile(fileobj=raw) if zipped else raw
-            rest = b""
-            while True:
-                data, length, rest = _whole_lines(lines, rest)
-                if not length:
-                    break
+            for data, length in _whole_lines(lines):
                 read = edge_list(data, length)
                 if read.bad is not None:
-                    raise bad_line(path, line, data, read.bad, _FORM)
+                    raise bad_line(path, line, data[:length], read.bad, _FORM)
                 line += read.newlines
                 parts.append((read.first, read.second))
                 progress.reach(raw.tell())
@@ -116,15 +112,23 @@ def bad_line(path: Path, before: int, data: bytes | bytearray, bad: int, hint: s
     return StorageError(f"{path}:{before + bad + 1}: can't be understood: {text[:80]!r}", hint=hint)
 
 
-def _whole_lines(file: BinaryIO | io.BufferedIOBase, rest: bytes) -> tuple[bytearray, int, bytes]:
-    """Read a chunk; return it, how many bytes of it are whole lines, and what follows these."""
-    data = bytearray(rest)
-    while True:
-        more = file.read(_CHUNK)
-        data += more
-        cut = data.rfind(b"\n") + 1 if more else len(data)
-        if cut or not more:
-            return data, cut, bytes(data[cut:])
+def _whole_lines(file: Any) -> Iterator[tuple[bytearray, int]]:
+    """Yield a buffer, the same each time, and how many bytes of it are whole lines."""
+    data = bytearray(_CHUNK)
+    filled = 0
+    more = True
+    while more:
+        if filled == len(data):  # a line that is longer than the buffer
+            data += bytes(len(data))
+        while filled < len(data) and more:
+            with memoryview(data) as view:
+                more = file.readinto(view[filled:])
+            filled += more
+        length = data.rfind(b"\n", 0, filled) + 1 if more else filled
+        if length:
+            yield data, length
+            data[: filled - length] = data[length:filled]  # what is left is short
+            filled -= length
 
 
 def _numbered(parts: list[tuple[Array, Array]]) -> tuple[Any, Array, Array]:
@@ -134,10 +138,10 @@ def _numbered(parts: list[tuple[Array, Array]]) -> tuple[Any, Array, Array]:
     low = min((int(one.min()) for part in parts for one in part if len(one)), default=0)
     high = max((int(one.max()) for part in parts for one in part if len(one)), default=-1)
     if high - low < _TABLE * count + 1024:
-        seen = np.zeros(high - low + 1, bool)
+        seen = np.zeros(high - low + 1, np.uint8)
         for part in parts:
             for one in part:
-                seen[one - low] = True
+                mark(one, low, seen)
         ids = np.flatnonzero(seen) + low
         table = np.cumsum(seen, dtype=np.uint32) - np.uint32(1)
 

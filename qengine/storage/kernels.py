@@ -25,6 +25,8 @@ _POINTER, _I32, _U32, _I64, _U64 = (
 _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "qe_count_vertices": (_POINTER, _U64, _POINTER, _U32, _I32),
     "qe_look_up": (_POINTER, _U64, _I64, _POINTER, _U64, _U32, _POINTER, _POINTER, _I32),
+    "qe_mark": (_POINTER, _U64, _I64, _POINTER, _I32),
+    "qe_owners": (_POINTER, _POINTER, _U64, _POINTER, _I32),
     "qe_renumber": (_POINTER, _U64, _POINTER, _POINTER, _I32),
     "qe_order_by_degree": (_POINTER, _POINTER, _U64),
     "qe_pcsr_sort": (_POINTER, _U32, _U32, _POINTER, _U64, _POINTER, _POINTER, _POINTER, _I32),
@@ -73,6 +75,18 @@ def look_up(keys: Array, low: int, table: Array) -> tuple[Array, int | None]:
         threads(),
     )
     return found, missing.value if missing.value < len(keys) else None
+
+
+def mark(keys: Array, low: int, seen: Array) -> None:
+    """Set ``seen[keys - low]`` (uint8) to 1; ``keys`` are int64."""
+    _call("qe_mark", _in(keys, np.int64), len(keys), low, _in(seen, np.uint8), threads())
+
+
+def owners(keys: Array, offsets: Array) -> Array:
+    """Return for each entry of the lists ``offsets`` (uint64[k + 1]) its list's key (uint32)."""
+    found = np.empty(int(offsets[-1]), np.uint32)
+    _call("qe_owners", _in(keys, np.uint32), _in(offsets, np.uint64), len(keys), _in(found, np.uint32), threads())
+    return found
 
 
 def renumber(index: Array, table: Array) -> Array:

@@ -11,7 +11,7 @@ from qengine.plan.pattern import Direction
 from qengine.storage.adjacency import Adjacency, Form
 from qengine.storage.arrays import Array
 from qengine.storage.forms import Lists, choose, index
-from qengine.storage.kernels import merge_lists, sort_lists
+from qengine.storage.kernels import merge_lists, owners, sort_lists
 
 _SPARSE = 4  # with fewer entries than a 4th of the id range, ids are ranked before they are counted
 
@@ -58,8 +58,7 @@ def build_type(
         placed = np.empty_like(order)
         placed[moved] = order
         order = placed
-    owners = np.repeat(lists.keys, np.diff(lists.offsets).astype(np.int64))
-    turned, ids = _sorted(lists.neighbours, owners, True, workers)
+    turned, ids = _sorted(lists.neighbours, owners(lists.keys, lists.offsets), True, workers)
     if undirected:
         keys = np.union1d(lists.keys, turned.keys)
         assert ids is not None

@@ -154,7 +154,7 @@ def test_a_missing_or_cut_off_edge_list_is_refused(tmp_path):
 
 def test_threads_and_chunks_do_not_change_an_edge_list(tmp_path, monkeypatch):
     rng = np.random.default_rng(5)
-    edges = rng.integers(-(10**6), 10 ** rng.integers(1, 12, 20_000)[:, None], (20_000, 2))
+    edges = rng.integers(-(10**6), 10 ** rng.integers(1, 12, 6_000)[:, None], (6_000, 2))
     lines = [
         f"{start} {end}" + ("\n# note" if row % 97 == 0 else "") for row, (start, end) in enumerate(edges.tolist())
     ]
