@@ -14,7 +14,7 @@
 namespace qe {
 namespace {
 
-constexpr uint32_t kMaxBuckets = 2048;
+constexpr uint32_t kMaxBuckets = 1024;
 constexpr uint64_t kSerialBelow = 1 << 15;   // a short input isn't worth a thread or a partition
 constexpr uint64_t kRadixFrom = 1 << 10;     // longer lists are sorted digit by digit
 constexpr int kDigit = 11;

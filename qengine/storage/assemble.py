@@ -18,6 +18,7 @@ from qengine.storage.arrays import Array
 from qengine.storage.columns import PropertyColumn
 from qengine.storage.kernels import count_vertices, order_by_degree, renumber
 from qengine.storage.pcsr_build import build_type
+from qengine.storage.progress import Progress
 from qengine.storage.store import EdgeType, GraphStore, LabelGroup
 from qengine.storage.variant import concatenate
 
@@ -76,19 +77,23 @@ def assemble(
     both_ways = set(undirected)
     types, adjacencies, columns = [], [], []
     base = 0
-    for index, (name, blocks) in enumerate(by_type.items()):
-        size = sum(len(block.start) for block in blocks)
-        if size > _MAX_RELATIONSHIPS:
-            raise StorageError(f"type {name} has {size:,} relationships, more than the {_MAX_RELATIONSHIPS:,} possible")
-        start = _renumbered([block.start for block in blocks], new_id)
-        end = _renumbered([block.end for block in blocks], new_id)
-        keys = tuple(dict.fromkeys(key for block in blocks for key in block.columns))
-        built = build_type(start, end, undirected=name in both_ways, properties=bool(keys))
-        adjacencies.append(built.adjacencies)
-        columns.append({key: PropertyColumn(0, _joined(blocks, key).take(pa.array(built.order))) for key in keys})
-        del start, end
-        types.append(EdgeType(name, index, base, size, name in both_ways, built.parallel, built.loops, keys))
-        base += size
+    with Progress("Indexing", sum(len(block.start) for block in relationships)) as progress:
+        for index, (name, blocks) in enumerate(by_type.items()):
+            size = sum(len(block.start) for block in blocks)
+            if size > _MAX_RELATIONSHIPS:
+                raise StorageError(
+                    f"type {name} has {size:,} relationships, more than the {_MAX_RELATIONSHIPS:,} possible"
+                )
+            start = _renumbered([block.start for block in blocks], new_id)
+            end = _renumbered([block.end for block in blocks], new_id)
+            keys = tuple(dict.fromkeys(key for block in blocks for key in block.columns))
+            built = build_type(start, end, undirected=name in both_ways, properties=bool(keys))
+            adjacencies.append(built.adjacencies)
+            columns.append({key: PropertyColumn(0, _joined(blocks, key).take(pa.array(built.order))) for key in keys})
+            del start, end
+            types.append(EdgeType(name, index, base, size, name in both_ways, built.parallel, built.loops, keys))
+            base += size
+            progress.advance(size)
     labels = tuple(dict.fromkeys(label for block in nodes for label in block.labels))
     return GraphStore(groups, labels, types, adjacencies, _node_columns(nodes, groups, ordinals), columns)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import threading
-import time
 from types import TracebackType
 from typing import Any
 
@@ -12,7 +11,7 @@ _DELAY = 1.0  # seconds before a bar is worth showing
 
 
 class Progress:
-    """Counts steps of a task and shows them on stderr once the task takes long.
+    """Counts steps of a task and shows them on stderr, if that is a terminal, once the task takes long.
 
     Parameters
     ----------
@@ -26,17 +25,25 @@ class Progress:
         self._task = task
         self._total = total
         self._done = 0.0
-        self._begin = time.monotonic()
         self._lock = threading.Lock()
+        self._timer: threading.Timer | None = None
         self._bar: Any = None
         self._row: Any = None
 
     def __enter__(self) -> Progress:
+        if sys.stderr.isatty():
+            self._timer = threading.Timer(_DELAY, self._start)
+            self._timer.daemon = True
+            self._timer.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self._timer is None:
+            return
+        self._timer.cancel()
+        self._timer.join()
         if self._bar is not None:
             self._bar.stop()
 
@@ -52,17 +59,14 @@ class Progress:
 
     def _show(self, done: float) -> None:
         self._done = done
-        if self._bar is None and done < self._total and time.monotonic() - self._begin >= _DELAY:
-            self._start()
         if self._bar is not None:
             self._bar.update(self._row, completed=done)
 
     def _start(self) -> None:
-        if not sys.stderr.isatty():
-            return
         from rich.console import Console
         from rich.progress import Progress as Bar
 
-        self._bar = Bar(console=Console(stderr=True), transient=True)
-        self._row = self._bar.add_task(self._task, total=self._total)
-        self._bar.start()
+        with self._lock:
+            self._bar = Bar(console=Console(stderr=True), transient=True)
+            self._row = self._bar.add_task(self._task, total=self._total, completed=self._done)
+            self._bar.start()
