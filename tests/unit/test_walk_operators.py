@@ -103,6 +103,15 @@ def test_ends() -> None:
     assert rows(once, x=ids("a")) == [(0, "b", None), (0, "c", None), (0, "d", None)]
 
 
+def test_one_end_is_found_from_both_sides() -> None:
+    one = VertexLevel("y", None, (at_least("y", 4),))
+    found = rows(replace(WALK, end=one), x=ids("a?d"))
+    assert found == [(0, "d", (1, 2, 3)), (0, "d", (4, 3))]
+    assert rows(replace(SHORTEST, end=one, minimum=0), x=ids("a?d")) == [(0, "d", (4, 3)), (2, "d", ())]
+    none = replace(one, predicates=(at_least("y", 5),))
+    assert rows(replace(SHORTEST, end=none), x=ids("a")) == []
+
+
 def test_bound_ends() -> None:
     bound = replace(WALK, end_bound=True)
     found = rows(bound, x=ids("aaa?"), y=ids("cb?b"))

@@ -48,10 +48,11 @@ def run_shortest(
             f"shortest paths of at least {op.minimum} hops aren't built",
             hint="start the length at 0 or 1, or bound it and order the paths by length()",
         )
+    ends = end_filter(store, op, masks)
     chunks = walk_chunks(
         walk_space(store, op, masks),
-        end_filter(store, op, masks),
-        walk_rows(op, batch),
+        ends,
+        walk_rows(op, batch, ends),
         context,
         mode=WalkMode.ALL_SHORTEST if op.all else WalkMode.ANY_SHORTEST,
         minimum=op.minimum,

@@ -53,10 +53,11 @@ def run_walk(store: Any, op: Walk, batch: Batch, context: ExecutionContext, mask
     QueryInterrupted, QueryTimeout, OutOfMemory
         As the context says.
     """
+    ends = end_filter(store, op, masks)
     chunks = walk_chunks(
         walk_space(store, op, masks),
-        end_filter(store, op, masks),
-        walk_rows(op, batch, op.different),
+        ends,
+        walk_rows(op, batch, ends, op.different),
         context,
         mode=WalkMode.EVERY_END if op.distinct_ends else WalkMode.EVERY_WALK,
         minimum=op.minimum,
@@ -93,13 +94,24 @@ def end_filter(store: Any, op: Walk | Shortest, masks: MaskProvider) -> EndFilte
     mask = np.zeros(hi, dtype=np.bool_)
     for begin, end in ranges:
         mask[begin:end] = masks.vertex_mask(op.end.name, op.end.predicates, begin, end) if op.end.predicates else True
-    return EndFilter(lo, hi, pack_bits(mask))
+    found = np.flatnonzero(mask)
+    if not len(found):
+        return EndFilter(0, 0)
+    lo, hi = int(found[0]), int(found[-1]) + 1
+    return EndFilter(lo, hi, None if hi - lo == len(found) else pack_bits(mask))
 
 
-def walk_rows(op: Walk | Shortest, batch: Batch, different: tuple[str, ...] = ()) -> WalkRows:
-    """Return the vertices to walk from and to, and the relationships that each row's walks must not take."""
+def walk_rows(op: Walk | Shortest, batch: Batch, ends: EndFilter, different: tuple[str, ...] = ()) -> WalkRows:
+    """Return the vertices to walk from and to, and the relationships that each row's walks must not take.
+
+    Where only one vertex can be the end, it is each row's target: then the search goes from both ends.
+    """
     starts = vertex_ids(batch.columns[op.start])
-    targets = vertex_ids(batch.columns[op.end.name]) if op.end_bound else None
+    targets = None
+    if op.end_bound:
+        targets = vertex_ids(batch.columns[op.end.name])
+    elif ends.hi - ends.lo == 1:
+        targets = np.full(batch.length, ends.lo, dtype=np.int64)
     return WalkRows(starts, targets, _forbidden([batch.columns[name] for name in different]))
 
 
