@@ -86,7 +86,7 @@ class AstBuilder(PatternBuilder):
         return ast.ReturnClause(c[1], span=between(c[0], c[1]))
 
     def finish(self, c: list[Any]) -> ast.ReturnClause:
-        return ast.ReturnClause(ast.Projection(()), span=span_of(c[0]))
+        return ast.ReturnClause(ast.Projection((), span=span_of(c[0])), span=span_of(c[0]))
 
     def where(self, c: list[Any]) -> ast.Expression:
         return self.condition(c[1])  # type: ignore[no-any-return]
@@ -132,11 +132,15 @@ class AstBuilder(PatternBuilder):
     def create(self, c: list[Any]) -> ast.UnsupportedClause:
         start, patterns = c
         for path in patterns:
-            check_created(path, self.text)
+            check_created("CREATE", path, self.text)
         span = between(start, patterns[-1])
         for node in [node for node in self.loose_parameters.values() if span.start <= node.span.start]:
             del self.loose_parameters[id(node)]
         return ast.UnsupportedClause(start.value.upper(), span=span)
+
+    def merge(self, c: list[Any]) -> ast.UnsupportedClause:
+        check_created("MERGE", c[1], self.text)
+        return self.unsupported(c)
 
     def unsupported(self, c: list[Any]) -> ast.UnsupportedClause:
         start, *_ = parts = [part for part in c if part is not None]

@@ -61,8 +61,8 @@ def check_subquery(word: Token, body: ast.Query | ast.UnionQuery, text: str) -> 
             )
 
 
-def check_created(path: ast.PathPattern, text: str) -> None:
-    """Check a path of CREATE: its relationships have one type, one direction and no quantifier.
+def check_created(word: str, path: ast.PathPattern, text: str) -> None:
+    """Check a path of CREATE or MERGE: relationships have one type, no quantifier and, in CREATE, one direction.
 
     Raises
     ------
@@ -73,10 +73,10 @@ def check_created(path: ast.PathPattern, text: str) -> None:
         if not isinstance(element, ast.RelationshipPattern):
             continue
         if element.hops is not None:
-            message, code = "CREATE can't make paths of variable length.", "CreatingVarLength"
+            message, code = f"{word} can't make paths of variable length.", "CreatingVarLength"
         elif not isinstance(element.types, ast.LabelName):
             message, code = "A relationship to create has exactly one type.", "NoSingleRelationshipType"
-        elif element.left == element.right:
+        elif word == "CREATE" and element.left == element.right:
             message, code = "A relationship to create has one direction.", "RequiresDirectedRelationship"
         else:
             continue

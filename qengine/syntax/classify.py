@@ -153,8 +153,11 @@ class _Classifier(WordRules):
         return self.labels(index + 1)
 
     def _is_element_name(self, index: int, followers: frozenset[str]) -> bool:
-        after = self.word(index + 1)
-        if self.word(index) in ("WHERE", "IS") and self.kind(index + 1) in ("PARAMETER", "NAME", "LBRACE"):
+        """Tell whether the word at the start of a node or relationship is its name: what follows says so."""
+        here, after = self.word(index), self.word(index + 1)
+        if here in ("IS", "WHERE") and self.is_name(index + 1):  # (is IS A), but (IS A) and (WHERE is.x)
+            return after in ("IS", "WHERE") and self.kind(index + 2) in ("NAME", BACKTICKED, "LPAR", "BANG", "PERCENT")
+        if here == "WHERE" and self.kind(index + 1) in ("PARAMETER", "LBRACE"):
             return False
         return self.kind(index + 1) in followers or after in ("IS", "WHERE")
 

@@ -54,7 +54,7 @@ class _Place:
 
 
 _NOTHING = Token("", "", 0, 0)
-_CLAUSES = frozenset(("MATCH", "WITH", "RETURN", "UNWIND", "SKIP", "LIMIT", "ORDER"))
+_CLAUSES = frozenset(("MATCH", "WHERE", "WITH", "RETURN", "UNWIND", "SKIP", "LIMIT", "ORDER"))
 _ENDS_OPERAND = frozenset(
     ("NAME", "INTEGER", "FLOAT", "STRING", "PARAMETER", "TRUE", "FALSE", "NULL", "RPAR", "RSQB", "RBRACE", "END")
 )
@@ -222,6 +222,16 @@ def _arrow(place: _Place) -> Mistake | None:
     return None
 
 
+def _unfinished_path(place: _Place) -> Mistake | None:
+    before = place.before()
+    if place.token.type == "DOTDOT" and "STAR" in place.accepts:
+        return Mistake("Write * before the bounds: -[:TYPE*1..3]->.")
+    ends_arrow = before.type in ("MINUS", "GT") and "LPAR" in place.accepts and "INTEGER" not in place.accepts
+    if ends_arrow and place.token.type != "NAME":
+        return Mistake("A path ends in a node; () stands for any.")
+    return None
+
+
 def _map_equals(place: _Place) -> Mistake | None:
     if place.token.type == "EQ" and "COLON" in place.accepts and place.before().type == "NAME":
         return Mistake("In a map, ':' stands between a key and its value.")
@@ -237,7 +247,7 @@ def _clause_order(place: _Place) -> Mistake | None:
         return Mistake("WHERE comes before RETURN. To filter computed values: WITH … WHERE … RETURN ….")
     if kind == "WHERE" and clause == "UNWIND":
         return Mistake("WHERE belongs to MATCH and WITH: add WITH * before it.")
-    if kind in ("ORDER", "SKIP", "LIMIT") and clause in ("MATCH", "UNWIND"):
+    if kind in ("ORDER", "SKIP", "LIMIT") and clause in ("MATCH", "WHERE", "UNWIND"):
         word = "ORDER BY" if kind == "ORDER" else kind
         return Mistake(f"{word} comes behind what RETURN or WITH lists.")
     if kind in ("ORDER", "SKIP") and clause in ("SKIP", "LIMIT"):
@@ -260,6 +270,28 @@ def _unnamed_item(place: _Place) -> Mistake | None:
     return None
 
 
+def _comma_of_conditions(place: _Place) -> Mistake | None:
+    if place.token.type == "COMMA" and place.clause() == "WHERE" and place.accepts & _CLAUSES:
+        return Mistake("Conditions are joined by AND.")
+    return None
+
+
+def _unfinished_phrase(place: _Place) -> Mistake | None:
+    """Say the rest of a phrase of several words."""
+    before = place.before().type
+    if before == "NOT" and place.accepts == {"NULL"}:
+        return Mistake("IS NOT NULL tests for null; other values are compared with <>.")
+    if before in ("STARTS", "ENDS"):
+        return Mistake(f"Write {before} WITH.")
+    if before == "ORDER":
+        return Mistake("Write ORDER BY.")
+    if {"WHEN", "END"} <= place.accepts:
+        return Mistake("CASE ends with END.")
+    if place.accepts == {"NAME"} and place.token.type == "INTEGER":
+        return Mistake(f"A name that starts with a digit needs backticks: `{place.token.value}`.")
+    return None
+
+
 def _negated_operator(place: _Place) -> Mistake | None:
     if place.token.type == "NOT" and "AND" in place.accepts:
         return Mistake("NOT stands before the whole comparison: NOT x IN list, NOT x CONTAINS 'a'.")
@@ -278,7 +310,7 @@ def _misspelled(place: _Place) -> Mistake | None:
     """Look for a name that is almost a keyword: the token found, or the one before."""
     if place.token.type == "NAME":
         fitting = {word: said for word, said in _SPELLED.items() if word in place.accepts}
-        if found := get_close_matches(place.token.value.upper(), fitting, 1, 0.65):
+        if len(place.token.value) > 2 and (found := get_close_matches(place.token.value.upper(), fitting, 1, 0.65)):
             return Mistake(f"Did you mean {fitting[found[0]]}?")
     before = place.before()
     if before.type == "NAME" and before.value.upper() not in _SPELLED and place.before(2).type != "DOT":
@@ -314,11 +346,14 @@ _RULES: tuple[Callable[[_Place], Mistake | None], ...] = (
     _arrow,
     _bare_node,
     _node_list,
+    _unfinished_path,
+    _keyword_as_name,
     _trailing_comma,
     _clause_order,
-    _keyword_as_name,
     _nothing_returned,
     _unnamed_item,
+    _comma_of_conditions,
+    _unfinished_phrase,
     _negated_operator,
     _map_equals,
     _foreign_word,

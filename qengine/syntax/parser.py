@@ -65,23 +65,23 @@ def parse(text: str) -> tuple[ast.Statement, ...]:
         return tuple(_statement(part, hints, text) for part, hints in _split(tokens))
 
 
-def _split(tokens: list[Token]) -> Iterator[tuple[list[Token], tuple[str, ...]]]:
+def _split(tokens: list[Token]) -> Iterator[tuple[list[Token], list[Token]]]:
     """Cut at ``;``, set the hints apart, and leave out what is empty."""
     part: list[Token] = []
-    hints: list[str] = []
+    hints: list[Token] = []
     for token in tokens:
         if token.type == "HINT":
-            hints.append(token.value[3:-2].strip())
+            hints.append(token)
         elif token.type != "SEMICOLON":
             part.append(token)
         elif part:
-            yield part, tuple(hints)
+            yield part, hints
             part, hints = [], []
     if part:
-        yield part, tuple(hints)
+        yield part, hints
 
 
-def _statement(tokens: list[Token], hints: tuple[str, ...], text: str) -> ast.Statement:
+def _statement(tokens: list[Token], hints: list[Token], text: str) -> ast.Statement:
     errors = (token for token in tokens if token.type == "ERROR")
     try:
         brackets = pair(tokens, text)
@@ -98,7 +98,15 @@ def _statement(tokens: list[Token], hints: tuple[str, ...], text: str) -> ast.St
         raise _refusal(unexpected.token, text, classified, unexpected.accepts or set()) from None
     if len(tokens) > MAX_NESTING:
         check_depth(statement, text)
-    return dataclasses.replace(statement, hints=hints) if hints else statement
+    if not hints:
+        return statement
+    ends = [
+        statement.span.start,
+        statement.span.end,
+        *(end for hint in hints for end in (hint.start_pos, hint.end_pos)),
+    ]
+    words = tuple(hint.value[3:-2].strip() for hint in hints)
+    return dataclasses.replace(statement, hints=words, span=Span(min(ends), max(ends)))
 
 
 def _refusal(*found: Any) -> QuerySyntaxError:

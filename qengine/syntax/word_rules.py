@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from qengine.syntax.classifier_state import ClassifierState, Land
 from qengine.syntax.scanner import BACKTICKED, Token
-from qengine.syntax.words import KEYWORDS, MATCH_MODES
+from qengine.syntax.words import KEYWORDS, MATCH_MODES, SCHEMA_WORDS
 
 __all__ = ["WordRules"]
 
@@ -20,7 +20,7 @@ class WordRules(ClassifierState):
     def name(self, index: int, token: Token) -> int:
         """Take a word."""
         upper = token.value.upper()
-        if upper not in KEYWORDS or self.previous() in ("DOT", "AS"):
+        if upper not in KEYWORDS or self.previous() in ("DOT", "AS", "YIELD"):
             self.out.append(token)
             return index + 1
         after_operand = self.after_operand()
@@ -80,7 +80,7 @@ class WordRules(ClassifierState):
     # --------------------------------------------------------------------------- clauses that parse but aren't built
 
     def _create(self, index: int, upper: str, after_operand: bool) -> int:
-        if not self.out and self.is_name(index + 1):  # CREATE INDEX …, CREATE CONSTRAINT …
+        if self.word(index + 1) in SCHEMA_WORDS:
             return self._command(index, upper, after_operand)
         if upper == "INSERT" and not (self.begins_clause() and self.kind(index + 1) == "LPAR"):
             return self.emit("NAME", index)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["CLAUSES", "KEYWORDS", "MATCH_MODES", "PATTERN_PREFIX", "STATEMENT_WORDS"]
+__all__ = ["CLAUSES", "KEYWORDS", "MATCH_MODES", "PATTERN_PREFIX", "SCHEMA_WORDS", "STATEMENT_WORDS"]
 
 
 def _words(text: str) -> frozenset[str]:
@@ -55,3 +55,8 @@ STATEMENT_WORDS = _words(
     "BY DIFFERENT ELEMENT ELEMENTS EXPLAIN NODE NODES PROFILE RELATIONSHIP RELATIONSHIPS REPEATABLE"
 )
 """Words that are keywords in one phrase only."""
+
+SCHEMA_WORDS = _words(
+    "ALIAS COMPOSITE CONSTRAINT DATABASE FULLTEXT INDEX LOOKUP OR POINT RANGE ROLE TEXT UNIQUE USER VECTOR"
+)
+"""Words that may follow CREATE in a command of administration."""
