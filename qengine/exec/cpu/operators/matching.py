@@ -61,7 +61,7 @@ def search_stage(operator: physical.Search, build: Build, first: int) -> Stage:
                     emitted: dict[str, Column] = {
                         name: kinds[name](found[part]) for name, found in chunk.columns.items()
                     }
-                    if operator.count is not None:
+                    if operator.count is not None and chunk.count is not None:
                         emitted[operator.count] = integer_column(chunk.count[part])
                     kept = batch.take(chunk.row[part]) if batch.columns else batch
                     yield Batch(length, {**kept.columns, **emitted})

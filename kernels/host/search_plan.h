@@ -1,0 +1,80 @@
+// What the host derives from a MatchPlan before it searches: operands of each intersection, and a tree of counts.
+//
+// Operands. A level's candidates are the intersection of its operands: the kept set of an earlier level whose sources
+// are a subset of its own (so a clique's intersections grow by one list a level), slices of neighbour lists, and a
+// constant set. Slices are views: computed once each time that their level binds a vertex, however many later levels
+// and iterations use them. Bounds (id < id of another level) that an operand satisfies by construction are left out.
+//
+// Tree. Levels that are only counted form a pseudo-tree: once a level is bound, the levels below it fall apart into
+// components that don't mention each other; their counts multiply. A component whose members only demand to be
+// different from each other is counted by inclusion and exclusion. (AND/OR search: Dechter and Mateescu, AIJ 2007.)
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "qe/match_plan.h"
+
+namespace qe {
+
+using Levels = uint64_t;  // a set of levels
+
+inline Levels bit_of(int level) { return Levels{1} << level; }
+
+// The neighbours of level's vertex in [lo, hi) over the lists, and less (greater) than the vertex itself where asked.
+struct View {
+  int level;
+  PlanSpan lists;
+  bool unique;  // one list without repetitions: the view is a slice of it
+  uint32_t lo, hi;
+  bool below, above;
+};
+
+enum class From : uint8_t { kKept, kKeptBefore, kKeptAfter, kView, kConstant };
+
+// kKeptBefore/After: the part of the kept set before (after) the vertex that its level is at.
+struct Operand {
+  From from;
+  int index;           // level, view, or level of the constant set
+  Levels less, greater;  // bounds that still have to be applied
+  bool clip;           // to the level's [lo, hi)
+};
+
+struct LevelInfo {
+  const PlanLevel* plan = nullptr;
+  bool vertex = true;
+  std::vector<Operand> operands;
+  uint32_t lo = 0, hi = 0;          // hull of the ranges
+  bool check_ranges = false;        // several ranges, and no operand lies within them
+  std::vector<int> different;
+  const uint64_t* bitset = nullptr;
+  bool fixed = false;               // no sources: candidates are a constant set
+  bool filtered = false;            // bitset, pairs or conditions
+  Levels mentions = 0;
+  Levels less = 0, greater = 0;     // all levels whose id is known to be greater (less)
+};
+
+enum class Shape : uint8_t {
+  kLeaf,    // one level that no other mentions
+  kGroup,   // vertex levels linked by nothing but "different"
+  kBranch,  // bind level, multiply the children
+};
+
+struct Node {
+  Shape shape;
+  std::vector<int> levels;  // branch and leaf: one
+  bool same = false;        // group: all have the same candidates
+  std::vector<Node> children;
+};
+
+struct SearchPlan {
+  const MatchPlan* plan;
+  int n_levels, seeds, walked;  // walked >= seeds
+  std::vector<LevelInfo> levels;
+  std::vector<View> views;
+  std::vector<Node> counted;    // components of the levels from `walked` on
+  bool impossible = false;      // some level has no range
+};
+
+SearchPlan derive(const MatchPlan& plan);
+
+}  // namespace qe

@@ -1,0 +1,139 @@
+// Set operations in plain C++: the baseline versions, and those that vectors don't help.
+#include "set_ops.h"
+
+#include "qe/abi.h"
+#include "qe/pcsr.h"
+
+namespace qe {
+namespace {
+
+template <bool kStore>
+size_t merge(const uint32_t* a, size_t na, const uint32_t* b, size_t nb, uint32_t* out) {
+  size_t i = 0, j = 0, n = 0;
+  while (i < na && j < nb) {
+    const uint32_t x = a[i], y = b[j];
+    if (kStore) out[n] = x;
+    n += x == y;
+    i += x <= y;
+    j += y <= x;
+  }
+  return n;
+}
+
+size_t merge_store(const uint32_t* a, size_t na, const uint32_t* b, size_t nb, uint32_t* out) {
+  return merge<true>(a, na, b, nb, out);
+}
+
+size_t merge_count(const uint32_t* a, size_t na, const uint32_t* b, size_t nb) {
+  return merge<false>(a, na, b, nb, nullptr);
+}
+
+inline size_t bit(const uint64_t* bits, uint32_t v) { return (bits[v >> 6] >> (v & 63)) & 1; }
+
+size_t and_count(const uint64_t* a, const uint64_t* b, size_t words) {
+  size_t n = 0;
+  for (size_t i = 0; i < words; ++i) n += static_cast<size_t>(__builtin_popcountll(a[i] & b[i]));
+  return n;
+}
+
+template <bool kStore>
+size_t gallop_through(const uint32_t* few, size_t n_few, const uint32_t* many, size_t n_many, uint32_t* out) {
+  size_t n = 0, at = 0;
+  for (size_t i = 0; i < n_few; ++i) {
+    const uint32_t v = few[i];
+    size_t step = 1;  // all before `at` are < v
+    while (at + step < n_many && many[at + step] < v) {
+      at += step;
+      step *= 2;
+    }
+    const size_t end = at + step < n_many ? at + step + 1 : n_many;
+    at += lower_bound(many + at, end - at, v);
+    if (at == n_many) break;
+    if (kStore) out[n] = v;
+    n += many[at] == v;
+  }
+  return n;
+}
+
+}  // namespace
+
+size_t filter_plain(const uint64_t* bits, const uint32_t* list, size_t n, uint32_t* out) {
+  size_t found = 0;
+  for (size_t i = 0; i < n; ++i) {
+    out[found] = list[i];
+    found += bit(bits, list[i]);
+  }
+  return found;
+}
+
+size_t filter_count_plain(const uint64_t* bits, const uint32_t* list, size_t n) {
+  size_t c0 = 0, c1 = 0, c2 = 0, c3 = 0, i = 0;
+  for (; i + 4 <= n; i += 4) {
+    c0 += bit(bits, list[i]);
+    c1 += bit(bits, list[i + 1]);
+    c2 += bit(bits, list[i + 2]);
+    c3 += bit(bits, list[i + 3]);
+  }
+  for (; i < n; ++i) c0 += bit(bits, list[i]);
+  return c0 + c1 + c2 + c3;
+}
+
+const SetOps kBaselineOps = {merge_store, merge_count, filter_plain, filter_count_plain, and_count};
+
+const SetOps& set_ops(Isa isa) {
+#if defined(QE_X86)
+  if (isa == kAvx512) return kAvx512Ops;
+  if (isa == kAvx2) return kAvx2Ops;
+#endif
+  (void)isa;
+  return kBaselineOps;
+}
+
+size_t gallop(const uint32_t* few, size_t n_few, const uint32_t* many, size_t n_many, uint32_t* out) {
+  return gallop_through<true>(few, n_few, many, n_many, out);
+}
+
+size_t gallop_count(const uint32_t* few, size_t n_few, const uint32_t* many, size_t n_many) {
+  return gallop_through<false>(few, n_few, many, n_many, nullptr);
+}
+
+size_t unite(const uint32_t* a, size_t na, const uint32_t* b, size_t nb, uint32_t* out) {
+  size_t i = 0, j = 0, n = 0;
+  uint32_t last = kNoVertex;
+  while (i < na || j < nb) {
+    const bool left = j == nb || (i < na && a[i] <= b[j]);
+    const uint32_t v = left ? a[i++] : b[j++];
+    out[n] = v;
+    n += v != last;
+    last = v;
+  }
+  return n;
+}
+
+}  // namespace qe
+
+// For tests and benchmarks: one operation of one instruction set. `out` may be null for those that count.
+enum SetOp : int32_t { kMerge = 0, kMergeCount, kGallop, kGallopCount, kUnite };
+
+QE_API int64_t qe_set_operation(int32_t isa, int32_t operation, const uint32_t* a, int64_t na, const uint32_t* b,
+                                int64_t nb, uint32_t* out) {
+  const qe::SetOps& ops = qe::set_ops(static_cast<qe::Isa>(isa));
+  const auto left = static_cast<size_t>(na), right = static_cast<size_t>(nb);
+  switch (operation) {
+    case kMerge: return static_cast<int64_t>(ops.merge(a, left, b, right, out));
+    case kMergeCount: return static_cast<int64_t>(ops.merge_count(a, left, b, right));
+    case kGallop: return static_cast<int64_t>(qe::gallop(a, left, b, right, out));
+    case kGallopCount: return static_cast<int64_t>(qe::gallop_count(a, left, b, right));
+    case kUnite: return static_cast<int64_t>(qe::unite(a, left, b, right, out));
+    default: return -1;
+  }
+}
+
+// Likewise with bitmaps: `list` against `bits` (out or null), and with list null the common bits of two bitmaps.
+QE_API int64_t qe_bitmap_operation(int32_t isa, const uint64_t* bits, const uint32_t* list, int64_t n, uint32_t* out,
+                                   const uint64_t* other) {
+  const qe::SetOps& ops = qe::set_ops(static_cast<qe::Isa>(isa));
+  const auto size = static_cast<size_t>(n);
+  if (list == nullptr) return static_cast<int64_t>(ops.and_count(bits, other, size));
+  return static_cast<int64_t>(out ? ops.filter(bits, list, size, out) : ops.filter_count(bits, list, size));
+}

@@ -1,0 +1,75 @@
+// Set operations on sorted lists of vertex ids, in one version per instruction set.
+//
+// Lists are strictly ascending and hold ids below kNoVertex. `out` must not overlap an input and must have room for
+// min(na, nb) + kSlack ids: vector stores write whole blocks. Bitmaps hold id v at bit v % 64 of word v / 64.
+// All versions give the same results. Costs on a Zen 4 core: a merge reads both lists at 0.2 ns an id, a bitmap test
+// costs 0.2 ns an id of the one list, galloping some 5 ns an id of the short list.
+// Source: block-wise merging after Han, Zou, Yu (SIGMOD 2018) and Inoue et al. (VLDB 2014); galloping after Bentley and Yao.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "isa.h"
+
+namespace qe {
+
+constexpr size_t kSlack = 16;
+constexpr size_t kGallopRatio = 32;  // the longer list is galloped through when it is this many times longer
+
+struct SetOps {
+  // Common ids of a and b, and how many.
+  size_t (*merge)(const uint32_t* a, size_t na, const uint32_t* b, size_t nb, uint32_t* out);
+  size_t (*merge_count)(const uint32_t* a, size_t na, const uint32_t* b, size_t nb);
+  // Those of a list whose bit is set.
+  size_t (*filter)(const uint64_t* bits, const uint32_t* list, size_t n, uint32_t* out);
+  size_t (*filter_count)(const uint64_t* bits, const uint32_t* list, size_t n);
+  // Bits common to two bitmaps of `words` words.
+  size_t (*and_count)(const uint64_t* a, const uint64_t* b, size_t words);
+};
+
+const SetOps& set_ops(Isa isa);
+
+extern const SetOps kBaselineOps;
+#if defined(QE_X86)
+extern const SetOps kAvx2Ops;
+extern const SetOps kAvx512Ops;
+#endif
+
+// First index of list[0..n) whose id is >= v.
+inline size_t lower_bound(const uint32_t* list, size_t n, uint32_t v) {
+  const uint32_t* base = list;
+  while (n > 1) {
+    const size_t half = n / 2;
+    base += (base[half - 1] < v) * half;
+    n -= half;
+  }
+  return static_cast<size_t>(base - list) + (n == 1 && *base < v);
+}
+
+inline bool contains(const uint32_t* list, size_t n, uint32_t v) {
+  const size_t at = lower_bound(list, n, v);
+  return at < n && list[at] == v;
+}
+
+size_t filter_plain(const uint64_t* bits, const uint32_t* list, size_t n, uint32_t* out);
+size_t filter_count_plain(const uint64_t* bits, const uint32_t* list, size_t n);
+size_t gallop(const uint32_t* few, size_t n_few, const uint32_t* many, size_t n_many, uint32_t* out);
+size_t gallop_count(const uint32_t* few, size_t n_few, const uint32_t* many, size_t n_many);
+
+// The two operations that callers use: merge or gallop by the sizes.
+inline size_t intersect(const SetOps& ops, const uint32_t* a, size_t na, const uint32_t* b, size_t nb, uint32_t* out) {
+  if (na > nb) return intersect(ops, b, nb, a, na, out);
+  if (na == 0) return 0;
+  return nb / na >= kGallopRatio ? gallop(a, na, b, nb, out) : ops.merge(a, na, b, nb, out);
+}
+
+inline size_t intersect_count(const SetOps& ops, const uint32_t* a, size_t na, const uint32_t* b, size_t nb) {
+  if (na > nb) return intersect_count(ops, b, nb, a, na);
+  if (na == 0) return 0;
+  return nb / na >= kGallopRatio ? gallop_count(a, na, b, nb) : ops.merge_count(a, na, b, nb);
+}
+
+// Union of two ascending lists, which may repeat ids, each id once. `out` needs na + nb.
+size_t unite(const uint32_t* a, size_t na, const uint32_t* b, size_t nb, uint32_t* out);
+
+}  // namespace qe

@@ -1,0 +1,102 @@
+// Set operations with AVX-512: a block of 8 and a block of 8 in one register, vpconflictd finds the equal pairs.
+// On Zen 4 this takes half the time of 16 compares of rotated blocks; compressing goes through a register because
+// a compressing store is microcoded there.
+#include "set_ops.h"
+
+#if defined(QE_X86)
+#include <immintrin.h>
+
+#include "qe/pcsr.h"
+
+namespace qe {
+namespace {
+
+// Lanes of b that are equal to some lane of a. Lanes outside `in_b` are ignored; a has no id in lanes to ignore.
+QE_AVX512 inline __mmask8 common(__m256i a, __m256i b, __mmask8 in_b) {
+  const __m512i both = _mm512_inserti64x4(_mm512_castsi256_si512(a), b, 1);
+  const __mmask16 upper = static_cast<__mmask16>(in_b << 8);
+  return static_cast<__mmask8>(
+      _mm512_mask_test_epi32_mask(upper, _mm512_conflict_epi32(both), _mm512_set1_epi32(0xFF)) >> 8);
+}
+
+template <bool kStore>
+QE_AVX512 inline size_t keep(__m256i b, __mmask8 mask, uint32_t* out) {
+  if (kStore) _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), _mm256_maskz_compress_epi32(mask, b));
+  return static_cast<size_t>(_mm_popcnt_u32(mask));
+}
+
+QE_AVX512 inline __mmask8 first_lanes(size_t n) { return static_cast<__mmask8>(n >= 8 ? 0xFF : (1u << n) - 1); }
+
+template <bool kStore>
+QE_AVX512 size_t merge(const uint32_t* a, size_t na, const uint32_t* b, size_t nb, uint32_t* out) {
+  size_t i = 0, j = 0, n = 0;
+  while (i + 8 <= na && j + 8 <= nb) {
+    const __m256i va = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(a + i));
+    const __m256i vb = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(b + j));
+    const uint32_t a_max = a[i + 7], b_max = b[j + 7];
+    n += keep<kStore>(vb, common(va, vb, 0xFF), out + n);
+    i += (a_max <= b_max) * 8;
+    j += (b_max <= a_max) * 8;
+  }
+  const __m256i none = _mm256_set1_epi32(static_cast<int>(kNoVertex));
+  while (i < na && j < nb) {
+    const size_t left = na - i, right = nb - j;
+    const __mmask8 in_a = first_lanes(left), in_b = first_lanes(right);
+    const __m256i va = _mm256_mask_loadu_epi32(none, in_a, a + i), vb = _mm256_maskz_loadu_epi32(in_b, b + j);
+    const uint32_t a_max = left > 8 ? a[i + 7] : a[na - 1], b_max = right > 8 ? b[j + 7] : b[nb - 1];
+    n += keep<kStore>(vb, common(va, vb, in_b), out + n);
+    i += (a_max <= b_max) * 8;
+    j += (b_max <= a_max) * 8;
+  }
+  return n;
+}
+
+QE_AVX512 size_t merge_store(const uint32_t* a, size_t na, const uint32_t* b, size_t nb, uint32_t* out) {
+  return merge<true>(a, na, b, nb, out);
+}
+
+QE_AVX512 size_t merge_count(const uint32_t* a, size_t na, const uint32_t* b, size_t nb) {
+  return merge<false>(a, na, b, nb, nullptr);
+}
+
+// Lanes of v (those in `lanes`) whose bit is set.
+QE_AVX512 inline __mmask16 marked(const uint64_t* bits, __m512i v, __mmask16 lanes) {
+  const __m512i word = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), lanes, _mm512_srli_epi32(v, 5), bits, 4);
+  const __m512i bit = _mm512_sllv_epi32(_mm512_set1_epi32(1), _mm512_and_si512(v, _mm512_set1_epi32(31)));
+  return _mm512_mask_test_epi32_mask(lanes, word, bit);
+}
+
+QE_AVX512 size_t filter(const uint64_t* bits, const uint32_t* list, size_t n, uint32_t* out) {
+  size_t found = 0;
+  for (size_t i = 0; i < n; i += 16) {
+    const __mmask16 lanes = static_cast<__mmask16>(n - i >= 16 ? 0xFFFF : (1u << (n - i)) - 1);
+    const __m512i v = _mm512_maskz_loadu_epi32(lanes, list + i);
+    const __mmask16 mask = marked(bits, v, lanes);
+    _mm512_storeu_si512(out + found, _mm512_maskz_compress_epi32(mask, v));
+    found += static_cast<size_t>(_mm_popcnt_u32(mask));
+  }
+  return found;
+}
+
+QE_AVX512 size_t and_count(const uint64_t* a, const uint64_t* b, size_t words) {
+  if (words < 8) {
+    size_t n = 0;
+    for (size_t i = 0; i < words; ++i) n += static_cast<size_t>(_mm_popcnt_u64(a[i] & b[i]));
+    return n;
+  }
+  __m512i sum = _mm512_setzero_si512();
+  for (size_t i = 0; i < words; i += 8) {
+    const __mmask8 lanes = first_lanes(words - i);
+    const __m512i both = _mm512_and_si512(_mm512_maskz_loadu_epi64(lanes, a + i), _mm512_maskz_loadu_epi64(lanes, b + i));
+    sum = _mm512_add_epi64(sum, _mm512_popcnt_epi64(both));
+  }
+  return static_cast<size_t>(_mm512_reduce_add_epi64(sum));
+}
+
+}  // namespace
+
+// Counting marks gains nothing from gathers: three plain loads a cycle are as fast.
+const SetOps kAvx512Ops = {merge_store, merge_count, filter, filter_count_plain, and_count};
+
+}  // namespace qe
+#endif

@@ -1,0 +1,104 @@
+// MatchPlan: a matching order as plain data, with names resolved to arrays. Host and GPU run the same plan.
+//
+// Levels bind one after the other. A vertex level binds each vertex of the intersection of its sources that its
+// ranges, bitset and constraints admit; an edge level binds each relationship between the vertices of two earlier
+// levels. Spans point into the plan's tables, so a plan can be copied to a device table by table.
+// Python fills it in (qengine/exec/cpu/match_plan.py mirrors every struct; a test compares the layouts).
+#pragma once
+#include <cstdint>
+
+#include "qe/pcsr.h"
+
+namespace qe {
+
+constexpr int kMaxLevels = 64;  // sets of levels are 64-bit masks
+
+enum LevelKind : int32_t { kVertexLevel = 0, kEdgeLevel = 1 };
+enum EdgeWay : int32_t { kForward = 0, kBackward = 1, kEitherWay = 2 };
+enum CompareOp : int32_t { kEqual = 0, kNotEqual = 1, kLess = 2, kLessEqual = 3, kGreater = 4, kGreaterEqual = 5 };
+enum ColumnKind : int32_t { kInt64 = 0, kFloat64 = 1 };
+enum SearchMode : int32_t { kRows = 0, kCount = 1, kExists = 2 };
+
+struct PlanSpan {
+  int32_t first, count;
+};
+
+// The union of the lists (entries of MatchPlan::list_ids, which index MatchPlan::lists) of level's vertex.
+struct PlanSource {
+  int32_t level;
+  int32_t repeats;  // one list that may hold a vertex twice (parallel relationships)
+  PlanSpan lists;
+};
+
+struct PlanRange {
+  uint32_t begin, end;
+};
+
+// Not both: vertex of level a = vertex of level b, and c = d.
+struct PlanPair {
+  int32_t a, b, c, d;
+};
+
+// Values of ids [begin, end): vertex ids, or global relationship ids. Null outside and where validity's bit is 0.
+struct PlanColumn {
+  int64_t begin, end;
+  const void* values;
+  const uint8_t* validity;  // Arrow's bitmap, or null: all valid
+  int64_t validity_offset;
+  int32_t kind;
+  int32_t unused;
+};
+
+// left OP right between the columns of two levels; a level's columns cover disjoint ids.
+struct PlanCondition {
+  int32_t op;
+  int32_t left, right;
+  int32_t unused;
+  PlanSpan left_columns, right_columns;
+};
+
+// Relationships of one type: those in start's OUT list (forward), end's (backward), or both (a self-loop once).
+struct PlanEdgeType {
+  int32_t list;            // the type's OUT adjacency
+  int32_t way;
+  int64_t base;            // global id = base + position in OUT
+  const uint64_t* bitset;  // admitted local ids, or null: all
+};
+
+struct PlanLevel {
+  int32_t kind;
+  int32_t output;              // column of the rows, -1: not emitted
+  PlanSpan sources;            // vertex
+  PlanSpan ranges;             // vertex: ascending, disjoint; none: no vertex at all
+  PlanSpan different;          // entries of level_ids: this vertex (relationship) must differ from theirs
+  PlanSpan less, greater;      // entries of level_ids: this id must be less (greater) than theirs
+  PlanSpan pairs, conditions;
+  PlanSpan types;              // edge
+  int32_t start, end;          // edge: levels of its ends
+  const uint64_t* bitset;      // vertex: admitted ids, bit i is id bitset_begin + i, or null: all
+  const uint32_t* candidates;  // vertex: the admitted ids where they are few, ascending, or null; then no bitset
+  int64_t n_candidates;
+  uint32_t bitset_begin;
+  uint32_t unused;
+};
+
+struct MatchPlan {
+  int32_t n_levels;
+  int32_t seeds;    // the first levels are bound by the input rows
+  int32_t walked;   // levels before this one make a row each; the others are only counted (or tested)
+  int32_t mode;
+  int32_t n_outputs;
+  int32_t n_lists;
+  const PlanLevel* levels;
+  const PlanSource* sources;
+  const PlanRange* ranges;
+  const PlanPair* pairs;
+  const PlanCondition* conditions;
+  const PlanColumn* columns;
+  const PlanEdgeType* types;
+  const int32_t* level_ids;
+  const int32_t* list_ids;
+  const Pcsr* lists;
+};
+
+}  // namespace qe

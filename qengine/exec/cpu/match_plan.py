@@ -1,0 +1,141 @@
+"""The MatchPlan of ``kernels/include/qe/match_plan.h`` in NumPy: record types of its tables, and their assembly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["MAX_LEVELS", "STRUCTS", "ColumnKind", "CompareOp", "EdgeWay", "LevelKind", "PlanTables", "SearchMode"]
+
+MAX_LEVELS = 64
+
+SPAN = np.dtype([("first", "<i4"), ("count", "<i4")])
+PCSR = np.dtype(
+    [("form", "<i4"), ("lo", "<u4"), ("hi", "<u4"), ("n_keys", "<u4"), ("offsets", "<u8"), ("keys", "<u8"),
+     ("groups", "<u8"), ("neighbours", "<u8"), ("edge_ids", "<u8"), ("n_entries", "<u8")]
+)  # fmt: skip
+SOURCE = np.dtype([("level", "<i4"), ("repeats", "<i4"), ("lists", SPAN)])
+RANGE = np.dtype([("begin", "<u4"), ("end", "<u4")])
+PAIR = np.dtype([("a", "<i4"), ("b", "<i4"), ("c", "<i4"), ("d", "<i4")])
+COLUMN = np.dtype(
+    [("begin", "<i8"), ("end", "<i8"), ("values", "<u8"), ("validity", "<u8"), ("validity_offset", "<i8"),
+     ("kind", "<i4"), ("unused", "<i4")]
+)  # fmt: skip
+CONDITION = np.dtype(
+    [("op", "<i4"), ("left", "<i4"), ("right", "<i4"), ("unused", "<i4"), ("left_columns", SPAN),
+     ("right_columns", SPAN)]
+)  # fmt: skip
+EDGE_TYPE = np.dtype([("list", "<i4"), ("way", "<i4"), ("base", "<i8"), ("bitset", "<u8")])
+LEVEL = np.dtype(
+    [("kind", "<i4"), ("output", "<i4"), ("sources", SPAN), ("ranges", SPAN), ("different", SPAN), ("less", SPAN),
+     ("greater", SPAN), ("pairs", SPAN), ("conditions", SPAN), ("types", SPAN), ("start", "<i4"), ("end", "<i4"),
+     ("bitset", "<u8"), ("candidates", "<u8"), ("n_candidates", "<i8"), ("bitset_begin", "<u4"), ("unused", "<u4")]
+)  # fmt: skip
+PLAN = np.dtype(
+    [("n_levels", "<i4"), ("seeds", "<i4"), ("walked", "<i4"), ("mode", "<i4"), ("n_outputs", "<i4"),
+     ("n_lists", "<i4"), ("levels", "<u8"), ("sources", "<u8"), ("ranges", "<u8"), ("pairs", "<u8"),
+     ("conditions", "<u8"), ("columns", "<u8"), ("types", "<u8"), ("level_ids", "<u8"), ("list_ids", "<u8"),
+     ("lists", "<u8")]
+)  # fmt: skip
+
+STRUCTS = (PCSR, SPAN, SOURCE, RANGE, PAIR, COLUMN, CONDITION, EDGE_TYPE, LEVEL, PLAN)
+"""In the order of ``qe_plan_layout``."""
+
+
+class LevelKind(IntEnum):
+    """What a level binds."""
+
+    VERTEX = 0
+    EDGE = 1
+
+
+class EdgeWay(IntEnum):
+    """Which OUT lists an edge level reads: its start's, its end's, or both."""
+
+    FORWARD = 0
+    BACKWARD = 1
+    EITHER = 2
+
+
+class CompareOp(IntEnum):
+    """Comparisons of a column condition."""
+
+    EQUAL = 0
+    NOT_EQUAL = 1
+    LESS = 2
+    LESS_EQUAL = 3
+    GREATER = 4
+    GREATER_EQUAL = 5
+
+
+class ColumnKind(IntEnum):
+    """Types of a column's values."""
+
+    INT64 = 0
+    FLOAT64 = 1
+
+
+class SearchMode(IntEnum):
+    """What the levels after the walked ones give: rows, a count, or whether there is one."""
+
+    ROWS = 0
+    COUNT = 1
+    EXISTS = 2
+
+
+Span = tuple[int, int]
+NO_SPAN: Span = (0, 0)
+
+
+@dataclass(slots=True)
+class PlanTables:
+    """The tables of one plan as they grow: lists of records, in the field order of the types above.
+
+    ``keep`` holds every array that a record points into.
+    """
+
+    levels: list[tuple[Any, ...]] = field(default_factory=list)
+    sources: list[tuple[int, int, Span]] = field(default_factory=list)
+    ranges: list[Span] = field(default_factory=list)
+    pairs: list[tuple[int, int, int, int]] = field(default_factory=list)
+    conditions: list[tuple[int, int, int, int, Span, Span]] = field(default_factory=list)
+    columns: list[tuple[int, int, int, int, int, int, int]] = field(default_factory=list)
+    types: list[tuple[int, int, int, int]] = field(default_factory=list)
+    level_ids: list[int] = field(default_factory=list)
+    list_ids: list[int] = field(default_factory=list)
+    lists: list[bytes] = field(default_factory=list)
+    keep: list[Any] = field(default_factory=list)
+
+    def level_span(self, levels: Sequence[int]) -> Span:
+        """Add a set of levels."""
+        return span(self.level_ids, levels)
+
+    def plan(self, seeds: int, walked: int, mode: SearchMode, outputs: int) -> npt.NDArray[Any]:
+        """Return the plan as one record; it holds addresses of arrays that ``keep`` keeps alive."""
+        tables: list[npt.NDArray[Any]] = [
+            np.array(self.levels, LEVEL),
+            np.array(self.sources, SOURCE),
+            np.array(self.ranges, RANGE),
+            np.array(self.pairs, PAIR),
+            np.array(self.conditions, CONDITION),
+            np.array(self.columns, COLUMN),
+            np.array(self.types, EDGE_TYPE),
+            np.array(self.level_ids, np.int32),
+            np.array(self.list_ids, np.int32),
+            np.frombuffer(b"".join(self.lists), PCSR) if self.lists else np.empty(0, PCSR),
+        ]
+        self.keep += tables
+        header = (len(self.levels), seeds, walked, int(mode), outputs, len(self.lists))
+        return np.array([(*header, *(table.ctypes.data for table in tables))], PLAN)
+
+
+def span(table: list[Any], entries: Sequence[Any]) -> Span:
+    """Append entries to a table and return where they are."""
+    first = len(table)
+    table.extend(entries)
+    return first, len(entries)

@@ -1,0 +1,293 @@
+"""Resolves a physical ``Search`` against a graph: names become id ranges, lists, bitsets and columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from qengine.errors import InternalError, Unsupported
+from qengine.exec.cpu.match_plan import (
+    MAX_LEVELS,
+    NO_SPAN,
+    ColumnKind,
+    CompareOp,
+    EdgeWay,
+    LevelKind,
+    PlanTables,
+    SearchMode,
+    Span,
+    span,
+)
+from qengine.plan.expr import Expr
+from qengine.plan.pattern import Direction
+from qengine.plan.physical import ColumnCondition, EdgeLevel, Search, VertexLevel
+
+__all__ = ["MaskProvider", "ResolvedSearch", "resolve"]
+
+_FEW = 16
+"""Vertices that predicates admit are listed, not only marked, where they are at most 1 in this many."""
+
+_OPS = {
+    "=": CompareOp.EQUAL,
+    "<>": CompareOp.NOT_EQUAL,
+    "<": CompareOp.LESS,
+    "<=": CompareOp.LESS_EQUAL,
+    ">": CompareOp.GREATER,
+    ">=": CompareOp.GREATER_EQUAL,
+}
+_WAYS = {Direction.OUT: EdgeWay.FORWARD, Direction.IN: EdgeWay.BACKWARD, Direction.BOTH: EdgeWay.EITHER}
+
+
+class MaskProvider(Protocol):
+    """Evaluates the predicates of one variable over a range of ids."""
+
+    def vertex_mask(self, name: str, predicates: tuple[Expr, ...], begin: int, end: int) -> npt.NDArray[np.bool_]:
+        """Return for each vertex of ``[begin, end)`` whether all predicates are true."""
+
+    def edge_mask(
+        self, name: str, predicates: tuple[Expr, ...], type_index: int, begin: int, end: int
+    ) -> npt.NDArray[np.bool_]:
+        """Return the same for the relationships of a type with local ids ``[begin, end)``."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedSearch:
+    """A plan that the native search takes.
+
+    ``plan``: one ``match_plan.PLAN`` record. ``keep``: the arrays that it points into. ``outputs``: names of its
+    output columns. ``summed``: no level is walked, so that the result is a count for each input row.
+    """
+
+    plan: npt.NDArray[Any]
+    keep: tuple[Any, ...]
+    outputs: tuple[str, ...]
+    mode: SearchMode
+    summed: bool
+
+
+def resolve(store: Any, search: Search, masks: MaskProvider) -> ResolvedSearch | None:
+    """Return the plan for ``search`` over a ``GraphStore``; None where a level can have no vertex at all.
+
+    Raises
+    ------
+    Unsupported
+        If the pattern has more than 64 nodes and relationships.
+    """
+    if len(search.levels) > MAX_LEVELS:
+        raise Unsupported(
+            f"A pattern with {len(search.levels)} nodes and relationships exceeds the {MAX_LEVELS} that are searched.",
+            hint="split it into several MATCH clauses with WITH between them",
+        )
+    return _Resolver(store, search, masks).run()
+
+
+class _Resolver:
+    def __init__(self, store: Any, search: Search, masks: MaskProvider) -> None:
+        self.store = store
+        self.search = search
+        self.masks = masks
+        self.tables = PlanTables()
+        self.list_index: dict[tuple[int, Direction], int] = {}
+        self.sources: dict[tuple[tuple[str, ...], Direction], tuple[int, Span]] = {}
+
+    def run(self) -> ResolvedSearch | None:
+        search = self.search
+        names = [level.name for level in search.levels]
+        outputs = tuple(name for name in search.emit if name not in names[: search.seeds])
+        column = {name: k for k, name in enumerate(outputs)}
+        for index, level in enumerate(search.levels):
+            output = column.get(level.name, -1) if index >= search.seeds else -1
+            if isinstance(level, EdgeLevel):
+                self.tables.levels.append(self.edge_level(level, output))
+            else:
+                resolved = self.vertex_level(level, output)
+                if resolved is None:
+                    return None
+                self.tables.levels.append(resolved)
+        walked = 1 + max((names.index(name) for name in outputs), default=-1)
+        walked = max(walked, search.seeds)
+        mode = SearchMode.EXISTS if search.exists else SearchMode.COUNT if search.count else SearchMode.ROWS
+        summed = walked == search.seeds
+        plan = self.tables.plan(search.seeds, walked, mode, len(outputs))
+        return ResolvedSearch(plan, tuple(self.tables.keep), outputs, mode, summed)
+
+    def vertex_level(self, level: VertexLevel, output: int) -> tuple[Any, ...] | None:
+        ranges = self.store.label_ranges(level.labels)
+        bitset = candidates = n_candidates = begin = 0
+        if level.predicates and len(ranges):
+            mask = self.mask(level, ranges)
+            found = np.flatnonzero(mask)
+            begin = int(ranges[0, 0])
+            if not len(found):
+                return None
+            if not level.sources or len(found) * _FEW <= len(mask):
+                candidates, n_candidates = self.hold((found + begin).astype(np.uint32)), len(found)
+            else:
+                bitset = self.hold(_packed(mask))
+        sources = []
+        for source in level.sources:
+            known = self.source_lists(source.types, source.direction)
+            if known is None:
+                return None
+            sources.append((source.level, *known))
+        if not len(ranges):
+            return None
+        tables = self.tables
+        return (
+            LevelKind.VERTEX,
+            output,
+            span(tables.sources, sources),
+            span(tables.ranges, [(int(low), int(high)) for low, high in ranges]),
+            tables.level_span(level.different),
+            tables.level_span(level.less),
+            tables.level_span(level.greater),
+            span(tables.pairs, level.pairs),
+            self.conditions(level.conditions),
+            NO_SPAN,
+            -1,
+            -1,
+            bitset,
+            candidates,
+            n_candidates,
+            begin,
+            0,
+        )
+
+    def mask(self, level: VertexLevel, ranges: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+        """Return for each id of the ranges' hull whether it is in a range and the predicates are true."""
+        begin, end = int(ranges[0, 0]), int(ranges[-1, 1])
+        if len(ranges) == 1:
+            return self.masks.vertex_mask(level.name, level.predicates, begin, end)
+        mask = np.zeros(end - begin, np.bool_)
+        for low, high in ranges.tolist():
+            mask[low - begin : high - begin] = self.masks.vertex_mask(level.name, level.predicates, low, high)
+        return mask
+
+    def edge_level(self, level: EdgeLevel, output: int) -> tuple[Any, ...]:
+        types = []
+        for index in self.type_indices(level.types):
+            info = self.store.types[index]
+            way = EdgeWay.EITHER if info.undirected else _WAYS[level.direction]
+            bitset = 0
+            if level.predicates:
+                mask = self.masks.edge_mask(level.name, level.predicates, index, 0, info.count)
+                bitset = self.hold(_packed(mask))
+            types.append((self.list_of(index, Direction.OUT), int(way), info.base, bitset))
+        tables = self.tables
+        return (
+            LevelKind.EDGE,
+            output,
+            NO_SPAN,
+            NO_SPAN,
+            tables.level_span(level.different),
+            NO_SPAN,
+            NO_SPAN,
+            NO_SPAN,
+            self.conditions(level.conditions),
+            span(tables.types, types),
+            level.start,
+            level.end,
+            0,
+            0,
+            0,
+            0,
+            0,
+        )
+
+    def type_indices(self, names: tuple[str, ...]) -> Sequence[int]:
+        if not names:
+            return range(len(self.store.types))
+        found = (self.store.type_index(name) for name in dict.fromkeys(names))
+        return [index for index in found if index is not None]
+
+    def source_lists(self, types: tuple[str, ...], direction: Direction) -> tuple[int, Span] | None:
+        """Return whether the source's only list may repeat a vertex, and its lists; None if it has none."""
+        key = (types, direction)
+        if key not in self.sources:
+            lists, repeats = [], False
+            for index in self.type_indices(types):
+                info = self.store.types[index]
+                if info.undirected:
+                    ways = [Direction.BOTH]
+                elif direction is Direction.BOTH:
+                    ways = [Direction.OUT, Direction.IN]
+                else:
+                    ways = [direction]
+                lists += [self.list_of(index, way) for way in ways]
+                repeats = repeats or info.parallel
+            if not lists:
+                return None
+            self.sources[key] = int(repeats), span(self.tables.list_ids, lists)
+        return self.sources[key]
+
+    def list_of(self, type_index: int, direction: Direction) -> int:
+        key = (type_index, direction)
+        if key not in self.list_index:
+            struct = self.store.adjacency(type_index, direction).as_struct()
+            self.tables.keep.append(struct)
+            self.list_index[key] = len(self.tables.lists)
+            self.tables.lists.append(bytes(struct))
+        return self.list_index[key]
+
+    def conditions(self, conditions: tuple[ColumnCondition, ...]) -> Span:
+        return span(
+            self.tables.conditions,
+            [
+                (
+                    int(_OPS[each.op]),
+                    each.left,
+                    each.right,
+                    0,
+                    self.columns(each.left, each.left_key),
+                    self.columns(each.right, each.right_key),
+                )
+                for each in conditions
+            ],
+        )
+
+    def columns(self, level: int, key: str) -> Span:
+        """Add the columns that hold a level's property: one of the nodes, one for each type of relationships."""
+        element = self.search.levels[level]
+        if isinstance(element, VertexLevel):
+            column = self.store.node_property(key)
+            found = self.column(0, column)
+        else:
+            found = []
+            for index in self.type_indices(element.types):
+                found += self.column(self.store.types[index].base, self.store.relationship_property(index, key))
+        return span(self.tables.columns, found)
+
+    def column(self, base: int, column: Any) -> list[tuple[int, int, int, int, int, int, int]]:
+        """Return the record of a property column whose ids start at ``base``; none where all is null."""
+        if column is None or pa.types.is_null(column.array.type):
+            return []
+        begin, array = base + column.begin, column.array
+        if pa.types.is_floating(array.type):
+            kind, array = ColumnKind.FLOAT64, array.cast(pa.float64())
+        elif pa.types.is_integer(array.type):
+            kind, array = ColumnKind.INT64, array.cast(pa.int64())
+        else:
+            raise InternalError(f"A search compares a column of {array.type}: only numbers are lowered to it.")
+        validity, values = array.buffers()
+        self.tables.keep.append(array)
+        where = values.address + 8 * array.offset if len(array) else 0
+        valid = validity.address if validity is not None else 0
+        return [(begin, begin + len(array), where, valid, array.offset, int(kind), 0)]
+
+    def hold(self, array: npt.NDArray[Any]) -> int:
+        """Keep an array alive and return its address."""
+        self.tables.keep.append(array)
+        return int(array.ctypes.data)
+
+
+def _packed(mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint8]:
+    """Return a mask as bits, padded to whole 64-bit words."""
+    bits = np.packbits(mask, bitorder="little")
+    padded = np.zeros(-(-len(bits) // 8) * 8 or 8, np.uint8)
+    padded[: len(bits)] = bits
+    return padded

@@ -1,0 +1,201 @@
+"""Runs a physical ``Search``: resolves it, hands it to the native search, and streams what that finds."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from qengine import _native
+from qengine.exec.context import ExecutionContext, Status
+from qengine.exec.cpu.match_plan import SearchMode
+from qengine.exec.cpu.resolve import MaskProvider, ResolvedSearch, resolve
+from qengine.plan.physical import Search
+
+__all__ = ["MaskProvider", "SearchChunk", "run_search"]
+
+_CHUNK_ROWS = 65_536
+_WAIT_MS = 20
+"""The native search is asked again after this long, so that Python can handle Ctrl-C."""
+
+_MAX_COUNT = 2**63 - 1
+
+Ids = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchChunk:
+    """Some embeddings: the input rows that they belong to, a column for each emitted name, and the counts.
+
+    Columns hold vertex ids or global relationship ids. ``count`` is None where the search doesn't count.
+    """
+
+    row: Ids
+    columns: dict[str, Ids]
+    count: Ids | None
+
+
+def run_search(
+    store: Any, search: Search, seeds: Sequence[Ids], rows: int, context: ExecutionContext, masks: MaskProvider
+) -> Iterator[SearchChunk]:
+    """Yield the embeddings of a search for each of ``rows`` input rows, in no given order.
+
+    Parameters
+    ----------
+    store
+        The ``GraphStore``.
+    seeds
+        int64[rows] for each seed level: vertex ids, -1 for null. Without seeds each row gets all embeddings.
+    masks
+        Evaluates predicates of single variables.
+
+    Raises
+    ------
+    QueryTimeout, QueryInterrupted, OutOfMemory
+        By the context's limits, from inside the search.
+    ResourceError
+        If a count exceeds 64 bits.
+    """
+    if rows == 0:
+        return
+    resolved = resolve(store, search, masks)
+    if resolved is None:
+        return
+    chunk_rows = _chunk_rows(resolved, context)
+    found = _run(resolved, search, seeds, rows if search.seeds else 1, context, chunk_rows)
+    for chunk in found:
+        for part in _repeated(chunk, chunk_rows) if resolved.summed and resolved.mode is SearchMode.ROWS else (chunk,):
+            complete = _with_seeds(part, search, seeds)
+            yield from (complete,) if search.seeds or rows == 1 else _for_each_row(complete, rows, chunk_rows)
+
+
+def _run(
+    resolved: ResolvedSearch,
+    search: Search,
+    seeds: Sequence[Ids],
+    rows: int,
+    context: ExecutionContext,
+    chunk_rows: int,
+) -> Iterator[SearchChunk]:
+    """Yield what the native search finds; where nothing is walked, one count for each row."""
+    library = _library()
+    arrays = [np.ascontiguousarray(seed, dtype=np.int64) for seed in seeds]
+    addresses = (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))
+    handle = ctypes.c_void_p()
+    control = ctypes.byref(context.control)
+    plan = resolved.plan.ctypes.data
+    context.raise_for(library.qe_search_open(plan, control, rows, addresses, chunk_rows, ctypes.byref(handle)))
+    try:
+        n, done = ctypes.c_int64(), ctypes.c_int32()
+        while True:
+            context.raise_for(library.qe_search_wait(handle, _WAIT_MS, ctypes.byref(n), ctypes.byref(done)))
+            if done.value:
+                break
+            if n.value:
+                yield _take(library, handle, resolved, search, n.value, context)
+        if resolved.summed and not search.seeds:
+            yield from _total(library, handle, search, context)
+    except KeyboardInterrupt:
+        context.interrupt()
+        context.raise_for(Status.INTERRUPTED)
+    finally:
+        library.qe_search_close(handle)
+
+
+def _take(
+    library: ctypes.CDLL,
+    handle: ctypes.c_void_p,
+    resolved: ResolvedSearch,
+    search: Search,
+    n: int,
+    context: ExecutionContext,
+) -> SearchChunk:
+    counted = resolved.summed or resolved.mode is SearchMode.COUNT
+    width = 1 + len(resolved.outputs) + counted
+    data = np.empty((width, n), np.int64)
+    columns = (ctypes.c_void_p * width)(*(data.ctypes.data + 8 * n * k for k in range(width)))
+    context.raise_for(library.qe_search_take(handle, columns))
+    count = data[-1] if counted else None
+    if count is not None and search.orbits > 1:
+        if int(count.max()) > _MAX_COUNT // search.orbits:
+            context.raise_for(Status.OVERFLOW)
+        count *= search.orbits
+    if resolved.mode is SearchMode.EXISTS:
+        count = None
+    return SearchChunk(data[0], dict(zip(resolved.outputs, data[1:], strict=False)), count)
+
+
+def _total(
+    library: ctypes.CDLL, handle: ctypes.c_void_p, search: Search, context: ExecutionContext
+) -> Iterator[SearchChunk]:
+    """Yield the count of a search that neither has seeds nor walks, unless it is 0."""
+    halves = np.zeros(2 * max(1, len(search.levels)), np.uint64)
+    n = library.qe_search_totals(handle, halves.ctypes.data, len(halves) // 2)
+    factors = [int(low) + (int(high) << 64) for low, high in halves[: 2 * n].reshape(-1, 2)]
+    total = prod(factors) * search.orbits
+    if total == 0:
+        return
+    if search.exists:
+        yield SearchChunk(np.zeros(1, np.int64), {}, None)
+        return
+    if total > _MAX_COUNT:
+        context.raise_for(Status.OVERFLOW)
+    yield SearchChunk(np.zeros(1, np.int64), {}, np.array([total], np.int64))
+
+
+def _repeated(chunk: SearchChunk, limit: int) -> Iterator[SearchChunk]:
+    """Yield each row as often as its count says, without the count."""
+    assert chunk.count is not None
+    ends = np.cumsum(chunk.count)
+    for begin in range(0, int(ends[-1]), limit):
+        positions = np.arange(begin, min(begin + limit, int(ends[-1])))
+        yield SearchChunk(chunk.row[np.searchsorted(ends, positions, side="right")], {}, None)
+
+
+def _with_seeds(chunk: SearchChunk, search: Search, seeds: Sequence[Ids]) -> SearchChunk:
+    """Add the columns of seeds that the search emits."""
+    wanted = [k for k in range(search.seeds) if search.levels[k].name in search.emit]
+    if not wanted:
+        return chunk
+    given = {search.levels[k].name: seeds[k][chunk.row] for k in wanted}
+    return SearchChunk(chunk.row, {**given, **chunk.columns}, chunk.count)
+
+
+def _for_each_row(chunk: SearchChunk, rows: int, limit: int) -> Iterator[SearchChunk]:
+    """Yield the embeddings of a search without seeds once for each input row."""
+    n = len(chunk.row)
+    step = max(1, limit // n)
+    for begin in range(0, rows, step):
+        block = np.arange(begin, min(rows, begin + step))
+        yield SearchChunk(
+            np.repeat(block, n),
+            {name: np.tile(column, len(block)) for name, column in chunk.columns.items()},
+            None if chunk.count is None else np.tile(chunk.count, len(block)),
+        )
+
+
+def _chunk_rows(resolved: ResolvedSearch, context: ExecutionContext) -> int:
+    """Rows of one chunk: at most a quarter of the memory limit for all chunks that can be under way."""
+    if context.memory_limit is None:
+        return _CHUNK_ROWS
+    width = 8 * (len(resolved.outputs) + 2)
+    return max(1, min(_CHUNK_ROWS, context.memory_limit // 4 // (width * (2 * context.threads + 2))))
+
+
+@cache
+def _library() -> ctypes.CDLL:
+    library = _native.load()
+    pointer, i64, i32 = ctypes.c_void_p, ctypes.c_int64, ctypes.c_int32
+    library.qe_search_open.argtypes = (pointer, pointer, i64, pointer, i64, pointer)
+    library.qe_search_wait.argtypes = (pointer, i64, pointer, pointer)
+    library.qe_search_take.argtypes = (pointer, pointer)
+    library.qe_search_totals.argtypes = (pointer, pointer, i32)
+    library.qe_search_close.argtypes = (pointer,)
+    library.qe_search_close.restype = None
+    return library

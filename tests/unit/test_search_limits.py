@@ -1,0 +1,137 @@
+"""A search stops when it must: timeout, interrupt, Ctrl-C, a consumer that has enough, memory; and counts overflow."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+from qengine import storage
+from qengine.errors import OutOfMemory, QueryInterrupted, QueryTimeout, ResourceError, Unsupported
+from qengine.exec.context import ExecutionContext
+from qengine.exec.cpu.search import run_search
+from qengine.plan.logical import Unit
+from qengine.plan.pattern import Direction
+from qengine.plan.physical import Search, Source, VertexLevel
+
+threads = pytest.mark.parametrize("threads", [1, 2])
+
+
+def clique(n: int) -> Any:
+    start, end = np.triu_indices(n, 1)
+    return storage.from_edge_list((start, end), undirected=True)
+
+
+def star(leaves: int) -> Any:
+    return storage.from_edge_list((np.zeros(leaves, np.int64), np.arange(1, leaves + 1)), undirected=True)
+
+
+@pytest.fixture(scope="module")
+def dense() -> Any:
+    return clique(120)
+
+
+def search(sources: list[list[int]], seeds: int = 0, **options: Any) -> Search:
+    levels = [
+        VertexLevel(f"v{j}", sources=tuple(Source(k, (), Direction.BOTH) for k in each))
+        for j, each in enumerate(sources)
+    ]
+    return Search(Unit(), tuple(levels), seeds, options.pop("emit", ()), **options)
+
+
+ENDLESS = [list(range(j)) for j in range(10)]  # the 10-cliques of a 120-clique: 4e20 of them
+
+
+def start(store: Any, plan: Search, context: ExecutionContext, seeds: Any = (), rows: int = 1) -> Any:
+    return run_search(store, plan, seeds, rows, context, None)
+
+
+def plans() -> list[Any]:
+    """Return every way to run for long: counting, rows, one root only."""
+    counted = search(ENDLESS, count="n")
+    kinds = {
+        "count": (counted, [], 1),
+        "rows": (search(ENDLESS, emit=("v9",)), [], 1),
+        "prefixes": (search(ENDLESS, emit=("v1",), count="n"), [], 1),
+        "one root": (search(ENDLESS, 1, count="n"), [np.zeros(1, np.int64)], 1),
+    }
+    return [pytest.param(*kind, id=name) for name, kind in kinds.items()]
+
+
+@threads
+@pytest.mark.parametrize(("plan", "seeds", "rows"), plans())
+def test_timeout(dense: Any, plan: Search, seeds: Any, rows: int, threads: int) -> None:
+    context = ExecutionContext(timeout=0.1, threads=threads)
+    with pytest.raises(QueryTimeout):
+        for _ in start(dense, plan, context, seeds, rows):
+            pass
+    assert context.control.memory_used == 0
+
+
+@threads
+def test_interrupt(dense: Any, threads: int) -> None:
+    context = ExecutionContext(threads=threads)
+    threading.Timer(0.1, context.interrupt).start()
+    with pytest.raises(QueryInterrupted):
+        list(start(dense, search(ENDLESS, count="n"), context))
+
+
+def test_ctrl_c(dense: Any) -> None:
+    main = threading.main_thread().ident
+    assert main is not None
+    threading.Timer(0.1, lambda: signal.pthread_kill(main, signal.SIGINT)).start()
+    with pytest.raises(QueryInterrupted):
+        list(start(dense, search(ENDLESS, count="n"), ExecutionContext()))
+
+
+@threads
+def test_a_consumer_that_stops_ends_the_work(dense: Any, threads: int) -> None:
+    context = ExecutionContext(threads=threads)
+    rows = start(dense, search(ENDLESS, emit=tuple(f"v{j}" for j in range(10))), context)
+    first = next(rows)
+    assert len({column[0] for column in first.columns.values()}) == 10
+    rows.close()
+    assert context.control.memory_used == 0
+    assert context.control.stop == 0
+
+
+def test_memory_limit_bounds_the_chunks() -> None:
+    context = ExecutionContext(memory_limit=200_000, threads=2)
+    everything = 25 * 24 * 23 * 22
+    rows = start(clique(25), search(ENDLESS[:4], emit=("v0", "v1", "v2", "v3")), context)
+    total = 0
+    for chunk in rows:
+        total += len(chunk.row)
+        assert 0 < context.control.memory_used <= 200_000 or total == everything
+    assert total == everything
+
+
+def test_too_little_memory() -> None:
+    with pytest.raises(OutOfMemory, match="1,000 bytes"):
+        list(start(clique(400), search(ENDLESS[:4], count="n"), ExecutionContext(memory_limit=1000)))
+
+
+def test_a_product_that_overflows() -> None:
+    hub = search([[], *[[0]] * 6], count="n")
+    with pytest.raises(ResourceError, match="64 bits"):
+        list(start(star(10_000), hub, ExecutionContext()))
+
+
+def test_a_sum_that_overflows() -> None:
+    hub = search([[], *[[0]] * 3], count="n", orbits=10**8)
+    with pytest.raises(ResourceError, match="64 bits"):
+        list(start(star(10_000), hub, ExecutionContext()))
+
+
+def test_a_large_total_that_fits() -> None:
+    hub = search([[], *[[0]] * 4], count="n")
+    (chunk,) = start(star(10_000), hub, ExecutionContext())
+    assert chunk.count.tolist() == [10_000**4 + 10_000]
+
+
+def test_more_levels_than_masks_hold() -> None:
+    with pytest.raises(Unsupported, match="64"):
+        list(start(clique(3), search([[], *[[0]] * 64], count="n"), ExecutionContext()))

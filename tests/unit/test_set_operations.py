@@ -1,0 +1,103 @@
+"""Set operations of every instruction set against Python's sets; the lists' ends and the blocks' edges included."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qengine import _native
+
+MERGE, MERGE_COUNT, GALLOP, GALLOP_COUNT, UNITE = range(5)
+SLACK = 16
+LARGEST = 2**31 - 1
+
+
+def available() -> list[int]:
+    force = _native.load().qe_force_isa
+    best = force(-1)
+    return list(range(best + 1))
+
+
+ISAS = {0: "baseline", 1: "avx2", 2: "avx512"}
+every_isa = pytest.mark.parametrize("isa", available(), ids=lambda isa: ISAS[isa])
+
+
+def pointer(array: Any) -> ctypes.c_void_p:
+    return ctypes.c_void_p(None if array is None else array.ctypes.data)
+
+
+def operate(isa: int, operation: int, a: Any, b: Any, store: bool) -> Any:
+    function = _native.load().qe_set_operation
+    function.restype = ctypes.c_int64
+    room = len(a) + len(b) + SLACK
+    out = np.full(room + 1, 0xABCDABCD, np.uint32) if store else None
+    n = function(isa, operation, pointer(a), ctypes.c_int64(len(a)), pointer(b), ctypes.c_int64(len(b)), pointer(out))
+    if out is None:
+        return n
+    limit = (min(len(a), len(b)) if operation != UNITE else len(a) + len(b)) + SLACK
+    assert (out[limit:] == 0xABCDABCD).all(), "wrote past min(na, nb) + slack"
+    return out[:n]
+
+
+@st.composite
+def lists(draw: st.DrawFn, repeats: bool = False) -> Any:
+    """Sorted ids: dense or sparse, near 0 or near the largest id, of lengths round the block sizes."""
+    width = draw(st.sampled_from([4, 40, 300, 100_000]))
+    base = draw(st.sampled_from([0, LARGEST - width]))
+    values = draw(st.lists(st.integers(0, width), max_size=80, unique=not repeats))
+    return np.array(sorted(values), np.uint32) + np.uint32(base)
+
+
+@every_isa
+@given(a=lists(), b=lists())
+def test_intersections(isa: int, a: Any, b: Any) -> None:
+    common = sorted(set(a.tolist()) & set(b.tolist()))
+    for store, count in ((MERGE, MERGE_COUNT), (GALLOP, GALLOP_COUNT)):
+        assert operate(isa, store, a, b, True).tolist() == common
+        assert operate(isa, count, a, b, False) == len(common)
+
+
+@every_isa
+@pytest.mark.parametrize("na", [0, 1, 7, 8, 9, 15, 16, 17, 31, 33, 1000])
+@pytest.mark.parametrize("nb", [0, 1, 8, 9, 16, 40, 5000])
+def test_lengths_round_the_blocks(isa: int, na: int, nb: int) -> None:
+    generator = np.random.default_rng(na * 10_000 + nb)
+    a = np.sort(generator.choice(8000, na, replace=False)).astype(np.uint32)
+    b = np.sort(generator.choice(8000, nb, replace=False)).astype(np.uint32)
+    common = np.intersect1d(a, b)
+    for store, count in ((MERGE, MERGE_COUNT), (GALLOP, GALLOP_COUNT)):
+        np.testing.assert_array_equal(operate(isa, store, a, b, True), common)
+        assert operate(isa, count, a, b, False) == len(common)
+
+
+@given(a=lists(repeats=True), b=lists(repeats=True))
+def test_union(a: Any, b: Any) -> None:
+    assert operate(0, UNITE, a, b, True).tolist() == sorted({*a.tolist(), *b.tolist()})
+
+
+def bitmap(values: list[int], words: int) -> Any:
+    bits = np.zeros(words, np.uint64)
+    for value in values:
+        bits[value // 64] |= np.uint64(1 << value % 64)
+    return bits
+
+
+@every_isa
+@given(marked=st.sets(st.integers(0, 1500)), values=st.sets(st.integers(0, 1500)))
+def test_bitmaps(isa: int, marked: set[int], values: set[int]) -> None:
+    function = _native.load().qe_bitmap_operation
+    function.restype = ctypes.c_int64
+    bits, other = bitmap(sorted(marked), 24), bitmap(sorted(values), 24)
+    array = np.array(sorted(values), np.uint32)
+    out = np.zeros(len(array) + SLACK, np.uint32)
+    n = ctypes.c_int64(len(array))
+    common = sorted(marked & values)
+    assert function(isa, pointer(bits), pointer(array), n, pointer(None), pointer(None)) == len(common)
+    assert function(isa, pointer(bits), pointer(array), n, pointer(out), pointer(None)) == len(common)
+    assert out[: len(common)].tolist() == common
+    assert function(isa, pointer(bits), pointer(None), ctypes.c_int64(24), pointer(None), pointer(other)) == len(common)
