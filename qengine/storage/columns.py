@@ -73,11 +73,13 @@ class PropertyColumn:
     @property
     def ordered(self) -> bool:
         """Whether the values can be compared with each other."""
-        return not (is_variant(self.array.type) or pa.types.is_nested(self.array.type) or self.array.type == pa.null())
+        kind = self.array.type
+        tests = (is_variant, pa.types.is_nested, pa.types.is_null, pa.types.is_interval)
+        return not any(test(kind) for test in tests)
 
     def distinct(self) -> int | None:
-        """Return the number of distinct values that are not null; None where types are mixed or lists."""
-        if is_variant(self.array.type) or pa.types.is_nested(self.array.type):
+        """Return the number of distinct values that are not null; None where they can't be compared."""
+        if not self.ordered:
             return None
         return int(pc.count_distinct(self.array, mode="only_valid").as_py())
 

@@ -41,6 +41,8 @@ def normal_array(column: Any, place: str) -> Any:
     try:
         if isinstance(array.type, pa.BaseExtensionType):
             return normal_array(array.storage, place)
+        if pa.types.is_dictionary(array.type):
+            return normal_array(array.dictionary, place).take(array.indices)
         if pa.types.is_run_end_encoded(array.type):
             return normal_array(pc.run_end_decode(array), place)
         return array.cast(target)
@@ -111,4 +113,5 @@ _LANGUAGE = (
     (pa.types.is_date, Type(Kind.DATE)),
     (pa.types.is_time, Type(Kind.LOCAL_TIME)),
     (pa.types.is_duration, Type(Kind.DURATION)),
+    (pa.types.is_interval, Type(Kind.DURATION)),
 )

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from qengine.errors import StorageError
 from qengine.storage import from_arrow
-from qengine.types import FLOAT, INTEGER, STRING, Kind, list_of
+from qengine.types import FLOAT, INTEGER, STRING, Kind, Type, list_of
 
 
 def people():
@@ -47,6 +48,14 @@ def test_tables_of_several_libraries_make_one_graph():
         (pa.array([2**62, -(2**63), 3]), INTEGER, [2**62, -(2**63), 3]),
         (pa.array([0.5, 1, None], pa.float32()), FLOAT, [0.5, 1.0, None]),
         (pa.array(["a", "b", "a"]).dictionary_encode(), STRING, ["a", "b", "a"]),
+        (pl.Series(["a", None, "a"], dtype=pl.Categorical).to_arrow(), STRING, ["a", None, "a"]),
+        (pa.array([1, 2, 3], pa.decimal128(38, 0)), INTEGER, [1, 2, 3]),
+        (pc.run_end_encode(pa.array(["a", "a", "b"])), STRING, ["a", "a", "b"]),
+        (
+            pa.array([(0, 1, 0), None, (1, 0, 0)], pa.month_day_nano_interval()),
+            Type(Kind.DURATION),
+            [(0, 1, 0), None, (1, 0, 0)],
+        ),
         (pa.array(["a", "b", None], pa.large_string()), STRING, ["a", "b", None]),
         (pa.array(["a", "b", None], pa.string_view()), STRING, ["a", "b", None]),
         (pa.array([[1], [], None], pa.large_list(pa.int32())), list_of(INTEGER), [[1], [], None]),
@@ -57,6 +66,8 @@ def test_columns_come_as_the_types_of_the_language(column, expected, values):
     store = from_arrow({"A": pa.table({"id": [0, 1, 2], "x": column})})
     assert store.property_type("node", "x") == expected
     assert store.node_property("x").slice(0, 3).to_pylist() == values
+    comparable = not isinstance(values[0], (list, tuple))
+    assert store.distinct_values("node", "x") == (len({*values} - {None}) if comparable else None)
 
 
 def test_temporal_columns_stay_temporal():
