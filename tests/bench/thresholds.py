@@ -73,7 +73,8 @@ class AtMost:
 class Scaled:
     """An absolute time measured elsewhere, scaled by how this machine runs the peers' triangles.
 
-    For engines of the literature in C++ that are not installed here.
+    For engines of the literature in C++ that are not installed here. The scale is that of the peer that is slowed
+    down least: other work on the machine makes peers slower, and must not make the limit more generous.
     """
 
     workload: str
@@ -82,13 +83,13 @@ class Scaled:
 
     def judge(self, outcome: Outcome) -> Verdict:
         slowdowns = [
-            log(seconds / reference)
+            seconds / reference
             for peer, reference in _REFERENCE_MACHINE.items()
             if (seconds := outcome.seconds(peer, "triangle")) is not None
         ]
         if not slowdowns:
             return Verdict(None, f"{self.workload}: {self.source}, needs a peer's triangle as the scale")
-        limit = self.limit * exp(sum(slowdowns) / len(slowdowns))
+        limit = self.limit * min(slowdowns)
         need = f"{self.workload}: ≤ {limit:.3g} s ({self.source}, scaled to this machine)"
         return _within(need, outcome.seconds(OURS, self.workload), limit)
 

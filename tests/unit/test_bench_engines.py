@@ -170,6 +170,9 @@ def test_scaled_threshold_follows_the_machine() -> None:
     run = outcome(("duckdb", "triangle", 10, 1.4), ("qengine", "4-clique", 10, 1.9))
     assert Scaled("4-clique", 1.0, "").judge(run).holds is True
     assert Scaled("4-clique", 0.9, "").judge(run).holds is False
+    # A peer that was disturbed (ten times as slow) leaves the limit where the other one puts it.
+    disturbed = Outcome({**run.cells, **outcome(("kuzu", "triangle", 10, 11.8)).cells})
+    assert Scaled("4-clique", 0.9, "").judge(disturbed).holds is False
 
 
 def test_report_shows_ratios_gaps_and_reasons() -> None:
