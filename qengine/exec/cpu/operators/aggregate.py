@@ -24,6 +24,9 @@ from qengine.plan.traverse import free_variables
 __all__ = ["aggregate_stage"]
 
 _WEIGHT = "#weight"
+_COUNT_BYTES = 24  # a count, and what waits to be counted
+_FEW_GROUPS = 1024  # so many groups may wait to be merged
+_COUNT_LIMIT = 2.0**62  # rows whose number, rounded, is below it can be counted in 64 bits
 
 
 def aggregate_stage(operator: logical.Aggregate, build: Build, first: int) -> Stage:
@@ -31,18 +34,20 @@ def aggregate_stage(operator: logical.Aggregate, build: Build, first: int) -> St
     runtime = build.runtime
     upstream = build(operator.input)
     plain = _Aggregation(operator, operator.weight, runtime)
-    subject = _only_node(operator)
+    subject = _only_node(operator) if _fits(runtime) else None
     counted = None if subject is None else _Aggregation(operator, _WEIGHT, runtime)
 
     def run(outer: Batch) -> Iterator[Batch]:
         batches = upstream(outer)
         head = next(batches, None)
         if head is None:
-            return plain.run(iter(()), outer)
+            yield from plain.run(iter(()), outer)
+            return
         rest = _chain(head, batches)
-        if counted is not None and ROW not in head.columns and isinstance(head.columns.get(subject or ""), NodeColumn):
-            return counted.run(_counted(rest, subject or "", operator.weight, runtime), outer)
-        return plain.run(rest, outer)
+        if counted and subject and ROW not in head.columns and isinstance(head.columns[subject], NodeColumn):
+            yield from counted.run(_counted(rest, subject, operator.weight, runtime), outer)
+        else:
+            yield from plain.run(rest, outer)
 
     return run
 
@@ -50,6 +55,12 @@ def aggregate_stage(operator: logical.Aggregate, build: Build, first: int) -> St
 def _chain(head: Batch, rest: Iterator[Batch]) -> Iterator[Batch]:
     yield head
     yield from rest
+
+
+def _fits(runtime: Runtime) -> bool:
+    """Return whether a count for each vertex takes a small part of the memory that the query may hold."""
+    limit = runtime.memory.limit
+    return limit is None or _COUNT_BYTES * runtime.store.vertex_count < limit // 4
 
 
 def _only_node(operator: logical.Aggregate) -> str | None:
@@ -63,41 +74,57 @@ def _only_node(operator: logical.Aggregate) -> str | None:
 
 
 def _counted(batches: Iterator[Batch], name: str, weight: str | None, runtime: Runtime) -> Iterator[Batch]:
-    """Yield each node of column ``name`` once, with the number of its rows; null is at the place behind the last."""
+    """Yield each node of column ``name`` about once, with the number of its rows.
+
+    The rows of many batches wait together, for counting takes as long as there are vertices. Null is counted in front
+    of the first vertex.
+    """
     size = runtime.store.vertex_count + 1
-    counts = np.zeros(size, dtype=np.int64)
-    heaviest = 0.0
+    counts: IntArray | None = None
+    total = 0.0
+    waiting: list[tuple[IntArray, IntArray | None]] = []
+    rows = 0
     with runtime.memory.holding("Aggregate") as holding:
-        holding.set(2 * counts.nbytes)
-        waiting: list[IntArray] = []
         for batch in batches:
             runtime.context.check()
             column = batch.columns[name]
-            if not isinstance(column, NodeColumn):
-                yield Batch(batch.length, {name: column, _WEIGHT: integer_column(_weights(batch, weight))})
+            weights = None if weight is None else weights_of(batch.columns[weight])
+            total += batch.length if weights is None else float(weights.sum(dtype=np.float64))
+            if not isinstance(column, NodeColumn) or total >= _COUNT_LIMIT:
+                yield _weighed(name, column, weights)
                 continue
-            if weight is None:
-                waiting.append(column.ids)
-                if 4 * sum(map(len, waiting)) >= size:
-                    counts += np.bincount(np.concatenate(waiting) + 1, minlength=size)
-                    waiting = []
-                continue
-            weights = _weights(batch, weight)
-            heaviest += float(weights.sum(dtype=np.float64))
-            if heaviest >= 2.0**62:
-                yield Batch(batch.length, {name: column, _WEIGHT: integer_column(weights)})
-            else:
-                np.add.at(counts, column.ids + 1, weights)
-        if waiting:
-            counts += np.bincount(np.concatenate(waiting) + 1, minlength=size)
+            waiting.append((column.ids, weights))
+            rows += batch.length
+            if 4 * rows >= size:
+                if counts is None:
+                    holding.set(_COUNT_BYTES * size)
+                    counts = np.zeros(size, dtype=np.int64)
+                _count_ids(counts, waiting)
+                waiting, rows = [], 0
+        if counts is None:
+            for ids, weights in waiting:
+                yield _weighed(name, NodeColumn(ids), weights)
+            return
+        _count_ids(counts, waiting)
         present = np.flatnonzero(counts)
         for offset, length in pieces(len(present), BATCH_ROWS):
             places = present[offset : offset + length]
-            yield Batch(length, {name: NodeColumn(places - 1), _WEIGHT: integer_column(counts[places])})
+            yield _weighed(name, NodeColumn(places - 1), counts[places])
 
 
-def _weights(batch: Batch, weight: str | None) -> IntArray:
-    return np.ones(batch.length, dtype=np.int64) if weight is None else weights_of(batch.columns[weight])
+def _count_ids(counts: IntArray, waiting: list[tuple[IntArray, IntArray | None]]) -> None:
+    plain = [ids for ids, weights in waiting if weights is None]
+    if plain:
+        counts += np.bincount(np.concatenate(plain) + 1, minlength=len(counts))
+    for ids, weights in waiting:
+        if weights is not None:
+            np.add.at(counts, ids + 1, weights)
+
+
+def _weighed(name: str, column: Column, weights: IntArray | None) -> Batch:
+    if weights is None:
+        weights = np.ones(len(column), dtype=np.int64)
+    return Batch(len(column), {name: column, _WEIGHT: integer_column(weights)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +165,7 @@ class _Aggregation:
                 parts.append(part)
                 rows += part.length
                 holding.add(part.nbytes)
-                if rows > 2 * merged + BATCH_ROWS and len(parts) > 1:
+                if rows > 2 * merged + _FEW_GROUPS and len(parts) > 1:
                     parts = [self._merged(parts)]
                     rows = merged = parts[0].length
                     holding.set(parts[0].nbytes)
