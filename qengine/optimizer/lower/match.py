@@ -235,7 +235,7 @@ class MatchLowering:
     def _order(self, new: list[str], edges: list[PatternEdge], seeds: list[str], first: set[str]) -> MatchingOrder:
         cardinality = Cardinality(self.catalog, self.nodes)
         free = matching_order(new, edges, seeds, cardinality)
-        first &= set(new)
+        first = first & set(new)
         if not first or len(first) == len(new):
             return free
         last = max(free.names.index(name) for name in first)
