@@ -72,13 +72,13 @@ class MatchLowering:
         if empty:
             return self._nothing()
         filters.inequalities_into(difference)
-        wanted = self._wanted(filters, difference)
         if not self.walks:
             last = all(name in self.bound for name in self.nodes) and not self.fixed
             if not last:
+                wanted = self._wanted(filters, difference)
                 self._search(list(self.nodes), self.fixed, difference, filters, wanted, final=True)
         else:
-            self._in_parts(difference, filters, wanted)
+            self._in_parts(difference, filters)
         self._same_as_bound()
         self._bind_paths()
         self._filter(filters.general)
@@ -138,9 +138,10 @@ class MatchLowering:
             components.append(joined.union(*overlapping))
         return components
 
-    def _in_parts(self, difference: Differences, filters: PostFilters, wanted: set[str]) -> None:
+    def _in_parts(self, difference: Differences, filters: PostFilters) -> None:
         components = self._components()
         filters.across(components, difference, {edge.name: edge.ends[0] for edge in self.fixed})
+        wanted = self._wanted(filters, difference)
         todo = list(self.walks)
         while components or todo:
             ready = next((each for each in components if each & self.bound), None)
