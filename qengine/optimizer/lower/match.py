@@ -24,9 +24,9 @@ from qengine.optimizer.search import SearchParts, build_levels
 from qengine.optimizer.symmetry import NO_SYMMETRY, Symmetry, break_symmetry
 from qengine.plan.expr import Call, Comparison, Expr, HasLabels, Literal, PathOf, Variable
 from qengine.plan.logical import Filter, Operator, Project
-from qengine.plan.pattern import MatchMode, PatternNode, QueryGraph
+from qengine.plan.pattern import MatchMode, PatternNode, PatternRelationship, QueryGraph
 from qengine.plan.physical import Search
-from qengine.plan.traverse import conjunction, free_variables
+from qengine.plan.traverse import conjunction, free_variables, substitute
 from qengine.types import BOOLEAN, NODE, RELATIONSHIP
 
 _SAME = "@same:"
@@ -328,8 +328,18 @@ class MatchLowering:
 
 def _renamed(graph: QueryGraph) -> QueryGraph:
     """Search relationships that the input gives under a name of their own, to compare them afterwards."""
-    edges = tuple(replace(edge, name=_SAME + edge.name) if edge.bound else edge for edge in graph.relationships)
+    edges = tuple(_renamed_edge(edge) if edge.bound else edge for edge in graph.relationships)
     return replace(graph, relationships=edges)
+
+
+def _renamed_edge(edge: PatternRelationship) -> PatternRelationship:
+    name = _SAME + edge.name
+    here = Variable(name, type=RELATIONSHIP)
+    predicates = tuple(
+        substitute(each, lambda expr: here if isinstance(expr, Variable) and expr.name == edge.name else None)
+        for each in edge.predicates
+    )
+    return replace(edge, name=name, predicates=predicates)
 
 
 def _reason(order: MatchingOrder, symmetry: Symmetry) -> str:
