@@ -10,7 +10,10 @@ from qengine.syntax import ast
 from qengine.syntax.brackets import MAX_NESTING
 from qengine.syntax.scanner import Token
 
-__all__ = ["check_created", "check_depth", "check_query", "check_subquery"]
+__all__ = ["MAX_CLAUSES", "check_created", "check_depth", "check_query", "check_subquery"]
+
+MAX_CLAUSES = 300
+"""How many clauses, WHERE, ORDER BY and the like a query may have; plans are trees that nest by clause."""
 
 _READING = frozenset(("CALL", "FILTER", "FOR", "LET", "LOAD CSV", "OPTIONAL CALL", "USE"))
 
@@ -129,11 +132,26 @@ def _queries(body: ast.Query | ast.UnionQuery) -> tuple[ast.Query, ...]:
 
 
 def _check_order(query: ast.Query, text: str) -> None:
+    if len(query.clauses) > MAX_CLAUSES // 6:  # a WITH has at most so many parts
+        parts = 0
+        for clause in query.clauses:
+            parts += _parts(clause)
+            if parts > MAX_CLAUSES:
+                message = f"The query has more than {MAX_CLAUSES} clauses."
+                raise _error(message, _first_word(clause, text), text, "Split it into several queries.")
     for clause, following in pairwise(query.clauses):
         if isinstance(clause, ast.ReturnClause):
             word = _first_word(following, text)
             hint = "End the first query with ';', or write WITH instead of its RETURN."
             raise _error("Nothing may follow RETURN.", word, text, hint)
+
+
+def _parts(clause: ast.Clause) -> int:
+    parts = 1 + (getattr(clause, "where", None) is not None)
+    if isinstance(clause, (ast.WithClause, ast.ReturnClause)):
+        body = clause.projection
+        parts += body.distinct + bool(body.order) + (body.skip is not None) + (body.limit is not None)
+    return parts
 
 
 def _first_word(clause: ast.Clause, text: str) -> Span:

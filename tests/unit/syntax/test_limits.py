@@ -58,7 +58,6 @@ WIDE = {
     "map": "RETURN {a: 1" + ", a: 1" * DEEP + "}",
     "path": "MATCH (a)" + "-->()" * DEEP + " RETURN a",
     "path in an expression": "RETURN NOT (a)" + "-->()" * DEEP,
-    "clauses": "MATCH (a) " * DEEP + "RETURN a",
     "UNION": "RETURN 1" + " UNION RETURN 1" * DEEP,
     "statements": "RETURN 1;" * DEEP,
     "WHEN": "RETURN CASE" + " WHEN a THEN 1" * DEEP + " END",
@@ -70,6 +69,17 @@ WIDE = {
 @pytest.mark.parametrize("name", WIDE)
 def test_wide_texts_parse(name: str) -> None:
     assert parse(WIDE[name])
+
+
+@pytest.mark.parametrize(
+    "clause", ["MATCH (a) ", "UNWIND [1] AS x ", "WITH DISTINCT a ORDER BY a.x SKIP 1 LIMIT 2 WHERE a.y ", "CALL f() "]
+)
+def test_too_many_clauses_are_refused(clause: str) -> None:
+    assert parse(clause * 49 + "RETURN 1")
+    with pytest.raises(QuerySyntaxError, match="more than 300 clauses"):
+        parse(clause * 1000 + "RETURN 1")
+    with pytest.raises(QuerySyntaxError, match="more than 300 clauses"):
+        parse("RETURN EXISTS { " + clause * 301 + "RETURN 1 }")
 
 
 MEGABYTES = 10_000_000
