@@ -17,7 +17,6 @@ from tests.bench.cells import Cell, Outcome, Status
 from tests.bench.patterns import CYCLIC, DIAMOND, FOUR_CYCLE, HOUSE, PATHS, TRIANGLE, Pattern, clique
 from tests.bench.thresholds import AtMost, BestOf, Rate, Scaled, Times
 
-PEERS = [name for name in engines.NAMES if name != "qengine"]
 ONCE = runner.Limits(repeats=1)
 
 
@@ -66,7 +65,7 @@ def truth(data: Path) -> dict[str, int]:
     return true
 
 
-@pytest.mark.parametrize("engine", PEERS)
+@pytest.mark.parametrize("engine", engines.NAMES)
 def test_engine_counts_like_brute_force(engine: str, data: Path, truth: dict[str, int]) -> None:
     if not engines.is_installed(engine):
         pytest.skip(f"{engine} is not installed")
@@ -84,7 +83,7 @@ def test_engines_agree_on_the_social_graph(data: Path) -> None:
     if not (engines.is_installed("kuzu") and engines.is_installed("duckdb")):
         pytest.skip("kuzu or duckdb is not installed")
     suite = workloads.suite("tiny-social", data)
-    outcome = Outcome.of(runner.run_suite(suite, ["kuzu", "duckdb"], data, ONCE, lambda cell: None))
+    outcome = Outcome.of(runner.run_suite(suite, ["qengine", "kuzu", "duckdb"], data, ONCE, lambda cell: None))
     assert {cell.status for cell in outcome.cells.values()} == {Status.OK}
     assert outcome.mismatches({"load": 8_000, "q4": 100}) == []
 
