@@ -7,7 +7,7 @@ class                   holds                                             null
 ``RelationshipColumn``  global relationship ids, int64                    id -1
 ``ArrowColumn``         a flat Arrow array: booleans, int64, double,      Arrow's
                         strings, temporal values, or type null
-``ListColumn``          lists: offsets into another column of the items   ``valid`` is false
+``ListColumn``          lists: places in another column of the items      ``valid`` is false
 ``ConstantColumn``      one value for all rows                            ``None``
 ``ObjectColumn``        any values of the language as Python objects      ``None``
 ======================  ================================================  ==========================================
@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from itertools import chain, pairwise
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -159,64 +159,93 @@ class ArrowColumn(Column):
 
 
 class ListColumn(Column):
-    """Lists: row i holds ``items[offsets[i]:offsets[i + 1]]``.
+    """Lists: row i holds ``items[starts[i]:ends[i]]``. Rows may share items: a list that many have is held once.
 
     Parameters
     ----------
     offsets
-        int64[rows + 1], ascending; the first need not be 0.
+        int64[rows + 1], ascending: row i holds ``items[offsets[i]:offsets[i + 1]]``.
     items
         The items of all lists; a ``RelationshipColumn`` for the relationships of variable-length patterns.
     valid
-        False for rows that are null; None where no row is.
+        False for rows that are null, which have no items; None where no row is.
     """
 
-    __slots__ = ("items", "offsets", "valid")
+    __slots__ = ("ends", "items", "starts", "valid")
 
     def __init__(self, offsets: IntArray, items: Column, valid: BoolArray | None = None) -> None:
-        self.offsets = offsets
+        self.starts = offsets[:-1]
+        self.ends = offsets[1:]
         self.items = items
         self.valid = valid
 
+    def over(self, starts: IntArray, ends: IntArray, valid: BoolArray | None) -> ListColumn:
+        """Return lists of the same items at other places."""
+        lists = ListColumn(_NO_LISTS, self.items, valid)
+        lists.starts, lists.ends = starts, ends
+        return lists
+
     def __len__(self) -> int:
-        return len(self.offsets) - 1
+        return len(self.starts)
 
     def lengths(self) -> IntArray:
         """Return the number of items of each list (0 for null)."""
-        return np.diff(self.offsets)
+        return self.ends - self.starts
 
-    def take(self, indices: IntArray) -> Column:
-        lengths = self.lengths()[indices]
-        offsets = np.zeros(len(indices) + 1, dtype=np.int64)
-        np.cumsum(lengths, out=offsets[1:])
-        places = np.arange(offsets[-1], dtype=np.int64)
-        places += np.repeat(self.offsets[:-1][indices] - offsets[:-1], lengths)
-        return ListColumn(offsets, self.items.take(places), None if self.valid is None else self.valid[indices])
-
-    def slice(self, offset: int, length: int) -> Column:
-        valid = None if self.valid is None else self.valid[offset : offset + length]
-        return ListColumn(self.offsets[offset : offset + length + 1], self.items, valid)
+    def offsets(self) -> IntArray:
+        """Return where each list begins in ``flat()``, and at last where that ends."""
+        return np.concatenate(([0], np.cumsum(self.lengths())))
 
     def flat(self) -> Column:
-        """Return the items of all rows, one after the other."""
-        first = int(self.offsets[0])
-        return self.items.slice(first, int(self.offsets[-1]) - first)
+        """Return the items of all rows, one list after the other."""
+        if len(self) == 0:
+            return self.items.slice(0, 0)
+        if np.array_equal(self.starts[1:], self.ends[:-1]):
+            first = int(self.starts[0])
+            return self.items.slice(first, int(self.ends[-1]) - first)
+        lengths = self.lengths()
+        places = np.arange(lengths.sum(), dtype=np.int64)
+        places += np.repeat(self.starts - (np.cumsum(lengths) - lengths), lengths)
+        return self.items.take(places)
+
+    def take(self, indices: IntArray) -> Column:
+        valid = None if self.valid is None else self.valid[indices]
+        taken = self.over(self.starts[indices], self.ends[indices], valid)
+        # Few of many items are copied, so that the others can be freed.
+        if 2 * taken.lengths().sum() < len(self.items):
+            return ListColumn(taken.offsets(), taken.flat(), valid)
+        return taken
+
+    def slice(self, offset: int, length: int) -> Column:
+        rows = slice(offset, offset + length)
+        return self.over(self.starts[rows], self.ends[rows], None if self.valid is None else self.valid[rows])
 
     def is_null(self) -> BoolArray:
         return np.zeros(len(self), dtype=np.bool_) if self.valid is None else ~self.valid
 
     def values(self) -> list[Any]:
-        items = self.flat().values()
-        offsets = (self.offsets - self.offsets[0]).tolist()
-        lists: list[Any] = [items[begin:end] for begin, end in pairwise(offsets)]
-        if self.valid is not None:
-            for row in np.flatnonzero(~self.valid).tolist():
-                lists[row] = None
+        if len(self) == 0:
+            return []
+        first, last = int(self.starts.min()), int(self.ends.max())
+        items = self.items.slice(first, last - first).values()
+        known: dict[tuple[int, int], Any] = {}
+        lists: list[Any] = []
+        for place in zip((self.starts - first).tolist(), (self.ends - first).tolist(), strict=True):
+            found = known.get(place)
+            if found is None:
+                found = known[place] = items[place[0] : place[1]]
+            lists.append(found)
+        for row in np.flatnonzero(self.is_null()).tolist():
+            lists[row] = None
         return lists
 
     @property
     def nbytes(self) -> int:
-        return self.offsets.nbytes + self.items.nbytes
+        share = min(1.0, float(self.lengths().sum()) / max(1, len(self.items)))
+        return self.starts.nbytes + self.ends.nbytes + int(self.items.nbytes * share)
+
+
+_NO_LISTS: IntArray = np.zeros(1, dtype=np.int64)
 
 
 class ConstantColumn(Column):
@@ -389,17 +418,23 @@ def _entity_ids(column: Column) -> IntArray:
 
 
 def _concatenate_lists(columns: Sequence[Column]) -> Column:
+    """Join lists; items that several columns share are joined once."""
     items: list[Column] = []
-    lengths: list[IntArray] = []
-    valid: list[BoolArray] = []
+    begins: dict[int, int] = {}
+    starts: list[IntArray] = []
+    ends: list[IntArray] = []
+    total = 0
     for column in columns:
-        if isinstance(column, ListColumn):
-            items.append(column.flat())
-            lengths.append(column.lengths())
-        else:
-            lengths.append(np.zeros(len(column), dtype=np.int64))
-        valid.append(~column.is_null())
-    offsets = np.zeros(sum(map(len, lengths)) + 1, dtype=np.int64)
-    np.cumsum(np.concatenate(lengths), out=offsets[1:])
-    marks = np.concatenate(valid)
-    return ListColumn(offsets, concatenate(items), None if marks.all() else marks)
+        if not isinstance(column, ListColumn):
+            starts.append(np.zeros(len(column), dtype=np.int64))
+            ends.append(starts[-1])
+            continue
+        if id(column.items) not in begins:
+            begins[id(column.items)] = total
+            items.append(column.items)
+            total += len(column.items)
+        starts.append(column.starts + begins[id(column.items)])
+        ends.append(column.ends + begins[id(column.items)])
+    valid = np.concatenate([~column.is_null() for column in columns])
+    joined = ListColumn(_NO_LISTS, concatenate(items))
+    return joined.over(np.concatenate(starts), np.concatenate(ends), None if valid.all() else valid)

@@ -92,6 +92,6 @@ def _lists(column: ListColumn) -> Any:
     """Return lists of plain values; their items in one batch are fewer than 2^31."""
     items = column.flat()
     assert isinstance(items, ArrowColumn)
-    offsets = pa.array((column.offsets - column.offsets[0]).astype(np.int32))
+    offsets = pa.array(column.offsets().astype(np.int32))
     nulls = None if column.valid is None else pa.array(~column.valid)
     return pa.ListArray.from_arrays(offsets, items.array, mask=nulls)

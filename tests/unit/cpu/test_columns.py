@@ -96,6 +96,18 @@ def test_groups_of_many_wide_columns() -> None:
     assert groups.codes[500:].tolist() == groups.codes[:100].tolist()
 
 
+def test_rows_share_the_items_of_lists() -> None:
+    """Else a list of n items, carried along while it is unwound, would take n² places."""
+    column = from_values([list(range(10_000)), [1], None])
+    many = column.take(np.zeros(10_000, dtype=np.int64))
+    assert many.nbytes < 10 * column.nbytes
+    assert many.values()[9_999] == list(range(10_000))
+    joined = concatenate([many.slice(0, 3), many.slice(5, 2), column])
+    assert isinstance(joined, ListColumn) and len(joined.items) == len(column.items)
+    few = column.take(np.array([1]))
+    assert isinstance(few, ListColumn) and len(few.items) == 1
+
+
 def test_arrow_lists_and_unions_become_columns() -> None:
     lists = pa.array([[0], [1, 2], None, [], [3]], pa.list_(pa.int64())).slice(1)
     assert from_arrow(lists).values() == [[1, 2], None, [], [3]]

@@ -219,6 +219,24 @@ def test_interrupts_fire_between_batches(fake: FakeSearch) -> None:
         rows(op.Sort(scan(), (op.SortKey(V),)), "n", context=context)
 
 
+class CountingContext(ExecutionContext):
+    """Counts how often operators look whether they must stop."""
+
+    __slots__ = ("checks",)
+
+    def check(self) -> None:
+        self.checks = getattr(self, "checks", 0) + 1
+        super().check()
+
+
+def test_row_wise_evaluation_looks_whether_it_must_stop() -> None:
+    numbers = op.Unwind(op.Unit(), Literal(list(range(20_000))), "i")
+    text = Call("tostring", (Call("/", (Variable("i"), Literal(2.0))),))
+    context = CountingContext({})
+    assert len(rows(op.Project(numbers, (("x", text),)), "x", context=context)) == 20_000
+    assert context.checks >= 20
+
+
 def test_profile_counts_rows_of_each_operator(fake: FakeSearch) -> None:
     search = scan()
     plan = op.Filter(search, Call("<", (V, Literal(1))))

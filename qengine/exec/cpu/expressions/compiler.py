@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import islice, repeat
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,8 @@ COLUMNAR: dict[str, Callable[..., Column | None]] = {
 
 VOLATILE = frozenset({"rand", "randomuuid"})
 """Functions that may give another value at each call."""
+
+_CHECKED_ROWS = 1024  # rows between two looks at the clock, in row-wise evaluation
 
 
 def is_volatile(expr: x.Expr) -> bool:
@@ -189,12 +192,14 @@ class _ByRow:
         return self._function
 
     def __call__(self, columns: dict[str, Column], length: int) -> Column:
-        function = self.function
+        function, check = self.function, self._runtime.context.check
         names = list(columns)
-        if not names:
-            return from_values([function({}) for _ in range(length)])
-        rows = zip(*(column.values() for column in columns.values()), strict=True)
-        return from_values([function(dict(zip(names, row, strict=True))) for row in rows])
+        rows = zip(*(column.values() for column in columns.values()), strict=True) if names else repeat((), length)
+        results: list[Any] = []
+        while len(results) < length:
+            check()
+            results += [function(dict(zip(names, row, strict=True))) for row in islice(rows, _CHECKED_ROWS)]
+        return from_values(results)
 
 
 def _row_wise(expr: x.Expr, runtime: Runtime) -> Evaluate:

@@ -82,7 +82,7 @@ def _item_at(column: Column, places: Callable[[ListColumn], IntArray]) -> Column
     if not isinstance(column, ListColumn):
         return None
     index = places(column)
-    found = (index >= column.offsets[:-1]) & (index < column.offsets[1:])
+    found = (index >= column.starts) & (index < column.ends)
     if column.valid is not None:
         found &= column.valid
     return choose([column.items.take(index[found]), null_column(1)], _scatter(found))
@@ -101,28 +101,27 @@ def choose(columns: Sequence[Column], places: IntArray) -> Column:
 
 
 def _head(_: Runtime, column: Column) -> Column | None:
-    return _item_at(column, lambda lists: lists.offsets[:-1])
+    return _item_at(column, lambda lists: lists.starts)
 
 
 def _last(_: Runtime, column: Column) -> Column | None:
-    return _item_at(column, lambda lists: lists.offsets[1:] - 1)
+    return _item_at(column, lambda lists: lists.ends - 1)
 
 
 def _item(_: Runtime, column: Column, index: Column) -> Column | None:
     if not isinstance(index, ConstantColumn) or type(index.value) is not int or abs(index.value) >= 2**31:
         return None
     offset = index.value
-    return _item_at(column, lambda lists: (lists.offsets[:-1] if offset >= 0 else lists.offsets[1:]) + offset)
+    return _item_at(column, lambda lists: (lists.starts if offset >= 0 else lists.ends) + offset)
 
 
 def _reverse(_: Runtime, column: Column) -> Column | None:
     if isinstance(column, ListColumn):
-        lengths = column.lengths()
-        last = np.repeat(column.offsets[1:] - 1, lengths)
-        places = (
-            last - np.arange(len(last), dtype=np.int64) + np.repeat(column.offsets[:-1] - column.offsets[0], lengths)
-        )
-        return ListColumn(column.offsets - column.offsets[0], column.items.take(places), column.valid)
+        offsets, lengths = column.offsets(), column.lengths()
+        # The item that is k-th in its list comes from the place k before the list's end.
+        order = np.arange(offsets[-1], dtype=np.int64) - np.repeat(offsets[:-1], lengths)
+        places = np.repeat(column.ends - 1, lengths) - order
+        return ListColumn(offsets, column.items.take(places), column.valid)
     a = operand(column)
     return ArrowColumn(pc.utf8_reverse(a.datum)) if a.kind == "string" else None
 

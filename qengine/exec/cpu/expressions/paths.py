@@ -58,7 +58,7 @@ def _list_steps(start: Column, hops: ListColumn, runtime: Runtime) -> list[_Hop 
     items = hops.flat()
     ids = items.ids if isinstance(items, RelationshipColumn) else np.zeros(0, dtype=np.int64)
     sources, targets = (ends.tolist() for ends in runtime.store.endpoints(ids))
-    offsets = (hops.offsets - hops.offsets[0]).tolist()
+    offsets = hops.offsets().tolist()
     nulls = hops.is_null()
     relationships = items.values()
     steps: list[_Hop | None] = []

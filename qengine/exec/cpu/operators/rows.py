@@ -71,12 +71,15 @@ def unwind_stage(operator: logical.Unwind, build: Build, first: int) -> Stage:
     def run(outer: Batch) -> Iterator[Batch]:
         for batch in upstream(outer):
             lists = _lists(evaluate(batch), operator)
-            ends = lists.offsets[1:] - lists.offsets[0]
-            items = lists.flat()
+            lengths = lists.lengths()
+            ends = np.cumsum(lengths)
+            # The k-th row of all comes from the item that is as far behind its list's start as k is behind ends[i - 1].
+            shifts = lists.starts - (ends - lengths)
             for offset, length in pieces(int(ends[-1]), first):
                 places = np.arange(offset, offset + length, dtype=np.int64)
                 rows: IntArray = np.searchsorted(ends, places, side="right")
-                yield batch.take(rows).with_columns({operator.name: items.slice(offset, length)})
+                items = lists.items.take(places + shifts[rows])
+                yield batch.take(rows).with_columns({operator.name: items})
 
     return run
 
@@ -86,10 +89,9 @@ def _lists(column: Column, operator: logical.Unwind) -> ListColumn:
     if isinstance(column, ListColumn):
         return column
     if isinstance(column, ConstantColumn) and type(column.value) is list:
-        size, rows = len(column.value), len(column)
+        every = np.zeros(len(column), dtype=np.int64)
         items = from_values(column.value)
-        repeated = items if rows == 1 else items.take(np.tile(np.arange(size, dtype=np.int64), rows))
-        return ListColumn(np.arange(rows + 1, dtype=np.int64) * size, repeated)
+        return ListColumn(every, items).over(every, every + len(items), None)
     values = column.values()
     offsets = np.zeros(len(values) + 1, dtype=np.int64)
     items_of_all: list[object] = []
