@@ -1,4 +1,4 @@
-"""What all tests share: the skips of the markers, ``--slow``, ``--update-golden``, and a hypothesis that repeats itself.
+"""What all tests share: the skips of the markers, `--slow`, `--update-golden`, and a hypothesis that repeats itself.
 
 ``@pytest.mark.shared_data`` skips where the open graphs are absent; ``@pytest.mark.shared_data("yeast", "hprd")``
 only where one of the data sets that it names is.
