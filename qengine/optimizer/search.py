@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from qengine.optimizer.difference import Differences
 from qengine.optimizer.pattern_edges import PatternEdge
-from qengine.plan.pattern import Direction, PatternNode
+from qengine.plan.pattern import PatternNode
 from qengine.plan.physical import ColumnCondition, EdgeLevel, Level, Source, VertexLevel
 
 
@@ -84,7 +84,7 @@ def _sources(name: str, parts: SearchParts) -> tuple[Source, ...]:
     found = []
     for edge in parts.edges:
         start, end = edge.ends
-        direction = Direction.BOTH if edge.symmetric else edge.relationship.direction
+        direction = edge.relationship.direction
         if end == name and start in parts._level:
             found.append(Source(parts._level[start], edge.type_names(), direction))
         elif start == name and end in parts._level:
