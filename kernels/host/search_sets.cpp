@@ -39,14 +39,15 @@ Set Worker::view(int index) {
 
 Set Worker::unite_lists(const View& view, ViewState& state, uint32_t v, uint32_t lo, uint32_t hi) {
   Set all{nullptr, 0};
+  int turn = 0;  // the buffer that `all` is not in
   for (int k = 0; k < view.lists.count; ++k) {
     const Pcsr& list = match_.lists[match_.list_ids[view.lists.first + k]];
     const Slice at = locate(list, v);
     const Set more = slice(list.neighbours + at.begin, at.end - at.begin, lo, hi);
     if (more.n == 0 && view.lists.count > 1) continue;
-    uint32_t* to = state.buffers[k & 1].reserve(all.n + more.n + kSlack, charge_);
-    if (to == all.data) to = state.buffers[~k & 1].reserve(all.n + more.n + kSlack, charge_);
+    uint32_t* to = state.buffers[turn].reserve(all.n + more.n + kSlack, charge_);
     all = {to, unite(all.data, all.n, more.data, more.n, to)};
+    turn ^= 1;
     spend(all.n);
   }
   return all;

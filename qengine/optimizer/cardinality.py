@@ -25,12 +25,15 @@ class Cardinality:
 
     catalog: CatalogView
     nodes: dict[str, PatternNode]
+    _labelled: dict[str, float] = field(default_factory=dict)
     _candidates: dict[str, float] = field(default_factory=dict)
     _probability: dict[str, float] = field(default_factory=dict)
 
     def labelled(self, name: str) -> float:
         """Return how many vertices have the node's labels."""
-        return float(vertex_count(self.catalog, self.nodes[name].labels))
+        if name not in self._labelled:
+            self._labelled[name] = float(vertex_count(self.catalog, self.nodes[name].labels))
+        return self._labelled[name]
 
     def candidates(self, name: str) -> float:
         """Return the expected number of candidates |C(u)| of a node: by labels and own predicates."""

@@ -2,18 +2,19 @@
 
 GSI's rule (Algorithm 2: start where |C(u)|/deg(u) is least, go on to the linked vertex whose score times the
 frequency of the linking labels is least), with the score replaced by the expected size of the intermediate result,
-which label-pair statistics give. Every start is tried; the cheapest whole order is kept: patterns are small.
+which label-pair statistics give. The most promising starts are tried; the cheapest whole order is kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from qengine.optimizer.cardinality import Cardinality
 from qengine.optimizer.pattern_edges import PatternEdge
 
 _OUTPUT = 2.0  # cost of one row written, in units of one candidate looked at
+_STARTS = 5  # starts tried: those with the least |C(u)|/deg(u)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,71 +47,70 @@ def matching_order(
     edges
         Pattern edges between ``names`` and ``bound``.
     """
-    starts: Sequence[str | None] = [None] if bound or not names else list(names)
-    if first and not bound:
-        starts = [name for name in names if name in first]
-    orders = [_greedy(start, names, edges, bound, cardinality, first) for start in starts]
-    return min(orders, key=lambda order: order.cost)
-
-
-def _greedy(
-    start: str | None,
-    names: Sequence[str],
-    edges: Sequence[PatternEdge],
-    bound: Collection[str],
-    cardinality: Cardinality,
-    first: Collection[str],
-) -> MatchingOrder:
-    placed = set(bound)
-    left = list(names)
-    order: list[str] = []
-    rows: list[float] = []
-    size, cost = 1.0, 0.0
-    while left:
-        wanted = [name for name in left if name in first] or left
-        if start is not None and not order:
-            best = start
-        else:
-            best = min(wanted, key=lambda name: _rank(name, edges, placed, cardinality, size))
-        work, size = _extension(best, edges, placed, cardinality, size)
-        cost += work + (_OUTPUT * size if best in first else size)
-        left.remove(best)
-        placed.add(best)
-        order.append(best)
-        rows.append(size)
-    return MatchingOrder(tuple(order), tuple(rows), cost)
-
-
-def _links(name: str, edges: Sequence[PatternEdge], placed: Collection[str]) -> list[tuple[PatternEdge, str]]:
-    found = []
+    links: dict[str, list[_Link]] = {name: [] for name in (*names, *bound)}
     for edge in edges:
         start, end = edge.ends
-        if start == name and end in placed:
-            found.append((edge, end))
-        elif end == name and start in placed:
-            found.append((edge, start))
-    return found
+        if start != end:
+            probability = cardinality.probability(edge)
+            links[start].append(_Link(end, probability, cardinality.fan_out(edge, start)))
+            links[end].append(_Link(start, probability, cardinality.fan_out(edge, end)))
+    greedy = _Greedy(names, links, cardinality, frozenset(first))
+    if bound or not names:
+        return greedy.run(bound, None)
+    starts = sorted(
+        [name for name in names if not first or name in first],
+        key=lambda name: cardinality.candidates(name) / max(len(links[name]), 1),
+    )
+    return min((greedy.run((), start) for start in starts[:_STARTS]), key=lambda order: order.cost)
 
 
-def _extension(
-    name: str, edges: Sequence[PatternEdge], placed: Collection[str], cardinality: Cardinality, size: float
-) -> tuple[float, float]:
-    """Return (candidates looked at, rows after) of binding ``name`` next to ``size`` rows."""
-    links = _links(name, edges, placed)
-    if not links:
-        candidates = cardinality.candidates(name)
-        return size * candidates, size * candidates
-    result = cardinality.candidates(name)
-    for edge, _ in links:
-        result *= cardinality.probability(edge)
-    return size * min(cardinality.fan_out(edge, origin) for edge, origin in links), size * result
+@dataclass(frozen=True, slots=True)
+class _Link:
+    """A pattern edge seen from one end: the other end, how likely two vertices are joined, the mean fan-out."""
+
+    other: str
+    probability: float
+    fan_out: float
 
 
-def _rank(
-    name: str, edges: Sequence[PatternEdge], placed: Collection[str], cardinality: Cardinality, size: float
-) -> tuple[bool, float, int]:
-    """Linked vertices before unlinked ones, small extensions first, then those with more links ahead."""
-    links = _links(name, edges, placed)
-    _, rows = _extension(name, edges, placed, cardinality, size)
-    ahead = sum(name in edge.ends for edge in edges)
-    return not links and bool(placed), rows, -ahead
+@dataclass(frozen=True, slots=True)
+class _Greedy:
+    names: Sequence[str]
+    links: dict[str, list[_Link]]
+    cardinality: Cardinality
+    first: frozenset[str]
+
+    def run(self, bound: Iterable[str], start: str | None) -> MatchingOrder:
+        """Bind the vertex that keeps the result smallest, linked ones first, then those with more links."""
+        growth = {name: self.cardinality.candidates(name) for name in self.names}
+        looked = dict.fromkeys(self.names, float("inf"))  # candidates looked at a row: the least linking fan-out
+        left = list(self.names)
+
+        def place(name: str) -> None:
+            for link in self.links[name]:
+                if link.other in growth:
+                    growth[link.other] *= link.probability
+                    looked[link.other] = min(looked[link.other], link.fan_out)
+
+        for name in bound:
+            place(name)
+        order: list[str] = []
+        rows: list[float] = []
+        size, cost = 1.0, 0.0
+        while left:
+            wanted = [name for name in left if name in self.first] or left
+            best = min(
+                wanted,
+                key=lambda name: (looked[name] == float("inf"), growth[name], -len(self.links[name])),
+            )
+            if start is not None and not order:
+                best = start
+            candidates = looked[best] if looked[best] < float("inf") else growth[best]
+            cost += size * candidates
+            size *= growth[best]
+            cost += _OUTPUT * size if best in self.first else size
+            left.remove(best)
+            place(best)
+            order.append(best)
+            rows.append(size)
+        return MatchingOrder(tuple(order), tuple(rows), cost)
