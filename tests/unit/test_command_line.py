@@ -123,7 +123,11 @@ def test_a_graph_that_is_not_there(capsys: pytest.CaptureFixture[str], tmp_path:
 
 def test_colours_only_on_a_terminal() -> None:
     found = subprocess.run(
-        [sys.executable, "-m", "qengine", "-c", "RETURN"], check=False, capture_output=True, stdin=subprocess.DEVNULL, text=True,
+        [sys.executable, "-m", "qengine", "-c", "RETURN"],
+        check=False,
+        capture_output=True,
+        stdin=subprocess.DEVNULL,
+        text=True,
         env={**os.environ, "NO_COLOR": ""},
-    )  # fmt: skip
+    )
     assert found.returncode == 1 and "\x1b" not in found.stderr and found.stderr.startswith("Syntax error")
