@@ -71,7 +71,7 @@ def _separate(
 def _coincidences(first: PatternEdge, second: PatternEdge) -> list[Coincidence]:
     (a, b), (c, d) = first.ends, second.ends
     found: list[Coincidence] = [((a, c), (b, d))]
-    if first.symmetric or second.symmetric:
+    if first.swappable or second.swappable:
         found.append(((a, d), (b, c)))
     return found
 

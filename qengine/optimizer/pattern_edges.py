@@ -32,7 +32,12 @@ class PatternEdge:
 
     @property
     def symmetric(self) -> bool:
-        """Whether a match stays one when its ends are swapped."""
+        """Whether every match stays one when its ends are swapped."""
+        return self.relationship.direction is Direction.BOTH or all(info.undirected for info in self.types)
+
+    @property
+    def swappable(self) -> bool:
+        """Whether some match may stay one when its ends are swapped."""
         return self.relationship.direction is Direction.BOTH or any(info.undirected for info in self.types)
 
     @property

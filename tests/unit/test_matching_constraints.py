@@ -97,6 +97,15 @@ def test_labels_break_symmetry() -> None:
     assert symmetry.orbits == 2
 
 
+def test_a_directed_type_beside_an_undirected_one_breaks_symmetry() -> None:
+    both = PatternEdge(PatternRelationship("r", "a", "b"), (RelationshipTypeInfo("S", 5), UNDIRECTED))
+    found = break_symmetry(("a", "b"), {name: PatternNode(name) for name in "ab"}, [both], lambda one, other: True)
+    assert found.orbits == 1
+    alone = PatternEdge(both.relationship, (UNDIRECTED,))
+    found = break_symmetry(("a", "b"), {name: PatternNode(name) for name in "ab"}, [alone], lambda one, other: True)
+    assert found.orbits == 2
+
+
 def test_symmetry_is_left_alone_where_images_may_coincide() -> None:
     found = edges("ab bc", UNDIRECTED)
     symmetry = break_symmetry("abc", nodes("abc"), found, lambda one, other: False)
