@@ -7,6 +7,7 @@ match with no variable-length part is a single search, however many components i
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -206,7 +207,7 @@ class MatchLowering:
         if shortened:
             count = self.demand.duplicates is Duplicates.COUNT
             exists = not count
-        name = f"@weight{len(self.columns)}" if count else None
+        name = self._unused("@weight") if count else None
         self.root = Search(
             self.root,
             levels,
@@ -251,6 +252,10 @@ class MatchLowering:
         return break_symmetry(
             order.names, self.nodes, edges, lambda one, other: always_different(one, other, edges, difference)
         )
+
+    def _unused(self, prefix: str) -> str:
+        numbered = (f"{prefix}{number}" for number in itertools.count(len(self.columns)))
+        return next(name for name in numbered if name not in self.columns)
 
     def _weigh(self, name: str) -> None:
         self.weight = name
