@@ -38,7 +38,11 @@ class Scope:
 
     def inner(self) -> Scope:
         """Return a scope that sees all this one's variables; what it declares stays inside."""
-        return Scope(dict(self.kinds), self.fresh)
+        return self.without()
+
+    def without(self, *kinds: str) -> Scope:
+        """Return an inner scope that doesn't see the variables of some kinds."""
+        return Scope({name: kind for name, kind in self.kinds.items() if kind not in kinds}, self.fresh)
 
 
 Subpattern = Callable[[Scope], str]

@@ -10,6 +10,8 @@ from qengine.testing.random_graph import RandomGraph
 
 __all__ = ["Patterns"]
 
+_BOUNDED = ("*1..2", "*2", "*0..1", "*0..2", "*..3")
+
 
 class Patterns:
     """Makes path patterns and declares their variables.
@@ -22,15 +24,12 @@ class Patterns:
         self._graph = graph
         self.condition: Callable[[Scope, int], str]
         self.labels: Callable[[], str]
-        self._unbounded = False
+        self._lengths: tuple[str, ...] = ()
         self._bound: list[str] = []
 
-    def match(self, scope: Scope, *, nodes: int, unbounded: bool) -> str:
-        """Return comma-joined path patterns with at most ``nodes`` new nodes.
-
-        ``unbounded`` allows relationships of any length, where the graph has few.
-        """
-        self._unbounded = unbounded and len(self._graph.relationships) <= 6
+    def match(self, scope: Scope, *, nodes: int, mode: str) -> str:
+        """Return comma-joined path patterns with at most ``nodes`` new nodes for a ``MATCH`` of a mode."""
+        self._lengths = self._possible_lengths(mode)
         self._bound = scope.of("relationship")
         parts = []
         left = nodes
@@ -91,11 +90,9 @@ class Patterns:
     def _hop(self, scope: Scope, *, named: bool) -> str:
         left, right = self._chance.choice([("-", "->"), ("-", "->"), ("<-", "-"), ("-", "-")])
         types, draw = self._types(), self._chance.random()
-        if draw < 0.15:
+        if draw < 0.15 and (not named or self._lengths):
             name = scope.new("relationships") if named and self._chance.random() < 0.3 else ""
-            hops = self._chance.choice(["*1..2", "*2", "*0..1", "*0..2", "*..3"])
-            if self._unbounded and self._chance.random() < 0.2:
-                hops = "*"
+            hops = self._chance.choice(self._lengths if named else _BOUNDED)
             detail = f" {{i: {self._chance.randint(0, 2)}}}" if self._chance.random() < 0.15 else ""
             return f"{left}[{name}{types}{hops}{detail}]{right}"
         if named and self._bound and self._chance.random() < 0.1:
@@ -109,6 +106,14 @@ class Patterns:
             detail = f" WHERE {self.condition(Scope({name: 'relationship'}, scope.fresh), 0)}"
         inside = f"{name}{types}{detail}"
         return f"{left}[{inside}]{right}" if inside or self._chance.random() < 0.5 else f"{left}{right}"
+
+    def _possible_lengths(self, mode: str) -> tuple[str, ...]:
+        """Return the variable lengths of a mode; unbounded ones where relationships differ and the graph has few."""
+        if mode.startswith("DIFFERENT NODES") and self._chance.random() < 0.9:  # executors may refuse them
+            return ()
+        if mode.startswith("REPEATABLE") or len(self._graph.relationships) > 6:
+            return _BOUNDED
+        return (*_BOUNDED, "*")
 
     def _types(self) -> str:
         known = self._graph.types

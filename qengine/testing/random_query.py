@@ -67,13 +67,14 @@ class _Generator:
         return " ".join(clauses)
 
     def _match(self, scope: Scope, *, nodes: int, optional: bool = False) -> str:
-        draw = self._chance.random()
-        if draw < 0.04:
+        seen = scope
+        if self._chance.random() < 0.04:
             pattern, mode = self._patterns.shortest(scope), ""
+            seen = scope.without("path", "shortest")  # a condition on the path could decide which is the shortest
         else:
             mode = self._chance.choice(_MODES)
-            pattern = self._patterns.match(scope, nodes=nodes, unbounded=not mode.startswith("REPEATABLE"))
-        where = f" WHERE {self._condition(scope)}" if self._chance.random() < 0.3 else ""
+            pattern = self._patterns.match(scope, nodes=nodes, mode=mode)
+        where = f" WHERE {self._condition(seen)}" if self._chance.random() < 0.3 else ""
         return f"{'OPTIONAL ' if optional else ''}MATCH {mode}{pattern}{where}"
 
     def _further(self, scope: Scope) -> str:
