@@ -18,7 +18,7 @@ const int32_t kLayout[] = {
     sizeof(Pcsr), QE_AT(Pcsr, form), QE_AT(Pcsr, lo), QE_AT(Pcsr, hi), QE_AT(Pcsr, n_keys), QE_AT(Pcsr, offsets),
     QE_AT(Pcsr, keys), QE_AT(Pcsr, groups), QE_AT(Pcsr, neighbours), QE_AT(Pcsr, edge_ids), QE_AT(Pcsr, n_entries), kEnd,
     sizeof(PlanSpan), QE_AT(PlanSpan, first), QE_AT(PlanSpan, count), kEnd,
-    sizeof(PlanSource), QE_AT(PlanSource, level), QE_AT(PlanSource, repeats), QE_AT(PlanSource, lists), kEnd,
+    sizeof(PlanSource), QE_AT(PlanSource, level), QE_AT(PlanSource, flags), QE_AT(PlanSource, lists), kEnd,
     sizeof(PlanRange), QE_AT(PlanRange, begin), QE_AT(PlanRange, end), kEnd,
     sizeof(PlanPair), QE_AT(PlanPair, a), QE_AT(PlanPair, b), QE_AT(PlanPair, c), QE_AT(PlanPair, d), kEnd,
     sizeof(PlanColumn), QE_AT(PlanColumn, begin), QE_AT(PlanColumn, end), QE_AT(PlanColumn, values),

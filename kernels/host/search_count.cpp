@@ -35,6 +35,7 @@ uint64_t Worker::count(const Node& node) {
   const Stride by = stride(level);
   for (size_t i = by.first; i < set.n; i += by.step) {
     spend(kBindCost);
+    prefetch(info(level), set, i);
     if (!every && !passes(level, set.data[i], 0)) continue;
     frame(level).at = i;
     bind(level, set.data[i]);
@@ -57,11 +58,12 @@ uint64_t Worker::count_children(const std::vector<Node>& children) {
 uint64_t Worker::count_group(const Node& node) {
   Levels group = 0;
   for (int level : node.levels) group |= bit_of(level);
-  if (node.same) {
-    uint64_t product = 1, n = count_candidates(node.levels[0], group);
-    for (size_t k = 0; k < node.levels.size(); ++k, --n) {
-      if (n == 0) return 0;
-      product = times(product, n);
+  if (node.nested) {  // of a level's n candidates the k levels before it take k
+    uint64_t product = 1, n = 0;
+    for (size_t k = 0; k < node.levels.size(); ++k) {
+      if (!node.repeats[k]) n = count_candidates(node.levels[k], group);
+      if (n <= k) return 0;
+      product = times(product, n - k);
     }
     return product;
   }

@@ -102,15 +102,11 @@ class Deriver {
     LevelInfo& to = info(j);
     to.plan = &from;
     to.vertex = from.kind == kVertexLevel;
-    to.mentions = mentioned(plan_, from, j);
+    if (to.vertex) to.apart = known_apart(j);
     for (int k = 0; k < from.different.count; ++k) {
       const int other = plan_.level_ids[from.different.first + k];
-      const bool ordered = to.vertex && ((less_[j] & bit_of(other)) || (less_[other] & bit_of(j)));
-      if (to.vertex && (ordered || !overlap(plan_, from, level(other)))) {
-        to.mentions &= ~bit_of(other);
-        continue;
-      }
-      to.different.push_back(other);
+      if (!(to.apart & bit_of(other))) to.different.push_back(other);
+      if (to.vertex) to.apart |= bit_of(other);
     }
     to.mentions = mentions_of(j, to);
     if (!to.vertex) return;
@@ -128,6 +124,18 @@ class Deriver {
     to.fixed = from.sources.count == 0;
     to.bitset = from.bitset;
     to.filtered = from.bitset != nullptr || from.pairs.count > 0 || from.conditions.count > 0;
+  }
+
+  // Levels whose vertex differs from j's by the order of ids, by their ranges or by a relationship that is no loop.
+  Levels known_apart(int j) const {
+    Levels apart = less_[j];
+    for (int x = 0; x < plan_.n_levels; ++x) {
+      if (level(x).kind != kVertexLevel || x == j) continue;
+      if ((less_[x] & bit_of(j)) || !overlap(plan_, level(j), level(x))) apart |= bit_of(x);
+    }
+    for (int k = 0; k < level(j).sources.count; ++k)
+      if (!(source(j, k).flags & kLoops)) apart |= bit_of(source(j, k).level);
+    return apart;
   }
 
   // Like mentioned(), but with only those of `different` that are left.
@@ -168,7 +176,7 @@ class Deriver {
   }
 
   int view_of(const PlanSource& from, int j) {
-    View view{from.level, from.lists, from.lists.count == 1 && !from.repeats, info(j).lo, info(j).hi,
+    View view{from.level, from.lists, from.lists.count == 1 && !(from.flags & kRepeats), info(j).lo, info(j).hi,
               (info(j).less & bit_of(from.level)) != 0, (info(j).greater & bit_of(from.level)) != 0};
     for (size_t k = 0; k < out_.views.size(); ++k) {
       const View& old = out_.views[k];
@@ -177,6 +185,11 @@ class Deriver {
         return static_cast<int>(k);
     }
     out_.views.push_back(view);
+    std::vector<int>& feeds = info(from.level).feeds;
+    for (int k = 0; k < from.lists.count; ++k) {
+      const int list = plan_.list_ids[from.lists.first + k];
+      if (std::find(feeds.begin(), feeds.end(), list) == feeds.end()) feeds.push_back(list);
+    }
     return static_cast<int>(out_.views.size()) - 1;
   }
 
@@ -193,39 +206,66 @@ class Deriver {
     if (!to.vertex || out_.impossible) return;
     const PlanLevel& from = level(j);
     const Levels less = reduced(to.less, true), greater = reduced(to.greater, false);
-    int base = -1;
-    for (int i = 0; i < j; ++i)
-      if ((above & bit_of(i)) && can_start_from(i, j) &&
-          (base < 0 || level(i).sources.count >= level(base).sources.count))
-        base = i;
-    if (base >= 0) {
-      Operand operand{From::kKept, base, less & ~info(base).less, greater & ~info(base).greater,
-                      info(base).lo != to.lo || info(base).hi != to.hi};
-      if (operand.less & bit_of(base)) {
-        operand.from = From::kKeptBefore;
-        operand.less &= ~implied(base, true);
-      } else if (operand.greater & bit_of(base)) {
-        operand.from = From::kKeptAfter;
-        operand.greater &= ~implied(base, false);
-      }
-      to.operands.push_back(operand);
-    }
+    const int base = base_of(j, above);
+    if (base >= 0)
+      to.operands.push_back({From::kKept, base, newest(above & (bit_of(base) - 1)), less & ~info(base).less,
+                             greater & ~info(base).greater, info(base).lo != to.lo || info(base).hi != to.hi});
     for (int k = 0; k < from.sources.count; ++k) {
       if (base >= 0 && has_source(base, source(j, k))) continue;
       const int index = view_of(source(j, k), j);
       const View& view = out_.views[static_cast<size_t>(index)];
-      Operand operand{From::kView, index, less, greater, false};
+      Operand operand{From::kView, index, view.level, less, greater, false};
       if (view.below) operand.less &= ~implied(view.level, true);
       if (view.above) operand.greater &= ~implied(view.level, false);
       to.operands.push_back(operand);
     }
     const bool given = from.candidates != nullptr && (base < 0 || level(base).candidates == nullptr);
-    if (to.fixed || given) to.operands.push_back({From::kConstant, j, less, greater, false});
-    to.check_ranges = from.ranges.count > 1 && !to.fixed && !given &&
-                      (base < 0 || !same_ranges(level(base), from));
+    if (to.fixed || given) to.operands.push_back({From::kConstant, j, -1, less, greater, false});
+    place_bounds(to);
+    to.check_ranges = from.ranges.count > 1 && !to.fixed && !given && (base < 0 || !same_ranges(level(base), from));
     if (to.fixed) {  // the constant set is filtered by the bitset once
       to.bitset = nullptr;
       to.filtered = from.pairs.count > 0 || from.conditions.count > 0;
+    }
+  }
+
+  int base_of(int j, Levels above) {
+    int base = -1;
+    for (int i = 0; i < j; ++i)
+      if ((above & bit_of(i)) && can_start_from(i, j) &&
+          (base < 0 || level(i).sources.count >= level(base).sources.count))
+        base = i;
+    return base;
+  }
+
+  static int newest(Levels levels) { return levels == 0 ? -1 : 63 - __builtin_clzll(levels); }
+
+  // Orders the operands, and leaves to each but the last the bounds by levels that it depends on anyway.
+  void place_bounds(LevelInfo& to) {
+    std::stable_sort(to.operands.begin(), to.operands.end(),
+                     [](const Operand& a, const Operand& b) { return a.newest < b.newest; });
+    Operand& last = to.operands.back();
+    if (last.from == From::kKept) cut_by_position(last.index, last.less, last.greater, last.from);
+    for (size_t k = 0; k + 1 < to.operands.size(); ++k) {
+      Operand& operand = to.operands[k];
+      const Levels known = operand.newest < 0 ? 0 : bit_of(operand.newest) | (bit_of(operand.newest) - 1);
+      to.rest_less |= operand.less & ~known;
+      to.rest_greater |= operand.greater & ~known;
+      operand.less &= known;
+      operand.greater &= known;
+    }
+    if (to.operands.size() == 2 && to.operands[0].from == From::kKept)
+      cut_by_position(to.operands[0].index, to.rest_less, to.rest_greater, to.cut);
+  }
+
+  // A bound by the kept set's own level is a position in the set.
+  void cut_by_position(int base, Levels& less, Levels& greater, From& cut) const {
+    if (less & bit_of(base)) {
+      cut = From::kKeptBefore;
+      less &= ~implied(base, true);
+    } else if (greater & bit_of(base)) {
+      cut = From::kKeptAfter;
+      greater &= ~implied(base, false);
     }
   }
 
@@ -261,19 +301,20 @@ class Deriver {
       if (part & bit_of(j)) members.push_back(j);
     if (members.size() == 1) {
       set_operands(members[0], above);
-      return {Shape::kLeaf, members, false, {}};
+      return {Shape::kLeaf, members, false, {}, {}};
     }
     if (only_different(members, part)) {
-      const bool same = alike(members, part);
-      if (same || members.size() <= 3) {
+      Node group{Shape::kGroup, members, false, {}, {}};
+      group.nested = nest(group, part);
+      if (group.nested || members.size() <= 3) {
         for (int j : members) set_operands(j, above);
-        return {Shape::kGroup, members, same, {}};
+        return group;
       }
     }
     const int first = members[0];
     set_operands(first, above);
     const Levels rest = part & ~bit_of(first);
-    return {Shape::kBranch, {first}, false, split(rest, above | bit_of(first))};
+    return {Shape::kBranch, {first}, false, {}, split(rest, above | bit_of(first))};
   }
 
   // Are these vertex levels that mention each other by nothing but "different", each pair of them?
@@ -291,23 +332,30 @@ class Deriver {
     return true;
   }
 
-  // Do all members have the same candidates?
-  bool alike(const std::vector<int>& members, Levels part) {
-    const int first = members[0];
-    const PlanLevel& one = level(first);
-    for (int j : members) {
-      const PlanLevel& other = level(j);
-      if (one.sources.count != other.sources.count || one.bitset != other.bitset ||
-          one.candidates != other.candidates || !same_ranges(one, other) || other.pairs.count || other.conditions.count ||
-          info(first).less != info(j).less || info(first).greater != info(j).greater)
-        return false;
-      for (int k = 0; k < one.sources.count; ++k)
-        if (!has_source(j, source(first, k))) return false;
-      Levels outside = 0, first_outside = 0;
-      for (int x : info(j).different) outside |= bit_of(x) & ~part;
-      for (int x : info(first).different) first_outside |= bit_of(x) & ~part;
-      if (outside != first_outside) return false;
+  // Orders a group's levels so that each one's candidates contain those of the one before, if that can be done.
+  bool nest(Node& group, Levels part) {
+    std::vector<int>& levels = group.levels;
+    for (size_t k = 0; k + 1 < levels.size(); ++k)
+      for (size_t m = k + 1; m < levels.size(); ++m)
+        if (!inside(levels[k], levels[m], part)) std::swap(levels[k], levels[m]);
+    for (size_t k = 0; k < levels.size(); ++k) {
+      if (k > 0 && !inside(levels[k - 1], levels[k], part)) return false;
+      group.repeats.push_back(k > 0 && inside(levels[k], levels[k - 1], part));
     }
+    return true;
+  }
+
+  // Is each candidate of level i one of level k, but for the differences within `part`?
+  bool inside(int i, int k, Levels part) {
+    const PlanLevel &in = level(i), &out = level(k);
+    if (out.pairs.count > 0 || out.conditions.count > 0 || !within(plan_, in, out)) return false;
+    if (out.bitset != nullptr && out.bitset != in.bitset) return false;
+    if (out.candidates != nullptr && out.candidates != in.candidates) return false;
+    if ((info(k).less & ~info(i).less) != 0 || (info(k).greater & ~info(i).greater) != 0) return false;
+    for (int x : info(k).different)
+      if (!(part & bit_of(x)) && !(info(i).apart & bit_of(x))) return false;
+    for (int s = 0; s < out.sources.count; ++s)
+      if (!has_source(i, source(k, s))) return false;
     return true;
   }
 

@@ -3,7 +3,9 @@
 // Operands. A level's candidates are the intersection of its operands: the kept set of an earlier level whose sources
 // are a subset of its own (so a clique's intersections grow by one list a level), slices of neighbour lists, and a
 // constant set. Slices are views: computed once each time that their level binds a vertex, however many later levels
-// and iterations use them. Bounds (id < id of another level) that an operand satisfies by construction are left out.
+// and iterations use them. Operands are ordered by the level that they last depend on; the intersection of the first
+// few is computed once each time that this level binds, so only the newest operand is intersected anew each time.
+// Bounds (id < id of another level) that an operand satisfies by construction are left out.
 //
 // Tree. Levels that are only counted form a pseudo-tree: once a level is bound, the levels below it fall apart into
 // components that don't mention each other; their counts multiply. A component whose members only demand to be
@@ -34,23 +36,30 @@ enum class From : uint8_t { kKept, kKeptBefore, kKeptAfter, kView, kConstant };
 // kKeptBefore/After: the part of the kept set before (after) the vertex that its level is at.
 struct Operand {
   From from;
-  int index;           // level, view, or level of the constant set
+  int index;             // level, view, or level of the constant set
+  int newest;            // the last level that it depends on, -1 for none
   Levels less, greater;  // bounds that still have to be applied
-  bool clip;           // to the level's [lo, hi)
+  bool clip;             // to the level's [lo, hi)
 };
 
 struct LevelInfo {
   const PlanLevel* plan = nullptr;
   bool vertex = true;
-  std::vector<Operand> operands;
   uint32_t lo = 0, hi = 0;          // hull of the ranges
+  // By `newest`. The last one satisfies all bounds. The others satisfy only those of levels that they depend on:
+  // their intersection still needs `less` and `greater`, or the part of it (where it is one kept set) that `cut` says.
+  std::vector<Operand> operands;
+  Levels rest_less = 0, rest_greater = 0;
+  From cut = From::kKept;
   bool check_ranges = false;        // several ranges, and no operand lies within them
   std::vector<int> different;
+  std::vector<int> feeds;           // lists (indices into MatchPlan::lists) that later levels read at this one's vertex
   const uint64_t* bitset = nullptr;
   bool fixed = false;               // no sources: candidates are a constant set
   bool filtered = false;            // bitset, pairs or conditions
   Levels mentions = 0;
   Levels less = 0, greater = 0;     // all levels whose id is known to be greater (less)
+  Levels apart = 0;                 // all levels whose vertex is known to be another one
 };
 
 enum class Shape : uint8_t {
@@ -62,7 +71,9 @@ enum class Shape : uint8_t {
 struct Node {
   Shape shape;
   std::vector<int> levels;  // branch and leaf: one
-  bool same = false;        // group: all have the same candidates
+  // Group: each level's candidates contain those of the one before; `repeats[k]`: they are the same.
+  bool nested = false;
+  std::vector<bool> repeats;
   std::vector<Node> children;
 };
 

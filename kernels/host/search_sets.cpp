@@ -7,7 +7,10 @@
 namespace qe {
 namespace {
 
-constexpr size_t kSetCost = 8;  // of an intersection, in ids read, beside the ids themselves
+constexpr size_t kSetCost = 8;   // of an intersection, in ids read, beside the ids themselves
+constexpr size_t kLongList = 64;
+constexpr size_t kCuts = 4096;
+constexpr size_t kMarkCost = 3;  // of marking a set, in ids read by merging
 
 Set slice(const uint32_t* data, size_t n, uint32_t lo, uint32_t hi) {
   if (n == 0) return {nullptr, 0};
@@ -30,11 +33,25 @@ Set Worker::view(int index) {
   if (view.unique) {
     const Pcsr& list = match_.lists[match_.list_ids[view.lists.first]];
     const Slice at = locate(list, v);
-    state.set = slice(list.neighbours + at.begin, at.end - at.begin, lo, hi);
+    state.set = cut_list(state, v, {list.neighbours + at.begin, at.end - at.begin}, lo, hi);
   } else {
     state.set = unite_lists(view, state, v, lo, hi);
   }
   return state.set;
+}
+
+// A list within [lo, hi), which the vertex determines. Searching the long list of a hub costs cache misses, and hubs
+// come up often: where their cut was is kept.
+Set Worker::cut_list(ViewState& state, uint32_t v, Set list, uint32_t lo, uint32_t hi) {
+  if (list.n < kLongList || list.n > UINT32_MAX) return slice(list.data, list.n, lo, hi);
+  if (state.cuts.capacity() == 0)
+    std::fill_n(state.cuts.reserve(kCuts, charge_), kCuts, Cut{kNoVertex, 0, 0});
+  Cut& known = state.cuts.data()[v % kCuts];
+  if (known.vertex != v) {
+    const Set found = slice(list.data, list.n, lo, hi);
+    known = {v, static_cast<uint32_t>(found.data - list.data), static_cast<uint32_t>(found.n)};
+  }
+  return {list.data + known.begin, known.n};
 }
 
 Set Worker::unite_lists(const View& view, ViewState& state, uint32_t v, uint32_t lo, uint32_t hi) {
@@ -55,46 +72,94 @@ Set Worker::unite_lists(const View& view, ViewState& state, uint32_t v, uint32_t
 
 Set Worker::operand(const Operand& operand, const LevelInfo& level) {
   Set set{nullptr, 0};
-  switch (operand.from) {
-    case From::kKept: set = frame(operand.index).kept; break;
-    case From::kKeptBefore: set = {frame(operand.index).kept.data, frame(operand.index).at}; break;
-    case From::kKeptAfter: {
-      const Frame& from = frame(operand.index);
-      set = {from.kept.data + from.at + 1, from.kept.n - from.at - 1};
-      break;
-    }
-    case From::kView: set = view(operand.index); break;
-    case From::kConstant: set = run_.constant_set(operand.index); break;
-  }
-  if (!operand.less && !operand.greater && !operand.clip) return set;
-  uint32_t lo = operand.clip ? level.lo : 0, hi = operand.clip ? level.hi : kNoVertex;
-  for (Levels rest = operand.less; rest; rest &= rest - 1) hi = std::min(hi, vertex(__builtin_ctzll(rest)));
-  for (Levels rest = operand.greater; rest; rest &= rest - 1) lo = std::max(lo, vertex(__builtin_ctzll(rest)) + 1);
+  if (operand.from == From::kView) set = view(operand.index);
+  else if (operand.from == From::kConstant) set = run_.constant_set(operand.index);
+  else set = cut(frame(operand.index).kept, operand.from, operand.index);
+  if (operand.clip) set = slice(set.data, set.n, level.lo, level.hi);
+  return bounded(set, operand.less, operand.greater);
+}
+
+// A kept set, or the part of it before or after its level's vertex.
+Set Worker::cut(Set set, From cut, int level) {
+  const size_t at = frame(level).at;
+  if (cut == From::kKeptBefore) return {set.data, at};
+  if (cut == From::kKeptAfter) return {set.data + at + 1, set.n - at - 1};
+  return set;
+}
+
+Set Worker::bounded(Set set, Levels less, Levels greater) {
+  if (!(less | greater) || set.n == 0) return set;
+  uint32_t lo = 0, hi = kNoVertex;
+  for (; less; less &= less - 1) hi = std::min(hi, vertex(__builtin_ctzll(less)));
+  for (; greater; greater &= greater - 1) lo = std::max(lo, vertex(__builtin_ctzll(greater)) + 1);
   return slice(set.data, set.n, lo, hi);
 }
 
-// Fills `sets` with the level's operands, shortest first; returns how many, or 0 if one of them is empty.
-int Worker::operands(int level, Set* sets) {
-  const LevelInfo& to = info(level);
-  int n = 0;
-  for (const Operand& each : to.operands) {
-    const Set set = operand(each, to);
-    if (set.n == 0) return 0;
-    int at = n++;
-    for (; at > 0 && sets[at - 1].n > set.n; --at) sets[at] = sets[at - 1];
-    sets[at] = set;
+// The intersection of the operands 0 to k of a level, computed once for each binding of the level they last depend on.
+const Set& Worker::partial(int level, size_t k) {
+  const LevelInfo& of = info(level);
+  Partial& part = frame(level).partials[k];
+  const uint64_t stamp = stamp_of(of.operands[k].newest);
+  if (part.stamp == stamp) return part.set;
+  part.stamp = stamp;
+  const Set one = operand(of.operands[k], of);
+  if (k == 0 || one.n == 0) {
+    part.set = one;
+    return part.set;
   }
-  return n;
+  const Set& before = partial(level, k - 1);
+  const size_t fewer = std::min(before.n, one.n);
+  uint32_t* out = part.buffer.reserve(fewer + kSlack, charge_);
+  spend(kSetCost + fewer + std::min(std::max(before.n, one.n), fewer * kGallopRatio));
+  part.set = {out, intersect(ops_, before.data, before.n, one.data, one.n, out)};
+  return part.set;
 }
 
-Set Worker::intersect_all(Set* sets, int n, Frame& to) {
-  Set all = sets[0];
-  for (int k = 1; k < n && all.n > 0; ++k) {
-    uint32_t* out = to.buffers[k & 1].reserve(all.n + kSlack, charge_);
-    spend(kSetCost + all.n + std::min(sets[k].n, all.n * kGallopRatio));
-    all = {out, intersect(ops_, all.data, all.n, sets[k].data, sets[k].n, out)};
+// The two sets whose intersection is a level's candidates; with one operand only the newest. False: one is empty.
+bool Worker::pair(int level, Pair* pair) {
+  const LevelInfo& of = info(level);
+  const size_t n = of.operands.size();
+  pair->newest = operand(of.operands[n - 1], of);
+  if (pair->newest.n == 0) return false;
+  if (n == 1) return true;
+  pair->older = partial(level, n - 2);
+  if (pair->older.n == 0) return false;
+  pair->stamp = frame(level).partials[n - 2].stamp;
+  return true;
+}
+
+// A bitmap of the older part, or null where merging is cheaper. It is made once merging has read as much as making it
+// costs, so it never more than doubles the work.
+const uint64_t* Worker::marks(int level, const Pair& pair) {
+  Marks& marks = frame(level).marks;
+  const LevelInfo& of = info(level);
+  const uint32_t first = of.lo >> 6;
+  if (pair.newest.n > pair.older.n * kGallopRatio) return nullptr;
+  if (marks.stamp == pair.stamp) return marks.bits.data() - first;
+  if (marks.wanted != pair.stamp) {
+    marks.wanted = pair.stamp;
+    marks.spent = 0;
   }
-  return all;
+  if (marks.spent < kMarkCost * pair.older.n) {
+    marks.spent += std::min(pair.older.n, pair.newest.n * kGallopRatio);
+    return nullptr;
+  }
+  if (marks.bits.capacity() == 0) {
+    const size_t words = (of.hi >> 6) - first + 1;
+    std::fill_n(marks.bits.reserve(words, charge_), words, uint64_t{0});
+  }
+  uint64_t* bits = marks.bits.data();
+  for (size_t i = 0; i < marks.n; ++i) bits[(marks.members.data()[i] >> 6) - first] = 0;
+  uint32_t* members = marks.members.reserve(pair.older.n, charge_);
+  for (size_t i = 0; i < pair.older.n; ++i) {
+    const uint32_t v = pair.older.data[i];
+    members[i] = v;
+    bits[(v >> 6) - first] |= uint64_t{1} << (v & 63);
+  }
+  spend(2 * pair.older.n);
+  marks.n = pair.older.n;
+  marks.stamp = pair.stamp;
+  return bits - first;
 }
 
 Set Worker::within_ranges(const PlanLevel& level, Set set, Frame& to) {
@@ -111,12 +176,38 @@ Set Worker::within_ranges(const PlanLevel& level, Set set, Frame& to) {
 
 // The level's candidates before its filters; kept for the levels that start from them.
 Set Worker::candidates(int level) {
-  Set sets[kMaxLevels + 1];
+  const LevelInfo& of = info(level);
   Frame& to = frame(level);
-  const int n = operands(level, sets);
-  to.kept = n == 0 ? Set{nullptr, 0} : intersect_all(sets, n, to);
-  if (info(level).check_ranges && to.kept.n > 0) to.kept = within_ranges(*info(level).plan, to.kept, to);
+  to.kept = {nullptr, 0};
+  Pair sets;
+  if (!pair(level, &sets)) return to.kept;
+  if (of.operands.size() == 1) {
+    to.kept = sets.newest;
+  } else if (const uint64_t* bits = marks(level, sets)) {
+    spend(kSetCost + sets.newest.n);
+    uint32_t* out = to.buffers[0].reserve(sets.newest.n + kSlack, charge_);
+    to.kept = {out, ops_.filter(bits, sets.newest.data, sets.newest.n, out)};
+  } else {
+    const Set older = older_part(of, sets);
+    const size_t fewer = std::min(older.n, sets.newest.n);
+    uint32_t* out = to.buffers[0].reserve(fewer + kSlack, charge_);
+    spend(kSetCost + fewer + std::min(std::max(older.n, sets.newest.n), fewer * kGallopRatio));
+    to.kept = {out, intersect(ops_, older.data, older.n, sets.newest.data, sets.newest.n, out)};
+  }
+  if (of.check_ranges && to.kept.n > 0) to.kept = within_ranges(*of.plan, to.kept, to);
   return to.kept;
+}
+
+// The older part within all bounds.
+Set Worker::older_part(const LevelInfo& of, const Pair& pair) {
+  Set older = pair.older;
+  if (of.cut != From::kKept) {
+    const Operand& kept = of.operands[0];
+    older = cut(frame(kept.index).kept, of.cut, kept.index);
+    if (kept.clip) older = slice(older.data, older.n, of.lo, of.hi);
+    older = bounded(older, kept.less, kept.greater);
+  }
+  return bounded(older, of.rest_less, of.rest_greater);
 }
 
 // The level's candidates after its filters; `besides`: levels that it need not differ from.
@@ -137,21 +228,25 @@ size_t Worker::count_candidates(int level, Levels besides) {
   if (from.filtered || from.check_ranges) return admitted(level, besides).n;
   const bool whole = from.fixed && !from.plan->bitset && from.different.empty() && !from.less && !from.greater;
   if (whole) return static_cast<size_t>(run_.count_roots(*from.plan));
-  Set sets[kMaxLevels + 1];
-  const int n = operands(level, sets);
-  if (n == 0) return 0;
-  size_t found = sets[0].n;
-  if (n > 1) {
-    const Set most = n == 2 ? sets[0] : intersect_all(sets, n - 1, frame(level));
-    const Set& last = sets[n - 1];
-    spend(kSetCost + most.n + std::min(last.n, most.n * kGallopRatio));
-    found = intersect_count(ops_, most.data, most.n, last.data, last.n);
+  Pair sets;
+  if (!pair(level, &sets)) return 0;
+  size_t found = sets.newest.n;
+  if (from.operands.size() == 1) {
+    sets.older = sets.newest;
+  } else if (const uint64_t* bits = marks(level, sets)) {
+    spend(kSetCost + sets.newest.n);
+    found = ops_.filter_count(bits, sets.newest.data, sets.newest.n);
+  } else {
+    const Set older = older_part(from, sets);
+    spend(kSetCost + std::min(older.n, sets.newest.n * kGallopRatio) +
+          std::min(sets.newest.n, older.n * kGallopRatio));
+    found = intersect_count(ops_, older.data, older.n, sets.newest.data, sets.newest.n);
   }
-  return found == 0 || from.different.empty() ? found : found - forbidden(level, besides, sets, n);
+  return found == 0 || from.different.empty() ? found : found - forbidden(level, besides, sets);
 }
 
 // How many members of the intersection are bound by the levels that this one must differ from.
-size_t Worker::forbidden(int level, Levels besides, const Set* sets, int n) {
+size_t Worker::forbidden(int level, Levels besides, const Pair& pair) {
   const std::vector<int>& different = info(level).different;
   size_t found = 0;
   for (size_t k = 0; k < different.size(); ++k) {
@@ -160,8 +255,7 @@ size_t Worker::forbidden(int level, Levels besides, const Set* sets, int n) {
     bool counts = true;
     for (size_t before = 0; before < k && counts; ++before)
       counts = (besides & bit_of(different[before])) || vertex(different[before]) != v;
-    for (int s = 0; s < n && counts; ++s) counts = contains(sets[s].data, sets[s].n, v);
-    found += counts;
+    found += counts && contains(pair.newest.data, pair.newest.n, v) && contains(pair.older.data, pair.older.n, v);
   }
   return found;
 }

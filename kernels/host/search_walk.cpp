@@ -14,6 +14,7 @@ constexpr size_t kBindCost = 16;  // of binding one vertex, in ids read
 Worker::Worker(SearchRun& run)
     : run_(run), plan_(run.plan()), match_(*run.plan().plan), ops_(run.ops()), charge_(run.control()) {
   frames_.resize(plan_.levels.size());
+  for (size_t k = 0; k < frames_.size(); ++k) frames_[k].partials.resize(plan_.levels[k].operands.size());
   views_.resize(plan_.views.size());
 }
 
@@ -72,6 +73,7 @@ void Worker::walk_vertices(int level) {
   }
   for (size_t i = by.first; i < set.n; i += by.step) {
     spend(kBindCost);
+    prefetch(info(level), set, i);
     if (!every && !passes(level, set.data[i], 0)) continue;
     frame(level).at = i;
     bind(level, set.data[i]);

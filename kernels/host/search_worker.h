@@ -44,15 +44,40 @@ class Worker {
   Chunk* chunk = nullptr;  // rows emitted so far, not yet pushed
 
  private:
+  static constexpr size_t kNear = 4, kFar = 12;
+
+  struct Partial {  // the intersection of a level's first operands
+    Set set{nullptr, 0};
+    uint64_t stamp = 0;
+    Buffer<uint32_t> buffer;
+  };
+  struct Marks {  // a set as a bitmap over the level's [lo, hi)
+    Buffer<uint64_t> bits;
+    Buffer<uint32_t> members;
+    size_t n = 0;
+    uint64_t stamp = 0;   // of the marked set, 0 for none
+    uint64_t wanted = 0;  // stamp of the set that the next is about
+    size_t spent = 0;     // ids of that set that merging has read so far
+  };
   struct Frame {
     Set kept{nullptr, 0};  // candidates before bitset, different, pairs and conditions
     size_t at = 0;         // index in kept of the vertex that the level is bound to
     Buffer<uint32_t> buffers[2];
+    std::vector<Partial> partials;
+    Marks marks;
+  };
+  struct Pair {  // what is left of an intersection: the older part and the newest operand
+    Set older, newest;
+    uint64_t stamp;  // of the older part before its last bounds
+  };
+  struct Cut {  // where the view of a vertex lies in its whole list
+    uint32_t vertex, begin, n;
   };
   struct ViewState {
     Set set{nullptr, 0};
     uint64_t stamp = 0;
     Buffer<uint32_t> buffers[2];
+    Buffer<Cut> cuts;  // of vertices with long lists, found by the low bits of their id
   };
   struct Stride {
     size_t first, step;
@@ -74,17 +99,35 @@ class Worker {
     return level == split_level_ ? Stride{static_cast<size_t>(part_), static_cast<size_t>(parts_)} : Stride{0, 1};
   }
 
+  // Asks for the lists of the set's vertices after the i-th, which the next iterations read.
+  void prefetch(const LevelInfo& level, const Set& set, size_t i) const {
+    for (int index : level.feeds) {
+      const Pcsr& list = match_.lists[index];
+      if (list.form != kDense) continue;
+      if (i + kFar < set.n) __builtin_prefetch(list.offsets + (set.data[i + kFar] - list.lo));
+      if (i + kNear >= set.n) continue;
+      const uint32_t v = set.data[i + kNear];
+      if (v >= list.lo && v < list.hi) __builtin_prefetch(list.neighbours + list.offsets[v - list.lo]);
+    }
+  }
+
   // Sets (search_sets.cpp)
   Set view(int index);
+  Set cut_list(ViewState& state, uint32_t v, Set list, uint32_t lo, uint32_t hi);
   Set unite_lists(const View& view, ViewState& state, uint32_t v, uint32_t lo, uint32_t hi);
   Set operand(const Operand& operand, const LevelInfo& level);
-  int operands(int level, Set* sets);
-  Set intersect_all(Set* sets, int n, Frame& to);
+  Set cut(Set set, From cut, int level);
+  Set bounded(Set set, Levels less, Levels greater);
+  uint64_t stamp_of(int level) const { return level < 0 ? 1 : stamp_[level]; }
+  const Set& partial(int level, size_t k);
+  bool pair(int level, Pair* pair);
+  Set older_part(const LevelInfo& level, const Pair& pair);
+  const uint64_t* marks(int level, const Pair& pair);
   Set within_ranges(const PlanLevel& level, Set set, Frame& to);
   Set candidates(int level);
   Set admitted(int level, Levels besides);
   size_t count_candidates(int level, Levels besides);
-  size_t forbidden(int level, Levels besides, const Set* sets, int n);
+  size_t forbidden(int level, Levels besides, const Pair& pair);
 
   // Filters (search_filters.cpp)
   bool admits(int level, uint32_t vertex);
@@ -122,7 +165,7 @@ class Worker {
   Buffer<uint32_t> scratch_;
   int64_t value_[kMaxLevels] = {};
   uint64_t stamp_[kMaxLevels] = {};
-  uint64_t clock_ = 0;
+  uint64_t clock_ = 1;
   int64_t budget_ = 0;
   int64_t row_ = 0;
   int split_level_ = -1;

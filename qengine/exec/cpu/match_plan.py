@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from enum import IntEnum
+from enum import IntEnum, IntFlag
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["MAX_LEVELS", "STRUCTS", "ColumnKind", "CompareOp", "EdgeWay", "LevelKind", "PlanTables", "SearchMode"]
+__all__ = [
+    "MAX_LEVELS",
+    "STRUCTS",
+    "ColumnKind",
+    "CompareOp",
+    "EdgeWay",
+    "LevelKind",
+    "PlanTables",
+    "SearchMode",
+    "SourceFlag",
+]
 
 MAX_LEVELS = 64
 
@@ -19,7 +29,7 @@ PCSR = np.dtype(
     [("form", "<i4"), ("lo", "<u4"), ("hi", "<u4"), ("n_keys", "<u4"), ("offsets", "<u8"), ("keys", "<u8"),
      ("groups", "<u8"), ("neighbours", "<u8"), ("edge_ids", "<u8"), ("n_entries", "<u8")]
 )  # fmt: skip
-SOURCE = np.dtype([("level", "<i4"), ("repeats", "<i4"), ("lists", SPAN)])
+SOURCE = np.dtype([("level", "<i4"), ("flags", "<i4"), ("lists", SPAN)])
 RANGE = np.dtype([("begin", "<u4"), ("end", "<u4")])
 PAIR = np.dtype([("a", "<i4"), ("b", "<i4"), ("c", "<i4"), ("d", "<i4")])
 COLUMN = np.dtype(
@@ -78,6 +88,13 @@ class ColumnKind(IntEnum):
 
     INT64 = 0
     FLOAT64 = 1
+
+
+class SourceFlag(IntFlag):
+    """What a source's lists may hold: a vertex more than once, or the vertex whose list it is."""
+
+    REPEATS = 1
+    LOOPS = 2
 
 
 class SearchMode(IntEnum):

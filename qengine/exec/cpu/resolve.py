@@ -20,6 +20,7 @@ from qengine.exec.cpu.match_plan import (
     LevelKind,
     PlanTables,
     SearchMode,
+    SourceFlag,
     Span,
     span,
 )
@@ -206,10 +207,10 @@ class _Resolver:
         return [index for index in found if index is not None]
 
     def source_lists(self, types: tuple[str, ...], direction: Direction) -> tuple[int, Span] | None:
-        """Return whether the source's only list may repeat a vertex, and its lists; None if it has none."""
+        """Return what the source's lists may hold, and the lists; None if it has none."""
         key = (types, direction)
         if key not in self.sources:
-            lists, repeats = [], False
+            lists, flags = [], SourceFlag(0)
             for index in self.type_indices(types):
                 info = self.store.types[index]
                 if info.undirected:
@@ -219,10 +220,11 @@ class _Resolver:
                 else:
                     ways = [direction]
                 lists += [self.list_of(index, way) for way in ways]
-                repeats = repeats or info.parallel
+                flags |= SourceFlag.REPEATS if info.parallel else 0
+                flags |= SourceFlag.LOOPS if info.loops else 0
             if not lists:
                 return None
-            self.sources[key] = int(repeats), span(self.tables.list_ids, lists)
+            self.sources[key] = int(flags), span(self.tables.list_ids, lists)
         return self.sources[key]
 
     def list_of(self, type_index: int, direction: Direction) -> int:
