@@ -12,7 +12,7 @@ from qengine.testing import open_graphs as og
 
 pytestmark = pytest.mark.shared_data
 
-SMALL = 20_000_000  # counts up to here are checked always, larger ones with the slow tests
+SMALL = 100_000  # counts up to here are checked always, larger ones with the slow tests
 
 
 @cache
