@@ -276,7 +276,15 @@ class MatchLowering:
             others += [other.name for other in self.walked if set(other.types) & set(walk.types)]
         named = walk.name in wanted or self._is_compared(walk)
         self.root, added = lower_walk(
-            self.root, walk, self.nodes, self.bound, self.columns, named, tuple(others), compare
+            self.root,
+            walk,
+            self.nodes,
+            self.bound,
+            self.columns,
+            named,
+            tuple(others),
+            compare,
+            distinct_ends=self.demand.duplicates is Duplicates.IGNORE,
         )
         self.columns += added
         self.bound |= {walk.start, walk.end}

@@ -61,6 +61,11 @@ def walk_parts(graph: QueryGraph, catalog: CatalogView) -> tuple[list[PatternRel
             fixed.append(edge)
             continue
         minimum, maximum = edge.hops or (1, 1)
+        if minimum > 1 and selector is not PathSelector.ALL:
+            raise Unsupported(
+                f"a shortest path of at least {minimum} relationships isn't built",
+                hint="leave the lower bound away, or take *1..",
+            )
         if maximum is None and graph.mode is MatchMode.REPEATABLE_ELEMENTS and selector is PathSelector.ALL:
             raise Unsupported(
                 "an unbounded walk with REPEATABLE ELEMENTS has endlessly many matches",
@@ -86,9 +91,11 @@ def lower_walk(
     named: bool,
     different: tuple[str, ...],
     distinct_edges: bool,
+    distinct_ends: bool,
 ) -> tuple[Operator, list[str]]:
     """Return the operator that walks from the bound end, and the columns that it adds.
 
+    ``distinct_ends``: nobody minds how many walks lead to an end, so each is wanted once (reachability).
     A walk against the pattern's direction gives its relationships in the pattern's order all the same.
     """
     start, end, direction = walk.start, walk.end, walk.direction
@@ -109,7 +116,7 @@ def lower_walk(
     else:
         root = Walk(
             root, start, target, end_bound, types, direction, minimum, maximum, relationships, walk.hop,
-            walk.predicates, different, distinct_edges,
+            walk.predicates, different, distinct_edges, distinct_ends and not named and not different,
         )  # fmt: skip
     added = [] if end_bound else [end]
     if named:
