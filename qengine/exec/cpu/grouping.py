@@ -26,6 +26,7 @@ from qengine.exec.scalar.compare import group_key
 __all__ = ["Groups", "group_rows"]
 
 _CODE_LIMIT = 2**62
+_SPARSE = 16  # a table with up to so many places for each row beats hashing
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ def _compact(codes: IntArray, bound: int) -> tuple[IntArray, int]:
     """Return codes without gaps, and how many there are."""
     if bound == 1:
         return codes, 1
-    if bound <= 4 * len(codes) + 1024:
+    if bound <= _SPARSE * len(codes) + 1024:
         present = np.zeros(bound, dtype=np.bool_)
         present[codes] = True
         places = np.flatnonzero(present)
@@ -110,6 +111,6 @@ def _codes(column: Column) -> tuple[IntArray, int]:
 
 def _integer_codes(values: IntArray) -> tuple[IntArray, int]:
     low, high = int(values.min()), int(values.max())
-    if high - low <= 4 * len(values) + 1024:
+    if high - low <= _SPARSE * len(values) + 1024:
         return values - low, high - low + 1
     return _dictionary(pa.array(values))
