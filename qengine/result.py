@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from qengine.errors import Notice
+from qengine.temporal import Temporal
 
 if TYPE_CHECKING:
     import pandas
@@ -245,4 +246,4 @@ class Result:
 
 
 def _shown(value: Any) -> str:
-    return "null" if value is None else value if isinstance(value, str) else repr(value)
+    return "null" if value is None else str(value) if isinstance(value, str | Temporal) else repr(value)

@@ -1,4 +1,8 @@
-"""Results as Arrow data: record batches of one schema from batches whose columns may change type."""
+"""Results as Arrow data: record batches of one schema from batches whose columns may change type.
+
+Temporal values take Arrow's types as ``qengine.temporal.arrow`` says; those that Arrow has no type for are text.
+Inside literal lists and maps they go through Python's ``datetime``, and are text where that isn't exact.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,9 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
+from qengine.temporal import Temporal
+from qengine.temporal.arrow import to_array, without_text
+from qengine.temporal.native import to_native
 from qengine.types import Node, Path, Relationship
 
 
@@ -100,7 +107,7 @@ def _settled(kind: pa.DataType) -> bool:
         or pa.types.is_floating(kind)
         or pa.types.is_boolean(kind)
         or pa.types.is_string(kind)
-        or pa.types.is_temporal(kind)
+        or pa.types.is_date(kind)
     )
 
 
@@ -111,6 +118,8 @@ def array_of(values: Sequence[Any]) -> pa.Array:
     """
     plain = [_plain(value) for value in values]
     kinds = {type(value) for value in plain if value is not None}
+    if len(kinds) == 1 and issubclass(next(iter(kinds)), Temporal):
+        return without_text(to_array(plain))
     if len(kinds) <= 1:
         try:
             return pa.array(plain)
@@ -136,10 +145,10 @@ def array_of(values: Sequence[Any]) -> pa.Array:
 def _plain(value: Any) -> Any:
     match value:
         case Node():
-            properties = {key: _plain(each) for key, each in value.properties.items()}
+            properties = {key: _inner(each) for key, each in value.properties.items()}
             return {"id": value.id, "labels": list(value.labels), "properties": properties or None}
         case Relationship():
-            properties = {key: _plain(each) for key, each in value.properties.items()}
+            properties = {key: _inner(each) for key, each in value.properties.items()}
             return {
                 "id": value.id,
                 "type": value.type,
@@ -153,12 +162,19 @@ def _plain(value: Any) -> Any:
                 "relationships": [_plain(each) for each in value.relationships],
             }
         case list() | tuple():
-            return [_plain(each) for each in value]
+            return [_inner(each) for each in value]
         case dict():
-            return {key: _plain(each) for key, each in value.items()}
+            return {key: _inner(each) for key, each in value.items()}
         case _:
             return value
 
 
+def _inner(value: Any) -> Any:
+    if isinstance(value, Temporal):
+        native = to_native(value)
+        return str(value) if native is None else native
+    return _plain(value)
+
+
 def _text(value: Any) -> str:
-    return value if isinstance(value, str) else repr(value)
+    return str(value) if isinstance(value, str | Temporal) else repr(value)

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from qengine.storage.arrays import Array
 from qengine.storage.normal import language_type
 from qengine.storage.variant import concatenate, is_variant
+from qengine.temporal.arrow import to_values
 from qengine.types import Type
 
 
@@ -63,7 +64,7 @@ class PropertyColumn:
 
     def values(self, ids: Array) -> list[Any]:
         """Return the values of ``ids`` as Python values, None for null."""
-        return list(self.take(ids).to_pylist())
+        return to_values(self.take(ids))
 
     def occurs(self, begin: int, end: int) -> bool:
         """Tell whether an id in ``[begin, end)`` has a value."""

@@ -1,7 +1,8 @@
 """Brings foreign Arrow columns to the few types that the engine keeps, and names their types in the language.
 
 Integers become int64, floats double, all kinds of strings ``string`` (``large_string`` where 2 GiB don't do),
-lists ``list``; booleans and temporal types stay. What can't be a property is refused with its place.
+lists ``list``; booleans and temporal types (``qengine.temporal.arrow``) stay. What can't be a property is refused
+with its place.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from qengine.errors import StorageError
+from qengine.errors import ExecutionError, StorageError
+from qengine.temporal.arrow import text_kind
+from qengine.temporal.zones import parse_zone
 from qengine.types import ANY, BOOLEAN, FLOAT, INTEGER, NULL, STRING, Kind, Type, list_of
 
 _STRING_LIMIT = 2**31 - 1  # bytes that 32-bit string offsets reach
@@ -59,6 +62,9 @@ def language_type(arrow: Any) -> Type:
     for test, result in _LANGUAGE:
         if test(arrow):
             return result
+    kind = text_kind(arrow)
+    if kind is not None:
+        return Type(kind)
     if pa.types.is_timestamp(arrow):
         return Type(Kind.LOCAL_DATETIME if arrow.tz is None else Kind.DATETIME)
     return ANY
@@ -93,6 +99,13 @@ def _normal_type(arrow: Any, place: str) -> Any:
         return pa.string()
     if t.is_date(arrow):
         return pa.date32()
+    if t.is_timestamp(arrow) and arrow.tz is not None:
+        try:
+            parse_zone(arrow.tz)
+        except ExecutionError as error:
+            raise StorageError(f"{place}: {error.message}", hint="Cast the column to the time zone UTC.") from None
+    if text_kind(arrow) is not None:
+        return arrow
     if t.is_boolean(arrow) or t.is_null(arrow) or t.is_temporal(arrow) or t.is_union(arrow):
         return arrow
     if t.is_list(arrow) or t.is_large_list(arrow) or t.is_fixed_size_list(arrow) or t.is_list_view(arrow):

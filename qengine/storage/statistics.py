@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from qengine.catalog.view import EdgeStatistics
@@ -14,6 +15,7 @@ from qengine.plan.pattern import Direction, LabelExpr, LabelIs
 from qengine.storage.arrays import Array
 from qengine.storage.columns import PropertyColumn
 from qengine.storage.kernels import pair_statistics
+from qengine.temporal.arrow import to_values
 
 if TYPE_CHECKING:
     from qengine.storage.store import GraphStore
@@ -111,8 +113,8 @@ class Statistics:
         nulls = int(pc.sum(pc.is_null(array)).as_py() or 0)
         low = high = None
         if columns[0].ordered and nulls < len(array):
-            both = pc.min_max(array).as_py()
-            low, high = both["min"], both["max"]
+            both = pc.min_max(array)
+            low, high = to_values(pa.array([both["min"], both["max"]], array.type))
         return ValueSummary(len(array), nulls, columns[0].distinct(), low, high)
 
     def distinct_values(self, entity: str, key: str) -> int | None:

@@ -5,7 +5,6 @@ Cypher lets one property be an integer here and a string there. Only such column
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +12,9 @@ import numpy as np
 import pyarrow as pa
 
 from qengine.errors import StorageError
+from qengine.temporal import Date, DateTime, Duration, LocalDateTime, LocalTime, Temporal, Time
+from qengine.temporal.arrow import to_array
+from qengine.temporal.native import from_native
 
 _OFFSET_LIMIT = 2**31 - 1  # what the 32-bit offsets of strings and unions reach
 _SCALARS: tuple[tuple[type, Any], ...] = (
@@ -20,11 +22,9 @@ _SCALARS: tuple[tuple[type, Any], ...] = (
     (int, pa.int64()),
     (float, pa.float64()),
     (str, pa.string()),
-    (datetime.datetime, None),
-    (datetime.date, pa.date32()),
-    (datetime.time, pa.time64("us")),
-    (datetime.timedelta, pa.duration("us")),
 )
+_TEMPORALS = (Date, LocalTime, Time, LocalDateTime, DateTime, Duration)
+_LIST = len(_SCALARS) + len(_TEMPORALS)
 
 
 def from_python(values: Sequence[Any], place: str) -> Any:
@@ -33,7 +33,7 @@ def from_python(values: Sequence[Any], place: str) -> Any:
     Parameters
     ----------
     values
-        None, bool, int, float, str, ``datetime`` values, and lists of them.
+        None, bool, int, float, str, temporal values (ours or of Python's ``datetime``), and lists of them.
     place
         What the errors call the values.
 
@@ -126,34 +126,42 @@ def _union(arrays: Sequence[Any]) -> Any:
 
 
 def _kind(value: Any, place: str) -> int:
-    """Return the index into ``_SCALARS`` (a zoned datetime: one of its own), -1 for null, the last for lists."""
+    """Return the index into ``_SCALARS`` and then ``_TEMPORALS``, -1 for null, ``_LIST`` for lists."""
     if value is None:
         return -1
     if isinstance(value, np.generic):
         value = value.item()
     for index, (kind, _) in enumerate(_SCALARS):
         if isinstance(value, kind):
-            if isinstance(value, datetime.datetime) and value.tzinfo is not None:
-                return len(_SCALARS)
             return index
     if isinstance(value, (list, tuple)):
-        return len(_SCALARS) + 1
+        return _LIST
+    temporal = _temporal(value)
+    if temporal is not None:
+        return len(_SCALARS) + _TEMPORALS.index(type(temporal))
     raise StorageError(
         f"{place}: a value of Python's {type(value).__name__} can't be a property",
         hint="Properties hold booleans, numbers, strings, dates and times, and lists of them.",
     )
 
 
+def _temporal(value: Any) -> Temporal | None:
+    """Return a temporal value as one of ours, None for any other value."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    return value if isinstance(value, Temporal) else from_native(value)
+
+
 def _homogeneous(values: Sequence[Any], kind: int, place: str) -> Any:
     try:
         if kind < len(_SCALARS):
-            return pa.array(values, _SCALARS[kind][1] or pa.timestamp("us"))
-        if kind == len(_SCALARS):
-            return pa.array(values, pa.timestamp("us", "UTC"))
+            return pa.array(values, _SCALARS[kind][1])
     except (OverflowError, pa.ArrowInvalid):
         raise StorageError(
             f"{place}: an integer needs more than 64 bits", hint="Store it as a float or a string."
         ) from None
+    if kind < _LIST:
+        return to_array([_temporal(value) for value in values])
     items = from_python([item for value in values if value is not None for item in value], place)
     lengths = [0 if value is None else len(value) for value in values]
     offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from datetime import UTC
+from zoneinfo import ZoneInfo
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from qengine.plan.pattern import Direction
 from qengine.storage import from_records, open_saved, save
+from qengine.temporal import Date, Duration, Time
+from qengine.temporal.native import from_native
+from qengine.temporal.values import DAY, SECOND
 
+TIMES = st.integers(0, DAY - 1)
 SCALARS = st.one_of(
     st.none(),
     st.booleans(),
@@ -17,6 +23,13 @@ SCALARS = st.one_of(
     st.floats(allow_nan=False),
     st.text(max_size=4),
     st.dates(),
+    st.times(),
+    st.datetimes(),
+    st.datetimes(timezones=st.sampled_from((UTC, ZoneInfo("Europe/Stockholm")))),
+    st.timedeltas(),
+    st.builds(Duration, st.integers(-50, 50), st.integers(-(2**40), 2**40), st.integers(-(2**70), 2**70)),
+    st.builds(lambda time, offset: Time(time - offset * SECOND, offset), TIMES, st.sampled_from((0, 3600, -90))),
+    st.builds(Date, st.integers(-(2**38), 2**38)),
 )
 VALUES = st.one_of(SCALARS, st.lists(SCALARS, max_size=3))
 PROPERTIES = st.dictionaries(st.sampled_from("xyz"), VALUES, max_size=3)
@@ -37,7 +50,8 @@ def graphs(draw):
 
 
 def exact(value):
-    """Tell 1, 1.0 and True apart."""
+    """Tell 1, 1.0 and True apart; values of Python's datetime come back as ours."""
+    value = from_native(value) or value
     return tuple(map(exact, value)) if isinstance(value, list) else (type(value), repr(value))
 
 

@@ -10,11 +10,12 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[2] / "qengine"
 
 # Each stage with the stages that it may import besides itself.
-BASE = {"errors", "_assets", "types"}
+BASE = {"errors", "_assets", "types", "temporal"}
 ALLOWED = {
     "errors": set(),
     "_assets": set(),
     "types": {"errors"},
+    "temporal": {"errors", "types"},
     "_native": BASE,
     "catalog": BASE,
     "syntax": BASE,

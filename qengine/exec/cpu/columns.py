@@ -28,6 +28,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from qengine.exec.scalar.values import NodeHandle, RelationshipHandle
+from qengine.temporal.arrow import is_text, to_values
 
 __all__ = ["ArrowColumn", "BoolArray", "Column", "ConstantColumn", "IntArray", "ListColumn", "NodeColumn",
            "ObjectColumn", "RelationshipColumn", "boolean_column", "concatenate", "from_arrow", "from_values",
@@ -150,8 +151,7 @@ class ArrowColumn(Column):
         return nulls
 
     def values(self) -> list[Any]:
-        found: list[Any] = self.array.to_pylist()
-        return found
+        return to_values(self.array)
 
     @property
     def nbytes(self) -> int:
@@ -357,13 +357,13 @@ def from_values(values: list[Any]) -> Column:
 def from_arrow(array: Any) -> Column:
     """Return an array of a property, of a type that ``storage.normal`` names, as a column."""
     kind = array.type
-    if pa.types.is_union(kind):
-        return from_values(array.to_pylist())
+    if pa.types.is_union(kind) or pa.types.is_interval(kind) or is_text(kind):
+        return from_values(to_values(array))
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
         offsets = array.offsets.to_numpy().astype(np.int64)
         valid = array.is_valid().to_numpy(zero_copy_only=False) if array.null_count else None
         if valid is not None and np.diff(offsets)[~valid].any():  # items under a null
-            return from_values(array.to_pylist())
+            return from_values(to_values(array))
         return ListColumn(offsets, from_arrow(array.values), valid)
     return ArrowColumn(array)
 

@@ -3,7 +3,7 @@
 ==========================  ====================================================================
 column                      Arrow type
 ==========================  ====================================================================
-booleans, numbers, strings  bool, int64, double, string; temporal values as loaded
+booleans, numbers, strings  bool, int64, double, string; temporal values: see ``arrow_out``
 nodes                       struct<id: int64, labels: list<string>, properties: struct<…>>
 relationships               struct<id, type: string, start, end: int64, properties: struct<…>>
 paths                       struct<nodes: list<…>, relationships: list<…>>
@@ -24,6 +24,7 @@ from qengine.exec.cpu.batch import Batch
 from qengine.exec.cpu.columns import ArrowColumn, ConstantColumn, IntArray, ListColumn, NodeColumn, RelationshipColumn
 from qengine.exec.cpu.expressions.entities import label_lists
 from qengine.exec.scalar.materialize import materialize
+from qengine.temporal.arrow import without_text
 
 __all__ = ["ResultRows"]
 
@@ -79,7 +80,7 @@ class ResultRows:
     def _nodes(self, ids: IntArray) -> Any:
         """Return nodes as structs, each property read as a column."""
         keys = self._store.property_keys("node")
-        properties = [self._store.node_property(key).take(ids) for key in keys]
+        properties = [without_text(self._store.node_property(key).take(ids)) for key in keys]
         fields = {
             "id": pa.array(ids),
             "labels": _lists(label_lists(self._store, ids)),

@@ -12,13 +12,13 @@ Integers and floats compare exactly, also beyond 2^53. Strings compare by code p
 
 from __future__ import annotations
 
-import datetime
 import math
 import operator
 from collections.abc import Callable
 from typing import Any
 
-from qengine.exec.scalar.values import NUMBERS, TEMPORALS, NodeHandle, PathHandle, RelationshipHandle
+from qengine.exec.scalar.values import INSTANTS, NUMBERS, NodeHandle, PathHandle, RelationshipHandle
+from qengine.temporal import Date, DateTime, Duration, LocalDateTime, LocalTime, Time
 
 __all__ = ["equals", "group_key", "less", "order_key", "ordered", "row_key"]
 
@@ -76,28 +76,19 @@ def ordered(a: Any, b: Any, compare: _Comparison) -> bool | None:
             if not same:
                 return ordered(left, right, compare)
         return compare(len(a), len(b))
-    if kind in TEMPORALS and kind is not datetime.timedelta:
-        try:
-            return compare(a, b)
-        except TypeError:  # one with a time zone, one without
-            return None
-    return None
+    return compare(a, b) if kind in INSTANTS else None
 
 
 # The ranks of types in ORDER BY, ascending.
 _MAP, _NODE, _RELATIONSHIP, _LIST, _PATH, _TEMPORAL, _STRING, _BOOLEAN, _NUMBER, _NAN, _NULL = range(11)
-_TEMPORAL_RANKS = {
-    datetime.datetime: 0,
-    datetime.date: 1,
-    datetime.time: 2,
-    datetime.timedelta: 3,
-}
+_TEMPORAL_RANKS = {DateTime: 0, LocalDateTime: 1, Date: 2, Time: 3, LocalTime: 4, Duration: 5}
 
 
 def order_key(value: Any) -> tuple[Any, ...]:
     """Return a key whose Python order is the order of ``ORDER BY``; equal keys tie.
 
-    Ascending: map, node, relationship, list, path, date and time, string, false, true, number, NaN, null.
+    Ascending: map, node, relationship, list, path, temporal values (with date and time first,
+    durations last), string, false, true, number, NaN, null.
     """
     kind = type(value)
     if kind is str:
@@ -121,12 +112,7 @@ def order_key(value: Any) -> tuple[Any, ...]:
     if kind is dict:
         keys = sorted(value)
         return (_MAP, len(keys), tuple(keys), tuple(order_key(value[key]) for key in keys))
-    return (_TEMPORAL, _TEMPORAL_RANKS[kind], *_temporal_key(value))
-
-
-def _temporal_key(value: Any) -> tuple[Any, ...]:
-    zone = getattr(value, "tzinfo", None)
-    return (zone is not None, value)
+    return (_TEMPORAL, _TEMPORAL_RANKS[kind], value.order() if kind is Duration else value)
 
 
 class _Mark:

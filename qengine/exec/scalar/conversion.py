@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import math
 from collections.abc import Callable
 from typing import Any
@@ -10,9 +9,10 @@ from typing import Any
 from qengine.errors import ExecutionError
 from qengine.exec.scalar.strict import strict
 from qengine.exec.scalar.text import number_text, parse_float, parse_integer, scalar_text
-from qengine.exec.scalar.values import NUMBERS, TEMPORALS, checked, kind_of, wrong_argument
+from qengine.exec.scalar.values import NUMBERS, checked, kind_of, wrong_argument
+from qengine.temporal import Temporal
 
-__all__ = ["CONVERSIONS", "duration_text"]
+__all__ = ["CONVERSIONS"]
 
 _BAD_VALUE = "InvalidArgumentValue"
 
@@ -58,22 +58,9 @@ def _to_string(value: Any) -> str:
     kind = type(value)
     if kind in (str, bool, int, float):
         return scalar_text(value)
-    if kind is datetime.timedelta:
-        return duration_text(value)
-    if kind in TEMPORALS:
-        return str(value.isoformat())
+    if isinstance(value, Temporal):
+        return str(value)
     raise wrong_argument("toString()", "a string, number, boolean or temporal value", value, _BAD_VALUE)
-
-
-def duration_text(value: datetime.timedelta) -> str:
-    """Return a duration in ISO 8601: days, then ``T`` and seconds."""
-    seconds, micros = divmod(abs(value) // datetime.timedelta(microseconds=1), 1_000_000)
-    days, seconds = divmod(seconds, 86_400)
-    sign = "-" if value < datetime.timedelta(0) else ""
-    parts = f"P{sign}{days}D" if days else "P"
-    if seconds or micros or not days:
-        parts += f"T{sign}{seconds}" + (f".{micros:06d}".rstrip("0") if micros else "") + "S"
-    return parts
 
 
 def _or_null(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:

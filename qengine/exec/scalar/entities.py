@@ -9,7 +9,9 @@ from collections.abc import Callable
 from typing import Any
 
 from qengine.exec.scalar.environment import Environment
+from qengine.exec.scalar.temporal.accessors import field_of
 from qengine.exec.scalar.values import NodeHandle, PathHandle, RelationshipHandle, wrong_argument
+from qengine.temporal import Temporal
 
 __all__ = ["ENTITIES", "property_of"]
 
@@ -22,7 +24,8 @@ def property_of(env: Environment, subject: Any, key: str) -> Any:
     Raises
     ------
     ExecutionError
-        ``InvalidArgumentType`` where ``subject`` has no properties.
+        ``InvalidArgumentType`` where ``subject`` has no properties; ``InvalidArgumentValue`` for a field that a
+        temporal value doesn't have.
     """
     kind = type(subject)
     if kind is NodeHandle:
@@ -33,7 +36,9 @@ def property_of(env: Environment, subject: Any, key: str) -> Any:
         return subject.get(key)
     if subject is None:
         return None
-    raise wrong_argument(f".{key}", "a node, relationship or map before it", subject)
+    if isinstance(subject, Temporal):
+        return field_of(subject, key)
+    raise wrong_argument(f".{key}", "a node, relationship, map or temporal value before it", subject)
 
 
 def _item(env: Environment, subject: Any, index: Any) -> Any:
@@ -141,7 +146,7 @@ def _rand(env: Environment) -> float:
 
 def _timestamp(env: Environment) -> int:
     """Return the milliseconds since 1970 at which the query began."""
-    return env.milliseconds
+    return env.now // 1_000_000
 
 
 ENTITIES: dict[str, Callable[..., Any]] = {

@@ -95,7 +95,7 @@ class Environment:
         self.store = store
         self.parameters = {name: from_python(value, name) for name, value in (parameters or {}).items()}
         self.random = random.Random(seed).random
-        self.milliseconds = time.time_ns() // 1_000_000
+        self.now = time.time_ns()
         self._subqueries = subqueries
         self._node_readers: dict[str, _Pages | None] = {}
         self._relationship_readers: dict[tuple[int, str], _Pages | None] = {}

@@ -11,10 +11,11 @@ from qengine.exec.scalar.lists import LISTS
 from qengine.exec.scalar.mathematics import MATHEMATICS
 from qengine.exec.scalar.operators import OPERATORS
 from qengine.exec.scalar.strings import STRINGS
+from qengine.exec.scalar.temporal.functions import CLOCK_FUNCTIONS, TEMPORAL_FUNCTIONS
 
 __all__ = ["FUNCTIONS", "GRAPH_FUNCTIONS"]
 
-GRAPH_FUNCTIONS: dict[str, Callable[..., Any]] = ENTITIES
+GRAPH_FUNCTIONS: dict[str, Callable[..., Any]] = {**ENTITIES, **CLOCK_FUNCTIONS}
 """The part of ``FUNCTIONS`` that takes the ``Environment`` as first argument."""
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -23,6 +24,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     **LISTS,
     **MATHEMATICS,
     **STRINGS,
+    **TEMPORAL_FUNCTIONS,
     **GRAPH_FUNCTIONS,
 }
 """Every scalar name of the catalogue. Arguments are values of the language, checked by the function itself."""

@@ -12,8 +12,10 @@ from typing import Any
 from qengine.errors import ExecutionError
 from qengine.exec.scalar.compare import equals, ordered
 from qengine.exec.scalar.strict import strict
+from qengine.exec.scalar.temporal import arithmetic as temporal
 from qengine.exec.scalar.text import scalar_text
 from qengine.exec.scalar.values import NUMBERS, checked, wrong_argument
+from qengine.temporal import Duration, Temporal
 
 __all__ = ["OPERATORS"]
 
@@ -34,7 +36,10 @@ def _add(a: Any, b: Any) -> Any:
         return [a, *b]
     if (kind is str and other in _JOINED) or (other is str and kind in _JOINED):
         return scalar_text(a) + scalar_text(b)
-    raise wrong_argument("+", "numbers, strings or lists", b if kind in _JOINED else a)
+    moved = temporal.add(a, b)
+    if moved is None:
+        raise wrong_argument("+", "numbers, strings, lists or a duration", b if kind in _JOINED else a)
+    return moved
 
 
 def _subtract(a: Any, b: Any) -> Any:
@@ -43,6 +48,8 @@ def _subtract(a: Any, b: Any) -> Any:
         return checked(a - b)
     if a is None or b is None:
         return None
+    if isinstance(a, Temporal) and (moved := temporal.subtract(a, b)) is not None:
+        return moved
     _numeric("-", a, b)
     return a - b
 
@@ -53,6 +60,8 @@ def _multiply(a: Any, b: Any) -> Any:
         return checked(a * b)
     if a is None or b is None:
         return None
+    if (scaled := temporal.multiply(a, b)) is not None:
+        return scaled
     _numeric("*", a, b)
     return a * b
 
@@ -60,6 +69,8 @@ def _multiply(a: Any, b: Any) -> Any:
 def _divide(a: Any, b: Any) -> Any:
     if a is None or b is None:
         return None
+    if (part := temporal.divide(a, b)) is not None:
+        return part
     _numeric("/", a, b)
     if type(a) is int and type(b) is int:
         if b == 0:
@@ -113,6 +124,8 @@ def _minus(a: Any) -> Any:
         return None
     if type(a) is int:
         return checked(-a)
+    if type(a) is Duration:
+        return temporal.negate(a)
     _numeric("-", a)
     return -a
 

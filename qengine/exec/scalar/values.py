@@ -5,7 +5,7 @@ null, boolean             ``None``, ``bool``
 integer, float, string    ``int`` (64 bits, checked), ``float``, ``str``
 list, map                 ``list``, ``dict`` with string keys
 node, relationship, path  ``NodeHandle``, ``RelationshipHandle``, ``PathHandle``
-date, time, duration      ``datetime.date``, ``datetime``, ``time``, ``timedelta``
+date, time, duration      the classes of ``qengine.temporal``
 ========================  =============================================================
 
 Values are told apart by their exact class (``type(v) is bool`` before ``int``). Lists and maps are never
@@ -14,21 +14,23 @@ changed once they are made, so rows may share them.
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from qengine.errors import ExecutionError
+from qengine.temporal import Date, DateTime, Duration, LocalDateTime, LocalTime, Temporal, Time
+from qengine.temporal.native import from_native
 from qengine.types import Node, Path, Relationship
 
-__all__ = ["NUMBERS", "TEMPORALS", "NodeHandle", "PathHandle", "RelationshipHandle", "checked", "from_python",
+__all__ = ["INSTANTS", "NUMBERS", "NodeHandle", "PathHandle", "RelationshipHandle", "checked", "from_python",
            "kind_of", "wrong_argument"]  # fmt: skip
 
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 NUMBERS = frozenset({int, float})
-TEMPORALS = frozenset({datetime.date, datetime.datetime, datetime.time, datetime.timedelta})
+INSTANTS = frozenset({Date, DateTime, LocalDateTime, LocalTime, Time})
+"""The temporal values that have an order between them: all but durations."""
 
 
 class NodeHandle:
@@ -127,10 +129,12 @@ _NAMES = {
     NodeHandle: "NODE",
     RelationshipHandle: "RELATIONSHIP",
     PathHandle: "PATH",
-    datetime.date: "DATE",
-    datetime.datetime: "DATETIME",
-    datetime.time: "TIME",
-    datetime.timedelta: "DURATION",
+    Date: "DATE",
+    Time: "TIME",
+    LocalTime: "LOCAL TIME",
+    DateTime: "DATETIME",
+    LocalDateTime: "LOCAL DATETIME",
+    Duration: "DURATION",
 }
 
 
@@ -147,7 +151,8 @@ def wrong_argument(name: str, expected: str, value: Any, code: str = "InvalidArg
 def from_python(value: Any, name: str) -> Any:
     """Return a parameter's value as one of the language.
 
-    NumPy scalars and arrays, tuples and the nodes, relationships and paths of results are converted.
+    NumPy scalars and arrays, tuples, the values of Python's ``datetime`` and the nodes, relationships and paths of
+    results are converted.
 
     Raises
     ------
@@ -156,7 +161,7 @@ def from_python(value: Any, name: str) -> Any:
         integer beyond 64 bits.
     """
     kind = type(value)
-    if value is None or kind in (bool, float, str) or kind in TEMPORALS:
+    if value is None or kind in (bool, float, str) or isinstance(value, Temporal):
         return value
     if kind is int:
         return checked(value)
@@ -176,6 +181,9 @@ def from_python(value: Any, name: str) -> Any:
     if isinstance(value, Path):
         nodes = tuple(NodeHandle(node.id) for node in value.nodes)
         return PathHandle(nodes, tuple(RelationshipHandle(edge.id) for edge in value.relationships))
+    temporal = from_native(value)
+    if temporal is not None:
+        return temporal
     for base in (bool, int, float, str):  # subclasses: enumerations and the like
         if isinstance(value, base):
             return from_python(base(value), name)

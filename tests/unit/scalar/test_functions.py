@@ -12,6 +12,8 @@ from qengine.exec.scalar.aggregates import AGGREGATES
 from qengine.exec.scalar.functions import FUNCTIONS, GRAPH_FUNCTIONS
 from qengine.exec.scalar.text import number_text, parse_float
 from qengine.exec.scalar.values import NodeHandle
+from qengine.temporal import Date, DateTime, Duration
+from qengine.temporal.values import DAY, SECOND
 
 NAN, INF = math.nan, math.inf
 LARGEST, SMALLEST = 2**63 - 1, -(2**63)
@@ -282,6 +284,33 @@ CASES = [
     ("split", ("abc", ""), ["a", "b", "c"]),
     ("split", ("", ","), [""]),
     ("split", ("a", 1), TYPE),
+    ("+", (Date(0), Duration(1, 1, DAY)), Date(33)),
+    ("+", (Duration(1), Duration(0, 2)), Duration(1, 2)),
+    ("+", (Date(0), Date(1)), TYPE),
+    ("-", (Date(59), Duration(1)), Date(31)),
+    ("-", (Duration(1), Date(0)), TYPE),
+    ("*", (Duration(1, 1, 1), 2), Duration(2, 2, 2)),
+    ("*", (0.5, Duration(0, 1)), Duration(0, 0, DAY // 2)),
+    ("*", (Duration(2**62), 4), OVERFLOW),
+    ("/", (Duration(0, 3), 2), Duration(0, 1, DAY // 2)),
+    ("/", (Duration(0, 3), 0), ZERO),
+    ("/", (Duration(0, 3), NAN), VALUE),
+    ("neg", (Duration(1, -2, 3),), Duration(-1, 2, -3)),
+    ("<", (Date(1), Date(2)), True),
+    ("tostring", (Date(0),), "1970-01-01"),
+    ("duration", ("P1.5D",), Duration(0, 1, DAY // 2)),
+    ("duration", ({"hours": 1, "months": 2},), Duration(2, 0, 3600 * SECOND)),
+    ("duration", ({"hour": 1},), VALUE),
+    ("duration", (1,), TYPE),
+    ("datetime.fromepoch", (1, 5), DateTime(SECOND + 5)),
+    ("datetime.fromepoch", (1.5, 5), TYPE),
+    ("datetime.fromepochmillis", (1,), DateTime(1_000_000)),
+    ("datetime.fromepochmillis", (2**63 - 1,), DateTime((2**63 - 1) * 1_000_000)),
+    ("duration.between", (Date(0), Date(60)), Duration(2, 1)),
+    ("duration.between", (Date(0), 1), TYPE),
+    ("duration.inmonths", (Date(0), Date(60)), Duration(2)),
+    ("duration.indays", (Date(0), Date(60)), Duration(0, 60)),
+    ("duration.inseconds", (Date(0), Date(1)), Duration(0, 0, DAY)),
 ]
 
 

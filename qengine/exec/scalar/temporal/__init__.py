@@ -1,0 +1,1 @@
+"""What the language does with dates, times and durations: functions, fields, arithmetic."""

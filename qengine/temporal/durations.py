@@ -1,0 +1,89 @@
+"""Durations from numbers and text: a broken part goes on into the next smaller one.
+
+A month is 30.436875 days on average, a day 86,400 seconds; fractions of a nanosecond are cut off. Numbers are taken
+as they are written in decimals, so nothing is lost to binary fractions.
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+from qengine.errors import ExecutionError
+from qengine.temporal.values import DAY, SECOND, Duration
+
+__all__ = ["duration_of", "exact", "parse_duration"]
+
+_DAYS_OF_MONTH = Fraction(30_436_875, 1_000_000)
+_LARGEST = 2**63 - 1
+_NUMBER = r"[+-]?\d+(?:[.,]\d{1,9})?"
+_UNITS = re.compile(
+    r"(?P<sign>[+-])?P"
+    + "".join(f"(?:(?P<{unit}>{_NUMBER}){unit})?" for unit in "YQ")
+    + f"(?:(?P<MO>{_NUMBER})M)?"
+    + "".join(f"(?:(?P<{unit}>{_NUMBER}){unit})?" for unit in "WD")
+    + "(?:(?P<T>T)"
+    + f"(?:(?P<H>{_NUMBER})H)?(?:(?P<MI>{_NUMBER})M)?(?:(?P<S>{_NUMBER})S)?)?"
+)
+_AS_DATE = re.compile(r"P(\d{4})-(\d{2})-(\d{2})(?:T(\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?)?")
+
+
+def exact(number: float) -> Fraction:
+    """Return a number as the decimal fraction that it is written with.
+
+    Raises
+    ------
+    ExecutionError
+        ``InvalidArgumentValue`` for NaN and the infinities.
+    """
+    try:
+        return Fraction(number) if isinstance(number, int) else Fraction(repr(number))
+    except ValueError:
+        raise ExecutionError(f"A duration can't have {number} of a unit.", code="InvalidArgumentValue") from None
+
+
+def duration_of(months: Fraction, days: Fraction, nanoseconds: Fraction) -> Duration:
+    """Return the duration of broken numbers of months, days and nanoseconds.
+
+    Raises
+    ------
+    ExecutionError
+        ``IntegerOverflow`` where months, days or seconds don't fit 64 bits.
+    """
+    whole_months = int(months)
+    days += (months - whole_months) * _DAYS_OF_MONTH
+    whole_days = int(days)
+    whole = int(nanoseconds + (days - whole_days) * DAY)
+    if max(abs(whole_months), abs(whole_days), abs(whole // SECOND)) > _LARGEST:
+        raise ExecutionError("The duration's parts don't fit 64-bit integers.", code="IntegerOverflow")
+    return Duration(whole_months, whole_days, whole)
+
+
+def parse_duration(text: str) -> Duration:
+    """Return the duration that a text writes: ``P1Y2M3W4DT5H6M7.8S`` or ``P2012-02-02T14:37:21.545``.
+
+    Raises
+    ------
+    ExecutionError
+        ``InvalidArgumentValue`` where it writes none.
+    """
+    dated = _AS_DATE.fullmatch(text)
+    if dated is not None:
+        years, months, days, hours, minutes, seconds = (int(part or 0) for part in dated.groups()[:6])
+        fraction = int((dated[7] or "").ljust(9, "0"))
+        return Duration(years * 12 + months, days, (hours * 3600 + minutes * 60 + seconds) * SECOND + fraction)
+    found = _UNITS.fullmatch(text) if text.isascii() else None
+    if found is None or text[-1] in "PT":
+        raise ExecutionError(
+            f"{text!r} is no duration.", code="InvalidArgumentValue", hint="Write it as P1Y2M3DT4H5M6.7S, or as a map."
+        )
+
+    def part(name: str) -> Fraction:
+        return Fraction((found[name] or "0").replace(",", "."))
+
+    sign = -1 if found["sign"] == "-" else 1
+    return duration_of(
+        sign * (part("Y") * 12 + part("Q") * 3 + part("MO")),
+        sign * (part("W") * 7 + part("D")),
+        sign * (part("H") * 3600 + part("MI") * 60 + part("S")) * SECOND,
+    )

@@ -1,0 +1,115 @@
+"""Time zones: the offset of a moment, the moment of a local time.
+
+Rules come from ``zoneinfo``, which reads the machine's time zone database. Python's own dates end at the years 1
+and 9999: before, a zone's first offset holds; after, its rules of the last 400 years repeat (the calendar does, too).
+"""
+
+from __future__ import annotations
+
+import datetime
+import functools
+import re
+import zoneinfo
+
+from qengine.errors import ExecutionError
+from qengine.temporal.calendar import civil, days_of
+from qengine.temporal.values import DAY, SECOND, DateTime
+
+__all__ = ["at_local", "at_moment", "in_zone", "parse_offset", "parse_zone"]
+
+_OFFSET = re.compile(r"([+-])(\d{2})(?::?(\d{2})(?::?(\d{2}))?)?")
+_LARGEST_OFFSET = 18 * 3600
+_EPOCH = datetime.datetime(1970, 1, 1)
+_CYCLE_SECONDS = 146_097 * 86_400  # 400 years
+
+
+def parse_offset(text: str) -> int | None:
+    """Return the seconds of ``Z``, ``+01``, ``+0100``, ``+01:00`` or ``+01:00:30``, None for other text."""
+    if text in ("Z", "z"):
+        return 0
+    found = _OFFSET.fullmatch(text)
+    if found is None:
+        return None
+    hours, minutes, seconds = (int(part or 0) for part in found.groups()[1:])
+    offset = hours * 3600 + minutes * 60 + seconds
+    if offset > _LARGEST_OFFSET or minutes > 59 or seconds > 59:
+        raise ExecutionError(f"The offset {text} is beyond ±18:00.", code="InvalidArgumentValue")
+    return -offset if found[1] == "-" else offset
+
+
+def parse_zone(text: str) -> int | str:
+    """Return an offset in seconds, or the name of a time zone that exists.
+
+    Raises
+    ------
+    ExecutionError
+        ``InvalidArgumentValue`` for neither.
+    """
+    offset = parse_offset(text)
+    if offset is not None:
+        return offset
+    return _zone(text).key or text
+
+
+def at_moment(utc: int, zone: int | str) -> DateTime:
+    """Return the moment ``utc`` (nanoseconds) seen from an offset or named zone."""
+    if isinstance(zone, int):
+        return DateTime(utc, zone)
+    return DateTime(utc, _offset_at(zone, utc // SECOND), zone)
+
+
+def at_local(nanoseconds: int, zone: int | str, preferred: int | None = None) -> DateTime:
+    """Return the moment of a local time.
+
+    Where clocks are set back, a local time comes twice: the one with the offset ``preferred``, else the first.
+    Where they are set forward, a local time that is left out counts as so much later.
+    """
+    if isinstance(zone, int):
+        return DateTime(nanoseconds - zone * SECOND, zone)
+    if preferred is not None and _offset_at(zone, nanoseconds // SECOND - preferred) == preferred:
+        return DateTime(nanoseconds - preferred * SECOND, preferred, zone)
+    utc = nanoseconds - _local_offset(zone, nanoseconds // SECOND) * SECOND
+    return DateTime(utc, _offset_at(zone, utc // SECOND), zone)
+
+
+def in_zone(value: DateTime) -> int | str:
+    """Return the zone of a value as the functions here take it."""
+    return value.zone or value.offset
+
+
+@functools.lru_cache(maxsize=256)
+def _zone(name: str) -> zoneinfo.ZoneInfo:
+    try:
+        return zoneinfo.ZoneInfo(name)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+        raise ExecutionError(
+            f"There is no time zone {name!r}.",
+            code="InvalidArgumentValue",
+            hint="Write an offset such as '+01:00', or a name such as 'Europe/Stockholm'.",
+        ) from None
+
+
+def _offset_at(name: str, seconds: int) -> int:
+    """Return the offset at a moment in seconds since 1970 UTC."""
+    moment = (_EPOCH + datetime.timedelta(seconds=_within(seconds))).replace(tzinfo=datetime.UTC)
+    return _seconds(moment.astimezone(_zone(name)).utcoffset())
+
+
+def _local_offset(name: str, seconds: int) -> int:
+    """Return the offset that is taken for a local time, in seconds since 1970-01-01T00:00."""
+    return _seconds((_EPOCH + datetime.timedelta(seconds=_within(seconds))).replace(tzinfo=_zone(name)).utcoffset())
+
+
+def _within(seconds: int) -> int:
+    """Return a time of the years 2 to 9998 at which the zones' rules are the same."""
+    year = civil(seconds * SECOND // DAY)[0]
+    if year < 2:
+        return days_of(2, 1, 1) * 86_400
+    if year > 9998:
+        return seconds - ((year - 9998 + 399) // 400) * _CYCLE_SECONDS
+    return seconds
+
+
+def _seconds(offset: datetime.timedelta | None) -> int:
+    assert offset is not None
+    return round(offset.total_seconds())
