@@ -41,15 +41,17 @@ def _moment(value: Any, day: int, zone: int | str) -> DateTime:
 
 
 def _months(start: int, end: int) -> int:
-    """Return the whole months between two local times, in nanoseconds."""
-    (year, month, _), (other_year, other_month, _) = civil(start // DAY), civil(end // DAY)
-    months = (other_year - year) * 12 + other_month - month
-    reached = add_months(start // DAY, months) * DAY + start % DAY
-    if months > 0 and reached > end:
-        return months - 1
-    if months < 0 and reached < end:
-        return months + 1
-    return months
+    """Return the whole months between two local times, in nanoseconds.
+
+    A month is whole when its day and time of day are reached again: from 31 January to 29 February there is none.
+    """
+    (day, time), (other_day, other_time) = divmod(start, DAY), divmod(end, DAY)
+    if other_day > day and other_time < time:
+        other_day -= 1
+    elif other_day < day and other_time > time:
+        other_day += 1
+    (year, month, day), (other_year, other_month, other_day) = civil(day), civil(other_day)
+    return _towards_zero(((other_year - year) * 12 + other_month - month) * 32 + other_day - day, 32)
 
 
 def _towards_zero(count: int, size: int) -> int:
