@@ -1,0 +1,111 @@
+"""Limits of whole queries: timeout, interrupt, Ctrl-C, memory, threads, early stop."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from qengine import Graph, OutOfMemory, QueryInterrupted, QueryTimeout
+from qengine.testing.generate import rmat, to_csr
+
+CLIQUE = "MATCH " + ", ".join(f"(v{i})-[:E]-(v{j})" for i in range(10) for j in range(i)) + " RETURN count(*)"
+TRIANGLES = "MATCH (a)-[:E]-(b)-[:E]-(c)-[:E]-(a) RETURN count(*)"
+ROWS = "MATCH (a)-[:E]-(b)-[:E]-(c)-[:E]-(d) RETURN a, b, c, d"
+
+
+@pytest.fixture(scope="module")
+def graph() -> Graph:
+    csr = to_csr(rmat(13, 16, 42))
+    start = np.repeat(np.arange(len(csr.offsets) - 1), np.diff(csr.offsets))
+    once = start < csr.neighbours
+    return Graph.from_edge_list((start[once], csr.neighbours[once].astype(np.int64)), undirected=True)
+
+
+@pytest.mark.parametrize("query", [CLIQUE, ROWS, "MATCH (a)-[:E*]-(b) RETURN count(*)"])
+def test_a_timeout_fires_inside_the_longest_operator(graph: Graph, query: str) -> None:
+    with pytest.raises(QueryTimeout, match="longer than its timeout"):
+        graph.query(query, timeout=0.2).fetchall()
+
+
+def test_interrupt_from_another_thread(graph: Graph) -> None:
+    stop = threading.Timer(0.2, graph.interrupt)
+    stop.start()
+    with pytest.raises(QueryInterrupted):
+        graph.query(CLIQUE).fetchall()
+    stop.join()
+    assert graph.query("MATCH (a) RETURN count(*)").value() == graph.node_count
+
+
+def test_ctrl_c_stops_the_query_and_not_the_program() -> None:
+    program = textwrap.dedent(
+        f"""
+        import qengine
+        from qengine.testing.generate import rmat, to_csr
+        import numpy as np
+        csr = to_csr(rmat(13, 16, 42))
+        start = np.repeat(np.arange(len(csr.offsets) - 1), np.diff(csr.offsets))
+        once = start < csr.neighbours
+        graph = qengine.Graph.from_edge_list((start[once], csr.neighbours[once].astype(np.int64)), undirected=True)
+        print("ready", flush=True)
+        try:
+            graph.query({CLIQUE!r}).fetchall()
+        except qengine.QueryInterrupted:
+            print("stopped", graph.query("RETURN 1 AS x").value(), flush=True)
+        """
+    )
+    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    assert process.stdout.read() == "stopped 1\n"
+    assert process.wait() == 0
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "MATCH (a)-[:E]-(b)-[:E]-(c) RETURN a, b, c ORDER BY id(c), id(a), id(b)",
+        "MATCH (a)-[:E]-(b)-[:E]-(c) RETURN DISTINCT a, c",
+        "MATCH (a)-[:E]-(b)-[:E]-(c) RETURN collect(id(a))",
+    ],
+)
+def test_a_memory_limit_far_too_small_is_said_clearly(graph: Graph, query: str) -> None:
+    with pytest.raises(OutOfMemory) as caught:
+        graph.query(query, memory_limit=1_000_000).fetchall()
+    assert "1,000,000" in str(caught.value) and "hint:" in str(caught.value)
+
+
+def test_counting_fits_where_rows_would_not(graph: Graph) -> None:
+    few = graph.query("MATCH (a)-[:E]-(b)-[:E]-(c) RETURN count(*)", memory_limit=50_000_000).value()
+    assert few == graph.query("MATCH (a)-[:E]-(b)-[:E]-(c) RETURN count(*)").value() > 10_000_000
+
+
+def test_limit_stops_the_search(graph: Graph) -> None:
+    rows = graph.query(ROWS + " LIMIT 5", timeout=60).fetchall()
+    assert len(rows) == 5
+    assert graph.query("MATCH (a) WHERE EXISTS { (a)-[:E]-()-[:E]-()-[:E]-() } RETURN count(*) > 0").value()
+
+
+def test_a_dropped_result_ends_its_threads(graph: Graph) -> None:
+    before = threading.active_count()
+    for _ in range(5):
+        result = graph.query(ROWS)
+        result.fetchone()
+        result.close()
+    assert threading.active_count() <= before
+
+
+def test_several_threads_query_one_graph(graph: Graph) -> None:
+    true = graph.query(TRIANGLES).value()
+    with ThreadPoolExecutor(4) as pool:
+        counts = list(pool.map(lambda _: graph.query(TRIANGLES, threads=1).value(), range(12)))
+    assert counts == [true] * 12
