@@ -400,6 +400,8 @@ class Graph:
             physical = None if reference else optimizer.plan(bound.plan, self._store)
         except QengineError as error:
             raise error.at(text) from None
+        except KeyboardInterrupt:
+            raise QueryInterrupted("The query was interrupted while it was planned.", code="Interrupted") from None
         names = parameters(bound.plan.root)
         return _Planned(text, bound.plan, physical, bound.notices, names, time.perf_counter() - begin)
 

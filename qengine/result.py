@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _PREVIEW_ROWS = 20
+_ROWS_AT_ONCE = 4096  # rows that become Python values at a time
 
 
 class ResultBatch(Protocol):
@@ -30,6 +31,9 @@ class ResultBatch(Protocol):
 
     def arrow(self, name: str) -> pa.Array:
         """Return a column as an Arrow array; nodes, relationships and paths are structs."""
+
+    def slice(self, offset: int, length: int) -> ResultBatch:
+        """Return the rows ``[offset, offset + length)`` as far as there are."""
 
 
 class Row(tuple[Any, ...]):
@@ -142,6 +146,9 @@ class Result:
     def _load(self) -> bool:
         """Turn the next batch that isn't empty into rows."""
         while (batch := self._next_batch()) is not None:
+            if batch.length > _ROWS_AT_ONCE:
+                self._pending.insert(0, batch.slice(_ROWS_AT_ONCE, batch.length))
+                batch = batch.slice(0, _ROWS_AT_ONCE)
             if batch.length:
                 self._rows = self._as_rows(batch)
                 self._position = 0

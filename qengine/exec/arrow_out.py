@@ -52,6 +52,10 @@ class RowBatch:
         """Return a column as an Arrow array."""
         return array_of(self.values(name))
 
+    def slice(self, offset: int, length: int) -> RowBatch:
+        """Return the rows ``[offset, offset + length)`` as far as there are."""
+        return RowBatch(tuple(self._index), self._rows[offset : offset + length])
+
 
 def table_of(columns: Sequence[str], batches: Iterable[Columns]) -> pa.Table:
     """Return all rows as one table.

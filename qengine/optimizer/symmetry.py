@@ -1,7 +1,8 @@
 """Automorphisms of a pattern, turned into order constraints that keep one embedding of each orbit.
 
-Grochow and Kellis: take the vertex of the largest orbit, demand that its image has the greatest id of the
-orbit, go on with the automorphisms that fix it. Counting then multiplies by the size of the group.
+Grochow and Kellis: take a vertex, demand that its image has the greatest id among the images of its orbit, go on with
+the automorphisms that fix it. The orbits' sizes multiply to the size of the group, which is never listed: whether an
+automorphism maps one vertex to another is found by backtracking. Counting then multiplies by the size of the group.
 This holds where no automorphism maps an embedding to itself: the vertices of an orbit must be different anyway.
 """
 
@@ -15,10 +16,7 @@ from qengine.plan.expr import Expr, Variable
 from qengine.plan.pattern import PatternNode
 from qengine.plan.traverse import rewrite
 
-_MAX_VERTICES = 10
-_MAX_GROUP = 50_000
-
-Automorphism = dict[str, str]
+_MAX_VERTICES = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,55 +40,55 @@ def break_symmetry(
 
     ``different`` tells which vertices can't be equal; where a symmetric pair could be, nothing is constrained.
     """
-    if len(order) > _MAX_VERTICES:
+    if len(order) > _MAX_VERTICES or any(edge.relationship.predicates for edge in edges):
         return NO_SYMMETRY
-    group = _automorphisms(order, nodes, edges)
-    if len(group) <= 1 or len(group) >= _MAX_GROUP:
-        return NO_SYMMETRY
-    orbits = {name: {image[name] for image in group} for name in order}
+    pattern = _Pattern(order, nodes, edges)
+    orbits = {name: pattern.orbit(name, ()) for name in order}
     if not all(different(name, other) for name in order for other in orbits[name] - {name}):
         return NO_SYMMETRY
-    size, greater = len(group), []
-    while len(group) > 1:
-        orbits = {name: {image[name] for image in group} for name in order}
-        pivot = max(order, key=lambda name: len(orbits[name]))
-        greater += [(pivot, other) for other in order if other in orbits[pivot] and other != pivot]
-        group = [image for image in group if image[pivot] == pivot]
+    size, greater = 1, []
+    for place, pivot in enumerate(order):
+        orbit = pattern.orbit(pivot, order[:place])
+        size *= len(orbit)
+        greater += [(pivot, other) for other in order if other in orbit and other != pivot]
     return Symmetry(size, tuple(greater))
 
 
-def _automorphisms(
-    order: Sequence[str], nodes: dict[str, PatternNode], edges: Sequence[PatternEdge]
-) -> list[Automorphism]:
-    shapes = {name: _shape(nodes[name]) for name in order}
-    links: dict[tuple[str, str], list[tuple[str, ...]]] = {}
-    for edge in edges:
-        if edge.relationship.predicates:
-            return []
-        start, end = edge.ends
-        links.setdefault((start, end), []).append(("both" if edge.symmetric else "out", *edge.type_names()))
-        links.setdefault((end, start), []).append(("both" if edge.symmetric else "in", *edge.type_names()))
-    for kinds in links.values():
-        kinds.sort()
-    found: list[Automorphism] = []
+class _Pattern:
+    """What automorphisms preserve: the shapes of vertices and what links each pair."""
 
-    def extend(image: Automorphism, used: set[str]) -> None:
-        if len(found) >= _MAX_GROUP:
-            return
-        if len(image) == len(order):
-            found.append(dict(image))
-            return
-        name = order[len(image)]
-        for candidate in order:
-            if candidate in used or shapes[candidate] != shapes[name]:
-                continue
-            image[name] = candidate
-            if all(links.get((name, other)) == links.get((candidate, image[other])) for other in image):
-                extend(image, used | {candidate})
-            del image[name]
+    def __init__(self, order: Sequence[str], nodes: dict[str, PatternNode], edges: Sequence[PatternEdge]) -> None:
+        self._order = order
+        self._shapes = {name: _shape(nodes[name]) for name in order}
+        self._links: dict[tuple[str, str], list[tuple[str, ...]]] = {}
+        for edge in edges:
+            start, end = edge.ends
+            self._links.setdefault((start, end), []).append(("both" if edge.symmetric else "out", *edge.type_names()))
+            self._links.setdefault((end, start), []).append(("both" if edge.symmetric else "in", *edge.type_names()))
+        for kinds in self._links.values():
+            kinds.sort()
 
-    extend({}, set())
-    return found
+    def orbit(self, name: str, fixed: Sequence[str]) -> set[str]:
+        """Return where the automorphisms that leave ``fixed`` in place can map ``name``."""
+        image = {each: each for each in fixed}
+        return {
+            other for other in self._order if self._fits(name, other, image) and self._extends({**image, name: other})
+        }
+
+    def _fits(self, name: str, other: str, image: dict[str, str]) -> bool:
+        return (
+            other not in image.values()
+            and self._shapes[name] == self._shapes[other]
+            and self._links.get((name, name)) == self._links.get((other, other))
+            and all(self._links.get((name, done)) == self._links.get((other, image[done])) for done in image)
+        )
+
+    def _extends(self, image: dict[str, str]) -> bool:
+        """Tell whether a partial map is part of an automorphism."""
+        name = next((each for each in self._order if each not in image), None)
+        if name is None:
+            return True
+        return any(self._extends({**image, name: other}) for other in self._order if self._fits(name, other, image))
 
 
 def _shape(node: PatternNode) -> tuple[object, ...]:

@@ -180,15 +180,18 @@ class GraphStore:
 
     def nodes(self, ids: Array | Sequence[int | None]) -> list[Node | None]:
         """Return the nodes with these ids (-1 or None: None); properties that are null are absent."""
-        wanted = _id_array(ids)
+        wanted, place = np.unique(_id_array(ids), return_inverse=True)  # a node that comes often is made once
         properties: list[dict[str, Any]] = [{} for _ in wanted]
         for key, column in self._node_properties.items():
             rows = np.flatnonzero((wanted >= column.begin) & (wanted < column.end))
             _fill(properties, rows, key, column, wanted[rows])
-        return [
-            Node(vertex, self.labels_of(vertex), found) if vertex >= 0 else None
-            for vertex, found in zip(wanted.tolist(), properties, strict=True)
+        groups = np.searchsorted(self._group_ends, wanted, side="right").tolist()
+        labels = (*self._ordered_labels, ())
+        nodes = [
+            Node(vertex, labels[group], found) if vertex >= 0 else None
+            for vertex, group, found in zip(wanted.tolist(), groups, properties, strict=True)
         ]
+        return [nodes[each] for each in place.tolist()]
 
     # -- relationships -----------------------------------------------------------------------------------------
 

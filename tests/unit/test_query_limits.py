@@ -25,8 +25,8 @@ ROWS = "MATCH (a)-[:E]-(b)-[:E]-(c)-[:E]-(d) RETURN a, b, c, d"
 def graph() -> Graph:
     csr = to_csr(rmat(13, 16, 42))
     start = np.repeat(np.arange(len(csr.offsets) - 1), np.diff(csr.offsets))
-    once = start < csr.neighbours
-    return Graph.from_edge_list((start[once], csr.neighbours[once].astype(np.int64)), undirected=True)
+    once = start < csr.neighbors
+    return Graph.from_edge_list((start[once], csr.neighbors[once].astype(np.int64)), undirected=True)
 
 
 @pytest.mark.parametrize("query", [CLIQUE, ROWS, "MATCH (a)-[:E*]-(b) RETURN count(*)"])
@@ -52,8 +52,8 @@ def test_ctrl_c_stops_the_query_and_not_the_program() -> None:
         import numpy as np
         csr = to_csr(rmat(13, 16, 42))
         start = np.repeat(np.arange(len(csr.offsets) - 1), np.diff(csr.offsets))
-        once = start < csr.neighbours
-        graph = qengine.Graph.from_edge_list((start[once], csr.neighbours[once].astype(np.int64)), undirected=True)
+        once = start < csr.neighbors
+        graph = qengine.Graph.from_edge_list((start[once], csr.neighbors[once].astype(np.int64)), undirected=True)
         print("ready", flush=True)
         try:
             graph.query({CLIQUE!r}).fetchall()
@@ -61,13 +61,13 @@ def test_ctrl_c_stops_the_query_and_not_the_program() -> None:
             print("stopped", graph.query("RETURN 1 AS x").value(), flush=True)
         """
     )
-    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
-    time.sleep(0.5)
-    process.send_signal(signal.SIGINT)
-    assert process.stdout.read() == "stopped 1\n"
-    assert process.wait() == 0
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.read() == "stopped 1\n"
+    assert process.returncode == 0
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,10 @@ class ResultRows:
         """Number of rows."""
         return self._batch.length
 
+    def slice(self, offset: int, length: int) -> ResultRows:
+        """Return the rows ``[offset, offset + length)`` as far as there are."""
+        return ResultRows(self._batch.slice(offset, length), self._store)
+
     def values(self, name: str) -> list[Any]:
         """Return a column as Python values; nodes, relationships and paths as those of ``qengine.types``."""
         column = self._batch.columns[name]
