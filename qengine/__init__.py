@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 from os import PathLike
+from typing import TYPE_CHECKING, Any
 
 from qengine.errors import (
     DeviceError,
@@ -32,11 +33,19 @@ from qengine.graph import Graph, Prepared
 from qengine.result import Result, ResultStats, Row
 from qengine.types import Node, Path, Relationship
 
+if TYPE_CHECKING:
+    from qengine.temporal import Date, DateTime, Duration, LocalDateTime, LocalTime, Time
+
 __all__ = [
+    "Date",
+    "DateTime",
     "DeviceError",
+    "Duration",
     "ExecutionError",
     "Graph",
     "InternalError",
+    "LocalDateTime",
+    "LocalTime",
     "Node",
     "Notice",
     "OutOfMemory",
@@ -53,9 +62,12 @@ __all__ = [
     "Row",
     "SemanticError",
     "StorageError",
+    "Time",
     "Unsupported",
     "open",
 ]
+
+_TEMPORAL = frozenset({"Date", "DateTime", "Duration", "LocalDateTime", "LocalTime", "Time"})
 
 __version__ = "0.1.0"
 
@@ -63,3 +75,12 @@ __version__ = "0.1.0"
 def open(path: str | PathLike[str]) -> Graph:
     """Open a saved graph: its files are mapped, not read; see ``Graph.open``."""
     return Graph.open(path)
+
+
+def __getattr__(name: str) -> Any:
+    """Load the temporal values when first asked for."""
+    if name in _TEMPORAL:
+        from qengine import temporal
+
+        return getattr(temporal, name)
+    raise AttributeError(f"module 'qengine' has no attribute {name!r}")

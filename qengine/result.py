@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from qengine.errors import Notice
-from qengine.temporal import Temporal
 
 if TYPE_CHECKING:
     import pandas
@@ -253,4 +252,6 @@ class Result:
 
 
 def _shown(value: Any) -> str:
+    from qengine.temporal import Temporal
+
     return "null" if value is None else str(value) if isinstance(value, str | Temporal) else repr(value)

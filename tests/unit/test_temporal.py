@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+import subprocess
+import sys
 from zoneinfo import ZoneInfo
 
 import pyarrow as pa
@@ -218,3 +220,10 @@ def test_python_values(value) -> None:
     ours = from_native(value)
     assert ours is not None
     assert to_native(ours) == value
+
+
+def test_the_classes_are_public_and_loaded_when_asked_for() -> None:
+    code = "import sys, qengine; assert 'qengine.temporal' not in sys.modules; assert qengine.Date(0).days == 0"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    with pytest.raises(AttributeError):
+        _ = qengine.Datum
