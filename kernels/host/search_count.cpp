@@ -5,21 +5,6 @@
 #include "search_run.h"
 
 namespace qe {
-namespace {
-
-constexpr size_t kBindCost = 16;  // of binding one vertex, in ids read
-
-uint64_t times(uint64_t a, uint64_t b) {
-  uint64_t product;
-  if (__builtin_mul_overflow(a, b, &product)) throw Halt{kOverflow};
-  return product;
-}
-
-void add_to(uint64_t& sum, uint64_t more) {
-  if (__builtin_add_overflow(sum, more, &sum)) throw Halt{kOverflow};
-}
-
-}  // namespace
 
 uint64_t Worker::count(const Node& node) {
   const int level = node.levels[0];
@@ -31,6 +16,11 @@ uint64_t Worker::count(const Node& node) {
     return sum;
   }
   const Set set = candidates(level);
+  if (node.local && begin_local(level, set)) {
+    sum = count_local(node, set);
+    end_local();
+    return sum;
+  }
   const bool every = !info(level).filtered && info(level).different.empty();
   const Stride by = stride(level);
   for (size_t i = by.first; i < set.n; i += by.step) {

@@ -177,13 +177,16 @@ class Deriver {
 
   int view_of(const PlanSource& from, int j) {
     View view{from.level, from.lists, from.lists.count == 1 && !(from.flags & kRepeats), info(j).lo, info(j).hi,
-              (info(j).less & bit_of(from.level)) != 0, (info(j).greater & bit_of(from.level)) != 0};
+              (info(j).less & bit_of(from.level)) != 0, (info(j).greater & bit_of(from.level)) != 0, -1};
     for (size_t k = 0; k < out_.views.size(); ++k) {
       const View& old = out_.views[k];
-      if (old.level == view.level && same_lists(plan_, old.lists, view.lists) && old.lo == view.lo &&
-          old.hi == view.hi && old.below == view.below && old.above == view.above)
-        return static_cast<int>(k);
+      if (!same_lists(plan_, old.lists, view.lists) || old.lo != view.lo || old.hi != view.hi ||
+          old.below != view.below || old.above != view.above)
+        continue;
+      if (old.level == view.level) return static_cast<int>(k);
+      view.kind = old.kind;
     }
+    if (view.kind < 0) view.kind = out_.n_kinds++;
     out_.views.push_back(view);
     std::vector<int>& feeds = info(from.level).feeds;
     for (int k = 0; k < from.lists.count; ++k) {
@@ -221,6 +224,11 @@ class Deriver {
     }
     const bool given = from.candidates != nullptr && (base < 0 || level(base).candidates == nullptr);
     if (to.fixed || given) to.operands.push_back({From::kConstant, j, -1, less, greater, false});
+    to.local_less = to.local_greater = ~Levels{0};
+    for (const Operand& operand : to.operands) {
+      to.local_less &= operand.less;
+      to.local_greater &= operand.greater;
+    }
     place_bounds(to);
     to.check_ranges = from.ranges.count > 1 && !to.fixed && !given && (base < 0 || !same_ranges(level(base), from));
     if (to.fixed) {  // the constant set is filtered by the bitset once
@@ -301,10 +309,10 @@ class Deriver {
       if (part & bit_of(j)) members.push_back(j);
     if (members.size() == 1) {
       set_operands(members[0], above);
-      return {Shape::kLeaf, members, false, {}, {}};
+      return {Shape::kLeaf, members, false, {}, false, {}};
     }
     if (only_different(members, part)) {
-      Node group{Shape::kGroup, members, false, {}, {}};
+      Node group{Shape::kGroup, members, false, {}, false, {}};
       group.nested = nest(group, part);
       if (group.nested || members.size() <= 3) {
         for (int j : members) set_operands(j, above);
@@ -314,7 +322,42 @@ class Deriver {
     const int first = members[0];
     set_operands(first, above);
     const Levels rest = part & ~bit_of(first);
-    return {Shape::kBranch, {first}, false, {}, split(rest, above | bit_of(first))};
+    Node branch{Shape::kBranch, {first}, false, {}, false, split(rest, above | bit_of(first))};
+    branch.local = members.size() > 2 && is_local(branch, rest);
+    return branch;
+  }
+
+  // Do all candidates of the levels `rest`, which are below the branch, lie among those that the branch kept, cut down
+  // by lists and bounds of these levels alone?
+  bool is_local(const Node& branch, Levels rest) {
+    const int first = branch.levels[0];
+    const LevelInfo& root = info(first);
+    if (!root.vertex || root.fixed || root.filtered || !root.different.empty() || !countable(branch)) return false;
+    const Levels outside = ~(rest | bit_of(first));
+    for (int j = first + 1; j < plan_.n_levels; ++j) {
+      if (!(rest & bit_of(j))) continue;
+      const LevelInfo& each = info(j);
+      if (!each.vertex || each.filtered || level(j).candidates != nullptr || each.check_ranges) return false;
+      if (!can_start_from(first, j) || !same_ranges(level(first), level(j))) return false;
+      if ((each.less & outside) != root.less || (each.greater & outside) != root.greater) return false;
+      for (int k = 0; k < level(j).sources.count; ++k)
+        if ((outside & bit_of(source(j, k).level)) && !has_source(first, source(j, k))) return false;
+    }
+    return true;
+  }
+
+  // Do the levels below differ from each other only where a formula counts them?
+  bool countable(const Node& branch) {
+    for (const Node& child : branch.children) {
+      if (child.shape == Shape::kBranch && !(info(child.levels[0]).different.empty() && countable(child))) return false;
+      if (child.shape == Shape::kLeaf && !info(child.levels[0]).different.empty()) return false;
+      if (child.shape != Shape::kGroup) continue;
+      if (!child.nested) return false;
+      for (int j : child.levels)
+        for (int x : info(j).different)
+          if (std::find(child.levels.begin(), child.levels.end(), x) == child.levels.end()) return false;
+    }
+    return true;
   }
 
   // Are these vertex levels that mention each other by nothing but "different", each pair of them?

@@ -10,6 +10,7 @@
 // Tree. Levels that are only counted form a pseudo-tree: once a level is bound, the levels below it fall apart into
 // components that don't mention each other; their counts multiply. A component whose members only demand to be
 // different from each other is counted by inclusion and exclusion. (AND/OR search: Dechter and Mateescu, AIJ 2007.)
+// A branch whose subtree draws all candidates from its own is local: it is counted with bitmaps over them.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -29,6 +30,7 @@ struct View {
   bool unique;  // one list without repetitions: the view is a slice of it
   uint32_t lo, hi;
   bool below, above;
+  int kind;  // views of one kind differ by the level alone
 };
 
 enum class From : uint8_t { kKept, kKeptBefore, kKeptAfter, kView, kConstant };
@@ -51,6 +53,7 @@ struct LevelInfo {
   std::vector<Operand> operands;
   Levels rest_less = 0, rest_greater = 0;
   From cut = From::kKept;
+  Levels local_less = 0, local_greater = 0;  // bounds that no operand satisfies by construction
   bool check_ranges = false;        // several ranges, and no operand lies within them
   std::vector<int> different;
   std::vector<int> feeds;           // lists (indices into MatchPlan::lists) that later levels read at this one's vertex
@@ -74,6 +77,7 @@ struct Node {
   // Group: each level's candidates contain those of the one before; `repeats[k]`: they are the same.
   bool nested = false;
   std::vector<bool> repeats;
+  bool local = false;  // branch: all candidates below are among this level's, and depend on nothing else from above
   std::vector<Node> children;
 };
 
@@ -82,6 +86,7 @@ struct SearchPlan {
   int n_levels, seeds, walked;  // walked >= seeds
   std::vector<LevelInfo> levels;
   std::vector<View> views;
+  int n_kinds = 0;
   std::vector<Node> counted;    // components of the levels from `walked` on
   bool impossible = false;      // some level has no range
 };

@@ -25,19 +25,20 @@ Set slice(const uint32_t* data, size_t n, uint32_t lo, uint32_t hi) {
 Set Worker::view(int index) {
   const View& view = plan_.views[static_cast<size_t>(index)];
   ViewState& state = views_[static_cast<size_t>(index)];
-  if (state.stamp == stamp_[view.level]) return state.set;
-  state.stamp = stamp_[view.level];
-  const uint32_t v = vertex(view.level);
-  const uint32_t lo = view.above ? std::max(view.lo, v + 1) : view.lo;
-  const uint32_t hi = view.below ? std::min(view.hi, v) : view.hi;
-  if (view.unique) {
-    const Pcsr& list = match_.lists[match_.list_ids[view.lists.first]];
-    const Slice at = locate(list, v);
-    state.set = cut_list(state, v, {list.neighbours + at.begin, at.end - at.begin}, lo, hi);
-  } else {
-    state.set = unite_lists(view, state, v, lo, hi);
+  if (state.stamp != stamp_[view.level]) {
+    state.set = neighbours(view, state, vertex(view.level));
+    state.stamp = stamp_[view.level];
   }
   return state.set;
+}
+
+Set Worker::neighbours(const View& view, ViewState& state, uint32_t v) {
+  const uint32_t lo = view.above ? std::max(view.lo, v + 1) : view.lo;
+  const uint32_t hi = view.below ? std::min(view.hi, v) : view.hi;
+  if (!view.unique) return unite_lists(view, state, v, lo, hi);
+  const Pcsr& list = match_.lists[match_.list_ids[view.lists.first]];
+  const Slice at = locate(list, v);
+  return cut_list(state, v, {list.neighbours + at.begin, at.end - at.begin}, lo, hi);
 }
 
 // A list within [lo, hi), which the vertex determines. Searching the long list of a hub costs cache misses, and hubs

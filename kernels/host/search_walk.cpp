@@ -5,11 +5,6 @@
 #include "search_run.h"
 
 namespace qe {
-namespace {
-
-constexpr size_t kBindCost = 16;  // of binding one vertex, in ids read
-
-}  // namespace
 
 Worker::Worker(SearchRun& run)
     : run_(run), plan_(run.plan()), match_(*run.plan().plan), ops_(run.ops()), charge_(run.control()) {

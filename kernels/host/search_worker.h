@@ -18,6 +18,18 @@ namespace qe {
 class SearchRun;
 struct Chunk;
 
+constexpr size_t kBindCost = 16;  // of binding one vertex, in ids read: the unit of Worker::spend
+
+inline uint64_t times(uint64_t a, uint64_t b) {
+  uint64_t product;
+  if (__builtin_mul_overflow(a, b, &product)) throw Halt{kOverflow};
+  return product;
+}
+
+inline void add_to(uint64_t& sum, uint64_t more) {
+  if (__builtin_add_overflow(sum, more, &sum)) throw Halt{kOverflow};
+}
+
 struct Set {
   const uint32_t* data;
   size_t n;
@@ -66,6 +78,26 @@ class Worker {
     std::vector<Partial> partials;
     Marks marks;
   };
+  struct Words {  // a range of a bitmap's words
+    size_t begin, end;
+  };
+  struct LocalLevel {
+    size_t at = 0;  // index in the universe of the vertex that the level is bound to
+    Buffer<uint64_t> kept;
+    Words words{0, 0};
+  };
+  struct Local {  // bitmaps over the candidates of one branch, its universe
+    Set universe{nullptr, 0};
+    size_t words = 0;
+    uint32_t epoch = 0;
+    Buffer<uint64_t> rows;       // for each kind of view and vertex of the universe: the view within the universe
+    Buffer<uint32_t> row_epoch;  // when the row was made
+    Buffer<uint64_t> bits;       // the universe over the level's [lo, hi)
+    Buffer<uint32_t> index;      // of a vertex in the universe
+    Buffer<uint32_t> common;
+    std::vector<LocalLevel> levels;
+    uint32_t first_word = 0;
+  };
   struct Pair {  // what is left of an intersection: the older part and the newest operand
     Set older, newest;
     uint64_t stamp;  // of the older part before its last bounds
@@ -113,6 +145,7 @@ class Worker {
 
   // Sets (search_sets.cpp)
   Set view(int index);
+  Set neighbours(const View& view, ViewState& state, uint32_t v);
   Set cut_list(ViewState& state, uint32_t v, Set list, uint32_t lo, uint32_t hi);
   Set unite_lists(const View& view, ViewState& state, uint32_t v, uint32_t lo, uint32_t hi);
   Set operand(const Operand& operand, const LevelInfo& level);
@@ -153,6 +186,17 @@ class Worker {
   uint64_t count_children(const std::vector<Node>& children);
   uint64_t count_group(const Node& node);
   bool any(const Node& node);
+
+  // Counting within one branch's candidates (search_local.cpp)
+  bool begin_local(int level, Set universe);
+  void end_local();
+  uint64_t count_local(const Node& node, Set universe);
+  uint64_t local_children(const std::vector<Node>& children);
+  uint64_t local_branch(const Node& node);
+  uint64_t local_size(int level);
+  const uint64_t* local_row(int view);
+  int local_operands(int level, const uint64_t** operands, Words* words);
+  const uint64_t* local_intersection(int level, Words* words);
   bool any_children(const std::vector<Node>& children);
 
   SearchRun& run_;
@@ -163,6 +207,7 @@ class Worker {
   std::vector<Frame> frames_;
   std::vector<ViewState> views_;
   Buffer<uint32_t> scratch_;
+  Local local_;
   int64_t value_[kMaxLevels] = {};
   uint64_t stamp_[kMaxLevels] = {};
   uint64_t clock_ = 1;

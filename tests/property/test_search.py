@@ -284,3 +284,58 @@ def test_equals_backtracking(case: Any, threads: int, chunk_rows: int, trial: bo
         finally:
             _native.load().qe_search_trial_ns(1_000_000)
     assert result == expected(store, search, seeds, rows)
+
+
+# -- denser graphs: cliques and their like, counted by bitmaps, marks and counters -----------------------------------
+
+
+@st.composite
+def dense_cases(draw: st.DrawFn) -> Any:
+    """Draw a simple undirected graph of up to 150 vertices and a pattern whose levels share sources."""
+    n = draw(st.sampled_from([6, 20, 70, 150]))
+    generator = np.random.default_rng(draw(st.integers(0, 1000)))
+    start, end = np.triu_indices(n, 1)
+    kept = generator.random(len(start)) < min(0.7, 12 / n)
+    hub = (start < 2) if draw(st.booleans()) else False
+    store = storage.from_edge_list((start[kept | hub], end[kept | hub]), undirected=True)
+    levels: list[VertexLevel] = []
+    for j in range(draw(st.integers(3, 5))):
+        sources = set(draw(st.lists(st.integers(0, j - 1), min_size=1, max_size=j))) if j else set()
+        if j and draw(st.booleans()):
+            sources.add(0)
+        ordered = tuple(k for k in range(j) if draw(st.integers(0, 2)) == 0)
+        kind = draw(st.integers(0, 3))
+        different = tuple(k for k in range(j) if k not in sources and (k not in ordered or kind > 1))
+        less, greater = (ordered, ()) if kind in (0, 2) else ((), ordered) if kind == 1 else ((), ())
+        between = tuple(Source(k, (), Direction.BOTH) for k in sorted(sources))
+        levels.append(VertexLevel(f"v{j}", None, (), between, different if draw(st.booleans()) else (), less, greater))
+    return store, Search(Unit(), tuple(levels), 0, (), count="n")
+
+
+def count_by_sets(store: Any, search: Search) -> int:
+    lists = [set(store.expand(v, 0, Direction.BOTH)[0].tolist()) for v in range(store.vertex_count)]
+
+    def extend(bound: list[int]) -> int:
+        level = search.levels[len(bound)]
+        assert isinstance(level, VertexLevel)
+        found = set(range(store.vertex_count)).intersection(*(lists[bound[s.level]] for s in level.sources))
+        found -= {bound[k] for k in level.different}
+        found = {v for v in found if all(v < bound[k] for k in level.less) and all(v > bound[k] for k in level.greater)}
+        if len(bound) + 1 == len(search.levels):
+            return len(found)
+        return sum(extend([*bound, v]) for v in found)
+
+    return extend([])
+
+
+@settings(max_examples=150)
+@given(dense_cases(), st.sampled_from([1, 2]), st.sampled_from([0, 1, 2]))
+def test_denser_patterns(case: Any, threads: int, isa: int) -> None:
+    store, search = case
+    native = _native.load()
+    native.qe_force_isa(isa)
+    try:
+        result = found(store, search, [], 1, threads=threads)
+    finally:
+        native.qe_force_isa(-1)
+    assert sum(row[-1] for row in result) == count_by_sets(store, search)
