@@ -28,6 +28,8 @@ bool Worker::begin_local(int level, Set universe) {
   local.first_word = of.lo >> 6;
   local.levels.resize(plan_.levels.size());
   const size_t rows = static_cast<size_t>(plan_.n_kinds) * universe.n;
+  const size_t span = (of.hi >> 6) - local.first_word + 1;  // words
+  if (!charge_.affords(sizeof(uint64_t) * (rows * (local.words + 1) + 33 * span))) return false;
   local.rows.reserve(rows * local.words, charge_);
   const bool more = local.row_epoch.capacity() < rows;
   local.row_epoch.reserve(rows, charge_);
@@ -35,7 +37,6 @@ bool Worker::begin_local(int level, Set universe) {
     std::fill_n(local.row_epoch.data(), local.row_epoch.capacity(), 0);
     local.epoch = 1;
   }
-  const size_t span = (of.hi >> 6) - local.first_word + 1;
   if (local.bits.capacity() < span) {
     local.bits.reserve(span, charge_);
     std::fill_n(local.bits.data(), local.bits.capacity(), uint64_t{0});
@@ -172,6 +173,18 @@ uint64_t Worker::local_branch(const Node& node) {
   const uint64_t* kept = local_intersection(level, &here.words);
   const Words words = here.words;
   uint64_t sum = 0;
+  if (node.pairs) {
+    const int index = info(node.children[0].levels[0]).operands[1].index;
+    for (size_t w = words.begin; w < words.end; ++w)
+      for (uint64_t rest = kept[w]; rest; rest &= rest - 1) {
+        here.at = w * 64 + static_cast<size_t>(__builtin_ctzll(rest));
+        local_row(index);
+      }
+    const View& view = plan_.views[static_cast<size_t>(index)];
+    const uint64_t* rows = local_.rows.data() + static_cast<size_t>(view.kind) * local_.universe.n * local_.words;
+    here.words = {0, 0};
+    return ops_.pair_count(kept, rows, local_.words, words.begin, words.end, view.below);
+  }
   for (size_t w = words.begin; w < words.end; ++w) {
     for (uint64_t rest = kept[w]; rest; rest &= rest - 1) {
       here.at = w * 64 + static_cast<size_t>(__builtin_ctzll(rest));

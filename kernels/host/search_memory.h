@@ -28,6 +28,12 @@ class Charge {
     if (control_->memory_limit > 0 && used > control_->memory_limit) throw Halt{kOutOfMemory};
   }
 
+  // Is there room for something that would be nice to have?
+  bool affords(size_t bytes) const {
+    const int64_t used = __atomic_load_n(&control_->memory_used, __ATOMIC_RELAXED);
+    return control_->memory_limit <= 0 || used + static_cast<int64_t>(bytes) <= control_->memory_limit / 2;
+  }
+
  private:
   Control* control_;
   int64_t held_ = 0;

@@ -309,10 +309,10 @@ class Deriver {
       if (part & bit_of(j)) members.push_back(j);
     if (members.size() == 1) {
       set_operands(members[0], above);
-      return {Shape::kLeaf, members, false, {}, false, {}};
+      return {Shape::kLeaf, members, false, {}, false, false, {}};
     }
     if (only_different(members, part)) {
-      Node group{Shape::kGroup, members, false, {}, false, {}};
+      Node group{Shape::kGroup, members, false, {}, false, false, {}};
       group.nested = nest(group, part);
       if (group.nested || members.size() <= 3) {
         for (int j : members) set_operands(j, above);
@@ -322,7 +322,9 @@ class Deriver {
     const int first = members[0];
     set_operands(first, above);
     const Levels rest = part & ~bit_of(first);
-    Node branch{Shape::kBranch, {first}, false, {}, false, split(rest, above | bit_of(first))};
+    Node branch{Shape::kBranch, {first}, false, {}, false, false, split(rest, above | bit_of(first))};
+    branch.pairs = branch.children.size() == 1 && branch.children[0].shape == Shape::kLeaf &&
+                   is_pair(first, branch.children[0].levels[0]);
     branch.local = members.size() > 2 && is_local(branch, rest);
     return branch;
   }
@@ -344,6 +346,14 @@ class Deriver {
         if ((outside & bit_of(source(j, k).level)) && !has_source(first, source(j, k))) return false;
     }
     return true;
+  }
+
+  // Are the operands of leaf `to` what level `from` kept, and a list of its vertex?
+  bool is_pair(int from, int to) {
+    const LevelInfo& leaf = info(to);
+    return leaf.vertex && !leaf.local_less && !leaf.local_greater && leaf.operands.size() == 2 &&
+           leaf.operands[0].from == From::kKept && leaf.operands[0].index == from &&
+           leaf.operands[1].from == From::kView && out_.views[static_cast<size_t>(leaf.operands[1].index)].level == from;
   }
 
   // Do the levels below differ from each other only where a formula counts them?

@@ -77,6 +77,7 @@ struct Node {
   // Group: each level's candidates contain those of the one before; `repeats[k]`: they are the same.
   bool nested = false;
   std::vector<bool> repeats;
+  bool pairs = false;  // local branch above one leaf: that takes the branch's candidates and the branch's own row
   bool local = false;  // branch: all candidates below are among this level's, and depend on nothing else from above
   std::vector<Node> children;
 };

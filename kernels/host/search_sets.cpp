@@ -10,6 +10,9 @@ namespace {
 constexpr size_t kSetCost = 8;   // of an intersection, in ids read, beside the ids themselves
 constexpr size_t kLongList = 64;
 constexpr size_t kCuts = 4096;
+constexpr size_t kGallopCost = 20;  // of looking one id up by galloping, in ids read
+constexpr size_t kNoRow = SIZE_MAX;
+constexpr size_t kRowWords = size_t{1} << 19;  // 4 MiB of hub rows a view
 constexpr size_t kMarkCost = 3;  // of marking a set, in ids read by merging
 
 Set slice(const uint32_t* data, size_t n, uint32_t lo, uint32_t hi) {
@@ -45,8 +48,10 @@ Set Worker::neighbours(const View& view, ViewState& state, uint32_t v) {
 // come up often: where their cut was is kept.
 Set Worker::cut_list(ViewState& state, uint32_t v, Set list, uint32_t lo, uint32_t hi) {
   if (list.n < kLongList || list.n > UINT32_MAX) return slice(list.data, list.n, lo, hi);
-  if (state.cuts.capacity() == 0)
+  if (state.cuts.capacity() == 0) {
+    if (!charge_.affords(kCuts * sizeof(Cut))) return slice(list.data, list.n, lo, hi);
     std::fill_n(state.cuts.reserve(kCuts, charge_), kCuts, Cut{kNoVertex, 0, 0});
+  }
   Cut& known = state.cuts.data()[v % kCuts];
   if (known.vertex != v) {
     const Set found = slice(list.data, list.n, lo, hi);
@@ -147,6 +152,7 @@ const uint64_t* Worker::marks(int level, const Pair& pair) {
   }
   if (marks.bits.capacity() == 0) {
     const size_t words = (of.hi >> 6) - first + 1;
+    if (!charge_.affords(words * sizeof(uint64_t))) return nullptr;
     std::fill_n(marks.bits.reserve(words, charge_), words, uint64_t{0});
   }
   uint64_t* bits = marks.bits.data();
@@ -161,6 +167,45 @@ const uint64_t* Worker::marks(int level, const Pair& pair) {
   marks.n = pair.older.n;
   marks.stamp = pair.stamp;
   return bits - first;
+}
+
+// A bitmap of the newest operand, or null: it is one list's whole view, and its vertex has come up often enough for the
+// bitmap to have saved more reading than it costs. Then the older part's members are looked up in it.
+const uint64_t* Worker::hub_row(const Operand& operand, Set list, size_t saved) {
+  if (operand.from != From::kView || (operand.less | operand.greater) || list.n < kLongList) return nullptr;
+  const View& view = plan_.views[static_cast<size_t>(operand.index)];
+  if (!view.unique) return nullptr;
+  ViewState& state = views_[static_cast<size_t>(operand.index)];
+  if (state.slots.capacity() == 0) {
+    if (!charge_.affords(kCuts * sizeof(RowSlot) + kRowWords * sizeof(uint64_t))) return nullptr;
+    std::fill_n(state.slots.reserve(kCuts, charge_), kCuts, RowSlot{kNoVertex, 0, kNoRow});
+    state.rows.reserve(kRowWords, charge_);
+  }
+  const uint32_t v = vertex(view.level), first = view.lo >> 6;
+  RowSlot& slot = state.slots.data()[v % kCuts];
+  if (slot.vertex == v && slot.row != kNoRow) return state.rows.data() + slot.row - first;
+  if (slot.row != kNoRow) return nullptr;  // the first hub keeps its place
+  if (slot.vertex != v) slot = {v, 0, kNoRow};
+  slot.saved = static_cast<uint32_t>(std::min<size_t>(UINT32_MAX, slot.saved + saved));
+  const size_t words = ((view.below ? std::min(view.hi, v) : view.hi) >> 6) - first + 1;
+  if (slot.saved < words / 4 + 3 * list.n || words > kRowWords - state.rows_used) return nullptr;
+  slot.row = state.rows_used;
+  state.rows_used += words;
+  uint64_t* row = state.rows.data() + slot.row;
+  std::fill_n(row, words, uint64_t{0});
+  for (size_t i = 0; i < list.n; ++i) row[(list.data[i] >> 6) - first] |= uint64_t{1} << (list.data[i] & 63);
+  spend(words / 4 + 3 * list.n);
+  return row - first;
+}
+
+// The bitmap to look one of the two sets up in, and which: marks of the older part, or a hub's row.
+Worker::Probe Worker::probe(int level, const Pair& pair) {
+  const Operand& last = info(level).operands.back();
+  if (pair.newest.n > pair.older.n) {
+    const size_t merging = std::min(pair.older.n + pair.newest.n, kGallopCost * pair.older.n);
+    if (const uint64_t* row = hub_row(last, pair.newest, merging - pair.older.n)) return {row, false};
+  }
+  return {marks(level, pair), true};
 }
 
 Set Worker::within_ranges(const PlanLevel& level, Set set, Frame& to) {
@@ -184,16 +229,15 @@ Set Worker::candidates(int level) {
   if (!pair(level, &sets)) return to.kept;
   if (of.operands.size() == 1) {
     to.kept = sets.newest;
-  } else if (const uint64_t* bits = marks(level, sets)) {
-    spend(kSetCost + sets.newest.n);
-    uint32_t* out = to.buffers[0].reserve(sets.newest.n + kSlack, charge_);
-    to.kept = {out, ops_.filter(bits, sets.newest.data, sets.newest.n, out)};
   } else {
-    const Set older = older_part(of, sets);
-    const size_t fewer = std::min(older.n, sets.newest.n);
+    const Probe in = probe(level, sets);
+    const Set older = in.bits && in.older_marked ? Set{nullptr, 0} : older_part(of, sets);
+    const Set& list = in.older_marked ? sets.newest : older;
+    const size_t fewer = in.bits ? list.n : std::min(older.n, sets.newest.n);
     uint32_t* out = to.buffers[0].reserve(fewer + kSlack, charge_);
-    spend(kSetCost + fewer + std::min(std::max(older.n, sets.newest.n), fewer * kGallopRatio));
-    to.kept = {out, intersect(ops_, older.data, older.n, sets.newest.data, sets.newest.n, out)};
+    spend(kSetCost + fewer + (in.bits ? 0 : std::min(std::max(older.n, sets.newest.n), fewer * kGallopRatio)));
+    to.kept = {out, in.bits ? ops_.filter(in.bits, list.data, list.n, out)
+                            : intersect(ops_, older.data, older.n, sets.newest.data, sets.newest.n, out)};
   }
   if (of.check_ranges && to.kept.n > 0) to.kept = within_ranges(*of.plan, to.kept, to);
   return to.kept;
@@ -234,14 +278,14 @@ size_t Worker::count_candidates(int level, Levels besides) {
   size_t found = sets.newest.n;
   if (from.operands.size() == 1) {
     sets.older = sets.newest;
-  } else if (const uint64_t* bits = marks(level, sets)) {
-    spend(kSetCost + sets.newest.n);
-    found = ops_.filter_count(bits, sets.newest.data, sets.newest.n);
   } else {
-    const Set older = older_part(from, sets);
-    spend(kSetCost + std::min(older.n, sets.newest.n * kGallopRatio) +
-          std::min(sets.newest.n, older.n * kGallopRatio));
-    found = intersect_count(ops_, older.data, older.n, sets.newest.data, sets.newest.n);
+    const Probe in = probe(level, sets);
+    const Set older = in.bits && in.older_marked ? Set{nullptr, 0} : older_part(from, sets);
+    const Set& list = in.older_marked ? sets.newest : older;
+    const size_t fewer = in.bits ? list.n : std::min(older.n, sets.newest.n);
+    spend(kSetCost + fewer + (in.bits ? 0 : std::min(std::max(older.n, sets.newest.n), fewer * kGallopRatio)));
+    found = in.bits ? ops_.filter_count(in.bits, list.data, list.n)
+                    : intersect_count(ops_, older.data, older.n, sets.newest.data, sets.newest.n);
   }
   return found == 0 || from.different.empty() ? found : found - forbidden(level, besides, sets);
 }

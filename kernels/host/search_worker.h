@@ -78,6 +78,10 @@ class Worker {
     std::vector<Partial> partials;
     Marks marks;
   };
+  struct Probe {
+    const uint64_t* bits;  // null: merge
+    bool older_marked;     // look up the newest operand's members in it, else the older part's
+  };
   struct Words {  // a range of a bitmap's words
     size_t begin, end;
   };
@@ -105,11 +109,19 @@ class Worker {
   struct Cut {  // where the view of a vertex lies in its whole list
     uint32_t vertex, begin, n;
   };
+  struct RowSlot {
+    uint32_t vertex;
+    uint32_t saved;  // ids that its bitmap would have saved reading so far
+    size_t row;      // where its bitmap begins, kNoRow before it is made
+  };
   struct ViewState {
     Set set{nullptr, 0};
     uint64_t stamp = 0;
     Buffer<uint32_t> buffers[2];
     Buffer<Cut> cuts;  // of vertices with long lists, found by the low bits of their id
+    Buffer<RowSlot> slots;  // likewise: bitmaps of the lists of vertices that come up often, over [lo, hi)
+    Buffer<uint64_t> rows;
+    size_t rows_used = 0;
   };
   struct Stride {
     size_t first, step;
@@ -156,6 +168,8 @@ class Worker {
   bool pair(int level, Pair* pair);
   Set older_part(const LevelInfo& level, const Pair& pair);
   const uint64_t* marks(int level, const Pair& pair);
+  Probe probe(int level, const Pair& pair);
+  const uint64_t* hub_row(const Operand& operand, Set list, size_t saved);
   Set within_ranges(const PlanLevel& level, Set set, Frame& to);
   Set candidates(int level);
   Set admitted(int level, Levels besides);

@@ -36,6 +36,16 @@ size_t and_count(const uint64_t* a, const uint64_t* b, size_t words) {
   return n;
 }
 
+uint64_t pair_count(const uint64_t* set, const uint64_t* rows, size_t words, size_t begin, size_t end, bool below) {
+  uint64_t n = 0;
+  for (size_t w = begin; w < end; ++w)
+    for (uint64_t rest = set[w]; rest; rest &= rest - 1) {
+      const uint64_t* row = rows + (w * 64 + static_cast<size_t>(__builtin_ctzll(rest))) * words;
+      n += and_count(set + begin, row + begin, (below ? w + 1 : end) - begin);
+    }
+  return n;
+}
+
 template <bool kStore>
 size_t gallop_through(const uint32_t* few, size_t n_few, const uint32_t* many, size_t n_many, uint32_t* out) {
   size_t n = 0, at = 0;
@@ -78,7 +88,7 @@ size_t filter_count_plain(const uint64_t* bits, const uint32_t* list, size_t n) 
   return c0 + c1 + c2 + c3;
 }
 
-const SetOps kBaselineOps = {merge_store, merge_count, filter_plain, filter_count_plain, and_count};
+const SetOps kBaselineOps = {merge_store, merge_count, filter_plain, filter_count_plain, and_count, pair_count};
 
 const SetOps& set_ops(Isa isa) {
 #if defined(QE_X86)
@@ -129,11 +139,14 @@ QE_API int64_t qe_set_operation(int32_t isa, int32_t operation, const uint32_t* 
   }
 }
 
-// Likewise with bitmaps: `list` against `bits` (out or null), and with list null the common bits of two bitmaps.
+// Likewise with bitmaps: `list` against `bits` (out or null); with list null the common bits of two bitmaps.
 QE_API int64_t qe_bitmap_operation(int32_t isa, const uint64_t* bits, const uint32_t* list, int64_t n, uint32_t* out,
                                    const uint64_t* other) {
   const qe::SetOps& ops = qe::set_ops(static_cast<qe::Isa>(isa));
   const auto size = static_cast<size_t>(n);
+  if (list == nullptr && out != nullptr) {  // pairs: n words a row, `other` holds the rows, out[0] says "below"
+    return static_cast<int64_t>(ops.pair_count(bits, other, size, 0, size, out[0] != 0));
+  }
   if (list == nullptr) return static_cast<int64_t>(ops.and_count(bits, other, size));
   return static_cast<int64_t>(out ? ops.filter(bits, list, size, out) : ops.filter_count(bits, list, size));
 }

@@ -25,6 +25,9 @@ struct SetOps {
   size_t (*filter_count)(const uint64_t* bits, const uint32_t* list, size_t n);
   // Bits common to two bitmaps of `words` words.
   size_t (*and_count)(const uint64_t* a, const uint64_t* b, size_t words);
+  // Pairs (x, y) of bits of `set` where y is in row x. Rows have `words` words; only words [begin, end) of the set and
+  // the rows count, and of row x only the words up to x's where `below` (its other bits are 0).
+  uint64_t (*pair_count)(const uint64_t* set, const uint64_t* rows, size_t words, size_t begin, size_t end, bool below);
 };
 
 const SetOps& set_ops(Isa isa);

@@ -90,9 +90,21 @@ QE_AVX2 size_t and_count(const uint64_t* a, const uint64_t* b, size_t words) {
   return n;
 }
 
+QE_AVX2 uint64_t pair_count(const uint64_t* set, const uint64_t* rows, size_t words, size_t begin, size_t end,
+                            bool below) {
+  uint64_t n = 0;
+  for (size_t w = begin; w < end; ++w)
+    for (uint64_t rest = set[w]; rest; rest &= rest - 1) {
+      const uint64_t* row = rows + (w * 64 + _tzcnt_u64(rest)) * words;
+      const size_t last = below ? w + 1 : end;
+      for (size_t i = begin; i < last; ++i) n += static_cast<uint64_t>(_mm_popcnt_u64(set[i] & row[i]));
+    }
+  return n;
+}
+
 }  // namespace
 
-const SetOps kAvx2Ops = {merge_store, merge_count, filter_plain, filter_count_plain, and_count};
+const SetOps kAvx2Ops = {merge_store, merge_count, filter_plain, filter_count_plain, and_count, pair_count};
 
 }  // namespace qe
 #endif

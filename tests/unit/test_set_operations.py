@@ -101,3 +101,22 @@ def test_bitmaps(isa: int, marked: set[int], values: set[int]) -> None:
     assert function(isa, pointer(bits), pointer(array), n, pointer(out), pointer(None)) == len(common)
     assert out[: len(common)].tolist() == common
     assert function(isa, pointer(bits), pointer(None), ctypes.c_int64(24), pointer(None), pointer(other)) == len(common)
+
+
+@every_isa
+@pytest.mark.parametrize("words", [1, 2, 7, 8, 9, 17])
+@pytest.mark.parametrize("below", [False, True])
+def test_pairs_within_a_set(isa: int, words: int, below: bool) -> None:
+    generator = np.random.default_rng(words)
+    n = 64 * words
+    matrix = generator.random((n, n)) < 0.3
+    if below:
+        matrix = np.tril(matrix, -1)
+    members = generator.random(n) < 0.5
+    rows = np.packbits(matrix, axis=1, bitorder="little").view(np.uint64)
+    bits = np.packbits(members, bitorder="little").view(np.uint64)
+    function = _native.load().qe_bitmap_operation
+    function.restype = ctypes.c_int64
+    flag = np.array([below], np.uint32)
+    count = function(isa, pointer(bits), pointer(None), ctypes.c_int64(words), pointer(flag), pointer(rows))
+    assert count == int(matrix[np.ix_(members, members)].sum())
