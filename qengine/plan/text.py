@@ -127,8 +127,8 @@ class _Writer:
             text += f" in {' ∩ '.join(_source(source, names) for source in level.sources)}" if level.sources else ""
         constraints = [f"≠ {_names(names[i] for i in level.different)}"] if level.different else []
         if isinstance(level, VertexLevel):
-            constraints += [f"> {_names(names[i] for i in level.less)}"] if level.less else []
-            constraints += [f"< {_names(names[i] for i in level.greater)}"] if level.greater else []
+            constraints += [f"< {_names(names[i] for i in level.less)}"] if level.less else []
+            constraints += [f"> {_names(names[i] for i in level.greater)}"] if level.greater else []
             constraints += [f"not ({names[a]} = {names[b]} and {names[c]} = {names[d]})" for a, b, c, d in level.pairs]
         constraints += [
             f"{names[each.left]}.{name_text(each.left_key)} {each.op} {names[each.right]}.{name_text(each.right_key)}"
