@@ -57,7 +57,7 @@ def test_a_search_shows_its_levels() -> None:
         "Search emit b, r count @n orbits 2 (cheapest; ~1.23e+03 rows)",
         "  · a (given)",
         "  · b:City in (a)-[:knows]->(), ≠ a",
-        "  · c in (a)<-[]-() ∩ (b)-[:r|s]-(), > b, not (a = b and b = c), a.age < c.age",
+        "  · c in (a)<-[]-() ∩ (b)-[:r|s]-(), < b, not (a = b and b = c), a.age < c.age",
         "  · (a)-[r:knows]->(b)",
         "  Argument a",
     ]
