@@ -15,6 +15,7 @@ uint64_t Worker::count(const Node& node) {
     each_edge(level, [&] { add_to(sum, count_children(node.children)); });
     return sum;
   }
+  if (node.wedge != Wedge::kNone) return count_wedge(node);
   const Set set = candidates(level);
   if (node.local && begin_local(level, set)) {
     sum = count_local(node, set);

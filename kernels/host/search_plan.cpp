@@ -309,10 +309,10 @@ class Deriver {
       if (part & bit_of(j)) members.push_back(j);
     if (members.size() == 1) {
       set_operands(members[0], above);
-      return {Shape::kLeaf, members, false, {}, false, false, {}};
+      return {Shape::kLeaf, members, false, {}, Wedge::kNone, false, false, {}};
     }
     if (only_different(members, part)) {
-      Node group{Shape::kGroup, members, false, {}, false, false, {}};
+      Node group{Shape::kGroup, members, false, {}, Wedge::kNone, false, false, {}};
       group.nested = nest(group, part);
       if (group.nested || members.size() <= 3) {
         for (int j : members) set_operands(j, above);
@@ -322,7 +322,8 @@ class Deriver {
     const int first = members[0];
     set_operands(first, above);
     const Levels rest = part & ~bit_of(first);
-    Node branch{Shape::kBranch, {first}, false, {}, false, false, split(rest, above | bit_of(first))};
+    Node branch{Shape::kBranch, {first}, false, {}, Wedge::kNone, false, false, split(rest, above | bit_of(first))};
+    branch.wedge = wedge_of(branch, part);
     branch.pairs = branch.children.size() == 1 && branch.children[0].shape == Shape::kLeaf &&
                    is_pair(first, branch.children[0].levels[0]);
     branch.local = members.size() > 2 && is_local(branch, rest);
@@ -346,6 +347,30 @@ class Deriver {
         if ((outside & bit_of(source(j, k).level)) && !has_source(first, source(j, k))) return false;
     }
     return true;
+  }
+
+  Wedge wedge_of(const Node& branch, Levels part) {
+    if (branch.children.size() != 1 || branch.children[0].shape != Shape::kBranch) return Wedge::kNone;
+    const Node& second = branch.children[0];
+    if (second.children.size() != 1 || second.children[0].shape != Shape::kLeaf) return Wedge::kNone;
+    const int b = branch.levels[0], c = second.levels[0], d = second.children[0].levels[0];
+    const LevelInfo& leaf = info(d);
+    if (!info(b).vertex || !info(c).vertex || !leaf.vertex || leaf.filtered || leaf.check_ranges) return Wedge::kNone;
+    if (level(d).sources.count != 2 || level(d).candidates != nullptr || info(b).fixed || info(c).fixed)
+      return Wedge::kNone;
+    const PlanSource &one = source(d, 0), &other = source(d, 1);
+    const bool between = (one.level == b && other.level == c) || (one.level == c && other.level == b);
+    if (!between || ((leaf.less | leaf.greater) & part) != 0) return Wedge::kNone;
+    for (int x : leaf.different)
+      if (part & bit_of(x)) return Wedge::kNone;
+    for (int k = 0; k < level(c).sources.count; ++k)
+      if (source(c, k).level == b) return Wedge::kNone;
+    if (level(c).pairs.count > 0 || level(c).conditions.count > 0) return Wedge::kNone;
+    const bool ordered = ((info(c).less | info(c).greater) & bit_of(b)) != 0;
+    const bool different = std::count(info(c).different.begin(), info(c).different.end(), b) > 0;
+    if (same_lists(plan_, one.lists, other.lists) && inside(b, c, part) && inside(c, b, part))
+      return ordered ? Wedge::kOrdered : different ? Wedge::kDifferent : Wedge::kEqual;
+    return ordered || different ? Wedge::kNone : Wedge::kApart;
   }
 
   // Are the operands of leaf `to` what level `from` kept, and a list of its vertex?
@@ -404,7 +429,7 @@ class Deriver {
     if (out.pairs.count > 0 || out.conditions.count > 0 || !within(plan_, in, out)) return false;
     if (out.bitset != nullptr && out.bitset != in.bitset) return false;
     if (out.candidates != nullptr && out.candidates != in.candidates) return false;
-    if ((info(k).less & ~info(i).less) != 0 || (info(k).greater & ~info(i).greater) != 0) return false;
+    if ((info(k).less & ~info(i).less & ~part) != 0 || (info(k).greater & ~info(i).greater & ~part) != 0) return false;
     for (int x : info(k).different)
       if (!(part & bit_of(x)) && !(info(i).apart & bit_of(x))) return false;
     for (int s = 0; s < out.sources.count; ++s)

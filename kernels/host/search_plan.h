@@ -65,6 +65,15 @@ struct LevelInfo {
   Levels apart = 0;                 // all levels whose vertex is known to be another one
 };
 
+// How two levels b and c between the same two vertices go together where a wedge counts them.
+enum class Wedge : uint8_t {
+  kNone,
+  kOrdered,    // the same candidates, each pair once
+  kDifferent,  // the same candidates, b other than c
+  kEqual,      // the same candidates, any pair
+  kApart,      // candidates of their own
+};
+
 enum class Shape : uint8_t {
   kLeaf,    // one level that no other mentions
   kGroup,   // vertex levels linked by nothing but "different"
@@ -77,6 +86,7 @@ struct Node {
   // Group: each level's candidates contain those of the one before; `repeats[k]`: they are the same.
   bool nested = false;
   std::vector<bool> repeats;
+  Wedge wedge = Wedge::kNone;  // branch b above branch c above leaf d, which is a neighbour of both and of nothing else
   bool pairs = false;  // local branch above one leaf: that takes the branch's candidates and the branch's own row
   bool local = false;  // branch: all candidates below are among this level's, and depend on nothing else from above
   std::vector<Node> children;

@@ -258,6 +258,7 @@ Set Worker::older_part(const LevelInfo& of, const Pair& pair) {
 // The level's candidates after its filters; `besides`: levels that it need not differ from.
 Set Worker::admitted(int level, Levels besides) {
   const Set all = candidates(level);
+  if (!info(level).filtered && info(level).different.empty()) return all;
   Frame& to = frame(level);
   Buffer<uint32_t>& buffer = all.data == to.buffers[0].data() ? to.buffers[1] : to.buffers[0];
   uint32_t* out = buffer.reserve(all.n + kSlack, charge_);

@@ -201,6 +201,15 @@ class Worker {
   uint64_t count_group(const Node& node);
   bool any(const Node& node);
 
+  // Counting by wedges (search_wedge.cpp)
+  uint64_t count_wedge(const Node& node);
+  const Operand& operand_at(int d, int from) const;
+  Set wedge_list(const Operand& operand, uint32_t v, PlanRange bounds);
+  PlanRange wedge_bounds(int d) const;
+  uint64_t add_wedges(int d, int from, Set set, bool count, size_t* read);
+  void clear_wedges(int d, int from, Set set, size_t read);
+  std::vector<uint32_t> take_forbidden(int d);
+
   // Counting within one branch's candidates (search_local.cpp)
   bool begin_local(int level, Set universe);
   void end_local();
@@ -222,6 +231,7 @@ class Worker {
   std::vector<ViewState> views_;
   Buffer<uint32_t> scratch_;
   Local local_;
+  Buffer<uint32_t> wedges_;  // for each vertex of a level's [lo, hi): in how many lists it came; all 0 between uses
   int64_t value_[kMaxLevels] = {};
   uint64_t stamp_[kMaxLevels] = {};
   uint64_t clock_ = 1;
