@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN     = $(VENV)/bin
-KERNELS = $(wildcard kernels/host/*.cpp kernels/host/*.h kernels/include/qe/*.h) kernels/CMakeLists.txt
+KERNELS = $(wildcard kernels/host/*.cpp kernels/host/*.h kernels/include/qe/*.h kernels/*.cmake) kernels/CMakeLists.txt
 
 .PHONY: run test test-all check bench clean
 .DELETE_ON_ERROR:
@@ -19,11 +19,12 @@ test: $(VENV)/.test
 test-all: $(VENV)/.test
 	$(BIN)/python -m pytest --slow
 
-## check: types, style, and how the wheel is packed
+## check: style, types, and that the wheel holds what it must and answers far from here
 check: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python -m pytest --slow tests/packaging
 
 ## bench: the benchmark table (see tests/bench/README.md)
 bench: $(VENV)/.bench

@@ -1,0 +1,106 @@
+"""What is shipped: the sdist builds the wheel, the wheel holds what it must, and it answers far from the checkout.
+
+Built without isolation, so without the network: the build tools come with the ``dev`` extra. ``make check`` runs it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from qengine import __version__
+
+pytestmark = pytest.mark.slow
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+SHIPPED_TEXTS = ("grammar", "catalog", "kernels/include")
+
+
+def run(*command: str | Path, cwd: Path) -> str:
+    """Run a command away from this environment's path settings and return its output."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "QENGINE"))}
+    kept["PATH"] = os.pathsep.join([sysconfig.get_path("scripts"), kept["PATH"]])  # the environment's cmake and ninja
+    done = subprocess.run(list(map(str, command)), cwd=cwd, env=kept, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def tracked() -> list[str]:
+    """The files of the project, as git names them; new ones that aren't committed yet too."""
+    listed = run("git", "ls-files", "--cached", "--others", "--exclude-standard", "-z", cwd=CHECKOUT)
+    return [name for name in listed.split("\0") if name and (CHECKOUT / name).is_file()]
+
+
+@pytest.fixture(scope="module")
+def distributions(tracked: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the sdist and the wheel that was built from it."""
+    source = tmp_path_factory.mktemp("source")
+    for name in tracked:
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(CHECKOUT / name, source / name)
+    target = tmp_path_factory.mktemp("dist")
+    run(sys.executable, "-m", "build", "--no-isolation", "--outdir", target, source, cwd=target)
+    return target
+
+
+@pytest.fixture(scope="module")
+def wheel(distributions: Path) -> Path:
+    (found,) = distributions.glob("*.whl")
+    return found
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A virtual environment with the wheel; it borrows the dependencies of this one."""
+    place = tmp_path_factory.mktemp("elsewhere")
+    run(sys.executable, "-m", "venv", "--without-pip", place / "venv", cwd=place)
+    python = place / "venv" / "bin" / "python"
+    run(sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", "--no-index", wheel, cwd=place)
+    site = run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=place).strip()
+    (Path(site) / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    return place / "venv" / "bin"
+
+
+def test_the_sdist_holds_every_file(distributions: Path, tracked: list[str]) -> None:
+    (path,) = distributions.glob("*.tar.gz")
+    with tarfile.open(path) as archive:
+        held = {name.partition("/")[2] for name in archive.getnames()}
+    assert [name for name in tracked if name not in held] == []
+
+
+def test_one_wheel_serves_every_python(wheel: Path) -> None:
+    assert wheel.name.startswith(f"qengine_graph-{__version__}-py3-none-")
+
+
+def test_the_wheel_installs_nothing_beside_the_package(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        tops = {name.partition("/")[0] for name in archive.namelist()}
+    assert tops == {"qengine", f"qengine_graph-{__version__}.dist-info"}
+
+
+def test_the_wheel_holds_the_package_and_its_texts(wheel: Path, tracked: list[str]) -> None:
+    expected = {name: CHECKOUT / name for name in tracked if name.startswith("qengine/")}
+    for name in tracked:
+        if name.startswith(tuple(f"{folder}/" for folder in SHIPPED_TEXTS)):
+            expected[f"qengine/_data/{name}"] = CHECKOUT / name
+    with zipfile.ZipFile(wheel) as archive:
+        held = {name for name in archive.namelist() if name.startswith("qengine/")}
+        assert held - {"qengine/_native/libqengine_host.so"} == expected.keys()
+        assert [name for name, path in expected.items() if archive.read(name) != path.read_bytes()] == []
+
+
+def test_an_installed_wheel_answers(installed: Path, tmp_path: Path) -> None:
+    world = shutil.copytree(CHECKOUT / "examples" / "world", tmp_path / "world")
+    query = "MATCH (a)-[:borders]-(b)-[:borders]-(c)-[:borders]-(a) RETURN count(*) / 6 AS triangles"
+    assert run(installed / "qengine", world, "-c", query, "--format", "csv", cwd=tmp_path) == "triangles\n175\n"
+    where = run(installed / "python", "-c", "import qengine; print(qengine.__file__)", cwd=tmp_path)
+    assert Path(where.strip()).is_relative_to(installed.parent)
