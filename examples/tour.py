@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import qengine
-from qengine.cli.table import print_result
+from qengine.cli.formats import write
 
 QUESTIONS = (
     (
@@ -40,7 +40,7 @@ def main() -> int:
     print(f"Loaded {graph!r} from {folder} in {(time.perf_counter() - begin) * 1e3:.0f} ms\n")
     for title, text in QUESTIONS:
         print(f"{title}\n\n{text}\n")
-        print_result(graph.query(text))
+        write(graph.query(text), "table", sys.stdout)
         print(f"\n{graph.explain(text)}\n")
     print("Next: `qengine examples/world` opens a shell on this graph; README.md tells more.")
     return 0

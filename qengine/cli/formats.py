@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from qengine.cli.table import markdown_lines, table_lines
-from qengine.cli.terminal import Sink
+from qengine.cli.terminal import Sink, screen_width
 from qengine.cli.values import to_json, to_text
 from qengine.result import Result
 
@@ -22,7 +22,7 @@ def write(result: Result, format: str, out: Sink) -> int:
 
 
 def _table(result: Result, out: Sink) -> int:
-    return _lines(result, lambda rows: table_lines(result.columns, rows), out)
+    return _lines(result, lambda rows: table_lines(result.columns, rows, screen_width()), out)
 
 
 def _markdown(result: Result, out: Sink) -> int:

@@ -2,44 +2,28 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
 from wcwidth import wcswidth
 
-from qengine.cli.terminal import Sink
 from qengine.cli.values import to_text
-from qengine.result import Result
 
 _ROWS_MEASURED = 500  # column widths are settled by these; longer cells later are cut
-_WIDEST = 60
+_NARROWEST = 24  # no column is cut below this for the sake of the screen
 
 
-def print_result(result: Result, out: Sink | None = None) -> int:
-    """Write a result as a table and return its number of rows."""
-    rows = 0
+def table_lines(columns: Sequence[str], rows: Iterable[Sequence[Any]], room: int | None = None) -> Iterator[str]:
+    """Yield the lines of a table with box-drawing rules; numbers stand to the right.
 
-    def counted() -> Iterator[Sequence[Any]]:
-        nonlocal rows
-        for row in result:
-            rows += 1
-            yield row
-
-    out = out or sys.stdout
-    for line in table_lines(result.columns, counted()):
-        print(line, file=out)
-    return rows
-
-
-def table_lines(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
-    """Yield the lines of a table with box-drawing rules; numbers stand to the right."""
+    ``room``: cells of a screen's line; where the table is wider, its widest columns are cut. None for no end.
+    """
     stream = iter(rows)
     head = list(islice(stream, _ROWS_MEASURED))
     cells = [[_cell(value) for value in row] for row in head]
     widths = [max([width(name), *(width(row[i]) for row in cells)]) for i, name in enumerate(columns)]
-    widths = [max(1, min(each, _WIDEST)) for each in widths]
+    widths = _fitted([max(1, each) for each in widths], room)
     right = [_numeric(row[i] for row in head) for i in range(len(columns))]
     yield _rule(widths, "┌┬┐")
     yield _line(list(columns), widths, [False] * len(widths))
@@ -63,6 +47,17 @@ def width(text: str) -> int:
     """Return how many terminal cells a text takes."""
     cells = wcswidth(text)
     return cells if cells >= 0 else len(text)
+
+
+def _fitted(widths: list[int], room: int | None) -> list[int]:
+    """Cut the widest columns to one width, the greatest with which the table fits into the room."""
+    if room is None:
+        return widths
+    space = room - 3 * len(widths) - 1  # what the rules leave
+    limit = min(max(widths, default=0), max(space, 0))
+    while limit > _NARROWEST and sum(min(each, limit) for each in widths) > space:
+        limit -= 1
+    return [min(each, limit) for each in widths]
 
 
 def _cell(value: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from typing import Any, Protocol
 
@@ -31,6 +32,11 @@ def report(error: QengineError) -> None:
 def colours(stream: Any) -> bool:
     """Tell whether to use colours on a stream: a terminal, and ``NO_COLOR`` is not set."""
     return not os.environ.get("NO_COLOR") and bool(stream.isatty()) and os.environ.get("TERM") != "dumb"
+
+
+def screen_width() -> int | None:
+    """Return how many cells a line of the terminal has, None where standard output is none."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def warn(notice: Notice, text: str) -> None:

@@ -1,0 +1,77 @@
+"""The scripts and queries under ``examples/`` run, and answer what is known."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from qengine import Graph
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+EXAMPLES = CHECKOUT / "examples"
+SCRIPTS = sorted(path.name for path in EXAMPLES.glob("*.py"))
+ROWS = {
+    "doubly_landlocked": 2,
+    "four_cliques": 12,
+    "international_rivers": 10,
+    "one_neighbour": 15,
+    "outgrown_capitals": 10,
+    "population_by_continent": 6,
+    "portugal_to_china": 1,
+    "shared_river_and_language": 8,
+    "tri_borders": 175,
+    "world_languages": 10,
+}
+
+
+def run(script: str, folder: Path) -> str:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", EXAMPLES / script],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(CHECKOUT), "PYTHONIOENCODING": "utf-8"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_scripts_run_from_anywhere(script: str, tmp_path: Path) -> None:
+    assert run(script, tmp_path).strip()
+
+
+def test_the_tour_shows_rows_and_plans(tmp_path: Path) -> None:
+    out = run("tour.py", tmp_path)
+    assert "│ China       │ India  │ Pakistan │ 3108159000 │" in out
+    assert "['Portugal', 'Spain', 'France', 'Germany', 'Poland', 'Russia', 'China']" in out
+    assert out.count("Search ") == 3
+
+
+def test_motifs_are_counted_right(tmp_path: Path) -> None:
+    lines = run("edge_list.py", tmp_path).splitlines()
+    counts = {line.split()[0]: line.split()[1] for line in lines[3:]}
+    assert counts == {"triangle": "7,935", "4-cycle": "209,724", "diamond": "77,476", "4-clique": "926"}
+
+
+@pytest.fixture(scope="module")
+def world() -> Graph:
+    return Graph.from_csv(EXAMPLES / "world")
+
+
+def test_every_query_has_its_number_of_rows() -> None:
+    assert sorted(ROWS) == sorted(path.stem for path in (EXAMPLES / "queries").glob("*.cypher"))
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_queries_answer_alike_on_both_executors(world: Graph, name: str) -> None:
+    text = (EXAMPLES / "queries" / f"{name}.cypher").read_text(encoding="utf-8")
+    found = world.query(text).fetchall()
+    assert len(found) == ROWS[name]
+    assert found == world.query(text, device="reference").fetchall()
