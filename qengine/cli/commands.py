@@ -42,7 +42,10 @@ def _help(session: Session, argument: str, out: Sink) -> None:
     shown = {command: name for name, command in reversed(COMMANDS.items())}
     for command, name in reversed(shown.items()):
         out.write(f"  {name + ' ' + USAGE.get(name, ''):24}{command.__doc__}\n")
-    out.write("\nCtrl-C stops a query, Ctrl-D leaves the shell, Tab completes, the arrow keys recall what was typed.\n")
+    out.write(
+        "\nTab completes, the arrow keys recall what was typed, Alt-Enter runs a query that has no ; at its end,\n"
+        "Ctrl-C stops a query, Ctrl-D leaves the shell.\n"
+    )
 
 
 def _schema(session: Session, argument: str, out: Sink) -> None:

@@ -95,6 +95,7 @@ def _run(options: argparse.Namespace, parameters: dict[str, Any]) -> int:
     if texts is None:
         from qengine.cli.shell import Shell
 
+        signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # leaving the pager early leaves the shell standing
         return Shell(session, options.graph).run()
     failed = False
     for text in texts:

@@ -46,8 +46,9 @@ class PagedOutput(io.TextIOBase):
                 self._open()
         return len(text)
 
-    def finish(self) -> None:
-        """Print what was held back, or wait until the user leaves the pager."""
+    def flush(self) -> None:
+        """Print what was held back, or wait until the user leaves the pager; what follows starts a new page."""
+        self._lines = 0
         if self._pager is None:
             sys.stdout.write("".join(self._held))
             sys.stdout.flush()
@@ -57,13 +58,15 @@ class PagedOutput(io.TextIOBase):
         assert pager.stdin is not None
         with contextlib.suppress(OSError):
             pager.stdin.close()
-        pager.wait()
+        while pager.returncode is None:
+            with contextlib.suppress(KeyboardInterrupt):  # it is the pager's, which stays
+                pager.wait()
 
     def _open(self) -> None:
         command = os.environ.get("PAGER") or ("less -SRFX" if shutil.which("less") else "")
         if not command:
             self._limit = None
-            self.finish()
+            self.flush()
             return
         self._pager = subprocess.Popen(command, stdin=subprocess.PIPE, text=True, shell=True)
         held, self._held = "".join(self._held), []

@@ -45,6 +45,8 @@ class Shell:
     def run(self) -> int:
         """Run the shell and return the exit status."""
         print(f"{self._session.graph!r}. End a query with ; and type :help for help.")
+        if not self._session.graph.node_count:
+            print("The graph is empty: open one with :load PATH.")
         while True:
             try:
                 text = self._prompt.prompt(f"{self._name}> ")
@@ -64,18 +66,18 @@ class Shell:
         try:
             if text.lstrip().startswith(":"):
                 run_command(self._session, text, out)
-                return
-            for statement in self._session.statements(text):
-                self._session.show(self._session.start(statement), statement, out)
+            else:
+                for statement in self._session.statements(text):
+                    self._session.show(self._session.start(statement), statement, out)
+            out.flush()
         except QengineError as error:
-            out.finish()
+            out.flush()
             report(error)
         except KeyboardInterrupt:
+            out.flush()
             print("interrupted", file=sys.stderr)
         except PagerClosed:
-            pass
-        finally:
-            out.finish()
+            out.flush()
 
     def _unfinished(self) -> bool:
         """Tell whether Enter adds a line instead of running the text."""

@@ -1,0 +1,212 @@
+"""The interactive shell, driven through a pseudo-terminal as a person would."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pexpect
+import pytest
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+WORLD = CHECKOUT / "examples" / "world"
+ENDLESS = "MATCH p = (:Country)-[:borders*]-(:Country) RETURN count(*);"
+
+
+class Terminal:
+    """A shell in a pseudo-terminal of 100 columns and 30 lines; what it shows is read without escape sequences."""
+
+    def __init__(self, folder: Path, *arguments: str, **environment: str) -> None:
+        variables = {
+            **os.environ,
+            "HOME": str(folder),
+            "XDG_STATE_HOME": str(folder / "state"),
+            "TERM": "xterm-256color",
+        }
+        variables |= {"PYTHONPATH": str(CHECKOUT), "PROMPT_TOOLKIT_NO_CPR": "1", "PAGER": "cat", **environment}
+        if "NO_COLOR" not in environment:
+            variables.pop("NO_COLOR", None)
+        self._child = pexpect.spawn(
+            sys.executable,
+            ["-m", "qengine", *arguments],
+            env=variables,
+            cwd=folder,
+            dimensions=(30, 100),
+            encoding="utf-8",
+            timeout=60,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # it is ignored in a background job
+        )
+        self.expect("End a query with ;")
+        self.expect_prompt()
+
+    def expect(self, pattern: str) -> str:
+        """Wait for a text; return what came before it and the text, plain."""
+        return plain(self.raw(pattern))
+
+    def raw(self, pattern: str) -> str:
+        """As ``expect``, with the escape sequences."""
+        self._child.expect(pattern)
+        return str(self._child.before + self._child.after)
+
+    def expect_prompt(self) -> str:
+        """Wait until the shell reads: prompt_toolkit turns bracketed paste on."""
+        return self.expect(r"\x1b\[\?2004h.*?> ?")
+
+    def type(self, text: str) -> None:
+        self._child.send(text)
+
+    def control(self, letter: str) -> None:
+        self._child.sendcontrol(letter)
+
+    def interrupt(self) -> str:
+        """Press Ctrl-C until the shell reads again: a key pressed before the query runs is lost."""
+        for _ in range(60):
+            self.control("c")
+            if self._child.expect([r"\x1b\[\?2004h.*?> ?", pexpect.TIMEOUT], timeout=2) == 0:
+                return plain(self._child.before)
+        raise AssertionError("the query can't be stopped")
+
+    def ask(self, line: str) -> str:
+        """Type a line and Enter; return what the shell shows up to its next prompt."""
+        self.type(line + "\r")
+        self.expect(r"\x1b\[\?2004l")
+        return self.expect_prompt()
+
+    def leave(self) -> int | None:
+        """Press Ctrl-D and return the exit status."""
+        self.control("d")
+        return self.end()
+
+    def end(self) -> int | None:
+        """Wait for the shell to end and return the exit status."""
+        self._child.expect(pexpect.EOF)
+        self._child.close()
+        return self._child.exitstatus
+
+
+def plain(text: str) -> str:
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text).replace("\r", "")
+
+
+@pytest.fixture(scope="module")
+def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Terminal]:
+    terminal = Terminal(tmp_path_factory.mktemp("home"), str(WORLD))
+    yield terminal
+    assert terminal.leave() == 0
+
+
+def test_a_query_over_several_lines(shell: Terminal) -> None:
+    shell.type("MATCH (c:Country)\r")
+    shell.expect(r"\.\.\.\.")
+    assert "│       198 │" in shell.ask("RETURN count(*) AS countries;")
+
+
+def test_errors_point_at_their_place(shell: Terminal) -> None:
+    shown = shell.ask("RETURN oen;")
+    assert "Semantic error" in shown and "    |        ^^^" in shown
+
+
+def test_a_warning_follows_the_rows(shell: Terminal) -> None:
+    shown = shell.ask("MATCH (c:Contry) RETURN c;")
+    assert shown.index("└───┘") < shown.index("Warning: The graph has no label `Contry`")
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        (":help", ":profile QUERY"),
+        (":schema", "(:Country)-[:borders {length_km: FLOAT}]-(:Country)  322"),
+        (":explain MATCH (c:Country) RETURN c.name", "· c:Country"),
+        (":profile MATCH (c:Country) RETURN count(*)", "rows=1 time="),
+        (":device cpu", "device is cpu"),
+        (":param limit=2", "$limit = 2"),
+        (":hlep", "hint: did you mean :help?"),
+        (":format nope", "hint: table, csv, json, jsonl or markdown"),
+        (":load /no/such/graph", "Storage error: /no/such/graph: no such file or folder"),
+        (":explain", "usage: :explain MATCH"),
+    ],
+)
+def test_commands(shell: Terminal, command: str, expected: str) -> None:
+    assert expected in shell.ask(command)
+
+
+def test_parameters_and_formats(shell: Terminal) -> None:
+    shell.ask(":param x=41")
+    assert "format is csv" in shell.ask(":format csv")
+    assert "a,b\n42,x\n" in shell.ask("RETURN $x + 1 AS a, 'x' AS b;")
+    assert "format is table" in shell.ask(":format table")
+
+
+def test_timing_follows_the_rows(shell: Terminal) -> None:
+    assert "timing is on" in shell.ask(":timing on")
+    shown = shell.ask("RETURN 1 AS one;")
+    assert shown.index("└─────┘") < shown.index("1 row in ")
+    assert "timing is off" in shell.ask(":timing off")
+
+
+def test_long_results_go_through_the_pager(shell: Terminal) -> None:
+    assert "│ Zürich" in shell.ask("MATCH (c:City) RETURN c.name ORDER BY c.name;")
+
+
+@pytest.mark.parametrize(
+    ("typed", "completed"),
+    [
+        ("MATCH (c:Countr", "y"),
+        ("MATCH (a)-[:bor", "ders"),
+        ("MATCH (c:Country) RETURN c.indep", "endence_year"),
+        ("UNW", "IND"),
+        ("RETURN percentileC", "ont"),
+        (":sche", "ma"),
+    ],
+)
+def test_completion(shell: Terminal, typed: str, completed: str) -> None:
+    shell.type(typed)
+    shell.type("\t")
+    shell.expect(completed)
+    shell.control("c")
+    shell.expect_prompt()
+
+
+def test_ctrl_c_stops_the_query_and_not_the_shell(shell: Terminal) -> None:
+    shell.type(ENDLESS + "\r")
+    shell.expect(r"\x1b\[\?2004l")  # the line was accepted
+    assert "interrupted" in shell.interrupt()
+    assert "│     42 │" in shell.ask("RETURN 6 * 7 AS answer;")
+
+
+def test_an_empty_start_then_load_save_and_history(tmp_path: Path) -> None:
+    terminal = Terminal(tmp_path)
+    assert "<Graph 2,160 nodes" in terminal.ask(f":load {WORLD}")
+    assert "saved to copy" in terminal.ask(":save copy")
+    terminal.ask("RETURN 'remembered' AS x;")
+    assert terminal.leave() == 0
+    terminal = Terminal(tmp_path, "copy")
+    terminal.type("\x1b[A")  # the arrow up
+    terminal.expect("remembered")
+    terminal.control("c")
+    terminal.expect_prompt()
+    assert "Alt-Enter" in terminal.ask(":help")
+    terminal.type(":quit\r")
+    assert terminal.end() == 0
+
+
+@pytest.mark.parametrize(("environment", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False)])
+def test_colours(tmp_path: Path, environment: dict[str, str], coloured: bool) -> None:
+    terminal = Terminal(tmp_path, **environment)
+    terminal.type("RETURN oen;\r")
+    raw = terminal.raw(r"\^\^\^")
+    terminal.expect_prompt()
+    assert ("\x1b[34m" in raw or "\x1b[1;31m" in raw) == coloured
+    assert terminal.leave() == 0
+
+
+def test_leaving_the_pager_early_leaves_the_shell(tmp_path: Path) -> None:
+    terminal = Terminal(tmp_path, str(WORLD), PAGER="head -n 4")
+    shown = terminal.ask("MATCH (a), (b:River) RETURN a.name, b.name;")
+    assert "│ a.name" in shown and shown.count("\n") < 10
+    assert "│ 1 │" in terminal.ask("RETURN 1 AS x;")
+    assert terminal.leave() == 0
