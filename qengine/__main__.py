@@ -2,6 +2,6 @@
 
 import sys
 
-from qengine.cli.main import main
+from qengine.cli.main import command
 
-sys.exit(main())
+sys.exit(command())

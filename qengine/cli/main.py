@@ -7,6 +7,7 @@ import json
 import signal
 import sys
 from collections.abc import Sequence
+from importlib.abc import MetaPathFinder
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,6 +61,23 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--device", choices=("auto", "cpu", "gpu"), default="auto", help="where queries run")
     found.add_argument("--version", action="version", version=f"qengine {__version__}")
     return found
+
+
+def command() -> int:
+    """Run as a process of its own: the entry point of ``qengine`` and ``python -m qengine``."""
+    sys.meta_path.insert(0, _NoPandas())
+    return main()
+
+
+class _NoPandas(MetaPathFinder):
+    """Refuses to find pandas, which nothing here needs: pyarrow imports it, where there is one, with its first array.
+
+    That takes longer than the rest of a small query.
+    """
+
+    def find_spec(self, name: str, path: object, target: object = None) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError("the command does without pandas", name=name)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -155,7 +173,3 @@ def _size(text: str) -> int:
     if value <= 0:
         raise argparse.ArgumentTypeError("must be greater than 0")
     return value
-
-
-if __name__ == "__main__":
-    sys.exit(main())
