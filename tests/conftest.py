@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import signal
 from collections.abc import Iterable
 
 import hypothesis
@@ -17,6 +18,11 @@ from qengine.testing import data
 
 hypothesis.settings.register_profile("deterministic", derandomize=True, deadline=None, print_blob=True)
 hypothesis.settings.load_profile("deterministic")
+
+
+def pytest_configure() -> None:
+    """Take Ctrl-C even in a background job, where it is ignored: tests send it to themselves and to shells."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

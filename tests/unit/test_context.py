@@ -68,14 +68,6 @@ def polling(control: Control) -> int:
 
 
 def test_ctrl_c_stops_a_native_call() -> None:
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # it is ignored in a background job
-    try:
-        stops_a_native_call()
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def stops_a_native_call() -> None:
     context = ExecutionContext()
     with pytest.raises(QueryInterrupted):
         context.run(polling, context.control)

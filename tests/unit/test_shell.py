@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -38,7 +37,6 @@ class Terminal:
             dimensions=(30, 100),
             encoding="utf-8",
             timeout=60,
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # it is ignored in a background job
         )
         self.expect("End a query with ;")
         self.expect_prompt()
