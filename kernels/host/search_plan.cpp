@@ -177,7 +177,8 @@ class Deriver {
 
   int view_of(const PlanSource& from, int j) {
     View view{from.level, from.lists, from.lists.count == 1 && !(from.flags & kRepeats), info(j).lo, info(j).hi,
-              (info(j).less & bit_of(from.level)) != 0, (info(j).greater & bit_of(from.level)) != 0, -1};
+              (info(j).less & bit_of(from.level)) != 0, (info(j).greater & bit_of(from.level)) != 0,
+              (from.flags & kWithin) != 0, -1};
     for (size_t k = 0; k < out_.views.size(); ++k) {
       const View& old = out_.views[k];
       if (!same_lists(plan_, old.lists, view.lists) || old.lo != view.lo || old.hi != view.hi ||

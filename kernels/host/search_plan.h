@@ -30,6 +30,7 @@ struct View {
   bool unique;  // one list without repetitions: the view is a slice of it
   uint32_t lo, hi;
   bool below, above;
+  bool within;  // its lists stay in [lo, hi) by themselves
   int kind;  // views of one kind differ by the level alone
 };
 

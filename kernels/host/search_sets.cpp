@@ -41,6 +41,7 @@ Set Worker::neighbours(const View& view, ViewState& state, uint32_t v) {
   if (!view.unique) return unite_lists(view, state, v, lo, hi);
   const Pcsr& list = match_.lists[match_.list_ids[view.lists.first]];
   const Slice at = locate(list, v);
+  if (view.within && !view.above && !view.below) return {list.neighbours + at.begin, at.end - at.begin};
   return cut_list(state, v, {list.neighbours + at.begin, at.end - at.begin}, lo, hi);
 }
 

@@ -87,6 +87,13 @@ class Adjacency:
     def __len__(self) -> int:
         return len(self.neighbours)
 
+    @cached_property
+    def reach(self) -> tuple[int, int]:
+        """The least range ``[begin, end)`` of ids that holds all neighbours."""
+        if not len(self.neighbours):
+            return 0, 0
+        return int(self.neighbours.min()), int(self.neighbours.max()) + 1
+
     def as_struct(self) -> PcsrStruct:
         """Return the ctypes mirror; it keeps the arrays alive."""
         struct = PcsrStruct(

@@ -91,10 +91,14 @@ class ColumnKind(IntEnum):
 
 
 class SourceFlag(IntFlag):
-    """What a source's lists may hold: a vertex more than once, or the vertex whose list it is."""
+    """What a source's lists may hold: a vertex more than once, or the vertex whose list it is.
+
+    ``WITHIN``: nothing outside one range of the level.
+    """
 
     REPEATS = 1
     LOOPS = 2
+    WITHIN = 4
 
 
 class SearchMode(IntEnum):

@@ -26,7 +26,7 @@ from qengine.exec.cpu.match_plan import (
 )
 from qengine.plan.expr import Expr
 from qengine.plan.pattern import Direction
-from qengine.plan.physical import ColumnCondition, EdgeLevel, Search, VertexLevel
+from qengine.plan.physical import ColumnCondition, EdgeLevel, Search, Source, VertexLevel
 
 __all__ = ["MaskProvider", "ResolvedSearch", "resolve"]
 
@@ -135,7 +135,9 @@ class _Resolver:
             known = self.source_lists(source.types, source.direction)
             if known is None:
                 return None
-            sources.append((source.level, *known))
+            flags, lists = known
+            within = SourceFlag.WITHIN if self.always_within(ranges, source) else 0
+            sources.append((source.level, flags | within, lists))
         if not len(ranges):
             return None
         tables = self.tables
@@ -158,6 +160,16 @@ class _Resolver:
             begin,
             0,
         )
+
+    def always_within(self, ranges: npt.NDArray[Any], source: Source) -> bool:
+        """Tell whether one of the ranges holds every neighbour in the source's lists, so that none has to be cut."""
+        reaches = [
+            self.store.adjacency(index, way).reach
+            for index in self.type_indices(source.types)
+            for way in self.ways(index, source.direction)
+        ]
+        begin, end = min(low for low, _ in reaches), max(high for _, high in reaches)
+        return any(low <= begin and end <= high for low, high in ranges.tolist())
 
     def mask(self, level: VertexLevel, ranges: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
         """Return for each id of the ranges' hull whether it is in a range and the predicates are true."""
@@ -213,19 +225,19 @@ class _Resolver:
             lists, flags = [], SourceFlag(0)
             for index in self.type_indices(types):
                 info = self.store.types[index]
-                if info.undirected:
-                    ways = [Direction.BOTH]
-                elif direction is Direction.BOTH:
-                    ways = [Direction.OUT, Direction.IN]
-                else:
-                    ways = [direction]
-                lists += [self.list_of(index, way) for way in ways]
+                lists += [self.list_of(index, way) for way in self.ways(index, direction)]
                 flags |= SourceFlag.REPEATS if info.parallel else 0
                 flags |= SourceFlag.LOOPS if info.loops else 0
             if not lists:
                 return None
             self.sources[key] = int(flags), span(self.tables.list_ids, lists)
         return self.sources[key]
+
+    def ways(self, type_index: int, direction: Direction) -> tuple[Direction, ...]:
+        """Return the stored directions that a pattern's direction stands for."""
+        if self.store.types[type_index].undirected:
+            return (Direction.BOTH,)
+        return (Direction.OUT, Direction.IN) if direction is Direction.BOTH else (direction,)
 
     def list_of(self, type_index: int, direction: Direction) -> int:
         key = (type_index, direction)
