@@ -5,6 +5,12 @@
 #include "search_run.h"
 
 namespace qe {
+namespace {
+
+constexpr uint64_t kUnknown = UINT64_MAX;
+constexpr size_t kMemoShare = 8;  // counts are kept once so many-th part of the vertices has been visited
+
+}  // namespace
 
 uint64_t Worker::count(const Node& node) {
   const int level = node.levels[0];
@@ -30,9 +36,25 @@ uint64_t Worker::count(const Node& node) {
     if (!every && !passes(level, set.data[i], 0)) continue;
     frame(level).at = i;
     bind(level, set.data[i]);
-    add_to(sum, count_children(node.children));
+    add_to(sum, count_below(node));
   }
   return sum;
+}
+
+// The product of a branch's children at the vertex that it is bound to. Where that is all it depends on, it is
+// computed once for each vertex: this turns the count of a path or tree of any length into one pass over the lists.
+uint64_t Worker::count_below(const Node& branch) {
+  if (branch.memo < 0 || parts_ > 1) return count_children(branch.children);
+  Memo& memo = memos_[static_cast<size_t>(branch.memo)];
+  const LevelInfo& level = info(branch.levels[0]);
+  const size_t n = level.hi - level.lo;
+  if (memo.counts.capacity() == 0) {
+    if (++memo.visits * kMemoShare < n || !charge_.affords(n * sizeof(uint64_t))) return count_children(branch.children);
+    std::fill_n(memo.counts.reserve(n, charge_), n, kUnknown);
+  }
+  uint64_t& known = memo.counts.data()[vertex(branch.levels[0]) - level.lo];
+  if (known == kUnknown) known = count_children(branch.children);
+  return known;
 }
 
 uint64_t Worker::count_children(const std::vector<Node>& children) {

@@ -310,10 +310,10 @@ class Deriver {
       if (part & bit_of(j)) members.push_back(j);
     if (members.size() == 1) {
       set_operands(members[0], above);
-      return {Shape::kLeaf, members, false, {}, Wedge::kNone, false, false, {}};
+      return {Shape::kLeaf, members, false, {}, Wedge::kNone, false, false, -1, {}};
     }
     if (only_different(members, part)) {
-      Node group{Shape::kGroup, members, false, {}, Wedge::kNone, false, false, {}};
+      Node group{Shape::kGroup, members, false, {}, Wedge::kNone, false, false, -1, {}};
       group.nested = nest(group, part);
       if (group.nested || members.size() <= 3) {
         for (int j : members) set_operands(j, above);
@@ -323,12 +323,26 @@ class Deriver {
     const int first = members[0];
     set_operands(first, above);
     const Levels rest = part & ~bit_of(first);
-    Node branch{Shape::kBranch, {first}, false, {}, Wedge::kNone, false, false, split(rest, above | bit_of(first))};
+    Node branch{Shape::kBranch, {first}, false, {}, Wedge::kNone, false, false, -1, split(rest, above | bit_of(first))};
     branch.wedge = wedge_of(branch, part);
     branch.pairs = branch.children.size() == 1 && branch.children[0].shape == Shape::kLeaf &&
                    is_pair(first, branch.children[0].levels[0]);
     branch.local = members.size() > 2 && is_local(branch, rest);
+    if (info(first).vertex && above != 0 && depends_on_one(first, rest)) branch.memo = out_.n_memos++;
     return branch;
+  }
+
+  // Do the levels `rest` mention none but level `first` and each other, and take more to count than a look-up?
+  bool depends_on_one(int first, Levels rest) const {
+    Levels mentioned = 0;
+    bool cheap = (rest & (rest - 1)) == 0;
+    for (int j = 0; j < plan_.n_levels; ++j) {
+      if (!(rest & bit_of(j))) continue;
+      const LevelInfo& each = out_.levels[static_cast<size_t>(j)];
+      mentioned |= each.mentions;
+      cheap = cheap && each.vertex && !each.filtered && !each.check_ranges;
+    }
+    return !cheap && (mentioned & ~rest) == bit_of(first);
   }
 
   // Do all candidates of the levels `rest`, which are below the branch, lie among those that the branch kept, cut down

@@ -90,6 +90,8 @@ struct Node {
   Wedge wedge = Wedge::kNone;  // branch b above branch c above leaf d, which is a neighbour of both and of nothing else
   bool pairs = false;  // local branch above one leaf: that takes the branch's candidates and the branch's own row
   bool local = false;  // branch: all candidates below are among this level's, and depend on nothing else from above
+  // Branch: counts below it depend on its vertex alone, and are kept under this number; -1: they are not.
+  int memo = -1;
   std::vector<Node> children;
 };
 
@@ -99,6 +101,7 @@ struct SearchPlan {
   std::vector<LevelInfo> levels;
   std::vector<View> views;
   int n_kinds = 0;
+  int n_memos = 0;
   std::vector<Node> counted;    // components of the levels from `walked` on
   bool impossible = false;      // some level has no range
 };

@@ -123,6 +123,10 @@ class Worker {
     Buffer<uint64_t> rows;
     size_t rows_used = 0;
   };
+  struct Memo {  // counts below a branch by its vertex, over the level's [lo, hi); kept once the vertices repeat
+    Buffer<uint64_t> counts;
+    size_t visits = 0;
+  };
   struct Stride {
     size_t first, step;
   };
@@ -197,6 +201,7 @@ class Worker {
   void emit_all(int level, Set set);
 
   // Counting (search_count.cpp)
+  uint64_t count_below(const Node& branch);
   uint64_t count_children(const std::vector<Node>& children);
   uint64_t count_group(const Node& node);
   bool any(const Node& node);
@@ -231,6 +236,7 @@ class Worker {
   std::vector<ViewState> views_;
   Buffer<uint32_t> scratch_;
   Local local_;
+  std::vector<Memo> memos_;
   Buffer<uint32_t> wedges_;  // for each vertex of a level's [lo, hi): in how many lists it came; all 0 between uses
   int64_t value_[kMaxLevels] = {};
   uint64_t stamp_[kMaxLevels] = {};
