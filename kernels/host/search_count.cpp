@@ -7,15 +7,58 @@
 namespace qe {
 namespace {
 
-constexpr uint64_t kUnknown = UINT64_MAX;
-constexpr size_t kMemoShare = 8;  // counts are kept once so many-th part of the vertices has been visited
+constexpr size_t kMemoEntries = size_t{1} << 17;       // at most: 2 MiB
+constexpr uint64_t kMemoShare = 16;                    // a table is made for so many times fewer entries than it has
+constexpr uint64_t kMemoTrial = 4, kMemoHits = 16;     // asked so many times its size, one in so many must be found
 
 }  // namespace
 
-uint64_t Worker::count(const Node& node) {
-  const int level = node.levels[0];
+uint64_t Worker::count(const Node& node) { return node.memo < 0 ? count_anew(node) : count_remembered(node); }
+
+uint64_t Worker::count_anew(const Node& node) {
   if (node.shape == Shape::kGroup) return count_group(node);
-  if (node.shape == Shape::kLeaf) return info(level).vertex ? count_candidates(level, 0) : count_edges(level);
+  if (node.shape == Shape::kBranch) return count_branch(node);
+  const int level = node.levels[0];
+  return info(level).vertex ? count_candidates(level, 0) : count_edges(level);
+}
+
+// The count of a component, looked up by the vertices of its context in a table that forgets what another key
+// overwrites. With one vertex and a large enough table nothing is forgotten: the count of a path or tree of any length
+// is one pass over the lists. The table is not used any more when it doesn't help.
+uint64_t Worker::count_remembered(const Node& node) {
+  if (node.levels[0] == split_level_) return count_anew(node);  // only a part of it
+  Memo& memo = memos_[static_cast<size_t>(node.memo)];
+  if (memo.size == 0) size_memo(node, memo);
+  ++memo.asked;
+  const bool useless = memo.asked > kMemoTrial * memo.size && memo.found * kMemoHits < memo.asked;
+  if (memo.asked * kMemoShare < memo.size || useless) return count_anew(node);
+  if (memo.table.capacity() == 0) {
+    if (!charge_.affords(memo.size * sizeof(Remembered))) return count_anew(node);
+    std::fill_n(memo.table.reserve(memo.size, charge_), memo.size, Remembered{UINT64_MAX, 0});
+  }
+  uint64_t key = 0;
+  for (int level : node.context) key = key << 32 | vertex(level);
+  const uint64_t hash = node.context.size() < 2 ? key : (key * 0x9E3779B97F4A7C15u) >> 32;
+  const size_t slot = hash & (memo.size - 1);
+  const Remembered& known = memo.table.data()[slot];
+  if (known.key == key) {
+    ++memo.found;
+    return known.count;
+  }
+  const uint64_t sum = count_anew(node);
+  memo.table.data()[slot] = {key, sum};
+  return sum;
+}
+
+void Worker::size_memo(const Node& node, Memo& memo) const {
+  size_t keys = 1;
+  for (int level : node.context) keys = std::min<size_t>(kMemoEntries, keys * (info(level).hi - info(level).lo));
+  memo.size = 1;
+  while (memo.size < keys) memo.size *= 2;
+}
+
+uint64_t Worker::count_branch(const Node& node) {
+  const int level = node.levels[0];
   uint64_t sum = 0;
   if (!info(level).vertex) {
     each_edge(level, [&] { add_to(sum, count_children(node.children)); });
@@ -36,25 +79,9 @@ uint64_t Worker::count(const Node& node) {
     if (!every && !passes(level, set.data[i], 0)) continue;
     frame(level).at = i;
     bind(level, set.data[i]);
-    add_to(sum, count_below(node));
+    add_to(sum, count_children(node.children));
   }
   return sum;
-}
-
-// The product of a branch's children at the vertex that it is bound to. Where that is all it depends on, it is
-// computed once for each vertex: this turns the count of a path or tree of any length into one pass over the lists.
-uint64_t Worker::count_below(const Node& branch) {
-  if (branch.memo < 0 || parts_ > 1) return count_children(branch.children);
-  Memo& memo = memos_[static_cast<size_t>(branch.memo)];
-  const LevelInfo& level = info(branch.levels[0]);
-  const size_t n = level.hi - level.lo;
-  if (memo.counts.capacity() == 0) {
-    if (++memo.visits * kMemoShare < n || !charge_.affords(n * sizeof(uint64_t))) return count_children(branch.children);
-    std::fill_n(memo.counts.reserve(n, charge_), n, kUnknown);
-  }
-  uint64_t& known = memo.counts.data()[vertex(branch.levels[0]) - level.lo];
-  if (known == kUnknown) known = count_children(branch.children);
-  return known;
 }
 
 uint64_t Worker::count_children(const std::vector<Node>& children) {

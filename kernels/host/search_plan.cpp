@@ -231,11 +231,27 @@ class Deriver {
       to.local_greater &= operand.greater;
     }
     place_bounds(to);
+    for (int x : to.different)
+      if (is_candidate(x, j)) to.certain |= bit_of(x);
     to.check_ranges = from.ranges.count > 1 && !to.fixed && !given && (base < 0 || !same_ranges(level(base), from));
     if (to.fixed) {  // the constant set is filtered by the bitset once
       to.bitset = nullptr;
       to.filtered = from.pairs.count > 0 || from.conditions.count > 0;
     }
+  }
+
+  // Is the vertex of level x, but for the difference, always a candidate of level j?
+  bool is_candidate(int x, int j) {
+    const PlanLevel& of = level(j);
+    if (!info(x).vertex || of.bitset != nullptr || of.candidates != nullptr || !within(plan_, level(x), of)) return false;
+    if ((info(j).less & ~info(x).less) != 0 || (info(j).greater & ~info(x).greater) != 0) return false;
+    for (int k = 0; k < of.sources.count; ++k) {
+      const PlanSource& from = source(j, k);
+      const PlanSource back{x, from.flags, from.lists};
+      const bool returns = (from.flags & kSymmetric) && has_source(from.level, back);
+      if (!returns && !has_source(x, from)) return false;
+    }
+    return true;
   }
 
   int base_of(int j, Levels above) {
@@ -305,44 +321,57 @@ class Deriver {
   }
 
   Node node(Levels part, Levels above) {
-    std::vector<int> members;
+    Node made = shaped(part, above);
+    remember(made, part, above);
+    return made;
+  }
+
+  Node shaped(Levels part, Levels above) {
+    Node made;
     for (int j = 0; j < plan_.n_levels; ++j)
-      if (part & bit_of(j)) members.push_back(j);
-    if (members.size() == 1) {
-      set_operands(members[0], above);
-      return {Shape::kLeaf, members, false, {}, Wedge::kNone, false, false, -1, {}};
+      if (part & bit_of(j)) made.levels.push_back(j);
+    if (made.levels.size() == 1) {
+      set_operands(made.levels[0], above);
+      return made;
     }
-    if (only_different(members, part)) {
-      Node group{Shape::kGroup, members, false, {}, Wedge::kNone, false, false, -1, {}};
-      group.nested = nest(group, part);
-      if (group.nested || members.size() <= 3) {
-        for (int j : members) set_operands(j, above);
-        return group;
+    if (only_different(made.levels, part)) {
+      made.shape = Shape::kGroup;
+      made.nested = nest(made, part);
+      if (made.nested || made.levels.size() <= 3) {
+        for (int j : made.levels) set_operands(j, above);
+        return made;
       }
     }
-    const int first = members[0];
-    set_operands(first, above);
+    const int first = *std::min_element(made.levels.begin(), made.levels.end());
     const Levels rest = part & ~bit_of(first);
-    Node branch{Shape::kBranch, {first}, false, {}, Wedge::kNone, false, false, -1, split(rest, above | bit_of(first))};
+    set_operands(first, above);
+    Node branch;
+    branch.shape = Shape::kBranch;
+    branch.levels = {first};
+    branch.children = split(rest, above | bit_of(first));
     branch.wedge = wedge_of(branch, part);
     branch.pairs = branch.children.size() == 1 && branch.children[0].shape == Shape::kLeaf &&
                    is_pair(first, branch.children[0].levels[0]);
-    branch.local = members.size() > 2 && is_local(branch, rest);
-    if (info(first).vertex && above != 0 && depends_on_one(first, rest)) branch.memo = out_.n_memos++;
+    branch.local = made.levels.size() > 2 && is_local(branch, rest);
     return branch;
   }
 
-  // Do the levels `rest` mention none but level `first` and each other, and take more to count than a look-up?
-  bool depends_on_one(int first, Levels rest) const {
-    Levels mentioned = 0;
-    bool cheap = (rest & (rest - 1)) == 0;
+  // Finds the context of a component. It pays to remember the count where part of the levels above is not in it, and
+  // counting takes more than a look-up.
+  void remember(Node& node, Levels part, Levels above) {
+    Levels context = 0;
+    bool cheap = node.shape != Shape::kBranch;
     for (int j = 0; j < plan_.n_levels; ++j) {
-      if (!(rest & bit_of(j))) continue;
-      const LevelInfo& each = out_.levels[static_cast<size_t>(j)];
-      mentioned |= each.mentions;
-      cheap = cheap && each.vertex && !each.filtered && !each.check_ranges;
+      if (!(part & bit_of(j))) continue;
+      const LevelInfo& each = info(j);
+      context |= each.mentions & ~part;
+      cheap = cheap && each.vertex && !each.filtered && !each.check_ranges && level(j).sources.count <= 1;
     }
-    return !cheap && (mentioned & ~rest) == bit_of(first);
+    for (Levels rest = context; rest; rest &= rest - 1) {
+      node.context.push_back(__builtin_ctzll(rest));
+      if (!info(node.context.back()).vertex) return;
+    }
+    if (!cheap && node.context.size() <= 2 && context != above) node.memo = out_.n_memos++;
   }
 
   // Do all candidates of the levels `rest`, which are below the branch, lie among those that the branch kept, cut down

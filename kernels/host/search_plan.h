@@ -10,7 +10,8 @@
 // Tree. Levels that are only counted form a pseudo-tree: once a level is bound, the levels below it fall apart into
 // components that don't mention each other; their counts multiply. A component whose members only demand to be
 // different from each other is counted by inclusion and exclusion. (AND/OR search: Dechter and Mateescu, AIJ 2007.)
-// A branch whose subtree draws all candidates from its own is local: it is counted with bitmaps over them.
+// What a component counts depends on the levels that it mentions: where these are few, counts are remembered by their
+// vertices. A branch whose subtree draws all candidates from its own is local: it is counted with bitmaps over them.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -63,6 +64,7 @@ struct LevelInfo {
   bool filtered = false;            // bitset, pairs or conditions
   Levels mentions = 0;
   Levels less = 0, greater = 0;     // all levels whose id is known to be greater (less)
+  Levels certain = 0;               // those of `different` whose vertex is among the candidates for sure
   Levels apart = 0;                 // all levels whose vertex is known to be another one
 };
 
@@ -82,17 +84,27 @@ enum class Shape : uint8_t {
 };
 
 struct Node {
-  Shape shape;
+  Shape shape = Shape::kLeaf;
   std::vector<int> levels;  // branch and leaf: one
+  std::vector<Node> children;
+
+  // The levels above that the count depends on. Where they are at most two of several vertices, it is remembered by
+  // them under the number `memo`; else that is -1.
+  std::vector<int> context;
+  int memo = -1;
+
   // Group: each level's candidates contain those of the one before; `repeats[k]`: they are the same.
   bool nested = false;
   std::vector<bool> repeats;
-  Wedge wedge = Wedge::kNone;  // branch b above branch c above leaf d, which is a neighbour of both and of nothing else
-  bool pairs = false;  // local branch above one leaf: that takes the branch's candidates and the branch's own row
-  bool local = false;  // branch: all candidates below are among this level's, and depend on nothing else from above
-  // Branch: counts below it depend on its vertex alone, and are kept under this number; -1: they are not.
-  int memo = -1;
-  std::vector<Node> children;
+
+  // Branch b above branch c above leaf d, which is a neighbour of both and of nothing else.
+  Wedge wedge = Wedge::kNone;
+
+  // Branch: all candidates below are among this level's, and depend on nothing else from above.
+  bool local = false;
+
+  // Local branch above one leaf: that takes the branch's candidates and the branch's own row.
+  bool pairs = false;
 };
 
 struct SearchPlan {
@@ -100,8 +112,7 @@ struct SearchPlan {
   int n_levels, seeds, walked;  // walked >= seeds
   std::vector<LevelInfo> levels;
   std::vector<View> views;
-  int n_kinds = 0;
-  int n_memos = 0;
+  int n_kinds = 0, n_memos = 0;
   std::vector<Node> counted;    // components of the levels from `walked` on
   bool impossible = false;      // some level has no range
 };

@@ -302,7 +302,8 @@ size_t Worker::forbidden(int level, Levels besides, const Pair& pair) {
     bool counts = true;
     for (size_t before = 0; before < k && counts; ++before)
       counts = (besides & bit_of(different[before])) || vertex(different[before]) != v;
-    found += counts && contains(pair.newest.data, pair.newest.n, v) && contains(pair.older.data, pair.older.n, v);
+    const bool certain = (info(level).certain & bit_of(different[k])) != 0;
+    found += counts && (certain || (contains(pair.newest.data, pair.newest.n, v) && contains(pair.older.data, pair.older.n, v)));
   }
   return found;
 }

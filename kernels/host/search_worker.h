@@ -82,6 +82,14 @@ class Worker {
     const uint64_t* bits;  // null: merge
     bool older_marked;     // look up the newest operand's members in it, else the older part's
   };
+  struct Remembered {
+    uint64_t key, count;
+  };
+  struct Memo {
+    Buffer<Remembered> table;
+    size_t size = 0;  // of the table, a power of two, once it is there
+    uint64_t asked = 0, found = 0;
+  };
   struct Words {  // a range of a bitmap's words
     size_t begin, end;
   };
@@ -122,10 +130,6 @@ class Worker {
     Buffer<RowSlot> slots;  // likewise: bitmaps of the lists of vertices that come up often, over [lo, hi)
     Buffer<uint64_t> rows;
     size_t rows_used = 0;
-  };
-  struct Memo {  // counts below a branch by its vertex, over the level's [lo, hi); kept once the vertices repeat
-    Buffer<uint64_t> counts;
-    size_t visits = 0;
   };
   struct Stride {
     size_t first, step;
@@ -201,7 +205,10 @@ class Worker {
   void emit_all(int level, Set set);
 
   // Counting (search_count.cpp)
-  uint64_t count_below(const Node& branch);
+  uint64_t count_anew(const Node& node);
+  uint64_t count_branch(const Node& node);
+  uint64_t count_remembered(const Node& node);
+  void size_memo(const Node& node, Memo& memo) const;
   uint64_t count_children(const std::vector<Node>& children);
   uint64_t count_group(const Node& node);
   bool any(const Node& node);
@@ -235,8 +242,8 @@ class Worker {
   std::vector<Frame> frames_;
   std::vector<ViewState> views_;
   Buffer<uint32_t> scratch_;
-  Local local_;
   std::vector<Memo> memos_;
+  Local local_;
   Buffer<uint32_t> wedges_;  // for each vertex of a level's [lo, hi): in how many lists it came; all 0 between uses
   int64_t value_[kMaxLevels] = {};
   uint64_t stamp_[kMaxLevels] = {};

@@ -17,7 +17,7 @@ enum LevelKind : int32_t { kVertexLevel = 0, kEdgeLevel = 1 };
 enum EdgeWay : int32_t { kForward = 0, kBackward = 1, kEitherWay = 2 };
 enum CompareOp : int32_t { kEqual = 0, kNotEqual = 1, kLess = 2, kLessEqual = 3, kGreater = 4, kGreaterEqual = 5 };
 enum ColumnKind : int32_t { kInt64 = 0, kFloat64 = 1 };
-enum SourceFlag : int32_t { kRepeats = 1, kLoops = 2, kWithin = 4 };
+enum SourceFlag : int32_t { kRepeats = 1, kLoops = 2, kWithin = 4, kSymmetric = 8 };
 enum SearchMode : int32_t { kRows = 0, kCount = 1, kExists = 2 };
 
 struct PlanSpan {
@@ -28,7 +28,7 @@ struct PlanSpan {
 struct PlanSource {
   int32_t level;
   // kRepeats: a list may hold a vertex twice (parallel relationships), kLoops: or its own vertex. kWithin: none of them
-  // holds a vertex outside one range of the level.
+  // holds a vertex outside one range of the level. kSymmetric: v is in the union of u's lists if u is in that of v's.
   int32_t flags;
   PlanSpan lists;
 };

@@ -93,12 +93,13 @@ class ColumnKind(IntEnum):
 class SourceFlag(IntFlag):
     """What a source's lists may hold: a vertex more than once, or the vertex whose list it is.
 
-    ``WITHIN``: nothing outside one range of the level.
+    ``WITHIN``: nothing outside one range of the level. ``SYMMETRIC``: v is in u's lists if u is in v's.
     """
 
     REPEATS = 1
     LOOPS = 2
     WITHIN = 4
+    SYMMETRIC = 8
 
 
 class SearchMode(IntEnum):

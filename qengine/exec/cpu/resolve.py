@@ -222,14 +222,16 @@ class _Resolver:
         """Return what the source's lists may hold, and the lists; None if it has none."""
         key = (types, direction)
         if key not in self.sources:
-            lists, flags = [], SourceFlag(0)
+            lists, flags, symmetric = [], SourceFlag(0), True
             for index in self.type_indices(types):
                 info = self.store.types[index]
                 lists += [self.list_of(index, way) for way in self.ways(index, direction)]
+                symmetric = symmetric and (info.undirected or direction is Direction.BOTH)
                 flags |= SourceFlag.REPEATS if info.parallel else 0
                 flags |= SourceFlag.LOOPS if info.loops else 0
             if not lists:
                 return None
+            flags |= SourceFlag.SYMMETRIC if symmetric else 0
             self.sources[key] = int(flags), span(self.tables.list_ids, lists)
         return self.sources[key]
 
