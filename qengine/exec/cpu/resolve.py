@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +33,10 @@ __all__ = ["MaskProvider", "ResolvedSearch", "resolve"]
 
 _FEW = 16
 """Vertices that predicates admit are listed, not only marked, where they are at most 1 in this many."""
+
+_KNOWN = 256
+_resolved: WeakKeyDictionary[Any, dict[int, tuple[Search, ResolvedSearch | None]]] = WeakKeyDictionary()
+"""For each graph the searches resolved last, by identity: a cached plan runs again without resolving names."""
 
 _OPS = {
     "=": CompareOp.EQUAL,
@@ -84,7 +89,16 @@ def resolve(store: Any, search: Search, masks: MaskProvider) -> ResolvedSearch |
             f"A pattern with {len(search.levels)} nodes and relationships exceeds the {MAX_LEVELS} that are searched.",
             hint="split it into several MATCH clauses with WITH between them",
         )
-    return _Resolver(store, search, masks).run()
+    if any(level.predicates for level in search.levels):  # masks may differ from execution to execution
+        return _Resolver(store, search, masks).run()
+    known = _resolved.setdefault(store, {})
+    entry = known.get(id(search))
+    if entry is None:
+        entry = search, _Resolver(store, search, masks).run()
+        if len(known) >= _KNOWN:
+            known.clear()
+        known[id(search)] = entry
+    return entry[1]
 
 
 class _Resolver:
