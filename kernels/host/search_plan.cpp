@@ -211,6 +211,7 @@ class Deriver {
     const PlanLevel& from = level(j);
     const Levels less = reduced(to.less, true), greater = reduced(to.greater, false);
     const int base = base_of(j, above);
+    if (base >= 0) out_.bases |= bit_of(base);
     if (base >= 0)
       to.operands.push_back({From::kKept, base, newest(above & (bit_of(base) - 1)), less & ~info(base).less,
                              greater & ~info(base).greater, info(base).lo != to.lo || info(base).hi != to.hi});

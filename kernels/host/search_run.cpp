@@ -8,6 +8,8 @@
 #include <new>
 #include <system_error>
 
+#include "search_extend.h"
+
 namespace qe {
 namespace {
 
@@ -16,6 +18,7 @@ constexpr size_t kTrialRows = 4096;
 constexpr int64_t kUnitRoots = 64;   // at most
 constexpr int64_t kUnitsPerThread = 64;
 constexpr int64_t kPartsPerThread = 16;
+constexpr size_t kPieceChunks = 2;   // a piece of a frontier has as many rows as so many chunks
 
 int64_t now() {
   timespec time;
@@ -196,7 +199,7 @@ void SearchRun::run_roots(Worker& worker, const Job& job, int64_t unit, Count* s
 // Works on the caller's thread for a while. Returns whether all is done.
 bool SearchRun::trial() {
   Worker worker(*this);
-  if (!summed()) worker.chunk = make_chunk(std::min(kTrialRows, chunk_rows_)).release();
+  if (!summed()) worker.chunk = make_chunk(true).release();
   std::unique_ptr<Chunk> chunk(worker.chunk);
   size_t rows = 0;
   worker.trial_end = now() + trial_ns.load(std::memory_order_relaxed);
@@ -222,6 +225,12 @@ void SearchRun::set_trial(int64_t ns) { trial_ns = ns; }
 Status SearchRun::start() {
   try {
     lay_out_units();
+    if (match_.breadth_first && !summed()) {
+      if (plan_.impossible || try_breadth_first()) return kOk;
+      working_ = 1;
+      threads_.emplace_back([this] { work_breadth_first(); });
+      return kOk;
+    }
     if (trial()) return kOk;
     const int64_t left = n_units_ - first_unit_;
     if (split_level() >= 0 && control_->threads > 1 && left < kPartsPerThread * control_->threads)
@@ -245,7 +254,7 @@ void SearchRun::work() {
   try {
     Worker worker(*this);
     try {
-      if (!summed()) worker.chunk = make_chunk(chunk_rows_).release();
+      if (!summed()) worker.chunk = make_chunk(false).release();
       const int64_t end = (n_units_ - first_unit_) * parts_;
       for (int64_t k = next_++; k < end; k = next_++) {
         if (parts_ > 1) worker.take_part(split_level(), k % parts_, parts_);
@@ -267,7 +276,38 @@ void SearchRun::work() {
   freed_.notify_all();
 }
 
-std::unique_ptr<Chunk> SearchRun::make_chunk(size_t capacity) {
+// The trial of a breadth-first run, which begins anew where it gives up.
+bool SearchRun::try_breadth_first() {
+  try {
+    Extender(*this, 1, std::min(kTrialRows, kPieceChunks * chunk_rows_), now() + trial_ns.load(std::memory_order_relaxed)).run(rows_);
+    return true;
+  } catch (const Halt& halt) {
+    if (halt.status != kTrialOver) throw;
+  }
+  full_.clear();
+  chunks_ = 0;
+  return false;
+}
+
+void SearchRun::work_breadth_first() {
+  Status status = kOk;
+  try {
+    Extender(*this, control_->threads, kPieceChunks * chunk_rows_, 0).run(rows_);
+  } catch (const Halt& halt) {
+    status = halt.status;
+  } catch (const std::bad_alloc&) {
+    status = kOutOfMemory;
+  } catch (const std::system_error&) {
+    status = kOutOfMemory;
+  }
+  std::lock_guard<std::mutex> lock(mutex_);
+  status_ = status;
+  working_ = 0;
+  filled_.notify_all();
+}
+
+std::unique_ptr<Chunk> SearchRun::make_chunk(bool trial) {
+  const size_t capacity = trial ? std::min(kTrialRows, chunk_rows_) : chunk_rows_;
   std::lock_guard<std::mutex> lock(mutex_);
   auto chunk = std::make_unique<Chunk>();
   chunk->n_outputs = match_.n_outputs;
@@ -302,7 +342,7 @@ void SearchRun::exchange(Worker& worker) {
       worker.chunk->n = 0;
     }
   }
-  if (worker.chunk == nullptr) worker.chunk = make_chunk(chunk_rows_).release();
+  if (worker.chunk == nullptr) worker.chunk = make_chunk(false).release();
   worker.poll();
 }
 

@@ -63,6 +63,8 @@ class SearchRun {
   int64_t count_roots(const PlanLevel& level) const;  // vertices of its ranges, or candidates
   void poll(int64_t trial_end);
   void exchange(Worker& worker);  // pushes the worker's full chunk and gives it an empty one
+  std::unique_ptr<Chunk> make_chunk(bool trial);
+  void push(std::unique_ptr<Chunk> chunk);
 
  private:
   struct Job {  // what the units of an unseeded search do
@@ -80,8 +82,8 @@ class SearchRun {
   void run_unit(Worker& worker, int64_t unit, bool whole);
   void run_rows(Worker& worker, int64_t unit, bool whole);
   void run_roots(Worker& worker, const Job& job, int64_t unit, Count* sum);
-  std::unique_ptr<Chunk> make_chunk(size_t capacity);
-  void push(std::unique_ptr<Chunk> chunk);
+  bool try_breadth_first();
+  void work_breadth_first();
   Status take_sums(int64_t* const* columns);
   bool found(int component);
 

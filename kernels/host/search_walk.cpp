@@ -33,14 +33,21 @@ void Worker::walk_root(uint32_t root) {
   walk_below(0);
 }
 
-uint64_t Worker::search_row(int64_t row) {
+// False: a seed is null or not admitted.
+bool Worker::bind_seeds(int64_t row) {
   spend(kBindCost);
   row_ = row;
+  bound_depth_ = 0;
   for (int level = 0; level < plan_.seeds; ++level) {
     const int64_t v = run_.seed(level, row);
-    if (v < 0 || !admits(level, static_cast<uint32_t>(v))) return 0;
+    if (v < 0 || !admits(level, static_cast<uint32_t>(v))) return false;
     bind(level, static_cast<uint32_t>(v));
   }
+  return true;
+}
+
+uint64_t Worker::search_row(int64_t row) {
+  if (!bind_seeds(row)) return 0;
   if (plan_.walked > plan_.seeds) {
     walk(plan_.seeds);
     return 0;

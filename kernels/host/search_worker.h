@@ -46,6 +46,13 @@ class Worker {
 
   // Seeded: binds the seeds of one input row and walks on; returns the count where nothing is walked.
   uint64_t search_row(int64_t row);
+  bool bind_seeds(int64_t row);
+
+  // Breadth first (search_extend.cpp): extends rows of a frontier by one level.
+  void restore(const int64_t* values, size_t stride, int depth);
+  uint64_t count_extensions(int level);
+  void fill_extensions(int level, size_t begin, size_t end, int64_t* out);
+  uint64_t count_completions();
 
   // Takes only every parts-th candidate of the split level from now on, beginning with `part`.
   void take_part(int level, int64_t part, int64_t parts);
@@ -250,6 +257,7 @@ class Worker {
   uint64_t clock_ = 1;
   int64_t budget_ = 0;
   int64_t row_ = 0;
+  int bound_depth_ = 0;  // levels that `restore` has bound
   int split_level_ = -1;
   int64_t part_ = 0, parts_ = 1;
 };

@@ -74,6 +74,7 @@ def searches(draw: st.DrawFn) -> Search:
         count="n" if mode == "count" else None,
         exists=mode == "exists",
         orbits=draw(st.sampled_from([1, 1, 3])) if mode == "count" else 1,
+        strategy=draw(st.sampled_from(["search", "extend"])),
     )
 
 

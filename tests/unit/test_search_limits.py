@@ -18,6 +18,7 @@ from qengine.plan.pattern import Direction
 from qengine.plan.physical import Search, Source, VertexLevel
 
 threads = pytest.mark.parametrize("threads", [1, 2])
+strategies = pytest.mark.parametrize("strategy", ["search", "extend"])
 
 
 def clique(n: int) -> Any:
@@ -55,6 +56,7 @@ def plans() -> list[Any]:
     kinds = {
         "count": (counted, [], 1),
         "rows": (search(ENDLESS, emit=("v9",)), [], 1),
+        "rows breadth first": (search(ENDLESS, emit=("v9",), strategy="extend"), [], 1),
         "prefixes": (search(ENDLESS, emit=("v1",), count="n"), [], 1),
         "one root": (search(ENDLESS, 1, count="n"), [np.zeros(1, np.int64)], 1),
     }
@@ -88,9 +90,10 @@ def test_ctrl_c(dense: Any) -> None:
 
 
 @threads
-def test_a_consumer_that_stops_ends_the_work(dense: Any, threads: int) -> None:
+@strategies
+def test_a_consumer_that_stops_ends_the_work(dense: Any, strategy: str, threads: int) -> None:
     context = ExecutionContext(threads=threads)
-    rows = start(dense, search(ENDLESS, emit=tuple(f"v{j}" for j in range(10))), context)
+    rows = start(dense, search(ENDLESS, emit=tuple(f"v{j}" for j in range(10)), strategy=strategy), context)
     first = next(rows)
     assert len({column[0] for column in first.columns.values()}) == 10
     rows.close()
@@ -98,10 +101,11 @@ def test_a_consumer_that_stops_ends_the_work(dense: Any, threads: int) -> None:
     assert context.control.stop == 0
 
 
-def test_memory_limit_bounds_the_chunks() -> None:
+@strategies
+def test_memory_limit_bounds_the_chunks(strategy: str) -> None:
     context = ExecutionContext(memory_limit=200_000, threads=2)
     everything = 25 * 24 * 23 * 22
-    rows = start(clique(25), search(ENDLESS[:4], emit=("v0", "v1", "v2", "v3")), context)
+    rows = start(clique(25), search(ENDLESS[:4], emit=("v0", "v1", "v2", "v3"), strategy=strategy), context)
     total = 0
     for chunk in rows:
         total += len(chunk.row)
@@ -135,3 +139,14 @@ def test_a_large_total_that_fits() -> None:
 def test_more_levels_than_masks_hold() -> None:
     with pytest.raises(Unsupported, match="64"):
         list(start(clique(3), search([[], *[[0]] * 64], count="n"), ExecutionContext()))
+
+
+def test_breadth_first_rows_come_in_one_order(dense: Any) -> None:
+    plan = search(ENDLESS[:3], emit=("v0", "v1", "v2"), strategy="extend")
+    runs = []
+    for context in (ExecutionContext(threads=1), ExecutionContext(threads=2), ExecutionContext(memory_limit=10**6)):
+        chunks = list(start(dense, plan, context))
+        runs.append(np.concatenate([np.stack(list(chunk.columns.values())) for chunk in chunks], axis=1))
+    assert runs[0].shape == (3, 120 * 119 * 118)
+    assert (runs[0] == runs[1]).all()
+    assert (runs[0] == runs[2]).all()

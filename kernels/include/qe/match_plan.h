@@ -92,6 +92,8 @@ struct MatchPlan {
   int32_t mode;
   int32_t n_outputs;
   int32_t n_lists;
+  int32_t breadth_first;  // walk level by level, rows in a fixed order
+  int32_t unused;
   const PlanLevel* levels;
   const PlanSource* sources;
   const PlanRange* ranges;

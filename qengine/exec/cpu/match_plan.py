@@ -48,9 +48,9 @@ LEVEL = np.dtype(
 )  # fmt: skip
 PLAN = np.dtype(
     [("n_levels", "<i4"), ("seeds", "<i4"), ("walked", "<i4"), ("mode", "<i4"), ("n_outputs", "<i4"),
-     ("n_lists", "<i4"), ("levels", "<u8"), ("sources", "<u8"), ("ranges", "<u8"), ("pairs", "<u8"),
-     ("conditions", "<u8"), ("columns", "<u8"), ("types", "<u8"), ("level_ids", "<u8"), ("list_ids", "<u8"),
-     ("lists", "<u8")]
+     ("n_lists", "<i4"), ("breadth_first", "<i4"), ("unused", "<i4"), ("levels", "<u8"), ("sources", "<u8"),
+     ("ranges", "<u8"), ("pairs", "<u8"), ("conditions", "<u8"), ("columns", "<u8"), ("types", "<u8"),
+     ("level_ids", "<u8"), ("list_ids", "<u8"), ("lists", "<u8")]
 )  # fmt: skip
 
 STRUCTS = (PCSR, SPAN, SOURCE, RANGE, PAIR, COLUMN, CONDITION, EDGE_TYPE, LEVEL, PLAN)
@@ -137,7 +137,7 @@ class PlanTables:
         """Add a set of levels."""
         return span(self.level_ids, levels)
 
-    def plan(self, seeds: int, walked: int, mode: SearchMode, outputs: int) -> npt.NDArray[Any]:
+    def plan(self, seeds: int, walked: int, mode: SearchMode, outputs: int, breadth_first: bool) -> npt.NDArray[Any]:
         """Return the plan as one record; it holds addresses of arrays that ``keep`` keeps alive."""
         tables: list[npt.NDArray[Any]] = [
             np.array(self.levels, LEVEL),
@@ -152,7 +152,7 @@ class PlanTables:
             np.frombuffer(b"".join(self.lists), PCSR) if self.lists else np.empty(0, PCSR),
         ]
         self.keep += tables
-        header = (len(self.levels), seeds, walked, int(mode), outputs, len(self.lists))
+        header = (len(self.levels), seeds, walked, int(mode), outputs, len(self.lists), int(breadth_first), 0)
         return np.array([(*header, *(table.ctypes.data for table in tables))], PLAN)
 
 

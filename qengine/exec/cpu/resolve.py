@@ -128,7 +128,7 @@ class _Resolver:
         walked = max(walked, search.seeds)
         mode = SearchMode.EXISTS if search.exists else SearchMode.COUNT if search.count else SearchMode.ROWS
         summed = walked == search.seeds
-        plan = self.tables.plan(search.seeds, walked, mode, len(outputs))
+        plan = self.tables.plan(search.seeds, walked, mode, len(outputs), search.strategy == "extend")
         return ResolvedSearch(plan, tuple(self.tables.keep), outputs, mode, summed)
 
     def vertex_level(self, level: VertexLevel, output: int) -> tuple[Any, ...] | None:

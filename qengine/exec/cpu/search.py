@@ -67,7 +67,7 @@ def run_search(
     resolved = resolve(store, search, masks)
     if resolved is None:
         return
-    chunk_rows = _chunk_rows(resolved, context)
+    chunk_rows = _chunk_rows(resolved, search, context)
     found = _run(resolved, search, seeds, rows if search.seeds else 1, context, chunk_rows)
     for chunk in found:
         for part in _repeated(chunk, chunk_rows) if resolved.summed and resolved.mode is SearchMode.ROWS else (chunk,):
@@ -180,12 +180,17 @@ def _for_each_row(chunk: SearchChunk, rows: int, limit: int) -> Iterator[SearchC
         )
 
 
-def _chunk_rows(resolved: ResolvedSearch, context: ExecutionContext) -> int:
-    """Rows of one chunk: at most a quarter of the memory limit for all chunks that can be under way."""
+def _chunk_rows(resolved: ResolvedSearch, search: Search, context: ExecutionContext) -> int:
+    """Rows of one chunk, so that all rows under way take at most a quarter of the memory limit.
+
+    Each thread fills a chunk while another waits; breadth first a piece of two chunks a level comes on top.
+    """
     if context.memory_limit is None:
         return _CHUNK_ROWS
-    width = 8 * (len(resolved.outputs) + 2)
-    return max(1, min(_CHUNK_ROWS, context.memory_limit // 4 // (width * (2 * context.threads + 2))))
+    columns = (len(resolved.outputs) + 2) * (2 * context.threads + 2)
+    if search.strategy == "extend":
+        columns += 2 * len(search.levels) * (len(search.levels) + 2)
+    return max(1, min(_CHUNK_ROWS, context.memory_limit // 4 // (8 * columns)))
 
 
 @cache
