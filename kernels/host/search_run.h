@@ -21,6 +21,7 @@ namespace qe {
 
 using Count = unsigned __int128;
 
+constexpr size_t kTrialRows = 4096;                       // of a chunk or piece in a trial
 constexpr Status kTrialOver = static_cast<Status>(100);  // never leaves the library
 constexpr int64_t kPollEvery = 1 << 18;                  // ids read between two looks at the clock
 

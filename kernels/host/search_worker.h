@@ -20,6 +20,9 @@ struct Chunk;
 
 constexpr size_t kBindCost = 16;  // of binding one vertex, in ids read: the unit of Worker::spend
 
+constexpr size_t kLongList = 64;    // of which on a list is worth a place among
+constexpr size_t kHubPlaces = 4096;  // so many of one view
+
 inline uint64_t times(uint64_t a, uint64_t b) {
   uint64_t product;
   if (__builtin_mul_overflow(a, b, &product)) throw Halt{kOverflow};
