@@ -175,11 +175,14 @@ uint64_t Worker::local_branch(const Node& node) {
   uint64_t sum = 0;
   if (node.pairs) {
     const int index = info(node.children[0].levels[0]).operands[1].index;
+    size_t members = 0;
     for (size_t w = words.begin; w < words.end; ++w)
       for (uint64_t rest = kept[w]; rest; rest &= rest - 1) {
         here.at = w * 64 + static_cast<size_t>(__builtin_ctzll(rest));
         local_row(index);
+        ++members;
       }
+    spend(members * (2 + (words.end - words.begin) / 2));
     const View& view = plan_.views[static_cast<size_t>(index)];
     const uint64_t* rows = local_.rows.data() + static_cast<size_t>(view.kind) * local_.universe.n * local_.words;
     here.words = {0, 0};
