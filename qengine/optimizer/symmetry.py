@@ -8,9 +8,10 @@ This holds where no automorphism maps an embedding to itself: the vertices of an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from qengine.optimizer.difference import Differences, always_different
 from qengine.optimizer.pattern_edges import PatternEdge
 from qengine.plan.expr import Expr, Variable
 from qengine.plan.pattern import PatternNode
@@ -34,17 +35,17 @@ def break_symmetry(
     order: Sequence[str],
     nodes: dict[str, PatternNode],
     edges: Sequence[PatternEdge],
-    different: Callable[[str, str], bool],
+    difference: Differences,
 ) -> Symmetry:
     """Return the constraints for a pattern whose vertices are bound in ``order``.
 
-    ``different`` tells which vertices can't be equal; where a symmetric pair could be, nothing is constrained.
+    Where two symmetric vertices could be equal, or relationships are compared one by one, nothing is constrained.
     """
-    if len(order) > _MAX_VERTICES or any(edge.relationship.predicates for edge in edges):
+    if len(order) > _MAX_VERTICES or difference.edges or any(edge.relationship.predicates for edge in edges):
         return NO_SYMMETRY
-    pattern = _Pattern(order, nodes, edges)
+    pattern = _Pattern(order, nodes, edges, difference)
     orbits = {name: pattern.orbit(name, ()) for name in order}
-    if not all(different(name, other) for name in order for other in orbits[name] - {name}):
+    if not all(always_different(name, other, edges, difference) for name in order for other in orbits[name] - {name}):
         return NO_SYMMETRY
     size, greater = 1, []
     for place, pivot in enumerate(order):
@@ -73,9 +74,15 @@ def _meets_whole_lists(order: Sequence[str], edges: Sequence[PatternEdge], great
 
 
 class _Pattern:
-    """What automorphisms preserve: the shapes of vertices and what links each pair."""
+    """What automorphisms preserve: the shapes of vertices, what links each pair, and which pairs must differ."""
 
-    def __init__(self, order: Sequence[str], nodes: dict[str, PatternNode], edges: Sequence[PatternEdge]) -> None:
+    def __init__(
+        self,
+        order: Sequence[str],
+        nodes: dict[str, PatternNode],
+        edges: Sequence[PatternEdge],
+        difference: Differences,
+    ) -> None:
         self._order = order
         self._shapes = {name: _shape(nodes[name]) for name in order}
         self._links: dict[tuple[str, str], list[tuple[str, ...]]] = {}
@@ -83,8 +90,13 @@ class _Pattern:
             start, end = edge.ends
             self._links.setdefault((start, end), []).append(("both" if edge.symmetric else "out", *edge.type_names()))
             self._links.setdefault((end, start), []).append(("both" if edge.symmetric else "in", *edge.type_names()))
+        for pair in difference.vertices:
+            one, other = pair
+            self._links.setdefault((one, other), []).append(("differ",))
+            self._links.setdefault((other, one), []).append(("differ",))
         for kinds in self._links.values():
             kinds.sort()
+        self._coincidences = {frozenset(map(frozenset, same)) for same in difference.pairs}
 
     def orbit(self, name: str, fixed: Sequence[str]) -> set[str]:
         """Return where the automorphisms that leave ``fixed`` in place can map ``name``."""
@@ -105,7 +117,10 @@ class _Pattern:
         """Tell whether a partial map is part of an automorphism."""
         name = next((each for each in self._order if each not in image), None)
         if name is None:
-            return True
+            return all(
+                frozenset(frozenset(image[name] for name in pair) for pair in same) in self._coincidences
+                for same in self._coincidences
+            )
         return any(self._extends({**image, name: other}) for other in self._order if self._fits(name, other, image))
 
 

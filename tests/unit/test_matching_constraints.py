@@ -7,7 +7,7 @@ from itertools import permutations, product
 import pytest
 
 from qengine.catalog.view import RelationshipTypeInfo
-from qengine.optimizer.difference import always_different, differences
+from qengine.optimizer.difference import Differences, differences
 from qengine.optimizer.pattern_edges import PatternEdge
 from qengine.optimizer.symmetry import break_symmetry
 from qengine.plan.pattern import Direction, LabelIs, MatchMode, PatternNode, PatternRelationship
@@ -81,9 +81,7 @@ def test_symmetry_keeps_one_embedding_of_each_orbit(pattern: str, group: int) ->
     found = edges(pattern, UNDIRECTED)
     names = sorted({name for each in found for name in each.ends})
     difference = differences(MatchMode.DIFFERENT_NODES, names, found)
-    symmetry = break_symmetry(
-        names, nodes("".join(names)), found, lambda one, other: always_different(one, other, found, difference)
-    )
+    symmetry = break_symmetry(names, nodes("".join(names)), found, difference)
     assert symmetry.orbits == group
     maps = [dict(zip(names, image, strict=True)) for image in permutations(range(6), len(names))]
     kept = [each for each in maps if all(each[big] > each[small] for big, small in symmetry.greater)]
@@ -93,23 +91,38 @@ def test_symmetry_keeps_one_embedding_of_each_orbit(pattern: str, group: int) ->
 def test_labels_break_symmetry() -> None:
     found = edges("ab bc ca", UNDIRECTED)
     labelled = nodes("abc", {"a": "X"})
-    symmetry = break_symmetry("abc", labelled, found, lambda one, other: True)
+    symmetry = break_symmetry("abc", labelled, found, Differences())
     assert symmetry.orbits == 2
 
 
 def test_a_directed_type_beside_an_undirected_one_breaks_symmetry() -> None:
     both = PatternEdge(PatternRelationship("r", "a", "b"), (RelationshipTypeInfo("S", 5), UNDIRECTED))
-    found = break_symmetry(("a", "b"), {name: PatternNode(name) for name in "ab"}, [both], lambda one, other: True)
+    found = break_symmetry(("a", "b"), {name: PatternNode(name) for name in "ab"}, [both], Differences())
     assert found.orbits == 1
     alone = PatternEdge(both.relationship, (UNDIRECTED,))
-    found = break_symmetry(("a", "b"), {name: PatternNode(name) for name in "ab"}, [alone], lambda one, other: True)
+    found = break_symmetry(("a", "b"), {name: PatternNode(name) for name in "ab"}, [alone], Differences())
     assert found.orbits == 2
 
 
 def test_symmetry_is_left_alone_where_images_may_coincide() -> None:
     found = edges("ab bc", UNDIRECTED)
-    symmetry = break_symmetry("abc", nodes("abc"), found, lambda one, other: False)
+    symmetry = break_symmetry("abc", nodes("abc"), found, Differences())
     assert symmetry.orbits == 1 and not symmetry.greater
+
+
+def test_vertices_that_must_differ_break_the_symmetry_of_those_that_need_not() -> None:
+    """(a)-(b), (c)-(d) and a <> c: swapping a and b gives an embedding where b <> c is not known."""
+    first = PatternEdge(PatternRelationship("r", "a", "b", direction=Direction.BOTH), (UNDIRECTED,))
+    other = RelationshipTypeInfo("S", 5, undirected=True)
+    second = PatternEdge(PatternRelationship("s", "c", "d", direction=Direction.BOTH), (other,))
+    found = [first, second]
+    assert break_symmetry("abcd", nodes("abcd"), found, Differences()).orbits == 4
+    apart = Differences(vertices={frozenset("ac")})
+    assert break_symmetry("abcd", nodes("abcd"), found, apart).orbits == 1
+    coincidence = Differences(pairs=[(("a", "c"), ("b", "d"))])
+    assert break_symmetry("abcd", nodes("abcd"), found, coincidence).orbits == 2
+    both_ways = Differences(pairs=[(("a", "c"), ("b", "d")), (("a", "d"), ("b", "c"))])
+    assert break_symmetry("abcd", nodes("abcd"), found, both_ways).orbits == 4
 
 
 @pytest.mark.parametrize("info", [SIMPLE, UNDIRECTED, LOOPED])

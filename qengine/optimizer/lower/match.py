@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from qengine.catalog.view import CatalogView
 from qengine.errors import Unsupported
 from qengine.optimizer.cardinality import Cardinality
-from qengine.optimizer.difference import Differences, always_different, differences
+from qengine.optimizer.difference import Differences, differences
 from qengine.optimizer.lower.conditions import PostFilters, split_predicates
 from qengine.optimizer.lower.demand import Demand, Duplicates, Lowered
 from qengine.optimizer.lower.subquery import attach_subqueries
@@ -188,7 +188,7 @@ class MatchLowering:
         identity = emitted | {name for pair in difference.edges for name in pair}
         symmetry = NO_SYMMETRY
         if countable and self.demand.duplicates is Duplicates.COUNT and not (emitted or seeds or filters.conditions):
-            symmetry = self._symmetry(order, edges, difference)
+            symmetry = break_symmetry(order.names, self.nodes, edges, difference)
         parts = SearchParts(
             self.nodes,
             edges,
@@ -245,13 +245,6 @@ class MatchLowering:
         free_cost = free.cost + _ROW_COST * free.rows[last]
         first_cost = wanted_first.cost + _ROW_COST * wanted_first.rows[len(first) - 1]
         return wanted_first if first_cost < free_cost else free
-
-    def _symmetry(self, order: MatchingOrder, edges: list[PatternEdge], difference: Differences) -> Symmetry:
-        if any(info for info in difference.edges):
-            return NO_SYMMETRY
-        return break_symmetry(
-            order.names, self.nodes, edges, lambda one, other: always_different(one, other, edges, difference)
-        )
 
     def _unused(self, prefix: str) -> str:
         numbered = (f"{prefix}{number}" for number in itertools.count(len(self.columns)))
