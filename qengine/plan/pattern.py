@@ -12,6 +12,10 @@ from qengine.plan.expr import Expr
 class LabelExpr:
     """Base of label expressions; None stands for "no condition" where one is optional."""
 
+    def admits(self, names: frozenset[str]) -> bool:
+        """Tell whether a set of labels (or the only type of a relationship) satisfies the expression."""
+        raise NotImplementedError
+
 
 @dataclass(frozen=True, slots=True)
 class LabelIs(LabelExpr):
@@ -19,10 +23,18 @@ class LabelIs(LabelExpr):
 
     name: str
 
+    def admits(self, names: frozenset[str]) -> bool:
+        """Tell whether the name is among them."""
+        return self.name in names
+
 
 @dataclass(frozen=True, slots=True)
 class LabelAny(LabelExpr):
     """``:%``: at least one label."""
+
+    def admits(self, names: frozenset[str]) -> bool:
+        """Tell whether there are any."""
+        return bool(names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +43,10 @@ class LabelAnd(LabelExpr):
 
     args: tuple[LabelExpr, ...]
 
+    def admits(self, names: frozenset[str]) -> bool:
+        """Tell whether they satisfy all operands."""
+        return all(arg.admits(names) for arg in self.args)
+
 
 @dataclass(frozen=True, slots=True)
 class LabelOr(LabelExpr):
@@ -38,12 +54,20 @@ class LabelOr(LabelExpr):
 
     args: tuple[LabelExpr, ...]
 
+    def admits(self, names: frozenset[str]) -> bool:
+        """Tell whether they satisfy an operand."""
+        return any(arg.admits(names) for arg in self.args)
+
 
 @dataclass(frozen=True, slots=True)
 class LabelNot(LabelExpr):
     """``!A``."""
 
     arg: LabelExpr
+
+    def admits(self, names: frozenset[str]) -> bool:
+        """Tell whether they don't satisfy the operand."""
+        return not self.arg.admits(names)
 
 
 class Direction(Enum):

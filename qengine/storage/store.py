@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from qengine.catalog.view import EdgeStatistics, RelationshipTypeInfo
-from qengine.plan.pattern import Direction, LabelAnd, LabelAny, LabelExpr, LabelIs, LabelNot, LabelOr
+from qengine.plan.pattern import Direction, LabelExpr
 from qengine.storage.adjacency import Adjacency
 from qengine.storage.arrays import Array
 from qengine.storage.columns import PropertyColumn
@@ -158,7 +158,7 @@ class GraphStore:
         """Return the ids that satisfy a label expression as merged ranges ``[begin, end)``: uint32[k, 2]."""
         ranges: list[list[int]] = []
         for group in self.groups:
-            if group.begin == group.end or not (expr is None or _satisfies(group.labels, expr)):
+            if group.begin == group.end or not (expr is None or expr.admits(group.labels)):
                 continue
             if ranges and ranges[-1][1] == group.begin:
                 ranges[-1][1] = group.end
@@ -201,7 +201,7 @@ class GraphStore:
 
     def matching_types(self, expr: LabelExpr | None) -> tuple[int, ...]:
         """Return the indices of the types that satisfy a label expression over the type, ascending."""
-        return tuple(found.index for found in self.types if expr is None or _satisfies(frozenset((found.name,)), expr))
+        return tuple(found.index for found in self.types if expr is None or expr.admits(frozenset((found.name,))))
 
     def adjacency(self, type_index: int, direction: Direction) -> Adjacency:
         """Return a type's stored adjacency.
@@ -317,21 +317,6 @@ class GraphStore:
     @cached_property
     def _ordered_labels(self) -> tuple[tuple[str, ...], ...]:
         return tuple(tuple(label for label in self.labels if label in group.labels) for group in self.groups)
-
-
-def _satisfies(names: frozenset[str], expr: LabelExpr) -> bool:
-    match expr:
-        case LabelIs(name):
-            return name in names
-        case LabelAny():
-            return bool(names)
-        case LabelAnd(args):
-            return all(_satisfies(names, arg) for arg in args)
-        case LabelOr(args):
-            return any(_satisfies(names, arg) for arg in args)
-        case LabelNot(arg):
-            return not _satisfies(names, arg)
-    raise TypeError(f"not a label expression: {expr!r}")
 
 
 def _id_array(ids: Array | Sequence[int | None]) -> Array:

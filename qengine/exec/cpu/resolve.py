@@ -87,7 +87,7 @@ def resolve(store: Any, search: Search, masks: MaskProvider) -> ResolvedSearch |
     if len(search.levels) > MAX_LEVELS:
         raise Unsupported(
             f"A pattern with {len(search.levels)} nodes and relationships exceeds the {MAX_LEVELS} that are searched.",
-            hint="split it into several MATCH clauses with WITH between them",
+            hint="Split it into several MATCH clauses with WITH between them.",
         )
     if any(level.predicates for level in search.levels):  # masks may differ from execution to execution
         return _Resolver(store, search, masks).run()

@@ -45,8 +45,8 @@ def run_shortest(
     """
     if op.minimum > 1:
         raise Unsupported(
-            f"shortest paths of at least {op.minimum} hops aren't built",
-            hint="start the length at 0 or 1, or bound it and order the paths by length()",
+            f"Shortest paths of at least {op.minimum} hops aren't built.",
+            hint="Start the length at 0 or 1, or bound it and order the paths by length().",
         )
     ends = end_filter(store, op, masks)
     chunks = walk_chunks(

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from qengine.exec.scalar.environment import GraphReader
-from qengine.exec.scalar.labels import label_test
 from qengine.plan.pattern import Direction, LabelExpr
 
 __all__ = ["Edge", "PlainGraph"]
@@ -53,8 +52,8 @@ class PlainGraph:
 
     def types(self, expr: LabelExpr | None) -> frozenset[int]:
         """Return the indices of the types that satisfy a label expression."""
-        test = label_test(expr)
-        return frozenset(index for index, name in enumerate(self._type_names) if test(frozenset((name,))))
+        names = enumerate(self._type_names)
+        return frozenset(index for index, name in names if expr is None or expr.admits(frozenset((name,))))
 
     def steps(self, vertex: int, direction: Direction, types: frozenset[int]) -> Iterator[tuple[Edge, int]]:
         """Give each edge of ``types`` that can be walked from ``vertex``, and where it leads."""

@@ -10,7 +10,6 @@ from qengine.exec.reference.graph import Edge, PlainGraph
 from qengine.exec.reference.walks import Hop, Walk, follow, shortest, walks
 from qengine.exec.scalar.environment import Environment, Row
 from qengine.exec.scalar.evaluate import compile_predicate
-from qengine.exec.scalar.labels import label_test
 from qengine.exec.scalar.paths import compile_path
 from qengine.exec.scalar.values import NodeHandle, RelationshipHandle, wrong_argument
 from qengine.plan.pattern import MatchMode, PathSelector, PatternNode, PatternRelationship, QueryGraph
@@ -104,12 +103,14 @@ class Matcher:
     # -- nodes -------------------------------------------------------------------------------------------------
 
     def _node_test(self, node: PatternNode) -> Callable[[int], bool]:
-        labels = label_test(node.labels)
+        labels = node.labels
         predicates = [compile_predicate(predicate, self._env) for predicate in node.predicates]
 
         def admits(vertex: int) -> bool:
             row = {node.name: NodeHandle(vertex)}
-            return labels(self._env.labels(vertex)) and all(predicate(row) for predicate in predicates)
+            if labels is not None and not labels.admits(self._env.labels(vertex)):
+                return False
+            return all(predicate(row) for predicate in predicates)
 
         return admits
 

@@ -15,7 +15,6 @@ from qengine.exec.scalar.comprehensions import compile_list_comprehension, compi
 from qengine.exec.scalar.entities import property_of
 from qengine.exec.scalar.environment import Environment, Row
 from qengine.exec.scalar.functions import FUNCTIONS, GRAPH_FUNCTIONS
-from qengine.exec.scalar.labels import label_test
 from qengine.exec.scalar.logic import compile_and, compile_or, compile_xor
 from qengine.exec.scalar.paths import compile_path
 from qengine.exec.scalar.values import NodeHandle, RelationshipHandle, wrong_argument
@@ -200,14 +199,14 @@ def _(expr: x.Comparison, env: Environment) -> Evaluator:
 
 @_compile.register
 def _(expr: x.HasLabels, env: Environment) -> Evaluator:
-    subject, test, span = _compile(expr.subject, env), label_test(expr.labels), expr.span
+    subject, admits, span = _compile(expr.subject, env), expr.labels.admits, expr.span
 
     def has_labels(row: Row) -> bool | None:
         entity = subject(row)
         if type(entity) is NodeHandle:
-            return test(env.labels(entity.id))
+            return admits(env.labels(entity.id))
         if type(entity) is RelationshipHandle:
-            return test(frozenset((env.type_name(entity.id),)))
+            return admits(frozenset((env.type_name(entity.id),)))
         if entity is None:
             return None
         raise _placed(wrong_argument("A label test", "a node or relationship", entity), span)

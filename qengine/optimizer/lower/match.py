@@ -61,8 +61,8 @@ class MatchLowering:
         self.fixed = [pattern_edge(self.catalog, relationship) for relationship in fixed]
         if self.walks and graph.mode is MatchMode.DIFFERENT_NODES:
             raise Unsupported(
-                "DIFFERENT NODES with variable-length relationships isn't built",
-                hint="use the default DIFFERENT RELATIONSHIPS, or spell the hops out",
+                "DIFFERENT NODES with variable-length relationships isn't built.",
+                hint="Use the default DIFFERENT RELATIONSHIPS, or spell the hops out.",
             )
         before, filters = split_predicates(graph, self.catalog, self.columns)
         self._filter_bound_nodes()

@@ -68,7 +68,7 @@ def _refuse_scoped(expr: Expr) -> None:
         for inner in walk(node):
             if isinstance(inner, Subquery) and names & set(inner.outer):
                 raise Unsupported(
-                    "a subquery over a comprehension's variable isn't built",
+                    "A subquery over a comprehension's variable isn't built.",
                     span=inner.span,
-                    hint="UNWIND the list first and use the subquery on its rows",
+                    hint="UNWIND the list first and use the subquery on its rows.",
                 )

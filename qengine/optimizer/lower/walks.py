@@ -49,8 +49,8 @@ def walk_parts(graph: QueryGraph, catalog: CatalogView) -> tuple[list[PatternRel
         if path.selector is not PathSelector.ALL:
             if len(path.elements) != 3:
                 raise Unsupported(
-                    "shortest paths over more than one relationship aren't built",
-                    hint="use one variable-length relationship between the two nodes",
+                    "Shortest paths over more than one relationship aren't built.",
+                    hint="Use one variable-length relationship between the two nodes.",
                 )
             selectors[path.elements[1]] = path.selector
     fixed: list[PatternRelationship] = []
@@ -63,13 +63,13 @@ def walk_parts(graph: QueryGraph, catalog: CatalogView) -> tuple[list[PatternRel
         minimum, maximum = edge.hops or (1, 1)
         if minimum > 1 and selector is not PathSelector.ALL:
             raise Unsupported(
-                f"a shortest path of at least {minimum} relationships isn't built",
-                hint="leave the lower bound away, or take *1..",
+                f"A shortest path of at least {minimum} relationships isn't built.",
+                hint="Start the length at 0 or 1, or bound it and order the paths by length().",
             )
         if maximum is None and graph.mode is MatchMode.REPEATABLE_ELEMENTS and selector is PathSelector.ALL:
             raise Unsupported(
-                "an unbounded walk with REPEATABLE ELEMENTS has endlessly many matches",
-                hint="give the relationship an upper bound, such as *1..5",
+                "An unbounded walk with REPEATABLE ELEMENTS has endlessly many matches.",
+                hint="Give the relationship an upper bound, such as *1..5.",
             )
         info = pattern_edge(catalog, edge)
         hop = edge.name.removeprefix("@same:")
