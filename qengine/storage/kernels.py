@@ -34,6 +34,8 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "qe_pcsr_locate": (_POINTER, _POINTER, _U64, _POINTER, _POINTER),
     "qe_pair_statistics": (*(_POINTER,) * 3, _U64, _POINTER, _POINTER, _U32, *(_POINTER,) * 4, _U64, _POINTER),
     "qe_edge_list": (_POINTER, _U64, ctypes.c_char, *(_POINTER,) * 6, _I32),
+    "qe_signature_build": (_POINTER, _POINTER, _I32),
+    "qe_signature_filter": (_POINTER, _U32, _U32, _U32, _POINTER, _POINTER),
 }
 _OUT_OF_MEMORY = 3
 
@@ -237,6 +239,29 @@ def pair_statistics(rows: tuple[Array, Array, Array], neighbours: Array, group_e
     return np.concatenate((pairs.astype(np.uint64), counts.T), axis=1)[: found.value]
 
 
+def build_signatures(given: ctypes.Structure, table: Array) -> None:
+    """Fill ``table`` (uint32[16, vertices]) with the signatures made from a ``qe::SignatureInput``."""
+    _call("qe_signature_build", ctypes.addressof(given), _in(table, np.uint32), threads())
+
+
+def filter_by_signature(table: Array, wanted: Array, begin: int, end: int, admitted: Array) -> None:
+    """Clear ``admitted[v - begin]`` (bool) for each vertex of ``[begin, end)`` that lacks a bit of ``wanted``."""
+    _call(
+        "qe_signature_filter",
+        _in(table, np.uint32),
+        table.shape[1],
+        begin,
+        end,
+        _in(wanted, np.uint32),
+        _in(admitted, np.bool_),
+    )
+
+
+def signature_group(list_number: int, label: int) -> int:
+    """Return the group of a signature that a kind of neighbour counts in."""
+    return int(_library().qe_signature_group(list_number, label))
+
+
 class Lines(NamedTuple):
     """What ``edge_list`` read: int64 columns, the number of newlines, and the first bad line (from 0) if there is one.
 
@@ -302,6 +327,7 @@ def _library() -> ctypes.CDLL:
     for name, arguments in _SIGNATURES.items():
         function = getattr(library, name)
         function.argtypes, function.restype = arguments, ctypes.c_int32
+    library.qe_signature_group.argtypes, library.qe_signature_group.restype = (_U32, _U32), _U32
     library.qe_checksum.argtypes = (_POINTER, _POINTER, _U64, _U64)
     library.qe_checksum.restype = ctypes.c_uint64
     return library

@@ -15,6 +15,7 @@ from qengine.storage.adjacency import Adjacency
 from qengine.storage.arrays import Array
 from qengine.storage.columns import PropertyColumn
 from qengine.storage.schema import Schema
+from qengine.storage.signatures import Signatures
 from qengine.storage.statistics import Statistics
 from qengine.types import ANY, Node, Relationship, Type
 
@@ -146,6 +147,13 @@ class GraphStore:
     def statistics(self) -> Statistics:
         """Counts, degrees and values, computed when first asked for."""
         return Statistics(self)
+
+    @cached_property
+    def signatures(self) -> Signatures:
+        """What kinds of neighbours each vertex has, computed when first asked for."""
+        numbers = {label: number for number, label in enumerate(self.labels)}
+        labels = [sorted(numbers[label] for label in group.labels) for group in self.groups]
+        return Signatures(self._group_ends, labels, self._adjacencies)
 
     @cached_property
     def schema(self) -> Schema:

@@ -1,0 +1,127 @@
+"""Candidate sets C(u): which vertices of a graph can match a vertex of a pattern at all, by signature and degree.
+
+A vertex passes if its signature has all bits of the pattern's vertex, and if each of its lists is as long as the
+pattern needs neighbours in it that are known to differ. No vertex that has an embedding is refused. Source: GSI §III-A.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from qengine.plan.pattern import Direction, LabelAnd, LabelExpr, LabelIs
+from qengine.plan.physical import EdgeLevel, Search, VertexLevel
+from qengine.storage.signatures import ANY_LABEL, PatternSignature
+
+__all__ = ["admit_by_degree", "admit_by_signature"]
+
+
+class _Neighbour(NamedTuple):
+    """The vertex of ``level`` is in the list of one type in one stored direction."""
+
+    type_index: int
+    direction: Direction
+    level: int
+
+
+def admit_by_signature(store: Any, search: Search, level: int, begin: int, admitted: npt.NDArray[np.bool_]) -> None:
+    """Clear ``admitted[v - begin]`` for each vertex v whose signature refuses it for ``search.levels[level]``.
+
+    Parameters
+    ----------
+    store
+        The ``GraphStore``.
+    begin
+        The vertex of ``admitted[0]``.
+    """
+    wanted = _signature(store, search, level)
+    if wanted.words.any():
+        store.signatures.filter(wanted, begin, begin + len(admitted), admitted)
+
+
+def admit_by_degree(store: Any, search: Search, level: int, begin: int, admitted: npt.NDArray[np.bool_]) -> None:
+    """Clear ``admitted[v - begin]`` for each vertex v with too short a list for ``search.levels[level]``."""
+    vertices = np.arange(begin, begin + len(admitted), dtype=np.uint32)
+    for (type_index, direction), levels in _by_list(store, search, level).items():
+        begins, ends = store.adjacency(type_index, direction).locate_all(vertices)
+        admitted &= ends - begins >= _different(search, levels)
+
+
+def _signature(store: Any, search: Search, level: int) -> PatternSignature:
+    numbers = {label: number for number, label in enumerate(store.labels)}
+    found = PatternSignature()
+    for label in _necessary(search.levels[level]):
+        if label in numbers:
+            found.add_label(numbers[label])
+    for (type_index, direction), levels in _by_list(store, search, level).items():
+        by_label: dict[int, list[int]] = {ANY_LABEL: levels}
+        for other in levels:
+            for label in _necessary(search.levels[other]):
+                if label in numbers:
+                    by_label.setdefault(numbers[label], []).append(other)
+        for number, having in by_label.items():
+            found.add_neighbours(type_index, direction, number, _different(search, having) > 1)
+    return found
+
+
+def _by_list(store: Any, search: Search, level: int) -> dict[tuple[int, Direction], list[int]]:
+    """Return for each list of the level's vertex the levels whose vertices are in it."""
+    found: dict[tuple[int, Direction], list[int]] = {}
+    for each in _neighbours(store, search, level):
+        levels = found.setdefault((each.type_index, each.direction), [])
+        if each.level not in levels:
+            levels.append(each.level)
+    return found
+
+
+def _neighbours(store: Any, search: Search, level: int) -> Iterator[_Neighbour]:
+    """Yield the neighbours that a level's vertex has for sure; a union of lists says nothing of one of them."""
+    for other, each in enumerate(search.levels):
+        if isinstance(each, EdgeLevel):
+            continue
+        for source in each.sources:
+            if other == level:
+                end, direction = source.level, source.direction.reversed()
+            elif source.level == level:
+                end, direction = other, source.direction
+            else:
+                continue
+            types = source.types or store.relationship_types
+            index = store.type_index(types[0]) if len(types) == 1 else None
+            if index is None:
+                continue
+            if store.types[index].undirected:
+                yield _Neighbour(index, Direction.BOTH, end)
+            elif direction is not Direction.BOTH:
+                yield _Neighbour(index, direction, end)
+
+
+def _different(search: Search, levels: list[int]) -> int:
+    """Return how many different vertices the levels' vertices are at least."""
+    chosen: list[int] = []
+    for level in levels:
+        if all(_apart(search, level, other) for other in chosen):
+            chosen.append(level)
+    return len(chosen)
+
+
+def _apart(search: Search, one: int, other: int) -> bool:
+    late, early = search.levels[max(one, other)], min(one, other)
+    assert isinstance(late, VertexLevel)
+    return early in late.different or early in late.less or early in late.greater
+
+
+def _necessary(level: VertexLevel | EdgeLevel) -> list[str]:
+    """Return labels that a level's vertex must have."""
+    return [] if isinstance(level, EdgeLevel) else list(dict.fromkeys(_labels(level.labels)))
+
+
+def _labels(expr: LabelExpr | None) -> Iterator[str]:
+    if isinstance(expr, LabelIs):
+        yield expr.name
+    elif isinstance(expr, LabelAnd):
+        for each in expr.args:
+            yield from _labels(each)

@@ -1,0 +1,113 @@
+"""Vertex signatures: 512 bits that say which kinds of neighbours a vertex has (``kernels/include/qe/signature.h``)."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from qengine.plan.pattern import Direction
+from qengine.storage import kernels
+from qengine.storage.adjacency import Adjacency, PcsrStruct
+from qengine.storage.arrays import Array
+
+SIGNATURE_WORDS = 16
+ANY_LABEL = 0xFFFFFFFF
+_WAYS = {Direction.OUT: 0, Direction.IN: 1, Direction.BOTH: 2}
+
+
+class _Input(ctypes.Structure):
+    """Mirror of ``qe::SignatureInput``."""
+
+    _fields_ = (
+        ("n_vertices", ctypes.c_uint32),
+        ("n_groups", ctypes.c_uint32),
+        ("group_ends", ctypes.c_void_p),
+        ("label_begins", ctypes.c_void_p),
+        ("labels", ctypes.c_void_p),
+        ("lists", ctypes.c_void_p),
+        ("list_numbers", ctypes.c_void_p),
+        ("n_lists", ctypes.c_uint32),
+        ("unused", ctypes.c_uint32),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class PatternSignature:
+    """What a vertex of a pattern demands of its matches: uint32[16], no bit where nothing is known."""
+
+    words: Array = field(default_factory=lambda: np.zeros(SIGNATURE_WORDS, np.uint32))
+
+    def add_label(self, number: int) -> None:
+        """Demand a label."""
+        self.words[0] |= np.uint32(1 << number % 32)
+
+    def add_neighbours(self, type_index: int, direction: Direction, label: int, several: bool) -> None:
+        """Demand one neighbour (or ``several`` different ones) with a label, or ``ANY_LABEL``."""
+        group = kernels.signature_group(_number(type_index, direction), label)
+        word, shift = 1 + group // 16, group % 16 * 2
+        present = int(self.words[word]) >> shift & 1
+        self.words[word] |= np.uint32((3 if several or present else 1) << shift)
+
+
+class Signatures:
+    """The signatures of all vertices of a graph: ``table`` is uint32[16, vertices], column-first.
+
+    Parameters
+    ----------
+    group_ends
+        uint32: one more than the last id of each group of vertices with the same labels.
+    group_labels
+        For each group the numbers of its labels.
+    adjacencies
+        For each type its stored adjacencies. An undirected type counts in BOTH, others in OUT and IN.
+
+    Source: GSI §III-A.
+    """
+
+    def __init__(
+        self,
+        group_ends: Array,
+        group_labels: Sequence[Sequence[int]],
+        adjacencies: Sequence[Mapping[Direction, Adjacency]],
+    ) -> None:
+        ends = np.ascontiguousarray(group_ends, np.uint32)
+        begins = np.cumsum([0, *map(len, group_labels)]).astype(np.uint32)
+        labels = np.array([label for group in group_labels for label in group], np.uint32)
+        chosen = [
+            (index, way)
+            for index, stored in enumerate(adjacencies)
+            for way in ((Direction.BOTH,) if Direction.BOTH in stored else (Direction.OUT, Direction.IN))
+        ]
+        structs = [adjacencies[index][way].as_struct() for index, way in chosen]
+        lists = (PcsrStruct * len(structs))(*structs)
+        numbers = np.array([_number(index, way) for index, way in chosen], np.uint32)
+        n = int(ends[-1]) if len(ends) else 0
+        self.table = np.empty((SIGNATURE_WORDS, n), np.uint32)
+        given = _Input(
+            n,
+            len(ends),
+            ends.ctypes.data,
+            begins.ctypes.data,
+            labels.ctypes.data,
+            ctypes.addressof(lists),
+            numbers.ctypes.data,
+            len(structs),
+        )
+        kernels.build_signatures(given, self.table)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the table."""
+        return self.table.nbytes
+
+    def filter(self, wanted: PatternSignature, begin: int, end: int, admitted: Array) -> None:
+        """Clear ``admitted[v - begin]`` (bool) for each vertex of ``[begin, end)`` that can't match."""
+        kernels.filter_by_signature(self.table, wanted.words, begin, end, admitted)
+
+
+def _number(type_index: int, direction: Direction) -> int:
+    """Return the number that stands for an adjacency."""
+    return 3 * type_index + _WAYS[direction]

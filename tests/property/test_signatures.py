@@ -1,0 +1,61 @@
+"""Vertex signatures against a slow count of neighbours; candidate filters against all embeddings."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from qengine.exec.candidates import admit_by_degree, admit_by_signature
+from qengine.plan.pattern import Direction
+from qengine.plan.physical import VertexLevel
+from qengine.storage.kernels import signature_group
+from qengine.storage.signatures import ANY_LABEL, SIGNATURE_WORDS
+from tests.property.test_search import Oracle, cases, graphs
+
+
+def slow_signature(store: Any, vertex: int) -> list[int]:
+    number = {label: k for k, label in enumerate(store.labels)}
+    groups: Counter[int] = Counter()
+    for info in store.types:
+        directions = (Direction.BOTH,) if info.undirected else (Direction.OUT, Direction.IN)
+        for direction in directions:
+            which = 3 * info.index + (Direction.OUT, Direction.IN, Direction.BOTH).index(direction)
+            for neighbour in set(store.expand(vertex, info.index, direction)[0].tolist()):
+                groups[signature_group(which, ANY_LABEL)] += 1
+                for label in store.labels_of(neighbour):
+                    groups[signature_group(which, number[label])] += 1
+    words = [0] * SIGNATURE_WORDS
+    for label in store.labels_of(vertex):
+        words[0] |= 1 << number[label] % 32
+    for group, count in groups.items():
+        words[1 + group // 16] |= (1 if count == 1 else 3) << 2 * (group % 16)
+    return words
+
+
+@given(graphs())
+def test_signatures_say_what_neighbours_there_are(store: Any) -> None:
+    table = store.signatures.table
+    assert table.shape == (SIGNATURE_WORDS, store.vertex_count)
+    assert table.T.tolist() == [slow_signature(store, vertex) for vertex in range(store.vertex_count)]
+
+
+@settings(max_examples=300)
+@given(cases(), st.integers(0, 2))
+def test_no_vertex_of_an_embedding_is_refused(case: Any, begin: int) -> None:
+    store, search, seeds, rows = case
+    begin = min(begin, store.vertex_count)
+    used: list[set[int]] = [set() for _ in search.levels]
+    for row in range(rows):
+        for values in Oracle(store, search).embeddings([int(column[row]) for column in seeds]):
+            for level, value in enumerate(values):
+                used[level].add(value)
+    for index, level in enumerate(search.levels):
+        if isinstance(level, VertexLevel):
+            for admit in (admit_by_signature, admit_by_degree):
+                admitted = np.ones(store.vertex_count - begin, np.bool_)
+                admit(store, search, index, begin, admitted)
+                assert {v for v in used[index] if v >= begin} <= set((np.flatnonzero(admitted) + begin).tolist())
