@@ -19,6 +19,8 @@ from qengine.storage.signatures import Signatures
 from qengine.storage.statistics import Statistics
 from qengine.types import ANY, Node, Relationship, Type
 
+_KNOWN_RANGES = 4096  # label expressions whose ranges are remembered
+
 
 @dataclass(frozen=True, slots=True)
 class LabelGroup:
@@ -86,6 +88,7 @@ class GraphStore:
         self._node_properties = dict(node_properties)
         self._relationship_properties = tuple(dict(columns) for columns in relationship_properties)
         self._type_index = {edge_type.name: edge_type.index for edge_type in self.types}
+        self._label_ranges: dict[LabelExpr | None, Array] = {}
         self._bases = np.array([edge_type.base for edge_type in self.types] + [self.relationship_count], np.int64)
 
     def __repr__(self) -> str:
@@ -163,7 +166,15 @@ class GraphStore:
     # -- vertices ----------------------------------------------------------------------------------------------
 
     def label_ranges(self, expr: LabelExpr | None) -> Array:
-        """Return the ids that satisfy a label expression as merged ranges ``[begin, end)``: uint32[k, 2]."""
+        """Return the ids that satisfy a label expression as merged ranges ``[begin, end)``: uint32[k, 2], read-only."""
+        found = self._label_ranges.get(expr)
+        if found is None:
+            if len(self._label_ranges) >= _KNOWN_RANGES:
+                self._label_ranges.clear()
+            found = self._label_ranges[expr] = self._find_label_ranges(expr)
+        return found
+
+    def _find_label_ranges(self, expr: LabelExpr | None) -> Array:
         ranges: list[list[int]] = []
         for group in self.groups:
             if group.begin == group.end or not (expr is None or expr.admits(group.labels)):
@@ -172,7 +183,9 @@ class GraphStore:
                 ranges[-1][1] = group.end
             else:
                 ranges.append([group.begin, group.end])
-        return np.array(ranges, np.uint32).reshape(-1, 2)
+        found = np.array(ranges, np.uint32).reshape(-1, 2)
+        found.flags.writeable = False
+        return found
 
     def labels_of(self, vertex: int) -> tuple[str, ...]:
         """Return a vertex's labels in the order of ``labels``."""

@@ -24,7 +24,7 @@ def parse(text: str) -> tuple[ast.Statement, ...]:
     QuerySyntaxError
         At the first place where the text is not of the language; ``span``, ``text`` and ``code`` are filled in.
     """
-    from qengine.syntax import parser  # lark takes long to import: not before the first query
+    from qengine.syntax import parser  # not before the first query
 
     return parser.parse(text)
 

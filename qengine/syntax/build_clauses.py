@@ -16,7 +16,7 @@ __all__ = ["AstBuilder"]
 
 
 class AstBuilder(PatternBuilder):
-    """Rules of statements; with the rules that it inherits, the transformer that Lark calls."""
+    """Rules of statements; with the rules that it inherits, the builder that the automaton calls."""
 
     # ---------------------------------------------------------------------------------------------- statements
 

@@ -1,4 +1,4 @@
-"""Builds the tree of expressions: one method a rule (or alias) of the grammar, called by Lark as it reduces."""
+"""Builds the tree of expressions: one method a rule (or alias) of the grammar, called as the automaton reduces."""
 # ruff: noqa: D102 (the rule of the same name in grammar/cypher.lark says what a method builds)
 
 from __future__ import annotations

@@ -1,50 +1,28 @@
-"""Parses text to statements: scan, pair brackets, classify, run Lark's LALR automaton, build the tree as it goes.
-
-The automaton is computed once from ``grammar/cypher.lark`` and kept in a file of the user's cache directory, named
-by the checksum of the grammar; a file that is absent, damaged or unwritable only costs the time to compute anew.
-"""
+"""Parses text to statements: scan, pair brackets, classify, run the LALR automaton, build the tree as it goes."""
 
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-import os
-import sys
 import threading
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-from lark import Lark, UnexpectedToken
-from lark.lexer import Lexer
-
-from qengine._assets import asset
 from qengine.errors import QuerySyntaxError, Span
 from qengine.syntax import ast
+from qengine.syntax.automaton import Automaton, Refused, load
 from qengine.syntax.brackets import MAX_NESTING, pair
 from qengine.syntax.build_clauses import AstBuilder
 from qengine.syntax.checks import check_depth
 from qengine.syntax.classify import classify
 from qengine.syntax.scanner import Token, scan
 
-__all__ = ["MAX_TOKENS", "build_grammar", "parse"]
+__all__ = ["MAX_TOKENS", "parse"]
 
 MAX_TOKENS = 500_000
 """A text with more is refused: it would take seconds and gigabytes. Data belongs in parameters and files."""
 
 _LOCK = threading.Lock()  # the builder has state; parsing holds the interpreter's lock anyway
-
-
-class _TokenList(Lexer):
-    """The lexer that Lark asks: it passes on tokens that are ready."""
-
-    def __init__(self, lexer_conf: Any) -> None:
-        """Lark gives its terminals; they are declared only, so there is nothing to compile."""
-
-    def lex(self, data: Any) -> Iterator[Any]:  # type: ignore[override]  # Lark calls its first interface: one argument
-        """Return the tokens; ``data`` is the list that ``Lark.parse`` was given."""
-        return iter(data)
 
 
 def parse(text: str) -> tuple[ast.Statement, ...]:
@@ -89,13 +67,13 @@ def _statement(tokens: list[Token], hints: list[Token], text: str) -> ast.Statem
         if (error := next(errors, None)) is None:
             raise
         raise _refusal(error, text) from None  # an unclosed string may hide the bracket
-    lark, builder = _lark()
+    automaton, builder = _automaton()
     builder.reset(text)
     classified = classify(tokens, brackets)
     try:
-        statement: ast.Statement = lark.parse(classified)  # type: ignore[assignment]
-    except UnexpectedToken as unexpected:
-        raise _refusal(unexpected.token, text, classified, unexpected.accepts or set()) from None
+        statement: ast.Statement = automaton.run(classified)
+    except Refused as refused:
+        raise _refusal(refused.token, text, classified, refused.accepts) from None
     if len(tokens) > MAX_NESTING:
         check_depth(statement, text)
     if not hints:
@@ -115,26 +93,7 @@ def _refusal(*found: Any) -> QuerySyntaxError:
     return report(*found)
 
 
-def build_grammar(**options: Any) -> Lark:
-    """Return a parser computed from the grammar; a conflict in it raises ``lark.GrammarError``."""
-    grammar = asset("grammar", "cypher.lark").read_text(encoding="utf-8")
-    return Lark(grammar, parser="lalr", lexer=_TokenList, start="statement", strict=True, **options)
-
-
 @cache
-def _lark() -> tuple[Lark, AstBuilder]:
+def _automaton() -> tuple[Automaton, AstBuilder]:
     builder = AstBuilder()
-    path = _cache_file()
-    return build_grammar(transformer=builder, **({"cache": str(path)} if path else {})), builder
-
-
-def _cache_file() -> Path | None:
-    """Return where the automaton is kept, or None where there is no place for it."""
-    home = os.environ.get("XDG_CACHE_HOME")
-    try:
-        folder = (Path(home) if home else Path.home() / ".cache") / "qengine"
-        folder.mkdir(parents=True, exist_ok=True)
-    except (OSError, RuntimeError):
-        return None
-    checksum = hashlib.sha256(asset("grammar", "cypher.lark").read_bytes()).hexdigest()[:16]
-    return folder / f"grammar-{sys.version_info[0]}.{sys.version_info[1]}-{checksum}.bin"
+    return load(builder), builder

@@ -8,7 +8,6 @@ keywords.
 from __future__ import annotations
 
 import re
-from typing import ClassVar
 
 __all__ = ["BACKTICKED", "Token", "scan"]
 
@@ -17,17 +16,9 @@ BACKTICKED = "BACKTICKED"
 
 
 class Token:
-    """A piece of the text: its type, its characters, and where they stand (character offsets).
-
-    ``start_pos`` and ``end_pos`` are named as Lark's tokens name them, so that its parser takes these as they are.
-    """
+    """A piece of the text: its type, its characters, and where they stand (character offsets)."""
 
     __slots__ = ("end_pos", "start_pos", "type", "value")
-
-    line: ClassVar[int] = 0
-    column: ClassVar[int] = 0
-    end_line: ClassVar[int] = 0
-    end_column: ClassVar[int] = 0
 
     def __init__(self, type: str, value: str, start_pos: int, end_pos: int) -> None:
         self.type = type

@@ -1,39 +1,70 @@
-"""The grammar itself: no conflicts, every rule built, the automaton's cache."""
+"""The grammar itself: no conflicts, every rule built; the automaton beside Lark's own, and its cache."""
 
 from __future__ import annotations
 
+import random
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import cache as once
 from pathlib import Path
+from typing import Any
 
+import lark
 import pytest
 from lark import GrammarError
 
 from qengine._assets import asset
-from qengine.syntax import ast, parse, parser
+from qengine.syntax import ast, automaton, parse, parser
 from qengine.syntax.build_clauses import AstBuilder
 from qengine.syntax.report import _SYMBOL_OF, _WORDS
+from qengine.syntax.scanner import Token
 
 INLINED = {"clause", "path_term", "properties", "prefix", "binary"}  # rules with `?` that only pass on
 
 
 def test_the_grammar_has_no_conflict() -> None:
-    parser.build_grammar()
+    automaton.build_grammar()
 
 
 def test_a_conflict_would_be_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     text = asset("grammar", "cypher.lark").read_text()
     bad = tmp_path / "cypher.lark"
     bad.write_text(text.replace("| LPAR expression RPAR ", "| LPAR path RPAR -> first\n       | LPAR expression RPAR "))
-    monkeypatch.setattr(parser, "asset", lambda *parts: bad)
+    monkeypatch.setattr(automaton, "asset", lambda *parts: bad)
     with pytest.raises(GrammarError, match="conflict"):
-        parser.build_grammar()
+        automaton.build_grammar()
 
 
 def test_each_rule_has_its_builder() -> None:
-    names = {str(rule.alias or rule.origin.name) for rule in parser.build_grammar().rules}
+    names = {str(rule.alias or rule.origin.name) for rule in automaton.build_grammar().rules}
     missing = {name for name in names if not name.startswith("_") and not hasattr(AstBuilder, name)}
     assert missing == INLINED
+
+
+lark_parser = once(automaton.build_grammar)
+
+
+class Anything:
+    """A builder for every rule; the values don't matter."""
+
+    def __getattr__(self, rule: str) -> Callable[[list[Any]], None]:
+        return lambda parts: None
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_automaton_takes_what_larks_own_takes(seed: int) -> None:
+    draw = random.Random(seed)
+    oracle = lark_parser().parse_interactive("")
+    ours = automaton.load(Anything())
+    tokens: list[Token] = []
+    for _ in range(40):
+        with pytest.raises(automaton.Refused) as refused:
+            ours.run([*tokens, Token("ERROR", "", 0, 0)])
+        assert refused.value.accepts == oracle.accepts()
+        kind = draw.choice(sorted(refused.value.accepts - {"$END"}))
+        tokens.append(Token(kind, "", 0, 0))
+        oracle.feed_token(lark.Token(kind, ""))
 
 
 def test_each_symbol_can_be_said_in_an_error() -> None:
@@ -52,9 +83,9 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def load_anew() -> None:
     """Load the automaton as a new process would, and use it."""
-    parser._lark.cache_clear()
+    parser._automaton.cache_clear()
     assert len(parse("RETURN 1; MATCH (n) RETURN n")) == 2
-    parser._lark.cache_clear()
+    parser._automaton.cache_clear()
 
 
 def test_the_automaton_is_kept(cache: Path) -> None:

@@ -1,0 +1,209 @@
+"""The LALR(1) automaton of ``grammar/cypher.lark``: Lark computes it, this file keeps it and runs it.
+
+What Lark computes is written as JSON to a file of the user's cache directory that the checksum of the grammar names. A
+file that is absent, damaged or unwritable only costs the time to compute anew. Running the table here takes a
+quarter of the time that Lark's own driver takes, and Lark need not be imported.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from qengine._assets import asset
+from qengine.syntax.scanner import Token
+
+if TYPE_CHECKING:
+    from lark import Lark
+
+__all__ = ["Automaton", "Refused", "build_grammar", "load"]
+
+_END = "$END"
+_FORMAT = 1  # of the file; a change of it, or of the grammar, gives the file another name
+
+
+class Refused(Exception):
+    """The automaton has no place for ``token``; it would have taken one of ``accepts``."""
+
+    def __init__(self, token: Token, accepts: set[str]) -> None:
+        super().__init__(token, accepts)
+        self.token = token
+        self.accepts = accepts
+
+
+class Automaton:
+    """Tables of an automaton with the function that each rule calls.
+
+    Parameters
+    ----------
+    table
+        As ``_computed`` returns it: JSON's types only.
+    builder
+        Has a method for each rule or alias of the grammar; it is given the rule's tokens and values, with None for
+        optional parts that are absent.
+    """
+
+    def __init__(self, table: dict[str, Any], builder: object) -> None:
+        self._start: int = table["start"]
+        # For each state: from a terminal to the state that follows it, or to ~rule where a rule is complete.
+        self._actions: list[dict[str, int]] = [table["rows"][row] for row in table["actions"]]
+        gotos: list[dict[int, int]] = [dict(pairs) for pairs in table["gotos"]]
+        self._rules: list[tuple[int, Callable[[list[Any]], Any] | None, list[int] | None, dict[int, int]]] = [
+            (length, getattr(builder, name) if name else None, layout, gotos[origin])
+            for origin, length, name, layout in table["rules"]
+        ]
+
+    def run(self, tokens: list[Token]) -> Any:
+        """Return what the start rule's function makes of a statement's tokens; there is at least one.
+
+        Raises
+        ------
+        Refused
+            At the first token that no statement has here.
+        """
+        actions, rules = self._actions, self._rules
+        states: list[int] = [self._start]
+        values: list[Any] = []
+        row = actions[self._start]
+        last = tokens[-1]
+        for token in (*tokens, Token(_END, "", last.start_pos, last.end_pos)):
+            kind = token.type
+            while (action := row.get(kind)) is None or action < 0:
+                if action is None:
+                    raise Refused(token, self._accepts(states))
+                length, build, layout, goto = rules[~action]
+                if build is not None:
+                    parts = values[-length:]
+                    del values[-length:]
+                    values.append(build(parts if layout is None else [None if i < 0 else parts[i] for i in layout]))
+                del states[-length:]
+                state = goto[states[-1]]
+                states.append(state)
+                row = actions[state]
+            states.append(action)
+            values.append(token)
+            row = actions[action]
+        return values[0]
+
+    def _accepts(self, states: list[int]) -> set[str]:
+        """Return the terminals that could follow."""
+        return {kind for kind in self._actions[states[-1]] if self._takes(kind, list(states))}
+
+    def _takes(self, kind: str, states: list[int]) -> bool:
+        while (action := self._actions[states[-1]].get(kind)) is not None and action < 0:
+            length, _, _, goto = self._rules[~action]
+            del states[-length:]
+            states.append(goto[states[-1]])
+        return action is not None
+
+
+def build_grammar() -> Lark:
+    """Return Lark's parser of the grammar; a conflict in it raises ``lark.GrammarError``."""
+    from lark import Lark
+    from lark.lexer import Lexer
+
+    class NoLexer(Lexer):
+        """Lark asks for one, though the tokens come from ``qengine.syntax.scanner``."""
+
+        def __init__(self, lexer_conf: Any) -> None:
+            """Compile nothing: the terminals are declared only."""
+
+        def lex(self, *state: Any) -> Any:
+            """Refuse: Lark is never given a text."""
+            raise NotImplementedError
+
+    grammar = asset("grammar", "cypher.lark").read_text(encoding="utf-8")
+    return Lark(grammar, parser="lalr", lexer=NoLexer, start="statement", strict=True)
+
+
+def load(builder: object) -> Automaton:
+    """Return the automaton of the grammar, from the cache where that has it."""
+    path = _cache_file()
+    if path is None:
+        return Automaton(_computed(), builder)
+    try:
+        checksum, _, text = path.read_text(encoding="ascii").partition("\n")
+        if int(checksum) == zlib.crc32(text.encode()):
+            return Automaton(json.loads(text), builder)
+    except (OSError, ValueError):
+        pass
+    table = _computed()
+    _keep(path, json.dumps(table, separators=(",", ":")))
+    return Automaton(table, builder)
+
+
+def _computed() -> dict[str, Any]:
+    """Return the tables that Lark computes, as JSON's types.
+
+    ``rules``: of each its nonterminal, its length, the name of its function (None where it only passes its one part
+    on) and which parts the function gets (-1: None; null: all as they are).
+    ``gotos``: for each nonterminal the pairs of a state and the one that follows it there.
+    ``rows``, ``actions``: the different rows of the action table, and for each state which is its.
+    """
+    from lark.parsers.lalr_analysis import Shift
+
+    lark: Any = build_grammar()
+    table = lark.parser.parser.parser.parse_table
+    origins: dict[str, int] = {}
+    rules: list[list[Any]] = []
+    number: dict[Any, int] = {}
+    for rule in lark.rules:
+        number[rule] = len(rules)
+        passes_on = rule.options.expand1 and not rule.alias
+        name = None if passes_on else str(rule.alias or rule.origin.name)
+        origin = origins.setdefault(rule.origin.name, len(origins))
+        rules.append([origin, len(rule.expansion), name, _layout(rule.options.empty_indices)])
+    gotos: list[list[list[int]]] = [[] for _ in origins]
+    rows: dict[str, int] = {}
+    actions: list[int] = [0] * len(table.states)
+    for state, entries in table.states.items():
+        row = {_END: state} if state == table.end_states["statement"] else {}
+        for symbol, (action, target) in entries.items():
+            if symbol in origins:
+                gotos[origins[symbol]].append([state, target])
+            else:
+                row[str(symbol)] = target if action is Shift else ~number[target]
+        actions[state] = rows.setdefault(json.dumps(row), len(rows))
+    return {
+        "start": table.start_states["statement"],
+        "rules": rules,
+        "gotos": gotos,
+        "rows": [json.loads(row) for row in rows],
+        "actions": actions,
+    }
+
+
+def _layout(empty: tuple[bool, ...]) -> list[int] | None:
+    """Return where each part of a rule comes from, given where optional parts are left out."""
+    if True not in empty:
+        return None
+    layout: list[int] = []
+    for position, absent in enumerate(empty):
+        layout.append(-1 if absent else position - sum(empty[:position]))
+    return layout
+
+
+def _cache_file() -> Path | None:
+    """Return where the automaton is kept, or None where there is no place for it."""
+    home = os.environ.get("XDG_CACHE_HOME")
+    try:
+        folder = (Path(home) if home else Path.home() / ".cache") / "qengine"
+    except RuntimeError:
+        return None
+    grammar = asset("grammar", "cypher.lark").read_bytes()
+    return folder / f"grammar-{_FORMAT}-{len(grammar):x}-{zlib.crc32(grammar):08x}.json"
+
+
+def _keep(path: Path, text: str) -> None:
+    """Write the file whole or not at all; that it can't be written does no harm."""
+    beside = path.with_name(f"{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside.write_text(f"{zlib.crc32(text.encode())}\n{text}", encoding="ascii")
+        beside.replace(path)
+    except OSError:
+        return
