@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "isa.h"
+#include "qe/lists.h"
 
 namespace qe {
 
@@ -37,22 +38,6 @@ extern const SetOps kBaselineOps;
 extern const SetOps kAvx2Ops;
 extern const SetOps kAvx512Ops;
 #endif
-
-// First index of list[0..n) whose id is >= v.
-inline size_t lower_bound(const uint32_t* list, size_t n, uint32_t v) {
-  const uint32_t* base = list;
-  while (n > 1) {
-    const size_t half = n / 2;
-    base += (base[half - 1] < v) * half;
-    n -= half;
-  }
-  return static_cast<size_t>(base - list) + (n == 1 && *base < v);
-}
-
-inline bool contains(const uint32_t* list, size_t n, uint32_t v) {
-  const size_t at = lower_bound(list, n, v);
-  return at < n && list[at] == v;
-}
 
 size_t filter_plain(const uint64_t* bits, const uint32_t* list, size_t n, uint32_t* out);
 size_t filter_count_plain(const uint64_t* bits, const uint32_t* list, size_t n);

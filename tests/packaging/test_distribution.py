@@ -21,7 +21,7 @@ from qengine import __version__
 pytestmark = pytest.mark.slow
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-SHIPPED_TEXTS = ("grammar", "catalog", "kernels/include")
+SHIPPED_TEXTS = ("grammar", "catalog", "kernels/include", "kernels/cuda")
 
 
 def run(*command: str | Path, cwd: Path) -> str:

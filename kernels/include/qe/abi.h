@@ -1,8 +1,7 @@
 // The plain C interface's common parts: export macro, status codes, the control block.
 // Every exported function returns a Status and never throws; Python raises the matching error.
 #pragma once
-#include <atomic>
-#include <cstdint>
+#include "qe/portable.h"
 
 #define QE_API extern "C" __attribute__((visibility("default")))
 

@@ -5,9 +5,8 @@
 // levels. Spans point into the plan's tables, so a plan can be copied to a device table by table.
 // Python fills it in (qengine/exec/cpu/match_plan.py mirrors every struct; a test compares the layouts).
 #pragma once
-#include <cstdint>
-
 #include "qe/pcsr.h"
+#include "qe/portable.h"
 
 namespace qe {
 

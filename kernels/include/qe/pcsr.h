@@ -10,7 +10,7 @@
 // gives it where the type has parallel relationships or properties; else it is null and the id is found by
 // searching the OUT adjacency.
 #pragma once
-#include <cstdint>
+#include "qe/portable.h"
 
 namespace qe {
 
@@ -42,11 +42,11 @@ struct Pcsr {
 
 struct Slice { uint64_t begin, end; };
 
-inline uint32_t group_hash(uint32_t v, uint32_t n) {  // multiply-shift onto [0, n)
+QE_BOTH inline uint32_t group_hash(uint32_t v, uint32_t n) {  // multiply-shift onto [0, n)
   return static_cast<uint32_t>((static_cast<uint64_t>(v * 0x9E3779B1u) * n) >> 32);
 }
 
-inline Slice locate(const Pcsr& p, uint32_t v) {
+QE_BOTH inline Slice locate(const Pcsr& p, uint32_t v) {
   if (p.form == kDense) {
     if (v < p.lo || v >= p.hi) return {0, 0};
     return {p.offsets[v - p.lo], p.offsets[v - p.lo + 1]};

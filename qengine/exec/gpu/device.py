@@ -1,0 +1,132 @@
+"""CuPy and the device: loaded when first asked for, with an error that says what is missing."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from qengine.errors import DeviceError
+from qengine.exec.gpu.compiled import compiled
+
+__all__ = ["Device", "cupy", "device", "missing"]
+
+_EXTRAS = "pip install 'qengine-graph[cuda13]', or [cuda12] for a driver of CUDA 12"
+_NO_DRIVER = (35, 3)
+"""cudaErrorInsufficientDriver, cudaErrorInitializationError."""
+
+_PLAIN_SHARED_BYTES = 48 * 1024
+"""A kernel that needs more shared memory has to say so before it is launched."""
+
+
+@functools.cache
+def cupy() -> Any:
+    """Return the module CuPy.
+
+    Raises
+    ------
+    DeviceError
+        If it is not installed, or can't be imported.
+    """
+    try:
+        import cupy
+    except ModuleNotFoundError as error:
+        if error.name != "cupy":
+            raise DeviceError(f"CuPy can't be imported: {error}.", hint="reinstall it", code="NoCupy") from None
+        raise DeviceError("CuPy is not installed.", hint=f"install it with {_EXTRAS}", code="NoCupy") from None
+    except ImportError as error:
+        raise DeviceError(f"CuPy can't be imported: {error}.", hint="reinstall it", code="NoCupy") from None
+    return cupy
+
+
+@dataclass(frozen=True)
+class Device:
+    """One GPU, and the kernels loaded on it.
+
+    ``capability``: major * 10 + minor. ``shared_bytes``: shared memory that one block may have at most.
+    ``shared_bytes_each``: of one multiprocessor. ``memory_bytes``: of the device.
+    """
+
+    number: int
+    name: str
+    capability: int
+    multiprocessors: int
+    shared_bytes: int
+    shared_bytes_each: int
+    memory_bytes: int
+    _modules: dict[tuple[Any, ...], Any] = field(default_factory=dict, repr=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def kernel(self, family: str, name: str, macros: Mapping[str, int] | None = None, shared_bytes: int = 0) -> Any:
+        """Return a kernel as a ``cupy.cuda.Function``: ``kernel(grid, block, arguments, shared_bytes)``.
+
+        Its family is compiled by NVRTC once for each set of macros, and kept on disk. ``shared_bytes``: dynamic shared
+        memory that it will be launched with at most.
+
+        Raises
+        ------
+        DeviceError
+            If there is no NVRTC.
+        """
+        key = (family, *sorted((macros or {}).items()))
+        with self._lock:
+            if key not in self._modules:
+                module = cupy().cuda.function.Module()
+                module.load(compiled(family, self.capability, macros))
+                self._modules[key] = module
+            kernel = self._modules[key].get_function(name)
+        if shared_bytes > _PLAIN_SHARED_BYTES:
+            driver = cupy().cuda.driver
+            driver.funcSetAttribute(kernel.ptr, driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, shared_bytes)
+        return kernel
+
+    def resident_blocks(self, kernel: Any, threads: int, shared_bytes: int) -> int:
+        """Return how many blocks of a kernel the device runs at a time."""
+        count = cupy().cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor
+        return int(count(kernel.ptr, threads, shared_bytes)) * self.multiprocessors
+
+
+@functools.cache
+def device() -> Device:
+    """Return the current device.
+
+    Raises
+    ------
+    DeviceError
+        Without CuPy, without a driver that fits it, or without a device.
+    """
+    runtime = cupy().cuda.runtime
+    try:
+        count = runtime.getDeviceCount()
+    except runtime.CUDARuntimeError as error:
+        if error.status in _NO_DRIVER:
+            raise DeviceError(
+                "There is no CUDA driver, or one too old for CuPy.",
+                hint=f"install NVIDIA's driver; {_EXTRAS}",
+                code="NoDriver",
+            ) from None
+        raise DeviceError(f"The GPU can't be used: {error}.", hint='use device="cpu"', code="NoDevice") from None
+    if not count:
+        raise DeviceError("There is no CUDA device.", hint='use device="cpu" or leave it at "auto"', code="NoDevice")
+    number = runtime.getDevice()
+    found = runtime.getDeviceProperties(number)
+    return Device(
+        number,
+        found["name"].decode(),
+        found["major"] * 10 + found["minor"],
+        found["multiProcessorCount"],
+        found["sharedMemPerBlockOptin"],
+        found["sharedMemPerMultiprocessor"],
+        found["totalGlobalMem"],
+    )
+
+
+def missing() -> DeviceError | None:
+    """Return why there is no usable device, None where there is one."""
+    try:
+        device()
+    except DeviceError as error:
+        return error
+    return None

@@ -1,0 +1,12 @@
+"""The families of CUDA kernels (``kernels/cuda/<family>.cu``, each compiled as a whole) and the variants known beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+__all__ = ["FAMILIES"]
+
+FAMILIES: Mapping[str, tuple[Mapping[str, int], ...]] = {
+    "pcsr": ({},),
+}
+"""For each family its variants, as macros. ``qengine warmup`` compiles them; a test compiles them without a GPU."""

@@ -1,0 +1,92 @@
+"""All CUDA code compiles on a machine without a GPU, and lays out the plan's structs as the host does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from qengine.errors import DeviceError
+from qengine.exec.cpu import match_plan
+from qengine.exec.gpu import compiled, nvrtc
+from qengine.exec.gpu.families import FAMILIES
+
+CHECKOUT = Path(__file__).resolve().parents[3]
+ARCHITECTURES = (80, 90)
+STRUCTS = {
+    "Pcsr": match_plan.PCSR,
+    "PlanSpan": match_plan.SPAN,
+    "PlanSource": match_plan.SOURCE,
+    "PlanRange": match_plan.RANGE,
+    "PlanPair": match_plan.PAIR,
+    "PlanColumn": match_plan.COLUMN,
+    "PlanCondition": match_plan.CONDITION,
+    "PlanEdgeType": match_plan.EDGE_TYPE,
+    "PlanLevel": match_plan.LEVEL,
+    "MatchPlan": match_plan.PLAN,
+}
+
+
+@pytest.fixture(autouse=True)
+def compiler() -> None:
+    try:
+        nvrtc.version()
+    except DeviceError as error:  # the test extra brings it wherever there is one
+        pytest.skip(f"this platform has no NVRTC: {error}")
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("QENGINE_CACHE_DIR", str(tmp_path))
+    return tmp_path
+
+
+def test_every_family_is_known() -> None:
+    assert {path.stem for path in (CHECKOUT / "kernels" / "cuda").glob("*.cu")} == FAMILIES.keys()
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize(
+    ("family", "macros"), [(family, macros) for family, variants in FAMILIES.items() for macros in variants]
+)
+def test_every_variant_compiles(family: str, macros: dict[str, int], architecture: int) -> None:
+    assert compiled.compile_family(family, architecture, macros).startswith(b"\x7fELF")
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_structs_are_laid_out_as_on_the_host(architecture: int) -> None:
+    """The host's layout equals NumPy's by another test; here the device's does."""
+    assert set(match_plan.STRUCTS) == set(STRUCTS.values())
+    lines = ['#include "qe/match_plan.h"', "using namespace qe;"]
+    for name, dtype in STRUCTS.items():
+        lines.append(f"static_assert(sizeof({name}) == {dtype.itemsize});")
+        places = ((field, dtype.fields[field][1]) for field in dtype.names)
+        lines += [f"static_assert(__builtin_offsetof({name}, {field}) == {place});" for field, place in places]
+    include = f"--include-path={CHECKOUT / 'kernels' / 'include'}"
+    nvrtc.compile_program("\n".join(lines), "layout.cu", architecture, ["--std=c++17", include])
+
+
+def test_an_error_names_the_file_and_the_line() -> None:
+    with pytest.raises(Exception, match=r"wrong\.cu\(2\): error"):
+        nvrtc.compile_program("\nint x = y;", "wrong.cu", 90, [])
+
+
+def test_an_architecture_newer_than_the_compiler_gets_ptx() -> None:
+    newest = nvrtc.supported_architectures()[-1]
+    assert nvrtc.compile_program("__global__ void k() {}", "k.cu", newest + 9, []).lstrip().startswith(b"//")
+
+
+def test_a_binary_is_kept(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not compiled.is_compiled("pcsr", 90)
+    first = compiled.compiled("pcsr", 90)
+    assert compiled.is_compiled("pcsr", 90) and not compiled.is_compiled("pcsr", 80)
+    assert not compiled.is_compiled("pcsr", 90, {"A": 1})
+    monkeypatch.setattr(compiled, "compile_family", None)
+    assert compiled.compiled("pcsr", 90) == first
+    assert len(list(cache.iterdir())) == 1
+
+
+def test_a_cache_that_cannot_be_written_is_done_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QENGINE_CACHE_DIR", "/dev/null/cache")
+    assert compiled.compiled("pcsr", 90)
+    assert not compiled.is_compiled("pcsr", 90)
