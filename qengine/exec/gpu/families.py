@@ -1,4 +1,4 @@
-"""The families of CUDA kernels (``kernels/cuda/<family>.cu``, each compiled as a whole) and the variants known beforehand."""
+"""The families of CUDA kernels, ``kernels/cuda/<family>.cu`` each, and the variants that are known before a query."""
 
 from __future__ import annotations
 
