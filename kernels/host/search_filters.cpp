@@ -1,76 +1,9 @@
-// Tests of single candidates: bitset, difference, pairs, comparisons of columns, and all of a seed's constraints.
-#include <cmath>
-
+// Tests of single candidates: bitset, difference, pairs, conditions, and all of a seed's constraints.
+#include "qe/conditions.h"
 #include "search_run.h"
 #include "search_worker.h"
 
 namespace qe {
-namespace {
-
-enum class Order { kLess, kEqual, kGreater, kUnordered };
-
-template <typename T>
-Order order(T a, T b) {
-  return a < b ? Order::kLess : a > b ? Order::kGreater : a == b ? Order::kEqual : Order::kUnordered;
-}
-
-// Exact: no rounding of the integer.
-Order order(int64_t a, double b) {
-  if (std::isnan(b)) return Order::kUnordered;
-  if (b >= 9223372036854775808.0) return Order::kLess;
-  if (b < -9223372036854775808.0) return Order::kGreater;
-  const auto whole = static_cast<int64_t>(b);
-  if (a != whole) return order(a, whole);
-  return order(static_cast<double>(whole), b);
-}
-
-Order reversed(Order o) { return o == Order::kLess ? Order::kGreater : o == Order::kGreater ? Order::kLess : o; }
-
-struct Number {
-  bool present, whole;
-  int64_t integer;
-  double real;
-};
-
-Number number(const PlanColumn* columns, int n, int64_t id) {
-  for (int k = 0; k < n; ++k) {
-    const PlanColumn& column = columns[k];
-    if (id < column.begin || id >= column.end) continue;
-    const int64_t at = id - column.begin, bit = at + column.validity_offset;
-    if (column.validity && !(column.validity[bit >> 3] >> (bit & 7) & 1)) break;
-    if (column.kind == kInt64) return {true, true, static_cast<const int64_t*>(column.values)[at], 0};
-    return {true, false, 0, static_cast<const double*>(column.values)[at]};
-  }
-  return {false, false, 0, 0};
-}
-
-bool satisfies(int32_t op, Order o) {
-  switch (op) {
-    case kEqual: return o == Order::kEqual;
-    case kNotEqual: return o != Order::kEqual;
-    case kLess: return o == Order::kLess;
-    case kLessEqual: return o == Order::kLess || o == Order::kEqual;
-    case kGreater: return o == Order::kGreater;
-    default: return o == Order::kGreater || o == Order::kEqual;
-  }
-}
-
-}  // namespace
-
-// Null makes it false; NaN differs from everything.
-bool Worker::holds(const PlanCondition& condition) const {
-  const Number a = number(match_.columns + condition.left_columns.first, condition.left_columns.count,
-                          value_[condition.left]);
-  const Number b = number(match_.columns + condition.right_columns.first, condition.right_columns.count,
-                          value_[condition.right]);
-  if (!a.present || !b.present) return false;
-  Order o;
-  if (a.whole && b.whole) o = order(a.integer, b.integer);
-  else if (a.whole) o = order(a.integer, b.real);
-  else if (b.whole) o = reversed(order(b.integer, a.real));
-  else o = order(a.real, b.real);
-  return satisfies(condition.op, o);
-}
 
 // Pairs and conditions, with the level's value set.
 bool Worker::passes_rest(int level) {
@@ -79,8 +12,10 @@ bool Worker::passes_rest(int level) {
     const PlanPair& pair = match_.pairs[plan.pairs.first + k];
     if (value_[pair.a] == value_[pair.b] && value_[pair.c] == value_[pair.d]) return false;
   }
-  for (int k = 0; k < plan.conditions.count; ++k)
-    if (!holds(match_.conditions[plan.conditions.first + k])) return false;
+  for (int k = 0; k < plan.conditions.count; ++k) {
+    const PlanCondition& condition = match_.conditions[plan.conditions.first + k];
+    if (!holds(match_, condition, value_[condition.left], value_[condition.right])) return false;
+  }
   return true;
 }
 

@@ -198,7 +198,6 @@ class Worker {
   bool admits(int level, uint32_t vertex);
   bool passes(int level, uint32_t vertex, Levels besides);
   bool passes_rest(int level);
-  bool holds(const PlanCondition& condition) const;
   bool has_edge(const PlanSource& source, uint32_t to) const;
 
   // Relationships (search_edges.cpp)

@@ -8,9 +8,8 @@
 // The table is column-first: word w of vertex v is table[w * n_vertices + v], so that neighbouring threads read
 // neighbouring words, and words that are 0 in the pattern's signature are not read at all.
 #pragma once
-#include <cstdint>
-
 #include "qe/pcsr.h"
+#include "qe/portable.h"
 
 namespace qe {
 
@@ -33,7 +32,7 @@ struct SignatureInput {
 };
 
 // The group of neighbours with a label (or kAnyLabel) in an adjacency.
-inline uint32_t signature_group(uint32_t list_number, uint32_t label) {
+QE_BOTH inline uint32_t signature_group(uint32_t list_number, uint32_t label) {
   uint32_t x = list_number * 0x9E3779B1u ^ (label + 1) * 0x85EBCA77u;
   x ^= x >> 15;
   x *= 0xC2B2AE3Du;
@@ -42,14 +41,14 @@ inline uint32_t signature_group(uint32_t list_number, uint32_t label) {
 }
 
 // Counts one neighbour, or several, in a group.
-inline void signature_add(uint32_t* words, uint32_t group, bool several) {
+QE_BOTH inline void signature_add(uint32_t* words, uint32_t group, bool several) {
   uint32_t& word = words[1 + group / 16];
   const uint32_t shift = group % 16 * 2;
   word |= several || (word >> shift & 1) ? 3u << shift : 1u << shift;
 }
 
 // The first group of ids that ends beyond v.
-inline uint32_t label_group(const SignatureInput& in, uint32_t v) {
+QE_BOTH inline uint32_t label_group(const SignatureInput& in, uint32_t v) {
   uint32_t low = 0, high = in.n_groups;
   while (low < high) {
     const uint32_t middle = low + (high - low) / 2;
@@ -59,7 +58,7 @@ inline uint32_t label_group(const SignatureInput& in, uint32_t v) {
 }
 
 // Writes the kSignatureWords words of one vertex. Reads one neighbour a run of neighbours of one group, and its ends.
-inline void signature_of(const SignatureInput& in, uint32_t v, uint32_t* words) {
+QE_BOTH inline void signature_of(const SignatureInput& in, uint32_t v, uint32_t* words) {
   for (int w = 0; w < kSignatureWords; ++w) words[w] = 0;
   const uint32_t own = label_group(in, v);
   for (uint32_t k = in.label_begins[own]; k < in.label_begins[own + 1]; ++k) words[0] |= 1u << in.labels[k] % 32;
@@ -83,7 +82,7 @@ inline void signature_of(const SignatureInput& in, uint32_t v, uint32_t* words) 
 }
 
 // Has the vertex all bits of the pattern's signature?
-inline bool signature_admits(const uint32_t* table, uint32_t n_vertices, uint32_t v, const uint32_t* wanted) {
+QE_BOTH inline bool signature_admits(const uint32_t* table, uint32_t n_vertices, uint32_t v, const uint32_t* wanted) {
   for (int w = 0; w < kSignatureWords; ++w)
     if (wanted[w] != 0 && (table[static_cast<uint64_t>(w) * n_vertices + v] & wanted[w]) != wanted[w]) return false;
   return true;
