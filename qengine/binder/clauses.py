@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any, NoReturn
 
+from qengine._frozen import frozen
 from qengine.binder.binding import Binding
 from qengine.binder.expressions import ExpressionBinder
 from qengine.binder.inference import indefinite, item_type, join, may_be
@@ -29,7 +30,7 @@ _HINTS = {
 _HINTS |= dict.fromkeys(("MERGE", "SET", "DELETE", "DETACH DELETE", "REMOVE", "FOREACH", "INSERT"), _HINTS["CREATE"])
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Body:
     """A bound query: its operators, and the columns and types that it returns."""
 

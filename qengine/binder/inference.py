@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import reduce
 
+from qengine._frozen import frozen
 from qengine.catalog.coercions import usable_as
 from qengine.catalog.functions import Function, Signature, Slot
 from qengine.types import ANY, BOOLEAN, FLOAT, INTEGER, LIST, NULL, NUMBER, STRING, Kind, Type, list_of
@@ -66,7 +66,7 @@ def item_type(type: Type) -> Type:
     return type.item or ANY if type.kind is Kind.LIST else ANY
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Mismatch:
     """No signature admits the arguments; ``place`` is the first wrong one of the closest signature."""
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from qengine._frozen import frozen
 from qengine.binder.binding import Binding
 from qengine.binder.expressions import ExpressionBinder
 from qengine.binder.scope import Scope
@@ -12,7 +11,7 @@ from qengine.plan.traverse import walk
 from qengine.syntax import ast
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Item:
     """One column: the user's name for it, its name in the plan, what was written, what it means."""
 

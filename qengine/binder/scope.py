@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from qengine._frozen import frozen
 from qengine.types import Type
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Symbol:
     """What a name stands for: a column of the rows (or a comprehension's variable) and its static type."""
 
@@ -50,7 +51,7 @@ class Outer:
     captured: dict[str, Symbol] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Scope:
     """The names visible at one place of a query.
 

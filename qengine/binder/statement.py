@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from qengine._frozen import frozen
 from qengine.binder.binding import Binding
 from qengine.binder.clauses import bind_body
 from qengine.catalog.view import CatalogView
@@ -14,7 +14,7 @@ from qengine.plan.logical import LogicalPlan, Unit
 from qengine.syntax import ast
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BoundStatement:
     """A statement's logical plan, and warnings about names that the graph doesn't have."""
 

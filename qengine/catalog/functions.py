@@ -9,10 +9,10 @@ from __future__ import annotations
 import difflib
 import functools
 import tomllib
-from dataclasses import dataclass
 from typing import Literal
 
 from qengine._assets import asset
+from qengine._frozen import frozen
 from qengine.types import ANY, LIST, Kind, Type, list_of
 
 __all__ = ["Function", "Signature", "Slot", "functions", "lookup", "nearest"]
@@ -20,7 +20,7 @@ __all__ = ["Function", "Signature", "Slot", "functions", "lookup", "nearest"]
 _KINDS = {kind.value: Type(kind) for kind in Kind}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Slot:
     """One place of a signature: the types that it admits.
 
@@ -34,7 +34,7 @@ class Slot:
         return self.generic or "|".join(map(str, self.types))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Signature:
     """``(parameters) -> result``: the last ``optional`` parameters may be absent; the last repeats if ``variadic``."""
 
@@ -54,7 +54,7 @@ class Signature:
         return f"({', '.join(shown)}{'...' if self.variadic else ''}) -> {self.result}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Function:
     """One operator or function of the catalogue.
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
+from qengine._frozen import frozen
 from qengine.types import Type
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RelationshipTypeInfo:
     """What is known of one relationship type.
 
@@ -24,7 +24,7 @@ class RelationshipTypeInfo:
     loops: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EdgeStatistics:
     """Relationships of one (source label, type, target label), any of them None for all.
 

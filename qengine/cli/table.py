@@ -6,8 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from wcwidth import wcswidth
-
 from qengine.cli.values import to_text
 
 _ROWS_MEASURED = 500  # column widths are settled by these; longer cells later are cut
@@ -45,6 +43,10 @@ def markdown_lines(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Ite
 
 def width(text: str) -> int:
     """Return how many terminal cells a text takes."""
+    if text.isascii() and text.isprintable():
+        return len(text)
+    from wcwidth import wcswidth  # its tables take long to import
+
     cells = wcswidth(text)
     return cells if cells >= 0 else len(text)
 

@@ -8,8 +8,8 @@ which label-pair statistics give. The most promising starts are tried; the cheap
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 
+from qengine._frozen import frozen
 from qengine.optimizer.cardinality import Cardinality
 from qengine.optimizer.pattern_edges import PatternEdge
 
@@ -17,7 +17,7 @@ _OUTPUT = 2.0  # cost of one row written, in units of one candidate looked at
 _STARTS = 5  # starts tried: those with the least |C(u)|/deg(u)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MatchingOrder:
     """Names of vertices in the order of binding, ``rows`` expected after each, ``cost`` of the whole."""
 
@@ -64,7 +64,7 @@ def matching_order(
     return min((greedy.run((), start) for start in starts[:_STARTS]), key=lambda order: order.cost)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Link:
     """A pattern edge seen from one end: the other end, how likely two vertices are joined, the mean fan-out."""
 
@@ -73,7 +73,7 @@ class _Link:
     fan_out: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Greedy:
     names: Sequence[str]
     links: dict[str, list[_Link]]

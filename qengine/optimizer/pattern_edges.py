@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from qengine._frozen import frozen
 from qengine.catalog.view import CatalogView, RelationshipTypeInfo
 from qengine.optimizer.labels import matching_types
 from qengine.plan.pattern import Direction, PatternRelationship
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PatternEdge:
     """A pattern relationship and its possible types.
 

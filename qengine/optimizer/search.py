@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
+from qengine._frozen import frozen
 from qengine.optimizer.difference import Differences
 from qengine.optimizer.pattern_edges import PatternEdge
 from qengine.plan.pattern import PatternNode
 from qengine.plan.physical import ColumnCondition, EdgeLevel, Level, Source, VertexLevel
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NamedCondition:
     """``left.key OP right.key`` over two vertices of the pattern, by name."""
 

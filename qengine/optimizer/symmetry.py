@@ -9,8 +9,8 @@ This holds where no automorphism maps an embedding to itself: the vertices of an
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from qengine._frozen import frozen
 from qengine.optimizer.difference import Differences, always_different
 from qengine.optimizer.pattern_edges import PatternEdge
 from qengine.plan.expr import Expr, Variable
@@ -20,7 +20,7 @@ from qengine.plan.traverse import rewrite
 _MAX_VERTICES = 12
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Symmetry:
     """``orbits``: the size of the group; ``greater``: pairs (a, b) with id(a) > id(b)."""
 

@@ -7,10 +7,11 @@ evaluation rule (null logic, scopes, subqueries) has its own class. Nodes are im
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 from typing import Literal as OneOf
 
+from qengine._frozen import frozen
 from qengine.errors import Span
 from qengine.types import ANY, BOOLEAN, INTEGER, LIST, MAP, PATH, Type
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from qengine.plan.pattern import LabelExpr
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Expr:
     """Base of all bound expressions."""
 
@@ -27,28 +28,28 @@ class Expr:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Literal(Expr):
     """A constant: None, bool, int, float or str. Lists and maps are ``ListOf`` and ``MapOf``."""
 
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Parameter(Expr):
     """``$name``: its value comes with the execution."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Variable(Expr):
     """A column of the input rows, or a name bound by an enclosing comprehension."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Property(Expr):
     """``subject.key``: of a node, relationship, map or temporal value; null where absent."""
 
@@ -56,7 +57,7 @@ class Property(Expr):
     key: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Call(Expr):
     """A strict operator or scalar function of the catalogue.
 
@@ -70,7 +71,7 @@ class Call(Expr):
     args: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Logical(Expr):
     """``AND``, ``OR`` or ``XOR`` of two or more operands under three-valued logic."""
 
@@ -79,7 +80,7 @@ class Logical(Expr):
     type: Type = field(default=BOOLEAN, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Comparison(Expr):
     """A chain ``a < b <= c``: true when each neighbouring pair is; ``ops`` has one fewer than ``args``."""
 
@@ -88,7 +89,7 @@ class Comparison(Expr):
     type: Type = field(default=BOOLEAN, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HasLabels(Expr):
     """``n:A&!B``: for nodes the labels, for relationships the type."""
 
@@ -97,7 +98,7 @@ class HasLabels(Expr):
     type: Type = field(default=BOOLEAN, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Case(Expr):
     """``CASE``. The simple form is bound to the searched one by the binder: ``whens`` are (condition, result)."""
 
@@ -105,7 +106,7 @@ class Case(Expr):
     otherwise: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ListOf(Expr):
     """``[a, b, …]``."""
 
@@ -113,7 +114,7 @@ class ListOf(Expr):
     type: Type = field(default=LIST, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MapOf(Expr):
     """``{key: value, …}``."""
 
@@ -121,7 +122,7 @@ class MapOf(Expr):
     type: Type = field(default=MAP, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MapProjection(Expr):
     """``subject {.*, .key, name: value}``: all properties first when ``everything``, then the entries."""
 
@@ -131,7 +132,7 @@ class MapProjection(Expr):
     type: Type = field(default=MAP, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ListComprehension(Expr):
     """``[variable IN source WHERE condition | result]``; absent parts are None."""
 
@@ -142,7 +143,7 @@ class ListComprehension(Expr):
     type: Type = field(default=LIST, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Quantifier(Expr):
     """``all | any | none | single (variable IN source WHERE condition)`` under three-valued logic."""
 
@@ -153,7 +154,7 @@ class Quantifier(Expr):
     type: Type = field(default=BOOLEAN, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reduce(Expr):
     """``reduce(accumulator = initial, variable IN source | step)``."""
 
@@ -164,7 +165,7 @@ class Reduce(Expr):
     step: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PathOf(Expr):
     """The path through the named elements: node, relationship (or list of them), node, … alternately."""
 
@@ -172,7 +173,7 @@ class PathOf(Expr):
     type: Type = field(default=PATH, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Subquery(Expr):
     """``EXISTS {…}``, ``COUNT {…}``, ``COLLECT {…}``, pattern predicates and pattern comprehensions.
 
@@ -185,7 +186,7 @@ class Subquery(Expr):
     outer: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AggregateCall(Expr):
     """An aggregate of ``Aggregate``: ``count`` with no argument is ``count(*)``; percentiles have two."""
 

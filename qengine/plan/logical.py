@@ -6,30 +6,29 @@ A plan is a tree of immutable nodes. ``Match`` is the only operator that must be
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from qengine._frozen import frozen
 from qengine.plan.expr import AggregateCall, Expr
 from qengine.plan.pattern import QueryGraph
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Operator:
     """Base of all operators, logical and physical."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Unit(Operator):
     """Emits one row with no columns."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Argument(Operator):
     """Leaf of a subquery: emits the outer row(s), restricted to ``columns``."""
 
     columns: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Match(Operator):
     """Emits, for each input row and each embedding of ``graph`` that agrees with it, the row with
     ``graph.variables()`` added. With ``optional``, a row without embedding is emitted once with nulls.
@@ -41,7 +40,7 @@ class Match(Operator):
     optional: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Filter(Operator):
     """Emits the input rows for which ``predicate`` is true (not false, not null), in order."""
 
@@ -49,7 +48,7 @@ class Filter(Operator):
     predicate: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Project(Operator):
     """Emits each input row as the named expressions, and nothing else, in order."""
 
@@ -57,7 +56,7 @@ class Project(Operator):
     items: tuple[tuple[str, Expr], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Aggregate(Operator):
     """Emits one row a group: the keys, then the aggregates. Without keys: exactly one row.
 
@@ -71,14 +70,14 @@ class Aggregate(Operator):
     weight: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Distinct(Operator):
     """Emits each different input row once, at its first place."""
 
     input: Operator
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SortKey:
     """One key of ``Sort``. Nulls are the greatest values."""
 
@@ -86,7 +85,7 @@ class SortKey:
     ascending: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sort(Operator):
     """Emits the input rows by Cypher's global order of values; stable. Holds all rows.
 
@@ -98,7 +97,7 @@ class Sort(Operator):
     limit: Expr | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Skip(Operator):
     """Emits all but the first ``count`` rows."""
 
@@ -106,7 +105,7 @@ class Skip(Operator):
     count: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Limit(Operator):
     """Emits the first ``count`` rows and stops its input."""
 
@@ -114,7 +113,7 @@ class Limit(Operator):
     count: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Unwind(Operator):
     """Emits each row once for each item of the list ``expr``, as column ``name``; none for null or []."""
 
@@ -123,7 +122,7 @@ class Unwind(Operator):
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Union(Operator):
     """Emits the rows of all inputs one after the other; without ``all``, each different row once."""
 
@@ -131,7 +130,7 @@ class Union(Operator):
     all: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LogicalPlan:
     """A bound statement: its operators, the result's columns in order, and what to do with it.
 

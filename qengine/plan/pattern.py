@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
+from qengine._frozen import frozen
 from qengine.plan.expr import Expr
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LabelExpr:
     """Base of label expressions; None stands for "no condition" where one is optional."""
 
@@ -17,7 +17,7 @@ class LabelExpr:
         raise NotImplementedError
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LabelIs(LabelExpr):
     """``:A``."""
 
@@ -28,7 +28,7 @@ class LabelIs(LabelExpr):
         return self.name in names
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LabelAny(LabelExpr):
     """``:%``: at least one label."""
 
@@ -37,7 +37,7 @@ class LabelAny(LabelExpr):
         return bool(names)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LabelAnd(LabelExpr):
     """``A&B``, ``:A:B``."""
 
@@ -48,7 +48,7 @@ class LabelAnd(LabelExpr):
         return all(arg.admits(names) for arg in self.args)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LabelOr(LabelExpr):
     """``A|B``."""
 
@@ -59,7 +59,7 @@ class LabelOr(LabelExpr):
         return any(arg.admits(names) for arg in self.args)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LabelNot(LabelExpr):
     """``!A``."""
 
@@ -90,7 +90,7 @@ class MatchMode(Enum):
     DIFFERENT_NODES = "DIFFERENT NODES"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PatternNode:
     """A vertex of the query graph.
 
@@ -104,7 +104,7 @@ class PatternNode:
     bound: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PatternRelationship:
     """An edge of the query graph from node ``start`` to node ``end``.
 
@@ -133,7 +133,7 @@ class PathSelector(Enum):
     ALL_SHORTEST = "ALL SHORTEST"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PatternPath:
     """A named or selected path: ``elements`` are node, relationship, node, … names in order.
 
@@ -146,7 +146,7 @@ class PatternPath:
     selector: PathSelector = PathSelector.ALL
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QueryGraph:
     """One ``MATCH``: nodes, relationships, paths, and the predicates over several variables.
 

@@ -7,14 +7,13 @@ properties or number matters). Executors resolve names to arrays and run it (DES
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from qengine._frozen import frozen
 from qengine.plan.expr import Expr
 from qengine.plan.logical import Operator
 from qengine.plan.pattern import Direction, LabelExpr
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Source:
     """A neighbour set: the vertices reached from level ``level`` over ``types`` in ``direction``.
 
@@ -26,7 +25,7 @@ class Source:
     direction: Direction
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ColumnCondition:
     """``left.key OP right.key`` over numeric, single-typed columns, checked inside the search.
 
@@ -40,7 +39,7 @@ class ColumnCondition:
     right_key: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class VertexLevel:
     """Binds a vertex: the intersection of ``sources``, within ``labels`` and ``predicates``.
 
@@ -61,7 +60,7 @@ class VertexLevel:
     conditions: tuple[ColumnCondition, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EdgeLevel:
     """Binds a relationship between the vertices of two earlier levels, once for each such edge.
 
@@ -82,7 +81,7 @@ class EdgeLevel:
 Level = VertexLevel | EdgeLevel
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Search(Operator):
     """Emits, for each input row, the embeddings of the levels; columns: the input's, then ``emit``.
 
@@ -107,7 +106,7 @@ class Search(Operator):
     rows: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Walk(Operator):
     """Emits, for each input row, the walks of ``minimum`` to ``maximum`` hops from vertex ``start``.
 
@@ -133,7 +132,7 @@ class Walk(Operator):
     distinct_ends: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Shortest(Operator):
     """Emits, for each input row, one or ``all`` shortest paths from ``start`` to ``end`` (as ``Walk``'s columns)."""
 
@@ -151,7 +150,7 @@ class Shortest(Operator):
     all: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Optional(Operator):
     """Left outer apply: emits each input row joined with ``inner``'s rows for it, or once with nulls.
 
@@ -163,7 +162,7 @@ class Optional(Operator):
     columns: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Attach(Operator):
     """Adds column ``name``: for each row whether ``inner`` has rows (exists), how many (count), or a list of
     its only column (collect). ``outer``: the input columns that ``inner`` reads, through its ``Argument``.
@@ -178,7 +177,7 @@ class Attach(Operator):
     weight: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PhysicalPlan:
     """A lowered statement: operators that an executor runs, result columns, and the estimates' warnings."""
 

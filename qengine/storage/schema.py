@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from qengine._frozen import frozen
 from qengine.types import Type
 
 if TYPE_CHECKING:
     from qengine.storage.store import GraphStore
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NodeSchema:
     """The nodes with exactly these labels: how many, and their properties."""
 
@@ -21,7 +21,7 @@ class NodeSchema:
     properties: Mapping[str, Type]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RelationshipSchema:
     """A relationship type: how many, which label sets it connects, and its properties."""
 
@@ -32,7 +32,7 @@ class RelationshipSchema:
     properties: Mapping[str, Type]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Schema:
     """All label sets and relationship types of a graph."""
 

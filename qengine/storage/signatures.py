@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
+from qengine._frozen import frozen
 from qengine.plan.pattern import Direction
 from qengine.storage import kernels
 from qengine.storage.adjacency import Adjacency, PcsrStruct
@@ -34,7 +35,7 @@ class _Input(ctypes.Structure):
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PatternSignature:
     """What a vertex of a pattern demands of its matches: uint32[16], no bit where nothing is known."""
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from qengine._frozen import frozen
 from qengine.catalog.view import EdgeStatistics
 from qengine.plan.pattern import Direction, LabelExpr, LabelIs
 from qengine.storage.arrays import Array
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _QUANTILES = (0.5, 0.9, 0.99)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DegreeSummary:
     """Degrees of the vertices with a label in one type and direction.
 
@@ -40,7 +40,7 @@ class DegreeSummary:
     maximum: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ValueSummary:
     """Values of a property among the entities that its column covers.
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from qengine._frozen import frozen
 from qengine.catalog.view import EdgeStatistics, RelationshipTypeInfo
 from qengine.plan.pattern import Direction, LabelExpr
 from qengine.storage.adjacency import Adjacency
@@ -22,7 +22,7 @@ from qengine.types import ANY, Node, Relationship, Type
 _KNOWN_RANGES = 4096  # label expressions whose ranges are remembered
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LabelGroup:
     """The vertices ``[begin, end)``: all that have exactly these labels."""
 
@@ -31,7 +31,7 @@ class LabelGroup:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EdgeType:
     """One relationship type. Relationship ids are ``base + local id``, local ids ``0..count-1``.
 

@@ -6,15 +6,16 @@ equality. Sequences are tuples. Names follow the openCypher grammar and, for new
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from qengine._frozen import frozen
 from qengine.errors import Span
 
 _NOWHERE = Span(0, 0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Ast:
     """Base of all nodes."""
 
@@ -24,47 +25,47 @@ class Ast:
 # ---------------------------------------------------------------- expressions
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Expression(Ast):
     """Base of expressions."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Literal(Expression):
     """``1``, ``.5``, ``'text'``, ``true``, ``null`` (None). Integers are checked to fit 64 bits."""
 
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Parameter(Expression):
     """``$name``."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Variable(Expression):
     """A name."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ListLiteral(Expression):
     """``[a, b]``."""
 
     items: tuple[Expression, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MapLiteral(Expression):
     """``{key: value}``."""
 
     entries: tuple[tuple[str, Expression], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PropertyAccess(Expression):
     """``subject.key``; ``key_span`` covers the key."""
 
@@ -73,7 +74,7 @@ class PropertyAccess(Expression):
     key_span: Span = field(default=_NOWHERE, compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Index(Expression):
     """``subject[index]``."""
 
@@ -81,7 +82,7 @@ class Index(Expression):
     index: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Slice(Expression):
     """``subject[start..end]``; absent bounds are None."""
 
@@ -90,7 +91,7 @@ class Slice(Expression):
     end: Expression | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LabelTest(Expression):
     """``n:A&B`` or ``n IS A`` as a predicate."""
 
@@ -98,7 +99,7 @@ class LabelTest(Expression):
     labels: LabelExpression
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Unary(Expression):
     """``NOT``, ``-``, ``+``, ``IS NULL``, ``IS NOT NULL``."""
 
@@ -106,7 +107,7 @@ class Unary(Expression):
     operand: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Binary(Expression):
     """``OR XOR AND + - * / % ^ =~ IN "STARTS WITH" "ENDS WITH" CONTAINS ||``. AND/OR/XOR nest to the left."""
 
@@ -115,7 +116,7 @@ class Binary(Expression):
     right: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Comparison(Expression):
     """A chain of ``= <> < <= > >=``: ``ops`` has one fewer than ``operands``."""
 
@@ -123,7 +124,7 @@ class Comparison(Expression):
     operands: tuple[Expression, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FunctionCall(Expression):
     """``name(DISTINCT args)``; ``name`` as written with dots; ``star`` for ``count(*)``."""
 
@@ -134,7 +135,7 @@ class FunctionCall(Expression):
     name_span: Span = field(default=_NOWHERE, compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CaseExpression(Expression):
     """``CASE [subject] WHEN … THEN … [ELSE …] END``."""
 
@@ -143,7 +144,7 @@ class CaseExpression(Expression):
     otherwise: Expression | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ListComprehension(Expression):
     """``[variable IN source WHERE where | result]``."""
 
@@ -153,7 +154,7 @@ class ListComprehension(Expression):
     result: Expression | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PatternComprehension(Expression):
     """``[name = pattern WHERE where | result]``."""
 
@@ -162,7 +163,7 @@ class PatternComprehension(Expression):
     result: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QuantifierExpression(Expression):
     """``all | any | none | single (variable IN source WHERE where)``; ``quantifier`` in lower case."""
 
@@ -172,7 +173,7 @@ class QuantifierExpression(Expression):
     where: Expression | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReduceExpression(Expression):
     """``reduce(accumulator = initial, variable IN source | step)``."""
 
@@ -183,7 +184,7 @@ class ReduceExpression(Expression):
     step: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MapProjection(Expression):
     """``subject {.*, .key, key: value, variable}``: items are ("*", None), (key, None) for ``.key``,
     (key, expression) for ``key: value`` and for a bare ``variable``.
@@ -193,14 +194,14 @@ class MapProjection(Expression):
     items: tuple[tuple[str, Expression | None], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PatternPredicate(Expression):
     """A path pattern used as a predicate: ``(a)-[:T]->(b)``."""
 
     pattern: PathPattern
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SubqueryExpression(Expression):
     """``EXISTS | COUNT | COLLECT { … }``; ``kind`` in lower case.
 
@@ -215,38 +216,38 @@ class SubqueryExpression(Expression):
 # ---------------------------------------------------------------- label expressions
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LabelExpression(Ast):
     """Base of label (and type) expressions."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LabelName(LabelExpression):
     """A label or type name."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LabelWildcard(LabelExpression):
     """``%``."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LabelConjunction(LabelExpression):
     """``A&B`` or ``:A:B``."""
 
     args: tuple[LabelExpression, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LabelDisjunction(LabelExpression):
     """``A|B`` (also written ``A|:B``)."""
 
     args: tuple[LabelExpression, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LabelNegation(LabelExpression):
     """``!A``."""
 
@@ -256,7 +257,7 @@ class LabelNegation(LabelExpression):
 # ---------------------------------------------------------------- patterns
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NodePattern(Ast):
     """``(name:labels {properties} WHERE where)``. ``properties`` is a MapLiteral or a Parameter."""
 
@@ -266,7 +267,7 @@ class NodePattern(Ast):
     where: Expression | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Hops(Ast):
     """``*``, ``*2``, ``*1..3``, ``{1,3}``, ``+``: ``maximum`` None is unbounded. ``*`` means 1 or more after a
     relationship's type (Cypher) and 0 or more as a quantifier behind it (GQL).
@@ -276,7 +277,7 @@ class Hops(Ast):
     maximum: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RelationshipPattern(Ast):
     """``-[name:types*hops {properties} WHERE where]->``; ``left``/``right``: it has an arrow head there."""
 
@@ -289,7 +290,7 @@ class RelationshipPattern(Ast):
     where: Expression | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QuantifiedPath(Ast):
     """``((a)-->(b) WHERE …){1,3}``: a quantified (or merely parenthesised: ``hops`` None) path pattern."""
 
@@ -299,7 +300,7 @@ class QuantifiedPath(Ast):
     name: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PathPattern(Ast):
     """``name = SELECTOR MODE elements``: NodePattern, RelationshipPattern, NodePattern, … (or QuantifiedPath).
 
@@ -317,12 +318,12 @@ class PathPattern(Ast):
 # ---------------------------------------------------------------- clauses
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Clause(Ast):
     """Base of clauses."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MatchClause(Clause):
     """``[OPTIONAL] MATCH [mode] patterns [WHERE …]``; ``mode`` in upper case: "DIFFERENT RELATIONSHIPS",
     "REPEATABLE ELEMENTS", "DIFFERENT NODES", or None.
@@ -334,7 +335,7 @@ class MatchClause(Clause):
     mode: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UnwindClause(Clause):
     """``UNWIND expression AS name``."""
 
@@ -342,7 +343,7 @@ class UnwindClause(Clause):
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReturnItem(Ast):
     """``expression [AS alias]``; ``text`` is the expression as written: the column's name without alias."""
 
@@ -351,7 +352,7 @@ class ReturnItem(Ast):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SortItem(Ast):
     """``expression [ASC | DESC]``."""
 
@@ -359,7 +360,7 @@ class SortItem(Ast):
     ascending: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Projection(Ast):
     """The body of WITH and RETURN. ``star``: ``*`` stands before the items."""
 
@@ -371,7 +372,7 @@ class Projection(Ast):
     limit: Expression | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WithClause(Clause):
     """``WITH projection [WHERE …]``."""
 
@@ -379,14 +380,14 @@ class WithClause(Clause):
     where: Expression | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReturnClause(Clause):
     """``RETURN projection`` (or ``FINISH``: no items, no star)."""
 
     projection: Projection
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UnsupportedClause(Clause):
     """A clause that parses but isn't built: CREATE, MERGE, SET, DELETE, CALL, FOREACH, LOAD CSV, LET, FOR, …
 
@@ -399,14 +400,14 @@ class UnsupportedClause(Clause):
 # ---------------------------------------------------------------- statements
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Query(Ast):
     """Clauses from the first MATCH to RETURN. A subquery's body may lack RETURN."""
 
     clauses: tuple[Clause, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UnionQuery(Ast):
     """``query UNION [ALL] query …``; ``all`` has one fewer than ``queries``."""
 
@@ -414,7 +415,7 @@ class UnionQuery(Ast):
     all: tuple[bool, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Statement(Ast):
     """One statement; ``explain``: None, "explain", "explain steps", "profile". ``hints``: text of ``/*+ … */``."""
 

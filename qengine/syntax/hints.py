@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable
-from dataclasses import dataclass
 from difflib import get_close_matches
 
+from qengine._frozen import frozen
 from qengine.errors import Span
 from qengine.syntax.scanner import Token
 
 __all__ = ["Mistake", "hint_for"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Mistake:
     """A known slip: its hint, and where they are better than the general ones, its message, place and code."""
 
@@ -27,7 +27,7 @@ class Mistake:
     code: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Place:
     """Where the parser stopped."""
 

@@ -5,8 +5,7 @@ Both work on any text, also on half of a statement, and never raise.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from qengine._frozen import frozen
 from qengine.errors import Span
 from qengine.syntax.scanner import BACKTICKED, Token, scan
 from qengine.syntax.words import KEYWORDS, PATTERN_PREFIX, STATEMENT_WORDS
@@ -27,7 +26,7 @@ _CALLABLE = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Lexeme:
     """A piece of a text and its kind.
 

@@ -10,8 +10,9 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[2] / "qengine"
 
 # Each stage with the stages that it may import besides itself.
-BASE = {"errors", "_assets", "types", "temporal"}
+BASE = {"_frozen", "errors", "_assets", "types", "temporal"}
 ALLOWED = {
+    "_frozen": set(),
     "errors": set(),
     "_assets": set(),
     "types": {"errors"},

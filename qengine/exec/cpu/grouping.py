@@ -7,12 +7,12 @@ and mixed values are looked at one by one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from qengine._frozen import frozen
 from qengine.exec.cpu.columns import (
     ArrowColumn,
     Column,
@@ -29,7 +29,7 @@ _CODE_LIMIT = 2**62
 _SPARSE = 16  # a table with up to so many places for each row beats hashing
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Groups:
     """``codes``: the group of each row, ``0..count-1``. ``first``: the first row of each group."""
 

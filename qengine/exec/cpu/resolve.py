@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
@@ -11,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from qengine._frozen import frozen
 from qengine.errors import InternalError, Unsupported
 from qengine.exec.cpu.match_plan import (
     MAX_LEVELS,
@@ -61,7 +61,7 @@ class MaskProvider(Protocol):
         """Return the same for the relationships of a type with local ids ``[begin, end)``."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ResolvedSearch:
     """A plan that the native search takes.
 

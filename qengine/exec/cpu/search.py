@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from math import prod
 from typing import Any
@@ -13,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qengine import _native
+from qengine._frozen import frozen
 from qengine.exec.context import ExecutionContext, Status
 from qengine.exec.cpu.match_plan import SearchMode
 from qengine.exec.cpu.resolve import MaskProvider, ResolvedSearch, resolve
@@ -29,7 +29,7 @@ _MAX_COUNT = 2**63 - 1
 Ids = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SearchChunk:
     """Some embeddings: the input rows that they belong to, a column for each emitted name, and the counts.
 

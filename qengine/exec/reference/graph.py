@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
+from qengine._frozen import frozen
 from qengine.exec.scalar.environment import GraphReader
 from qengine.plan.pattern import Direction, LabelExpr
 
 __all__ = ["Edge", "PlainGraph"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Edge:
     """One relationship: global ``id``, index of its type, ends; ``undirected`` as its type says."""
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from qengine._frozen import frozen
 from qengine.exec.reference.graph import Edge, PlainGraph
 from qengine.exec.reference.walks import Hop, Walk, follow, shortest, walks
 from qengine.exec.scalar.environment import Environment, Row
@@ -17,7 +17,7 @@ from qengine.plan.pattern import MatchMode, PathSelector, PatternNode, PatternRe
 __all__ = ["Matcher"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _State:
     """A partial embedding: the row so far, and which edges and vertices its elements take."""
 

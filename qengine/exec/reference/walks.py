@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
+from qengine._frozen import frozen
 from qengine.errors import Unsupported
 from qengine.exec.reference.graph import Edge, PlainGraph
 from qengine.plan.pattern import Direction
@@ -12,7 +12,7 @@ from qengine.plan.pattern import Direction
 __all__ = ["Hop", "Walk", "follow", "shortest", "walks"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Walk:
     """Edges in walking order, and the vertices reached after each."""
 
@@ -28,7 +28,7 @@ class Walk:
         return self.vertices[-1] if self.vertices else start
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Hop:
     """What each hop of a pattern must be, and how many there are.
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 
+from qengine._frozen import frozen
 from qengine.plan.expr import Expr
 from qengine.plan.logical import Operator
 from qengine.plan.traverse import free_variables
@@ -21,7 +22,7 @@ class Duplicates(Enum):
     IGNORE = "ignore"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Demand:
     """The columns that are needed from an input, and what its duplicates mean."""
 
@@ -37,7 +38,7 @@ class Demand:
         return replace(self, duplicates=Duplicates.KEEP)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Lowered:
     """A lowered operator, its columns in order, and the column that says how often each row counts."""
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 
+from qengine._frozen import frozen
 from qengine.catalog.view import CatalogView
 from qengine.errors import Unsupported
 from qengine.optimizer.pattern_edges import pattern_edge
@@ -21,7 +21,7 @@ from qengine.plan.pattern import (
 from qengine.plan.physical import Shortest, VertexLevel, Walk
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WalkPart:
     """A pattern relationship of variable length, or one of a selected path."""
 

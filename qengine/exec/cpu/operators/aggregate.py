@@ -7,10 +7,10 @@ once a node instead of once a row: ``RETURN c.name, count(*)`` reads each name o
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
+from qengine._frozen import frozen
 from qengine.exec.cpu.aggregates import WEIGHED, Aggregator, State, aggregator, weights_of
 from qengine.exec.cpu.batch import BATCH_ROWS, Batch, concatenate_batches
 from qengine.exec.cpu.columns import Column, IntArray, NodeColumn, integer_column, null_column
@@ -127,7 +127,7 @@ def _weighed(name: str, column: Column, weights: IntArray | None) -> Batch:
     return Batch(len(column), {name: column, _WEIGHT: integer_column(weights)})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Partial:
     """Groups so far: their keys, and the state of each aggregate."""
 

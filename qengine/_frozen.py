@@ -1,0 +1,99 @@
+"""``frozen``: frozen, slotted dataclasses that are quick to define."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
+from operator import attrgetter
+from typing import Any, TypeVar, dataclass_transform, overload
+
+__all__ = ["frozen"]
+
+_C = TypeVar("_C", bound=type)
+
+
+@overload
+def frozen(cls: _C, /) -> _C: ...
+@overload
+def frozen(*, kw_only: bool = ...) -> Callable[[_C], _C]: ...
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+def frozen(cls: Any = None, /, *, kw_only: bool = False) -> Any:
+    """Make a class a frozen, slotted dataclass, as ``dataclass(frozen=True, slots=True)`` does.
+
+    That compiles eight methods for each class, which takes longer than a small query for the classes of trees and
+    plans. Here only ``__init__`` is compiled, the other methods are shared. Fields work as in any dataclass.
+    """
+    if cls is None:
+        return lambda decorated: _make(decorated, kw_only)
+    return _make(cls, kw_only)
+
+
+def _make(cls: type, kw_only: bool) -> type:
+    made: Any = dataclass(init=False, repr=False, eq=False, slots=True, kw_only=kw_only)(cls)
+    declared = fields(made)
+    made.__init__ = _initializer(made, declared)
+    made.__setattr__ = _refuse_setting
+    made.__delattr__ = _refuse_deleting
+    made.__setstate__ = _restore
+    if "__repr__" not in cls.__dict__:
+        made.__repr__ = _repr
+    if "__eq__" not in cls.__dict__:
+        made.__eq__, made.__hash__ = _comparison([each.name for each in declared if each.compare])
+    return made  # type: ignore[no-any-return]
+
+
+def _initializer(made: type, declared: tuple[Field[Any], ...]) -> Callable[..., None]:
+    """Compile ``__init__``: it stores through the slots' own descriptors, past ``__setattr__``."""
+    scope: dict[str, Any] = {"_MISSING": MISSING}
+    positional, keyword, body = ["self"], list[str](), list[str]()
+    for each in declared:
+        name = each.name
+        scope[f"_set_{name}"] = getattr(made, name).__set__
+        parameter = value = name
+        if each.default is not MISSING:
+            scope[f"_default_{name}"] = each.default
+            parameter = f"{name}=_default_{name}"
+        elif each.default_factory is not MISSING:
+            scope[f"_make_{name}"] = each.default_factory
+            parameter, value = f"{name}=_MISSING", f"_make_{name}() if {name} is _MISSING else {name}"
+        (keyword if each.kw_only else positional).append(parameter)
+        body.append(f" _set_{name}(self, {value})")
+    signature = ", ".join([*positional, "*", *keyword] if keyword else positional)
+    if hasattr(made, "__post_init__"):
+        body.append(" self.__post_init__()")
+    exec(f"def __init__({signature}):\n" + ("\n".join(body) or " pass"), scope)
+    found: Callable[..., None] = scope["__init__"]
+    found.__qualname__ = f"{made.__qualname__}.__init__"
+    return found
+
+
+def _comparison(names: list[str]) -> tuple[Callable[[Any, Any], Any], Callable[[Any], int]]:
+    """Return ``__eq__`` and ``__hash__`` by the content of these fields."""
+    content: Callable[[Any], Any] = attrgetter(*names) if names else lambda node: ()
+
+    def __eq__(self: Any, other: Any) -> Any:  # noqa: N807
+        return content(self) == content(other) if other.__class__ is self.__class__ else NotImplemented
+
+    def __hash__(self: Any) -> int:  # noqa: N807
+        return hash(content(self))
+
+    return __eq__, __hash__
+
+
+def _repr(self: Any) -> str:
+    content = ", ".join(f"{each.name}={getattr(self, each.name)!r}" for each in fields(self) if each.repr)
+    return f"{type(self).__qualname__}({content})"
+
+
+def _refuse_setting(self: Any, name: str, value: object) -> None:
+    raise FrozenInstanceError(f"cannot assign to field {name!r}")
+
+
+def _refuse_deleting(self: Any, name: str) -> None:
+    raise FrozenInstanceError(f"cannot delete field {name!r}")
+
+
+def _restore(self: Any, state: tuple[None, dict[str, Any]]) -> None:
+    """Take what ``copy`` and ``pickle`` found in the slots."""
+    for name, value in state[1].items():
+        object.__setattr__(self, name, value)

@@ -1,0 +1,73 @@
+"""``frozen`` beside the dataclasses of the standard library, which it stands for."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qengine._frozen import frozen
+
+
+def classes(make: Any, make_keyword_only: Any) -> tuple[Any, Any, Any]:
+    @make_keyword_only
+    class Base:
+        """Its fields come last in the signature."""
+
+        span: int = dataclasses.field(default=0, compare=False, repr=False)
+
+    @make
+    class Pair(Base):
+        """Two fields, one with a default."""
+
+        left: object
+        right: object = None
+        extra: list[int] = dataclasses.field(default_factory=list, compare=False)
+
+    @make
+    class Empty(Base):
+        """Nothing to compare."""
+
+    return Base, Pair, Empty
+
+
+OURS = classes(frozen, frozen(kw_only=True))
+THEIRS = classes(
+    dataclasses.dataclass(frozen=True, slots=True), dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+)
+VALUES = st.one_of(st.integers(0, 2), st.none(), st.tuples(st.integers(0, 1)))
+ARGUMENTS = st.tuples(st.lists(VALUES, min_size=1, max_size=2), st.fixed_dictionaries({}, optional={"span": VALUES}))
+
+
+@given(ARGUMENTS, ARGUMENTS)
+def test_content_and_repr_are_as_the_standard_librarys(first: Any, second: Any) -> None:
+    ours, theirs = ([kind[1](*positional, **named) for positional, named in (first, second)] for kind in (OURS, THEIRS))
+    assert repr(ours[0]) == repr(theirs[0])
+    assert (ours[0] == ours[1]) == (theirs[0] == theirs[1])
+    if ours[0] == ours[1]:
+        assert hash(ours[0]) == hash(ours[1])
+    replaced = dataclasses.replace(ours[0], left=ours[1].left)
+    assert (replaced.left, replaced.right, replaced.span) == (ours[1].left, ours[0].right, ours[0].span)
+    assert dataclasses.asdict(ours[0]) == dataclasses.asdict(theirs[0])
+
+
+@pytest.mark.parametrize("kinds", [OURS, THEIRS])
+def test_the_rest_is_the_same(kinds: tuple[Any, Any, Any]) -> None:
+    base, pair, empty = kinds
+    assert empty() == empty(span=3)
+    assert empty() != base()
+    assert pair.__match_args__ == ("left", "right", "extra")
+    assert not hasattr(pair(1), "__dict__")
+    assert pair(1).extra is not pair(1).extra
+    for change in (lambda: setattr(pair(1), "left", 2), lambda: delattr(pair(1), "left")):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            change()
+    with pytest.raises(TypeError):
+        pair()
+    with pytest.raises(TypeError):
+        pair(1, 2, [], 4)
+    assert copy.deepcopy(pair([1], empty())) == pair([1], empty())
