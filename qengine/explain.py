@@ -6,7 +6,7 @@ import html
 import json
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from qengine.exec.arrow_out import RowBatch
@@ -60,6 +60,7 @@ def profiled(result: Result, plan: PhysicalPlan, profile: Mapping[int, OperatorS
         begin = time.perf_counter()
         rows = sum(1 for _ in result)
         seconds = time.perf_counter() - begin
-        yield RowBatch(columns, [(str(Explanation(plan, profile)), rows, seconds)])
+        ran = plan if plan.careful is None or id(plan.root) in profile else replace(plan, root=plan.careful)
+        yield RowBatch(columns, [(str(Explanation(ran, profile)), rows, seconds)])
 
     return PlanResult(columns, run(), result.stats, Explanation(plan, profile), result.notices)

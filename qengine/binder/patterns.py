@@ -15,9 +15,9 @@ from qengine.binder.inference import indefinite, may_be
 from qengine.binder.labels import bind_labels, both, label_condition
 from qengine.binder.scope import Scope, Symbol
 from qengine.binder.shortest import hop_predicates, selector_of
-from qengine.catalog.functions import lookup
 from qengine.errors import Span
-from qengine.plan.expr import Call, Comparison, Expr, Property, Quantifier, Subquery, Variable
+from qengine.plan.expr import Comparison, Expr, Property, Quantifier, Subquery, Variable
+from qengine.plan.fallible import condition_can_fail
 from qengine.plan.pattern import (
     Direction,
     LabelExpr,
@@ -28,7 +28,7 @@ from qengine.plan.pattern import (
     PatternRelationship,
     QueryGraph,
 )
-from qengine.plan.traverse import conjuncts, free_variables, rewrite, walk
+from qengine.plan.traverse import conjuncts, free_variables, only_variable, rewrite, walk
 from qengine.syntax import ast
 from qengine.types import BOOLEAN, NODE, PATH, RELATIONSHIP, Kind, Type, list_of
 
@@ -249,7 +249,7 @@ class GraphBuilder:
             tuple(self.nodes.values()),
             tuple(self.relationships.values()),
             tuple(self.paths),
-            tuple(self.predicates),
+            tuple(sorted(self.predicates, key=condition_can_fail)),  # a condition that fails may not be asked at all
             self.mode,
         )
 
@@ -270,7 +270,8 @@ class GraphBuilder:
             yield from conjuncts(binder.condition(written.where))
 
     def _place_written(self, written: Written, predicate: Expr) -> None:
-        if not written.hops or self._belongs_to(predicate) == written.name:
+        own = only_variable(predicate) == written.name
+        if not written.hops or (own and (written.selected or not condition_can_fail(predicate))):
             self._place(predicate, hop=written.hops)
         elif written.selected or any(isinstance(part, Subquery) for part in walk(predicate)):
             raise self.binding.unsupported(
@@ -281,7 +282,8 @@ class GraphBuilder:
             self.predicates.append(_for_all_hops(written.name, hop, predicate))
 
     def _place(self, predicate: Expr, hop: bool = False) -> None:
-        name = self._belongs_to(predicate) or ""
+        early = hop or not condition_can_fail(predicate)
+        name = (only_variable(predicate) if early else None) or ""
         node, relationship = self.nodes.get(name), self.relationships.get(name)
         labels = label_condition(predicate)
         if node is not None:
@@ -301,19 +303,6 @@ class GraphBuilder:
             self.relationships[edge] = replace(relationship, predicates=(*relationship.predicates, *found))
         else:
             self.predicates.append(predicate)
-
-    def _belongs_to(self, predicate: Expr) -> str | None:
-        """Return the only variable that a predicate reads, if it may be checked on that element alone."""
-        names = free_variables(predicate)
-        if len(names) != 1:
-            return None
-        for part in walk(predicate):
-            if isinstance(part, Subquery):
-                return None
-            function = lookup(part.name) if isinstance(part, Call) else None
-            if function is not None and not function.deterministic:
-                return None
-        return next(iter(names))
 
 
 def _for_all_hops(relationships: str, hop: str, predicate: Expr) -> Expr:

@@ -60,6 +60,7 @@ class Function:
 
     ``key`` is the name that bound expressions and executors use: an operator's symbol, or a function's name in
     lower case. ``strict``: null as soon as one argument is null. ``available``: an executor can evaluate it.
+    ``total``: it gives a value for all arguments that a signature admits.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Function:
     strict: bool
     deterministic: bool
     available: bool
+    total: bool
     doc: str
 
 
@@ -88,6 +90,7 @@ def functions() -> tuple[Function, ...]:
             strict=entry.get("null", "strict") == "strict",
             deterministic=entry.get("deterministic", True),
             available=entry.get("runs", "row") != "none",
+            total=entry.get("fails", "perhaps") == "never",
             doc=entry["doc"],
         )
         for entry in entries

@@ -151,7 +151,7 @@ class QueryGraph:
     """One ``MATCH``: nodes, relationships, paths, and the predicates over several variables.
 
     ``predicates`` are conjuncts that mention more than one variable, or variables of the input rows, or
-    subqueries; single-variable conjuncts stand at their node or relationship.
+    subqueries, or that can fail, those last; other single-variable conjuncts stand at their node or relationship.
     """
 
     nodes: tuple[PatternNode, ...]

@@ -179,8 +179,13 @@ class Attach(Operator):
 
 @frozen
 class PhysicalPlan:
-    """A lowered statement: operators that an executor runs, result columns, and the estimates' warnings."""
+    """A lowered statement: operators that an executor runs, and the result's columns.
+
+    ``careful``: where it isn't None, predicates of levels and hops in ``root`` may fail; if one does, for any vertex
+    or relationship of its labels or types, an executor runs ``careful`` in its place, which evaluates them on matches.
+    """
 
     root: Operator
     columns: tuple[str, ...]
     explain: str | None = None
+    careful: Operator | None = None

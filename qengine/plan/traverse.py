@@ -1,4 +1,4 @@
-"""Walks over bound expressions: children, free variables, rewriting. Pure functions over immutable trees."""
+"""Walks over bound expressions and plans: children, free variables, rewriting. Pure functions over immutable trees."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
+from qengine.catalog.functions import lookup
 from qengine.errors import Span
 from qengine.plan.expr import (
+    Call,
     Expr,
     ListComprehension,
     Logical,
@@ -19,6 +21,7 @@ from qengine.plan.expr import (
     Subquery,
     Variable,
 )
+from qengine.plan.logical import Operator
 from qengine.types import Type
 
 
@@ -89,6 +92,20 @@ def free_variables(expr: Expr) -> frozenset[str]:
     return found - bound_names(expr)
 
 
+def only_variable(expr: Expr) -> str | None:
+    """Return the only variable that a condition reads, if its value depends on nothing else; None if it may."""
+    names = free_variables(expr)
+    if len(names) != 1:
+        return None
+    for part in walk(expr):
+        if isinstance(part, Subquery):
+            return None
+        function = lookup(part.name) if isinstance(part, Call) else None
+        if function is not None and not function.deterministic:
+            return None
+    return next(iter(names))
+
+
 def rewrite(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
     """Return the expression with ``change`` applied to every node, children first."""
     return change(_with_children(expr, lambda child: rewrite(child, change)))
@@ -148,3 +165,39 @@ def parameters(plan: Any) -> dict[str, Span | None]:
             for name, span in parameters(getattr(plan, field.name)).items():
                 found.setdefault(name, span)
     return found
+
+
+def rewrite_plan(plan: Operator, change: Callable[[Operator], Operator]) -> Operator:
+    """Return a plan with ``change`` applied to every operator, inputs first, in the plans of subqueries too."""
+
+    def inside(expr: Expr) -> Expr:
+        return replace(expr, plan=rewrite_plan(expr.plan, change)) if isinstance(expr, Subquery) else expr
+
+    def changed(value: Any) -> Any:
+        if isinstance(value, Operator):
+            return rewrite_plan(value, change)
+        if isinstance(value, Expr):
+            return rewrite(value, inside) if any(isinstance(part, Subquery) for part in walk(value)) else value
+        if isinstance(value, tuple):
+            new = tuple(map(changed, value))
+            return value if all(a is b for a, b in zip(value, new, strict=True)) else new
+        if is_dataclass(value) and not isinstance(value, type | Span | Type):
+            return with_changes(value)
+        return value
+
+    def with_changes(node: Any) -> Any:
+        olds = {field.name: getattr(node, field.name) for field in fields(node)}
+        news = {name: new for name, old in olds.items() if (new := changed(old)) is not old}
+        return replace(node, **news) if news else node
+
+    return change(with_changes(plan))
+
+
+def operators(plan: Operator) -> Iterator[Operator]:
+    """Yield the operators of a plan, parents first; not those of subqueries in its expressions."""
+    yield plan
+    for field in fields(plan):
+        value = getattr(plan, field.name)
+        for below in value if isinstance(value, tuple) else (value,):
+            if isinstance(below, Operator):
+                yield from operators(below)

@@ -1,6 +1,7 @@
 """Random expressions over the variables in scope, as text.
 
 They raise no run-time error and have one result: no overflow, no division by zero, no order where Cypher has none.
+Conditions that fail for some matches are added by ``random_query``, where all matches are looked at.
 """
 
 from __future__ import annotations

@@ -87,7 +87,18 @@ class _Generator:
             self._parameters[name] = value
             op = "IN" if isinstance(value, list) else self._chance.choice(["=", "<", ">="])
             return f"{self._expressions.integer(scope)} {op} ${name}"
+        elements = scope.of("node", "relationship")
+        if elements and self._chance.random() < 0.12:
+            return self._fallible(scope, self._chance.choice(elements))
         return self._expressions.boolean(scope)
+
+    def _fallible(self, scope: Scope, name: str) -> str:
+        """Return a condition that fails for some matches, or would for nodes that other conditions exclude."""
+        fails = self._chance.choice([f"6 / {name}.i > 1", f"[1, 2][{name}.m] = 1", f"6 % ({name}.i - {name}.k) = 0"])
+        others = [f"{name}.i <> 0", self._expressions.boolean(scope, 0)]
+        parts = [fails, *others[: self._chance.randint(0, 2)]]
+        self._chance.shuffle(parts)
+        return " AND ".join(parts)
 
     def _unwind(self, scope: Scope) -> str:
         lists = ["[1, 2]", "[0, 1, null]", "range(0, 2)", *(f"{name}.l" for name in scope.of("node"))]

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from functools import reduce
+from typing import Any
 
 import numpy as np
 
+from qengine.errors import ExecutionError
 from qengine.exec.cpu.batch import Batch
 from qengine.exec.cpu.columns import BoolArray, Column, NodeColumn, RelationshipColumn
 from qengine.exec.cpu.expressions.compiler import compile_predicate, is_volatile
 from qengine.exec.cpu.runtime import Runtime
 from qengine.plan.expr import Expr
+from qengine.plan.fallible import condition_can_fail
+from qengine.plan.logical import Operator
+from qengine.plan.physical import Level, Search, Shortest, VertexLevel, Walk
+from qengine.plan.traverse import operators
 
-__all__ = ["Masks"]
+__all__ = ["Masks", "conditions_hold_out"]
 
 
 class Masks:
@@ -46,8 +51,39 @@ class Masks:
         if key in self._known:
             return self._known[key][1]
         batch = Batch(len(column), {name: column})
-        parts = [compile_predicate(predicate, self._runtime)(batch) for predicate in predicates]
-        mask: BoolArray = reduce(np.logical_and, parts)
+        mask: BoolArray = np.ones(len(column), dtype=np.bool_)
+        for predicate in predicates:
+            holds = compile_predicate(predicate, self._runtime)
+            try:
+                mask &= holds(batch)
+            except ExecutionError:  # asked again only where what stands before it holds
+                kept = np.flatnonzero(mask)
+                mask[kept] = holds(batch.take(kept))
         if not any(map(is_volatile, predicates)):
             self._known[key] = (predicates, mask)
         return mask
+
+
+def conditions_hold_out(root: Operator, store: Any, masks: Masks) -> bool:
+    """Tell whether no condition of a plan's levels and hops fails on any node or relationship that it is asked for."""
+    try:
+        for operator in operators(root):
+            levels = operator.levels if isinstance(operator, Search) else ()
+            for level in (operator.end,) if isinstance(operator, Walk | Shortest) else levels:
+                if any(map(condition_can_fail, level.predicates)):
+                    _try(level, store, masks)
+    except ExecutionError:
+        return False
+    return True
+
+
+def _try(level: Level, store: Any, masks: Masks) -> None:
+    """Evaluate a level's predicates as the search will, which then finds the masks that are kept."""
+    if isinstance(level, VertexLevel):
+        for begin, end in store.label_ranges(level.labels).tolist():
+            masks.vertex_mask(level.name, level.predicates, begin, end)
+        return
+    for name in level.types or store.relationship_types:
+        index = store.type_index(name)
+        if index is not None:
+            masks.edge_mask(level.name, level.predicates, index, 0, store.types[index].count)

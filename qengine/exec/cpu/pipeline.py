@@ -9,7 +9,7 @@ from typing import Any
 from qengine.errors import InternalError
 from qengine.exec.context import ExecutionContext, OperatorStats
 from qengine.exec.cpu.batch import BATCH_ROWS, Batch
-from qengine.exec.cpu.masks import Masks
+from qengine.exec.cpu.masks import Masks, conditions_hold_out
 from qengine.exec.cpu.operators.aggregate import aggregate_stage
 from qengine.exec.cpu.operators.apply import attach_stage, optional_stage
 from qengine.exec.cpu.operators.distinct import distinct_stage, union_stage
@@ -69,7 +69,11 @@ def run(plan: physical.PhysicalPlan, store: Any, context: ExecutionContext) -> I
         As the context says.
     """
     runtime = Runtime(store, context)
-    stage = _Builder(runtime)(plan.root)
+    build = _Builder(runtime)
+    root = plan.root
+    if plan.careful is not None and not conditions_hold_out(root, store, build.masks):
+        root = plan.careful
+    stage = build(root)
     for batch in stage(Batch(1, {})):
         context.check()
         yield ResultRows(batch.select(plan.columns), store)

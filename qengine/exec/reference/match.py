@@ -12,7 +12,9 @@ from qengine.exec.scalar.environment import Environment, Row
 from qengine.exec.scalar.evaluate import compile_predicate
 from qengine.exec.scalar.paths import compile_path
 from qengine.exec.scalar.values import NodeHandle, RelationshipHandle, wrong_argument
+from qengine.plan.expr import TRUE
 from qengine.plan.pattern import MatchMode, PathSelector, PatternNode, PatternRelationship, QueryGraph
+from qengine.plan.traverse import conjunction
 
 __all__ = ["Matcher"]
 
@@ -45,7 +47,7 @@ class Matcher:
         self._admits = {node.name: self._node_test(node) for node in pattern.nodes}
         self._selectors = {path.elements[1]: path.selector for path in pattern.paths if len(path.elements) > 1}
         self._steps = self._plan(pattern)
-        self._predicates = [compile_predicate(predicate, env) for predicate in pattern.predicates]
+        self._predicate = compile_predicate(conjunction(pattern.predicates or (TRUE,)), env)
         self._paths = [(path.name, compile_path(path.elements, env)) for path in pattern.paths if path.name]
 
     def embeddings(self, row: Row) -> Iterator[dict[str, Any]]:
@@ -54,7 +56,7 @@ class Matcher:
             found = state.row
             for name, path in self._paths:
                 found[name] = path(found)
-            if all(predicate(found) for predicate in self._predicates):
+            if self._predicate(found):
                 yield found
 
     def _extend(self, depth: int, state: _State) -> Iterator[_State]:

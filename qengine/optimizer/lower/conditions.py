@@ -9,6 +9,7 @@ from qengine.catalog.view import CatalogView
 from qengine.optimizer.difference import Differences
 from qengine.optimizer.search import NamedCondition
 from qengine.plan.expr import Call, Comparison, Expr, Logical, Property, Variable
+from qengine.plan.fallible import condition_can_fail
 from qengine.plan.pattern import QueryGraph
 from qengine.plan.traverse import free_variables
 from qengine.types import BOOLEAN, Kind
@@ -61,7 +62,7 @@ def split_predicates(
     filters = PostFilters()
     nodes = {node.name for node in graph.nodes}
     for predicate in graph.predicates:
-        if free_variables(predicate) <= set(columns):
+        if free_variables(predicate) <= set(columns) and not condition_can_fail(predicate):
             before.append(predicate)
             continue
         match predicate:

@@ -7,8 +7,7 @@ Wrong for: ``Limit`` over ``Distinct`` over ``Sort``, where more than k sorted r
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
-from typing import Any
+from dataclasses import replace
 
 from qengine.plan.expr import Call, Expr
 from qengine.plan.logical import Limit, Operator, Project, Skip, Sort
@@ -16,8 +15,7 @@ from qengine.types import INTEGER
 
 
 def top_k(operator: Operator) -> Operator:
-    """Apply the rule to the whole tree."""
-    operator = _map_inputs(operator)
+    """Apply the rule to an operator."""
     if isinstance(operator, Limit):
         return replace(operator, input=_push(operator.input, operator.count))
     return operator
@@ -34,14 +32,3 @@ def _push(operator: Operator, count: Expr) -> Operator:
             return replace(operator, limit=count)
         case _:
             return operator
-
-
-def _map_inputs(operator: Operator) -> Operator:
-    changes: dict[str, Any] = {}
-    for field in fields(operator):
-        value = getattr(operator, field.name)
-        if isinstance(value, Operator):
-            changes[field.name] = top_k(value)
-        elif isinstance(value, tuple) and value and isinstance(value[0], Operator):
-            changes[field.name] = tuple(top_k(item) for item in value)
-    return replace(operator, **changes) if changes else operator

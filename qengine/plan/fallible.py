@@ -1,0 +1,133 @@
+"""Which expressions can fail at run time: what can't may be evaluated on rows that are thrown away later.
+
+``10 / n.x`` fails where ``n.x`` is 0. A query sees that error only if a row that satisfies everything else has
+such a value; so a condition that can fail waits until everything else holds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from qengine.catalog.functions import Signature, lookup
+from qengine.plan.expr import (
+    AggregateCall,
+    Call,
+    Case,
+    Expr,
+    HasLabels,
+    ListComprehension,
+    Literal,
+    Logical,
+    MapProjection,
+    Property,
+    Quantifier,
+    Reduce,
+    Subquery,
+)
+from qengine.plan.logical import Argument, Distinct, Filter, Match, Operator, Project
+from qengine.plan.traverse import walk
+from qengine.types import Kind, Type
+
+__all__ = ["can_fail", "condition_can_fail"]
+
+_ENTITIES = (Kind.NODE, Kind.RELATIONSHIP)
+_NUMBERS = (Kind.INTEGER, Kind.FLOAT, Kind.NUMBER)
+_HARMLESS = (Match, Argument, Filter, Project, Distinct)
+
+
+def condition_can_fail(expr: Expr) -> bool:
+    """Tell whether evaluating a condition may raise an error; a condition that is no boolean is one."""
+    return not _is(expr.type, Kind.BOOLEAN) or can_fail(expr)
+
+
+def can_fail(expr: Expr) -> bool:
+    """Tell whether evaluating an expression may raise an error for some row, as far as types tell."""
+    return any(map(_fails_itself, walk(expr)))
+
+
+def _fails_itself(expr: Expr) -> bool:
+    """Tell whether an expression may fail although its parts don't."""
+    match expr:
+        case Property(subject=subject):
+            return not _is(subject.type, *_ENTITIES, Kind.MAP)
+        case HasLabels(subject=subject):
+            return not _is(subject.type, *_ENTITIES)
+        case MapProjection(subject=subject):
+            return not _is(subject.type, *_ENTITIES, Kind.MAP)
+        case Logical(args=args):
+            return not all(_is(arg.type, Kind.BOOLEAN) for arg in args)
+        case Case(whens=whens):
+            return not all(_is(condition.type, Kind.BOOLEAN) for condition, _ in whens)
+        case ListComprehension(source=source, condition=condition):
+            return not _is(source.type, Kind.LIST) or not (condition is None or _is(condition.type, Kind.BOOLEAN))
+        case Quantifier(source=source, condition=condition):
+            return not (_is(source.type, Kind.LIST) and _is(condition.type, Kind.BOOLEAN))
+        case Reduce(source=source):
+            return not _is(source.type, Kind.LIST)
+        case Call():
+            return _call_fails(expr)
+        case Subquery(plan=plan):
+            return _plan_fails(plan)
+        case AggregateCall():
+            return True
+    return False
+
+
+def _is(given: Type, *kinds: Kind) -> bool:
+    """Tell whether every value of a static type is null or of one of the kinds."""
+    return given.kind is Kind.NULL or given.kind in kinds
+
+
+def _call_fails(call: Call) -> bool:
+    types = [arg.type for arg in call.args]
+    if call.name in ("+", "-", "*", "/", "%", "^", "neg", "pos") and all(_is(type, *_NUMBERS) for type in types):
+        return _arithmetic_fails(call, types)
+    if call.name == "+":
+        return not (any(_is(type, Kind.LIST) for type in types) or all(_is(type, Kind.STRING) for type in types))
+    function = lookup(call.name)
+    return function is None or not function.total or not any(_fits(each, types) for each in function.signatures)
+
+
+def _arithmetic_fails(call: Call, types: list[Type]) -> bool:
+    """Tell whether numbers may overflow or be divided by zero; floats never fail."""
+    if call.name in ("^", "pos") or any(_is(type, Kind.FLOAT) for type in types):
+        return False
+    if call.name in ("/", "%"):
+        divisor = call.args[1]
+        return not (isinstance(divisor, Literal) and divisor.value not in (0, -1))
+    return True
+
+
+def _fits(signature: Signature, types: list[Type]) -> bool:
+    """Tell whether the signature surely admits the arguments: none may turn out to have another type."""
+    if not signature.admits(len(types)):
+        return False
+    for place, given in enumerate(types):
+        slot = signature.parameters[min(place, len(signature.parameters) - 1)]
+        if not any(_surely(given, wanted) for wanted in slot.types):
+            return False
+    return True
+
+
+def _surely(given: Type, wanted: Type) -> bool:
+    if wanted.kind is Kind.ANY or given.kind is Kind.NULL:
+        return True
+    if wanted.kind is Kind.NUMBER:
+        return given.kind in _NUMBERS
+    if given.kind is not wanted.kind:
+        return False
+    return wanted.item is None or (given.item is not None and _surely(given.item, wanted.item))
+
+
+def _plan_fails(plan: Any) -> bool:
+    """Tell whether running a subquery's plan may fail: it can't if it only matches, filters and projects."""
+    if isinstance(plan, Expr):
+        return can_fail(plan)
+    if isinstance(plan, tuple):
+        return any(map(_plan_fails, plan))
+    if isinstance(plan, Operator) and not isinstance(plan, _HARMLESS):
+        return True
+    if isinstance(plan, Filter) and condition_can_fail(plan.predicate):
+        return True
+    return is_dataclass(plan) and any(_plan_fails(getattr(plan, field.name)) for field in fields(plan))
