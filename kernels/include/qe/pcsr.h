@@ -46,11 +46,8 @@ QE_BOTH inline uint32_t group_hash(uint32_t v, uint32_t n) {  // multiply-shift 
   return static_cast<uint32_t>((static_cast<uint64_t>(v * 0x9E3779B1u) * n) >> 32);
 }
 
-QE_BOTH inline Slice locate(const Pcsr& p, uint32_t v) {
-  if (p.form == kDense) {
-    if (v < p.lo || v >= p.hi) return {0, 0};
-    return {p.offsets[v - p.lo], p.offsets[v - p.lo + 1]};
-  }
+// The two forms that search: see locate.
+QE_BOTH QE_APART inline Slice locate_key(const Pcsr& p, uint32_t v) {
   if (p.form == kGroups) {
     if (p.n_keys == 0) return {0, 0};
     for (uint32_t g = group_hash(v, p.n_keys); g != kNoVertex; g = p.groups[g].link) {
@@ -70,6 +67,12 @@ QE_BOTH inline Slice locate(const Pcsr& p, uint32_t v) {
   }
   if (low == p.n_keys || p.keys[low] != v) return {0, 0};
   return {p.offsets[low], p.offsets[low + 1]};
+}
+
+QE_BOTH inline Slice locate(const Pcsr& p, uint32_t v) {
+  if (p.form != kDense) return locate_key(p, v);
+  if (v < p.lo || v >= p.hi) return {0, 0};
+  return {p.offsets[v - p.lo], p.offsets[v - p.lo + 1]};
 }
 
 }  // namespace qe

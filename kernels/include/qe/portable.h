@@ -1,5 +1,6 @@
 // What a header needs to compile on the host (C++17) and on the GPU (NVRTC has no standard library): fixed-size integers,
-// their limits, and QE_BOTH before a function that runs on both.
+// their limits, QE_BOTH before a function that runs on both, QE_APART before one that the GPU's compiler must not copy into
+// its callers: those that are called seldom or do much.
 #pragma once
 
 #ifdef __CUDACC_RTC__
@@ -25,6 +26,8 @@ using uintptr_t = unsigned long long;
 
 #ifdef __CUDACC__
 #define QE_BOTH __host__ __device__
+#define QE_APART __noinline__
 #else
 #define QE_BOTH
+#define QE_APART
 #endif

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 __all__ = ["FAMILIES"]
 
 FAMILIES: Mapping[str, tuple[Mapping[str, int], ...]] = {
+    "extend": ({"QE_WINDOW_ROWS": 32},),
     "pcsr": ({},),
 }
 """For each family its variants, as macros. ``qengine warmup`` compiles them; a test compiles them without a GPU."""

@@ -1,0 +1,221 @@
+// Breadth-first extension: a frontier of partial embeddings, a table a level, extended by one level at a time.
+//
+// Problem: the rows of a MatchPlan (all pointers on the device). For a table: `extend_bound` counts the slots of each row
+// (qe/extend_step.h), a prefix sum numbers them, `extend_fill` tests slots [begin, end) and writes what passes,
+// `extend_link` closes the gaps, `extend_gather` reads whole rows of values up through the parents. Each slot is tested
+// once (Prealloc-Combine, GSI §V): a tile of slots owns as many places of one buffer, the GBA, as it has slots.
+// `extend_count` counts a row's extensions instead, `extend_fold` adds counts to the rows extended; `extend_seeds` tests input rows.
+// Preconditions: lists ascending; slots of a table below 2^63; rows of a table below 2^32.
+// Launch: blocks of whole warps. A warp takes tiles of `tile` slots in turn, and up to QE_WINDOW_ROWS (1 to 32) rows of
+// them together: long rows are shared by warps and short ones share a warp, which is what SGSI §7's four layers are
+// for, without thresholds. Shared memory: window_bytes(...) a warp, for the values and operands of 32 rows. Bytes moved: a row's lists once for the 32 slots of a step; each survivor 8 (relationships
+// 12) bytes to the GBA, and from there to its table. Deterministic: rows in the order of slots.
+#include "qe/extend_step.h"
+
+using namespace qe;
+
+namespace {
+
+constexpr int kWarp = 32;
+constexpr int kRows = QE_WINDOW_ROWS;  // of which a warp takes slots together
+constexpr uint32_t kAll = 0xFFFFFFFFu;
+
+__device__ inline int lane_id() { return threadIdx.x % kWarp; }
+__device__ inline uint64_t warp_id() { return (uint64_t{blockIdx.x} * blockDim.x + threadIdx.x) / kWarp; }
+__device__ inline uint64_t warps() { return uint64_t{gridDim.x} * blockDim.x / kWarp; }
+
+// A warp's rows in shared memory, a lane a row.
+struct Window {
+  int64_t* values;
+  const uint32_t** data;
+  uint64_t* starts;  // kWarp + 1
+  StepPlan* steps;
+  uint32_t* length;
+
+  __device__ StepRow row(int lane) const { return {values + lane, data + lane, length + lane, kWarp}; }
+};
+
+// Bytes of a window, as _window_bytes in Python: 8-byte arrays first.
+__device__ inline uint32_t window_bytes(int depth, int operands) {
+  return 8u * kWarp * (depth + operands) + 8u * (kWarp + 1) + sizeof(StepPlan) * kWarp + 4u * kWarp * operands;
+}
+
+__device__ Window window(const MatchPlan& plan, int level, int depth) {
+  extern __shared__ int64_t shared[];
+  const int operands = level < plan.n_levels ? operands_of(plan, level) : 0;
+  char* at = reinterpret_cast<char*>(shared) + threadIdx.x / kWarp * ((window_bytes(depth, operands) + 7) & ~7u);
+  Window to;
+  to.values = reinterpret_cast<int64_t*>(at);
+  to.data = reinterpret_cast<const uint32_t**>(to.values + kWarp * depth);
+  to.starts = reinterpret_cast<uint64_t*>(to.data + kWarp * operands);
+  to.steps = reinterpret_cast<StepPlan*>(to.starts + kWarp + 1);
+  to.length = reinterpret_cast<uint32_t*>(to.steps + kWarp);
+  return to;
+}
+
+// The last row whose slots begin at or before `slot`, by the whole warp: a lane probes one of 32 rows at a time.
+__device__ uint64_t row_of(const uint64_t* offsets, uint64_t n, uint64_t slot) {
+  uint64_t low = 0, high = n;
+  while (high - low > 1) {
+    const uint64_t step = (high - low + kWarp - 1) / kWarp;
+    const uint64_t probe = low + (lane_id() + 1) * step;
+    const uint32_t below = __ballot_sync(kAll, probe < high && offsets[probe] <= slot);
+    low += __popc(below) * step;
+    high = low + step < high ? low + step : high;
+  }
+  return low;
+}
+
+// Calls visit(active, lane of the slot's row, index in the row, row) for each slot of [begin, end) by the whole warp, with the
+// window's rows loaded and planned.
+template <typename Visit>
+__device__ void each_slot(const MatchPlan& plan, const ExtendTables& tables, int level, uint64_t n, const uint64_t* offsets,
+                          uint64_t begin, uint64_t end, const Window& to, Visit visit) {
+  const int lane = lane_id();
+  while (begin < end) {
+    const uint64_t first = row_of(offsets, n, begin), row = first + lane;
+    const uint64_t bound = first + kRows < n ? first + kRows : n;  // of the window's rows
+    const uint64_t start = offsets[row < bound ? row : bound], next = offsets[row < bound ? row + 1 : bound];
+    __syncwarp();
+    to.starts[lane] = start;
+    if (lane == kWarp - 1) to.starts[kWarp] = next;
+    if (next > start && start < end) {
+      load_row(plan, tables, level, row, to.row(lane));
+      to.steps[lane] = plan_step(plan, level, to.row(lane));
+    }
+    __syncwarp();
+    const uint64_t stop = to.starts[kWarp] < end ? to.starts[kWarp] : end;
+    for (; begin < stop; begin += kWarp) {
+      const uint64_t slot = begin + lane;
+      int at = 0;
+      for (int half = kWarp / 2; half > 0; half /= 2)
+        if (to.starts[at + half] <= slot) at += half;
+      visit(slot < stop, at, slot - to.starts[at], first + at);
+    }
+    begin = stop;
+  }
+}
+
+__device__ inline uint64_t next_tile(uint64_t* ticket) {
+  uint64_t tile = 0;
+  if (lane_id() == 0) tile = atomicAdd(reinterpret_cast<unsigned long long*>(ticket), 1ull);
+  return __shfl_sync(kAll, tile, 0);
+}
+
+}  // namespace
+
+// sound[row] = 1 where all seeds of an input row are admitted. `seeds`: a column of input rows a seed, -1 for null.
+extern "C" __global__ void extend_seeds(const MatchPlan* plan, const int64_t* const* seeds, uint64_t n, uint8_t* sound) {
+  const Window to = window(*plan, plan->n_levels, plan->seeds);
+  const StepRow row = to.row(lane_id());
+  for (uint64_t at = warp_id() * kWarp + lane_id(); at < n; at += warps() * kWarp) {
+    bool admitted = true;
+    for (int level = 0; level < plan->seeds && admitted; ++level) {
+      row.value[level * kWarp] = seeds[level][at];
+      admitted = admits_seed(*plan, level, row);
+    }
+    sound[at] = admitted;
+  }
+}
+
+// slots[row]: how many slots a row of the table of level - 1 has.
+extern "C" __global__ void extend_bound(const MatchPlan* plan, const ExtendTables* tables, int32_t level, uint64_t n,
+                                        uint64_t* slots) {
+  const Window to = window(*plan, level, level);
+  const StepRow row = to.row(lane_id());
+  for (uint64_t at = warp_id() * kWarp + lane_id(); at < n; at += warps() * kWarp) {
+    load_row(*plan, *tables, level, at, row);
+    slots[at] = plan_step(*plan, level, row).slots;
+  }
+}
+
+// Tests slots [begin, end). Tile t is slots begin + [t * tile, (t + 1) * tile); its survivors are the first counts[t] of
+// as many places of `values` (uint32, of edge levels int64) and `rows`. *ticket is 0.
+extern "C" __global__ void extend_fill(const MatchPlan* plan, const ExtendTables* tables, int32_t level, uint64_t n,
+                                       const uint64_t* offsets, uint64_t begin, uint64_t end, uint64_t tile, void* values,
+                                       uint32_t* rows, int64_t* counts, uint64_t* ticket) {
+  const Window to = window(*plan, level, level);
+  const bool vertex = plan->levels[level].kind == kVertexLevel;
+  const int lane = lane_id();
+  const uint64_t tiles = (end - begin + tile - 1) / tile;
+  auto store = [&](uint64_t at, int64_t value, uint32_t row) {
+    if (vertex) static_cast<uint32_t*>(values)[at] = static_cast<uint32_t>(value);
+    else static_cast<int64_t*>(values)[at] = value;
+    rows[at] = row;
+  };
+  for (uint64_t t = next_tile(ticket); t < tiles; t = next_tile(ticket)) {
+    const uint64_t first = begin + t * tile, last = first + tile < end ? first + tile : end;
+    uint64_t written = t * tile;  // in the GBA
+    each_slot(*plan, *tables, level, n, offsets, first, last, to, [&](bool active, int at, uint64_t i, uint64_t row) {
+      int64_t value = 0;
+      const bool passes = active && extension(*plan, level, to.steps[at], to.row(at), i, &value);
+      const uint32_t passing = __ballot_sync(kAll, passes);
+      const uint32_t place = __popc(passing & ((1u << lane) - 1));
+      if (passes) store(written + place, value, static_cast<uint32_t>(row));
+      written += __popc(passing);
+    });
+    if (lane == 0) counts[t] = static_cast<int64_t>(written - t * tile);
+  }
+}
+
+// Copies the survivors of all tiles to places [place, place + ends[tiles - 1]) of a table. `ends`: running sum of counts.
+extern "C" __global__ void extend_link(const void* values, const uint32_t* rows, const int64_t* ends, uint64_t tiles,
+                                       uint64_t tile, int32_t vertex, uint64_t place, uint32_t* vertices, int64_t* edges,
+                                       uint32_t* parents) {
+  for (uint64_t t = warp_id(); t < tiles; t += warps()) {
+    const uint64_t begin = t == 0 ? 0 : ends[t - 1], n = ends[t] - begin;
+    for (uint64_t k = lane_id(); k < n; k += kWarp) {
+      const uint64_t from = t * tile + k, to = place + begin + k;
+      if (vertex) vertices[to] = static_cast<const uint32_t*>(values)[from];
+      else edges[to] = static_cast<const int64_t*>(values)[from];
+      parents[to] = rows[from];
+    }
+  }
+}
+
+// Writes columns of rows of the table of level - 1: all n of them, or those that `chosen` names. outputs[k]: what level k is bound
+// to (uint32, of edge levels int64), null where it isn't asked for; `first`: rows of the first table, or null.
+extern "C" __global__ void extend_gather(const MatchPlan* plan, const ExtendTables* tables, int32_t level, uint64_t n,
+                                         const int64_t* chosen, void* const* outputs, uint32_t* first) {
+  for (uint64_t to = uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; to < n; to += uint64_t{gridDim.x} * blockDim.x) {
+    uint64_t at = chosen != nullptr ? static_cast<uint64_t>(chosen[to]) : to;
+    for (int k = level - 1; k >= plan->seeds; --k) {
+      if (outputs[k] != nullptr) {
+        if (plan->levels[k].kind == kVertexLevel) static_cast<uint32_t*>(outputs[k])[to] = tables->vertices[k][at];
+        else static_cast<int64_t*>(outputs[k])[to] = tables->edges[k][at];
+      }
+      at = tables->parents[k][at];
+    }
+    if (first != nullptr) first[to] = static_cast<uint32_t>(at);
+  }
+}
+
+// Adds to counts[row] how many of slots [begin, end) extend the row.
+extern "C" __global__ void extend_count(const MatchPlan* plan, const ExtendTables* tables, int32_t level, uint64_t n,
+                                        const uint64_t* offsets, uint64_t begin, uint64_t end, uint64_t tile,
+                                        uint64_t* counts, uint64_t* ticket) {
+  const Window to = window(*plan, level, level);
+  const int lane = lane_id();
+  const uint64_t tiles = (end - begin + tile - 1) / tile;
+  for (uint64_t t = next_tile(ticket); t < tiles; t = next_tile(ticket)) {
+    const uint64_t first = begin + t * tile, last = first + tile < end ? first + tile : end;
+    each_slot(*plan, *tables, level, n, offsets, first, last, to, [&](bool active, int at, uint64_t i, uint64_t row) {
+      int64_t value;
+      const bool passes = active && extension(*plan, level, to.steps[at], to.row(at), i, &value);
+      const uint32_t together = __match_any_sync(kAll, passes ? at : -1);
+      if (passes && lane == __ffs(together) - 1)
+        atomicAdd(reinterpret_cast<unsigned long long*>(counts + row), static_cast<unsigned long long>(__popc(together)));
+    });
+  }
+}
+
+// Adds the counts of a table's rows to those of the rows that they extend; *overflow becomes 1 where one wraps.
+extern "C" __global__ void extend_fold(const uint32_t* parents, const uint64_t* counts, uint64_t n, uint64_t* sums,
+                                       int32_t* overflow) {
+  for (uint64_t at = uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; at < n; at += uint64_t{gridDim.x} * blockDim.x) {
+    const unsigned long long more = counts[at];
+    if (more == 0) continue;
+    const unsigned long long old = atomicAdd(reinterpret_cast<unsigned long long*>(sums + parents[at]), more);
+    if (old + more < old) *overflow = 1;
+  }
+}
