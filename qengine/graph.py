@@ -6,6 +6,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from qengine.plan.traverse import parameters
 from qengine.result import Result, ResultBatch, ResultStats
 
 if TYPE_CHECKING:
+    from qengine.estimate import Estimate
     from qengine.exec.context import ExecutionContext
     from qengine.explain import Explanation
     from qengine.storage.schema import Schema
@@ -314,6 +316,63 @@ class Graph:
         assert planned.physical is not None
         return Explanation(planned.physical)
 
+    def estimate(
+        self,
+        text: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        method: str = "auto",
+        rel_error: float | None = None,
+        confidence: float = 0.95,
+        budget_ms: float | None = None,
+        samples: int | None = None,
+        seed: int | None = None,
+        timeout: float | None = None,
+        memory_limit: int | None = None,
+        threads: int = 0,
+    ) -> Estimate:
+        """Estimate how many rows a pattern has, by sampling.
+
+        Sampling ends at the first of ``rel_error``, ``budget_ms`` and ``samples`` that is reached; where none is given,
+        at 5 % relative error or four million samples.
+
+        Parameters
+        ----------
+        text
+            ``MATCH … WHERE …``, with or without ``RETURN``: with ``RETURN count(*)`` the count is estimated, else the
+            number of rows.
+        params
+            Values of the ``$name`` in it.
+        method
+            "wanderjoin" and "alley" (gSWORD §2.2), "exact" (count), or "auto": counts where that is cheap, else the
+            sampler with less variance for its work.
+        rel_error
+            Half the interval's width as a share of the value.
+        confidence
+            Of the interval, between 0 and 1.
+        budget_ms
+            Milliseconds of sampling.
+        samples
+            Number of samples.
+        seed
+            Any integer. The same seed and limits (other than ``budget_ms``) give the same estimate, whatever the
+            threads.
+        timeout, memory_limit, threads
+            As for ``query``.
+
+        Raises
+        ------
+        QuerySyntaxError, SemanticError, Unsupported
+            For what is wrong with the text or the request.
+        QueryTimeout, QueryInterrupted, OutOfMemory, ExecutionError
+            From sampling.
+        """
+        from qengine import estimates
+        from qengine.estimate import Request
+
+        request = Request(method, rel_error, confidence, budget_ms, samples, seed)
+        return estimates.estimate(self, text, request, params, timeout, memory_limit, threads)
+
     def interrupt(self) -> None:
         """Stop all queries that run on this graph, from any thread; they raise ``QueryInterrupted``."""
         with self._lock:
@@ -405,10 +464,23 @@ class Graph:
         names = parameters(bound.plan.root)
         return _Planned(text, bound.plan, physical, bound.notices, names, time.perf_counter() - begin)
 
-    def _start(self, planned: _Planned, context: ExecutionContext, stats: ResultStats) -> Iterator[ResultBatch]:
-        """Run a plan lazily; account time and rows; turn Ctrl-C into ``QueryInterrupted``."""
+    @contextmanager
+    def running(self, context: ExecutionContext) -> Iterator[None]:
+        """Let ``interrupt`` reach an execution for the time of a block."""
         with self._lock:
             self._running.add(context)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._running.discard(context)
+
+    def _start(self, planned: _Planned, context: ExecutionContext, stats: ResultStats) -> Iterator[ResultBatch]:
+        """Run a plan lazily; account time and rows; turn Ctrl-C into ``QueryInterrupted``."""
+        with self.running(context):
+            yield from self._pull(planned, context, stats)
+
+    def _pull(self, planned: _Planned, context: ExecutionContext, stats: ResultStats) -> Iterator[ResultBatch]:
         batches: Iterator[ResultBatch] | None = None
         try:
             begin = time.perf_counter()
@@ -431,8 +503,6 @@ class Graph:
         finally:
             if batches is not None and hasattr(batches, "close"):
                 batches.close()
-            with self._lock:
-                self._running.discard(context)
 
     def _execute(self, planned: _Planned, context: ExecutionContext) -> Iterator[ResultBatch]:
         if planned.physical is None:
@@ -486,7 +556,7 @@ class Prepared:
         planned = self._planned
         if device == "reference":
             planned = self._graph._plan(self.text, reference=True)
-        _check_parameters(planned, params)
+        check_parameters(planned.text, planned.parameters, params)
         stats = ResultStats(planning_seconds=planned.seconds, device="cpu" if device == "auto" else device)
         assert self._planned.physical is not None
         plan = self._planned.physical
@@ -507,14 +577,21 @@ def _check_device(device: str) -> None:
         raise DeviceError("this build has no GPU executor", hint='use device="cpu" or leave it at "auto"')
 
 
-def _check_parameters(planned: _Planned, params: Mapping[str, Any] | None) -> None:
-    missing = {name: span for name, span in planned.parameters.items() if name not in (params or {})}
+def check_parameters(text: str, needed: Mapping[str, Span | None], params: Mapping[str, Any] | None) -> None:
+    """Refuse to run a statement without a value for one of its parameters.
+
+    Raises
+    ------
+    SemanticError
+        For the first that is missing, with its place.
+    """
+    missing = {name: span for name, span in needed.items() if name not in (params or {})}
     if missing:
         name, span = next(iter(missing.items()))
         raise SemanticError(
             f"the parameter ${name} has no value",
             span=span,
-            text=planned.text,
+            text=text,
             hint=f"pass it: params={{{name!r}: …}}",
             code="ParameterMissing",
         )

@@ -1,30 +1,9 @@
-// Relationships between two bound vertices: ranges of positions in OUT adjacencies.
+// Walking the relationships of an edge level.
 #pragma once
+#include "qe/plan_edges.h"
 #include "search_worker.h"
 
 namespace qe {
-
-// The relationships of one type from u to v, as local ids; each has the same ends.
-inline Slice edges_between(const Pcsr& out, uint32_t u, uint32_t v) {
-  const Slice at = locate(out, u);
-  const uint32_t* list = out.neighbours + at.begin;
-  const size_t n = at.end - at.begin;
-  const size_t begin = lower_bound(list, n, v);
-  size_t end = begin;
-  while (end < n && list[end] == v) ++end;
-  return {at.begin + begin, at.begin + end};
-}
-
-// Calls visit(type, slice) for each run of the level's relationships before its filters.
-template <typename Visit>
-void each_run(const MatchPlan& match, const PlanLevel& level, uint32_t start, uint32_t end, Visit visit) {
-  for (int k = 0; k < level.types.count; ++k) {
-    const PlanEdgeType& type = match.types[level.types.first + k];
-    const Pcsr& out = match.lists[type.list];
-    if (type.way != kBackward) visit(type, edges_between(out, start, end));
-    if (type.way == kBackward || (type.way == kEitherWay && start != end)) visit(type, edges_between(out, end, start));
-  }
-}
 
 // Binds the level to each of its relationships in turn.
 template <typename Visit>

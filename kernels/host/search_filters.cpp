@@ -6,18 +6,7 @@
 namespace qe {
 
 // Pairs and conditions, with the level's value set.
-bool Worker::passes_rest(int level) {
-  const PlanLevel& plan = *info(level).plan;
-  for (int k = 0; k < plan.pairs.count; ++k) {
-    const PlanPair& pair = match_.pairs[plan.pairs.first + k];
-    if (value_[pair.a] == value_[pair.b] && value_[pair.c] == value_[pair.d]) return false;
-  }
-  for (int k = 0; k < plan.conditions.count; ++k) {
-    const PlanCondition& condition = match_.conditions[plan.conditions.first + k];
-    if (!holds(match_, condition, value_[condition.left], value_[condition.right])) return false;
-  }
-  return true;
-}
+bool Worker::passes_rest(int level) { return passes_pairs(match_, *info(level).plan, value_); }
 
 bool Worker::passes(int level, uint32_t v, Levels besides) {
   const LevelInfo& of = info(level);

@@ -65,6 +65,12 @@ def _profile(session: Session, argument: str, out: Sink) -> None:
     session.show(session.start("PROFILE " + argument), argument, out)
 
 
+def _estimate(session: Session, argument: str, out: Sink) -> None:
+    """Estimate how many rows a pattern has, by sampling."""
+    _require(argument, ":estimate MATCH …")
+    out.write(f"{session.graph.estimate(argument, session.parameters, timeout=session.timeout)}\n")
+
+
 def _timing(session: Session, argument: str, out: Sink) -> None:
     """Show how long queries take: on, off, or switch."""
     session.timing = {"on": True, "off": False, "": not session.timing}.get(argument.lower(), session.timing)
@@ -108,7 +114,7 @@ def _device(session: Session, argument: str, out: Sink) -> None:
 def _param(session: Session, argument: str, out: Sink) -> None:
     """Show or set parameters: :param name=value."""
     if argument:
-        from qengine.cli.main import parameter
+        from qengine.cli.arguments import parameter
 
         try:
             name, value = parameter(argument)
@@ -134,6 +140,7 @@ COMMANDS: dict[str, Command] = {
     ":schema": _schema,
     ":explain": _explain,
     ":profile": _profile,
+    ":estimate": _estimate,
     ":timing": _timing,
     ":format": _format,
     ":load": _load,
@@ -148,6 +155,7 @@ COMMANDS: dict[str, Command] = {
 USAGE = {
     ":explain": "QUERY",
     ":profile": "QUERY",
+    ":estimate": "QUERY",
     ":timing": "[on|off]",
     ":format": "[NAME]",
     ":load": "PATH",

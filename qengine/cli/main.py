@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import json
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from importlib import import_module
 from importlib.abc import MetaPathFinder
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qengine import __version__
+from qengine.cli.arguments import GRAPH_HELP, parameter
 from qengine.cli.terminal import report
 from qengine.errors import QengineError, QueryInterrupted
 
@@ -23,12 +24,16 @@ EXIT_ERROR = 1
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
 
+_COMMANDS = ("estimate",)  # modules beside this one; anything else is a graph
 _FORMATS = ("table", "csv", "json", "jsonl", "markdown", "arrow")
 _EPILOG = """examples:
   qengine examples/world                       open a shell on the example graph
   qengine mygraph -c "MATCH (n) RETURN count(*)"
   qengine edges.txt.gz -f questions.cypher --format csv > answers.csv
   echo "MATCH (a)-->(b) RETURN a, b LIMIT 5" | qengine mygraph
+
+commands:
+  qengine estimate GRAPH QUERY                 estimate how many rows a pattern has (see its --help)
 
 exit status: 0 all went well, 1 a query or a file failed, 2 wrong usage, 130 interrupted
 """
@@ -46,8 +51,7 @@ def parser() -> argparse.ArgumentParser:
         "graph",
         nargs="?",
         metavar="GRAPH",
-        help="a saved graph, a folder of nodes_*/rels_* CSV or Parquet files, an edge list (.txt, .gz), "
-        "or a t/v/e graph file (.graph)",
+        help=GRAPH_HELP,
     )
     found.add_argument("-c", "--command", action="append", metavar="QUERY", help="run this query and exit (repeatable)")
     found.add_argument("-f", "--file", action="append", metavar="FILE", help="run the queries of this file and exit")
@@ -82,15 +86,22 @@ class _NoPandas(MetaPathFinder):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
-    options = parser().parse_args(arguments)
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `qengine … | head` ends quietly
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if words and words[0] in _COMMANDS:
+        return _reported(lambda: import_module(f"qengine.cli.{words[0]}").main(words[1:]))
+    options = parser().parse_args(words)
     try:
         parameters = dict(parameter(each) for each in options.param)
     except ValueError as error:
         parser().error(str(error))
+    return _reported(lambda: _run(options, parameters))
+
+
+def _reported(work: Callable[[], int]) -> int:
     try:
-        return _run(options, parameters)
+        return work()
     except QengineError as error:
         report(error)
         return EXIT_INTERRUPTED if isinstance(error, QueryInterrupted) else EXIT_ERROR
@@ -142,17 +153,6 @@ def _load(path: str | None) -> Graph:
     from qengine.cli.loading import load
 
     return load(path)
-
-
-def parameter(text: str) -> tuple[str, Any]:
-    """Read NAME=VALUE: the value as JSON, else as text; ValueError if there is no ``=``."""
-    name, equals, value = text.partition("=")
-    if not equals or not name:
-        raise ValueError(f"-P {text}: expected NAME=VALUE")
-    try:
-        return name.removeprefix("$"), json.loads(value)
-    except json.JSONDecodeError:
-        return name.removeprefix("$"), value
 
 
 def _positive(text: str) -> float:

@@ -12,7 +12,7 @@ from qengine.catalog.view import CatalogView
 from qengine.optimizer.labels import vertex_count
 from qengine.optimizer.pattern_edges import PatternEdge
 from qengine.plan.expr import Call, Comparison, Expr, Literal, Parameter, Property
-from qengine.plan.pattern import Direction, LabelAnd, LabelExpr, LabelIs, PatternNode
+from qengine.plan.pattern import Direction, PatternNode, certain_label
 
 _RANGE = 0.3
 _EQUALITY = 0.1
@@ -61,7 +61,7 @@ class Cardinality:
         return self.probability(edge) * max(self.labelled(end if origin == start else start), 1.0)
 
     def _edges(self, edge: PatternEdge) -> float:
-        source, target = (_one_label(self.nodes[name].labels) for name in edge.ends)
+        source, target = (certain_label(self.nodes[name].labels) for name in edge.ends)
         total = 0
         for info in edge.types:
             total += self.catalog.edge_statistics(source, info.name, target).edges
@@ -83,11 +83,3 @@ class Cardinality:
                 return _EQUALITY
             case _:
                 return _OTHER
-
-
-def _one_label(condition: LabelExpr | None) -> str | None:
-    if isinstance(condition, LabelIs):
-        return condition.name
-    if isinstance(condition, LabelAnd):
-        return next((arg.name for arg in condition.args if isinstance(arg, LabelIs)), None)
-    return None

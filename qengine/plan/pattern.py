@@ -70,6 +70,15 @@ class LabelNot(LabelExpr):
         return not self.arg.admits(names)
 
 
+def certain_label(condition: LabelExpr | None) -> str | None:
+    """Return a label that whatever satisfies the expression has, None where that can't be told."""
+    if isinstance(condition, LabelIs):
+        return condition.name
+    if isinstance(condition, LabelAnd):
+        return next((arg.name for arg in condition.args if isinstance(arg, LabelIs)), None)
+    return None
+
+
 class Direction(Enum):
     """Direction of a relationship seen from its ``start``."""
 

@@ -120,6 +120,7 @@ def test_a_warning_follows_the_rows(shell: Terminal) -> None:
         (":schema", "(:Country)-[:borders {length_km: FLOAT}]-(:Country)  322"),
         (":explain MATCH (c:Country) RETURN c.name", "· c:Country"),
         (":profile MATCH (c:Country) RETURN count(*)", "rows=1 time="),
+        (":estimate MATCH (c:Country)-[:part_of]->(k)", "198 (counted"),
         (":device cpu", "device is cpu"),
         (":param limit=2", "$limit = 2"),
         (":hlep", "hint: did you mean :help?"),

@@ -1,4 +1,4 @@
-// Comparisons of numeric columns between two levels of a plan: shared by the searches of host and GPU.
+// Conditions between the levels of a plan: comparisons of numeric columns, and pairs. Shared by host and GPU.
 #pragma once
 #include "qe/match_plan.h"
 
@@ -67,6 +67,19 @@ QE_BOTH inline bool holds(const MatchPlan& plan, const PlanCondition& condition,
   else if (b.whole) o = reversed(order(b.integer, a.real));
   else o = order(a.real, b.real);
   return satisfies(condition.op, o);
+}
+
+// Do a level's pairs and conditions hold? `value`: what the levels are bound to, its own included.
+QE_BOTH inline bool passes_pairs(const MatchPlan& plan, const PlanLevel& level, const int64_t* value) {
+  for (int k = 0; k < level.pairs.count; ++k) {
+    const PlanPair& pair = plan.pairs[level.pairs.first + k];
+    if (value[pair.a] == value[pair.b] && value[pair.c] == value[pair.d]) return false;
+  }
+  for (int k = 0; k < level.conditions.count; ++k) {
+    const PlanCondition& condition = plan.conditions[level.conditions.first + k];
+    if (!holds(plan, condition, value[condition.left], value[condition.right])) return false;
+  }
+  return true;
 }
 
 }  // namespace qe

@@ -22,7 +22,7 @@ from qengine.exec.cpu.results import ResultRows
 from qengine.exec.cpu.runtime import Runtime
 from qengine.plan import logical, physical
 
-__all__ = ["run"]
+__all__ = ["continue_from", "run"]
 
 _STAGES: dict[type[logical.Operator], Callable[[Any, Build, int], Stage]] = {
     logical.Unit: unit_stage,
@@ -77,6 +77,20 @@ def run(plan: physical.PhysicalPlan, store: Any, context: ExecutionContext) -> I
     for batch in stage(Batch(1, {})):
         context.check()
         yield ResultRows(batch.select(plan.columns), store)
+
+
+def continue_from(operator: logical.Operator, rows: Batch, store: Any, context: ExecutionContext) -> Iterator[Batch]:
+    """Run a plan whose leaf is an ``Argument`` over given rows.
+
+    Yields
+    ------
+    Batch
+        Rows of the operator's columns.
+    """
+    stage = _Builder(Runtime(store, context))(operator)
+    for batch in stage(rows):
+        context.check()
+        yield batch
 
 
 class _Builder:

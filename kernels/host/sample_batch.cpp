@@ -1,0 +1,157 @@
+// Draws batches of samples: see sample_batch.h.
+#include "sample_batch.h"
+
+namespace qe {
+namespace {
+
+constexpr int kAhead = 12;  // samples between asking for memory and using it
+
+// Work of a level for one sample, of one more source, and of validating one candidate against one source.
+constexpr int64_t kLevelWork = 8, kSourceWork = 8, kMemberWork = 5;
+
+int64_t step_work(const PlanLevel& level, int samples) {
+  return samples * (kLevelWork + kSourceWork * level.sources.count);
+}
+
+}  // namespace
+
+SampleBatch::SampleBatch(const MatchPlan& plan, int32_t method, int depth, uint64_t seed)
+    : plan_(plan), method_(method), depth_(depth), seed_(seed), slot_(kBatchSamples),
+      values_(static_cast<size_t>(kBatchSamples) * static_cast<size_t>(depth)), weights_(kBatchSamples),
+      blocks_(kBatchSamples), pending_(kBatchSamples) {}
+
+void SampleBatch::draw(uint64_t first, int n, SampleSums* sums) {
+  first_ = first;
+  alive_ = n;
+  for (int k = 0; k < n; ++k) {
+    slot_[static_cast<size_t>(k)] = k;
+    weights_[static_cast<size_t>(k)] = 1;
+  }
+  for (int level = 0; level < depth_ && alive_ > 0; ++level) {
+    if (level % kBlockLevels == 0)
+      for (int k = 0; k < alive_; ++k) {
+        const int slot = slot_[static_cast<size_t>(k)];
+        blocks_[static_cast<size_t>(slot)] = sample_block(id(slot), level);
+      }
+    SampleSums& at = sums[level];
+    if (plan_.levels[level].kind == kEdgeLevel) at.work += extend_edges(level);
+    else if (method_ == kWanderJoin) at.work += walk_vertices(level);
+    else at.work += refine_vertices(level);
+    for (int k = 0; k < alive_; ++k) {
+      const double weight = weights_[static_cast<size_t>(slot_[static_cast<size_t>(k)])];
+      at.weight += weight;
+      at.square += weight * weight;
+    }
+    at.reached += alive_;
+  }
+}
+
+// Asks for the row index of each source's lists.
+void SampleBatch::prefetch_lists(const PlanLevel& level, int slot) {
+  for (int k = 0; k < level.sources.count; ++k) {
+    const PlanSource& source = plan_.sources[level.sources.first + k];
+    const auto v = static_cast<uint32_t>(value(slot)[source.level]);
+    for (int j = 0; j < source.lists.count; ++j) {
+      const Pcsr& list = plan_.lists[plan_.list_ids[source.lists.first + j]];
+      if (list.form == kDense && v >= list.lo && v < list.hi) __builtin_prefetch(list.offsets + (v - list.lo));
+      else if (list.form == kGroups && list.n_keys > 0) __builtin_prefetch(list.groups + group_hash(v, list.n_keys));
+    }
+  }
+}
+
+// Asks for the middles of the lists that validation searches.
+void SampleBatch::prefetch_members(const PlanLevel& level, const SampleStep& step, int slot) {
+  for (int k = level.sources.first; k < level.sources.first + level.sources.count; ++k) {
+    if (k == step.source) continue;
+    const PlanSource& source = plan_.sources[k];
+    const auto v = static_cast<uint32_t>(value(slot)[source.level]);
+    for (int j = 0; j < source.lists.count; ++j) {
+      const Pcsr& list = plan_.lists[plan_.list_ids[source.lists.first + j]];
+      if (list.form != kDense || v < list.lo || v >= list.hi) continue;
+      const uint64_t begin = list.offsets[v - list.lo], end = list.offsets[v - list.lo + 1];
+      __builtin_prefetch(list.neighbours + begin + (end - begin) / 2);
+    }
+  }
+}
+
+// WanderJoin: all samples pick, then all read what they picked and validate it.
+int64_t SampleBatch::walk_vertices(int level) {
+  const PlanLevel& plan = plan_.levels[level];
+  const int before = alive_;
+  int picked = 0;
+  for (int k = 0; k < kAhead && k < before; ++k) prefetch_lists(plan, slot_[static_cast<size_t>(k)]);
+  for (int k = 0; k < before; ++k) {
+    if (k + kAhead < before) prefetch_lists(plan, slot_[static_cast<size_t>(k + kAhead)]);
+    const int slot = slot_[static_cast<size_t>(k)];
+    Pending& pending = pending_[static_cast<size_t>(picked)];
+    pending.step = sample_step(plan_, plan, value(slot));
+    const SampleStep& step = pending.step;
+    if (step.n == 0) continue;
+    const uint64_t choice = pick(id(slot), level, word(slot, level), step.n);
+    const bool one_list = step.source >= 0 && plan_.sources[step.source].lists.count == 1;
+    if (one_list) {
+      const Pcsr& list = plan_.lists[plan_.list_ids[plan_.sources[step.source].lists.first]];
+      pending.where = list.neighbours + step.slice.begin + choice;
+      pending.after_first = choice > 0;
+      __builtin_prefetch(pending.where);
+    } else {
+      pending.where = nullptr;
+      pending.place = sample_place(plan_, plan, step, value(slot), choice);
+    }
+    prefetch_members(plan, step, slot);
+    slot_[static_cast<size_t>(picked++)] = slot;
+  }
+  alive_ = 0;
+  for (int k = 0; k < picked; ++k) {
+    const int slot = slot_[static_cast<size_t>(k)];
+    const Pending& pending = pending_[static_cast<size_t>(k)];
+    SamplePlace place = pending.place;
+    if (pending.where) place = {*pending.where, pending.after_first && pending.where[-1] == *pending.where};
+    if (!validate_vertex(plan_, level, pending.step, place, value(slot))) continue;
+    weights_[static_cast<size_t>(slot)] *= static_cast<double>(pending.step.n);
+    slot_[static_cast<size_t>(alive_++)] = slot;
+  }
+  return step_work(plan, before) + picked * plan.sources.count * kMemberWork;
+}
+
+// Alley: each sample refines its candidates and picks one of those that are left. Levels without a source have the same
+// candidates for every sample: they are picked and validated, not refined.
+int64_t SampleBatch::refine_vertices(int level) {
+  const PlanLevel& plan = plan_.levels[level];
+  if (plan.sources.count == 0) return walk_vertices(level);
+  const int before = alive_;
+  uint64_t validated = 0;
+  alive_ = 0;
+  for (int k = 0; k < kAhead && k < before; ++k) prefetch_lists(plan, slot_[static_cast<size_t>(k)]);
+  for (int k = 0; k < before; ++k) {
+    if (k + kAhead < before) prefetch_lists(plan, slot_[static_cast<size_t>(k + kAhead)]);
+    const int slot = slot_[static_cast<size_t>(k)];
+    const SampleStep step = sample_step(plan_, plan, value(slot));
+    if (step.n == 0) continue;
+    if (refined_.size() < step.n) refined_.resize(step.n);
+    validated += step.n;
+    uint32_t* out = refined_.data();
+    refine(plan_, level, step, value(slot), [&out](uint32_t vertex) { *out++ = vertex; });
+    const auto kept = static_cast<uint64_t>(out - refined_.data());
+    if (kept == 0) continue;
+    value(slot)[level] = refined_[pick(id(slot), level, word(slot, level), kept)];
+    weights_[static_cast<size_t>(slot)] *= static_cast<double>(kept);
+    slot_[static_cast<size_t>(alive_++)] = slot;
+  }
+  return step_work(plan, before) + static_cast<int64_t>(validated) * plan.sources.count * kMemberWork;
+}
+
+int64_t SampleBatch::extend_edges(int level) {
+  const int before = alive_;
+  alive_ = 0;
+  for (int k = 0; k < before; ++k) {
+    const int slot = slot_[static_cast<size_t>(k)];
+    const uint64_t factor = sample_edge(plan_, level, method_, id(slot), word(slot, level), value(slot));
+    if (factor == 0) continue;
+    weights_[static_cast<size_t>(slot)] *= static_cast<double>(factor);
+    slot_[static_cast<size_t>(alive_++)] = slot;
+  }
+  return before * (kLevelWork + kSourceWork * plan_.levels[level].types.count);
+}
+
+}  // namespace qe

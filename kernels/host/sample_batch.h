@@ -1,0 +1,77 @@
+// Samples of a plan on one thread: a batch goes through the levels together.
+//
+// Problem: bind the first `depth` levels of a plan at random for samples [first, first + n) of a seed, and add up their
+// weights at each level. A batch takes one level after the other: all of its samples locate their lists, then pick, then
+// validate, and those that are left go on. So what one sample waits for is asked for while others are worked on: memory
+// latency, which bounds random walks, is hidden (after ThunderRW, VLDB 2021). Deterministic: sums run over a batch in the
+// order of its samples. Memory: some 100 bytes a sample of a batch and level.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "qe/sample.h"
+
+namespace qe {
+
+constexpr int kBatchSamples = 512;
+
+// What samples weighed when they had bound a level: the sum, the sum of squares, how many got there, and the work done
+// on the level in units of about a nanosecond (counted, not measured: the same on every machine).
+struct SampleSums {
+  double weight = 0, square = 0;
+  int64_t reached = 0, work = 0;
+
+  void add(const SampleSums& more) {
+    weight += more.weight;
+    square += more.square;
+    reached += more.reached;
+    work += more.work;
+  }
+};
+
+class SampleBatch {
+ public:
+  SampleBatch(const MatchPlan& plan, int32_t method, int depth, uint64_t seed);
+
+  // Draws samples [first, first + n), n <= kBatchSamples, and adds to sums[0..depth).
+  void draw(uint64_t first, int n, SampleSums* sums);
+
+  // Those of the last draw that got to the end: how many, their values by level, weight and number.
+  int alive() const { return alive_; }
+  const int64_t* values(int k) const { return &values_[static_cast<size_t>(slot_[static_cast<size_t>(k)] * depth_)]; }
+  double weight(int k) const { return weights_[static_cast<size_t>(slot_[static_cast<size_t>(k)])]; }
+
+ private:
+  // A pick on its way: what the sample chose, and where its vertex stands.
+  struct Pending {
+    SampleStep step;
+    const uint32_t* where;  // null: `place` holds it
+    bool after_first;       // an earlier entry of the list may repeat the vertex
+    SamplePlace place;
+  };
+
+  int64_t* value(int slot) { return &values_[static_cast<size_t>(slot) * static_cast<size_t>(depth_)]; }
+  SampleId id(int slot) const { return {seed_, first_ + static_cast<uint64_t>(slot)}; }
+  uint32_t word(int slot, int level) const { return blocks_[static_cast<size_t>(slot)].word[level % kBlockLevels]; }
+  void prefetch_lists(const PlanLevel& level, int slot);
+  void prefetch_members(const PlanLevel& level, const SampleStep& step, int slot);
+
+  // Each takes the samples that are left through a level, and returns the work of that.
+  int64_t walk_vertices(int level);
+  int64_t refine_vertices(int level);
+  int64_t extend_edges(int level);
+
+  const MatchPlan& plan_;
+  int32_t method_;
+  int depth_;
+  uint64_t seed_, first_ = 0;
+  int alive_ = 0;          // samples that are left
+  std::vector<int> slot_;  // of the samples that are left, ascending
+  std::vector<int64_t> values_;
+  std::vector<double> weights_;
+  std::vector<PhiloxBlock> blocks_;
+  std::vector<Pending> pending_;
+  std::vector<uint32_t> refined_;
+};
+
+}  // namespace qe

@@ -1,0 +1,49 @@
+"""Arguments that several commands have."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+GRAPH_HELP = (
+    "a saved graph, a folder of nodes_*/rels_* CSV or Parquet files, an edge list (.txt, .gz), "
+    "or a t/v/e graph file (.graph)"
+)
+
+
+def add_graph(parser: argparse.ArgumentParser) -> None:
+    """Add the graph that a command needs."""
+    parser.add_argument("graph", metavar="GRAPH", help=GRAPH_HELP)
+
+
+def add_estimate_options(parser: argparse.ArgumentParser) -> None:
+    """Add what ``Graph.estimate`` can be asked."""
+    parser.add_argument("--method", default="auto", help="auto (default), wanderjoin, alley or exact")
+    parser.add_argument("--rel-error", type=float, metavar="SHARE", help="stop at this relative error")
+    parser.add_argument("--confidence", type=float, default=0.95, help="of the interval (default: 0.95)")
+    parser.add_argument("--budget-ms", type=float, metavar="MS", help="stop after so long")
+    parser.add_argument("--samples", type=int, metavar="N", help="stop after so many samples")
+    parser.add_argument("--seed", type=int, metavar="N", help="the same seed gives the same samples")
+    parser.add_argument(
+        "-P", "--param", action="append", default=[], type=_parameter, metavar="NAME=VALUE",
+        help="a parameter; the value is read as JSON, else as text (repeatable)",
+    )  # fmt: skip
+
+
+def parameter(text: str) -> tuple[str, Any]:
+    """Read NAME=VALUE: the value as JSON, else as text; ValueError if there is no ``=``."""
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise ValueError(f"-P {text}: expected NAME=VALUE")
+    try:
+        return name.removeprefix("$"), json.loads(value)
+    except json.JSONDecodeError:
+        return name.removeprefix("$"), value
+
+
+def _parameter(text: str) -> tuple[str, Any]:
+    try:
+        return parameter(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None

@@ -1,0 +1,47 @@
+"""The command ``qengine estimate GRAPH QUERY``: a count with an interval."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from qengine.cli.arguments import add_estimate_options, add_graph
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command line's parser."""
+    found = argparse.ArgumentParser(
+        prog="qengine estimate",
+        description="Estimate how many rows a pattern has, by sampling.",
+        epilog='example: qengine estimate examples/world "MATCH (a)-[:borders]-(b)-[:borders]-(c)" --rel-error 0.01',
+    )
+    add_graph(found)
+    found.add_argument("query", metavar="QUERY", help="MATCH … WHERE …, with or without RETURN")
+    add_estimate_options(found)
+    found.add_argument("--json", action="store_true", help="write the estimate as one JSON object")
+    return found
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command and return its exit status.
+
+    Raises
+    ------
+    QengineError
+        For what is wrong with graph or query.
+    """
+    options = parser().parse_args(arguments)
+    from qengine.cli.loading import load
+
+    found = load(options.graph).estimate(
+        options.query,
+        dict(options.param),
+        method=options.method,
+        rel_error=options.rel_error,
+        confidence=options.confidence,
+        budget_ms=options.budget_ms,
+        samples=options.samples,
+        seed=options.seed,
+    )
+    print(found.to_json() if options.json else found)
+    return 0

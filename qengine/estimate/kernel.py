@@ -1,0 +1,120 @@
+"""The native sampler: draws samples of a resolved plan (``kernels/host/sample_run.cpp``)."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from qengine import _native
+from qengine.estimate.result import Sums
+from qengine.exec.context import ExecutionContext
+
+__all__ = ["METHODS", "Draw", "draw", "philox"]
+
+METHODS = {"wanderjoin": 0, "alley": 1}
+
+_SUMS = np.dtype([("weight", "<f8"), ("square", "<f8"), ("reached", "<i8"), ("work", "<i8")])
+
+
+class _Task(ctypes.Structure):
+    """Mirror of ``qe::SampleTask``."""
+
+    _fields_ = (
+        ("method", ctypes.c_int32),
+        ("depth", ctypes.c_int32),
+        ("seed", ctypes.c_uint64),
+        ("first", ctypes.c_uint64),
+        ("samples", ctypes.c_int64),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """Samples drawn: sums at each level; with rows, int64[n, depth] ids and float64[n] weights of whole embeddings."""
+
+    levels: tuple[Sums, ...]
+    rows: npt.NDArray[np.int64] | None = None
+    weights: npt.NDArray[np.float64] | None = None
+
+    @property
+    def sums(self) -> Sums:
+        """The sums at the last level, with the work of all."""
+        last = self.levels[-1]
+        work = sum(level.work for level in self.levels)
+        return Sums(last.samples, last.hits, last.weight, last.square, work)
+
+
+def draw(
+    plan: int,
+    method: str,
+    context: ExecutionContext,
+    *,
+    depth: int,
+    seed: int,
+    first: int,
+    samples: int,
+    rows: bool = False,
+) -> Draw:
+    """Draw samples ``[first, first + samples)`` of the stream ``seed`` over the first ``depth`` levels.
+
+    Parameters
+    ----------
+    plan
+        Address of a ``MatchPlan`` without seeds.
+    method
+        "wanderjoin" or "alley".
+    rows
+        Whether to return the embeddings, in the order of their numbers.
+
+    Raises
+    ------
+    QueryTimeout, QueryInterrupted, OutOfMemory
+        By the context's limits.
+    """
+    library = _library()
+    sums = np.zeros(depth, _SUMS)
+    ids = np.empty((samples, depth), np.int64) if rows else None
+    weights = np.empty(samples, np.float64) if rows else None
+    n = ctypes.c_int64()
+    task = _Task(METHODS[method], depth, seed, first, samples)
+    context.raise_for(
+        library.qe_sample_run(
+            plan,
+            ctypes.byref(context.control),
+            ctypes.byref(task),
+            sums.ctypes.data,
+            None if ids is None else ids.ctypes.data,
+            None if weights is None else weights.ctypes.data,
+            ctypes.byref(n),
+        )
+    )
+    levels = tuple(
+        Sums(samples, int(each["reached"]), float(each["weight"]), float(each["square"]), int(each["work"]))
+        for each in sums
+    )
+    if ids is None or weights is None:
+        return Draw(levels)
+    return Draw(levels, ids[: n.value], weights[: n.value])
+
+
+def philox(low: int, high: int, key: int) -> tuple[int, int, int, int]:
+    """Return the four 32-bit words of one Philox4x32-10 block."""
+    words = np.zeros(4, np.uint32)
+    _library().qe_philox(low, high, key, words.ctypes.data)
+    a, b, c, d = words.tolist()
+    return a, b, c, d
+
+
+@cache
+def _library() -> ctypes.CDLL:
+    library: Any = _native.load()
+    pointer, u64 = ctypes.c_void_p, ctypes.c_uint64
+    library.qe_sample_run.argtypes = (pointer,) * 7
+    library.qe_philox.argtypes = (u64, u64, u64, pointer)
+    library.qe_philox.restype = None
+    return library  # type: ignore[no-any-return]

@@ -1,0 +1,115 @@
+"""Samples of one target: the native sampler, and what the plan's tail makes of the sampled embeddings."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from qengine.estimate.kernel import Draw, draw
+from qengine.estimate.result import Sums
+from qengine.estimate.target import SAMPLE, Target
+from qengine.exec.context import ExecutionContext
+from qengine.exec.cpu.batch import BATCH_ROWS, Batch
+from qengine.exec.cpu.columns import ArrowColumn, Column, ConstantColumn, NodeColumn, RelationshipColumn, integer_column
+from qengine.exec.cpu.pipeline import continue_from
+from qengine.exec.cpu.resolve import ResolvedSearch
+from qengine.plan.physical import VertexLevel
+
+__all__ = ["PatternSampler", "Sampler"]
+
+
+class Sampler(Protocol):
+    """Draws numbered samples, each an unbiased estimate by itself."""
+
+    name: str
+
+    def draw(self, first: int, samples: int) -> Sums:
+        """Return the sums of samples ``[first, first + samples)``; the same for every number of threads."""
+
+
+class PatternSampler:
+    """Samples a target's search over its matching order, by WanderJoin or Alley.
+
+    Parameters
+    ----------
+    name
+        "wanderjoin" or "alley".
+    seed
+        Of the samples' random numbers.
+    """
+
+    def __init__(
+        self, target: Target, plan: ResolvedSearch, store: Any, context: ExecutionContext, name: str, seed: int
+    ) -> None:
+        self.name = name
+        self._target = target
+        self._plan = plan
+        self._store = store
+        self._context = context
+        self._seed = seed
+
+    def draw(self, first: int, samples: int) -> Sums:
+        """Return the sums of samples ``[first, first + samples)``, orbits included.
+
+        Raises
+        ------
+        QueryTimeout, QueryInterrupted, OutOfMemory
+            By the context's limits.
+        ExecutionError
+            Where a value makes the tail fail.
+        """
+        target = self._target
+        if target.tail is None:
+            return self._native(first, samples, rows=False).sums.scaled(target.search.orbits)
+        total = Sums()
+        for begin in range(first, first + samples, BATCH_ROWS):
+            n = min(BATCH_ROWS, first + samples - begin)
+            total += self._through_tail(self._native(begin, n, rows=True))
+        return total.scaled(target.search.orbits)
+
+    def _native(self, first: int, samples: int, rows: bool) -> Draw:
+        return draw(
+            int(self._plan.plan.ctypes.data),
+            self.name,
+            self._context,
+            depth=len(self._target.search.levels),
+            seed=self._seed,
+            first=first,
+            samples=samples,
+            rows=rows,
+        )
+
+    def _through_tail(self, found: Draw) -> Sums:
+        """Multiply each embedding's weight by the rows that the tail makes of it."""
+        assert found.rows is not None and found.weights is not None and self._target.tail is not None
+        n = len(found.rows)
+        times = np.zeros(n, np.float64)
+        if n:
+            for batch in continue_from(self._target.tail, self._batch(found.rows), self._store, self._context):
+                rows = _integers(batch.columns[SAMPLE])
+                weight = self._target.weight
+                counts = None if weight is None else _integers(batch.columns[weight])
+                times += np.bincount(rows, counts, minlength=n)
+        weights = found.weights * times
+        hits = int(np.count_nonzero(weights))
+        return Sums(found.sums.samples, hits, float(weights.sum()), float(np.square(weights).sum()), found.sums.work)
+
+    def _batch(self, rows: npt.NDArray[np.int64]) -> Batch:
+        columns: dict[str, Column] = {}
+        for index, level in enumerate(self._target.search.levels):
+            kind = NodeColumn if isinstance(level, VertexLevel) else RelationshipColumn
+            columns[level.name] = kind(np.ascontiguousarray(rows[:, index]))
+        for name in self._target.ones:
+            columns[name] = ConstantColumn(1, len(rows))
+        columns[SAMPLE] = integer_column(np.arange(len(rows), dtype=np.int64))
+        return Batch(len(rows), columns)
+
+
+def _integers(column: Column) -> npt.NDArray[np.int64]:
+    if isinstance(column, ConstantColumn):
+        return np.full(len(column), column.value, np.int64)
+    assert isinstance(column, ArrowColumn)
+    found: npt.NDArray[np.int64] = column.array.to_numpy(zero_copy_only=False)
+    return found

@@ -1,0 +1,153 @@
+"""What of a counting plan is sampled, and what is then run over the samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from qengine.errors import Unsupported
+from qengine.plan.expr import Variable
+from qengine.plan.logical import Aggregate, Argument, Filter, Operator, Project, Unit, Unwind
+from qengine.plan.physical import Attach, EdgeLevel, Level, Optional, Search, Shortest, VertexLevel, Walk
+
+__all__ = ["SAMPLE", "Target", "target_of"]
+
+SAMPLE = "@sample"
+"""Column that says to which sample a row of the tail belongs."""
+
+_COUNTABLE = "estimates are for MATCH … WHERE … patterns, with RETURN count(*) or a plain RETURN at the end"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A search to sample, and the operators that each sampled embedding then goes through.
+
+    ``search``: without seeds, over ``Unit``; every level is sampled. ``tail``: a plan over ``Argument(columns)``, None
+    where nothing follows. ``ones``: columns of ``columns`` that hold 1. ``weight``: the tail's column that says how
+    often a row counts. The count is the expected weight times ``search.orbits``.
+    """
+
+    search: Search
+    tail: Operator | None
+    columns: tuple[str, ...]
+    ones: tuple[str, ...]
+    weight: str | None
+
+
+def target_of(root: Operator) -> Target:
+    """Split the plan of a count, ``Aggregate`` of one ``count(*)``, into what is sampled and what follows.
+
+    Raises
+    ------
+    Unsupported
+        If the rows don't begin with a pattern, or something between depends on several rows at once.
+    """
+    assert isinstance(root, Aggregate)
+    above: list[Operator] = []
+    ones: list[str] = []
+    orbits = 1
+    operator, found = root.input, None
+    while found is None:
+        match operator:
+            case Search(input=Unit()):
+                found = operator
+            case Search() if (merged := _merge(operator)) is not None:
+                if operator.count is not None:
+                    ones.append(operator.count)
+                orbits *= operator.orbits
+                operator = merged
+            case Search() | Filter() | Project() | Attach() | Optional() | Unwind() | Walk() | Shortest():
+                above.append(operator)
+                operator = operator.input
+            case _:
+                raise Unsupported(
+                    f"This query can't be estimated: {type(operator).__name__.lower()} depends on more than one row.",
+                    hint=_COUNTABLE,
+                )
+    if not found.levels or not isinstance(found.levels[0], VertexLevel):
+        raise Unsupported("This query can't be estimated: it begins with no pattern.", hint=_COUNTABLE)
+    if found.count is not None:
+        ones.append(found.count)
+    search = replace(found, orbits=found.orbits * orbits)
+    columns = (*(level.name for level in search.levels), *ones)
+    tail = _over(above, Argument((*columns, SAMPLE))) if above else None
+    return Target(search, tail, columns, tuple(ones), root.weight)
+
+
+def _over(above: list[Operator], leaf: Operator) -> Operator:
+    """Put the operators on another leaf, with the sample's number carried through projections."""
+    found = leaf
+    for operator in reversed(above):
+        found = replace(operator, input=found)  # type: ignore[call-arg]
+        if isinstance(found, Project):
+            found = replace(found, items=(*found.items, (SAMPLE, Variable(SAMPLE))))
+    return found
+
+
+def _merge(upper: Search) -> Operator | None:
+    """Return one search for two that stand one above the other, below the filters between them; None if it can't be.
+
+    A filter between them may come after both: it looks at one row alone.
+    """
+    filters: list[Filter] = []
+    lower = upper.input
+    while isinstance(lower, Filter):
+        filters.append(lower)
+        lower = lower.input
+    if not isinstance(lower, Search) or not isinstance(lower.input, Unit) or lower.exists or upper.exists:
+        return None
+    names = [level.name for level in lower.levels]
+    place: list[int] = []  # of each level of `upper` in the merged search
+    levels: list[Level] = list(lower.levels)
+    for index, level in enumerate(upper.levels):
+        if index >= upper.seeds:
+            place.append(len(levels))
+            levels.append(_moved(level, place))
+            continue
+        if level.name not in names or not isinstance(level, VertexLevel) or not _plain_seed(level):
+            return None
+        place.append(names.index(level.name))
+        _constrain(levels, level, place)
+    merged: Operator = replace(
+        lower, levels=tuple(levels), emit=tuple(dict.fromkeys((*lower.emit, *upper.emit))), count=lower.count
+    )
+    for each in reversed(filters):
+        merged = replace(each, input=merged)
+    return merged
+
+
+def _plain_seed(level: VertexLevel) -> bool:
+    """Tell whether a seed demands nothing but differences."""
+    return not (level.labels or level.predicates or level.sources or level.less or level.greater or level.conditions)
+
+
+def _constrain(levels: list[Level], seed: VertexLevel, place: list[int]) -> None:
+    """Add a seed's differences to the later one of the levels that they mention."""
+    here = place[-1]
+    for other in (place[k] for k in seed.different):
+        late, early = max(here, other), min(here, other)
+        level = levels[late]
+        levels[late] = replace(level, different=(*level.different, early))
+    for pair in seed.pairs:
+        moved = (place[pair[0]], place[pair[1]], place[pair[2]], place[pair[3]])
+        level = levels[max(moved)]
+        assert isinstance(level, VertexLevel)
+        levels[max(moved)] = replace(level, pairs=(*level.pairs, moved))
+
+
+def _moved(level: Level, place: list[int]) -> Level:
+    """Return a level with the numbers of the levels that it mentions replaced."""
+    conditions = tuple(replace(each, left=place[each.left], right=place[each.right]) for each in level.conditions)
+    different = tuple(place[k] for k in level.different)
+    if isinstance(level, EdgeLevel):
+        return replace(
+            level, start=place[level.start], end=place[level.end], different=different, conditions=conditions
+        )
+    return replace(
+        level,
+        sources=tuple(replace(each, level=place[each.level]) for each in level.sources),
+        different=different,
+        less=tuple(place[k] for k in level.less),
+        greater=tuple(place[k] for k in level.greater),
+        pairs=tuple((place[a], place[b], place[c], place[d]) for a, b, c, d in level.pairs),
+        conditions=conditions,
+    )

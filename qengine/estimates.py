@@ -1,0 +1,90 @@
+"""Estimates from text: a statement is parsed, bound and planned as a count, then sampled by ``qengine.estimate``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from qengine import estimate as sampling
+from qengine.errors import QengineError, QueryInterrupted, QuerySyntaxError, SemanticError, Span
+from qengine.estimate import Estimate, Request
+from qengine.exec.context import ExecutionContext
+from qengine.plan.logical import LogicalPlan
+from qengine.plan.physical import PhysicalPlan
+from qengine.plan.traverse import parameters
+
+if TYPE_CHECKING:
+    from qengine.graph import Graph
+
+__all__ = ["estimate"]
+
+_RETURN = " RETURN count(*)"
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """A statement that is ready to be counted. ``text`` ends with ``RETURN``, put there if need be."""
+
+    text: str
+    logical: LogicalPlan
+    physical: PhysicalPlan
+    parameters: Mapping[str, Span | None]
+
+
+def estimate(
+    graph: Graph,
+    text: str,
+    request: Request,
+    params: Mapping[str, Any] | None,
+    timeout: float | None,
+    memory_limit: int | None,
+    threads: int,
+) -> Estimate:
+    """Estimate the rows of a statement; see ``Graph.estimate``."""
+    from qengine.graph import check_parameters
+
+    request.check()
+    counted = _plan(graph, text)
+    check_parameters(counted.text, counted.parameters, params)
+    context = ExecutionContext(dict(params or {}), timeout, memory_limit, threads)
+    with graph.running(context):
+        try:
+            return sampling.estimate(counted.physical, graph._store, context, request)
+        except QengineError as error:
+            raise error.at(counted.text) from None
+        except KeyboardInterrupt:
+            raise QueryInterrupted("The estimate was interrupted.", code="Interrupted") from None
+
+
+def _plan(graph: Graph, text: str) -> _Counted:
+    from qengine.binder import bind
+    from qengine.optimizer.counting import plan_count
+
+    text = text.strip().removesuffix(";")
+    try:
+        text, statement = _statement(text)
+        bound = bind(statement, text, graph._store)
+        if bound.plan.explain is not None:
+            raise SemanticError("An estimate is of a query, not of its plan.", hint="leave out EXPLAIN and PROFILE")
+        physical = plan_count(bound.plan, graph._store)
+    except QengineError as error:
+        raise error.at(text) from None
+    return _Counted(text, bound.plan, physical, parameters(bound.plan.root))
+
+
+def _statement(text: str) -> tuple[str, Any]:
+    """Parse the one statement of a text; a pattern without ``RETURN`` gets one."""
+    from qengine.syntax import parse
+
+    try:
+        statements = parse(text)
+    except QuerySyntaxError as error:
+        try:
+            statements = parse(text + _RETURN)
+        except QuerySyntaxError:
+            raise error from None
+        text += _RETURN
+    if len(statements) != 1:
+        raise SemanticError("An estimate is of one statement.", hint="estimate them one by one")
+    return text, statements[0]

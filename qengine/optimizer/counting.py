@@ -1,0 +1,46 @@
+"""The plan of counting a statement's rows instead of returning them: what estimates start from."""
+
+from __future__ import annotations
+
+from qengine.catalog.view import CatalogView
+from qengine.errors import Unsupported
+from qengine.optimizer.lower.demand import Demand
+from qengine.optimizer.lower.tail import lower
+from qengine.plan.expr import AggregateCall, Variable
+from qengine.plan.logical import Aggregate, LogicalPlan, Operator, Project, Sort
+from qengine.plan.physical import PhysicalPlan
+from qengine.types import INTEGER
+
+_COUNT = "count"
+
+
+def plan_count(logical: LogicalPlan, catalog: CatalogView) -> PhysicalPlan:
+    """Return the plan of ``count(*)`` over the statement's rows; of its count, where it ends with ``RETURN count(*)``.
+
+    Raises
+    ------
+    Unsupported
+        If the statement ends with another aggregate, or no executor can run a part of it.
+    """
+    root = logical.root
+    counted = _counted(root) if isinstance(root, Aggregate) else _rows(root)
+    aggregate = Aggregate(counted, (), ((_COUNT, AggregateCall("count", (), type=INTEGER)),))
+    return PhysicalPlan(lower(aggregate, Demand(frozenset((_COUNT,))), catalog).root, (_COUNT,))
+
+
+def _rows(root: Operator) -> Operator:
+    """Leave out what changes rows or their order, not their number."""
+    while isinstance(root, Project) or (isinstance(root, Sort) and root.limit is None):
+        root = root.input
+    return root
+
+
+def _counted(root: Aggregate) -> Operator:
+    calls = [call for _, call in root.aggregates]
+    simple = not root.keys and len(calls) == 1 and calls[0].name == "count" and not calls[0].distinct
+    if not simple or not all(isinstance(arg, Variable) for arg in calls[0].args):
+        raise Unsupported(
+            "Estimates are of numbers of rows: this query ends with another aggregate.",
+            hint="end the pattern with RETURN count(*), or leave RETURN out",
+        )
+    return root.input

@@ -1,0 +1,142 @@
+"""``Graph.estimate``: what it takes, what it gives, what it refuses."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import pytest
+
+from qengine import Graph, QuerySyntaxError, QueryTimeout, SemanticError, Unsupported
+from qengine.cli.main import main
+from tests.unit.test_command_line import WORLD
+
+QUERIES = [
+    "MATCH (a:Country)-[:borders]-(b)-[:borders]-(c), (a)-[:borders]-(c)",
+    "MATCH (a:Country)-[:borders]-(b:Country)-[:borders]-(c) WHERE a.population > b.population RETURN count(*)",
+    "MATCH (a:Country)-[:borders]-(b:Country) MATCH (b)-[:speaks]->(l) WHERE a.name < b.name RETURN a.name",
+    "MATCH (a)-[:borders]-(b) MATCH (b)-[:borders]-(c) MATCH DIFFERENT NODES (a)-[:speaks]->(l)<-[:speaks]-(c)",
+    "MATCH (a:Country)-[:borders*1..2]-(b:Country) RETURN a, b",
+    "MATCH (a:Country)-[:borders]-(b) WHERE EXISTS { (b)-[:speaks]->(:Language) } RETURN count(*)",
+    "MATCH (a:Country)-[:borders]-(b:Country) OPTIONAL MATCH (b)<-[:flows_through]-(r) RETURN r.name ORDER BY r.name",
+    "MATCH (a:Country)-[:borders]-(b:Country) WITH a, b WHERE a.name < b.name UNWIND [1, 2, 3] AS x RETURN x",
+    "MATCH REPEATABLE ELEMENTS (a)-[:borders]-(b)-[:borders]-(c)-[:borders]-(d)",
+    "MATCH (a:Continent), (b:River)-[:flows_through]->(c)",
+    "MATCH (a:Country {name: $name})-[:borders]-(b)-[:borders]-(c)",
+]
+PARAMETERS = {"name": "Peru"}
+
+
+@pytest.fixture(scope="module")
+def world() -> Graph:
+    return Graph.from_csv(WORLD)
+
+
+@pytest.mark.parametrize("query", QUERIES)
+@pytest.mark.parametrize("method", ["wanderjoin", "alley", "auto"])
+def test_estimates_come_near_the_count(world: Graph, query: str, method: str) -> None:
+    truth = world.estimate(query, PARAMETERS, method="exact").value
+    found = world.estimate(query, PARAMETERS, method=method, samples=20_000, seed=3)
+    assert found.low <= found.value <= found.high <= found.upper_bound
+    assert truth <= found.upper_bound
+    assert math.isclose(found.value, truth, rel_tol=0.1)
+
+
+def test_a_count_is_the_querys_answer(world: Graph) -> None:
+    query = "MATCH (a)-[:borders]-(b)-[:borders]-(c) WHERE a.name < c.name"
+    found = world.estimate(query, method="exact")
+    assert found.is_exact and found.value == world.query(query + " RETURN count(*)").value()
+    assert (found.low, found.high, found.upper_bound, found.samples) == (found.value,) * 3 + (0,)
+
+
+def test_what_cannot_be_many_is_counted(world: Graph) -> None:
+    found = world.estimate("MATCH (c:Country)-[:part_of]->(:Continent)")
+    assert found.is_exact and found.value == 198
+
+
+@pytest.mark.parametrize("query", QUERIES[:3])
+@pytest.mark.parametrize("method", ["auto", "alley"])
+def test_a_seed_says_all(world: Graph, query: str, method: str) -> None:
+    options: dict[str, Any] = {"method": method, "seed": 11, "rel_error": 0.05}
+    one, other = (world.estimate(query, threads=threads, **options) for threads in (1, 3))
+    assert (one.value, one.low, one.high, one.samples) == (other.value, other.low, other.high, other.samples)
+    assert world.estimate(query, **{**options, "seed": 12}).value != one.value
+
+
+def test_sampling_stops_at_what_is_asked(world: Graph) -> None:
+    query = QUERIES[0]
+    assert world.estimate(query, method="alley", samples=5_000).samples == 5_000
+    close = world.estimate(query, method="alley", rel_error=0.01, seed=1)
+    assert close.relative_error <= 0.01
+    rough = world.estimate(query, method="alley", rel_error=0.1, seed=1)
+    assert rough.samples < close.samples
+    assert world.estimate(query, method="alley", budget_ms=20, seed=1).samples > 0
+
+
+def test_no_hit_is_no_certain_zero() -> None:
+    n = 300  # a path is hit, but hardly ever the triangle at its end
+    edges = [{"type": "R", "start": k, "end": k + 1} for k in range(n)]
+    edges += [{"type": "R", "start": 0, "end": k} for k in range(2, n)] + [{"type": "R", "start": n, "end": 0}]
+    graph = Graph.from_records([{"id": k} for k in range(n + 1)], edges)
+    query = "MATCH (a)-[:R]->(b)-[:R]->(c)-[:R]->(a), (c)-[:R]->(d)-[:R]->(e)-[:R]->(c)"
+    found = graph.estimate(query, method="wanderjoin", samples=100, seed=5)
+    assert found.hits == 0 and found.value == found.low == 0
+    assert not found.is_exact and found.high == found.upper_bound >= graph.estimate(query, method="exact").value
+
+
+def test_what_matches_nothing_is_known_to(world: Graph) -> None:
+    found = world.estimate("MATCH (a:Nobody)-[:borders]-(b)")
+    assert found.is_exact and found.value == found.upper_bound == 0
+
+
+@pytest.mark.parametrize(
+    ("query", "part"),
+    [
+        ("MATCH (a)-[:borders]-(b) RETURN DISTINCT a.name", "more than one row"),
+        ("MATCH (a)-[:borders]-(b) RETURN a.name LIMIT 3", "more than one row"),
+        ("MATCH (a)-[:borders]-(b) RETURN a.name, count(*)", "another aggregate"),
+        ("MATCH (a)-[:borders]-(b) RETURN sum(a.population)", "another aggregate"),
+        ("UNWIND [1, 2] AS x RETURN x", "more than one row"),
+    ],
+)
+def test_what_is_no_pattern_is_refused(world: Graph, query: str, part: str) -> None:
+    with pytest.raises(Unsupported, match=part):
+        world.estimate(query)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"method": "magic"}, {"confidence": 1}, {"rel_error": 0}, {"samples": -1}, {"budget_ms": 0}]
+)
+def test_wrong_requests_are_refused(world: Graph, wrong: dict[str, Any]) -> None:
+    with pytest.raises(SemanticError):
+        world.estimate(QUERIES[0], **wrong)
+
+
+def test_errors_of_the_text_are_as_for_queries(world: Graph) -> None:
+    with pytest.raises(QuerySyntaxError, match="=="):
+        world.estimate("MATCH (a) WHERE a.name == 'x'")
+    with pytest.raises(SemanticError, match="parameter"):
+        world.estimate("MATCH (a {name: $name})")
+    with pytest.raises(SemanticError, match="EXPLAIN"):
+        world.estimate("EXPLAIN MATCH (a) RETURN a")
+
+
+def test_a_timeout_holds(world: Graph) -> None:
+    with pytest.raises(QueryTimeout):
+        world.estimate(QUERIES[0], method="alley", samples=10**9, timeout=1e-4)
+
+
+def test_json(world: Graph) -> None:
+    found = world.estimate(QUERIES[0], method="alley", samples=1000, seed=1)
+    assert json.loads(found.to_json()) == found.to_dict()
+    assert "alley" in str(found) and "1,000 samples" in str(found)
+
+
+def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    query = "MATCH (a)-[:borders]-(b)-[:borders]-(c)-[:borders]-(d)"
+    assert main(["estimate", str(WORLD), query, "--samples", "2000", "--method", "alley", "--seed", "1", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["samples"] == 2000 and found["method"] == "alley" and found["low"] <= found["value"] <= found["high"]
+    assert main(["estimate", str(WORLD), "MATCH (a)-[:borders-(b)"]) == 1
+    assert "Syntax error" in capsys.readouterr().err
