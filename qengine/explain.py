@@ -12,6 +12,7 @@ from typing import Any
 from qengine.exec.arrow_out import RowBatch
 from qengine.exec.context import OperatorStats
 from qengine.plan.json import to_json
+from qengine.plan.logical import Operator
 from qengine.plan.physical import PhysicalPlan
 from qengine.plan.text import to_text
 from qengine.result import Result, ResultStats
@@ -50,6 +51,12 @@ def explained(plan: PhysicalPlan, stats: ResultStats) -> Result:
     explanation = Explanation(plan)
     row = (str(explanation), json.dumps(explanation.to_json()))
     return PlanResult(("plan", "json"), iter([RowBatch(("plan", "json"), [row])]), stats, explanation)
+
+
+def explained_steps(steps: Iterator[tuple[str, Operator]], plan: PhysicalPlan, stats: ResultStats) -> Result:
+    """Return the result of an EXPLAIN STEPS: one row for each step, with the plan's text after it."""
+    rows = [(name, to_text(root)) for name, root in steps]
+    return PlanResult(("step", "plan"), iter([RowBatch(("step", "plan"), rows)]), stats, Explanation(plan))
 
 
 def profiled(result: Result, plan: PhysicalPlan, profile: Mapping[int, OperatorStats]) -> Result:

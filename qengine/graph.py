@@ -550,7 +550,7 @@ class Prepared:
     ) -> Result:
         """Start the statement; parameters, errors and result as in ``Graph.query``."""
         from qengine.exec.context import ExecutionContext
-        from qengine.explain import Explanation, explained, profiled
+        from qengine.explain import Explanation, explained, explained_steps, profiled
 
         _check_device(device)
         planned = self._planned
@@ -562,6 +562,10 @@ class Prepared:
         plan = self._planned.physical
         if plan.explain == "explain":
             return explained(plan, stats)
+        if plan.explain == "explain steps":
+            from qengine.optimizer import plan_steps
+
+            return explained_steps(plan_steps(planned.logical, self._graph._store), plan, stats)
         context = ExecutionContext(dict(params or {}), timeout, memory_limit, threads)
         if plan.explain == "profile":
             context.profile = {}

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from qengine.binder.binding import LABEL, RELATIONSHIP_TYPE, Binding
 from qengine.binder.expressions import ExpressionBinder
 from qengine.binder.inference import indefinite, may_be
-from qengine.binder.labels import bind_labels, both, label_condition
+from qengine.binder.labels import bind_labels
 from qengine.binder.scope import Scope, Symbol
 from qengine.binder.shortest import hop_predicates, selector_of
 from qengine.errors import Span
@@ -28,6 +28,7 @@ from qengine.plan.pattern import (
     PatternRelationship,
     QueryGraph,
 )
+from qengine.plan.predicates import both, label_condition
 from qengine.plan.traverse import conjuncts, free_variables, only_variable, rewrite, walk
 from qengine.syntax import ast
 from qengine.types import BOOLEAN, NODE, PATH, RELATIONSHIP, Kind, Type, list_of

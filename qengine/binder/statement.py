@@ -46,8 +46,6 @@ def bind(
         If it is legal, but not built.
     """
     binding = Binding(text, catalog, parameters)
-    if statement.explain == "explain steps":
-        raise binding.unsupported("EXPLAIN STEPS isn't built.", statement.span, "EXPLAIN shows the plan that is run.")
     body = bind_body(binding, statement.body, Unit())
     plan = LogicalPlan(body.root, body.columns, statement.explain)
     return BoundStatement(plan, tuple(binding.notices.values()))

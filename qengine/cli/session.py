@@ -80,8 +80,10 @@ class Session:
 
 
 def write_plan(result: Result, out: Sink) -> int:
-    """Write the text of a plan."""
+    """Write the text of a plan, or of its steps under their names."""
     rows = result.fetchall()
     for row in rows:
+        if "step" in result.columns:
+            print(f"-- {row['step'].replace('_', ' ')}", file=out)
         print(row["plan"], file=out)
     return len(rows)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import reduce
 
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.lower.demand import Demand
 from qengine.optimizer.lower.tail import lower
-from qengine.optimizer.rules import RULES, TENTATIVE, Rule
+from qengine.optimizer.rules import TENTATIVE, rewritten, steps
 from qengine.plan.logical import LogicalPlan, Operator
 from qengine.plan.physical import PhysicalPlan
 from qengine.plan.traverse import rewrite_plan
@@ -25,11 +26,14 @@ def plan(logical: LogicalPlan, catalog: CatalogView) -> PhysicalPlan:
     def lowered(root: Operator) -> Operator:
         return lower(root, Demand(frozenset(logical.columns)), catalog).root
 
-    root = _rewritten(logical.root, RULES)
-    tentative = _rewritten(root, TENTATIVE)
+    root = rewritten(logical.root)
+    tentative = reduce(rewrite_plan, TENTATIVE, root)
     careful = None if tentative is root else lowered(root)
     return PhysicalPlan(lowered(tentative), logical.columns, logical.explain, careful)
 
 
-def _rewritten(root: Operator, rules: tuple[Rule, ...]) -> Operator:
-    return reduce(rewrite_plan, rules, root)
+def plan_steps(logical: LogicalPlan, catalog: CatalogView) -> Iterator[tuple[str, Operator]]:
+    """Yield the plan of a bound statement as it was bound, after each rule that changes it, and lowered."""
+    yield "bound", logical.root
+    yield from steps(logical.root)
+    yield "lowered", plan(logical, catalog).root

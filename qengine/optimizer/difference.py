@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from qengine.optimizer.pattern_edges import PatternEdge
-from qengine.plan.pattern import MatchMode
+from qengine.plan.pattern import MatchMode, QueryGraph
 
 Coincidence = tuple[tuple[str, str], tuple[str, str]]  # (vertex = vertex) and (vertex = vertex)
 
@@ -28,18 +28,19 @@ class Differences:
     contradiction: bool = False
 
 
-def differences(mode: MatchMode, names: Sequence[str], edges: Sequence[PatternEdge]) -> Differences:
-    """Return what must differ among the fixed-length part of one MATCH."""
+def differences(graph: QueryGraph, edges: Sequence[PatternEdge]) -> Differences:
+    """Return what must differ among the fixed-length relationships ``edges`` of a query graph and its nodes."""
     found = Differences()
-    if mode is MatchMode.REPEATABLE_ELEMENTS:
+    if graph.mode is MatchMode.REPEATABLE_ELEMENTS:
         return found
-    if mode is MatchMode.DIFFERENT_NODES:
+    if graph.mode is MatchMode.DIFFERENT_NODES:
+        names = [node.name for node in graph.nodes]
         for i, one in enumerate(names):
-            found.vertices |= {frozenset((one, other)) for other in names[i + 1 :]}
+            found.vertices |= {frozenset((one, other)) for other in names[i + 1 :] if graph.together(one, other)}
     for i, first in enumerate(edges):
         for second in edges[i + 1 :]:
-            if first.shares_type(second):
-                _separate(first, second, edges, mode, found)
+            if first.shares_type(second) and graph.together(first.name, second.name):
+                _separate(first, second, edges, graph.mode, found)
     found.pairs = [same for same in found.pairs if not any(frozenset(each) in found.vertices for each in same)]
     return found
 

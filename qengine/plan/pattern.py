@@ -161,6 +161,8 @@ class QueryGraph:
 
     ``predicates`` are conjuncts that mention more than one variable, or variables of the input rows, or
     subqueries, or that can fail, those last; other single-variable conjuncts stand at their node or relationship.
+    ``parts``: where several matches are one graph, the names of the elements of each: ``mode`` holds within a part.
+    (): there is one.
     """
 
     nodes: tuple[PatternNode, ...]
@@ -168,9 +170,14 @@ class QueryGraph:
     paths: tuple[PatternPath, ...] = ()
     predicates: tuple[Expr, ...] = ()
     mode: MatchMode = MatchMode.DIFFERENT_RELATIONSHIPS
+    parts: tuple[frozenset[str], ...] = ()
 
     def variables(self) -> tuple[str, ...]:
         """Return the names that the match binds anew: nodes, relationships, then named paths."""
         nodes = [node.name for node in self.nodes if not node.bound]
         relationships = [edge.name for edge in self.relationships if not edge.bound]
         return (*nodes, *relationships, *(path.name for path in self.paths if path.name))
+
+    def together(self, one: str, other: str) -> bool:
+        """Tell whether ``mode`` holds between two elements: they stand in one part."""
+        return not self.parts or any(one in part and other in part for part in self.parts)

@@ -13,7 +13,15 @@ from qengine.plan import logical, physical
 from qengine.plan.expr import Expr, Subquery
 from qengine.plan.expr_text import ExprText, labels_text, name_text
 from qengine.plan.logical import LogicalPlan, Operator
-from qengine.plan.pattern import Direction, LabelExpr, MatchMode, PathSelector, PatternNode, PatternRelationship
+from qengine.plan.pattern import (
+    Direction,
+    LabelExpr,
+    MatchMode,
+    PathSelector,
+    PatternNode,
+    PatternRelationship,
+    QueryGraph,
+)
 from qengine.plan.physical import EdgeLevel, PhysicalPlan, Source, VertexLevel
 
 __all__ = ["to_text"]
@@ -69,6 +77,7 @@ class _Writer:
         text = f"{'Optional' if operator.optional else ''}Match {mode}{', '.join(parts)}"
         bound = [node.name for node in graph.nodes if node.bound]
         bound += [edge.name for edge in graph.relationships if edge.bound]
+        text += _parts(graph)
         return text + self._where(graph.predicates) + (f" given {_names(bound)}" if bound else "")
 
     def _node(self, name: str, node: PatternNode | None) -> str:
@@ -191,6 +200,18 @@ def _inputs(operator: Operator) -> Iterator[Operator]:
             pass
         case _:
             yield operator.input  # type: ignore[attr-defined]
+
+
+def _parts(graph: QueryGraph) -> str:
+    """Say which elements must differ where they need not all."""
+    if not graph.parts or graph.mode is MatchMode.REPEATABLE_ELEMENTS:
+        return ""
+    names = [edge.name for edge in graph.relationships]
+    if graph.mode is MatchMode.DIFFERENT_NODES:
+        names += [node.name for node in graph.nodes]
+    parts = [[name for name in names if name in part] for part in graph.parts]
+    shown = [f"{{{_names(part)}}}" for part in parts if len(part) > 1]
+    return f" different only within {', '.join(shown)}" if shown else " none different"
 
 
 def _given(subquery: Subquery) -> str:

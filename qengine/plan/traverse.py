@@ -95,15 +95,18 @@ def free_variables(expr: Expr) -> frozenset[str]:
 def only_variable(expr: Expr) -> str | None:
     """Return the only variable that a condition reads, if its value depends on nothing else; None if it may."""
     names = free_variables(expr)
-    if len(names) != 1:
-        return None
+    return next(iter(names)) if len(names) == 1 and is_repeatable(expr) else None
+
+
+def is_repeatable(expr: Expr) -> bool:
+    """Tell whether an expression has no subquery and gives the same whenever and however often it is evaluated."""
     for part in walk(expr):
         if isinstance(part, Subquery):
-            return None
+            return False
         function = lookup(part.name) if isinstance(part, Call) else None
         if function is not None and not function.deterministic:
-            return None
-    return next(iter(names))
+            return False
+    return True
 
 
 def rewrite(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:

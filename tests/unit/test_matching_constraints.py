@@ -10,7 +10,7 @@ from qengine.catalog.view import RelationshipTypeInfo
 from qengine.optimizer.difference import Differences, differences
 from qengine.optimizer.pattern_edges import PatternEdge
 from qengine.optimizer.symmetry import break_symmetry
-from qengine.plan.pattern import Direction, LabelIs, MatchMode, PatternNode, PatternRelationship
+from qengine.plan.pattern import Direction, LabelIs, MatchMode, PatternNode, PatternRelationship, QueryGraph
 
 SIMPLE = RelationshipTypeInfo("R", 10)
 UNDIRECTED = RelationshipTypeInfo("R", 10, undirected=True)
@@ -25,9 +25,16 @@ def edges(text: str, info: RelationshipTypeInfo, direction: Direction = Directio
     ]
 
 
+def graph(found: list[PatternEdge], mode: MatchMode = MatchMode.DIFFERENT_RELATIONSHIPS, **options) -> QueryGraph:
+    names = sorted({name for each in found for name in each.ends})
+    return QueryGraph(
+        tuple(PatternNode(name) for name in names), tuple(e.relationship for e in found), mode=mode, **options
+    )
+
+
 def different(text: str, info: RelationshipTypeInfo, mode: MatchMode = MatchMode.DIFFERENT_RELATIONSHIPS):
     found = edges(text, info)
-    return differences(mode, sorted({name for each in found for name in each.ends}), found)
+    return differences(graph(found, mode), found)
 
 
 def test_path_over_undirected_type_needs_different_ends() -> None:
@@ -67,6 +74,14 @@ def test_different_nodes_covers_all_pairs() -> None:
     assert found.vertices == {frozenset("ab"), frozenset("bc"), frozenset("ac")}
 
 
+def test_parts_of_a_merged_match_demand_nothing_of_each_other() -> None:
+    found = edges("ab bc cd", UNDIRECTED)
+    parts = (frozenset(("a", "b", "c", "r0", "r1")), frozenset(("c", "d", "r2")))
+    assert differences(graph(found, parts=parts), found).vertices == {frozenset("ac")}
+    apart = differences(graph(found, MatchMode.DIFFERENT_NODES, parts=parts), found).vertices
+    assert apart == {frozenset("ab"), frozenset("ac"), frozenset("bc"), frozenset("cd")}
+
+
 def nodes(names: str, labels: dict[str, str] | None = None) -> dict[str, PatternNode]:
     labels = labels or {}
     return {name: PatternNode(name, LabelIs(labels[name]) if name in labels else None) for name in names}
@@ -80,7 +95,7 @@ def test_symmetry_keeps_one_embedding_of_each_orbit(pattern: str, group: int) ->
     """Over all injective maps into a complete graph, the constraints keep exactly one in ``group``."""
     found = edges(pattern, UNDIRECTED)
     names = sorted({name for each in found for name in each.ends})
-    difference = differences(MatchMode.DIFFERENT_NODES, names, found)
+    difference = differences(graph(found, MatchMode.DIFFERENT_NODES), found)
     symmetry = break_symmetry(names, nodes("".join(names)), found, difference)
     assert symmetry.orbits == group
     maps = [dict(zip(names, image, strict=True)) for image in permutations(range(6), len(names))]
@@ -131,7 +146,7 @@ def test_constraints_say_the_same_as_comparing_relationships(pattern: str, info:
     """On every small graph image: the vertex constraints hold exactly when the matched relationships differ."""
     found = edges(pattern, info)
     names = sorted({name for each in found for name in each.ends})
-    difference = differences(MatchMode.DIFFERENT_RELATIONSHIPS, names, found)
+    difference = differences(graph(found), found)
     for image in product(range(3), repeat=len(names)):
         at = dict(zip(names, image, strict=True))
         ends = [(at[each.ends[0]], at[each.ends[1]]) for each in found]

@@ -43,6 +43,7 @@ class Matcher:
         self._env = env
         self._check = check
         self._mode = pattern.mode
+        self._parts = pattern.parts
         self._nodes = {node.name: node for node in pattern.nodes}
         self._admits = {node.name: self._node_test(node) for node in pattern.nodes}
         self._selectors = {path.elements[1]: path.selector for path in pattern.paths if len(path.elements) > 1}
@@ -102,6 +103,14 @@ class Matcher:
             bind(node.name)
         return steps
 
+    def _rivals(self, taken: frozenset[int], name: str, row: Row) -> frozenset[int]:
+        """Return the ``taken`` edges or vertices that the element must differ from: where there are parts, in its own."""
+        if not self._parts:
+            return taken
+        others = frozenset().union(*(part for part in self._parts if name in part))
+        kind = NodeHandle if name in self._nodes else RelationshipHandle
+        return frozenset(row[other].id for other in others if other in row and type(row[other]) is kind)
+
     # -- nodes -------------------------------------------------------------------------------------------------
 
     def _node_test(self, node: PatternNode) -> Callable[[int], bool]:
@@ -132,7 +141,7 @@ class Matcher:
 
     def _take_node(self, state: _State, name: str, vertex: int) -> Iterator[_State]:
         """Give the state with a node bound to a vertex, unless the vertex doesn't satisfy it or is taken."""
-        if self._mode is MatchMode.DIFFERENT_NODES and vertex in state.vertices:
+        if self._mode is MatchMode.DIFFERENT_NODES and vertex in self._rivals(state.vertices, name, state.row):
             return
         if self._admits[name](vertex):
             row = {**state.row, name: NodeHandle(vertex)}
@@ -200,7 +209,8 @@ class Matcher:
         start = state.row[near].id
         end = walk.end(start)
         ids = [step.id for step in walk.edges]
-        if self._mode is not MatchMode.REPEATABLE_ELEMENTS and not state.edges.isdisjoint(ids):
+        taken_edges = self._rivals(state.edges, edge.name, state.row)
+        if self._mode is not MatchMode.REPEATABLE_ELEMENTS and not taken_edges.isdisjoint(ids):
             return
         inner = walk.vertices[:-1]
         if self._mode is MatchMode.DIFFERENT_NODES:

@@ -24,11 +24,11 @@ from qengine.optimizer.pattern_edges import PatternEdge, pattern_edge
 from qengine.optimizer.search import SearchParts, build_levels
 from qengine.optimizer.symmetry import NO_SYMMETRY, Symmetry, break_symmetry
 from qengine.plan.expr import Call, Comparison, Expr, HasLabels, Literal, PathOf, Variable
-from qengine.plan.logical import Filter, Operator, Project
+from qengine.plan.logical import Filter, Limit, Operator, Project
 from qengine.plan.pattern import MatchMode, PatternNode, PatternRelationship, QueryGraph
 from qengine.plan.physical import Search
 from qengine.plan.traverse import conjunction, free_variables, substitute
-from qengine.types import BOOLEAN, NODE, RELATIONSHIP
+from qengine.types import BOOLEAN, INTEGER, NODE, RELATIONSHIP
 
 _SAME = "@same:"
 _ROW_COST = 4.0  # one emitted row against one candidate looked at
@@ -54,6 +54,8 @@ class MatchLowering:
 
     def run(self) -> Lowered:
         """Lower the whole match."""
+        if Literal(False, type=BOOLEAN) in self.graph.predicates:
+            return self._nothing()
         graph = self.graph = _renamed(self.graph)
         self.nodes = {node.name: node for node in graph.nodes}
         self.bound = {node.name for node in graph.nodes if node.bound}
@@ -67,7 +69,7 @@ class MatchLowering:
         before, filters = split_predicates(graph, self.catalog, self.columns)
         self._filter_bound_nodes()
         self._filter(before)
-        difference = differences(graph.mode, [node.name for node in graph.nodes], self.fixed)
+        difference = differences(graph, self.fixed)
         empty = difference.contradiction or any(not edge.types for edge in self.fixed)
         empty = empty or any(not walk.types and walk.minimum > 0 for walk in self.walks)
         if empty:
@@ -327,7 +329,7 @@ class MatchLowering:
         """Emit no row, with the right columns."""
         new = [name for name in self.graph.variables() if name not in self.columns]
         items = [(name, Variable(name)) for name in self.columns]
-        none = Filter(self.root, Literal(False, type=BOOLEAN))
+        none = Limit(self.root, Literal(0, type=INTEGER))
         self.root = Project(none, (*items, *((name, Literal(None)) for name in new)))
         return Lowered(self.root, (*self.columns, *new), self.input_weight)
 

@@ -8,6 +8,7 @@ from itertools import count
 from qengine.catalog.view import CatalogView
 from qengine.errors import Unsupported
 from qengine.optimizer.lower.demand import Demand, Duplicates
+from qengine.optimizer.rules import rewritten
 from qengine.plan.expr import Expr, Subquery, Variable
 from qengine.plan.logical import Operator
 from qengine.plan.physical import Attach
@@ -29,8 +30,8 @@ def attach_subqueries(
         if not isinstance(expr, Subquery):
             return expr
         duplicates = {"exists": Duplicates.IGNORE, "count": Duplicates.COUNT}.get(expr.kind, Duplicates.KEEP)
-        wanted = frozenset(output_columns(expr)) if expr.kind == "collect" else frozenset()
-        lowered = lower(expr.plan, Demand(wanted, duplicates), catalog)
+        wanted = frozenset(output_columns(expr.plan)) if expr.kind == "collect" else frozenset()
+        lowered = lower(rewritten(expr.plan), Demand(wanted, duplicates), catalog)
         name = next(each for each in fresh if each not in names)
         state = Attach(state, lowered.root, expr.kind, name, expr.outer, lowered.weight)
         names.append(name)
@@ -43,11 +44,10 @@ def attach_subqueries(
     return state, tuple(names), tuple(changed)
 
 
-def output_columns(subquery: Subquery) -> tuple[str, ...]:
-    """Return the columns of a subquery's plan that are its result."""
+def output_columns(plan: Operator) -> tuple[str, ...]:
+    """Return the columns that a plan's last ``Project`` or ``Aggregate`` gives, () if it has none."""
     from qengine.plan.logical import Aggregate, Distinct, Filter, Limit, Project, Skip, Sort, Union
 
-    plan = subquery.plan
     while isinstance(plan, Distinct | Filter | Limit | Skip | Sort):
         plan = plan.input
     if isinstance(plan, Union):

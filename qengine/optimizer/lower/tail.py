@@ -7,7 +7,7 @@ from functools import singledispatch
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.lower.demand import Demand, Duplicates, Lowered
 from qengine.optimizer.lower.match import MatchLowering
-from qengine.optimizer.lower.subquery import attach_subqueries
+from qengine.optimizer.lower.subquery import attach_subqueries, output_columns
 from qengine.plan.expr import AggregateCall, Expr, Variable
 from qengine.plan.logical import (
     Aggregate,
@@ -27,6 +27,7 @@ from qengine.plan.logical import (
 )
 from qengine.plan.pattern import PatternNode, PatternRelationship
 from qengine.plan.physical import Optional
+from qengine.plan.predicates import is_cheap
 from qengine.plan.traverse import free_variables
 
 _WEIGHABLE = {"count", "sum", "avg", "min", "max"}
@@ -82,11 +83,12 @@ def _filter(operator: Filter, demand: Demand, catalog: CatalogView) -> Lowered:
 
 @lower.register
 def _project(operator: Project, demand: Demand, catalog: CatalogView) -> Lowered:
-    exprs = [expr for _, expr in operator.items]
+    wanted = [(name, expr) for name, expr in operator.items if name in demand.columns or not is_cheap(expr)]
+    exprs = [expr for _, expr in wanted]
     below = Demand(frozenset(), demand.duplicates).also(*exprs)
     source = lower(operator.input, below, catalog)
     root, _, changed = attach_subqueries(source.root, source.columns, exprs, catalog)
-    items = [(name, expr) for (name, _), expr in zip(operator.items, changed, strict=True)]
+    items = [(name, expr) for (name, _), expr in zip(wanted, changed, strict=True)]
     if source.weight is not None:
         items.append((source.weight, Variable(source.weight)))
     return Lowered(Project(root, tuple(items)), tuple(name for name, _ in items), source.weight)
@@ -132,7 +134,7 @@ def _without_bound_variable(call: AggregateCall, source: Operator) -> AggregateC
 
 @lower.register
 def _distinct(operator: Distinct, demand: Demand, catalog: CatalogView) -> Lowered:
-    source = lower(operator.input, Demand(demand.columns, Duplicates.IGNORE), catalog)
+    source = lower(operator.input, Demand(frozenset(output_columns(operator)), Duplicates.IGNORE), catalog)
     return Lowered(Distinct(source.root), source.columns)
 
 
@@ -166,6 +168,6 @@ def _unwind(operator: Unwind, demand: Demand, catalog: CatalogView) -> Lowered:
 
 @lower.register
 def _union(operator: Union, demand: Demand, catalog: CatalogView) -> Lowered:
-    inner = demand.keeping() if operator.all else Demand(demand.columns, Duplicates.IGNORE)
+    inner = Demand(frozenset(output_columns(operator)), Duplicates.KEEP if operator.all else Duplicates.IGNORE)
     sources = [lower(each, inner, catalog) for each in operator.inputs]
     return Lowered(Union(tuple(each.root for each in sources), operator.all), sources[0].columns)

@@ -1,19 +1,49 @@
 """Rewrites of the logical plan, in order. A rule is one function in one file: operator in, operator out.
 
-Rules are applied to every operator, inputs first, also to those of subqueries.
+A rule's function changes one operator; it is applied to all of a plan, inputs first. The plans of subqueries are
+rewritten when they are lowered.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
+from qengine.optimizer.rules.contradictions import contradictions
 from qengine.optimizer.rules.early_conditions import early_conditions
+from qengine.optimizer.rules.fold_constants import fold_constants
+from qengine.optimizer.rules.merge_matches import merge_matches
+from qengine.optimizer.rules.push_filters import push_filters
 from qengine.optimizer.rules.top_k import top_k
+from qengine.optimizer.rules.tree import bottom_up
 from qengine.plan.logical import Operator
+
+__all__ = ["RULES", "TENTATIVE", "Rule", "rewritten", "steps"]
 
 Rule = Callable[[Operator], Operator]
 
-RULES: tuple[Rule, ...] = (top_k,)
+RULES: tuple[Rule, ...] = (
+    push_filters,  # first, so that conditions are where the others look for them
+    merge_matches,  # what a filter between two matches kept apart is one match now
+    fold_constants,
+    contradictions,  # after constants are known and conditions of one element stand together
+    top_k,
+)
 
 TENTATIVE: tuple[Rule, ...] = (early_conditions,)
 """Right only if no condition that they move fails on any node or relationship: see ``PhysicalPlan.careful``."""
+
+
+def steps(root: Operator) -> Iterator[tuple[str, Operator]]:
+    """Yield the name of each rule that changes the plan, with the plan after it."""
+    for rule in RULES:
+        changed = bottom_up(root, rule)
+        if changed is not root:
+            root = changed
+            yield rule.__name__, root
+
+
+def rewritten(root: Operator) -> Operator:
+    """Return the plan after all rules but the tentative ones."""
+    for rule in RULES:
+        root = bottom_up(root, rule)
+    return root

@@ -15,19 +15,22 @@ from qengine.types import INTEGER
 
 
 def top_k(operator: Operator) -> Operator:
-    """Apply the rule to an operator."""
+    """Apply the rule to one operator."""
     if isinstance(operator, Limit):
-        return replace(operator, input=_push(operator.input, operator.count))
+        below = _push(operator.input, operator.count)
+        return operator if below is operator.input else replace(operator, input=below)
     return operator
 
 
 def _push(operator: Operator, count: Expr) -> Operator:
     match operator:
         case Project():
-            return replace(operator, input=_push(operator.input, count))
+            below = _push(operator.input, count)
+            return operator if below is operator.input else replace(operator, input=below)
         case Skip():
             total = Call("+", (operator.count, count), type=INTEGER)
-            return replace(operator, input=_push(operator.input, total))
+            below = _push(operator.input, total)
+            return operator if below is operator.input else replace(operator, input=below)
         case Sort(limit=None):
             return replace(operator, limit=count)
         case _:

@@ -1,0 +1,94 @@
+"""Finds conditions that nothing satisfies, so that their match isn't run at all.
+
+Why: the rows are known to be none; neither candidates nor joins are needed.
+When: a condition is the literal false (or null); label expressions exclude each other (``:A&!A``); an element's
+property must equal two values, or lie in an empty range.
+Wrong for: ranges over values of different types, which only compare as null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import product
+
+from qengine.optimizer.rules.fold_constants import FALSE
+from qengine.plan.expr import Comparison, Expr, Literal, Property, Variable
+from qengine.plan.logical import Filter, Limit, Match, Operator
+from qengine.plan.pattern import LabelAnd, LabelAny, LabelExpr, LabelIs, LabelNot, LabelOr, QueryGraph
+from qengine.types import INTEGER
+
+_NAMES = 6  # label expressions over more names are not looked through
+_FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
+
+
+def contradictions(operator: Operator) -> Operator:
+    """Apply the rule to one operator."""
+    match operator:
+        case Filter(predicate=Literal(value=False | None)):
+            return Limit(operator.input, Literal(0, type=INTEGER))
+        case Match(graph=graph) if graph.predicates != (FALSE,) and _impossible(graph):
+            return replace(operator, graph=replace(graph, predicates=(FALSE,)))
+    return operator
+
+
+def _impossible(graph: QueryGraph) -> bool:
+    if FALSE in graph.predicates:
+        return True
+    elements = [(node.labels, node.predicates) for node in graph.nodes]
+    elements += [(edge.types, edge.predicates) for edge in graph.relationships if edge.hops is None]
+    return any(FALSE in predicates or _no_labels(labels) or _no_values(predicates) for labels, predicates in elements)
+
+
+def _no_labels(labels: LabelExpr | None) -> bool:
+    """Tell whether no set of labels satisfies the expression."""
+    if labels is None or isinstance(labels, LabelIs | LabelAny):
+        return False
+    names = sorted(set(_names(labels)))
+    if len(names) > _NAMES:
+        return False
+    sets = product((False, True), repeat=len(names))
+    return not any(
+        labels.admits(frozenset(name for name, has in zip(names, each, strict=True) if has)) for each in sets
+    )
+
+
+def _names(labels: LabelExpr) -> Iterator[str]:
+    match labels:
+        case LabelIs(name=name):
+            yield name
+        case LabelNot(arg=arg):
+            yield from _names(arg)
+        case LabelAnd(args=args) | LabelOr(args=args):
+            for arg in args:
+                yield from _names(arg)
+        case LabelAny():
+            yield ""  # any label that the expression doesn't name
+
+
+def _no_values(predicates: Iterable[Expr]) -> bool:
+    """Tell whether comparisons of one property with numbers, or with strings, leave no value."""
+    bounds: dict[tuple[str, str, type], list[tuple[str, int | float | str]]] = {}
+    for predicate in predicates:
+        match predicate:
+            case Comparison(ops=(op,), args=(Property(subject=Variable(name=name), key=key), Literal(value=value))):
+                pass
+            case Comparison(ops=(op,), args=(Literal(value=value), Property(subject=Variable(name=name), key=key))):
+                op = _FLIPPED.get(op, op)
+            case _:
+                continue
+        if op in _FLIPPED and type(value) in (int, float, str):
+            kind = str if isinstance(value, str) else float
+            bounds.setdefault((name, key, kind), []).append((op, value))
+    return any(_empty(each) for each in bounds.values() if len(each) > 1)
+
+
+def _empty(bounds: list[tuple[str, int | float | str]]) -> bool:
+    """Tell whether the bounds, all numbers or all strings, exclude each other in pairs."""
+    lower = [(value, op == ">") for op, value in bounds if op in (">", ">=", "=")]
+    upper = [(value, op == "<") for op, value in bounds if op in ("<", "<=", "=")]
+    return any(
+        low > high or (low == high and (above or below))  # type: ignore[operator]
+        for low, above in lower
+        for high, below in upper
+    )

@@ -1,0 +1,112 @@
+"""Computes what is constant in conditions, and simplifies AND and OR by it.
+
+Why: a condition that is always true costs nothing, one that is never true makes its match empty (``contradictions``),
+and ``n.age > 60 + 5`` compares a column with a number.
+When: operands are literals of one type, and the result is a value (an integer overflow is left to fail when run).
+Wrong for: values of different types, whose comparison is left to the executors; ``/`` and ``%``, which may fail.
+"""
+
+from __future__ import annotations
+
+import operator as op
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from qengine.plan.expr import Call, Comparison, Expr, Literal, Logical
+from qengine.plan.logical import Filter, Match, Operator
+from qengine.plan.traverse import conjuncts, rewrite
+from qengine.types import BOOLEAN
+
+_ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {"+": op.add, "-": op.sub, "*": op.mul}
+_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+    "=": op.eq,
+    "<>": op.ne,
+    "<": op.lt,
+    "<=": op.le,
+    ">": op.gt,
+    ">=": op.ge,
+}
+_ORDERED = (int, str)
+
+
+def fold_constants(operator: Operator) -> Operator:
+    """Apply the rule to one operator; a filter that is always true goes."""
+    if isinstance(operator, Filter):
+        predicate = fold(operator.predicate)
+        if predicate == TRUE:
+            return operator.input
+        return operator if predicate is operator.predicate else replace(operator, predicate=predicate)
+    if isinstance(operator, Match):
+        graph = operator.graph
+        nodes = tuple(_folded(node) for node in graph.nodes)
+        relationships = tuple(_folded(edge) for edge in graph.relationships)
+        predicates = _conditions(graph.predicates)
+        if (
+            predicates is not graph.predicates
+            or any(new is not old for new, old in zip(nodes, graph.nodes, strict=True))
+            or any(new is not old for new, old in zip(relationships, graph.relationships, strict=True))
+        ):
+            graph = replace(graph, nodes=nodes, relationships=relationships, predicates=predicates)
+            return replace(operator, graph=graph)
+    return operator
+
+
+TRUE, FALSE = Literal(True, type=BOOLEAN), Literal(False, type=BOOLEAN)
+
+
+def fold(expr: Expr) -> Expr:
+    """Return an expression with its constant parts computed."""
+    return rewrite(expr, _fold)
+
+
+def _folded(element: Any) -> Any:
+    predicates = _conditions(element.predicates)
+    return element if predicates is element.predicates else replace(element, predicates=predicates)
+
+
+def _conditions(predicates: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    """Return conjuncts without those that are true; null counts as false, as nothing else is kept."""
+    if not predicates:
+        return predicates
+    kept: list[Expr] = []
+    changed = False
+    for predicate in predicates:
+        folded = fold(predicate)
+        if isinstance(folded, Literal) and folded.value is None:
+            folded = FALSE
+        changed = changed or folded is not predicate
+        if folded != TRUE:
+            kept += conjuncts(folded)
+    return tuple(kept) if changed or len(kept) != len(predicates) else predicates
+
+
+def _fold(expr: Expr) -> Expr:
+    match expr:
+        case Logical(op="AND" | "OR"):
+            return _logical(expr)
+        case Call(name="NOT", args=(Literal(value=bool(value)),)):
+            return FALSE if value else TRUE
+        case Call(name="+" | "-" | "*" as name, args=(Literal(value=left), Literal(value=right))) if (
+            type(left) is int and type(right) is int
+        ):
+            value = _ARITHMETIC[name](left, right)
+            return Literal(value, type=expr.type, span=expr.span) if -(2**63) <= value < 2**63 else expr
+        case Comparison(ops=(name,), args=(Literal(value=left), Literal(value=right))) if (
+            type(left) is type(right) and type(left) in _ORDERED
+        ):
+            return TRUE if _COMPARE[name](left, right) else FALSE
+    return expr
+
+
+def _logical(expr: Logical) -> Expr:
+    """Leave out what decides nothing (true in AND, false in OR); what decides alone is the whole."""
+    neutral, deciding = (TRUE, FALSE) if expr.op == "AND" else (FALSE, TRUE)
+    if deciding in expr.args:
+        return deciding
+    kept = tuple(arg for arg in expr.args if arg != neutral)
+    if len(kept) == len(expr.args) or (len(kept) == 1 and kept[0].type != BOOLEAN):
+        return expr
+    if not kept:
+        return neutral
+    return kept[0] if len(kept) == 1 else replace(expr, args=kept)

@@ -1,0 +1,146 @@
+"""Moves the conditions of filters down, into the match whose variables they read.
+
+Why: a condition in a match cuts candidates before they are joined; above it, it reads every row.
+When: a conjunct without subquery that can't fail and gives the same whenever it is evaluated. It goes through ``Project`` (with the
+expressions put in for the names, if they are cheap), ``Filter``, ``Sort``, ``Distinct``, and ``Aggregate`` where it
+reads grouping keys. At an ``OPTIONAL MATCH`` it goes on if it reads only its input's columns; if it can't be true for
+nulls, the match isn't optional at all.
+Wrong for: ``Skip`` and ``Limit``, which count the rows that come; the inside of a shortest path, which is selected
+before it is filtered; conditions that can fail, which wait until everything else holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from qengine.plan.expr import Call, Comparison, Expr, HasLabels, Property, Variable
+from qengine.plan.fallible import condition_can_fail
+from qengine.plan.logical import Aggregate, Distinct, Filter, Match, Operator, Project, Sort
+from qengine.plan.pattern import PathSelector, QueryGraph
+from qengine.plan.predicates import both, is_cheap, label_condition
+from qengine.plan.traverse import conjunction, conjuncts, free_variables, is_repeatable, only_variable, substitute
+
+Conditions = Sequence[Expr]
+
+
+def push_filters(operator: Operator) -> Operator:
+    """Apply the rule to one operator, whose inputs it has been applied to."""
+    if not isinstance(operator, Filter):
+        return operator
+    parts = conjuncts(operator.predicate)
+    movable = [part for part in parts if is_repeatable(part) and not condition_can_fail(part)]
+    below, left = _sink(operator.input, movable)
+    if len(left) == len(movable) and below is operator.input:
+        return operator
+    kept = [part for part in parts if part not in movable or part in left]
+    return _filtered(below, kept)
+
+
+def _filtered(operator: Operator, conditions: Conditions) -> Operator:
+    return Filter(operator, conjunction(tuple(conditions))) if conditions else operator
+
+
+def _sink(operator: Operator, conditions: Conditions) -> tuple[Operator, list[Expr]]:
+    """Return the operator with the conditions in it that can be there, and the others."""
+    if not conditions:
+        return operator, []
+    match operator:
+        case Match(optional=False):
+            return _into_match(operator, conditions)
+        case Match():
+            return _into_optional(operator, conditions)
+        case Project(items=items):
+            return _through(operator, conditions, dict(items))
+        case Aggregate(keys=keys) if keys:
+            return _through(operator, conditions, dict(keys))
+        case Filter() | Sort() | Distinct():
+            below, left = _sink(operator.input, conditions)
+            return (operator if below is operator.input else replace(operator, input=below)), left
+    return operator, list(conditions)
+
+
+def _through(
+    operator: Project | Aggregate, conditions: Conditions, columns: dict[str, Expr]
+) -> tuple[Operator, list[Expr]]:
+    """Put the conditions below the operator that computes ``columns``, what can't be there right below it."""
+    moved, left = [], []
+    for condition in conditions:
+        names = free_variables(condition)
+        if names and all(name in columns and is_cheap(columns[name]) for name in names):
+            moved.append(substitute(condition, lambda e: columns[e.name] if isinstance(e, Variable) else None))
+        else:
+            left.append(condition)
+    if not moved:
+        return operator, left
+    below, above = _sink(operator.input, moved)
+    return replace(operator, input=_filtered(below, above)), left
+
+
+def _into_match(operator: Match, conditions: Conditions) -> tuple[Operator, list[Expr]]:
+    graph = operator.graph
+    new = set(graph.variables())
+    nodes = {node.name for node in graph.nodes}
+    selected = any(path.selector is not PathSelector.ALL for path in graph.paths)
+    outer, left = [], []
+    for condition in conditions:
+        names = free_variables(condition)
+        if not names & new:
+            outer.append(condition)
+        elif selected and not names & new <= nodes:
+            left.append(condition)
+        else:
+            graph = _placed(graph, condition)
+    below, above = _sink(operator.input, outer)
+    if above:  # they are checked before the match
+        graph = replace(graph, predicates=(*above, *graph.predicates))
+    if below is operator.input and graph is operator.graph:
+        return operator, left
+    return replace(operator, input=below, graph=graph), left
+
+
+def _placed(graph: QueryGraph, condition: Expr) -> QueryGraph:
+    """Return the query graph with a condition at the one element that it reads, or among its predicates."""
+    name, labels = only_variable(condition), label_condition(condition)
+    for place, node in enumerate(graph.nodes):
+        if node.name == name:
+            if labels is not None:
+                node = replace(node, labels=both(node.labels, labels))
+            else:
+                node = replace(node, predicates=(*node.predicates, condition))
+            return replace(graph, nodes=(*graph.nodes[:place], node, *graph.nodes[place + 1 :]))
+    for place, edge in enumerate(graph.relationships):
+        if edge.name == name and edge.hops is None:
+            if labels is not None:
+                edge = replace(edge, types=both(edge.types, labels))
+            else:
+                edge = replace(edge, predicates=(*edge.predicates, condition))
+            others = graph.relationships
+            return replace(graph, relationships=(*others[:place], edge, *others[place + 1 :]))
+    return replace(graph, predicates=(condition, *graph.predicates))
+
+
+def _into_optional(operator: Match, conditions: Conditions) -> tuple[Operator, list[Expr]]:
+    new = set(operator.graph.variables())
+    if any(_rejects_nulls(condition, new) for condition in conditions):
+        return _into_match(replace(operator, optional=False), conditions)
+    outer = [condition for condition in conditions if not free_variables(condition) & new]
+    left = [condition for condition in conditions if free_variables(condition) & new]
+    below, above = _sink(operator.input, outer)
+    return (operator if below is operator.input else replace(operator, input=below)), [*above, *left]
+
+
+def _rejects_nulls(condition: Expr, names: set[str]) -> bool:
+    """Tell whether a condition is false or null wherever one of its variables among ``names`` is null."""
+
+    def null(expr: Expr) -> bool:
+        while isinstance(expr, Property):
+            expr = expr.subject
+        return isinstance(expr, Variable) and expr.name in names
+
+    match condition:
+        case Comparison(args=args) | Call(name="IS NOT NULL", args=args):
+            return any(map(null, args))
+        case HasLabels(subject=subject):
+            return null(subject)
+    return False
