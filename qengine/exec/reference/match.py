@@ -104,7 +104,7 @@ class Matcher:
         return steps
 
     def _rivals(self, taken: frozenset[int], name: str, row: Row) -> frozenset[int]:
-        """Return the ``taken`` edges or vertices that the element must differ from: where there are parts, in its own."""
+        """Return the ``taken`` edges or vertices that the element must differ from: with parts, those in its own."""
         if not self._parts:
             return taken
         others = frozenset().union(*(part for part in self._parts if name in part))

@@ -68,7 +68,7 @@ def _through(
     for condition in conditions:
         names = free_variables(condition)
         if names and all(name in columns and is_cheap(columns[name]) for name in names):
-            moved.append(substitute(condition, lambda e: columns[e.name] if isinstance(e, Variable) else None))
+            moved.append(substitute(condition, lambda e: columns.get(e.name) if isinstance(e, Variable) else None))
         else:
             left.append(condition)
     if not moved:
