@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from qengine.plan.expr import (
     Call,
@@ -16,10 +17,11 @@ from qengine.plan.expr import (
     Property,
     Variable,
 )
-from qengine.plan.pattern import LabelAnd, LabelExpr, LabelIs, LabelNot, LabelOr
+from qengine.plan.pattern import LabelAnd, LabelExpr, LabelIs, LabelNot, LabelOr, QueryGraph
+from qengine.plan.traverse import only_variable
 from qengine.types import NODE, RELATIONSHIP
 
-__all__ = ["both", "is_cheap", "joined", "label_condition"]
+__all__ = ["both", "is_cheap", "joined", "label_condition", "placed"]
 
 
 def is_cheap(expr: Expr) -> bool:
@@ -75,3 +77,27 @@ def joined(make: Callable[[tuple[LabelExpr, ...]], LabelExpr], args: Iterable[La
         nested = arg.args if isinstance(arg, LabelAnd | LabelOr) and type(arg) is make else (arg,)
         flat.update(dict.fromkeys(nested))
     return next(iter(flat)) if len(flat) == 1 else make(tuple(flat))
+
+
+def placed(graph: QueryGraph, condition: Expr) -> QueryGraph:
+    """Return a query graph with a condition at the one element that it reads, or among its predicates.
+
+    The condition can't fail, and if it reads a single variable that is never null.
+    """
+    name, labels = only_variable(condition), label_condition(condition)
+    for place, node in enumerate(graph.nodes):
+        if node.name == name:
+            if labels is not None:
+                node = replace(node, labels=both(node.labels, labels))
+            else:
+                node = replace(node, predicates=(*node.predicates, condition))
+            return replace(graph, nodes=(*graph.nodes[:place], node, *graph.nodes[place + 1 :]))
+    for place, edge in enumerate(graph.relationships):
+        if edge.name == name and edge.hops is None:
+            if labels is not None:
+                edge = replace(edge, types=both(edge.types, labels))
+            else:
+                edge = replace(edge, predicates=(*edge.predicates, condition))
+            others = graph.relationships
+            return replace(graph, relationships=(*others[:place], edge, *others[place + 1 :]))
+    return replace(graph, predicates=(condition, *graph.predicates))

@@ -11,10 +11,13 @@ from __future__ import annotations
 import operator as op
 from collections.abc import Callable
 from dataclasses import replace
+from functools import reduce
 from typing import Any
 
 from qengine.plan.expr import Call, Comparison, Expr, Literal, Logical
+from qengine.plan.fallible import condition_can_fail
 from qengine.plan.logical import Filter, Match, Operator
+from qengine.plan.predicates import placed
 from qengine.plan.traverse import conjuncts, rewrite
 from qengine.types import BOOLEAN
 
@@ -47,8 +50,10 @@ def fold_constants(operator: Operator) -> Operator:
             or any(new is not old for new, old in zip(nodes, graph.nodes, strict=True))
             or any(new is not old for new, old in zip(relationships, graph.relationships, strict=True))
         ):
-            graph = replace(graph, nodes=nodes, relationships=relationships, predicates=predicates)
-            return replace(operator, graph=graph)
+            early = [each for each in predicates if not condition_can_fail(each)]
+            late = tuple(each for each in predicates if each not in early)
+            graph = replace(graph, nodes=nodes, relationships=relationships, predicates=late)
+            return replace(operator, graph=reduce(placed, reversed(early), graph))
     return operator
 
 

@@ -1,10 +1,10 @@
 """Moves the conditions of filters down, into the match whose variables they read.
 
 Why: a condition in a match cuts candidates before they are joined; above it, it reads every row.
-When: a conjunct without subquery that can't fail and gives the same whenever it is evaluated. It goes through ``Project`` (with the
-expressions put in for the names, if they are cheap), ``Filter``, ``Sort``, ``Distinct``, and ``Aggregate`` where it
-reads grouping keys. At an ``OPTIONAL MATCH`` it goes on if it reads only its input's columns; if it can't be true for
-nulls, the match isn't optional at all.
+When: a conjunct without subquery that can't fail and gives the same whenever it is evaluated. It goes through
+``Project`` (with the expressions put in for the names, if they are cheap), ``Filter``, ``Sort``, ``Distinct``, and
+``Aggregate`` where it reads grouping keys. At an ``OPTIONAL MATCH`` it goes on if it reads only its input's columns;
+if it can't be true for nulls, the match isn't optional at all.
 Wrong for: ``Skip`` and ``Limit``, which count the rows that come; the inside of a shortest path, which is selected
 before it is filtered; conditions that can fail, which wait until everything else holds.
 """
@@ -17,9 +17,9 @@ from dataclasses import replace
 from qengine.plan.expr import Call, Comparison, Expr, HasLabels, Property, Variable
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.logical import Aggregate, Distinct, Filter, Match, Operator, Project, Sort
-from qengine.plan.pattern import PathSelector, QueryGraph
-from qengine.plan.predicates import both, is_cheap, label_condition
-from qengine.plan.traverse import conjunction, conjuncts, free_variables, is_repeatable, only_variable, substitute
+from qengine.plan.pattern import PathSelector
+from qengine.plan.predicates import is_cheap, placed
+from qengine.plan.traverse import conjunction, conjuncts, free_variables, is_repeatable, substitute
 
 Conditions = Sequence[Expr]
 
@@ -90,34 +90,13 @@ def _into_match(operator: Match, conditions: Conditions) -> tuple[Operator, list
         elif selected and not names & new <= nodes:
             left.append(condition)
         else:
-            graph = _placed(graph, condition)
+            graph = placed(graph, condition)
     below, above = _sink(operator.input, outer)
     if above:  # they are checked before the match
         graph = replace(graph, predicates=(*above, *graph.predicates))
     if below is operator.input and graph is operator.graph:
         return operator, left
     return replace(operator, input=below, graph=graph), left
-
-
-def _placed(graph: QueryGraph, condition: Expr) -> QueryGraph:
-    """Return the query graph with a condition at the one element that it reads, or among its predicates."""
-    name, labels = only_variable(condition), label_condition(condition)
-    for place, node in enumerate(graph.nodes):
-        if node.name == name:
-            if labels is not None:
-                node = replace(node, labels=both(node.labels, labels))
-            else:
-                node = replace(node, predicates=(*node.predicates, condition))
-            return replace(graph, nodes=(*graph.nodes[:place], node, *graph.nodes[place + 1 :]))
-    for place, edge in enumerate(graph.relationships):
-        if edge.name == name and edge.hops is None:
-            if labels is not None:
-                edge = replace(edge, types=both(edge.types, labels))
-            else:
-                edge = replace(edge, predicates=(*edge.predicates, condition))
-            others = graph.relationships
-            return replace(graph, relationships=(*others[:place], edge, *others[place + 1 :]))
-    return replace(graph, predicates=(condition, *graph.predicates))
 
 
 def _into_optional(operator: Match, conditions: Conditions) -> tuple[Operator, list[Expr]]:
