@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
+from dataclasses import MISSING, FrozenInstanceError, dataclass, field, fields
 from operator import attrgetter
 from typing import Any, TypeVar, dataclass_transform, overload
 
@@ -21,7 +21,8 @@ def frozen(cls: Any = None, /, *, kw_only: bool = False) -> Any:
     """Make a class a frozen, slotted dataclass, as ``dataclass(frozen=True, slots=True)`` does.
 
     That compiles eight methods for each class, which takes longer than a small query for the classes of trees and
-    plans. Here only ``__init__`` is compiled, the other methods are shared. Fields work as in any dataclass.
+    plans. Here only ``__init__`` is compiled, when it is first called; the other methods are shared. Fields work as in
+    any dataclass.
     """
     if cls is None:
         return lambda decorated: _make(decorated, kw_only)
@@ -31,7 +32,7 @@ def frozen(cls: Any = None, /, *, kw_only: bool = False) -> Any:
 def _make(cls: type, kw_only: bool) -> type:
     made: Any = dataclass(init=False, repr=False, eq=False, slots=True, kw_only=kw_only)(cls)
     declared = fields(made)
-    made.__init__ = _initializer(made, declared)
+    made.__init__ = _deferred(made)
     made.__setattr__ = _refuse_setting
     made.__delattr__ = _refuse_deleting
     made.__setstate__ = _restore
@@ -42,11 +43,21 @@ def _make(cls: type, kw_only: bool) -> type:
     return made  # type: ignore[no-any-return]
 
 
-def _initializer(made: type, declared: tuple[Field[Any], ...]) -> Callable[..., None]:
+def _deferred(made: Any) -> Callable[..., None]:
+    """Return an ``__init__`` that puts the compiled one in its place."""
+
+    def __init__(self: Any, *args: Any, **named: Any) -> None:  # noqa: N807
+        made.__init__ = _initializer(made)
+        made.__init__(self, *args, **named)
+
+    return __init__
+
+
+def _initializer(made: type) -> Callable[..., None]:
     """Compile ``__init__``: it stores through the slots' own descriptors, past ``__setattr__``."""
     scope: dict[str, Any] = {"_MISSING": MISSING}
     positional, keyword, body = ["self"], list[str](), list[str]()
-    for each in declared:
+    for each in fields(made):
         name = each.name
         scope[f"_set_{name}"] = getattr(made, name).__set__
         parameter = value = name

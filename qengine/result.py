@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -223,6 +222,8 @@ class Result:
         return found[:rows], len(found) > rows
 
     def _repr_html_(self) -> str:
+        import html
+
         rows, more = self.preview()
         head = "".join(f"<th>{html.escape(name)}</th>" for name in self._columns)
         body = "".join(
