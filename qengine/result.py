@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, Protocol
 
 from qengine.errors import Notice
@@ -109,7 +112,9 @@ class Result:
     # ------------------------------------------------------------ rows
 
     def __iter__(self) -> Iterator[Row]:
-        while (row := self.fetchone()) is not None:
+        while self._position < len(self._rows) or self._load():
+            row = self._rows[self._position]
+            self._position += 1
             yield row
 
     def fetchone(self) -> Row | None:
@@ -123,17 +128,20 @@ class Result:
     def fetchmany(self, size: int = 100) -> list[Row]:
         """Return the next rows, at most ``size``."""
         found: list[Row] = []
-        while len(found) < size and (row := self.fetchone()) is not None:
-            found.append(row)
+        while len(found) < size and (self._position < len(self._rows) or self._load()):
+            end = min(self._position + size - len(found), len(self._rows))
+            found += self._rows[self._position : end]
+            self._position = end
         return found
 
     def fetchall(self) -> list[Row]:
         """Return all rows that are left."""
         found = self._rows[self._position :]
         self._position = len(self._rows)
-        while self._load():
-            found += self._rows
-            self._position = len(self._rows)
+        with _collector_paused():
+            while self._load():
+                found += self._rows
+                self._position = len(self._rows)
         return found
 
     def value(self) -> Any:
@@ -154,10 +162,9 @@ class Result:
         return False
 
     def _as_rows(self, batch: ResultBatch) -> list[Row]:
-        make = self._row_type
-        if not self._columns:
-            return [make(()) for _ in range(batch.length)]
-        return [make(row) for row in zip(*(batch.values(name) for name in self._columns), strict=True)]
+        with _collector_paused():
+            columns = [batch.values(name) for name in self._columns]
+            return list(map(self._row_type, zip(*columns, strict=True) if columns else repeat((), batch.length)))
 
     def _next_batch(self) -> ResultBatch | None:
         if self._pending:
@@ -250,6 +257,19 @@ class Result:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Hold up the search for reference cycles while rows are made: it would look at all of them again and again."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def _shown(value: Any) -> str:

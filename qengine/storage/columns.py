@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -86,3 +88,32 @@ class PropertyColumn:
 
     def _nulls(self, length: int) -> Any:
         return concatenate([self.array.slice(0, 0), pa.nulls(length)])
+
+
+def property_maps(columns: Mapping[str, PropertyColumn], ids: Array) -> list[dict[str, Any]]:
+    """Return the properties of each of ``ids`` (int64, none negative) in Python; those that are null are absent."""
+    if not len(ids):
+        return []
+    low, high = int(ids.min()), int(ids.max())
+    columns = {key: column for key, column in columns.items() if column.begin <= high and low < column.end}
+    if not all(column.begin <= low and high < column.end for column in columns.values()):
+        return _gathered(columns, ids)
+    values = [column.values(ids) for column in columns.values()]
+    if any(None in each for each in values):
+        return [
+            {key: value for key, value in zip(columns, row, strict=True) if value is not None}
+            for row in zip(*values, strict=True)
+        ]
+    rows = zip(*values, strict=True) if values else repeat((), len(ids))
+    return [dict(zip(columns, row, strict=True)) for row in rows]
+
+
+def _gathered(columns: Mapping[str, PropertyColumn], ids: Array) -> list[dict[str, Any]]:
+    """Do so where some columns cover only some of the ids."""
+    maps: list[dict[str, Any]] = [{} for _ in ids]
+    for key, column in columns.items():
+        rows = np.flatnonzero((ids >= column.begin) & (ids < column.end))
+        for row, value in zip(rows.tolist(), column.values(ids[rows]), strict=True):
+            if value is not None:
+                maps[row][key] = value
+    return maps

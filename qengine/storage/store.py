@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from itertools import repeat
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from qengine.catalog.view import EdgeStatistics, RelationshipTypeInfo
 from qengine.plan.pattern import Direction, LabelExpr
 from qengine.storage.adjacency import Adjacency
 from qengine.storage.arrays import Array
-from qengine.storage.columns import PropertyColumn
+from qengine.storage.columns import PropertyColumn, property_maps
 from qengine.storage.schema import Schema
 from qengine.storage.signatures import Signatures
 from qengine.storage.statistics import Statistics
@@ -201,18 +201,17 @@ class GraphStore:
 
     def nodes(self, ids: Array | Sequence[int | None]) -> list[Node | None]:
         """Return the nodes with these ids (-1 or None: None); properties that are null are absent."""
-        wanted, place = np.unique(_id_array(ids), return_inverse=True)  # a node that comes often is made once
-        properties: list[dict[str, Any]] = [{} for _ in wanted]
-        for key, column in self._node_properties.items():
-            rows = np.flatnonzero((wanted >= column.begin) & (wanted < column.end))
-            _fill(properties, rows, key, column, wanted[rows])
+        wanted = _id_array(ids)
+        place = None
+        if not (wanted[1:] > wanted[:-1]).all():
+            wanted, place = np.unique(wanted, return_inverse=True)  # a node that comes often is made once
+        nulls = int(np.searchsorted(wanted, 0))
+        wanted = wanted[nulls:]
         groups = np.searchsorted(self._group_ends, wanted, side="right").tolist()
-        labels = (*self._ordered_labels, ())
-        nodes = [
-            Node(vertex, labels[group], found) if vertex >= 0 else None
-            for vertex, group, found in zip(wanted.tolist(), groups, properties, strict=True)
-        ]
-        return [nodes[each] for each in place.tolist()]
+        labels = map(self._ordered_labels.__getitem__, groups)
+        nodes: list[Node | None] = [None] * nulls
+        nodes += map(Node, wanted.tolist(), labels, property_maps(self._node_properties, wanted))
+        return nodes if place is None else [nodes[each] for each in place.tolist()]
 
     # -- relationships -----------------------------------------------------------------------------------------
 
@@ -281,19 +280,19 @@ class GraphStore:
     def relationships(self, ids: Array | Sequence[int | None]) -> list[Relationship | None]:
         """Return the relationships with these global ids (-1 or None: None); null properties are absent."""
         wanted = _id_array(ids)
+        found: list[Relationship | None] = [None] * len(wanted)
         present = np.flatnonzero(wanted >= 0)
-        start, end = self.endpoints(wanted[present])
         types = self.type_of(wanted[present])
-        properties: list[dict[str, Any]] = [{} for _ in wanted]
         for index in np.unique(types).tolist():
             rows = present[types == index]
-            for key, column in self._relationship_properties[index].items():
-                _fill(properties, rows, key, column, wanted[rows] - self.types[index].base)
-        found: list[Relationship | None] = [None] * len(wanted)
-        for row, index, begin, finish in zip(
-            present.tolist(), types.tolist(), start.tolist(), end.tolist(), strict=True
-        ):
-            found[row] = Relationship(int(wanted[row]), self.types[index].name, begin, finish, properties[row])
+            chosen = wanted[rows]
+            start, end = self.endpoints(chosen)
+            properties = property_maps(self._relationship_properties[index], chosen - self.types[index].base)
+            made = map(
+                Relationship, chosen.tolist(), repeat(self.types[index].name), start.tolist(), end.tolist(), properties
+            )
+            for row, relationship in zip(rows.tolist(), made, strict=True):
+                found[row] = relationship
         return found
 
     @property
@@ -344,9 +343,3 @@ def _id_array(ids: Array | Sequence[int | None]) -> Array:
     if isinstance(ids, np.ndarray):
         return ids.astype(np.int64)
     return np.array([-1 if one is None else one for one in ids], np.int64)
-
-
-def _fill(properties: list[dict[str, Any]], rows: Array, key: str, column: PropertyColumn, ids: Array) -> None:
-    for row, value in zip(rows.tolist(), column.values(ids), strict=True):
-        if value is not None:
-            properties[row][key] = value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 
 import pyarrow as pa
@@ -93,3 +94,51 @@ def test_nodes_become_structs() -> None:
     node = qengine.Node(3, ("A",), {"x": 1})
     array = RowBatch(("n",), [(node,), (None,)]).arrow("n")
     assert array.to_pylist() == [{"id": 3, "labels": ["A"], "properties": {"x": 1}}, None]
+
+
+def test_relationships_become_structs() -> None:
+    graph = qengine.Graph.from_records(
+        nodes=[{"id": i, "labels": ["P"], "properties": {"n": i}} for i in range(4)],
+        relationships=[
+            {"type": "a", "start": 0, "end": 1, "properties": {"w": 1, "mixed": 1, "tags": ["x", "y"]}},
+            {"type": "a", "start": 2, "end": 1, "properties": {"w": 2}},
+            {"type": "b", "start": 1, "end": 3, "properties": {"mixed": "text"}},
+            {"type": "c", "start": 3, "end": 3, "properties": {}},
+        ],
+    )
+    found = graph.query("MATCH (n:P) OPTIONAL MATCH (n)-[r]->() RETURN r ORDER BY n.n")
+    values = graph.query("MATCH (n:P) OPTIONAL MATCH (n)-[r]->() RETURN r ORDER BY n.n").fetchall()
+    structs = found.to_arrow()["r"].to_pylist()
+    assert len(structs) == len(values) == 4
+    for struct, (value,) in zip(structs, values, strict=True):
+        properties = {key: each for key, each in struct["properties"].items() if each is not None}
+        assert (struct["type"], struct["start"], struct["end"]) == (value.type, value.start, value.end)
+        assert properties == value.properties
+        assert struct["id"] == value.id
+    chain = "MATCH (n:P) OPTIONAL MATCH (n)-[r:c]->() WITH n, r ORDER BY n.n RETURN r"
+    assert [each and each["type"] for each in graph.query(chain).to_arrow()["r"].to_pylist()] == [None, None, None, "c"]
+
+
+def test_batches_of_different_relationship_types_share_a_schema() -> None:
+    graph = qengine.Graph.from_records(
+        nodes=[{"id": i} for i in range(2)],
+        relationships=[
+            {"type": "a", "start": 0, "end": 1},
+            {"type": "b", "start": 0, "end": 1, "properties": {"w": 5}},
+        ],
+    )
+    found = graph.query("MATCH ()-[r:a]->() RETURN r UNION ALL MATCH ()-[r:b]->() RETURN r").to_arrow()["r"]
+    assert found.type.field("properties").type == pa.struct([("w", pa.int64())])
+    assert [each["properties"]["w"] for each in found.to_pylist()] == [None, 5]
+
+
+def test_fetching_many_crosses_batches_and_leaves_the_collector_as_it_was() -> None:
+    found = result([("a", 1)], [("b", 2), ("c", 3)], [("d", 4)])
+    assert found.fetchmany(2) == [("a", 1), ("b", 2)]
+    assert next(iter(found)) == ("c", 3)
+    assert found.fetchall() == [("d", 4)] and gc.isenabled()
+    gc.disable()
+    try:
+        assert result([("a", 1)]).fetchall() == [("a", 1)] and not gc.isenabled()
+    finally:
+        gc.enable()

@@ -21,8 +21,16 @@ import pyarrow as pa
 
 from qengine.exec.arrow_out import array_of
 from qengine.exec.cpu.batch import Batch
-from qengine.exec.cpu.columns import ArrowColumn, ConstantColumn, IntArray, ListColumn, NodeColumn, RelationshipColumn
-from qengine.exec.cpu.expressions.entities import label_lists
+from qengine.exec.cpu.columns import (
+    ArrowColumn,
+    Column,
+    ConstantColumn,
+    IntArray,
+    ListColumn,
+    NodeColumn,
+    RelationshipColumn,
+)
+from qengine.exec.cpu.expressions.entities import label_lists, property_of, type_names
 from qengine.exec.scalar.materialize import materialize
 from qengine.temporal.arrow import without_text
 
@@ -73,13 +81,11 @@ class ResultRows:
         column = self._batch.columns[name]
         if isinstance(column, ConstantColumn):
             column = column.expanded()
-        if isinstance(column, ArrowColumn):
-            return column.array
-        if isinstance(column, ListColumn) and isinstance(column.items, ArrowColumn):
-            return _lists(column)
         if isinstance(column, NodeColumn):
             return self._nodes(column.ids)
-        return array_of(self.values(name))
+        if isinstance(column, RelationshipColumn) and (column.ids >= 0).any():
+            return self._relationships(column.ids)
+        return _plain(column) if _is_plain(column) else array_of(self.values(name))
 
     def _nodes(self, ids: IntArray) -> Any:
         """Return nodes as structs, each property read as a column."""
@@ -91,6 +97,44 @@ class ResultRows:
             "properties": pa.StructArray.from_arrays(properties, names=keys) if keys else pa.nulls(len(ids)),
         }
         return pa.StructArray.from_arrays(list(fields.values()), names=list(fields), mask=pa.array(ids < 0))
+
+    def _relationships(self, ids: IntArray) -> Any:
+        """Return relationships as structs, each property read as a column."""
+        store, keys = self._store, self._store.property_keys("relationship")
+        ends = np.zeros((2, len(ids)), np.int64)
+        ends[:, ids >= 0] = store.endpoints(ids[ids >= 0])
+        properties = [self._relationship_property(ids, key) for key in keys]
+        fields = {
+            "id": pa.array(ids),
+            "type": type_names(store, ids),
+            "start": pa.array(ends[0]),
+            "end": pa.array(ends[1]),
+            "properties": pa.StructArray.from_arrays(properties, names=keys) if keys else pa.nulls(len(ids)),
+        }
+        return pa.StructArray.from_arrays(list(fields.values()), names=list(fields), mask=pa.array(ids < 0))
+
+    def _relationship_property(self, ids: IntArray, key: str) -> Any:
+        """Return a property of relationships; where none has it here, of the type that it has elsewhere."""
+        column = property_of(self._store, RelationshipColumn(ids), key)
+        assert column is not None
+        array = _plain(column) if _is_plain(column) else array_of(column.values())
+        if not pa.types.is_null(array.type):
+            return array
+        columns = (self._store.relationship_property(kind.index, key) for kind in self._store.types)
+        types = {without_text(each.array.slice(0, 0)).type for each in columns if each is not None}
+        return pa.nulls(len(ids), types.pop()) if len(types) == 1 else array
+
+
+def _is_plain(column: Column) -> bool:
+    return isinstance(column, ArrowColumn) or (isinstance(column, ListColumn) and isinstance(column.items, ArrowColumn))
+
+
+def _plain(column: Column) -> Any:
+    """Return a column of plain values, or of lists of them."""
+    if isinstance(column, ListColumn):
+        return _lists(column)
+    assert isinstance(column, ArrowColumn)
+    return column.array
 
 
 def _lists(column: ListColumn) -> Any:

@@ -130,7 +130,7 @@ def _variable(expr: x.Variable, runtime: Runtime) -> Evaluate:
 def _property(expr: x.Property, runtime: Runtime) -> Evaluate:
     key = expr.key
     return _strict(expr, (expr.subject,), lambda args: replace(expr, subject=args[0]), runtime,
-                   lambda _, subject: property_of(runtime, subject, key))  # fmt: skip
+                   lambda _, subject: property_of(runtime.store, subject, key))  # fmt: skip
 
 
 def _has_labels(expr: x.HasLabels, runtime: Runtime) -> Evaluate:

@@ -26,32 +26,31 @@ from qengine.exec.cpu.columns import (
 from qengine.exec.cpu.runtime import Runtime
 from qengine.plan.pattern import LabelExpr
 
-__all__ = ["ENTITIES", "has_labels", "label_lists", "property_of"]
+__all__ = ["ENTITIES", "has_labels", "label_lists", "property_of", "type_names"]
 
 
-def property_of(runtime: Runtime, subject: Column, key: str) -> Column | None:
+def property_of(store: Any, subject: Column, key: str) -> Column | None:
     """Return a property of nodes or relationships: null where it is absent."""
     if isinstance(subject, NodeColumn):
-        column = runtime.store.node_property(key)
+        column = store.node_property(key)
         if column is None:
             return null_column(len(subject))
         if subject.bounds is not None:
             return from_arrow(column.slice(*subject.bounds))
         return from_arrow(column.take(subject.ids))
     if isinstance(subject, RelationshipColumn):
-        return _relationship_property(runtime, subject, key)
+        return _relationship_property(store, subject, key)
     return _null_for_null(subject)
 
 
-def _relationship_property(runtime: Runtime, subject: RelationshipColumn, key: str) -> Column:
-    store = runtime.store
+def _relationship_property(store: Any, subject: RelationshipColumn, key: str) -> Column:
     if subject.bounds is not None:
         begin, end = subject.bounds
         index = int(store.type_of(np.array([begin]))[0])
         column, base = store.relationship_property(index, key), store.types[index].base
         return null_column(end - begin) if column is None else from_arrow(column.slice(begin - base, end - base))
     ids = subject.ids
-    index_of = _types(runtime, ids)
+    index_of = _types(store, ids)
     present = np.unique(index_of)
     parts: list[Column] = []
     rows: list[IntArray] = []
@@ -70,11 +69,11 @@ def _relationship_property(runtime: Runtime, subject: RelationshipColumn, key: s
     return concatenate(parts).take(places)
 
 
-def _types(runtime: Runtime, ids: IntArray) -> IntArray:
+def _types(store: Any, ids: IntArray) -> IntArray:
     """Return the type index of each relationship, -1 for null."""
     index = np.full(len(ids), -1, dtype=np.int64)
     present = ids >= 0
-    index[present] = runtime.store.type_of(ids[present])
+    index[present] = store.type_of(ids[present])
     return index
 
 
@@ -91,7 +90,7 @@ def has_labels(runtime: Runtime, subject: Column, labels: LabelExpr) -> Column |
     if isinstance(subject, NodeColumn):
         return boolean_column(in_ranges(subject.ids, store.label_ranges(labels)), _nulls(subject.ids))
     if isinstance(subject, RelationshipColumn):
-        matching = np.isin(_types(runtime, subject.ids), store.matching_types(labels))
+        matching = np.isin(_types(store, subject.ids), store.matching_types(labels))
         return boolean_column(matching, _nulls(subject.ids))
     return _null_for_null(subject)
 
@@ -123,9 +122,13 @@ def _id(runtime: Runtime, subject: Column) -> Column | None:
 def _type(runtime: Runtime, subject: Column) -> Column | None:
     if not isinstance(subject, RelationshipColumn):
         return _null_for_null(subject)
-    index = _types(runtime, subject.ids)
-    names = pa.array([kind.name for kind in runtime.store.types], pa.string())
-    return ArrowColumn(names.take(pa.array(index, mask=_nulls(subject.ids))))
+    return ArrowColumn(type_names(runtime.store, subject.ids))
+
+
+def type_names(store: Any, ids: IntArray) -> Any:
+    """Return the type of each relationship as an Arrow array of strings, null for null."""
+    names = pa.array([kind.name for kind in store.types], pa.string())
+    return names.take(pa.array(_types(store, ids), mask=_nulls(ids)))
 
 
 def label_lists(store: Any, ids: IntArray) -> ListColumn:
