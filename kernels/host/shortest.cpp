@@ -78,7 +78,7 @@ class ShortestPaths final : public Rows {
       const Levels& other = ahead ? to_ : from_;
       const Hops& hops = ahead ? forward_ : backward_;
       const bool went = side.expand(hops, poll, [&](uint32_t w) {
-        if (other.of(w) == Levels::kNone) return false;
+        if (other.of(w) == Levels::kNone || !lies_between(w)) return false;
         meeting.push_back(w);
         return !all_;
       });
@@ -92,6 +92,9 @@ class ShortestPaths final : public Rows {
     return true;
   }
 
+  // Whether a path to a bound end may hold w.
+  bool lies_between(uint32_t w) const { return w == start_ || w == end_.lo || forward_.passes(w); }
+
   // From where the levels met back to the start: gives each vertex on a shortest path its hops to the target.
   bool mark_way(std::vector<uint32_t>& now, Poll& poll) {
     std::vector<uint32_t> next;
@@ -100,7 +103,7 @@ class ShortestPaths final : public Rows {
         int64_t steps = 1;
         backward_.any(v, [&](const WalkLayer&, uint32_t u, uint64_t) {
           ++steps;
-          if (from_.of(u) != hops || to_.of(u) != Levels::kNone) return false;
+          if (from_.of(u) != hops || to_.of(u) != Levels::kNone || !lies_between(u)) return false;
           to_.mark(u, length_ - hops);
           next.push_back(u);
           return !all_;
@@ -122,6 +125,7 @@ class ShortestPaths final : public Rows {
     query.distinct_edges = false;  // they repeat nothing anyway
     if (end == start_) {
       if (plan_.minimum > 0) {
+        if (plan_.vertices == kAcyclic) return true;
         if (!cycles_.find(backward_, start_, plan_.maximum, poll, query.maximum)) return false;
         if (query.maximum == 0) return true;
         query.cycles = &cycles_;

@@ -13,7 +13,7 @@ constexpr int64_t kDeal = 16;             // rows dealt at once, fewer where the
 std::unique_ptr<Rows> make_rows(const WalkPlan& plan) {
   switch (plan.mode) {
     case kEveryWalk: return every_walk(plan);
-    // A shortest walk of one hop or more repeats no relationship unless it returns to its start.
+    // A shortest walk of one hop or more repeats no relationship unless it returns to its start, and no inner vertex.
     case kEveryEnd: return plan.distinct_edges && plan.minimum <= 1 ? shortest_paths(plan) : every_end(plan);
     case kAnyShortest:
     case kAllShortest: return shortest_paths(plan);
@@ -125,7 +125,10 @@ QE_API int32_t qe_walk_open(const qe::WalkPlan* plan, qe::Control* control, void
   *handle = nullptr;
   if (plan->mode < qe::kEveryWalk || plan->mode > qe::kAllShortest || plan->minimum < 0 || plan->rows < 0 ||
       (plan->mode >= qe::kAnyShortest && plan->minimum > 1) || (plan->mode == qe::kEveryEnd && plan->lists) ||
-      (plan->mode < qe::kAnyShortest && !plan->distinct_edges && plan->maximum == qe::kUnbounded)) {
+      plan->vertices < qe::kAnyVertices || plan->vertices > qe::kSimple ||
+      (plan->mode >= qe::kAnyShortest && plan->vertices != qe::kAnyVertices) ||
+      (plan->mode < qe::kAnyShortest && !plan->distinct_edges && plan->vertices == qe::kAnyVertices &&
+       plan->maximum == qe::kUnbounded)) {
     return qe::kInvalid;
   }
   try {

@@ -19,6 +19,7 @@ bool Cycles::find(const Hops& backward, uint32_t s, int64_t maximum, Poll& poll,
   }
   for (size_t i = 0; i < queue_.size(); ++i) {
     const uint32_t v = queue_[i].vertex;
+    if (!backward.passes(v)) continue;
     const Label& own = labels_[v];
     const int64_t hops = own.hops[queue_[i].label];
     const int64_t last = own.last[queue_[i].label];

@@ -81,11 +81,12 @@ class EndsOfWalks final : public EveryEnd {
     for (int64_t hops = 0; !now_.members().empty(); ++hops) {
       next_.clear();
       for (const uint32_t v : now_.members()) {
+        const bool stands = hops > 0 && !forward_.passes(v);
         if (hops >= plan_.minimum) {
           if (!seen_.add(v)) continue;
           if (end_.accepts(v)) ends_.add(v);
         }
-        if (hops == plan_.maximum) continue;
+        if (hops == plan_.maximum || stands) continue;
         int64_t steps = 1;
         forward_.any(v, [&](const WalkLayer&, uint32_t w, uint64_t) {
           ++steps;
@@ -119,6 +120,8 @@ class EndsOfTrails final : public EveryEnd {
     query.start = start_;
     query.minimum = plan_.minimum;
     query.maximum = plan_.maximum;
+    query.distinct_edges = plan_.distinct_edges != 0;
+    query.vertices = static_cast<VertexRule>(plan_.vertices);
     query.end = end_;
     if (bound()) {
       query.first_only = true;
@@ -132,6 +135,7 @@ class EndsOfTrails final : public EveryEnd {
       }
       possible = 0;
       for (const uint32_t v : reach_.queue()) possible += end_.accepts(v);
+      if (plan_.vertices == kAcyclic && plan_.minimum > 0) possible -= end_.accepts(start_);
     }
     trails_.begin(query);
     for (Progress progress = Progress::kPaused; progress == Progress::kPaused && ends_.members().size() < possible;) {
@@ -152,7 +156,7 @@ class EndsOfTrails final : public EveryEnd {
 }  // namespace
 
 std::unique_ptr<Rows> every_end(const WalkPlan& plan) {
-  if (plan.distinct_edges) return std::make_unique<EndsOfTrails>(plan);
+  if (plan.distinct_edges || plan.vertices != kAnyVertices) return std::make_unique<EndsOfTrails>(plan);
   return std::make_unique<EndsOfWalks>(plan);
 }
 

@@ -29,6 +29,10 @@ struct Hops {
   const WalkLayer* layers = nullptr;
   int32_t n_layers = 0;
   std::vector<int64_t> forbidden;  // ascending
+  const uint64_t* through = nullptr;
+
+  // Whether a walk may go on from v, where v isn't its start.
+  bool passes(uint32_t v) const { return !through || bit(through, v); }
 
   // Whether an entry may be taken at all. Loops are another matter: see skip_loops.
   bool allows(const WalkLayer& layer, uint32_t v, uint32_t w, uint64_t position) const {

@@ -53,6 +53,7 @@ class Levels {
     ++depth_;
     bool met = false;
     for (size_t i = frontier_; i < end && !met; ++i) {
+      if (i > 0 && !hops.passes(queue_[i])) continue;
       int64_t steps = 1;
       met = hops.any(queue_[i], [&](const WalkLayer&, uint32_t w, uint64_t) {
         ++steps;

@@ -41,6 +41,7 @@ class EveryWalk final : public Rows {
     query.minimum = plan_.minimum;
     query.maximum = plan_.maximum;
     query.distinct_edges = plan_.distinct_edges != 0;
+    query.vertices = static_cast<VertexRule>(plan_.vertices);
     query.end = end_;
     query.row = row_;
     if (bound() && plan_.maximum > 2) {

@@ -12,6 +12,7 @@ class Rows : public Meter {
     forward_.layers = plan.forward;
     backward_.layers = plan.backward;
     forward_.n_layers = backward_.n_layers = plan.n_layers;
+    forward_.through = backward_.through = plan.through_bits;
     bounding_ = backward_;
   }
 

@@ -87,7 +87,7 @@ void Trails::emit(Sink& sink, uint32_t w) {
 // The last hop where nothing but the end matters: copies the list.
 bool Trails::emit_many(Frame& frame, const WalkLayer& layer, Sink& sink, Poll& poll) {
   if (sink.lists() || query_.first_only || query_.reversed || layer.allowed || layer.skip_loops ||
-      !query_.hops->forbidden.empty() || incident_.size() > frame.incident) {
+      query_.vertices != kAnyVertices || !query_.hops->forbidden.empty() || incident_.size() > frame.incident) {
     return false;
   }
   const uint64_t begin = frame.at;
@@ -138,6 +138,11 @@ Progress Trails::fill(Sink& sink, Poll& poll) {
       ++frame.at;
       continue;
     }
+    const bool again = query_.vertices != kAnyVertices && occurs(w);
+    if (again && (query_.vertices == kAcyclic || w != query_.start)) {
+      ++frame.at;
+      continue;
+    }
     const bool ends = length >= query_.minimum && query_.end.accepts(w);
     if (last && !ends) {
       ++frame.at;
@@ -158,7 +163,7 @@ Progress Trails::fill(Sink& sink, Poll& poll) {
         return Progress::kDone;
       }
     }
-    if (last) {
+    if (last || again || !hops.passes(w)) {
       edges_.pop_back();
     } else {
       poll.count(length / 32);

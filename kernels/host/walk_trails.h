@@ -15,6 +15,7 @@ struct TrailQuery {
   uint32_t start = 0;
   int64_t minimum = 0, maximum = 0;
   bool distinct_edges = true;
+  VertexRule vertices = kAnyVertices;
   EndFilter end;
   int64_t row = 0;
   // A cut by one of these at most: known levels to the end, levels to grow, or ways back to the start.

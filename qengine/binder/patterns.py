@@ -14,7 +14,7 @@ from qengine.binder.expressions import ExpressionBinder
 from qengine.binder.inference import indefinite, may_be
 from qengine.binder.labels import bind_labels
 from qengine.binder.scope import Scope, Symbol
-from qengine.binder.shortest import hop_predicates, selector_of
+from qengine.binder.shortest import path_condition, selector_of
 from qengine.errors import Span
 from qengine.plan.expr import Comparison, Expr, Property, Quantifier, Subquery, Variable
 from qengine.plan.fallible import condition_can_fail
@@ -299,11 +299,21 @@ class GraphBuilder:
                 predicates = (*relationship.predicates, predicate)
                 self.relationships[name] = replace(relationship, predicates=predicates)
         elif self.exhaustive.keys() & free_variables(predicate):
-            edge, found = hop_predicates(self.binding, predicate, self.exhaustive)
-            relationship = self.relationships[edge]
-            self.relationships[edge] = replace(relationship, predicates=(*relationship.predicates, *found))
+            self._place_on_path(predicate)
         else:
             self.predicates.append(predicate)
+
+    def _place_on_path(self, predicate: Expr) -> None:
+        """Put a condition on the path of shortestPath() at its elements: it has a say in which one is the shortest."""
+        name, each = path_condition(self.binding, predicate, self.exhaustive)
+        edge = self.relationships[name]
+        if each.of == "relationships":
+            self.relationships[name] = replace(edge, predicates=(*edge.predicates, *each.on(name)))
+            return
+        self.relationships[name] = replace(edge, inner=(*edge.inner, *each.on(name)))
+        for end in dict.fromkeys((edge.start, edge.end)):
+            node = self.nodes[end]
+            self.nodes[end] = replace(node, predicates=(*node.predicates, *each.on(end)))
 
 
 def _for_all_hops(relationships: str, hop: str, predicate: Expr) -> Expr:

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from qengine.binder.binding import Binding
-from qengine.plan.expr import Call, Expr, Quantifier, Variable
+from qengine.plan.expr import Expr
+from qengine.plan.path_conditions import EachCondition, each_condition
 from qengine.plan.pattern import PathSelector
-from qengine.plan.traverse import conjuncts, free_variables, rewrite
 from qengine.syntax import ast
-from qengine.types import BOOLEAN, RELATIONSHIP
 
 _SELECTORS = {
     None: PathSelector.ALL,
@@ -57,34 +56,18 @@ def _check_function_form(binding: Binding, pattern: ast.PathPattern) -> None:
         )
 
 
-def hop_predicates(binding: Binding, predicate: Expr, edges: Mapping[str, str]) -> tuple[str, tuple[Expr, ...]]:
-    """Return the relationship that a condition on a path speaks of, and the same as conditions on each hop.
+def path_condition(binding: Binding, predicate: Expr, edges: Mapping[str, str]) -> tuple[str, EachCondition]:
+    """Return the relationship that a condition on a path speaks of, and the condition on each of its elements.
 
     ``edges`` maps a path's or relationship list's name to the relationship. ``all(r IN relationships(p) WHERE c)``
     is ``c`` for each hop; with ``none`` it is ``NOT c``. Anything else can't be checked hop by hop.
     """
-    if isinstance(predicate, Quantifier) and predicate.quantifier in ("all", "none"):
-        edge = _edge(predicate.source, edges)
-        if edge is not None and free_variables(predicate.condition) <= {predicate.variable}:
-
-            def renamed(expr: Expr) -> Expr:
-                if isinstance(expr, Variable) and expr.name == predicate.variable:
-                    return Variable(edge, type=RELATIONSHIP, span=expr.span)
-                return expr
-
-            condition = rewrite(predicate.condition, renamed)
-            if predicate.quantifier == "all":
-                return edge, conjuncts(condition)
-            return edge, (Call("NOT", (condition,), type=BOOLEAN, span=condition.span),)
+    each = each_condition(predicate)
+    if each is not None and each.source in edges:
+        return edges[each.source], each
     raise binding.unsupported(
         "This condition would decide which path is the shortest, and isn't built.",
         predicate.span,
-        "Use all(r IN relationships(p) WHERE …) with conditions on r alone, or ANY SHORTEST to filter afterwards.",
+        "Use all(r IN relationships(p) WHERE …) or all(n IN nodes(p) WHERE …) with conditions on r or n alone, "
+        "or ANY SHORTEST to filter afterwards.",
     )
-
-
-def _edge(source: Expr, edges: Mapping[str, str]) -> str | None:
-    if isinstance(source, Call) and source.name == "relationships":
-        source = source.args[0]
-        return edges.get(source.name) if isinstance(source, Variable) else None
-    return edges.get(source.name) if isinstance(source, Variable) and edges.get(source.name) == source.name else None

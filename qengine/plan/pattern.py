@@ -119,7 +119,8 @@ class PatternRelationship:
 
     ``types``: a label expression over the type, None for any. ``hops``: None for a plain relationship, else
     ``(minimum, maximum or None)`` of a variable-length one, whose variable is a list. ``predicates`` mention
-    no variable but ``name``, which then stands for one relationship (for each hop).
+    no variable but ``name``, which then stands for one relationship (for each hop). ``inner``: conditions on each
+    node that a variable-length one passes between its ends; in them ``name`` stands for that node.
     Plain relationships are ``OUT`` or ``BOTH``. A variable-length one keeps its ends as written and may be ``IN``:
     its list runs from ``start`` to ``end``. A maximum below the minimum matches nothing.
     """
@@ -132,6 +133,16 @@ class PatternRelationship:
     hops: tuple[int, int | None] | None = None
     predicates: tuple[Expr, ...] = ()
     bound: bool = False
+    inner: tuple[Expr, ...] = ()
+
+
+class PathMode(Enum):
+    """What a path must not repeat: nothing, a relationship, a node, a node but for its start as its end."""
+
+    WALK = "WALK"
+    TRAIL = "TRAIL"
+    ACYCLIC = "ACYCLIC"
+    SIMPLE = "SIMPLE"
 
 
 class PathSelector(Enum):
@@ -144,7 +155,9 @@ class PathSelector(Enum):
 
 @frozen
 class PatternPath:
-    """A named or selected path: ``elements`` are node, relationship, node, … names in order.
+    """A named or selected path, or one with a mode: ``elements`` are node, relationship, node, … names in order.
+
+    ``mode``: what it must not repeat beyond what the match mode says; None for no more.
 
     With a selector other than ``ALL`` the path is one variable-length relationship between two nodes
     (or a chain: refused when lowered).
@@ -153,6 +166,7 @@ class PatternPath:
     name: str | None
     elements: tuple[str, ...]
     selector: PathSelector = PathSelector.ALL
+    mode: PathMode | None = None
 
 
 @frozen

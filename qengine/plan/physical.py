@@ -10,7 +10,7 @@ from __future__ import annotations
 from qengine._frozen import frozen
 from qengine.plan.expr import Expr
 from qengine.plan.logical import Operator
-from qengine.plan.pattern import Direction, LabelExpr
+from qengine.plan.pattern import Direction, LabelExpr, PathMode
 
 
 @frozen
@@ -111,9 +111,10 @@ class Walk(Operator):
     """Emits, for each input row, the walks of ``minimum`` to ``maximum`` hops from vertex ``start``.
 
     Columns: the input's, then ``end.name`` unless ``end_bound`` (then only walks to that vertex count), then
-    ``relationships`` (a list of relationships in walking order) unless it is None. ``distinct_edges``: a walk
-    repeats no relationship; ``different`` names columns (relationships or lists) that share none with the walk.
-    ``predicates`` hold for each hop, with variable ``hop``. ``distinct_ends``: each end once a row (reachability).
+    ``relationships`` (a list of relationships in walking order) unless it is None. ``mode``: what a walk must not
+    repeat; ``different`` names columns (relationships or lists) that share none with the walk. ``predicates`` hold
+    for each hop and ``inner`` for each vertex between the ends, with variable ``hop``. ``distinct_ends``: each end
+    once a row (reachability).
     """
 
     input: Operator
@@ -128,8 +129,9 @@ class Walk(Operator):
     hop: str
     predicates: tuple[Expr, ...] = ()
     different: tuple[str, ...] = ()
-    distinct_edges: bool = True
+    mode: PathMode = PathMode.TRAIL
     distinct_ends: bool = False
+    inner: tuple[Expr, ...] = ()
 
 
 @frozen
@@ -148,6 +150,7 @@ class Shortest(Operator):
     hop: str
     predicates: tuple[Expr, ...] = ()
     all: bool = False
+    inner: tuple[Expr, ...] = ()
 
 
 @frozen

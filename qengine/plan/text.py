@@ -17,6 +17,7 @@ from qengine.plan.pattern import (
     Direction,
     LabelExpr,
     MatchMode,
+    PathMode,
     PathSelector,
     PatternNode,
     PatternRelationship,
@@ -90,7 +91,8 @@ class _Writer:
         if edge.hops is not None:
             minimum, maximum = edge.hops
             hops = f"*{minimum}.." if maximum is None else f"*{minimum}..{maximum}"
-        inside = f"[{name_text(edge.name)}{_labels(edge.types)}{hops}{self._where(edge.predicates)}]"
+        through = f" through ({name_text(edge.name)}{self._where(edge.inner)})" if edge.inner else ""
+        inside = f"[{name_text(edge.name)}{_labels(edge.types)}{hops}{self._where(edge.predicates)}{through}]"
         return _arrow(inside, edge.direction)
 
     def _where(self, predicates: tuple[Expr, ...]) -> str:
@@ -155,11 +157,12 @@ class _Writer:
         hop = f" each {name_text(operator.hop)}" if operator.predicates else ""
         edge = _arrow(f"[{name}{types}{hops}{hop}{self._where(operator.predicates)}]", operator.direction)
         target = f"({name_text(operator.end.name)}{_labels(operator.end.labels)}{self._where(operator.end.predicates)})"
-        text = f"{kind} ({name_text(operator.start)}){edge}{target}"
+        inner = f" through ({name_text(operator.hop)}{self._where(operator.inner)})" if operator.inner else ""
+        text = f"{kind} ({name_text(operator.start)}){edge}{target}{inner}"
         text += f" given {name_text(operator.end.name)}" if operator.end_bound else ""
         if isinstance(operator, physical.Walk):
             text += f" ≠ {_names(operator.different)}" if operator.different else ""
-            text += "" if operator.distinct_edges else " repeating relationships"
+            text += _REPEATS[operator.mode]
             text += " distinct ends" if operator.distinct_ends else ""
         return text
 
@@ -169,6 +172,12 @@ class _Writer:
         return f"Attach {operator.kind}{outer} AS {name_text(operator.name)}{weight}"
 
 
+_REPEATS = {
+    PathMode.WALK: " repeating relationships",
+    PathMode.TRAIL: "",
+    PathMode.ACYCLIC: " repeating no node",
+    PathMode.SIMPLE: " repeating no node but the start at the end",
+}
 _RULES: dict[type[Operator], Callable[[_Writer, Any], str]] = {
     logical.Unit: lambda writer, each: "Unit",
     logical.Argument: lambda writer, each: f"Argument {_names(each.columns)}".rstrip(),

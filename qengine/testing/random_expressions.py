@@ -99,9 +99,12 @@ class Expressions:
     def _quantifier(self, scope: Scope) -> str:
         name = self._chance.choice(["all", "any", "none", "single"])
         lists = [*(f"{node}.l" for node in scope.of("node")), *scope.of("list"), "[1, null, 3]"]
-        relationships = scope.of("relationships")
-        if relationships and self._chance.random() < 0.5:
-            return f"{name}(q IN {self._chance.choice(relationships)} WHERE q.i > {self._chance.randint(-1, 2)})"
+        walks = [*scope.of("relationships"), *(f"{each}({path})" for path in scope.of("path") for each in _PARTS)]
+        if walks and self._chance.random() < 0.5:
+            source = self._chance.choice(walks)
+            test = f"q:{self.labels()}" if source.startswith("nodes") and self._chance.random() < 0.5 else None
+            test = test or f"q.{self._chance.choice('ik')} {self._chance.choice('<=>')} {self._chance.randint(-1, 2)}"
+            return f"{self._chance.choice(['', '', 'NOT '])}{name}(q IN {source} WHERE {test})"
         return f"{name}(q IN {self._chance.choice(lists)} WHERE q {self._chance.choice('<=>')} 1)"
 
     def _label_test(self, scope: Scope) -> str:
@@ -205,4 +208,5 @@ class Expressions:
         return f"COUNT {{ {pattern}{where} }}"
 
 
+_PARTS = ("nodes", "relationships")
 _STRINGS = ("''", "'a'", "'ab'", "'A'", "'ä'")

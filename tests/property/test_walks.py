@@ -21,7 +21,7 @@ from qengine.exec.cpu.walk_kernel import (
     pack_bits,
     walk_chunks,
 )
-from qengine.plan.pattern import Direction
+from qengine.plan.pattern import Direction, PathMode
 from qengine.storage.records import from_records
 
 
@@ -42,13 +42,14 @@ class Case:
     size: ChunkSize
     threads: int
     vertices: int = 6
+    through: frozenset[int] | None = None
 
     def store(self) -> Any:
         records = [{"type": name, "start": a, "end": b, "properties": _properties(name, i)}
                    for i, (name, a, b) in enumerate(self.edges)]  # fmt: skip
         return from_records([{"id": v} for v in range(self.vertices)], records, undirected=("U", "V"))
 
-    def chunks(self, store: Any, mode: WalkMode, *, lists: bool, distinct_edges: bool = True) -> list[Any]:
+    def chunks(self, store: Any, mode: WalkMode, *, lists: bool, repeats: PathMode = PathMode.TRAIL) -> list[Any]:
         """Run the kernels: (row, end, relationships or None) in the order given."""
         indices = tuple(edge_type.index for edge_type in store.types if edge_type.name in self.types)
         allowed = {}
@@ -60,6 +61,9 @@ class Case:
         bits = None
         if self.ends is not None:
             bits = pack_bits(np.array([vertex in self.ends for vertex in range(self.vertices)]))
+        through = None
+        if self.through is not None:
+            through = pack_bits(np.array([vertex in self.through for vertex in range(self.vertices)]))
         forbidden = None
         if self.forbidden is not None:
             lengths = [len(ids) for ids in self.forbidden]
@@ -72,9 +76,9 @@ class Case:
         )
         found = []
         for chunk in walk_chunks(
-            WalkSpace(store, indices, self.direction, allowed), EndFilter(0, self.vertices, bits), rows,
+            WalkSpace(store, indices, self.direction, allowed, through), EndFilter(0, self.vertices, bits), rows,
             ExecutionContext(threads=self.threads), mode=mode, minimum=self.minimum, maximum=self.maximum,
-            lists=lists, distinct_edges=distinct_edges, size=self.size,
+            lists=lists, repeats=repeats, size=self.size,
         ):  # fmt: skip
             assert 0 < len(chunk.row) <= self.size.rows
             for i, (row, end) in enumerate(zip(chunk.row.tolist(), chunk.end.tolist(), strict=True)):
@@ -85,7 +89,7 @@ class Case:
                 found.append((row, end, ids))
         return found
 
-    def walks(self, store: Any, *, distinct_edges: bool = True) -> list[tuple[int, int, tuple[int, ...]]]:
+    def walks(self, store: Any, *, repeats: PathMode = PathMode.TRAIL) -> list[tuple[int, int, tuple[int, ...]]]:
         """Enumerate naively: (row, end, relationships)."""
         ids = np.arange(store.relationship_count)
         start, end = store.endpoints(ids)
@@ -105,16 +109,23 @@ class Case:
         found = []
         for row, start_ in enumerate(self.starts):
             never = self.forbidden[row] if self.forbidden is not None else frozenset[int]()
-            open_: list[tuple[int, tuple[int, ...]]] = [(start_, ())] if start_ >= 0 else []
+            open_: list[tuple[tuple[int, ...], tuple[int, ...]]] = [((start_,), ())] if start_ >= 0 else []
             while open_:
-                at, taken = open_.pop()
+                met, taken = open_.pop()
+                at = met[-1]
+                if repeats is PathMode.ACYCLIC and len(set(met)) < len(met):
+                    continue
+                if repeats is PathMode.SIMPLE and (
+                    len(set(met[1:])) < len(met) - 1 or len(set(met[:-1])) < len(met) - 1
+                ):
+                    continue
                 right = (self.targets is None or at == self.targets[row]) and (self.ends is None or at in self.ends)
                 if len(taken) >= self.minimum and right:
                     found.append((row, at, taken))
-                if len(taken) < maximum:
+                if len(taken) < maximum and (not taken or self.through is None or at in self.through):
                     for i, b in hops.get(at, ()):
-                        if i not in never and not (distinct_edges and i in taken):
-                            open_.append((b, (*taken, i)))
+                        if i not in never and not (repeats is not PathMode.WALK and i in taken):
+                            open_.append(((*met, b), (*taken, i)))
         return found
 
 
@@ -151,6 +162,7 @@ def cases(draw: Any, *, bounded: bool = False) -> Case:
         draw(st.none() | st.frozensets(st.integers(0, 5))),
         size,
         draw(st.sampled_from([1, 2])),
+        through=draw(st.none() | st.frozensets(st.integers(0, 5))),
     )  # fmt: skip
 
 
@@ -166,10 +178,20 @@ def test_trails(case: Case) -> None:
 @given(cases(bounded=True))
 def test_walks_that_repeat_relationships(case: Case) -> None:
     store = case.store()
-    expected = case.walks(store, distinct_edges=False)
-    found = case.chunks(store, WalkMode.EVERY_WALK, lists=True, distinct_edges=False)
+    expected = case.walks(store, repeats=PathMode.WALK)
+    found = case.chunks(store, WalkMode.EVERY_WALK, lists=True, repeats=PathMode.WALK)
     assert Counter(found) == Counter(expected)
-    ends = case.chunks(store, WalkMode.EVERY_END, lists=False, distinct_edges=False)
+    ends = case.chunks(store, WalkMode.EVERY_END, lists=False, repeats=PathMode.WALK)
+    assert Counter(ends) == Counter({(row, end, None): 1 for row, end, _ in expected})
+
+
+@pytest.mark.parametrize("repeats", [PathMode.ACYCLIC, PathMode.SIMPLE])
+@given(case=cases())
+def test_walks_that_repeat_no_vertex(case: Case, repeats: PathMode) -> None:
+    store = case.store()
+    expected = case.walks(store, repeats=repeats)
+    assert Counter(case.chunks(store, WalkMode.EVERY_WALK, lists=True, repeats=repeats)) == Counter(expected)
+    ends = case.chunks(store, WalkMode.EVERY_END, lists=False, repeats=repeats)
     assert Counter(ends) == Counter({(row, end, None): 1 for row, end, _ in expected})
 
 

@@ -149,6 +149,11 @@ def test_a_condition_that_does_not_fail_is_evaluated_on_columns() -> None:
     assert "Filter" not in plan and "n WHERE n.i + 1 > 1" in plan
 
 
+def test_only_conditions_that_can_fail_make_two_plans() -> None:
+    assert GRAPH.explain("MATCH (n)-[r]->(m) WHERE n.i > 1 RETURN count(*)").plan.careful is None
+    assert GRAPH.explain("MATCH (n)-[r]->(m) WHERE 2 / n.i > 1 RETURN count(*)").plan.careful is not None
+
+
 def test_profile_shows_the_plan_that_ran() -> None:
     ((text, *_),) = GRAPH.query("PROFILE MATCH (n)-[r]->(m) WHERE 10 / n.i > 1 AND m.i = 2 RETURN count(*)").fetchall()
     assert "Filter 10 / n.i > 1  [rows=2" in text

@@ -11,7 +11,7 @@ import pytest
 from qengine.errors import InternalError, OutOfMemory, QueryInterrupted, QueryTimeout
 from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.walk_kernel import ChunkSize, EndFilter, WalkMode, WalkRows, WalkSpace, pack_bits, walk_chunks
-from qengine.plan.pattern import Direction
+from qengine.plan.pattern import Direction, PathMode
 from qengine.storage.records import from_records
 
 
@@ -141,7 +141,7 @@ def test_a_consumer_may_stop() -> None:
     [
         {"mode": WalkMode.ANY_SHORTEST, "minimum": 2},
         {"mode": WalkMode.EVERY_END, "lists": True},
-        {"distinct_edges": False},
+        {"repeats": PathMode.WALK},
         {"minimum": -1},
     ],
 )

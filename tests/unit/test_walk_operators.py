@@ -27,7 +27,7 @@ from qengine.exec.cpu.walk import run_walk
 from qengine.exec.scalar.values import RelationshipHandle
 from qengine.plan.expr import Comparison, Literal, Property, Variable
 from qengine.plan.logical import Unit
-from qengine.plan.pattern import Direction, LabelIs, LabelOr
+from qengine.plan.pattern import Direction, LabelIs, LabelOr, PathMode
 from qengine.plan.physical import Shortest, VertexLevel, Walk
 from qengine.storage.records import from_records
 
@@ -137,7 +137,7 @@ def test_other_relationships_are_left_out(form: str) -> None:
 
 
 def test_walks_that_may_repeat() -> None:
-    op = replace(WALK, direction=Direction.BOTH, types=("L",), minimum=2, maximum=3, distinct_edges=False)
+    op = replace(WALK, direction=Direction.BOTH, types=("L",), minimum=2, maximum=3, mode=PathMode.WALK)
     assert rows(op, x=ids("d")) == [(0, "a", (5, 5, 5)), (0, "d", (5, 5))]
 
 

@@ -1,10 +1,11 @@
 // Walks of variable length and shortest paths: for each input row, from a start vertex to one end or to all.
 //
 // Problem. A walk is a sequence of hops; a hop takes one entry of one layer's list of the vertex it stands on. With
-//   `distinct_edges` a walk repeats no relationship (a trail). Rows come out as (input row, end vertex, relationships).
+//   `distinct_edges` a walk repeats no relationship (a trail), with `vertices` no vertex either. Between its ends it
+//   passes only vertices of `through_bits`. Rows come out as (input row, end vertex, relationships).
 // Preconditions. Lists are sorted ascending. A layer without `edge_ids` that isn't OUT has no equal entries in a list
 //   (pcsr.h). `backward` holds for each layer of `forward` the one that leads back over the same relationships.
-//   `minimum` <= 1 for the shortest modes; `maximum` is finite unless `distinct_edges` or a shortest mode.
+//   `minimum` <= 1 for the shortest modes; `maximum` is finite unless `distinct_edges`, `vertices` or a shortest mode.
 // Work. Depth first, nothing recursive: memory is one frame a hop, O(1) bytes a vertex for bounds and visited marks.
 //   Rows are dealt to threads once the first call has shown that there is much to do.
 // Determinism. One row's walks come in a fixed order (types, then neighbours ascending); the order of rows depends on
@@ -23,6 +24,12 @@ enum WalkMode : int32_t {
   kEveryEnd = 1,     // each end of such a walk, once a row; without relationships
   kAnyShortest = 2,  // for each end, one shortest of the trails of minimum..maximum hops
   kAllShortest = 3,  // for each end, all of them
+};
+
+enum VertexRule : int32_t {
+  kAnyVertices = 0,
+  kAcyclic = 1,  // no vertex twice
+  kSimple = 2,   // none but the start, as the end
 };
 
 // One relationship type in one stored direction.
@@ -44,6 +51,8 @@ struct WalkPlan {
   int32_t mode;
   int32_t distinct_edges;
   int32_t lists;               // whether the relationships are wanted
+  int32_t vertices;            // VertexRule; kAnyVertices for the shortest modes
+  int32_t reserved;
   int64_t vertex_count;
   int64_t minimum, maximum;    // hops; kUnbounded
   int64_t rows;
@@ -52,6 +61,7 @@ struct WalkPlan {
   const int64_t* forbidden_offsets;  // [rows + 1] into `forbidden`; null: nothing is forbidden
   const int64_t* forbidden;    // global ids of relationships that the row's walks must not take
   const uint64_t* end_bits;    // bits by vertex that ends must have; null: all
+  const uint64_t* through_bits;  // bits by vertex that may lie between the ends; null: all
   uint32_t end_lo, end_hi;     // ends lie in [end_lo, end_hi)
 };
 

@@ -14,7 +14,7 @@ from qengine.exec.cpu.runtime import Runtime
 from qengine.plan.expr import Expr
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.logical import Operator
-from qengine.plan.physical import Level, Search, Shortest, VertexLevel, Walk
+from qengine.plan.physical import EdgeLevel, Level, Search, Shortest, VertexLevel, Walk
 from qengine.plan.traverse import operators
 
 __all__ = ["Masks", "conditions_hold_out"]
@@ -68,9 +68,15 @@ def conditions_hold_out(root: Operator, store: Any, masks: Masks) -> bool:
     """Tell whether no condition of a plan's levels and hops fails on any node or relationship that it is asked for."""
     try:
         for operator in operators(root):
-            levels = operator.levels if isinstance(operator, Search) else ()
-            for level in (operator.end,) if isinstance(operator, Walk | Shortest) else levels:
-                if any(map(condition_can_fail, level.predicates)):
+            if isinstance(operator, Walk | Shortest):
+                _try(operator.end, store, masks)
+                _try(
+                    EdgeLevel(operator.hop, 0, 0, operator.types, operator.direction, operator.predicates), store, masks
+                )
+                if any(map(condition_can_fail, operator.inner)):
+                    masks.vertex_mask(operator.hop, operator.inner, 0, store.vertex_count)
+            elif isinstance(operator, Search):
+                for level in operator.levels:
                     _try(level, store, masks)
     except ExecutionError:
         return False
@@ -78,7 +84,9 @@ def conditions_hold_out(root: Operator, store: Any, masks: Masks) -> bool:
 
 
 def _try(level: Level, store: Any, masks: Masks) -> None:
-    """Evaluate a level's predicates as the search will, which then finds the masks that are kept."""
+    """Evaluate a level's predicates, if one can fail, as the search will, which then finds the masks that are kept."""
+    if not any(map(condition_can_fail, level.predicates)):
+        return
     if isinstance(level, VertexLevel):
         for begin, end in store.label_ranges(level.labels).tolist():
             masks.vertex_mask(level.name, level.predicates, begin, end)

@@ -63,24 +63,25 @@ def run_walk(store: Any, op: Walk, batch: Batch, context: ExecutionContext, mask
         minimum=op.minimum,
         maximum=op.maximum,
         lists=op.relationships is not None,
-        distinct_edges=op.distinct_edges,
+        repeats=op.mode,
     )
     for chunk in chunks:
         yield joined(op, batch, chunk)
 
 
 def walk_space(store: Any, op: Walk | Shortest, masks: MaskProvider) -> WalkSpace:
-    """Return the hops that an operator allows: of types that there are, where the predicates hold."""
+    """Return the hops that an operator allows: of types that there are, where the predicates of hops and nodes hold."""
     found = map(store.type_index, op.types) if op.types else range(len(store.types))
     types = tuple(dict.fromkeys(index for index in found if index is not None))
+    through = pack_bits(masks.vertex_mask(op.hop, op.inner, 0, store.vertex_count)) if op.inner else None
     if not op.predicates:
-        return WalkSpace(store, types, op.direction)
+        return WalkSpace(store, types, op.direction, through=through)
     allowed = {}
     for index in types:
         mask = masks.edge_mask(op.hop, op.predicates, index, 0, store.types[index].count)
         if mask.any():
             allowed[index] = pack_bits(mask)
-    return WalkSpace(store, tuple(allowed), op.direction, allowed)
+    return WalkSpace(store, tuple(allowed), op.direction, allowed, through)
 
 
 def end_filter(store: Any, op: Walk | Shortest, masks: MaskProvider) -> EndFilter:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from qengine import _native
 from qengine.exec.context import Control, ExecutionContext, Status
-from qengine.plan.pattern import Direction
+from qengine.plan.pattern import Direction, PathMode
 from qengine.storage.adjacency import PcsrStruct
 
 __all__ = ["ChunkSize", "EndFilter", "WalkChunk", "WalkMode", "WalkRows", "WalkSpace", "pack_bits", "walk_chunks"]
@@ -32,6 +32,10 @@ class WalkMode(IntEnum):
     EVERY_END = 1
     ANY_SHORTEST = 2
     ALL_SHORTEST = 3
+
+
+_VERTEX_RULES = {PathMode.ACYCLIC: 1, PathMode.SIMPLE: 2}
+"""``qe::VertexRule`` of the modes that have one."""
 
 
 class _Layer(ctypes.Structure):
@@ -59,6 +63,8 @@ class _Plan(ctypes.Structure):
         ("mode", ctypes.c_int32),
         ("distinct_edges", ctypes.c_int32),
         ("lists", ctypes.c_int32),
+        ("vertices", ctypes.c_int32),
+        ("reserved", ctypes.c_int32),
         ("vertex_count", ctypes.c_int64),
         ("minimum", ctypes.c_int64),
         ("maximum", ctypes.c_int64),
@@ -68,6 +74,7 @@ class _Plan(ctypes.Structure):
         ("forbidden_offsets", ctypes.c_void_p),
         ("forbidden", ctypes.c_void_p),
         ("end_bits", ctypes.c_void_p),
+        ("through_bits", ctypes.c_void_p),
         ("end_lo", ctypes.c_uint32),
         ("end_hi", ctypes.c_uint32),
     )
@@ -122,14 +129,22 @@ class WalkSpace:
         Seen from the walk's start. Undirected types go both ways in any.
     allowed
         By type index, bits by local relationship id (``pack_bits``); a type that isn't there is wholly allowed.
+    through
+        Bits by vertex that walks may pass between their ends; None for all.
     """
 
-    __slots__ = ("_keep", "backward", "forward", "layers", "vertex_count")
+    __slots__ = ("_keep", "backward", "forward", "layers", "through", "vertex_count")
 
     def __init__(
-        self, store: Any, types: tuple[int, ...], direction: Direction, allowed: dict[int, BitArray] | None = None
+        self,
+        store: Any,
+        types: tuple[int, ...],
+        direction: Direction,
+        allowed: dict[int, BitArray] | None = None,
+        through: BitArray | None = None,
     ) -> None:
         self.vertex_count: int = store.vertex_count
+        self.through = through
         self._keep = allowed or {}
         steps = [(index, step) for index in types for step in _steps(store.types[index].undirected, direction)]
         self.layers = len(steps)
@@ -219,7 +234,7 @@ def walk_chunks(
     minimum: int,
     maximum: int | None,
     lists: bool,
-    distinct_edges: bool = True,
+    repeats: PathMode = PathMode.TRAIL,
     size: ChunkSize = ChunkSize(),
 ) -> Iterator[WalkChunk]:
     """Yield the walks of all rows, in chunks of bounded size; a consumer that stops iterating stops the work.
@@ -231,11 +246,11 @@ def walk_chunks(
     mode
         ``EVERY_END`` goes without lists; the shortest modes are for a ``minimum`` of 0 or 1.
     minimum, maximum
-        Hops; None for no maximum, only with ``distinct_edges`` or shortest paths.
+        Hops; None for no maximum, not where relationships may repeat, but for shortest paths.
     lists
         Whether the relationships are wanted.
-    distinct_edges
-        Whether a walk must not repeat a relationship.
+    repeats
+        What a walk must not repeat: a trail for shortest paths.
 
     Raises
     ------
@@ -251,14 +266,16 @@ def walk_chunks(
         backward=ctypes.addressof(space.backward),
         n_layers=space.layers,
         mode=mode,
-        distinct_edges=distinct_edges,
+        distinct_edges=repeats is not PathMode.WALK,
         lists=lists,
+        vertices=_VERTEX_RULES.get(repeats, 0),
         vertex_count=space.vertex_count,
         minimum=minimum,
         maximum=_UNBOUNDED if maximum is None else maximum,
         rows=len(rows.starts),
         starts=arrays[0].ctypes.data,
         end_bits=None if ends.bits is None else ends.bits.ctypes.data,
+        through_bits=None if space.through is None else space.through.ctypes.data,
         end_lo=ends.lo,
         end_hi=ends.hi,
     )

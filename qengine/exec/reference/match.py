@@ -156,9 +156,14 @@ class Matcher:
             row = {edge.name: RelationshipHandle(candidate.id)}
             return all(predicate(row) for predicate in predicates)
 
+        inner = [compile_predicate(predicate, self._env) for predicate in edge.inner]
+
+        def passes(vertex: int) -> bool:
+            return all(predicate({edge.name: NodeHandle(vertex)}) for predicate in inner)
+
         minimum, maximum = (1, 1) if edge.hops is None else edge.hops
         trail = self._mode is not MatchMode.REPEATABLE_ELEMENTS
-        return Hop(edge.direction, self._graph.types(edge.types), admits, minimum, maximum, trail)
+        return Hop(edge.direction, self._graph.types(edge.types), admits, passes, minimum, maximum, trail)
 
     def _relationship_step(self, edge: PatternRelationship, *, forward: bool) -> _Step:
         """Walk from the end that is bound to the other: forward from ``edge.start``, else from ``edge.end``."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from qengine._frozen import frozen
 from qengine.errors import Unsupported
@@ -32,20 +33,21 @@ class Walk:
 class Hop:
     """What each hop of a pattern must be, and how many there are.
 
-    ``admits`` says whether an edge satisfies the hop's predicates. ``trail``: no edge comes twice.
-    ``maximum`` None: any number.
+    ``admits`` says whether an edge satisfies the hop's predicates, ``passes`` whether a vertex may lie between the
+    ends. ``trail``: no edge comes twice. ``maximum`` None: any number.
     """
 
     direction: Direction
     types: frozenset[int]
     admits: Callable[[Edge], bool]
+    passes: Callable[[int], bool]
     minimum: int
     maximum: int | None
     trail: bool
 
     def reversed(self) -> Hop:
         """Return the same hops seen from the other end."""
-        return Hop(self.direction.reversed(), self.types, self.admits, self.minimum, self.maximum, self.trail)
+        return replace(self, direction=self.direction.reversed())
 
     def from_vertex(self, graph: PlainGraph, vertex: int) -> Iterator[tuple[Edge, int]]:
         """Give each edge that one hop from ``vertex`` may take, and where it leads."""
@@ -73,7 +75,7 @@ def walks(graph: PlainGraph, start: int, hop: Hop, check: Callable[[], None]) ->
         check()
         if len(walk.edges) >= hop.minimum:
             yield walk
-        if hop.maximum is None or len(walk.edges) < hop.maximum:
+        if (hop.maximum is None or len(walk.edges) < hop.maximum) and (not walk.edges or hop.passes(walk.vertices[-1])):
             for edge, vertex in hop.from_vertex(graph, walk.end(start)):
                 if not (hop.trail and edge in walk.edges):
                     yield from extend(walk.then(edge, vertex))
@@ -89,6 +91,8 @@ def follow(graph: PlainGraph, start: int, hop: Hop, edges: list[Edge]) -> Walk |
         return None
     walk = Walk((), ())
     for edge in edges:
+        if walk.vertices and not hop.passes(walk.vertices[-1]):
+            return None
         vertex = edge.leads(walk.end(start), hop.direction) if edge.type in hop.types and hop.admits(edge) else None
         if vertex is None:
             return None
@@ -111,7 +115,8 @@ def shortest(graph: PlainGraph, start: int, end: int, hop: Hop, check: Callable[
     for length in range(bound + 1):
         if length:
             check()
-            exact.append({other for vertex in exact[-1] for _, other in back.from_vertex(graph, vertex)})
+            passed = [vertex for vertex in exact[-1] if length == 1 or hop.passes(vertex)]
+            exact.append({other for vertex in passed for _, other in back.from_vertex(graph, vertex)})
         if not exact[-1]:
             return []
         if length >= hop.minimum and start in exact[-1]:
@@ -135,6 +140,8 @@ def _of_length(
             return
         for edge, vertex in hop.from_vertex(graph, walk.end(start)):
             met = vertex in walk.vertices or (vertex == start and left > 1)
+            if left > 1 and not hop.passes(vertex):
+                continue
             if vertex in exact[left - 1] and not (simple and met) and not (hop.trail and edge in walk.edges):
                 yield from extend(walk.then(edge, vertex))
 

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from qengine.catalog.view import CatalogView
-from qengine.errors import Unsupported
 from qengine.optimizer.cardinality import Cardinality
 from qengine.optimizer.difference import Differences, differences
 from qengine.optimizer.lower.conditions import PostFilters, split_predicates
 from qengine.optimizer.lower.demand import Demand, Duplicates, Lowered
+from qengine.optimizer.lower.inner_nodes import repetition_conditions, walk_mode
 from qengine.optimizer.lower.subquery import attach_subqueries
 from qengine.optimizer.lower.walks import WalkPart, lower_walk, walk_parts
 from qengine.optimizer.order import MatchingOrder, matching_order
@@ -24,6 +24,7 @@ from qengine.optimizer.pattern_edges import PatternEdge, pattern_edge
 from qengine.optimizer.search import SearchParts, build_levels
 from qengine.optimizer.symmetry import NO_SYMMETRY, Symmetry, break_symmetry
 from qengine.plan.expr import Call, Comparison, Expr, HasLabels, Literal, PathOf, Variable
+from qengine.plan.fallible import condition_can_fail
 from qengine.plan.logical import Filter, Limit, Operator, Project
 from qengine.plan.pattern import MatchMode, PatternNode, PatternRelationship, QueryGraph
 from qengine.plan.physical import Search
@@ -61,12 +62,8 @@ class MatchLowering:
         self.bound = {node.name for node in graph.nodes if node.bound}
         fixed, self.walks = walk_parts(graph, self.catalog)
         self.fixed = [pattern_edge(self.catalog, relationship) for relationship in fixed]
-        if self.walks and graph.mode is MatchMode.DIFFERENT_NODES:
-            raise Unsupported(
-                "DIFFERENT NODES with variable-length relationships isn't built.",
-                hint="Use the default DIFFERENT RELATIONSHIPS, or spell the hops out.",
-            )
         before, filters = split_predicates(graph, self.catalog, self.columns)
+        filters.general += repetition_conditions(graph, self.walks)
         self._filter_bound_nodes()
         self._filter(before)
         difference = differences(graph, self.fixed)
@@ -84,7 +81,7 @@ class MatchLowering:
             self._in_parts(difference, filters)
         self._same_as_bound()
         self._bind_paths()
-        self._filter(filters.general)
+        self._filter(sorted(filters.general, key=condition_can_fail))
         return Lowered(self.root, tuple(self.columns), self.weight or self.input_weight)
 
     # ------------------------------------------------------------ steps
@@ -121,7 +118,7 @@ class MatchLowering:
         if self.walks:
             for walk in self.walks:
                 wanted |= {walk.start, walk.end}
-            if self.graph.mode is MatchMode.DIFFERENT_RELATIONSHIPS:
+            if self._compares_relationships():
                 wanted |= {e.name for e in self.fixed if any(set(e.type_names()) & set(w.types) for w in self.walks)}
             if len(self._components()) > 1:  # searched one by one: compared when both are there
                 wanted |= {name for pair in difference.edges for name in pair}
@@ -264,7 +261,7 @@ class MatchLowering:
         self.columns = [*kept, name]
 
     def _walk(self, walk: WalkPart, wanted: set[str]) -> None:
-        compare = self.graph.mode is MatchMode.DIFFERENT_RELATIONSHIPS
+        compare = self._compares_relationships()
         others: list[str] = []
         if compare:
             others += [edge.name for edge in self.searched if set(edge.type_names()) & set(walk.types)]
@@ -278,15 +275,18 @@ class MatchLowering:
             self.columns,
             named,
             tuple(others),
-            compare,
+            walk_mode(self.graph, walk),
             distinct_ends=self.demand.duplicates is Duplicates.IGNORE,
         )
         self.columns += added
         self.bound |= {walk.start, walk.end}
         self.walked.append(walk)
 
+    def _compares_relationships(self) -> bool:
+        return self.graph.mode is not MatchMode.REPEATABLE_ELEMENTS
+
     def _is_compared(self, walk: WalkPart) -> bool:
-        if self.graph.mode is not MatchMode.DIFFERENT_RELATIONSHIPS:
+        if not self._compares_relationships():
             return False
         others = [other.types for other in self.walks if other is not walk]
         others += [edge.type_names() for edge in self.fixed if edge not in self.searched]
@@ -294,7 +294,7 @@ class MatchLowering:
 
     def _compare_walks(self, edges: list[PatternEdge]) -> None:
         """Relationships searched after a walk must not be part of it."""
-        if self.graph.mode is not MatchMode.DIFFERENT_RELATIONSHIPS:
+        if not self._compares_relationships():
             return
         conditions: list[Expr] = []
         for edge in edges:

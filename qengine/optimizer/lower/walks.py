@@ -13,6 +13,7 @@ from qengine.plan.logical import Operator, Project
 from qengine.plan.pattern import (
     Direction,
     MatchMode,
+    PathMode,
     PathSelector,
     PatternNode,
     PatternRelationship,
@@ -35,6 +36,7 @@ class WalkPart:
     predicates: tuple[Expr, ...]
     hop: str
     selector: PathSelector
+    inner: tuple[Expr, ...]
 
     @property
     def selected(self) -> bool:
@@ -66,17 +68,24 @@ def walk_parts(graph: QueryGraph, catalog: CatalogView) -> tuple[list[PatternRel
                 f"A shortest path of at least {minimum} relationships isn't built.",
                 hint="Start the length at 0 or 1, or bound it and order the paths by length().",
             )
-        if maximum is None and graph.mode is MatchMode.REPEATABLE_ELEMENTS and selector is PathSelector.ALL:
-            raise Unsupported(
-                "An unbounded walk with REPEATABLE ELEMENTS has endlessly many matches.",
-                hint="Give the relationship an upper bound, such as *1..5.",
-            )
+        if graph.mode is MatchMode.DIFFERENT_NODES and edge.start != edge.end:
+            minimum = max(1, minimum)
         info = pattern_edge(catalog, edge)
         hop = edge.name.removeprefix("@same:")
         types = info.type_names()
         walks.append(
             WalkPart(
-                edge.name, edge.start, edge.end, types, edge.direction, minimum, maximum, edge.predicates, hop, selector
+                edge.name,
+                edge.start,
+                edge.end,
+                types,
+                edge.direction,
+                minimum,
+                maximum,
+                edge.predicates,
+                hop,
+                selector,
+                edge.inner,
             )
         )
     return fixed, walks
@@ -90,7 +99,7 @@ def lower_walk(
     columns: Collection[str],
     named: bool,
     different: tuple[str, ...],
-    distinct_edges: bool,
+    mode: PathMode,
     distinct_ends: bool,
 ) -> tuple[Operator, list[str]]:
     """Return the operator that walks from the bound end, and the columns that it adds.
@@ -111,12 +120,12 @@ def lower_walk(
     if walk.selected:
         root = Shortest(
             root, start, target, end_bound, types, direction, minimum, maximum, relationships, walk.hop,
-            walk.predicates, all=walk.selector is PathSelector.ALL_SHORTEST,
+            walk.predicates, walk.selector is PathSelector.ALL_SHORTEST, walk.inner,
         )  # fmt: skip
     else:
         root = Walk(
             root, start, target, end_bound, types, direction, minimum, maximum, relationships, walk.hop,
-            walk.predicates, different, distinct_edges, distinct_ends and not named and not different,
+            walk.predicates, different, mode, distinct_ends and not named and not different, walk.inner,
         )  # fmt: skip
     added = [] if end_bound else [end]
     if named:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from qengine.optimizer.rules.contradictions import contradictions
+from qengine.optimizer.rules.each_element import each_element
 from qengine.optimizer.rules.early_conditions import early_conditions
 from qengine.optimizer.rules.fold_constants import fold_constants
 from qengine.optimizer.rules.merge_matches import merge_matches
@@ -25,6 +26,7 @@ RULES: tuple[Rule, ...] = (
     push_filters,  # first, so that conditions are where the others look for them
     merge_matches,  # what a filter between two matches kept apart is one match now
     fold_constants,
+    each_element,  # once all conditions of a match are its own
     contradictions,  # after constants are known and conditions of one element stand together
     top_k,
 )

@@ -2,7 +2,8 @@
 
 Why: there they are evaluated once a node, on whole columns, and the search is cut; behind the match they are evaluated
 for each row, and rows can't merely be counted.
-When: a conjunct that reads one node or plain relationship of the same MATCH and gives the same value each time.
+When: a conjunct that reads one node or plain relationship of the same MATCH and gives the same value each time, or is
+such a condition on each element of a walk.
 Wrong where the condition fails on some node that the rest of the match excludes: no row would show the error. So a
 plan with this rule applied is tentative; executors look at all nodes first, and run the careful plan if one fails.
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TypeVar
 
+from qengine.optimizer.rules.each_element import conditions_put
 from qengine.plan.expr import Expr
 from qengine.plan.logical import Match, Operator
 from qengine.plan.pattern import PatternNode, PatternRelationship, QueryGraph
@@ -22,10 +24,14 @@ Element = TypeVar("Element", PatternNode, PatternRelationship)
 
 def early_conditions(operator: Operator) -> Operator:
     """Apply the rule to an operator."""
-    return replace(operator, graph=_early(operator.graph)) if isinstance(operator, Match) else operator
+    if not isinstance(operator, Match):
+        return operator
+    graph = _early(operator.graph)
+    return operator if graph is operator.graph else replace(operator, graph=graph)
 
 
 def _early(graph: QueryGraph) -> QueryGraph:
+    graph = conditions_put(graph, tentative=True)
     nodes = {node.name: node for node in graph.nodes if not node.bound}
     edges = {edge.name: edge for edge in graph.relationships if not edge.bound and edge.hops is None}
     late: list[Expr] = []
