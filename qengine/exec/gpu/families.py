@@ -6,7 +6,30 @@ from collections.abc import Mapping
 
 __all__ = ["FAMILIES"]
 
+_TEAMS: tuple[Mapping[str, int], ...] = ({}, {"QE_TEAM_WARP": 1})
+
+
+def _counting() -> dict[str, tuple[Mapping[str, int], ...]]:
+    """Return the variants that count small patterns: a team is a block or a warp."""
+    edges = [{"QE_TAKEN": taken, "QE_ORDERED": 1, **team} for taken in (1, 2) for team in _TEAMS]
+    cliques = [
+        {"QE_DEPTH": depth, "QE_STRIDE": stride, "QE_TRIANGULAR": 1, "QE_SMALL": small, **team}
+        for depth in (3, 4)
+        for stride, small, team in ((8, 64, _TEAMS[1]), (8, 128, {}), (24, 192, {}))
+    ]
+    wedges = [{"QE_PAIRS": 0, **macros} for macros in (*_TEAMS, {"QE_PACKED": 1})]
+    return {
+        "count_cliques": tuple(cliques),
+        "count_edges": tuple(edges),
+        "count_houses": (*_TEAMS, {"QE_GLOBAL": 1}),
+        "count_stars": ({},),
+        "count_views": ({},),
+        "count_wedges": tuple(wedges),
+    }
+
+
 FAMILIES: Mapping[str, tuple[Mapping[str, int], ...]] = {
+    **_counting(),
     "extend": ({"QE_WINDOW_ROWS": 32},),
     "pcsr": ({},),
 }

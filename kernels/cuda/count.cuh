@@ -1,0 +1,111 @@
+// What the counting kernels share: slices of neighbour lists, rows of hubs, teams of threads, marks, 128-bit sums.
+//
+// A slice is the part of a vertex's list that one view of the plan admits (range, below or above the vertex itself); it is
+// found once for every vertex by `slice_view`, so that no other kernel searches lists. Ids near the view's first id are
+// hubs (ids go by descending degree): the members of a slice among the first `hubs` ids are also kept as a row of bits where
+// that is shorter to read. A list is then its row and the members from `tail` on.
+#pragma once
+#include "qe/match_plan.h"
+
+namespace qe {
+
+constexpr uint32_t kWarp = 32;
+constexpr uint32_t kFull = 0xFFFFFFFFu;
+constexpr uint32_t kEmpty = 0xFFFFFFFFu;  // a hash table's free slot; no vertex has this id
+
+struct alignas(16) ViewSlice {
+  uint32_t begin, tail, end;        // begin < tail: the members before `tail` are in the vertex's row
+  uint16_t first_word, end_word;    // the row's words that can hold any
+};
+
+struct View {
+  const ViewSlice* slices;     // of vertex v at [v]
+  const uint32_t* neighbours;
+  const uint32_t* rows;        // of vertex base + i at [i * hub_words]
+};
+
+// Vertices that may be roots: the ids [first, end), or candidates[first .. end), where the bitset (bit i: id bitset_begin + i)
+// admits them; null: no such thing.
+struct RootSet {
+  const uint32_t* candidates;
+  const uint64_t* bitset;
+  uint32_t first, end, bitset_begin, unused;
+
+  // The at-th root, kNoVertex if that is none.
+  __device__ uint32_t root(uint32_t at) const {
+    if (at >= end - first) return kNoVertex;
+    const uint32_t v = candidates ? candidates[first + at] : first + at;
+    const uint32_t bit = v - bitset_begin;
+    return bitset && !(bitset[bit >> 6] >> (bit & 63) & 1) ? kNoVertex : v;
+  }
+};
+
+struct Sum {
+  uint64_t low = 0, high = 0;
+
+  __device__ void add(uint64_t more) {
+    low += more;
+    high += low < more;
+  }
+  __device__ void add_product(uint64_t a, uint64_t b) {
+    high += __umul64hi(a, b);
+    add(a * b);
+  }
+  // Adds the warp's sums to *total.
+  __device__ void flush(unsigned long long* total) {
+    for (int step = 16; step > 0; step /= 2) {
+      const uint64_t more = __shfl_down_sync(kFull, low, step);
+      high += __shfl_down_sync(kFull, high, step);
+      add(more);
+    }
+    if (threadIdx.x % kWarp != 0 || (low | high) == 0) return;
+    const unsigned long long before = atomicAdd(total, static_cast<unsigned long long>(low));
+    const uint64_t carry = before + low < before;
+    if (high + carry) atomicAdd(total + 1, static_cast<unsigned long long>(high + carry));
+  }
+};
+
+// QE_TEAM_WARP: a team is a warp, else a block.
+#ifdef QE_TEAM_WARP
+__device__ inline uint32_t team_rank() { return threadIdx.x % kWarp; }
+__device__ inline uint32_t team_size() { return kWarp; }
+__device__ inline uint32_t team_warp() { return 0; }
+__device__ inline uint32_t team_warps() { return 1; }
+__device__ inline uint32_t team_in_block() { return threadIdx.x / kWarp; }
+__device__ inline void team_sync() { __syncwarp(); }
+#else
+__device__ inline uint32_t team_rank() { return threadIdx.x; }
+__device__ inline uint32_t team_size() { return blockDim.x; }
+__device__ inline uint32_t team_warp() { return threadIdx.x / kWarp; }
+__device__ inline uint32_t team_warps() { return blockDim.x / kWarp; }
+__device__ inline uint32_t team_in_block() { return 0; }
+__device__ inline void team_sync() { __syncthreads(); }
+#endif
+
+#ifdef QE_TEAM_WARP
+constexpr uint32_t kPollEvery = 1024;
+#else
+constexpr uint32_t kPollEvery = 32;
+#endif
+
+// The next of n pieces of work, the same for the whole team; n or more at the end. The stop flag is in the host's memory: it
+// is read for one piece in kPollEvery, and whoever finds it set takes all work away.
+__device__ inline uint32_t next_piece(uint32_t* next, uint32_t n, const volatile int32_t* stop, uint32_t* shared) {
+  uint32_t at = 0;
+  if (team_rank() == 0) {
+    at = atomicAdd(next, 1u);
+    if (at < n && at % kPollEvery == 0 && *stop != 0) {
+      atomicMax(next, n);
+      at = n;
+    }
+  }
+#ifdef QE_TEAM_WARP
+  return __shfl_sync(kFull, at, 0);
+#else
+  if (threadIdx.x == 0) *shared = at;
+  __syncthreads();
+  return *shared;  // whoever calls again has passed another barrier since
+#endif
+}
+
+}  // namespace qe

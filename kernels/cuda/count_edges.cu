@@ -1,0 +1,154 @@
+// Counts what two linked vertices have in common: triangles, diamonds, fans, a triangle's tails.
+//
+// Problem: sum over roots u and members v of u's outer slice of  g(t) * f(u),  t the number of members that u's marked slice
+// and v's streamed slice share; g is C(t, k) or t (t-1) ... of QE_TAKEN = k factors, f a product of sizes of u's slices.
+// Preconditions: lists without repetitions. A team (QE_TEAM_WARP: a warp, else a block) takes a root at a time, marks its
+// slice in shared memory (a bitmap over the first ids, a hash table for the others) and looks the streamed lists up in it,
+// a list a warp; lists of hubs are rows of bits, joined by AND. Bytes moved: the streamed lists once, from L2 mostly.
+// Limit: a look-up takes about 3.5 cycles of shared memory a warp (random banks), a row word one.
+// Source: mark arrays (Chiba and Nishizeki 1985), hub bitmaps (Han et al. 2018).
+#include "count.cuh"
+#include "qe/lists.h"
+
+#ifndef QE_TAKEN
+#define QE_TAKEN 1     // factors of g
+#define QE_ORDERED 0   // 1: C(t, k)
+#endif
+
+namespace qe {
+
+struct EdgeTask {
+  const uint32_t* roots;
+  const uint32_t* n_roots;
+  uint32_t* next;
+  const volatile int32_t* stop;
+  View outer, marked, streamed;
+  uint32_t base, hub_words;   // rows: ids [base, base + 32 * hub_words)
+  uint32_t range;             // ids [base, base + range) are marked in the bitmap, range >= 32 * hub_words
+  uint32_t table;             // slots of the hash table for the others, a power of two
+  int32_t taken_outer, taken_marked;  // f: (outer size - taken_outer) and (marked size - taken_marked), -1: no such factor
+  unsigned long long* total;
+};
+
+struct Marks {
+  uint32_t* bits;
+  uint32_t* keys;
+  uint32_t base, range, mask;
+  const uint32_t* list;  // members past the bitmap, where they are too many for the table
+  uint32_t n_list;
+  bool rest;
+
+  __device__ bool has(uint32_t id) const {
+    const uint32_t at = id - base;
+    if (at < range) return bits[at / 32] >> at % 32 & 1;
+    if (!rest) return false;
+    if (list) return contains(list, n_list, id);
+    for (uint32_t slot = id & mask;; slot = (slot + 1) & mask) {
+      const uint32_t key = keys[slot];
+      if (key == id) return true;
+      if (key == kEmpty) return false;
+    }
+  }
+};
+
+__device__ inline uint64_t chosen(uint64_t t) {
+  uint64_t product = t;
+#pragma unroll
+  for (int k = 1; k < QE_TAKEN; ++k) {
+    if (t < k + 1) return 0;
+    product *= t - k;
+    if (QE_ORDERED) product /= k + 1;
+  }
+  return product;
+}
+
+extern "C" __global__ void count_edges(const EdgeTask task) {
+  extern __shared__ uint32_t shared[];
+  __shared__ uint32_t piece;
+  const uint32_t words = task.range / 32;
+  Marks marks;
+  marks.bits = shared + team_in_block() * (words + task.table);
+  marks.keys = marks.bits + words;
+  marks.base = task.base;
+  marks.range = task.range;
+  marks.mask = task.table - 1;
+  for (uint32_t i = team_rank(); i < words; i += team_size()) marks.bits[i] = 0;
+  for (uint32_t i = team_rank(); i < task.table; i += team_size()) marks.keys[i] = kEmpty;
+  const uint32_t lane = threadIdx.x % kWarp, n_roots = *task.n_roots;
+  Sum sum;
+  while (true) {
+    team_sync();
+    const uint32_t at = next_piece(task.next, n_roots, task.stop, &piece);
+    if (at >= n_roots) break;
+    const uint32_t root = task.roots[at];
+    const ViewSlice outer = task.outer.slices[root], marked = task.marked.slices[root];
+    const uint32_t n = marked.end - marked.begin, n_outer = outer.end - outer.begin;
+    if (n < QE_TAKEN || n_outer == 0) continue;
+    const uint32_t* list = task.marked.neighbours + marked.begin;
+    marks.rest = list[n - 1] - task.base >= task.range;
+    marks.list = nullptr;
+    if (marks.rest && 2 * n > task.table) {
+      const uint32_t skip = static_cast<uint32_t>(lower_bound(list, n, task.base + task.range));
+      if (2 * (n - skip) > task.table) {
+        marks.list = list + skip;
+        marks.n_list = n - skip;
+      }
+    }
+    for (uint32_t i = team_rank(); i < n; i += team_size()) {
+      const uint32_t id = list[i], bit = id - task.base;
+      if (bit < task.range) {
+        atomicOr(&marks.bits[bit / 32], 1u << bit % 32);
+      } else if (!marks.list) {
+        uint32_t slot = id & marks.mask;
+        while (atomicCAS(&marks.keys[slot], kEmpty, id) != kEmpty) slot = (slot + 1) & marks.mask;
+      }
+    }
+    team_sync();
+    uint64_t found = 0;
+    const uint32_t step = team_warps();
+    for (uint32_t first = team_warp(); first < n_outer; first += kWarp * step) {
+      const uint32_t mine = first + lane * step;
+      ViewSlice slice{0, 0, 0, 0, 0};
+      uint32_t v = 0;
+      if (mine < n_outer) {
+        v = task.outer.neighbours[outer.begin + mine];
+        slice = task.streamed.slices[v];
+      }
+      const uint32_t left = (n_outer - first + step - 1) / step, m = left < kWarp ? left : kWarp;
+      for (uint32_t k = 0; k < m; ++k) {
+        const uint32_t begin = __shfl_sync(kFull, slice.begin, k), tail = __shfl_sync(kFull, slice.tail, k);
+        const uint32_t end = __shfl_sync(kFull, slice.end, k);
+        uint32_t t = 0;
+        if (begin != tail) {
+          const uint32_t span = __shfl_sync(kFull, slice.first_word | slice.end_word << 16, k);
+          const uint32_t hub = __shfl_sync(kFull, v, k) - task.base;
+          const uint32_t* row = task.streamed.rows + size_t{hub} * task.hub_words;
+#pragma unroll 4
+          for (uint32_t w = (span & 0xFFFF) + lane; w < span >> 16; w += kWarp) t += __popc(row[w] & marks.bits[w]);
+        }
+#pragma unroll 4
+        for (uint32_t j = tail + lane; j < end; j += kWarp) t += marks.has(task.streamed.neighbours[j]);
+        if (QE_TAKEN == 1) {
+          found += t;
+        } else {
+          t = __reduce_add_sync(kFull, t);
+          if (lane == 0) found += chosen(t);
+        }
+      }
+    }
+    uint64_t factor = 1;
+    if (task.taken_outer >= 0) factor *= n_outer > task.taken_outer ? n_outer - task.taken_outer : 0;
+    if (task.taken_marked >= 0) factor *= n > task.taken_marked ? n - task.taken_marked : 0;
+    sum.add_product(found, factor);
+    team_sync();
+    for (uint32_t i = team_rank(); i < n; i += team_size()) {
+      const uint32_t bit = list[i] - task.base;
+      if (bit < task.range) marks.bits[bit / 32] = 0;
+    }
+    if (marks.rest && !marks.list)
+      for (uint32_t i = team_rank(); i < task.table; i += team_size()) marks.keys[i] = kEmpty;
+  }
+  sum.flush(task.total);
+}
+
+}  // namespace qe

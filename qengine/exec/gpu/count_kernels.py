@@ -1,0 +1,365 @@
+"""Runs the counting kernels for a shape on lists that are on the device."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from qengine.exec.gpu.count_policy import (
+    CLIQUE_LIMITS,
+    EDGE_LIMITS,
+    Launch,
+    clique_launch,
+    edge_launch,
+    house_launches,
+    hub_words,
+    star_launch,
+    wedge_launches,
+)
+from qengine.exec.gpu.count_shapes import CliqueShape, EdgeShape, HouseShape, Shape, StarShape, ViewSpec, WedgeShape
+
+__all__ = ["Prepared", "Roots", "Run", "ShapeCounter"]
+
+_SLICE = 16
+"""Bytes of a ``ViewSlice``."""
+
+_WARP = 32
+_NEXT = 32
+_COUNTERS = 64
+"""Bytes of the total, and after it of each launch's counter of pieces dealt."""
+
+_STATIC_SHARED = 512
+"""Bytes of shared memory that kernels take beside what they are launched with, at most."""
+
+_UINT4 = np.dtype([("x", "<u4"), ("y", "<u4"), ("z", "<u4"), ("w", "<u4")])
+
+VIEW = np.dtype([("slices", "<u8"), ("neighbours", "<u8"), ("rows", "<u8")])
+EDGE_TASK = np.dtype(
+    [("roots", "<u8"), ("n_roots", "<u8"), ("next", "<u8"), ("stop", "<u8"), ("outer", VIEW), ("marked", VIEW),
+     ("streamed", VIEW), ("base", "<u4"), ("hub_words", "<u4"), ("range", "<u4"), ("table", "<u4"),
+     ("taken_outer", "<i4"), ("taken_marked", "<i4"), ("total", "<u8")]
+)  # fmt: skip
+CLIQUE_TASK = np.dtype(
+    [("roots", "<u8"), ("n_roots", "<u8"), ("next", "<u8"), ("stop", "<u8"), ("outer", VIEW), ("streamed", VIEW),
+     ("base", "<u4"), ("hub_words", "<u4"), ("table", "<u4"), ("capacity", "<u4"), ("scratch", "<u8"), ("total", "<u8")]
+)  # fmt: skip
+ROOT_SET = np.dtype(
+    [
+        ("candidates", "<u8"),
+        ("bitset", "<u8"),
+        ("first", "<u4"),
+        ("end", "<u4"),
+        ("bitset_begin", "<u4"),
+        ("unused", "<u4"),
+    ]
+)
+STAR_TASK = np.dtype(
+    [("roots", "<u8"), ("n_roots", "<u8"), ("slices", "<u8", (4,)), ("less", "<i4", (4,)), ("taken", "<i4", (4,)),
+     ("ordered", "<i4"), ("n_factors", "<i4"), ("total", "<u8")]
+)  # fmt: skip
+HOUSE_TASK = np.dtype(
+    [("roots", "<u8"), ("n_roots", "<u8"), ("next", "<u8"), ("stop", "<u8"), ("whole", VIEW), ("scratch", "<u8"),
+     ("lo", "<u4"), ("span", "<u4"), ("table", "<u4"), ("unused", "<u4"), ("total", "<u8")]
+)  # fmt: skip
+WEDGE_TASK = np.dtype(
+    [("roots", "<u8"), ("n_roots", "<u8"), ("next", "<u8"), ("stop", "<u8"), ("outer", VIEW), ("inner", VIEW),
+     ("cuts", "<u8"), ("lo", "<u4"), ("tile", "<u4"), ("tiles", "<u4"), ("table", "<u4"), ("bound", "<i4"),
+     ("apart", "<i4"), ("total", "<u8")]
+)  # fmt: skip
+
+
+class Run(Protocol):
+    """What a count needs of a ``launch.DeviceRun``."""
+
+    device: Any
+    stop_flag: int
+
+    def allocate(self, n_bytes: int, what: str) -> Any:
+        """Return a block of device memory with its address ``ptr``."""
+
+    def clear(self, block: Any, n_bytes: int) -> None:
+        """Fill the first bytes of a block with zeros."""
+
+    def launch(self, kernel: Any, blocks: int, threads: int, arguments: Sequence[Any], shared_bytes: int = 0) -> None:
+        """Start a kernel."""
+
+    def wait(self) -> None:
+        """Wait for what was launched."""
+
+    def read(self, address: int, host: npt.NDArray[Any]) -> None:
+        """Fill an array with what is at a device's address."""
+
+
+@dataclass(frozen=True, slots=True)
+class Roots:
+    """The vertices ``[begin, end)``, or ``candidates`` (device address of uint32[end]; begin is 0) where not 0.
+
+    ``bitset``: device address of the bits of admitted ids from ``bitset_begin`` on, or 0. ``reach``: one past the
+    largest id that may be a root or a member of one's list.
+    """
+
+    begin: int
+    end: int
+    reach: int
+    candidates: int = 0
+    bitset: int = 0
+    bitset_begin: int = 0
+
+    @property
+    def count(self) -> int:
+        """How many vertices these are at most."""
+        return self.end - self.begin
+
+    def record(self) -> npt.NDArray[Any]:
+        """Return the ``RootSet``."""
+        return np.array((self.candidates, self.bitset, self.begin, self.end, self.bitset_begin, 0), ROOT_SET)
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A view on the device: its slices, and its rows of hubs where they are wanted."""
+
+    view: npt.NDArray[Any]
+    hub_words: int
+
+
+class ShapeCounter:
+    """Counts one shape, as often as wanted. What it prepares stays on the device until it is dropped.
+
+    Parameters
+    ----------
+    lists
+        ``match_plan.PCSR`` records with the device's pointers, as in ``MatchPlan::lists``.
+    """
+
+    def __init__(self, lists: npt.NDArray[Any], shape: Shape, roots: Roots) -> None:
+        self.lists = lists
+        self.shape = shape
+        self.roots = roots
+        self.n_bytes = 0
+        self.blocks: list[Any] = []
+        self.launches: list[tuple[Any, Launch, npt.NDArray[Any]]] = []
+        self._views: dict[tuple[ViewSpec, int], Prepared] = {}
+
+    def prepare(self, run: Run) -> bool:
+        """Find slices, make rows of hubs, sort the roots: all that the count itself needs.
+
+        Returns
+        -------
+        bool
+            False where some root is too large for the kernels.
+        """
+        self.run = run
+        self.device = run.device
+        self.counters = self.allocate(_COUNTERS)
+        run.clear(self.counters, _COUNTERS)
+        shape = self.shape
+        if isinstance(shape, EdgeShape):
+            return self._prepare_edges(shape)
+        if isinstance(shape, CliqueShape):
+            return self._prepare_cliques(shape)
+        if isinstance(shape, WedgeShape):
+            return self._prepare_wedges(shape)
+        return self._prepare_houses(shape) if isinstance(shape, HouseShape) else self._prepare_stars(shape)
+
+    def start(self, run: Run) -> None:
+        """Start the kernels."""
+        run.clear(self.counters, _COUNTERS)
+        for kernel, launch, task in self.launches:
+            if "stop" in (task.dtype.names or ()):
+                task["stop"] = run.stop_flag
+            run.launch(kernel, launch.blocks, launch.threads, (task,), launch.shared)
+
+    def result(self, run: Run) -> int | None:
+        """Wait, and return the count; None where one root's part exceeds 64 bits."""
+        run.wait()
+        total = np.empty(4, np.uint64)
+        run.read(self.counters.ptr, total)
+        words = [int(word) for word in total]
+        first, second = words[0] + (words[1] << 64), words[2] + (words[3] << 64)
+        if isinstance(self.shape, HouseShape):
+            return (first - 2 * second) // (2 if self.shape.once else 1)
+        return None if isinstance(self.shape, StarShape) and second else first
+
+    def _prepare_edges(self, shape: EdgeShape) -> bool:
+        span = shape.marked.hi - shape.marked.lo
+        outer, marked = self.view(shape.outer), self.view(shape.marked)
+        streamed = self.view(shape.streamed, hub_words(span), shape.marked.lo)
+        classes, counts, numbers, largest = self.sort_roots(marked, EDGE_LIMITS, shape.taken)
+        macros = {"QE_TAKEN": shape.taken, "QE_ORDERED": int(shape.ordered)}
+        for k in reversed(range(len(EDGE_LIMITS))):
+            if numbers[k] == 0:
+                continue
+            launch = edge_launch(self.device, k, span, largest, macros)
+            task = self._task(EDGE_TASK, classes + 4 * k * self.roots.count, counts + 4 * k)
+            task["outer"], task["marked"], task["streamed"] = outer.view, marked.view, streamed.view
+            task["base"], task["hub_words"] = shape.marked.lo, streamed.hub_words
+            task["range"], task["table"] = launch.values["range"], launch.values["table"]
+            task["taken_outer"] = -1 if shape.taken_outer is None else shape.taken_outer
+            task["taken_marked"] = -1 if shape.taken_marked is None else shape.taken_marked
+            self._add("count_edges", "count_edges", launch, task)
+        return True
+
+    def _prepare_cliques(self, shape: CliqueShape) -> bool:
+        span = shape.outer.hi - shape.outer.lo
+        outer = self.view(shape.outer)
+        streamed = self.view(shape.streamed, hub_words(span), shape.outer.lo)
+        classes, counts, numbers, largest = self.sort_roots(outer, CLIQUE_LIMITS, shape.depth)
+        if largest > CLIQUE_LIMITS[-1]:
+            return False
+        for k in reversed(range(len(CLIQUE_LIMITS))):
+            if numbers[k] == 0:
+                continue
+            launch = clique_launch(self.device, k, span, largest, shape.depth, shape.streamed.below)
+            if launch is None:
+                return False
+            task = self._task(CLIQUE_TASK, classes + 4 * k * self.roots.count, counts + 4 * k)
+            task["outer"], task["streamed"] = outer.view, streamed.view
+            task["base"], task["hub_words"] = shape.outer.lo, streamed.hub_words
+            task["table"], task["capacity"] = launch.values["table"], launch.values["capacity"]
+            if scratch := launch.values.get("scratch"):
+                task["scratch"] = self.allocate(launch.blocks * scratch).ptr
+            self._add("count_cliques", "count_cliques", launch, task)
+        return True
+
+    def _prepare_wedges(self, shape: WedgeShape) -> bool:
+        outer, inner = self.view(shape.outer), self.view(shape.inner)
+        lo, reach = shape.inner.lo, self.roots.reach
+        launches = wedge_launches(self.device, shape.inner.hi - lo)
+        classes, counts, numbers = self.weigh_roots(outer, inner, launches, 1 if shape.pairs == 2 else 2)
+        for k, name in ((3, "wide"), (2, "packed"), (1, "middle"), (0, "light")):
+            if numbers[k] == 0:
+                continue
+            launch = launches[name].compiled_for(QE_PAIRS=shape.pairs)
+            task = self._task(WEDGE_TASK, classes + 4 * k * self.roots.count, counts + 4 * k)
+            task["outer"], task["inner"], task["lo"] = outer.view, inner.view, lo
+            task["bound"], task["apart"] = shape.bound, int(shape.apart)
+            if k < 2:
+                task["table"] = launch.values["table"]
+                self._add("count_wedges", "count_wedges_hashed", launch, task)
+                continue
+            tile, tiles = launch.values["tile"], launch.values["tiles"]
+            task["tile"], task["tiles"] = tile, tiles
+            task["cuts"] = cuts = self.allocate(4 * reach * (tiles + 1)).ptr
+            cut = self.device.kernel("count_wedges", "cut_tiles", launch.macros)
+            sizes = (np.uint32(0), np.uint32(reach), np.uint32(lo), np.uint32(tile), np.uint32(tiles))
+            self.run.launch(cut, -(-reach // 256), 256, (inner.view, *sizes, np.uint64(cuts)))
+            self._add("count_wedges", "count_wedges_tiled", launch, task)
+        return True
+
+    def _prepare_houses(self, shape: HouseShape) -> bool:
+        whole = self.view(shape.whole)
+        span = shape.whole.hi - shape.whole.lo
+        launches = house_launches(self.device, span)
+        classes, counts, numbers = self.weigh_roots(whole, whole, launches, 2)
+        for k, name in ((3, "heavy"), (2, "heavy"), (1, "middle"), (0, "light")):
+            if numbers[k] == 0:
+                continue
+            launch = launches[name]
+            task = self._task(HOUSE_TASK, classes + 4 * k * self.roots.count, counts + 4 * k)
+            task["whole"], task["lo"], task["span"] = whole.view, shape.whole.lo, span
+            task["table"] = launch.values.get("table", 0)
+            if words := launch.values.get("scratch"):
+                scratch = self.allocate(4 * launch.blocks * words)
+                self.run.clear(scratch, 4 * launch.blocks * words)
+                task["scratch"] = scratch.ptr
+            self._add("count_houses", f"count_houses_{'hashed' if k < 2 else 'array'}", launch, task)
+        return True
+
+    def _prepare_stars(self, shape: StarShape) -> bool:
+        views = [self.view(factor.view) for factor in shape.factors]
+        classes, counts, numbers, _ = self.sort_roots(views[0], (2**32 - 1,), 1)
+        if numbers[0] == 0:
+            return True
+        task = self._task(STAR_TASK, classes, counts)
+        for k, (factor, view) in enumerate(zip(shape.factors, views, strict=True)):
+            task["slices"][k] = view.view["slices"]
+            task["less"][k], task["taken"][k] = factor.less, factor.taken
+            task["ordered"] |= int(factor.ordered) << k
+        task["n_factors"] = len(views)
+        self._add("count_stars", "count_stars", star_launch(int(numbers[0])), task)
+        return True
+
+    def view(self, spec: ViewSpec, words: int = 0, base: int = 0) -> Prepared:
+        """Return a view's slices; with ``words`` also the rows of the hubs from ``base`` on, ``words`` words each."""
+        known = self._views.get((spec, words))
+        if known is not None:
+            return known
+        reach, u32, i32 = self.roots.reach, np.uint32, np.int32
+        slices = self.allocate(reach * _SLICE).ptr
+        record = self.lists[spec.list]
+        kernel = self.device.kernel("count_views", "slice_view")
+        bounds = (u32(0), u32(reach), u32(spec.lo), u32(spec.hi), i32(spec.below), i32(spec.above))
+        arguments = (np.array(record), *bounds, u32(base), u32(words), np.uint64(slices))
+        self.run.launch(kernel, -(-reach // 256), 256, arguments)
+        view = np.zeros((), VIEW)
+        view["slices"], view["neighbours"] = slices, record["neighbours"]
+        if words:
+            hubs, shared = min(32 * words, reach - base), 8 * 4 * words
+            view["rows"] = rows = self.allocate(4 * hubs * words).ptr
+            kernel = self.device.kernel("count_views", "hub_rows", None, shared)
+            sizes = (u32(base), u32(hubs), u32(words))
+            hub_arguments = (np.uint64(record["neighbours"]), np.uint64(slices), *sizes, np.uint64(rows))
+            self.run.launch(kernel, -(-hubs // 8), 256, hub_arguments, shared)
+        made = self._views[spec, words] = Prepared(view, words)
+        return made
+
+    def sort_roots(self, sized: Prepared, limits: Sequence[int], least: int) -> tuple[int, int, npt.NDArray[Any], int]:
+        """Sort the roots into classes by the size of a view.
+
+        Returns
+        -------
+        tuple
+            Device addresses of the classes (``roots.count`` places each) and of their sizes, the sizes, and the
+            largest view.
+        """
+        bounds = np.zeros(4, np.uint32)
+        bounds[: len(limits)] = limits
+        packed = bounds.view(_UINT4).reshape(())
+        sizes = (np.uint32(least), packed, np.uint32(len(limits)), np.uint32(self.roots.count))
+        classes, counts, numbers = self._classes("sort_roots", (sized.view["slices"][()],), sizes, len(limits), 1)
+        return classes, counts, numbers, int(numbers[4])
+
+    def weigh_roots(
+        self, outer: Prepared, inner: Prepared, launches: Mapping[str, Launch], least: int
+    ) -> tuple[int, int, npt.NDArray[Any]]:
+        """Sort the roots into four classes by the entries of their members' inner views; return as ``sort_roots``."""
+        numbers = (launches["light"].values["most"], launches["middle"].values["most"], least, self.roots.count)
+        return self._classes("weigh_roots", (outer.view, inner.view), tuple(map(np.uint32, numbers)), 4, _WARP)
+
+    def _classes(
+        self, kernel: str, before: tuple[Any, ...], after: tuple[Any, ...], n_classes: int, threads_a_root: int
+    ) -> tuple[int, int, npt.NDArray[Any]]:
+        classes = self.allocate(4 * n_classes * self.roots.count).ptr
+        counts = self.allocate(4 * 5)
+        self.run.clear(counts, 4 * 5)
+        arguments = (*before, self.roots.record(), *after, np.uint64(classes), np.uint64(counts.ptr))
+        blocks = -(-self.roots.count * threads_a_root // 256)
+        self.run.launch(self.device.kernel("count_views", kernel), blocks, 256, arguments)
+        self.run.wait()
+        numbers = np.empty(5, np.uint32)
+        self.run.read(counts.ptr, numbers)
+        return classes, counts.ptr, numbers
+
+    def allocate(self, n_bytes: int) -> Any:
+        """Return a block that lives as long as the counter."""
+        block = self.run.allocate(n_bytes, "counting")
+        self.blocks.append(block)
+        self.n_bytes += n_bytes
+        return block
+
+    def _task(self, dtype: np.dtype[Any], roots: int, count: int) -> npt.NDArray[Any]:
+        """Return a task with what all tasks have."""
+        task = np.zeros((), dtype)
+        task["roots"], task["n_roots"], task["total"] = roots, count, self.counters.ptr
+        if "next" in (dtype.names or ()):
+            task["next"] = self.counters.ptr + _NEXT + 4 * len(self.launches)
+        return task
+
+    def _add(self, family: str, name: str, launch: Launch, task: npt.NDArray[Any]) -> None:
+        kernel = self.device.kernel(family, name, launch.macros, launch.shared + _STATIC_SHARED)
+        self.launches.append((kernel, launch, task))

@@ -1,0 +1,153 @@
+"""How the counting kernels are launched: a pure function of the device and of the sizes at hand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+__all__ = [
+    "CLIQUE_LIMITS",
+    "EDGE_LIMITS",
+    "Launch",
+    "clique_launch",
+    "edge_launch",
+    "house_launches",
+    "hub_words",
+    "star_launch",
+    "wedge_launches",
+]
+
+_WARP = 32
+_HUBS = 16384
+"""At most so many ids have their members among themselves as rows of bits: 32 MB, which stay in the L2 cache."""
+
+_MOST_SCRATCH = 1 << 31
+"""Bytes of bit matrices in global memory, all blocks together."""
+
+_RESERVED = 1024
+"""Bytes of shared memory that the system keeps for each block."""
+
+EDGE_LIMITS = (64, 1024, 2**32 - 1)
+CLIQUE_LIMITS = (64, 256, 768, 65535)
+"""Classes of roots, by the size of the slice that is marked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """One kernel's launch: blocks, threads a block, bytes of shared memory, and what the kernel is compiled for.
+
+    ``values``: further numbers that the kernel takes.
+    """
+
+    blocks: int
+    threads: int
+    shared: int
+    macros: dict[str, int]
+    values: dict[str, int]
+
+    def compiled_for(self, **macros: int) -> Launch:
+        """Return the launch with further macros."""
+        return replace(self, macros={**self.macros, **macros})
+
+
+def hub_words(span: int) -> int:
+    """Return the words of a hub's row in a range of ``span`` ids."""
+    return -(-min(span, _HUBS) // 32)
+
+
+def edge_launch(device: object, size_class: int, span: int, largest: int, macros: dict[str, int]) -> Launch:
+    """Return the launch of ``count_edges`` for a class of roots; ``span``: ids of the marked view's range."""
+    words = hub_words(span)
+    whole = span <= 32 * words
+    if size_class == 0:
+        table = 32 if whole else 256
+        return _filled(
+            device, 256, 8 * 4 * (words + table), {**macros, "QE_TEAM_WARP": 1}, range=32 * words, table=table
+        )
+    if size_class == 1:
+        table = 32 if whole else 4096
+        return _filled(device, 256, 4 * (words + table), macros, range=32 * words, table=table)
+    table = 8192
+    room = 8 * (int(device.shared_bytes) - 4 * table - _RESERVED) // 32 * 32  # type: ignore[attr-defined]
+    marked = min(-(-span // 32) * 32, room)
+    table = 32 if marked >= span else table
+    return _filled(device, 1024, marked // 8 + 4 * table, macros, range=marked, table=table)
+
+
+def clique_launch(
+    device: object, size_class: int, span: int, largest: int, depth: int, triangular: bool
+) -> Launch | None:
+    """Return the launch of ``count_cliques`` for a class of roots, None where its matrices take too much memory.
+
+    ``largest``: the most members of any root.
+    """
+    words = hub_words(span)
+    threads, small = ((256, 64), (256, 128), (512, 192), (512, 192))[size_class]
+    most = min(largest, CLIQUE_LIMITS[size_class])
+    capacity = -(-most // 16) * 16
+    stride = _stride(capacity)
+    small = capacity if depth > 4 else min(small, capacity)
+    macros = {"QE_DEPTH": depth, "QE_STRIDE": stride, "QE_TRIANGULAR": int(triangular), "QE_SMALL": small}
+    table = 32 if span <= 32 * words else 1 << (2 * most - 1).bit_length()
+    marks = 6 * (words + table)
+    small_bytes = max(0, depth - 3) * (4 * _stride(small) * small + 2 * small)
+    matrix = 4 * capacity * stride
+    room = int(device.shared_bytes) - _RESERVED  # type: ignore[attr-defined]
+    values = {"table": table, "capacity": capacity}
+    if size_class == 0 and matrix + small_bytes + marks <= room:
+        warps = min(threads // _WARP, room // (matrix + small_bytes + marks))
+        shared = warps * (matrix + small_bytes + marks)
+        return _filled(device, warps * _WARP, shared, {**macros, "QE_TEAM_WARP": 1}, **values)
+    scratch = threads // _WARP * small_bytes
+    if depth == 4:
+        scratch = max(scratch, matrix + 2 * capacity)
+    if matrix + scratch + marks <= room:
+        return _filled(device, threads, matrix + scratch + marks, macros, **values)
+    if matrix + scratch > _MOST_SCRATCH or marks > room:
+        return None
+    launch = _filled(device, threads, marks, {**macros, "QE_WIDE": 1}, **values, scratch=matrix + scratch)
+    return replace(launch, blocks=min(launch.blocks, _MOST_SCRATCH // (matrix + scratch)))
+
+
+def _stride(members: int) -> int:
+    """Return the words of a bit matrix's row: an odd multiple of 8, so that rows start in different banks."""
+    return (-(-members // 256) | 1) * 8
+
+
+def wedge_launches(device: object, span: int) -> dict[str, Launch]:
+    """Return the launches that count wedges: ``light`` and ``middle`` by hashing, ``packed`` and ``wide`` by tiles."""
+    room = (int(device.shared_bytes) - _RESERVED) // 512 * 512  # type: ignore[attr-defined]
+    found = _hashed_launches(device)
+    for name, width in (("packed", 2), ("wide", 4)):
+        tile = min(room // width, -(-span // 512) * 512)
+        macros = {"QE_PACKED": 1} if width == 2 else {}
+        found[name] = _filled(device, 1024, tile * width, macros, tile=tile, tiles=-(-span // tile))
+    return found
+
+
+def house_launches(device: object, span: int) -> dict[str, Launch]:
+    """Return the launches that count houses: ``light``, ``middle`` by hashing, ``heavy`` with a counter an id."""
+    found = _hashed_launches(device)
+    if 4 * span + _RESERVED <= int(device.shared_bytes):  # type: ignore[attr-defined]
+        found["heavy"] = _filled(device, 1024, 4 * span, {})
+    else:
+        found["heavy"] = _filled(device, 1024, 0, {"QE_GLOBAL": 1}, scratch=span)
+    return found
+
+
+def star_launch(n_roots: int) -> Launch:
+    """Return the launch that counts stars, a thread a root."""
+    return Launch(min(1024, -(-n_roots // 256)), 256, 0, {}, {})
+
+
+def _hashed_launches(device: object) -> dict[str, Launch]:
+    return {
+        "light": _filled(device, 256, 8 * 8 * 1024, {"QE_TEAM_WARP": 1}, table=1024, most=512),
+        "middle": _filled(device, 512, 8 * 8192, {}, table=8192, most=4096),
+    }
+
+
+def _filled(device: object, threads: int, shared: int, macros: dict[str, int], **values: int) -> Launch:
+    """Return a launch of as many blocks as the device holds at once."""
+    each = int(device.shared_bytes_each)  # type: ignore[attr-defined]
+    resident = max(1, min(2048 // threads, each // (shared + _RESERVED)))
+    return Launch(int(device.multiprocessors) * resident, threads, shared, macros, values)  # type: ignore[attr-defined]

@@ -1,0 +1,102 @@
+"""The counting kernels' arguments are laid out in NumPy as on the device, and their launches fit any device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from qengine.errors import DeviceError
+from qengine.exec.gpu import compiled, nvrtc
+from qengine.exec.gpu.count_kernels import CLIQUE_TASK, EDGE_TASK, HOUSE_TASK, ROOT_SET, STAR_TASK, VIEW, WEDGE_TASK
+from qengine.exec.gpu.count_policy import (
+    CLIQUE_LIMITS,
+    EDGE_LIMITS,
+    Launch,
+    clique_launch,
+    edge_launch,
+    hub_words,
+    wedge_launches,
+)
+
+TASKS = {
+    "count_edges": {"EdgeTask": EDGE_TASK, "View": VIEW, "RootSet": ROOT_SET},
+    "count_cliques": {"CliqueTask": CLIQUE_TASK},
+    "count_wedges": {"WedgeTask": WEDGE_TASK},
+    "count_houses": {"HouseTask": HOUSE_TASK},
+    "count_stars": {"StarTask": STAR_TASK},
+}
+
+
+@dataclass(frozen=True)
+class SomeDevice:
+    multiprocessors: int
+    shared_bytes: int
+    shared_bytes_each: int
+
+
+DEVICES = (SomeDevice(132, 232448, 233472), SomeDevice(108, 166912, 167936), SomeDevice(84, 101376, 102400))
+
+
+@pytest.mark.parametrize("family", TASKS)
+def test_tasks_are_laid_out_as_on_the_device(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    try:
+        nvrtc.version()
+    except DeviceError as error:
+        pytest.skip(f"this platform has no NVRTC: {error}")
+    lines = []
+    for name, dtype in TASKS[family].items():
+        lines.append(f'static_assert(sizeof(qe::{name}) == {dtype.itemsize}, "{name}");')
+        for field in dtype.names or ():
+            offset = dtype.fields[field][1]  # type: ignore[index]
+            lines.append(f'static_assert(__builtin_offsetof(qe::{name}, {field}) == {offset}, "{name}.{field}");')
+    original = nvrtc.compile_program
+
+    def with_assertions(source: str, *rest: Any) -> bytes:
+        return original(source + "\n".join(lines), *rest)
+
+    monkeypatch.setattr(nvrtc, "compile_program", with_assertions)
+    assert compiled.compile_family(family, 90)
+
+
+def check(device: SomeDevice, launch: Launch) -> None:
+    assert 0 < launch.threads <= 1024 and launch.threads % 32 == 0
+    assert launch.blocks > 0
+    assert launch.shared + 512 <= device.shared_bytes
+
+
+@pytest.mark.parametrize("device", DEVICES, ids=lambda device: f"{device.shared_bytes} bytes")
+@pytest.mark.parametrize("span", (1, 40, 5_000, 650_000, 4_000_000_000))
+def test_launches_fit_the_device(device: SomeDevice, span: int) -> None:
+    for k in range(len(EDGE_LIMITS)):
+        launch = edge_launch(device, k, span, span, {})
+        check(device, launch)
+        assert launch.values["range"] >= 32 * hub_words(span)
+    for k, limit in enumerate(CLIQUE_LIMITS):
+        for depth in (3, 4, 5, 7):
+            for most in {min(limit, span), min(limit, span, 300)}:
+                launch = clique_launch(device, k, span, most, depth, triangular=True)
+                if launch is None:
+                    assert most > 5_000 or (depth > 5 and most > 500), "only what is truly large has no launch"
+                    continue
+                check(device, launch)
+                assert min(most, limit) <= launch.values["capacity"] <= 32 * launch.macros["QE_STRIDE"]
+                assert launch.macros["QE_STRIDE"] % 16 == 8, "rows start in different banks"
+                assert launch.values["table"] & (launch.values["table"] - 1) == 0
+    for name, launch in wedge_launches(device, span).items():
+        check(device, launch)
+        if "tile" in launch.values:
+            assert launch.values["tile"] * launch.values["tiles"] >= span, name
+
+
+def test_vector_loads_find_aligned_matrices() -> None:
+    """Rows of the bit matrices are read 8 bytes at a time, so every part of a team's memory is a multiple of that."""
+    device = DEVICES[0]
+    for k in range(len(CLIQUE_LIMITS)):
+        launch = clique_launch(device, k, 650_000, 700, 4, triangular=True)
+        assert launch is not None
+        small = 4 * (launch.macros["QE_SMALL"] * 8) + 2 * launch.macros["QE_SMALL"]
+        marks = 6 * (hub_words(650_000) + launch.values["table"])
+        assert np.all(np.array([small, marks, 4 * launch.values["capacity"] * launch.macros["QE_STRIDE"]]) % 8 == 0)
