@@ -22,6 +22,7 @@ from qengine.plan.expr import (
     Variable,
 )
 from qengine.plan.logical import Operator
+from qengine.plan.pattern import QueryGraph
 from qengine.types import Type
 
 
@@ -184,6 +185,9 @@ def rewrite_plan(plan: Operator, change: Callable[[Operator], Operator]) -> Oper
         if isinstance(value, tuple):
             new = tuple(map(changed, value))
             return value if all(a is b for a, b in zip(value, new, strict=True)) else new
+        if isinstance(value, QueryGraph):  # subqueries stand nowhere else in it
+            predicates = changed(value.predicates)
+            return value if predicates is value.predicates else replace(value, predicates=predicates)
         if is_dataclass(value) and not isinstance(value, type | Span | Type):
             return with_changes(value)
         return value
