@@ -314,7 +314,7 @@ class Graph:
 
         planned = self._plan(text, reference=False)
         assert planned.physical is not None
-        return Explanation(planned.physical)
+        return Explanation(planned.physical, self._store)
 
     def estimate(
         self,
@@ -560,18 +560,19 @@ class Prepared:
         stats = ResultStats(planning_seconds=planned.seconds, device="cpu" if device == "auto" else device)
         assert self._planned.physical is not None
         plan = self._planned.physical
+        explanation = Explanation(plan, self._graph._store)
         if plan.explain == "explain":
-            return explained(plan, stats)
+            return explained(explanation, stats)
         if plan.explain == "explain steps":
             from qengine.optimizer import plan_steps
 
-            return explained_steps(plan_steps(planned.logical, self._graph._store), plan, stats)
+            return explained_steps(plan_steps(planned.logical, self._graph._store), explanation, stats)
         context = ExecutionContext(dict(params or {}), timeout, memory_limit, threads)
         if plan.explain == "profile":
-            context.profile = {}
+            context.profile = explanation.profile = {}
         batches = self._graph._start(planned, context, stats)
-        result = Result(planned.logical.columns, batches, stats, Explanation(plan), planned.notices)
-        return result if context.profile is None else profiled(result, plan, context.profile)
+        result = Result(planned.logical.columns, batches, stats, explanation, planned.notices)
+        return result if context.profile is None else profiled(result, explanation)
 
 
 def _check_device(device: str) -> None:

@@ -63,7 +63,9 @@ class Session:
     def show(self, result: Result, statement: str, out: Sink) -> None:
         """Write a result in the session's format, then its warnings and, if asked, its time."""
         begin = time.perf_counter()
-        rows = write_plan(result, out) if isinstance(result, PlanResult) else write(result, self.format, out)
+        rows = (
+            write_plan(result, self.format, out) if isinstance(result, PlanResult) else write(result, self.format, out)
+        )
         seconds = time.perf_counter() - begin
         out.flush()
         for notice in result.notices:
@@ -79,11 +81,11 @@ class Session:
             )
 
 
-def write_plan(result: Result, out: Sink) -> int:
-    """Write the text of a plan, or of its steps under their names."""
+def write_plan(result: Result, format: str, out: Sink) -> int:
+    """Write a plan as text, or of its steps each under its name; as JSON where that is the format."""
     rows = result.fetchall()
     for row in rows:
         if "step" in result.columns:
             print(f"-- {row['step'].replace('_', ' ')}", file=out)
-        print(row["plan"], file=out)
+        print(row["json"] if format in ("json", "jsonl") and "json" in result.columns else row["plan"], file=out)
     return len(rows)

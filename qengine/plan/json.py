@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any
@@ -13,25 +14,31 @@ from qengine.types import Type
 __all__ = ["to_json"]
 
 
-def to_json(plan: LogicalPlan | PhysicalPlan | Operator) -> dict[str, Any]:
+def to_json(
+    plan: LogicalPlan | PhysicalPlan | Operator, note: Callable[[Operator], Mapping[str, Any]] | None = None
+) -> dict[str, Any]:
     """Return a plan as objects, lists, text, numbers, booleans and None, ready for ``json.dumps``.
 
-    A node is ``{"node": class name, field: value, …}`` with the fields in the order of the class. Types are text
-    (``"LIST<INTEGER>"``), enumerations their values. Places in the query's text are left out.
+    A node is ``{"node": class name, field: value, …}`` with the fields in the order of the class; ``note`` gives more
+    entries of an operator, which stand behind its name. Types are text (``"LIST<INTEGER>"``), enumerations their
+    values. Places in the query's text are left out.
     """
-    found = _value(plan)
+
+    def converted(value: Any) -> Any:
+        if isinstance(value, Type):
+            return str(value)
+        if isinstance(value, Enum):
+            return value.value
+        if isinstance(value, tuple):
+            return [converted(item) for item in value]
+        if isinstance(value, frozenset):
+            return sorted(value)
+        if is_dataclass(value):
+            more = note(value) if note is not None and isinstance(value, Operator) else {}
+            named = [field.name for field in fields(value) if field.name != "span"]
+            return {"node": type(value).__name__, **more, **{name: converted(getattr(value, name)) for name in named}}
+        return value
+
+    found = converted(plan)
     assert isinstance(found, dict)
     return found
-
-
-def _value(value: Any) -> Any:
-    if isinstance(value, Type):
-        return str(value)
-    if isinstance(value, Enum):
-        return value.value
-    if isinstance(value, tuple):
-        return [_value(item) for item in value]
-    if is_dataclass(value):
-        content = {field.name: _value(getattr(value, field.name)) for field in fields(value) if field.name != "span"}
-        return {"node": type(value).__name__, **content}
-    return value

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from qengine._frozen import frozen
 from qengine.plan import logical, physical
 from qengine.plan.expr import Expr, Subquery
 from qengine.plan.expr_text import ExprText, labels_text, name_text
@@ -25,7 +26,16 @@ from qengine.plan.pattern import (
 )
 from qengine.plan.physical import EdgeLevel, PhysicalPlan, Source, VertexLevel
 
-__all__ = ["to_text"]
+__all__ = ["Line", "inputs", "outline", "to_text"]
+
+
+@frozen
+class Line:
+    """A line of a plan: an operator, or (``operator`` None) a level of the search above it or a subquery's heading."""
+
+    depth: int
+    text: str
+    operator: Operator | None = None
 
 
 def to_text(plan: LogicalPlan | PhysicalPlan | Operator, note: Callable[[Operator], str] | None = None) -> str:
@@ -33,31 +43,37 @@ def to_text(plan: LogicalPlan | PhysicalPlan | Operator, note: Callable[[Operato
 
     ``note`` says more of an operator (what it did when it was run); it stands at the end of its line.
     """
-    root = plan if isinstance(plan, Operator) else plan.root
-    return "\n".join(_Writer(note).lines(root, 0))
+    lines = []
+    for line in outline(plan):
+        more = note(line.operator) if note is not None and line.operator is not None else ""
+        lines.append(f"{'  ' * line.depth}{line.text}{f'  [{more}]' if more else ''}")
+    return "\n".join(lines)
+
+
+def outline(plan: LogicalPlan | PhysicalPlan | Operator) -> Iterator[Line]:
+    """Yield the lines of a plan, the operator that gives the result first."""
+    yield from _Writer().lines(plan if isinstance(plan, Operator) else plan.root, 0)
 
 
 class _Writer:
     """Writes one plan; subqueries are numbered through it."""
 
-    def __init__(self, note: Callable[[Operator], str] | None) -> None:
-        self.note = note
+    def __init__(self) -> None:
         self.expr = ExprText()
 
-    def lines(self, operator: Operator, depth: int) -> Iterator[str]:
+    def lines(self, operator: Operator, depth: int) -> Iterator[Line]:
         written = len(self.expr.subqueries)
-        indent = "  " * depth
-        note = self.note(operator) if self.note is not None else ""
-        yield f"{indent}{_RULES[type(operator)](self, operator)}{f'  [{note}]' if note else ''}"
+        yield Line(depth, _RULES[type(operator)](self, operator), operator)
         if isinstance(operator, physical.Search):
             names = [level.name for level in operator.levels]
             for place, level in enumerate(operator.levels):
-                yield f"{indent}  · {self._level(level, names)}{' (given)' if place < operator.seeds else ''}"
+                given = " (given)" if place < operator.seeds else ""
+                yield Line(depth + 1, f"· {self._level(level, names)}{given}")
         numbered = list(enumerate(self.expr.subqueries[written:], written + 1))
-        for below in _inputs(operator):
+        for below in inputs(operator):
             yield from self.lines(below, depth + 1)
         for number, subquery in numbered:
-            yield f"{indent}  #{number} {subquery.kind.upper()}{_given(subquery)}"
+            yield Line(depth + 1, f"#{number} {subquery.kind.upper()}{_given(subquery)}")
             yield from self.lines(subquery.plan, depth + 2)
 
     # ------------------------------------------------------------ logical
@@ -199,7 +215,8 @@ _RULES: dict[type[Operator], Callable[[_Writer, Any], str]] = {
 }
 
 
-def _inputs(operator: Operator) -> Iterator[Operator]:
+def inputs(operator: Operator) -> Iterator[Operator]:
+    """Yield the operators whose rows one reads, those that it applies to each row last."""
     match operator:
         case logical.Union(inputs=inputs):
             yield from inputs

@@ -1,0 +1,132 @@
+"""EXPLAIN and PROFILE: a plan as text, JSON and a picture, with what was expected and what each operator did."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Any
+
+from qengine.catalog.view import CatalogView
+from qengine.exec.arrow_out import RowBatch
+from qengine.exec.context import OperatorStats
+from qengine.plan.json import to_json
+from qengine.plan.logical import Operator
+from qengine.plan.physical import PhysicalPlan
+from qengine.plan.text import inputs, to_text
+from qengine.result import Result, ResultStats
+
+__all__ = ["Explanation", "PlanResult", "explained", "explained_steps", "profiled"]
+
+
+class Explanation:
+    """A plan to look at: ``str()`` is a tree of operators, ``to_json()`` data, ``to_svg()`` a picture.
+
+    ``plan``: the physical plan. ``profile``: what each operator did, by ``id`` of the operator; None before a run.
+    """
+
+    def __init__(
+        self, plan: PhysicalPlan, catalog: CatalogView, profile: Mapping[int, OperatorStats] | None = None
+    ) -> None:
+        self.plan = plan
+        self.profile = profile
+        self._catalog = catalog
+
+    @property
+    def root(self) -> Operator:
+        """The operator that gives the result: of the careful plan if that is what was run."""
+        careful = self.plan.careful
+        return careful if careful is not None and id(careful) in (self.profile or {}) else self.plan.root
+
+    @cached_property
+    def estimates(self) -> Mapping[int, float]:
+        """The rows that each operator is expected to emit, by ``id`` of the operator."""
+        from qengine.optimizer.rows import estimated_rows
+
+        return estimated_rows(self.root, self._catalog)
+
+    def entries(self, operator: Operator) -> dict[str, Any]:
+        """Return what is known of an operator's run.
+
+        ``estimated_rows``; after a run also ``actual_rows``, ``q_error`` (the factor between the two, both at least one
+        row), ``seconds`` (with what it reads) and ``own_seconds`` (without).
+        """
+        estimate = self.estimates.get(id(operator))
+        if estimate is None:  # an operator of a subquery that is shown, but not run by itself
+            return {}
+        found: dict[str, Any] = {"estimated_rows": estimate}
+        profile = self.profile or {}
+        stats = profile.get(id(operator))
+        if stats is not None:
+            below = sum(profile[id(each)].seconds for each in inputs(operator) if id(each) in profile)
+            one, other = max(estimate, 1.0), max(float(stats.rows), 1.0)
+            found |= {
+                "actual_rows": stats.rows,
+                "q_error": max(one, other) / min(one, other),
+                "seconds": stats.seconds,
+                "own_seconds": max(0.0, stats.seconds - below),
+            }
+        return found
+
+    def __str__(self) -> str:
+        return to_text(self.root, self._note if self.profile is not None else None)
+
+    def _note(self, operator: Operator) -> str:
+        found = self.entries(operator)
+        if "actual_rows" not in found:
+            return ""
+        return (
+            f"rows={found['actual_rows']:,} expected={_rounded(found['estimated_rows'])} "
+            f"q-error={found['q_error']:.3g} time={found['own_seconds'] * 1e3:.2f} ms"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the plan as JSON-ready dicts with stable keys; each operator has its ``entries`` too."""
+        return to_json(self.root, self.entries)
+
+    def to_svg(self) -> str:
+        """Return the plan as a picture: an SVG document."""
+        from qengine.explain.picture import svg
+
+        return svg(self.root, self.entries)
+
+    def _repr_html_(self) -> str:
+        return self.to_svg()
+
+
+class PlanResult(Result):
+    """The result of EXPLAIN and PROFILE: one row whose first column is the plan as text."""
+
+    def _repr_html_(self) -> str:
+        picture: str = self.plan.to_svg()
+        return picture
+
+
+def explained(explanation: Explanation, stats: ResultStats) -> Result:
+    """Return the result of an EXPLAIN: one row with the plan's text and its JSON."""
+    row = (str(explanation), json.dumps(explanation.to_json()))
+    return PlanResult(("plan", "json"), iter([RowBatch(("plan", "json"), [row])]), stats, explanation)
+
+
+def explained_steps(steps: Iterator[tuple[str, Operator]], explanation: Explanation, stats: ResultStats) -> Result:
+    """Return the result of an EXPLAIN STEPS: one row for each step, with the plan's text after it."""
+    rows = [(name, to_text(root)) for name, root in steps]
+    return PlanResult(("step", "plan"), iter([RowBatch(("step", "plan"), rows)]), stats, explanation)
+
+
+def profiled(result: Result, explanation: Explanation) -> Result:
+    """Run a result to its end and return the result of a PROFILE: the plan's text with rows and times, and its JSON."""
+    columns = ("plan", "rows", "seconds", "json")
+
+    def run() -> Iterator[RowBatch]:
+        begin = time.perf_counter()
+        rows = sum(1 for _ in result)
+        seconds = time.perf_counter() - begin
+        yield RowBatch(columns, [(str(explanation), rows, seconds, json.dumps(explanation.to_json()))])
+
+    return PlanResult(columns, run(), result.stats, explanation, result.notices)
+
+
+def _rounded(rows: float) -> str:
+    return f"{rows:,.0f}" if rows >= 10 else f"{rows:.2g}"

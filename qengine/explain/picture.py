@@ -1,0 +1,144 @@
+"""A plan as a picture: a box for each operator, the result on top, lines as thick as the rows that flow along them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any
+
+from qengine.plan.logical import Operator
+from qengine.plan.text import outline
+
+__all__ = ["svg"]
+
+_CHARACTER, _LINE, _PADDING = 7.2, 17, 8
+_GAP_ACROSS, _GAP_DOWN = 24, 34
+_LONGEST = 84  # characters of a line; the whole text is the box's tooltip
+_STYLE = (
+    "text{font:12px ui-monospace,Menlo,Consolas,monospace;fill:#1f2430}.d{fill:#5b6472}.b{fill:#fff;stroke:#9aa4b2}"
+    ".t{fill:#f2b134}.w{fill:#e05d44}.e{stroke:#9aa4b2;fill:none;stroke-linecap:round}"
+)
+
+
+@dataclass(slots=True)
+class _Box:
+    """An operator with its place: ``x``, ``y`` of the top left corner; ``span``: the width of it and all below."""
+
+    lines: list[str]
+    entries: Mapping[str, Any]
+    below: list[_Box] = field(default_factory=list)
+    x: float = 0.0
+    y: float = 0.0
+    span: float = 0.0
+
+    @property
+    def width(self) -> float:
+        return 2 * _PADDING + _CHARACTER * max(len(_cut(line)) for line in (*self.lines, self.caption()))
+
+    @property
+    def height(self) -> float:
+        return 2 * _PADDING + _LINE * (len(self.lines) + 1) + 4
+
+    @property
+    def rows(self) -> float:
+        return float(self.entries.get("actual_rows", self.entries.get("estimated_rows", 0.0)))
+
+    def caption(self) -> str:
+        found = self.entries
+        if "actual_rows" in found:
+            factor = f", q-error {found['q_error']:.3g}" if found["q_error"] >= 1.005 else ""
+            return f"{found['actual_rows']:,} rows{factor}, {found['own_seconds'] * 1e3:.2f} ms"
+        return f"~{found['estimated_rows']:.3g} rows" if found else ""
+
+
+def svg(root: Operator, entries: Callable[[Operator], Mapping[str, Any]]) -> str:
+    """Return an SVG document of the plan below ``root``; ``entries`` as ``Explanation.entries``."""
+    top = _boxes(root, entries)
+    _measure(top)
+    _place(top, _PADDING, _PADDING)
+    boxes = list(_all(top))
+    width = max(box.x + box.width for box in boxes) + _PADDING
+    height = max(box.y + box.height for box in boxes) + _PADDING
+    total = sum(box.entries.get("own_seconds", 0.0) for box in boxes)
+    body = [line for box in boxes for line in _lines(box)] + [part for box in boxes for part in _drawn(box, total)]
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
+        f'viewBox="0 0 {width:.0f} {height:.0f}" role="img"><style>{_STYLE}</style>\n' + "\n".join(body) + "\n</svg>\n"
+    )
+
+
+def _boxes(root: Operator, entries: Callable[[Operator], Mapping[str, Any]]) -> _Box:
+    """Make the boxes of all operators; what has no box of its own stands in the one above it."""
+    path: list[tuple[int, _Box]] = []
+    for line in outline(root):
+        while path and path[-1][0] >= line.depth:
+            path.pop()
+        if line.operator is None:
+            path[-1][1].lines.append(line.text)
+            continue
+        box = _Box([line.text], entries(line.operator))
+        if path:
+            path[-1][1].below.append(box)
+        path.append((line.depth, box))
+    return path[0][1]
+
+
+def _measure(box: _Box) -> None:
+    for each in box.below:
+        _measure(each)
+    below = sum(each.span for each in box.below) + _GAP_ACROSS * max(0, len(box.below) - 1)
+    box.span = max(box.width, below)
+
+
+def _place(box: _Box, left: float, top: float) -> None:
+    """Put a box over the middle of those below it."""
+    box.x, box.y = left + (box.span - box.width) / 2, top
+    below = sum(each.span for each in box.below) + _GAP_ACROSS * max(0, len(box.below) - 1)
+    left += (box.span - below) / 2
+    for each in box.below:
+        _place(each, left, top + box.height + _GAP_DOWN)
+        left += each.span + _GAP_ACROSS
+
+
+def _all(box: _Box) -> list[_Box]:
+    return [box, *(each for below in box.below for each in _all(below))]
+
+
+def _lines(box: _Box) -> list[str]:
+    """Return the lines from a box to those below it."""
+    drawn = []
+    for each in box.below:
+        thickness = 1.0 + min(9.0, math.log10(1.0 + each.rows))
+        x1, y1, x2, y2 = box.x + box.width / 2, box.y + box.height, each.x + each.width / 2, each.y
+        middle = (y1 + y2) / 2
+        drawn.append(
+            f'<path class="e" stroke-width="{thickness:.1f}" '
+            f'd="M{x1:.0f} {y1:.0f}C{x1:.0f} {middle:.0f} {x2:.0f} {middle:.0f} {x2:.0f} {y2:.0f}"/>'
+        )
+    return drawn
+
+
+def _drawn(box: _Box, total: float) -> list[str]:
+    """Return a box: its text, and a bar as long as its share of the time, red where the estimate was far off."""
+    x, y = box.x, box.y
+    parts = [
+        f"<g><title>{escape(chr(10).join(box.lines))}</title>",
+        f'<rect class="b" x="{x:.1f}" y="{y:.1f}" width="{box.width:.1f}" height="{box.height:.1f}" rx="5"/>',
+    ]
+    texts = [(line, "" if place == 0 else ' class="d"') for place, line in enumerate(box.lines)]
+    for place, (text, style) in enumerate([*texts, (box.caption(), ' class="d"')]):
+        where = y + _PADDING + _LINE * (place + 0.8)
+        parts.append(f'<text{style} x="{x + _PADDING:.1f}" y="{where:.1f}">{escape(_cut(text))}</text>')
+    if total > 0:
+        share = box.entries.get("own_seconds", 0.0) / total
+        kind = "w" if box.entries.get("q_error", 1.0) > 10 else "t"
+        bar = max(0.0, box.width - 2 * _PADDING) * share
+        bottom = y + box.height - _PADDING
+        parts.append(f'<rect class="{kind}" x="{x + _PADDING:.1f}" y="{bottom:.1f}" width="{bar:.1f}" height="3"/>')
+    return [*parts, "</g>"]
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

@@ -1,0 +1,103 @@
+"""How many rows each operator of a physical plan is expected to emit: what EXPLAIN shows beside what PROFILE counts.
+
+Searches bring the estimate of their order along; the rest is the usual guesswork on top of it: a condition keeps half
+of the rows, grouping and DISTINCT leave a root of them. Nothing is decided by these numbers.
+"""
+
+from __future__ import annotations
+
+from qengine.catalog.view import CatalogView
+from qengine.optimizer.labels import vertex_count
+from qengine.plan import logical
+from qengine.plan.expr import Expr, ListOf, Literal
+from qengine.plan.logical import Operator
+from qengine.plan.pattern import Direction
+from qengine.plan.physical import Attach, Optional, Search, Shortest, Walk
+
+__all__ = ["estimated_rows"]
+
+_KEPT = 0.5  # by a filter
+_GROUPS = 0.75  # exponent: groups, or different rows, of so many rows
+_ITEMS = 10.0  # of a list of unknown length
+_HOPS = 8  # of a walk without upper bound
+
+
+def estimated_rows(root: Operator, catalog: CatalogView) -> dict[int, float]:
+    """Return the rows that each operator (by ``id``) is expected to emit, over all rows that it is applied to."""
+    found: dict[int, float] = {}
+    _Estimate(catalog, found)(root, 1.0)
+    return found
+
+
+class _Estimate:
+    def __init__(self, catalog: CatalogView, found: dict[int, float]) -> None:
+        self.catalog = catalog
+        self.found = found
+
+    def __call__(self, operator: Operator, times: float) -> float:
+        """Estimate an operator that is run ``times`` times in all, and those below it."""
+        rows = self._rows(operator, times)
+        self.found[id(operator)] = rows
+        return rows
+
+    def _rows(self, operator: Operator, times: float) -> float:
+        match operator:
+            case logical.Unit() | logical.Argument():
+                return times
+            case logical.Union():
+                total = sum(self(each, times) for each in operator.inputs)
+                return float(total if operator.all else total**_GROUPS)
+            case Optional() | Attach():
+                outer = self(operator.input, times)
+                inner = self(operator.inner, outer)
+                return max(outer, inner) if isinstance(operator, Optional) else outer
+        rows: float = self(operator.input, times)  # type: ignore[attr-defined]
+        match operator:
+            case Search(count=count, exists=exists, emit=()) if count is not None or exists:
+                return rows * min(1.0, operator.rows or 1.0)
+            case Search():
+                return rows * (1.0 if operator.rows is None else operator.rows)
+            case Walk():
+                return rows * self._walks(operator)
+            case Shortest():
+                return rows * (1.0 if operator.end_bound else float(vertex_count(self.catalog, operator.end.labels)))
+            case logical.Filter():
+                return rows * _KEPT
+            case logical.Aggregate(keys=keys):
+                return min(rows, float(rows**_GROUPS)) if keys else times
+            case logical.Distinct():
+                return min(rows, float(rows**_GROUPS))
+            case logical.Limit(count=count):
+                return min(rows, times * _number(count, rows))
+            case logical.Skip(count=count):
+                return max(0.0, rows - times * _number(count, 0.0))
+            case logical.Unwind(expr=ListOf(items=items)):
+                return rows * len(items)
+            case logical.Unwind():
+                return rows * _ITEMS
+        return rows
+
+    def _walks(self, walk: Walk) -> float:
+        """Return the expected number of walks from a vertex, by the mean degree."""
+        vertices = max(self.catalog.vertex_count, 1)
+        ends = vertex_count(self.catalog, walk.end.labels)
+        degree = 0.0
+        for name in walk.types or self.catalog.relationship_types:
+            info = self.catalog.relationship_type(name)
+            if info is not None:
+                both = info.undirected or walk.direction is Direction.BOTH
+                degree += info.count * (2 if both else 1) / vertices
+        longest = walk.maximum if walk.maximum is not None else walk.minimum + _HOPS
+        reached = 0.0
+        for hops in range(walk.minimum, longest + 1):
+            reached += degree**hops
+            if reached > 1e30:
+                break
+        reached *= ends / vertices
+        if walk.end_bound:
+            reached /= max(ends, 1)
+        return min(reached, float(ends)) if walk.distinct_ends else reached
+
+
+def _number(count: Expr, unknown: float) -> float:
+    return float(count.value) if isinstance(count, Literal) and isinstance(count.value, int) else unknown
