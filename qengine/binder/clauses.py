@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any, NoReturn
@@ -21,7 +22,7 @@ from qengine.types import Kind, Type
 
 _HINTS = {
     "CREATE": "Graphs are read only: load one with qengine.Graph.from_records(…) and the like.",
-    "CALL": "Write a subquery as MATCH … WITH …, or as COLLECT { … }; procedures there are none.",
+    "CALL": "Write a subquery as MATCH … WITH …, or as COLLECT { … }.",
     "LOAD CSV": "Load files with qengine.Graph.from_csv(…).",
     "FOR": "Write UNWIND list AS item.",
     "LET": "Write WITH *, expression AS name.",
@@ -142,4 +143,12 @@ def _bind_unwind(binding: Binding, clause: ast.UnwindClause, root: Operator, sco
 
 
 def _refuse(binding: Binding, clause: ast.UnsupportedClause) -> NoReturn:
+    procedure = re.fullmatch(r"(?:OPTIONAL\s+)?CALL\s+([^\s({]+).*", binding.quoted(clause.span)[1:-1], re.I | re.S)
+    if procedure is not None:
+        raise binding.error(
+            "ProcedureNotFound",
+            f"There is no procedure `{procedure[1]}`.",
+            clause.span,
+            "There are no procedures at all; Graph.schema lists labels, relationship types and properties.",
+        )
     raise binding.unsupported(f"{clause.keyword} isn't built yet.", clause.span, _HINTS.get(clause.keyword))

@@ -100,9 +100,11 @@ class Expressions:
         name = self._chance.choice(["all", "any", "none", "single"])
         lists = [*(f"{node}.l" for node in scope.of("node")), *scope.of("list"), "[1, null, 3]"]
         walks = [*scope.of("relationships"), *(f"{each}({path})" for path in scope.of("path") for each in _PARTS)]
-        if walks and self._chance.random() < 0.5:
+        if walks and self._chance.random() < 0.7:
             source = self._chance.choice(walks)
             test = f"q:{self.labels()}" if source.startswith("nodes") and self._chance.random() < 0.5 else None
+            if source.startswith("nodes") and self._chance.random() < 0.4:
+                test = f"EXISTS {{ (q)-->(:{self.labels()}) }}"
             test = test or f"q.{self._chance.choice('ik')} {self._chance.choice('<=>')} {self._chance.randint(-1, 2)}"
             return f"{self._chance.choice(['', '', 'NOT '])}{name}(q IN {source} WHERE {test})"
         return f"{name}(q IN {self._chance.choice(lists)} WHERE q {self._chance.choice('<=>')} 1)"

@@ -16,7 +16,7 @@ CONSTRUCTS = [
     "EXISTS {", "COUNT {", "size([(", "ORDER BY", "SKIP", "LIMIT", "RETURN DISTINCT", "ANY SHORTEST", "ALL SHORTEST",
     "shortestPath(", "allShortestPaths(", "*1..2", "*0..2", "*]", "collect(", "percentileDisc(", "stDev(", "avg(",
     "count(DISTINCT", "none(q IN", "CASE WHEN", ":!", "&", "|", "%", "<-[", "]-(", "-->", "--(", "$p0", " XOR ", "null",
-    "p3 = ", ".none", ".m ", "6 / ", "[1, 2][",
+    "p3 = ", ".none", ".m ", "6 / ", "[1, 2][", "EXISTS { (q)-->(", "(q IN nodes(",
 ]  # fmt: skip
 
 

@@ -54,6 +54,8 @@ def _translated(error: qengine.QengineError) -> Exception:
         found.tck_type = "SyntaxError"  # type: ignore[attr-defined]
     if compile_time and error.message.startswith("Property ") and not error.message.endswith("a PATH."):
         found.tck_type = "TypeError"  # type: ignore[attr-defined]
+    if error.code == "ProcedureNotFound":
+        found.tck_type = "ProcedureError"  # type: ignore[attr-defined]
     if error.code == "ParameterMissing":
         found.tck_type, found.tck_detail = "ParameterMissing", "MissingParameter"  # type: ignore[attr-defined]
     return found

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from itertools import count
 
 from qengine.catalog.view import CatalogView
-from qengine.errors import Unsupported
+from qengine.optimizer.lower.comprehensions import unscoped
 from qengine.optimizer.lower.demand import Demand, Duplicates
 from qengine.optimizer.rules import rewritten
 from qengine.plan.expr import Expr, Subquery, Variable
 from qengine.plan.logical import Operator
 from qengine.plan.physical import Attach
-from qengine.plan.traverse import bound_names, rewrite, walk
+from qengine.plan.traverse import rewrite
 
 
 def attach_subqueries(
@@ -37,11 +37,8 @@ def attach_subqueries(
         names.append(name)
         return Variable(name, type=expr.type, span=expr.span)
 
-    changed = []
-    for expr in exprs:
-        _refuse_scoped(expr)
-        changed.append(rewrite(expr, change))
-    return state, tuple(names), tuple(changed)
+    changed = tuple([rewrite(unscoped(expr), change) for expr in exprs])
+    return state, tuple(names), changed
 
 
 def output_columns(plan: Operator) -> tuple[str, ...]:
@@ -57,18 +54,3 @@ def output_columns(plan: Operator) -> tuple[str, ...]:
     if isinstance(plan, Aggregate):
         return (*(name for name, _ in plan.keys), *(name for name, _ in plan.aggregates))
     return ()
-
-
-def _refuse_scoped(expr: Expr) -> None:
-    """Refuse subqueries that read a comprehension's variable: they would have to run for each item."""
-    for node in walk(expr):
-        names = bound_names(node)
-        if not names:
-            continue
-        for inner in walk(node):
-            if isinstance(inner, Subquery) and names & set(inner.outer):
-                raise Unsupported(
-                    "A subquery over a comprehension's variable isn't built.",
-                    span=inner.span,
-                    hint="UNWIND the list first and use the subquery on its rows.",
-                )
