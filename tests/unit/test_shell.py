@@ -119,7 +119,7 @@ def test_a_warning_follows_the_rows(shell: Terminal) -> None:
         (":help", ":profile QUERY"),
         (":schema", "(:Country)-[:borders {length_km: FLOAT}]-(:Country)  322"),
         (":explain MATCH (c:Country) RETURN c.name", "· c:Country"),
-        (":profile MATCH (c:Country) RETURN count(*)", "rows=1 time="),
+        (":profile MATCH (c:Country) RETURN count(*)", "rows=1 expected=1"),
         (":estimate MATCH (c:Country)-[:part_of]->(k)", "198 (counted"),
         (":device cpu", "device is cpu"),
         (":param limit=2", "$limit = 2"),
