@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from qengine import estimate as sampling
 from qengine.errors import QengineError, QueryInterrupted, QuerySyntaxError, SemanticError, Span
-from qengine.estimate import Estimate, Request
+from qengine.estimate import Estimate, EstimateTable, Request
 from qengine.exec.context import ExecutionContext
 from qengine.plan.logical import LogicalPlan
 from qengine.plan.physical import PhysicalPlan
@@ -17,7 +18,7 @@ from qengine.plan.traverse import parameters
 if TYPE_CHECKING:
     from qengine.graph import Graph
 
-__all__ = ["estimate"]
+__all__ = ["estimate", "estimate_all"]
 
 _RETURN = " RETURN count(*)"
 
@@ -42,15 +43,48 @@ def estimate(
     threads: int,
 ) -> Estimate:
     """Estimate the rows of a statement; see ``Graph.estimate``."""
+    request.check()
+    with _started(graph, text, params, timeout, memory_limit, threads) as (counted, context):
+        return sampling.estimate(counted.physical, graph._store, context, request)
+
+
+def estimate_all(
+    graph: Graph,
+    text: str,
+    params: Mapping[str, Any] | None,
+    samples: int,
+    confidence: float,
+    seed: int | None,
+    timeout: float | None,
+    memory_limit: int | None,
+    threads: int,
+) -> EstimateTable:
+    """Estimate all connected parts of a statement's pattern; see ``Graph.estimate_all``."""
+    Request(confidence=confidence, samples=samples, seed=seed).check()
+    with _started(graph, text, params, timeout, memory_limit, threads) as (counted, context):
+        return sampling.estimate_all(
+            counted.physical, graph._store, context, samples=samples, confidence=confidence, seed=seed
+        )
+
+
+@contextmanager
+def _started(
+    graph: Graph,
+    text: str,
+    params: Mapping[str, Any] | None,
+    timeout: float | None,
+    memory_limit: int | None,
+    threads: int,
+) -> Iterator[tuple[_Counted, ExecutionContext]]:
+    """Plan a statement and let it be interrupted; errors get their place in the text."""
     from qengine.graph import check_parameters
 
-    request.check()
     counted = _plan(graph, text)
     check_parameters(counted.text, counted.parameters, params)
     context = ExecutionContext(dict(params or {}), timeout, memory_limit, threads)
     with graph.running(context):
         try:
-            return sampling.estimate(counted.physical, graph._store, context, request)
+            yield counted, context
         except QengineError as error:
             raise error.at(counted.text) from None
         except KeyboardInterrupt:

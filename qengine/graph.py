@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from qengine.errors import DeviceError, Notice, QengineError, QueryInterrupted, SemanticError, Span, Unsupported
+from qengine.errors import DeviceError, Notice, QengineError, QueryInterrupted, SemanticError, Span
 from qengine.plan.logical import LogicalPlan
 from qengine.plan.physical import PhysicalPlan
 from qengine.plan.traverse import parameters
 from qengine.result import Result, ResultBatch, ResultStats
 
 if TYPE_CHECKING:
-    from qengine.estimate import Estimate
+    from qengine.estimate import Estimate, EstimateTable, Estimator
     from qengine.exec.context import ExecutionContext
     from qengine.explain import Explanation
     from qengine.storage.schema import Schema
@@ -321,7 +321,7 @@ class Graph:
         text: str,
         params: Mapping[str, Any] | None = None,
         *,
-        method: str = "auto",
+        method: str | Estimator = "auto",
         rel_error: float | None = None,
         confidence: float = 0.95,
         budget_ms: float | None = None,
@@ -344,8 +344,9 @@ class Graph:
         params
             Values of the ``$name`` in it.
         method
-            "wanderjoin" and "alley" (gSWORD §2.2), "exact" (count), or "auto": counts where that is cheap, else the
-            sampler with less variance for its work.
+            "wanderjoin" and "alley" (gSWORD §2.2), "trawling" (§5: sampled prefixes, completed by counting), "exact"
+            (count), or "auto": counts where that is cheap, else the sampler with the least variance for its work. Or an
+            ``Estimator`` of yours, which Python runs, thousands of samples a second.
         rel_error
             Half the interval's width as a share of the value.
         confidence
@@ -372,6 +373,41 @@ class Graph:
 
         request = Request(method, rel_error, confidence, budget_ms, samples, seed)
         return estimates.estimate(self, text, request, params, timeout, memory_limit, threads)
+
+    def estimate_all(
+        self,
+        text: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        samples: int = 100_000,
+        confidence: float = 0.95,
+        seed: int | None = None,
+        timeout: float | None = None,
+        memory_limit: int | None = None,
+        threads: int = 0,
+    ) -> EstimateTable:
+        """Estimate the rows of every connected part of a pattern, for a planner's table of cardinalities.
+
+        Parameters
+        ----------
+        text
+            As for ``estimate``; the pattern has at most ten nodes.
+        samples
+            In all; parts that begin the same matching order share them.
+
+        Returns
+        -------
+        EstimateTable
+            A mapping from sets of node names to estimates, with ``to_json()``.
+
+        Raises
+        ------
+        QengineError
+            As ``estimate``; ``Unsupported`` also for conditions that can't be checked node by node.
+        """
+        from qengine import estimates
+
+        return estimates.estimate_all(self, text, params, samples, confidence, seed, timeout, memory_limit, threads)
 
     def interrupt(self) -> None:
         """Stop all queries that run on this graph, from any thread; they raise ``QueryInterrupted``."""
@@ -457,13 +493,11 @@ class Graph:
                 )
             bound = bind(statements[0], text, self._store)
             physical = None if reference else optimizer.plan(bound.plan, self._store)
-            names = parameters(bound.plan.root)
         except QengineError as error:
             raise error.at(text) from None
-        except RecursionError:
-            raise _too_deep() from None
         except KeyboardInterrupt:
             raise QueryInterrupted("The query was interrupted while it was planned.", code="Interrupted") from None
+        names = parameters(bound.plan.root)
         return _Planned(text, bound.plan, physical, bound.notices, names, time.perf_counter() - begin)
 
     @contextmanager
@@ -502,8 +536,6 @@ class Graph:
         except KeyboardInterrupt:
             context.interrupt()
             raise QueryInterrupted("The query was interrupted.", code="Interrupted") from None
-        except RecursionError:
-            raise _too_deep() from None
         finally:
             if batches is not None and hasattr(batches, "close"):
                 batches.close()
@@ -577,14 +609,6 @@ class Prepared:
         batches = self._graph._start(planned, context, stats)
         result = Result(planned.logical.columns, batches, stats, explanation, planned.notices)
         return result if context.profile is None else profiled(result, explanation)
-
-
-def _too_deep() -> Unsupported:
-    """Return the refusal of a plan that needs more of Python's stack than the caller has left."""
-    return Unsupported(
-        "The query nests deeper than the calls that Python allows from here.",
-        hint="Split it into several queries, or run it from fewer nested calls.",
-    )
 
 
 def _check_device(device: str) -> None:

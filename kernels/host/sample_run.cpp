@@ -5,10 +5,10 @@
 // in order. Stop flag and deadline are looked at before each block (some 0.1 to 1 ms of one core).
 #include <algorithm>
 #include <atomic>
-#include <ctime>
 
 #include "qe/abi.h"
 #include "sample_batch.h"
+#include "sample_stop.h"
 #include "workers.h"
 
 namespace qe {
@@ -25,15 +25,6 @@ struct SampleTask {
 namespace {
 
 constexpr int64_t kBlockSamples = 8 * kBatchSamples;
-
-Status stopped(const Control* control) {
-  if (__atomic_load_n(&control->stop, __ATOMIC_RELAXED)) return kInterrupted;
-  if (control->deadline_ns == 0) return kOk;
-  timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  const int64_t now = static_cast<int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
-  return now >= control->deadline_ns ? kTimeout : kOk;
-}
 
 class SampleRun {
  public:

@@ -14,8 +14,15 @@ Worker::Worker(SearchRun& run)
   memos_.resize(static_cast<size_t>(plan_.n_memos));
 }
 
+void Worker::allow_work(int64_t work) {
+  budget_ = std::min(work, kPollEvery);
+  allowance_ = work - budget_;
+}
+
 void Worker::poll() {
-  budget_ = kPollEvery;
+  if (allowance_ <= 0) throw Halt{kTrialOver};
+  budget_ = std::min(allowance_, kPollEvery);
+  if (allowance_ != INT64_MAX) allowance_ -= budget_;
   run_.poll(trial_end);
 }
 

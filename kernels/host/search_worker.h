@@ -60,6 +60,10 @@ class Worker {
   // Takes only every parts-th candidate of the split level from now on, beginning with `part`.
   void take_part(int level, int64_t part, int64_t parts);
 
+  // From now on, stops (throws Halt with kTrialOver) after so much work, in ids read; INT64_MAX: never.
+  void allow_work(int64_t work);
+  int64_t work_left() const { return allowance_ + budget_; }
+
   // Stops (throws Halt) when the run must. `trial_end`: the time (ns) at which this worker gives up, 0 for never.
   void poll();
   int64_t trial_end = 0;
@@ -257,7 +261,8 @@ class Worker {
   int64_t value_[kMaxLevels] = {};
   uint64_t stamp_[kMaxLevels] = {};
   uint64_t clock_ = 1;
-  int64_t budget_ = 0;
+  int64_t budget_ = 0;              // work until the next poll
+  int64_t allowance_ = INT64_MAX;  // and after that, until this worker gives up
   int64_t row_ = 0;
   int bound_depth_ = 0;  // levels that `restore` has bound
   int split_level_ = -1;

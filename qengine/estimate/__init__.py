@@ -12,32 +12,39 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from qengine.errors import SemanticError
-from qengine.estimate.anytime import FIRST_BATCH, Goal, run
-from qengine.estimate.bound import upper_bound
+from qengine.errors import SemanticError, Unsupported
+from qengine.estimate.anytime import Goal, run
+from qengine.estimate.choice import choose
+from qengine.estimate.kernel import count_within
+from qengine.estimate.reference import Estimator, ReferenceSampler
 from qengine.estimate.result import Estimate, Sums, interval
-from qengine.estimate.sampler import PatternSampler, Sampler
-from qengine.estimate.target import target_of
+from qengine.estimate.sampler import PatternSampler, Sampler, TrawlingSampler
+from qengine.estimate.space import make_space
+from qengine.estimate.table import EstimateTable, estimate_all
+from qengine.estimate.target import Target, target_of
 from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.masks import Masks
 from qengine.exec.cpu.pipeline import run as run_exactly
-from qengine.exec.cpu.resolve import resolve
 from qengine.exec.cpu.runtime import Runtime
 from qengine.plan.physical import PhysicalPlan
 
-__all__ = ["METHODS", "Estimate", "Request", "estimate"]
+__all__ = ["METHODS", "Estimate", "EstimateTable", "Estimator", "Request", "estimate", "estimate_all"]
 
-METHODS = ("auto", "wanderjoin", "alley", "exact")
+METHODS = ("auto", "wanderjoin", "alley", "trawling", "exact")
 
 _CHEAP = 20_000.0
 """Where there can't be more embeddings than this they are counted."""
+
+_MOST_EXACT_WORK = 1 << 22
+_WORK_PER_SAMPLE = 32
+_WORK_PER_MS = 50_000
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
     """What is asked of an estimate; see ``Graph.estimate``."""
 
-    method: str = "auto"
+    method: str | Estimator = "auto"
     rel_error: float | None = None
     confidence: float = 0.95
     budget_ms: float | None = None
@@ -52,7 +59,7 @@ class Request:
         SemanticError
             With what is wrong and what is possible.
         """
-        if self.method not in METHODS:
+        if isinstance(self.method, str) and self.method not in METHODS:
             raise SemanticError(
                 f"There is no estimator {self.method!r}.", hint="use one of: " + ", ".join(map(repr, METHODS))
             )
@@ -86,48 +93,65 @@ def estimate(plan: PhysicalPlan, store: Any, context: ExecutionContext, request:
     target = target_of(plan.root)
     if request.method == "exact":
         return _count(plan, store, context, begin)
-    bound = upper_bound(store, target.search) if target.tail is None else float("inf")
-    resolved = resolve(store, target.search, Masks(Runtime(store, context)))
-    if resolved is None or bound == 0:
-        return Estimate(0.0, 0.0, 0.0, 0, 0, "exact", True, 0.0, time.perf_counter() - begin)
-    if request.method == "auto" and bound <= _CHEAP:
-        return _count(plan, store, context, begin)
-    seed = int.from_bytes(os.urandom(8), "little") if request.seed is None else request.seed % 2**64
-
-    def sampler(name: str) -> Sampler:
-        return PatternSampler(target, resolved, store, context, name, seed)
-
     deadline = None if request.budget_ms is None else begin + request.budget_ms / 1e3
     goal = Goal(request.confidence, request.rel_error, request.samples, deadline)
+    space = make_space(target, store, context, request.samples, request.budget_ms)
+    if space is None or space.bound == 0:
+        return Estimate(0.0, 0.0, 0.0, 0, 0, "exact", True, 0.0, time.perf_counter() - begin)
     if request.method == "auto":
-        chosen, first = _choose(sampler("wanderjoin"), sampler("alley"), goal)
+        if space.bound <= _CHEAP:
+            return _count(plan, store, context, begin)
+        work = _exact_work(request)
+        found = None if target.tail is not None else count_within(space.plan, context, work)
+        if found is not None:
+            return _exactly(found * target.search.orbits, begin)
+    seed = int.from_bytes(os.urandom(8), "little") if request.seed is None else request.seed % 2**64
+    samplers: dict[str, Sampler] = {
+        name: PatternSampler(target, space, store, context, name, seed) for name in ("wanderjoin", "alley")
+    }
+    if isinstance(request.method, Estimator):
+        sums = run(_of_user(request.method, target, store, context, seed), goal)
+        return _finished(sums, request.method.name, space.bound, request.confidence, seed, begin)
+    if target.tail is None:
+        samplers["trawling"] = TrawlingSampler(target, space, context, seed)
+    if request.method == "auto":
+        chosen, goal, first = choose(samplers, goal)
+    elif request.method in samplers:
+        chosen, first = samplers[request.method], 0
     else:
-        chosen, first = sampler(request.method), 0
+        raise Unsupported(
+            "Trawling counts completions of a pattern alone: this query has more after it.",
+            hint='use method="alley"',
+        )
     sums = run(chosen, goal, first)
-    return _finished(sums, chosen.name, bound, request.confidence, seed, begin)
+    return _finished(sums, chosen.name, space.bound, request.confidence, seed, begin)
 
 
-def _choose(one: Sampler, other: Sampler, goal: Goal) -> tuple[Sampler, int]:
-    """Return the sampler with less variance for the work, and the number of its first sample.
-
-    Both draw a few samples. They choose and don't count: else the choice, which depends on them, would bias the mean.
-    Work is counted, not measured, so that the same seed chooses alike everywhere.
-    """
-    pilot = FIRST_BATCH if goal.samples is None else max(64, min(FIRST_BATCH, goal.samples // 8))
-    one_sums, other_sums = one.draw(0, pilot), other.draw(0, pilot)
-    return (one if _cost(one_sums) < _cost(other_sums) else other), pilot
+def _of_user(estimator: Estimator, target: Target, store: Any, context: ExecutionContext, seed: int) -> Sampler:
+    if target.tail is not None:
+        raise Unsupported(
+            "Estimators written in Python sample a pattern alone: this query has more after it.",
+            hint='use method="alley"',
+        )
+    return ReferenceSampler(store, target.search, Masks(Runtime(store, context)), estimator, seed, context.check)
 
 
-def _cost(sums: Sums) -> float:
-    """Return the relative variance of one sample times its work."""
-    if sums.hits == 0:
-        return float("inf")
-    return sums.variance / sums.mean**2 * sums.work / sums.samples
+def _exact_work(request: Request) -> int:
+    """Return how many ids counting may read before sampling is taken for cheaper: some tenths of what it will read."""
+    work = _MOST_EXACT_WORK
+    if request.samples is not None:
+        work = min(work, _WORK_PER_SAMPLE * request.samples)
+    if request.budget_ms is not None:
+        work = min(work, int(_WORK_PER_MS * request.budget_ms))
+    return work
 
 
 def _count(plan: PhysicalPlan, store: Any, context: ExecutionContext, begin: float) -> Estimate:
     (rows,) = run_exactly(plan, store, context)
-    count = float(rows.values(plan.columns[0])[0])
+    return _exactly(float(rows.values(plan.columns[0])[0]), begin)
+
+
+def _exactly(count: float, begin: float) -> Estimate:
     return Estimate(count, count, count, 0, 0, "exact", True, count, time.perf_counter() - begin)
 
 

@@ -11,10 +11,10 @@ from qengine.estimate.sampler import Sampler
 
 __all__ = ["Goal", "run"]
 
-FIRST_BATCH = 4_096
 _LARGEST_BATCH = 1 << 20
 _DEFAULT_ERROR = 0.05
 _MOST_SAMPLES = 1 << 22
+_MOST_WORK = 2_000_000_000
 _ENOUGH_HITS = 30.0
 
 
@@ -23,12 +23,19 @@ class Goal:
     """When to stop: at the first of those that are given; by default at 5 % relative error or 4 M samples.
 
     ``rel_error``: half the interval's width as a share of the value. ``deadline``: ``time.perf_counter`` value.
+    ``work``: as ``Sums`` counts it; where nothing is given, two billion.
     """
 
     confidence: float = 0.95
     rel_error: float | None = None
     samples: int | None = None
     deadline: float | None = None
+    work: int | None = None
+
+    @property
+    def limited(self) -> bool:
+        """Whether something other than the error ends it."""
+        return self.samples is not None or self.deadline is not None or self.work is not None
 
     def met(self, sums: Sums) -> bool:
         """Tell whether to stop after these samples."""
@@ -36,27 +43,31 @@ class Goal:
             return True
         if self.samples is not None and sums.samples >= self.samples:
             return True
-        if self.samples is None and self.deadline is None and sums.samples >= _MOST_SAMPLES:
+        if self.work is not None and sums.work >= self.work:
+            return True
+        if not self.limited and (sums.samples >= _MOST_SAMPLES or sums.work >= _MOST_WORK):
             return True
         wanted = self.rel_error
-        if wanted is None and self.samples is None and self.deadline is None:
+        if wanted is None and not self.limited:
             wanted = _DEFAULT_ERROR
         if wanted is None or sums.effective_hits < _ENOUGH_HITS:
             return False
         low, high = interval(sums, self.confidence)
         return (high - low) / 2 <= wanted * sums.mean
 
-    def next_batch(self, sums: Sums, seconds: float) -> int:
+    def next_batch(self, sums: Sums, seconds: float, least: int) -> int:
         """Return how many samples to draw next: as many as so far, fewer where a limit is near.
 
-        ``seconds``: what the samples so far took. Only a deadline makes the answer depend on it.
+        ``least``: of the first batch. ``seconds``: what the samples so far took; it matters to a deadline alone.
         """
-        batch = min(max(FIRST_BATCH, sums.samples), _LARGEST_BATCH)
+        batch = min(max(least, sums.samples), _LARGEST_BATCH)
         if self.samples is not None:
             batch = min(batch, self.samples - sums.samples)
+        if self.work is not None and sums.work:
+            batch = min(batch, max(least, (self.work - sums.work) * sums.samples // sums.work))
         if self.deadline is not None and sums.samples and seconds > 0:
             left = self.deadline - time.perf_counter()
-            batch = min(batch, max(FIRST_BATCH, int(left / seconds * sums.samples)))
+            batch = min(batch, max(least, int(left / seconds * sums.samples)))
         return batch
 
 
@@ -65,7 +76,7 @@ def run(sampler: Sampler, goal: Goal, first: int = 0) -> Sums:
     sums = Sums()
     begin = time.perf_counter()
     while not goal.met(sums):
-        batch = goal.next_batch(sums, time.perf_counter() - begin)
+        batch = goal.next_batch(sums, time.perf_counter() - begin, sampler.batch)
         try:
             sums += sampler.draw(first + sums.samples, batch)
         except QueryTimeout:

@@ -1,4 +1,4 @@
-"""A certain upper bound of a count, from statistics: each level multiplies by the largest degree that leads to it."""
+"""What statistics say of a search: a certain upper bound of its count, and the size of its candidate graph."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from qengine.catalog.view import CatalogView, RelationshipTypeInfo
 from qengine.plan.pattern import Direction, certain_label
 from qengine.plan.physical import EdgeLevel, Search, Source, VertexLevel
 
-__all__ = ["upper_bound"]
+__all__ = ["candidate_entries", "multiplicity", "upper_bound"]
 
 
 def upper_bound(store: Any, search: Search) -> float:
@@ -17,29 +17,44 @@ def upper_bound(store: Any, search: Search) -> float:
     ``store``: a ``GraphStore``. The bound is |C(u)| of levels without a source, times the least of |C(u)| and the
     sources' largest degrees of the others (after Cai et al., SIGMOD 2019, without sketches).
     """
-    bound = float(search.orbits)
+    bound = float(search.orbits) * multiplicity(store, search)
     for level in search.levels:
-        if isinstance(level, EdgeLevel):
-            bound *= _multiplicity(store, level)
-        else:
+        if isinstance(level, VertexLevel):
             candidates = sum(int(end) - int(begin) for begin, end in store.label_ranges(level.labels))
             degrees = [_largest_degree(store, search, level, source) for source in level.sources]
             bound *= min([candidates, *degrees])
     return bound
 
 
+def candidate_entries(store: CatalogView, search: Search) -> int:
+    """Return how many entries the lists of a candidate graph would have before predicates remove any."""
+    total = 0
+    for level in search.levels:
+        if not isinstance(level, VertexLevel):
+            continue
+        for source in level.sources:
+            start, end = _ends(search, level, source)
+            for info in _types(store, source.types):
+                for way in _ways(info, source.direction):
+                    between = (start, info.name, end) if way is Direction.OUT else (end, info.name, start)
+                    total += store.edge_statistics(*between).edges
+    return total
+
+
+def multiplicity(store: CatalogView, search: Search) -> float:
+    """Return how often at most an embedding of the vertex levels counts for its relationships."""
+    product = 1.0
+    for level in search.levels:
+        if isinstance(level, EdgeLevel):
+            product *= _parallel(store, level)
+    return product
+
+
 def _largest_degree(store: CatalogView, search: Search, level: VertexLevel, source: Source) -> int:
-    origin = search.levels[source.level]
-    assert isinstance(origin, VertexLevel)
-    start, end = certain_label(origin.labels), certain_label(level.labels)
+    start, end = _ends(search, level, source)
     total = 0
     for info in _types(store, source.types):
-        ways: tuple[Direction, ...] = (source.direction,)
-        if info.undirected:  # its statistics count both ways
-            ways = (Direction.OUT,)
-        elif source.direction is Direction.BOTH:
-            ways = (Direction.OUT, Direction.IN)
-        for way in ways:
+        for way in _ways(info, source.direction):
             if way is Direction.OUT:
                 total += store.edge_statistics(start, info.name, end).max_out
             else:
@@ -47,7 +62,21 @@ def _largest_degree(store: CatalogView, search: Search, level: VertexLevel, sour
     return total
 
 
-def _multiplicity(store: CatalogView, level: EdgeLevel) -> int:
+def _ends(search: Search, level: VertexLevel, source: Source) -> tuple[str | None, str | None]:
+    """Return a label of the source's vertices, and one of their neighbours."""
+    origin = search.levels[source.level]
+    assert isinstance(origin, VertexLevel)
+    return certain_label(origin.labels), certain_label(level.labels)
+
+
+def _ways(info: RelationshipTypeInfo, direction: Direction) -> tuple[Direction, ...]:
+    """Return the directions that add up to one; statistics of undirected types count both ways."""
+    if info.undirected:
+        return (Direction.OUT,)
+    return (Direction.OUT, Direction.IN) if direction is Direction.BOTH else (direction,)
+
+
+def _parallel(store: CatalogView, level: EdgeLevel) -> int:
     """Return how many relationships of the level two vertices can have at most."""
     total = 0
     for info in _types(store, level.types):

@@ -14,7 +14,7 @@ from qengine import _native
 from qengine.estimate.result import Sums
 from qengine.exec.context import ExecutionContext
 
-__all__ = ["METHODS", "Draw", "draw", "philox"]
+__all__ = ["METHODS", "Draw", "count_within", "draw", "philox", "trawl"]
 
 METHODS = {"wanderjoin": 0, "alley": 1}
 
@@ -30,6 +30,19 @@ class _Task(ctypes.Structure):
         ("seed", ctypes.c_uint64),
         ("first", ctypes.c_uint64),
         ("samples", ctypes.c_int64),
+    )
+
+
+class _TrawlTask(ctypes.Structure):
+    """Mirror of ``qe::TrawlTask``."""
+
+    _fields_ = (
+        ("method", ctypes.c_int32),
+        ("least", ctypes.c_int32),
+        ("seed", ctypes.c_uint64),
+        ("first", ctypes.c_uint64),
+        ("samples", ctypes.c_int64),
+        ("most_work", ctypes.c_int64),
     )
 
 
@@ -102,6 +115,51 @@ def draw(
     return Draw(levels, ids[: n.value], weights[: n.value])
 
 
+def trawl(
+    plan: int, context: ExecutionContext, *, least: int, seed: int, first: int, samples: int, most_work: int
+) -> Sums:
+    """Return the sums of samples whose prefixes Alley draws and whose completions are counted (gSWORD §5).
+
+    Parameters
+    ----------
+    plan
+        Address of a ``MatchPlan`` without seeds whose first level is a vertex.
+    least
+        Depth of the shortest prefixes; each longer one is half as likely.
+    most_work
+        Ids that counting one prefix may read before it is sampled to the end instead.
+
+    Raises
+    ------
+    QueryTimeout, QueryInterrupted, OutOfMemory
+        By the context's limits.
+    """
+    sums = np.zeros(1, _SUMS)
+    task = _TrawlTask(METHODS["alley"], least, seed, first, samples, most_work)
+    context.raise_for(
+        _library().qe_trawl_run(plan, ctypes.byref(context.control), ctypes.byref(task), sums.ctypes.data)
+    )
+    (each,) = sums
+    return Sums(samples, int(each["reached"]), float(each["weight"]), float(each["square"]), int(each["work"]))
+
+
+def count_within(plan: int, context: ExecutionContext, work: int) -> float | None:
+    """Count the embeddings of a plan as ``trawl``'s, if that reads at most ``work`` ids; None where it would read more.
+
+    Raises
+    ------
+    QueryTimeout, QueryInterrupted, OutOfMemory
+        By the context's limits.
+    ResourceError
+        If a count exceeds 64 bits.
+    """
+    total, done = ctypes.c_double(), ctypes.c_int32()
+    context.raise_for(
+        _library().qe_count_within(plan, ctypes.byref(context.control), work, ctypes.byref(total), ctypes.byref(done))
+    )
+    return total.value if done.value else None
+
+
 def philox(low: int, high: int, key: int) -> tuple[int, int, int, int]:
     """Return the four 32-bit words of one Philox4x32-10 block."""
     words = np.zeros(4, np.uint32)
@@ -115,6 +173,8 @@ def _library() -> ctypes.CDLL:
     library: Any = _native.load()
     pointer, u64 = ctypes.c_void_p, ctypes.c_uint64
     library.qe_sample_run.argtypes = (pointer,) * 7
+    library.qe_trawl_run.argtypes = (pointer,) * 4
+    library.qe_count_within.argtypes = (pointer, pointer, ctypes.c_int64, pointer, pointer)
     library.qe_philox.argtypes = (u64, u64, u64, pointer)
     library.qe_philox.restype = None
     return library  # type: ignore[no-any-return]

@@ -143,13 +143,26 @@ class ReferenceSampler:
         Evaluates predicates of single variables.
     seed
         Of the samples' random numbers.
+    check
+        Called before each sample; raises where sampling must stop.
     """
 
-    def __init__(self, store: Any, search: Search, masks: MaskProvider, estimator: Estimator, seed: int) -> None:
+    batch = 256
+
+    def __init__(
+        self,
+        store: Any,
+        search: Search,
+        masks: MaskProvider,
+        estimator: Estimator,
+        seed: int,
+        check: Callable[[], None] | None = None,
+    ) -> None:
         self.name = estimator.name
         self._view = _View(store, search, masks)
         self._estimator = estimator
         self._seed = seed
+        self._check = check
 
     def draw(self, first: int, samples: int) -> Sums:
         """Return the sums of samples ``[first, first + samples)``, orbits included."""
@@ -162,6 +175,8 @@ class ReferenceSampler:
 
     def weigh(self, number: int) -> float:
         """Return the weight of one sample: 0 where it isn't an embedding."""
+        if self._check is not None:
+            self._check()
         bound: list[int] = []
         weight = 1.0
         for index in range(len(self._view.search.levels)):

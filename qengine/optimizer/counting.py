@@ -6,6 +6,7 @@ from qengine.catalog.view import CatalogView
 from qengine.errors import Unsupported
 from qengine.optimizer.lower.demand import Demand
 from qengine.optimizer.lower.tail import lower
+from qengine.optimizer.rules import rewritten
 from qengine.plan.expr import AggregateCall, Variable
 from qengine.plan.logical import Aggregate, LogicalPlan, Operator, Project, Sort
 from qengine.plan.physical import PhysicalPlan
@@ -25,7 +26,7 @@ def plan_count(logical: LogicalPlan, catalog: CatalogView) -> PhysicalPlan:
     root = logical.root
     counted = _counted(root) if isinstance(root, Aggregate) else _rows(root)
     aggregate = Aggregate(counted, (), ((_COUNT, AggregateCall("count", (), type=INTEGER)),))
-    return PhysicalPlan(lower(aggregate, Demand(frozenset((_COUNT,))), catalog).root, (_COUNT,))
+    return PhysicalPlan(lower(rewritten(aggregate), Demand(frozenset((_COUNT,))), catalog).root, (_COUNT,))
 
 
 def _rows(root: Operator) -> Operator:

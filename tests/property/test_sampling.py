@@ -9,12 +9,15 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 
-from qengine.estimate.kernel import draw, philox
+from qengine import storage
+from qengine.estimate.candidates import build
+from qengine.estimate.kernel import count_within, draw, philox, trawl
 from qengine.estimate.reference import Alley, Estimator, ReferenceSampler, WanderJoin, expectation
 from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.resolve import resolve
 from qengine.plan.logical import Unit
-from qengine.plan.physical import Search
+from qengine.plan.pattern import Direction, LabelIs
+from qengine.plan.physical import Search, Source, VertexLevel
 from tests.property.test_search import Masks, Oracle, graphs, searches
 
 ESTIMATORS: tuple[Estimator, ...] = (WanderJoin(), Alley())
@@ -44,7 +47,7 @@ def test_philox_gives_the_known_answers(low: int, high: int, key: int, words: tu
 
 
 @given(graphs(), searches())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 def test_the_expectation_over_all_paths_is_the_count(store: Any, search: Search) -> None:
     search = without_seeds(search)
     truth = embeddings(store, search) * search.orbits
@@ -53,7 +56,7 @@ def test_the_expectation_over_all_paths_is_the_count(store: Any, search: Search)
 
 
 @given(graphs(), searches())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 def test_the_native_sampler_draws_the_same_samples(store: Any, search: Search) -> None:
     search = without_seeds(search)
     plan = resolve(store, search, Masks())
@@ -78,3 +81,95 @@ def test_the_native_sampler_draws_the_same_samples(store: Any, search: Search) -
         assert found.sums.hits == len(found.rows) == np.count_nonzero(expected)
         truth = set(Oracle(store, search).embeddings([]))
         assert {tuple(row) for row in found.rows.tolist()} <= truth
+
+
+@given(graphs(), searches())
+@settings(max_examples=120, deadline=None)
+def test_the_candidate_graph_has_the_same_embeddings(store: Any, search: Search) -> None:
+    search = without_seeds(search)
+    plan = resolve(store, search, Masks())
+    assume(plan is not None)
+    assert plan is not None
+    truth = set(Oracle(store, search).embeddings([]))
+    context = ExecutionContext(threads=1)
+    candidates = build(plan, context, 1 << 20)
+    assert candidates is not None
+    assert build(plan, context, candidates.entries - 1) is None or candidates.entries == 0
+    assert not candidates.empty or not truth
+    assert candidates.bound >= len(vertices_of(search, truth))
+    assert count_within(candidates.plan, context, 1 << 40) == len(truth)
+    assert count_within(plan.plan.ctypes.data, context, 1 << 40) == len(truth)
+    for method in ("wanderjoin", "alley"):
+        found = draw(
+            candidates.plan, method, context, depth=len(search.levels), seed=1, first=0, samples=SAMPLES, rows=True
+        )
+        assert found.rows is not None
+        assert {tuple(row) for row in found.rows.tolist()} <= truth
+
+
+def vertices_of(search: Search, rows: set[tuple[int, ...]]) -> set[tuple[int, ...]]:
+    places = [k for k, level in enumerate(search.levels) if isinstance(level, VertexLevel)]
+    return {tuple(row[k] for k in places) for row in rows}
+
+
+def depth_of(number: int, seed: int, least: int, deepest: int) -> int:
+    """Mirror the choice of a prefix's depth."""
+    shares = [2.0**-j for j in range(least, deepest + 1)]
+    u = philox(number, 1 << 33, seed)[0] / 2**32 * sum(shares)
+    for depth, share in enumerate(shares, least):
+        if u < share:
+            return depth
+        u -= share
+    return deepest
+
+
+@given(graphs(), searches())
+@settings(max_examples=60, deadline=None)
+def test_trawling_counts_what_completes_the_prefixes(store: Any, search: Search) -> None:
+    search = without_seeds(search)
+    plan = resolve(store, search, Masks())
+    assume(plan is not None)
+    assert plan is not None
+    deepest = next(
+        (k for k, level in enumerate(search.levels) if not isinstance(level, VertexLevel)), len(search.levels)
+    )
+    least = min(2, deepest)
+    truth = list(Oracle(store, search).embeddings([]))
+    context = ExecutionContext(threads=2)
+    for number in range(40):
+        depth = depth_of(number, 9, least, deepest)
+        prefix = draw(plan.plan.ctypes.data, "alley", context, depth=depth, seed=9, first=number, samples=1, rows=True)
+        assert prefix.rows is not None and prefix.weights is not None
+        expected = sum(
+            float(weight) * sum(found[:depth] == tuple(row) for found in truth)
+            for row, weight in zip(prefix.rows.tolist(), prefix.weights, strict=True)
+        )
+        options = {"least": 2, "seed": 9, "first": number, "samples": 1}
+        assert trawl(plan.plan.ctypes.data, context, **options, most_work=1 << 40).weight == pytest.approx(expected)
+        cut = trawl(plan.plan.ctypes.data, context, **options, most_work=0)
+        whole = draw(plan.plan.ctypes.data, "alley", context, depth=len(search.levels), seed=9, first=number, samples=1)
+        assert cut.weight in (pytest.approx(whole.sums.weight), pytest.approx(expected))
+
+
+def test_ten_million_samples_mean_the_count() -> None:
+    """The mean of many samples lies where chance allows: four standard errors, for a seed that never changes."""
+    generator = np.random.default_rng(3)
+    nodes = [{"id": k, "labels": ["A" if k % 3 else "B"]} for k in range(60)]
+    ends = generator.integers(0, 60, (500, 2))
+    store = storage.from_records(nodes, [{"type": "R", "start": int(a), "end": int(b)} for a, b in ends])
+    levels = (
+        VertexLevel("a", LabelIs("A")),
+        VertexLevel("b", None, (), (Source(0, ("R",), Direction.OUT),), different=(0,)),
+        VertexLevel("c", None, (), (Source(1, ("R",), Direction.BOTH),), different=(0, 1)),
+        VertexLevel("d", LabelIs("B"), (), (Source(2, ("R",), Direction.OUT), Source(0, ("R",), Direction.BOTH))),
+    )
+    search = Search(Unit(), levels, 0, ())
+    plan = resolve(store, search, Masks())
+    assert plan is not None
+    context = ExecutionContext(threads=2)
+    truth = count_within(plan.plan.ctypes.data, context, 1 << 40)
+    assert truth is not None and truth > 1000
+    for method, samples in (("wanderjoin", 5_000_000), ("alley", 5_000_000)):
+        sums = draw(plan.plan.ctypes.data, method, context, depth=4, seed=1, first=0, samples=samples).sums
+        assert abs(sums.mean - truth) < 4 * sums.relative_error * sums.mean
+        assert sums.relative_error < 0.01

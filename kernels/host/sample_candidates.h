@@ -1,0 +1,73 @@
+// The candidate graph of a plan: candidate sets C(u), and for each source the candidates next to each candidate.
+//
+// Problem: from a plan without seeds, make one with the same embeddings whose lists hold nothing but candidates. C(u) starts
+// as the vertices that ranges, bitset and predicates admit. A vertex leaves it if a source leads from it to no candidate,
+// or to it from none; a few rounds over all sources remove most dead ends (directed arc consistency, as in CFL and CECI).
+// The result is a plan like any other: each source has one list in dense form, without repetitions, within the level, so
+// samplers and searches run on it unchanged. gSWORD's three CSRs (§3.1) are its sources, its row indexes and its lists.
+//
+// Also bounds the count: with one source of each level as a tree edge, the trees' embeddings are counted exactly.
+// Memory: 4 bytes an entry and 8 a candidate and source, at most `most_entries` entries. One thread, deterministic.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "qe/abi.h"
+#include "qe/sample.h"
+#include "search_memory.h"
+
+namespace qe {
+
+class CandidateGraph {
+ public:
+  CandidateGraph(const MatchPlan& plan, Control* control) : from_(plan), control_(control), charge_(control) {}
+
+  // False: it would have more entries than that.
+  bool build(int64_t most_entries);
+
+  const MatchPlan& plan() const { return plan_; }
+  bool empty() const { return empty_; }         // a level has no candidate: there is no embedding
+  int64_t entries() const { return entries_; }
+  double tree_bound() const { return bound_; }  // embeddings of the vertex levels are not more
+
+ private:
+  struct Level {  // of vertices; else lo == hi
+    uint32_t lo = 0, hi = 0;
+    std::vector<uint8_t> in;  // for each id of [lo, hi): is it a candidate
+    std::vector<uint8_t> reached;
+    int64_t count = 0;
+  };
+  struct Edges {  // a source: lists of the candidates of level `from` within those of level `to`
+    int from, to;
+    std::vector<uint64_t> offsets;
+    std::vector<uint32_t> ids;
+  };
+
+  void start_level(int j);
+  bool gather(int j, const PlanSource& source, int64_t most_entries);
+  bool filter(Edges& edges);
+  bool settle(int j);
+  void bound_trees();
+  void make_plan();
+  void poll();
+
+  const MatchPlan& from_;
+  Control* control_;
+  Charge charge_;
+  std::vector<Level> levels_;
+  std::vector<Edges> edges_;  // one a source, in the plan's order
+  bool empty_ = false;
+  int64_t entries_ = 0;
+  double bound_ = 0;
+
+  MatchPlan plan_{};
+  std::vector<PlanLevel> plan_levels_;
+  std::vector<PlanSource> plan_sources_;
+  std::vector<PlanRange> plan_ranges_;
+  std::vector<int32_t> list_ids_;
+  std::vector<Pcsr> lists_;
+  std::vector<std::vector<uint32_t>> roots_;  // candidates of levels without a source
+};
+
+}  // namespace qe

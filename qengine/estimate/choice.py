@@ -1,0 +1,47 @@
+"""Which sampler: the one with the least variance for its work, by a few samples of each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from qengine.estimate.anytime import Goal
+from qengine.estimate.result import Sums
+from qengine.estimate.sampler import Sampler
+
+__all__ = ["choose"]
+
+_PILOT = 4_096
+_LEAST_PILOT = 64
+_ENOUGH_HITS = 20.0
+
+
+def choose(samplers: Mapping[str, Sampler], goal: Goal) -> tuple[Sampler, Goal, int]:
+    """Return the sampler to go on with, when it shall stop, and the number of its first sample.
+
+    ``samplers``: "wanderjoin", "alley", and perhaps "trawling", which is tried where neither of the two hits often. A
+    goal of so many samples becomes one of as much work for it: its samples cost hundreds of times as much.
+
+    The samples drawn here choose and don't count: else the choice, which depends on them, would bias the mean. Work is
+    counted, not measured, so that the same seed chooses alike everywhere.
+    """
+    pilot = _PILOT if goal.samples is None else max(_LEAST_PILOT, min(_PILOT, goal.samples // 8))
+    found = {name: samplers[name].draw(0, pilot) for name in ("wanderjoin", "alley")}
+    if "trawling" in samplers and max(sums.effective_hits for sums in found.values()) < _ENOUGH_HITS:
+        found["trawling"] = samplers["trawling"].draw(0, samplers["trawling"].batch)
+    best = min(found, key=lambda name: _cost(found[name]))
+    if all(sums.hits == 0 for sums in found.values()):
+        best = "trawling" if "trawling" in found else "alley"
+    if best == "trawling" and goal.samples is not None:
+        walk = found["alley"]
+        goal = replace(goal, samples=None, work=goal.samples * walk.work // walk.samples)
+    return samplers[best], goal, found[best].samples
+
+
+def _cost(sums: Sums) -> float:
+    """Return the relative variance of one sample times its work."""
+    if sums.hits == 0:
+        return float("inf")
+    # few hits may agree by chance: a hit's weight is no better known than its square root
+    variance = max(sums.variance / sums.mean**2, sums.samples / sums.hits - 1, 1 / sums.hits)
+    return variance * sums.work / sums.samples

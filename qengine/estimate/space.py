@@ -1,0 +1,70 @@
+"""What samples are drawn from: the graph as it lies, or a candidate graph where building one pays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from qengine.estimate.bound import candidate_entries, multiplicity, upper_bound
+from qengine.estimate.candidates import CandidateGraph, build
+from qengine.estimate.target import Target
+from qengine.exec.context import ExecutionContext
+from qengine.exec.cpu.masks import Masks
+from qengine.exec.cpu.resolve import ResolvedSearch, resolve
+from qengine.exec.cpu.runtime import Runtime
+
+__all__ = ["Space", "make_space"]
+
+_ENTRIES_PER_SAMPLE = 4
+"""Entries that may be gathered for each sample that is asked for: each costs less than a step of a sample."""
+
+_ENTRIES_PER_MS = 20_000
+"""The same for each millisecond: a fifth of the time at most goes into building."""
+
+_LEAST_ENTRIES, _MOST_ENTRIES = 1 << 16, 1 << 22
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """A plan to sample, and what it shows of the count.
+
+    ``bound``: the count, orbits included, isn't greater; infinite where a tail follows.
+    """
+
+    resolved: ResolvedSearch
+    candidates: CandidateGraph | None
+    bound: float
+
+    @property
+    def plan(self) -> int:
+        """Address of the plan that is sampled."""
+        return int(self.resolved.plan.ctypes.data) if self.candidates is None else self.candidates.plan
+
+
+def make_space(
+    target: Target, store: Any, context: ExecutionContext, samples: int | None, milliseconds: float | None
+) -> Space | None:
+    """Return what to sample for a target; None where there certainly is no embedding."""
+    search = target.search
+    resolved = resolve(store, search, Masks(Runtime(store, context)))
+    if resolved is None:
+        return None
+    bound = upper_bound(store, search)
+    candidates = None
+    limit = _entries(samples, milliseconds)
+    if candidate_entries(store, search) <= limit:
+        candidates = build(resolved, context, limit)
+    if candidates is not None:
+        bound = min(bound, candidates.bound * multiplicity(store, search) * search.orbits)
+        if candidates.empty:
+            return None
+    if target.tail is not None:
+        bound = float("inf")
+    return Space(resolved, candidates, bound)
+
+
+def _entries(samples: int | None, milliseconds: float | None) -> int:
+    wanted = _MOST_ENTRIES if samples is None else _ENTRIES_PER_SAMPLE * samples
+    if milliseconds is not None:
+        wanted = min(wanted, int(_ENTRIES_PER_MS * milliseconds))
+    return max(_LEAST_ENTRIES, min(_MOST_ENTRIES, wanted))

@@ -1,0 +1,174 @@
+"""Estimates of all connected parts of a pattern at once: what a planner's table of cardinalities holds."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from qengine.errors import Unsupported
+from qengine.estimate.bound import upper_bound
+from qengine.estimate.kernel import draw
+from qengine.estimate.levels import links, reordered, without_order
+from qengine.estimate.result import Estimate, Sums, interval
+from qengine.estimate.target import target_of
+from qengine.exec.context import ExecutionContext
+from qengine.exec.cpu.masks import Masks
+from qengine.exec.cpu.resolve import resolve
+from qengine.exec.cpu.runtime import Runtime
+from qengine.plan.physical import PhysicalPlan, Search, VertexLevel
+
+__all__ = ["EstimateTable", "estimate_all"]
+
+_MOST_VERTICES = 10
+
+
+class EstimateTable(Mapping[frozenset[str], Estimate]):
+    """An estimate for each connected set of a pattern's nodes: of the rows of the part between them.
+
+    Implements ``qengine.catalog.cardinalities.SubpatternRows``. Nodes that the query doesn't name have names that begin
+    with ``@``.
+    """
+
+    def __init__(self, estimates: Mapping[frozenset[str], Estimate]) -> None:
+        self._estimates = dict(sorted(estimates.items(), key=lambda item: (len(item[0]), sorted(item[0]))))
+
+    def __getitem__(self, nodes: frozenset[str]) -> Estimate:
+        return self._estimates[frozenset(nodes)]
+
+    def __iter__(self) -> Iterator[frozenset[str]]:
+        return iter(self._estimates)
+
+    def __len__(self) -> int:
+        return len(self._estimates)
+
+    def rows(self, nodes: frozenset[str]) -> float | None:
+        """Return the estimated rows of the part between these nodes; None where it is none or nothing was hit."""
+        found = self._estimates.get(nodes)
+        return found.value if found is not None and (found.is_exact or found.hits) else None
+
+    def to_json(self) -> str:
+        """Return a JSON list of objects: ``nodes``, and the attributes of the estimate."""
+        return json.dumps([{"nodes": sorted(nodes), **found.to_dict()} for nodes, found in self._estimates.items()])
+
+    def __repr__(self) -> str:
+        lines = [f"{', '.join(sorted(nodes))}: {found}" for nodes, found in self._estimates.items()]
+        return "\n".join(lines)
+
+
+def estimate_all(
+    plan: PhysicalPlan,
+    store: Any,
+    context: ExecutionContext,
+    *,
+    samples: int,
+    confidence: float,
+    seed: int | None,
+) -> EstimateTable:
+    """Estimate the rows of every connected part of a pattern, with ``samples`` samples in all.
+
+    Matching orders are chosen so that each connected set of nodes begins one of them. A sample that binds a whole order
+    is a sample of each of its beginnings: the parts share the samples. Sums of a part that begins several orders are
+    added.
+
+    Raises
+    ------
+    Unsupported
+        If the pattern has more than ten nodes, or conditions that can't be checked node by node.
+    QueryTimeout, QueryInterrupted, OutOfMemory
+        By the context's limits.
+    """
+    begin = time.perf_counter()
+    target = target_of(plan.root)
+    if target.tail is not None:
+        raise Unsupported(
+            "The parts of this pattern can't be estimated: it has conditions that only whole rows satisfy.",
+            hint="leave out the conditions that compare values other than numbers, and what follows the pattern",
+        )
+    search = without_order(target.search)
+    parts = _connected(links(search))
+    orders = _orders(parts, [level.name for level in search.levels if isinstance(level, VertexLevel)])
+    seed = int.from_bytes(os.urandom(8), "little") if seed is None else seed % 2**64
+    masks = Masks(Runtime(store, context))
+    sums = dict.fromkeys(parts, Sums())
+    bounds = dict.fromkeys(parts, float("inf"))
+    for number, order in enumerate(orders):
+        share = max(1, samples // len(orders))
+        path = reordered(search, order)
+        resolved = resolve(store, path, masks)
+        if resolved is not None:
+            drawn = draw(
+                int(resolved.plan.ctypes.data), "alley", context,
+                depth=len(path.levels), seed=seed, first=number * share, samples=share,
+            ).levels  # fmt: skip
+        else:
+            drawn = (Sums(samples=share),) * len(path.levels)
+        for nodes, last in _beginnings(path):
+            sums[nodes] += drawn[last]
+            part = Search(path.input, path.levels[: last + 1], 0, ())
+            bounds[nodes] = min(bounds[nodes], upper_bound(store, part) if resolved is not None else 0.0)
+    seconds = time.perf_counter() - begin
+    return EstimateTable(
+        {nodes: _estimated(nodes, sums[nodes], bounds[nodes], confidence, seconds, seed) for nodes in parts}
+    )
+
+
+def _estimated(
+    nodes: frozenset[str], sums: Sums, bound: float, confidence: float, seconds: float, seed: int
+) -> Estimate:
+    if bound == 0 or (len(nodes) == 1 and sums.hits == sums.samples and sums.relative_error == 0):
+        return Estimate(sums.mean, sums.mean, sums.mean, 0, 0, "exact", True, sums.mean, seconds)
+    low, high = interval(sums, confidence)
+    high = max(min(high, bound), sums.mean)
+    return Estimate(sums.mean, low, high, sums.samples, sums.hits, "alley", False, bound, seconds, seed=seed)
+
+
+def _beginnings(path: Search) -> Iterator[tuple[frozenset[str], int]]:
+    """Yield each beginning of an order: its nodes, and its last level (relationships between them included)."""
+    names: list[str] = []
+    for index, level in enumerate(path.levels):
+        if isinstance(level, VertexLevel):
+            names.append(level.name)
+        following = path.levels[index + 1] if index + 1 < len(path.levels) else None
+        if following is None or isinstance(following, VertexLevel):
+            yield frozenset(names), index
+
+
+def _connected(joined: Mapping[str, set[str]]) -> set[frozenset[str]]:
+    if len(joined) > _MOST_VERTICES:
+        raise Unsupported(
+            f"A pattern of {len(joined)} nodes has too many parts to estimate them all: the limit is {_MOST_VERTICES}.",
+            hint="estimate parts of it by themselves",
+        )
+    found = {frozenset((name,)) for name in joined}
+    fresh = found
+    while fresh:
+        fresh = {
+            nodes | {other} for nodes in fresh for name in nodes for other in joined[name] if other not in nodes
+        } - found
+        found = found | fresh
+    return found
+
+
+def _orders(parts: set[frozenset[str]], names: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return few orders such that each part begins one: the largest part that none begins yet, stripped node by node.
+
+    Of the nodes whose removal leaves a part, one that leaves a part of no order so far is removed first.
+    """
+    orders: list[tuple[str, ...]] = []
+    missing = set(parts)
+    for part in sorted(parts, key=lambda nodes: (-len(nodes), [names.index(name) for name in sorted(nodes)])):
+        if part not in missing:
+            continue
+        order: list[str] = []
+        left = part
+        while left:
+            missing.discard(left)
+            smaller = [name for name in sorted(left, key=names.index) if len(left) == 1 or left - {name} in parts]
+            name = next((each for each in smaller if left - {each} in missing), smaller[-1])
+            order.append(name)
+            left = left - {name}
+        orders.append(tuple(reversed(order)))
+    return orders
