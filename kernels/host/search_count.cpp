@@ -64,7 +64,9 @@ uint64_t Worker::count_branch(const Node& node) {
     each_edge(level, [&] { add_to(sum, count_children(node.children)); });
     return sum;
   }
+  if (node.chosen > 0 && level != split_level_) return combinations(count_candidates(level, 0), node.chosen);
   if (node.wedge != Wedge::kNone) return count_wedge(node);
+  if (node.ends) return count_ends(node);
   const Set set = candidates(level);
   if (node.local && begin_local(level, set)) {
     sum = count_local(node, set);

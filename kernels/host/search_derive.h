@@ -51,8 +51,10 @@ class Deriver {
   bool is_local(const Node& branch, Levels rest);
   Wedge wedge_of(const Node& branch, Levels part);
   bool is_pair(int from, int to);
+  bool is_end(int from, const Node& child);
   bool countable(const Node& branch);
   bool only_different(const std::vector<int>& members, Levels part);
+  bool only_ordered(const std::vector<int>& members, Levels part);
   bool nest(Node& group, Levels part);
   bool inside(int i, int k, Levels part);
 

@@ -152,7 +152,9 @@ uint64_t Worker::local_size(int level) {
 uint64_t Worker::local_children(const std::vector<Node>& children) {
   uint64_t product = 1;
   for (const Node& child : children) {
-    if (child.shape == Shape::kBranch) {
+    if (child.chosen > 0) {
+      product = times(product, combinations(local_size(child.levels[0]), child.chosen));
+    } else if (child.shape == Shape::kBranch) {
       product = times(product, local_branch(child));
     } else {
       uint64_t n = 0;

@@ -9,7 +9,7 @@
 //
 // Tree. Levels that are only counted form a pseudo-tree: once a level is bound, the levels below it fall apart into
 // components that don't mention each other; their counts multiply. A component whose members only demand to be
-// different from each other is counted by inclusion and exclusion. (AND/OR search: Dechter and Mateescu, AIJ 2007.)
+// different from each other, or in an order, is counted by a formula. (AND/OR search: Dechter and Mateescu, AIJ 2007.)
 // What a component counts depends on the levels that it mentions: where these are few, counts are remembered by their
 // vertices. A branch whose subtree draws all candidates from its own is local: it is counted with bitmaps over them.
 #pragma once
@@ -97,6 +97,10 @@ struct Node {
   bool nested = false;
   std::vector<bool> repeats;
 
+  // Branch whose levels have the same candidates but for the order of their ids: so many of the first level's
+  // candidates are chosen. Else 0.
+  size_t chosen = 0;
+
   // Branch b above branch c above leaf d, which is a neighbour of both and of nothing else.
   Wedge wedge = Wedge::kNone;
 
@@ -105,6 +109,9 @@ struct Node {
 
   // Local branch above one leaf: that takes the branch's candidates and the branch's own row.
   bool pairs = false;
+
+  // Branch: each child counts the common members of a set that stays and of the list of the branch's vertex.
+  bool ends = false;
 };
 
 struct SearchPlan {

@@ -166,14 +166,15 @@ Set Worker::candidates(int level) {
 
 // The older part within all bounds.
 Set Worker::older_part(const LevelInfo& of, const Pair& pair) {
-  Set older = pair.older;
-  if (of.cut != From::kKept) {
-    const Operand& kept = of.operands[0];
-    older = cut(frame(kept.index).kept, of.cut, kept.index);
-    if (kept.clip) older = slice(older.data, older.n, of.lo, of.hi);
-    older = bounded(older, kept.less, kept.greater);
-  }
-  return bounded(older, of.rest_less, of.rest_greater);
+  return bounded(of.cut == From::kKept ? pair.older : cut_part(of), of.rest_less, of.rest_greater);
+}
+
+// The first operand, a kept set, before or after the vertex that its level is at.
+Set Worker::cut_part(const LevelInfo& of) {
+  const Operand& kept = of.operands[0];
+  Set older = cut(frame(kept.index).kept, of.cut, kept.index);
+  if (kept.clip) older = slice(older.data, older.n, of.lo, of.hi);
+  return bounded(older, kept.less, kept.greater);
 }
 
 // The level's candidates after its filters; `besides`: levels that it need not differ from.

@@ -61,6 +61,9 @@ Node Deriver::shaped(Levels part, Levels above) {
   branch.pairs = branch.children.size() == 1 && branch.children[0].shape == Shape::kLeaf &&
                  is_pair(first, branch.children[0].levels[0]);
   branch.local = made.levels.size() > 2 && is_local(branch, rest);
+  if (only_ordered(made.levels, part)) branch.chosen = made.levels.size();
+  branch.ends = info(first).vertex && std::all_of(branch.children.begin(), branch.children.end(),
+                                                  [&](const Node& child) { return is_end(first, child); });
   return branch;
 }
 
@@ -68,7 +71,7 @@ Node Deriver::shaped(Levels part, Levels above) {
 // counting takes more than a look-up.
 void Deriver::remember(Node& node, Levels part, Levels above) {
   Levels context = 0;
-  bool cheap = node.shape != Shape::kBranch;
+  bool cheap = node.shape != Shape::kBranch || node.chosen > 0;
   for (int j = 0; j < plan_.n_levels; ++j) {
     if (!(part & bit_of(j))) continue;
     const LevelInfo& each = info(j);
@@ -133,6 +136,24 @@ bool Deriver::is_pair(int from, int to) {
          leaf.operands[1].from == From::kView && out_.views[static_cast<size_t>(leaf.operands[1].index)].level == from;
 }
 
+// Is the child's count one of the common members of a set that stays while the branch's vertex changes, and of one list
+// of that vertex? Bounds by that vertex hold within the list.
+bool Deriver::is_end(int from, const Node& child) {
+  if ((child.shape == Shape::kBranch && child.chosen == 0) || child.memo >= 0) return false;
+  for (size_t k = 1; k < child.levels.size(); ++k)
+    if (!child.nested || !child.repeats[k]) return false;
+  for (int j : child.levels) {
+    const LevelInfo& each = info(j);
+    if (!each.vertex || each.filtered || each.check_ranges) return false;
+    if (std::count(each.different.begin(), each.different.end(), from) > 0) return false;
+  }
+  const LevelInfo& leaf = info(child.levels[0]);
+  if (leaf.operands.size() < 2 || leaf.operands.back().from != From::kView) return false;
+  if (leaf.operands[leaf.operands.size() - 2].newest >= from) return false;
+  const View& view = out_.views[static_cast<size_t>(leaf.operands.back().index)];
+  return view.level == from && view.unique;
+}
+
 // Do the levels below differ from each other only where a formula counts them?
 bool Deriver::countable(const Node& branch) {
   for (const Node& child : branch.children) {
@@ -158,6 +179,22 @@ bool Deriver::only_different(const std::vector<int>& members, Levels part) {
     PlanLevel bare = level(j);
     bare.different.count = 0;
     if (mentioned(bare, j) & part) return false;
+  }
+  return true;
+}
+
+// Are these vertex levels with the same candidates but for the order of their ids, which is known for each pair?
+bool Deriver::only_ordered(const std::vector<int>& members, Levels part) {
+  for (int j : members) {
+    if (!info(j).vertex) return false;
+    PlanLevel bare = level(j);
+    bare.less.count = bare.greater.count = bare.different.count = 0;
+    if (mentioned(bare, j) & part) return false;
+    for (int x : members) {
+      if (x == j) continue;
+      if (!(less_[j] & bit_of(x)) && !(less_[x] & bit_of(j))) return false;
+      if (!inside(j, x, part)) return false;
+    }
   }
   return true;
 }

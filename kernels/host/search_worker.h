@@ -6,6 +6,7 @@
 // Counts are 64-bit and checked; sums over units are 128-bit.
 // Source: generic join (Ngo et al. 2018) vertex by vertex, with the input-set cache of GraphMatch §4.2 as views.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -31,6 +32,26 @@ inline uint64_t times(uint64_t a, uint64_t b) {
 
 inline void add_to(uint64_t& sum, uint64_t more) {
   if (__builtin_add_overflow(sum, more, &sum)) throw Halt{kOverflow};
+}
+
+// n (n - 1) … , k factors.
+inline uint64_t falling(uint64_t n, size_t k) {
+  if (n < k) return 0;
+  uint64_t product = 1;
+  for (size_t i = 0; i < k; ++i) product = times(product, n - i);
+  return product;
+}
+
+// Sets of k out of n.
+inline uint64_t combinations(uint64_t n, size_t k) {
+  if (n < k) return 0;
+  unsigned __int128 product = 1;
+  const uint64_t fewer = std::min<uint64_t>(k, n - k);  // the numbers on the way grow up to that
+  for (uint64_t i = 0; i < fewer; ++i) {
+    product = product * (n - i) / (i + 1);
+    if (product > UINT64_MAX) throw Halt{kOverflow};
+  }
+  return static_cast<uint64_t>(product);
 }
 
 struct Set {
@@ -145,6 +166,22 @@ class Worker {
     Buffer<uint64_t> rows;
     size_t rows_used = 0;
   };
+  struct Head {  // the place of a row of bits
+    uint32_t vertex;
+    uint32_t spent;  // how often another vertex wanted the place
+    uint32_t words;  // of the row, 0 before it is made
+    uint32_t tail;   // ids of the list that the row holds, 0: all
+  };
+  struct Heads {  // rows for the heads of lists, of one kind of view
+    Buffer<Head> places;  // found by the low bits of the id
+    Buffer<uint64_t> rows;
+  };
+  struct Ends {  // scratch of count_ends
+    Buffer<uint32_t> share, staying, counts, places;
+    Buffer<uint64_t> products;
+    Buffer<BitRow> rows;
+    Buffer<uint64_t> bits;  // all 0 between uses
+  };
   struct Stride {
     size_t first, step;
   };
@@ -189,6 +226,7 @@ class Worker {
   const Set& partial(int level, size_t k);
   bool pair(int level, Pair* pair);
   Set older_part(const LevelInfo& level, const Pair& pair);
+  Set cut_part(const LevelInfo& level);
   const uint64_t* marks(int level, const Pair& pair);
   Probe probe(int level, const Pair& pair);
   const uint64_t* hub_row(const Operand& operand, Set list, size_t saved);
@@ -226,6 +264,18 @@ class Worker {
   uint64_t count_group(const Node& node);
   bool any(const Node& node);
 
+  // Counting ends (search_ends.cpp)
+  uint64_t count_ends(const Node& branch);
+  Set own_share(int level, Set set);
+  Set staying_part(int level, const Node& child);
+  Head* heads(const View& view);
+  void make_head(const View& view, Head& at, uint32_t x, Set list);
+  uint64_t* end_marks(const View& view);
+  Set meeting(const View& view, Set set, Set staying);
+  void count_common(const View& view, Set staying, Set set, uint32_t* counts);
+  void count_marked(const View& view, Set staying, Set set, uint32_t* counts);
+  void count_merged(const View& view, Set staying, Set set, uint32_t* counts);
+
   // Counting by wedges (search_wedge.cpp)
   uint64_t count_wedge(const Node& node);
   const Operand& operand_at(int d, int from) const;
@@ -257,6 +307,8 @@ class Worker {
   Buffer<uint32_t> scratch_;
   std::vector<Memo> memos_;
   Local local_;
+  std::vector<Heads> heads_;  // by the kind of view
+  Ends ends_;
   Buffer<uint32_t> wedges_;  // for each vertex of a level's [lo, hi): in how many lists it came; all 0 between uses
   int64_t value_[kMaxLevels] = {};
   uint64_t stamp_[kMaxLevels] = {};

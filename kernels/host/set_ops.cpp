@@ -46,6 +46,10 @@ uint64_t pair_count(const uint64_t* set, const uint64_t* rows, size_t words, siz
   return n;
 }
 
+void row_counts(const uint64_t* set, const BitRow* rows, size_t n, const uint32_t* places, uint32_t* counts) {
+  for (size_t i = 0; i < n; ++i) counts[places[i]] += static_cast<uint32_t>(and_count(set, rows[i].words, rows[i].n));
+}
+
 template <bool kStore>
 size_t gallop_through(const uint32_t* few, size_t n_few, const uint32_t* many, size_t n_many, uint32_t* out) {
   size_t n = 0, at = 0;
@@ -88,7 +92,8 @@ size_t filter_count_plain(const uint64_t* bits, const uint32_t* list, size_t n) 
   return c0 + c1 + c2 + c3;
 }
 
-const SetOps kBaselineOps = {merge_store, merge_count, filter_plain, filter_count_plain, and_count, pair_count};
+const SetOps kBaselineOps = {merge_store, merge_count, filter_plain, filter_count_plain, and_count,
+                             pair_count,  row_counts,  40};
 
 const SetOps& set_ops(Isa isa) {
 #if defined(QE_X86)
@@ -149,4 +154,14 @@ QE_API int64_t qe_bitmap_operation(int32_t isa, const uint64_t* bits, const uint
   }
   if (list == nullptr) return static_cast<int64_t>(ops.and_count(bits, other, size));
   return static_cast<int64_t>(out ? ops.filter(bits, list, size, out) : ops.filter_count(bits, list, size));
+}
+
+// Likewise: counts[i] grows by the bits common to the i-th of n rows of `words` words, a multiple of 8, and the set.
+QE_API void qe_row_counts(int32_t isa, const uint64_t* set, const uint64_t* rows, int64_t n, int64_t words,
+                          uint32_t* counts) {
+  for (int64_t i = 0; i < n; ++i) {
+    const qe::BitRow row{rows + i * words, static_cast<size_t>(words)};
+    const auto place = static_cast<uint32_t>(i);
+    qe::set_ops(static_cast<qe::Isa>(isa)).row_counts(set, &row, 1, &place, counts);
+  }
 }

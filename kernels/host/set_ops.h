@@ -17,6 +17,12 @@ namespace qe {
 constexpr size_t kSlack = 16;
 constexpr size_t kGallopRatio = 32;  // the longer list is galloped through when it is this many times longer
 
+// A row of bits, a multiple of 8 words.
+struct BitRow {
+  const uint64_t* words;
+  size_t n;
+};
+
 struct SetOps {
   // Common ids of a and b, and how many.
   size_t (*merge)(const uint32_t* a, size_t na, const uint32_t* b, size_t nb, uint32_t* out);
@@ -29,6 +35,9 @@ struct SetOps {
   // Pairs (x, y) of bits of `set` where y is in row x. Rows have `words` words; only words [begin, end) of the set and
   // the rows count, and of row x only the words up to x's where `below` (its other bits are 0).
   uint64_t (*pair_count)(const uint64_t* set, const uint64_t* rows, size_t words, size_t begin, size_t end, bool below);
+  // counts[places[i]] grows by the bits common to the i-th of n rows and the set.
+  void (*row_counts)(const uint64_t* set, const BitRow* rows, size_t n, const uint32_t* places, uint32_t* counts);
+  size_t row_cost;  // of 8 words in row_counts, in ids looked up by filter_count
 };
 
 const SetOps& set_ops(Isa isa);

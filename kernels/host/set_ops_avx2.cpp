@@ -102,9 +102,19 @@ QE_AVX2 uint64_t pair_count(const uint64_t* set, const uint64_t* rows, size_t wo
   return n;
 }
 
+QE_AVX2 void row_counts(const uint64_t* set, const BitRow* rows, size_t n, const uint32_t* places, uint32_t* counts) {
+  for (size_t i = 0; i < n; ++i) {
+    const uint64_t* row = rows[i].words;
+    uint64_t found = 0;
+    for (size_t w = 0; w < rows[i].n; ++w) found += static_cast<uint64_t>(_mm_popcnt_u64(set[w] & row[w]));
+    counts[places[i]] += static_cast<uint32_t>(found);
+  }
+}
+
 }  // namespace
 
-const SetOps kAvx2Ops = {merge_store, merge_count, filter_plain, filter_count_plain, and_count, pair_count};
+const SetOps kAvx2Ops = {merge_store, merge_count, filter_plain, filter_count_plain, and_count,
+                         pair_count,  row_counts,  12};
 
 }  // namespace qe
 #endif

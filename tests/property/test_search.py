@@ -340,3 +340,67 @@ def test_denser_patterns(case: Any, threads: int, isa: int) -> None:
     finally:
         native.qe_force_isa(-1)
     assert sum(row[-1] for row in result) == count_by_sets(store, search)
+
+
+# -- long lists: bitmaps of their heads, and what is behind these ----------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def hubs() -> Any:
+    """A graph of 9,000 vertices with hubs, so that lists reach beyond the first 4,096 ids."""
+    generator = np.random.default_rng(7)
+    n = 9_000
+    ends = [(generator.power(0.3, 60_000) * n).astype(np.int64) for _ in range(2)]
+    ends[1][:20_000] = generator.integers(0, n, 20_000)
+    return storage.from_edge_list((ends[0], ends[1]), undirected=True)
+
+
+LONG_PATTERNS = {
+    "triangle": ([(), (0,), (0, 1)], [(), (0,), (1,)], ()),
+    "diamond": ([(), (0,), (0, 1), (0, 1)], [(), (0,), (), (2,)], ()),
+    "diamond, each way": ([(), (0,), (0, 1), (0, 1)], [(), (), (), ()], (3,)),
+    "two ends of a triangle": ([(), (0,), (0, 1), (0, 1)], [(), (0,), (1,), ()], ()),
+}
+
+
+@pytest.mark.parametrize("isa", [0, 1, 2])
+@pytest.mark.parametrize("pattern", LONG_PATTERNS)
+@pytest.mark.parametrize("lesser", [True, False])
+def test_long_lists(hubs: Any, pattern: str, lesser: bool, isa: int) -> None:
+    sources, orders, different = LONG_PATTERNS[pattern]
+    levels = tuple(
+        VertexLevel(
+            f"v{j}",
+            None,
+            (),
+            tuple(Source(k, (), Direction.BOTH) for k in sources[j]),
+            (2,) if j in different else (),
+            orders[j] if lesser else (),
+            () if lesser else orders[j],
+        )
+        for j in range(len(sources))
+    )
+    native = _native.load()
+    native.qe_force_isa(isa)
+    try:
+        result = found(hubs, Search(Unit(), levels, 0, (), count="n"), [], 1, threads=2)
+    finally:
+        native.qe_force_isa(-1)
+    lists = [set(hubs.expand(v, 0, Direction.BOTH)[0].tolist()) for v in range(hubs.vertex_count)]
+    total = 0
+    for u, list_u in enumerate(lists):
+        for v in list_u:
+            common = list_u & lists[v]
+            n = len(common)
+            inner = sum(w < v if lesser else w > v for w in common)
+            if orders[1] and not (v < u if lesser else v > u):
+                continue
+            if pattern == "triangle":
+                total += inner
+            elif pattern == "diamond":
+                total += n * (n - 1) // 2
+            elif pattern == "diamond, each way":
+                total += n * (n - 1)
+            else:
+                total += inner * n
+    assert sum(row[-1] for row in result) == total

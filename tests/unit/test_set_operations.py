@@ -120,3 +120,15 @@ def test_pairs_within_a_set(isa: int, words: int, below: bool) -> None:
     flag = np.array([below], np.uint32)
     count = function(isa, pointer(bits), pointer(None), ctypes.c_int64(words), pointer(flag), pointer(rows))
     assert count == int(matrix[np.ix_(members, members)].sum())
+
+
+@every_isa
+@pytest.mark.parametrize("words", [8, 16, 64])
+def test_rows_against_a_set(isa: int, words: int) -> None:
+    generator = np.random.default_rng(words)
+    rows = generator.integers(0, 2**64, (9, words), np.uint64)
+    members = generator.integers(0, 2**64, words, np.uint64)
+    counts = np.arange(9, dtype=np.uint32)
+    n = ctypes.c_int64(len(rows))
+    _native.load().qe_row_counts(isa, pointer(members), pointer(rows), n, ctypes.c_int64(words), pointer(counts))
+    assert counts.tolist() == [k + int(np.bitwise_count(row & members).sum()) for k, row in enumerate(rows)]

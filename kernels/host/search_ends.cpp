@@ -1,0 +1,207 @@
+// Counting the ends of a branch: for each vertex x of its candidates, how many members of a set that stays the same lie in
+// x's list. Triangles, diamonds and the last levels of most dense patterns are of this form.
+//
+// Preconditions: SearchPlan's Node::ends. The set is marked in a bitmap once; each list is looked up in it. Of the lists
+// that come up often the head, the ids of the level's first kHeadBits, is kept as a row of bits, so that it is ANDed with
+// the marks: where ids go by descending degree (or belong to one label) heads are dense. Bytes moved: 64 a 512 ids of
+// the span that row and set share, and 4 for each id of a list that has no row or is past it. A row is made once look-ups
+// have cost as much as making it does. Source: the hub bitmaps of LOTUS (Koohi Esfahani et al., PPoPP 2022).
+#include <algorithm>
+
+#include "search_run.h"
+#include "search_worker.h"
+
+namespace qe {
+namespace {
+
+constexpr size_t kHeadWords = 64;                   // 512 bytes a row
+constexpr uint32_t kHeadBits = 64 * kHeadWords;
+constexpr size_t kHeadPlaces = size_t{1} << 13;     // 4 MiB of rows a kind of view
+constexpr size_t kRowBlock = 8;                     // words that are ANDed at a time
+constexpr uint32_t kPatience = 64;                  // misses after which another vertex takes a row's place
+constexpr size_t kFewVertices = 3;                  // for which marking the set doesn't pay
+
+// The first whole cache line in a buffer.
+uint64_t* aligned(uint64_t* words) {
+  return reinterpret_cast<uint64_t*>((reinterpret_cast<uintptr_t>(words) + 63) & ~uintptr_t{63});
+}
+
+// Ways to choose the levels of the child from n candidates.
+uint64_t arrangements(const Node& child, uint64_t n) {
+  return child.chosen > 0 ? combinations(n, child.chosen) : falling(n, child.levels.size());
+}
+
+// The arrangements that n counts allow.
+uint64_t sum_ends(const Node& child, const uint32_t* counts, size_t n) {
+  uint64_t sum = 0;
+  if (child.levels.size() == 1 && child.chosen == 0) {
+    for (size_t i = 0; i < n; ++i) sum += counts[i];  // below 2^64: both factors are below 2^32
+  } else {
+    for (size_t i = 0; i < n; ++i) add_to(sum, arrangements(child, counts[i]));
+  }
+  return sum;
+}
+
+}  // namespace
+
+// Every parts-th of the set, where the level is the one whose candidates are dealt to several workers.
+Set Worker::own_share(int level, Set set) {
+  const Stride by = stride(level);
+  if (by.step == 1) return set;
+  uint32_t* out = ends_.share.reserve(set.n, charge_);
+  size_t n = 0;
+  for (size_t i = by.first; i < set.n; i += by.step) out[n++] = set.data[i];
+  return {out, n};
+}
+
+// The members of the child's candidates that don't depend on the branch's vertex, without those that are forbidden.
+Set Worker::staying_part(int level, const Node& child) {
+  const int leaf = child.levels[0];
+  const LevelInfo& of = info(leaf);
+  Set set = partial(leaf, of.operands.size() - 2);
+  // A cut by the branch's own position is a bound that the list satisfies.
+  if (of.cut != From::kKept && of.operands[0].index != level) set = cut_part(of);
+  set = bounded(set, of.rest_less & ~bit_of(level), of.rest_greater & ~bit_of(level));
+  for (int other : of.different) {
+    if (std::find(child.levels.begin(), child.levels.end(), other) != child.levels.end()) continue;
+    const size_t at = lower_bound(set.data, set.n, vertex(other));
+    if (at == set.n || set.data[at] != vertex(other)) continue;
+    uint32_t* out = ends_.staying.reserve(set.n, charge_);
+    if (set.data != out) std::copy_n(set.data, at, out);
+    std::copy(set.data + at + 1, set.data + set.n, out + at);
+    set = {out, set.n - 1};
+  }
+  return set;
+}
+
+// The places of rows of a kind of view, or null where there is no memory for them.
+Worker::Head* Worker::heads(const View& view) {
+  Heads& heads = heads_[static_cast<size_t>(view.kind)];
+  if (heads.places.capacity() == 0) {
+    if (!charge_.affords(kHeadPlaces * (sizeof(Head) + kHeadWords * sizeof(uint64_t)))) return nullptr;
+    std::fill_n(heads.places.reserve(kHeadPlaces, charge_), kHeadPlaces, Head{kNoVertex, 0, 0, 0});
+    heads.rows.reserve((kHeadPlaces + 1) * kHeadWords, charge_);
+  }
+  return heads.places.data();
+}
+
+// Takes note that `list`, all of x's view, was read for want of a row, and makes that where it pays.
+void Worker::make_head(const View& view, Head& at, uint32_t x, Set list) {
+  if (at.vertex != x) {
+    if (++at.spent > kPatience * (at.words > 0)) at = {x, 0, 0, 0};
+    return;
+  }
+  const uint32_t first = view.lo & ~63u, end = first + kHeadBits;
+  const uint32_t hi = std::min(view.below ? std::min(view.hi, x) : view.hi, end);
+  if (hi <= first) return;
+  const size_t words = (hi - first + 64 * kRowBlock - 1) / (64 * kRowBlock) * kRowBlock;
+  const size_t least = words / kRowBlock * ops_.row_cost;  // for fewer ids the row doesn't pay
+  if (list.n < least) return;
+  const size_t n = list.data[list.n - 1] < end ? list.n : lower_bound(list.data, list.n, end);
+  if (n < least) return;
+  uint64_t* row = aligned(heads_[static_cast<size_t>(view.kind)].rows.data()) + x % kHeadPlaces * kHeadWords;
+  std::fill_n(row, words, uint64_t{0});
+  for (size_t i = 0; i < n; ++i) row[(list.data[i] - first) >> 6] |= uint64_t{1} << (list.data[i] & 63);
+  spend(words / 4 + 3 * n);
+  at = {x, 0, static_cast<uint32_t>(words), static_cast<uint32_t>(n < list.n ? n : 0)};
+}
+
+// The marks: a bitmap from the view's first id on, with room for any row. All 0.
+uint64_t* Worker::end_marks(const View& view) {
+  const size_t span = ((view.hi - (view.lo & ~63u)) >> 6) + 1 + 2 * kRowBlock;
+  if (ends_.bits.capacity() < span) {
+    ends_.bits.reserve(span, charge_);
+    std::fill_n(ends_.bits.data(), ends_.bits.capacity(), uint64_t{0});
+  }
+  return aligned(ends_.bits.data());
+}
+
+// counts[i]: how many of `staying` are in the view of the set's i-th vertex, by looking lists up in marks of `staying`.
+void Worker::count_marked(const View& view, Set staying, Set set, uint32_t* counts) {
+  const uint32_t first = view.lo & ~63u;
+  uint64_t* bits = end_marks(view);
+  for (size_t i = 0; i < staying.n; ++i) bits[(staying.data[i] - first) >> 6] |= uint64_t{1} << (staying.data[i] & 63);
+  // Words outside [skip, end) hold no marks.
+  const size_t skip = ((staying.data[0] - first) >> 6) / kRowBlock * kRowBlock;
+  const size_t end = (((staying.data[staying.n - 1] - first) >> 6) / kRowBlock + 1) * kRowBlock;
+  BitRow* rows = ends_.rows.reserve(set.n, charge_);
+  uint32_t* places = ends_.places.reserve(set.n, charge_);
+  Head* heads = this->heads(view);
+  const uint64_t* row_words = heads ? aligned(heads_[static_cast<size_t>(view.kind)].rows.data()) : nullptr;
+  ViewState& state = views_[static_cast<size_t>(&view - plan_.views.data())];
+  const uint64_t* bit_zero = bits - (first >> 6);
+  size_t n = 0, cost = 0;
+  for (size_t i = 0; i < set.n; ++i) {
+    const uint32_t x = set.data[i];
+    size_t passed = 0;
+    if (heads && heads[x % kHeadPlaces].vertex == x && heads[x % kHeadPlaces].words > 0) {
+      const Head& at = heads[x % kHeadPlaces];
+      const size_t words = std::min<size_t>(at.words, end);
+      rows[n] = {row_words + x % kHeadPlaces * kHeadWords + skip, words > skip ? words - skip : 0};
+      places[n++] = static_cast<uint32_t>(i);
+      cost += words / 4;
+      counts[i] = 0;  // grows by the row's
+      passed = at.tail;
+      if (passed == 0 || end <= kHeadWords) continue;
+    }
+    Set list = neighbours(view, state, x);
+    if (passed == 0 && heads) make_head(view, heads[x % kHeadPlaces], x, list);
+    list = {list.data + passed, list.n - passed};
+    const bool gallops = list.n > staying.n * kGallopRatio;
+    const size_t found = gallops ? gallop_count(staying.data, staying.n, list.data, list.n)
+                                 : ops_.filter_count(bit_zero, list.data, list.n);
+    counts[i] = static_cast<uint32_t>(found);
+    spend(kBindCost + (gallops ? staying.n * kGallopRatio : list.n));
+  }
+  ops_.row_counts(bits + skip, rows, n, places, counts);
+  for (size_t i = 0; i < staying.n; ++i) bits[(staying.data[i] - first) >> 6] = 0;
+  spend(kBindCost / 4 * set.n + 2 * staying.n + cost);
+}
+
+// The same by merging, which needs no preparation.
+void Worker::count_merged(const View& view, Set staying, Set set, uint32_t* counts) {
+  ViewState& state = views_[static_cast<size_t>(&view - plan_.views.data())];
+  for (size_t i = 0; i < set.n; ++i) {
+    const Set list = neighbours(view, state, set.data[i]);
+    counts[i] = static_cast<uint32_t>(intersect_count(ops_, staying.data, staying.n, list.data, list.n));
+    spend(kBindCost + std::min(staying.n + list.n, kGallopRatio * std::min(staying.n, list.n)));
+  }
+}
+
+// Without those at the ends of the set whose lists are bounded to ids that the staying part has none of.
+Set Worker::meeting(const View& view, Set set, Set staying) {
+  size_t begin = 0, end = set.n;
+  while (view.below && begin < end && set.data[begin] <= staying.data[0]) ++begin;
+  while (view.above && begin < end && set.data[end - 1] >= staying.data[staying.n - 1]) --end;
+  return {set.data + begin, end - begin};
+}
+
+void Worker::count_common(const View& view, Set staying, Set set, uint32_t* counts) {
+  const Set met = meeting(view, set, staying);
+  uint32_t* to = counts + (met.data - set.data);
+  std::fill(counts, to, 0);
+  std::fill(to + met.n, counts + set.n, 0);
+  if (met.n < kFewVertices) count_merged(view, staying, met, to);
+  else count_marked(view, staying, met, to);
+}
+
+uint64_t Worker::count_ends(const Node& branch) {
+  const int level = branch.levels[0];
+  const Set set = own_share(level, admitted(level, 0));
+  if (set.n == 0) return 0;
+  uint32_t* counts = ends_.counts.reserve(set.n, charge_);
+  uint64_t* products = ends_.products.reserve(branch.children.size() > 1 ? set.n : 0, charge_);
+  for (const Node& child : branch.children) {
+    const Set staying = staying_part(level, child);
+    if (staying.n == 0) return 0;
+    count_common(plan_.views[static_cast<size_t>(info(child.levels[0]).operands.back().index)], staying, set, counts);
+    if (branch.children.size() == 1) return sum_ends(child, counts, set.n);
+    if (&child == &branch.children[0]) std::fill_n(products, set.n, uint64_t{1});
+    for (size_t i = 0; i < set.n; ++i) products[i] = times(products[i], arrangements(child, counts[i]));
+  }
+  uint64_t sum = 0;
+  for (size_t i = 0; i < set.n; ++i) add_to(sum, products[i]);
+  return sum;
+}
+
+}  // namespace qe
