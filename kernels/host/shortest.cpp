@@ -3,7 +3,7 @@
 // A shortest path from s to another vertex t repeats nothing, so levels give it. To one t: levels from both ends, the
 // cheaper frontier first, until they meet; then the forward side of the meeting is marked with its hops to t, and every
 // step of a depth-first search that keeps to those marks leads to t. To all t: levels from s, and for each t that
-// search backward from it. From s to s in at least one hop: walk_cycles.h.
+// search backward from it. From s to s in at least one hop: walk_cycles.h, or levels where relationships may repeat.
 #include "walk_rows.h"
 
 namespace qe::walks {
@@ -114,6 +114,29 @@ class ShortestPaths final : public Rows {
     return true;
   }
 
+  // Levels backward from the start until one has a hop from it; sets `length`, 0 where none has. False: stopped.
+  bool closed_walk(Poll& poll, int64_t& length) {
+    to_.start(start_);
+    while (!to_.exhausted() && to_.depth() < plan_.maximum) {
+      for (size_t i = to_.frontier(); i < to_.queue().size(); ++i) {
+        if (i > 0 && !backward_.passes(to_.queue()[i])) continue;
+        int64_t steps = 1;
+        const bool closes = backward_.any(to_.queue()[i], [&](const WalkLayer&, uint32_t w, uint64_t) {
+          ++steps;
+          return w == start_;
+        });
+        if (closes) {
+          length = to_.depth() + 1;
+          return true;
+        }
+        if (poll.due(steps) && !poll.check()) return false;
+      }
+      if (!to_.expand(backward_, poll, [](uint32_t) { return false; })) return false;
+    }
+    length = 0;
+    return true;
+  }
+
   // Sets out to enumerate the shortest paths to an end, if there are any. False: stopped.
   bool walk_to(uint32_t end, Poll& poll) {
     TrailQuery query;
@@ -126,10 +149,15 @@ class ShortestPaths final : public Rows {
     if (end == start_) {
       if (plan_.minimum > 0) {
         if (plan_.vertices == kAcyclic) return true;
-        if (!cycles_.find(backward_, start_, plan_.maximum, poll, query.maximum)) return false;
+        if (!plan_.distinct_edges) {
+          if (!closed_walk(poll, query.maximum)) return false;
+          query.exact = &to_;
+        } else {
+          if (!cycles_.find(backward_, start_, plan_.maximum, poll, query.maximum)) return false;
+          query.cycles = &cycles_;
+          query.distinct_edges = true;  // the way back may begin as the walk did
+        }
         if (query.maximum == 0) return true;
-        query.cycles = &cycles_;
-        query.distinct_edges = true;  // the way back may begin as the walk did
       }
     } else if (bound()) {
       if (length_ == Levels::kNone) return true;

@@ -22,6 +22,7 @@ from qengine.plan.pattern import (
     Direction,
     LabelExpr,
     MatchMode,
+    PathMode,
     PathSelector,
     PatternNode,
     PatternPath,
@@ -83,7 +84,7 @@ class GraphBuilder:
         """Add the elements of one path pattern, then its name."""
         binding = self.binding
         selector = selector_of(binding, pattern)
-        self._check_path_mode(pattern)
+        mode = self._path_mode(pattern, selector)
         elements = pattern.elements
         if len(elements) == 1 and isinstance(elements[0], ast.QuantifiedPath):
             group = elements[0]
@@ -108,20 +109,27 @@ class GraphBuilder:
             elif isinstance(element, ast.NodePattern):
                 node = self._node(element)
                 if relationship is not None:
-                    self._relationship(*relationship, names[-1], node, selected)
+                    self._relationship(*relationship, names[-1], node, selected, endless=mode is None)
                     names.append(relationship[1])
                 names.append(node)
-        if pattern.name is not None or selected:
-            self._path(pattern, tuple(names), selector)
+        if pattern.name is not None or selected or mode is not None:
+            self._path(pattern, tuple(names), selector, mode)
 
-    def _check_path_mode(self, pattern: ast.PathPattern) -> None:
-        natural = {None, "WALK"} if self.mode is MatchMode.REPEATABLE_ELEMENTS else {None, "WALK", "TRAIL"}
-        if pattern.path_mode not in natural:
-            raise self.binding.unsupported(
-                f"Path mode {pattern.path_mode} isn't built here.",
-                pattern.span,
-                "The default already repeats no relationship; MATCH DIFFERENT NODES repeats no node.",
-            )
+    def _path_mode(self, pattern: ast.PathPattern, selector: PathSelector) -> PathMode | None:
+        """Return what a path must not repeat beyond what the match mode says."""
+        mode = PathMode(pattern.path_mode or "WALK")
+        repeatable = self.mode is MatchMode.REPEATABLE_ELEMENTS
+        if mode is PathMode.WALK or (mode is PathMode.TRAIL and not repeatable):
+            return None
+        if selector is not PathSelector.ALL:
+            if mode is PathMode.SIMPLE and not repeatable:
+                return None  # no shortest trail meets a node twice, but for its start at its end
+            hint = "Leave the mode away: a shortest path repeats nothing unless it ends where it starts."
+            raise self.binding.unsupported(f"{pattern.selector} {mode.value} isn't built.", pattern.span, hint)
+        if mode is PathMode.SIMPLE and repeatable:
+            hint = "Leave REPEATABLE ELEMENTS away, or take ACYCLIC."
+            raise self.binding.unsupported("SIMPLE isn't built with REPEATABLE ELEMENTS.", pattern.span, hint)
+        return mode
 
     def _node(self, element: ast.NodePattern) -> str:
         name, known = self._symbol(element.name, NODE, element.span)
@@ -153,12 +161,19 @@ class GraphBuilder:
         return self._symbol(element.name, type, element.span)
 
     def _relationship(
-        self, element: ast.RelationshipPattern, name: str, known: bool, start: str, end: str, selected: bool
+        self,
+        element: ast.RelationshipPattern,
+        name: str,
+        known: bool,
+        start: str,
+        end: str,
+        selected: bool,
+        endless: bool,
     ) -> None:
         hops = (element.hops.minimum, element.hops.maximum) if element.hops else None
         if selected and hops is None:
             hops = (1, 1)
-        self._check_hops(element, hops, selected)
+        self._check_hops(element, hops, endless and not selected)
         if element.left == element.right:
             direction = Direction.BOTH
         elif hops is None:
@@ -171,24 +186,24 @@ class GraphBuilder:
         self.relationships[name] = PatternRelationship(name, start, end, types, direction, hops, bound=known)
         self._write(name, element, hops is not None, selected)
 
-    def _check_hops(
-        self, element: ast.RelationshipPattern, hops: tuple[int, int | None] | None, selected: bool
-    ) -> None:
+    def _check_hops(self, element: ast.RelationshipPattern, hops: tuple[int, int | None] | None, endless: bool) -> None:
         if hops is None or element.hops is None:
             return
         minimum, maximum = hops
         if maximum is not None and maximum < minimum:
             message = f"No walk has at least {minimum} and at most {maximum} hops."
             self.binding.notice("EmptyRange", message, message, element.hops.span, "Write the smaller bound first.")
-        if maximum is None and self.mode is MatchMode.REPEATABLE_ELEMENTS and not selected:
+        if maximum is None and self.mode is MatchMode.REPEATABLE_ELEMENTS and endless:
             raise self.binding.error(
                 "InvalidRelationshipPattern",
                 "An unbounded walk with REPEATABLE ELEMENTS has endlessly many matches.",
                 element.hops.span,
-                "Give it an upper bound, such as *1..5.",
+                "Give it an upper bound, such as *1..5, or the path a mode: TRAIL, ACYCLIC.",
             )
 
-    def _path(self, pattern: ast.PathPattern, names: tuple[str, ...], selector: PathSelector) -> None:
+    def _path(
+        self, pattern: ast.PathPattern, names: tuple[str, ...], selector: PathSelector, mode: PathMode | None
+    ) -> None:
         name = None
         if pattern.name is not None:
             taken = self.declared.get(pattern.name) or self.scope.find(pattern.name)
@@ -201,7 +216,7 @@ class GraphBuilder:
                 )
             name = self.binding.names.fresh(pattern.name)
             self.declared[pattern.name] = Symbol(name, PATH)
-        self.paths.append(PatternPath(name, names, selector))
+        self.paths.append(PatternPath(name, names, selector, mode))
         if pattern.selector in ("shortestPath", "allShortestPaths"):
             for edge in names[1::2]:
                 self.exhaustive[edge] = edge

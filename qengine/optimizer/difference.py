@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from qengine.optimizer.pattern_edges import PatternEdge
-from qengine.plan.pattern import MatchMode, QueryGraph
+from qengine.plan.pattern import MatchMode, PathMode, PatternPath, QueryGraph
 
 Coincidence = tuple[tuple[str, str], tuple[str, str]]  # (vertex = vertex) and (vertex = vertex)
 
@@ -31,6 +31,9 @@ class Differences:
 def differences(graph: QueryGraph, edges: Sequence[PatternEdge]) -> Differences:
     """Return what must differ among the fixed-length relationships ``edges`` of a query graph and its nodes."""
     found = Differences()
+    for path in graph.paths:
+        if path.mode in (PathMode.ACYCLIC, PathMode.SIMPLE):
+            _separate_nodes(path, edges, found)
     if graph.mode is MatchMode.REPEATABLE_ELEMENTS:
         return found
     if graph.mode is MatchMode.DIFFERENT_NODES:
@@ -43,6 +46,21 @@ def differences(graph: QueryGraph, edges: Sequence[PatternEdge]) -> Differences:
                 _separate(first, second, edges, graph.mode, found)
     found.pairs = [same for same in found.pairs if not any(frozenset(each) in found.vertices for each in same)]
     return found
+
+
+def _separate_nodes(path: PatternPath, edges: Sequence[PatternEdge], found: Differences) -> None:
+    """Say which nodes of a path differ by its mode, where all its relationships are of fixed length."""
+    if not set(path.elements[1::2]) <= {edge.name for edge in edges}:
+        return
+    names = path.elements[0::2]
+    for i, one in enumerate(names):
+        for j in range(i + 1, len(names)):
+            if path.mode is PathMode.SIMPLE and (i, j) == (0, len(names) - 1):
+                continue
+            if one == names[j]:
+                found.contradiction = True
+            else:
+                found.vertices.add(frozenset((one, names[j])))
 
 
 def always_different(one: str, other: str, edges: Sequence[PatternEdge], found: Differences) -> bool:

@@ -136,7 +136,10 @@ class Walk(Operator):
 
 @frozen
 class Shortest(Operator):
-    """Emits, for each input row, one or ``all`` shortest paths from ``start`` to ``end`` (as ``Walk``'s columns)."""
+    """Emits, for each input row, one or ``all`` shortest paths from ``start`` to ``end`` (as ``Walk``'s columns).
+
+    ``mode``: a trail, or a walk that may repeat relationships; they differ only where a path ends at its start.
+    """
 
     input: Operator
     start: str
@@ -151,6 +154,7 @@ class Shortest(Operator):
     predicates: tuple[Expr, ...] = ()
     all: bool = False
     inner: tuple[Expr, ...] = ()
+    mode: PathMode = PathMode.TRAIL
 
 
 @frozen

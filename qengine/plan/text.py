@@ -89,6 +89,7 @@ class _Writer:
         parts += [self._node(name, node) for name, node in nodes.items()]
         for path in graph.paths:
             selector = "" if path.selector is PathSelector.ALL else f"{path.selector.value} "
+            selector += "" if path.mode is None else f"{path.mode.value} "
             name = f"{name_text(path.name)} = " if path.name else ""
             parts.append(f"{selector}{name}path({', '.join(map(name_text, path.elements))})")
         text = f"{'Optional' if operator.optional else ''}Match {mode}{', '.join(parts)}"

@@ -25,11 +25,13 @@ class Patterns:
         self.condition: Callable[[Scope, int], str]
         self.labels: Callable[[], str]
         self._lengths: tuple[str, ...] = ()
+        self._repeatable = False
         self._bound: list[str] = []
 
     def match(self, scope: Scope, *, nodes: int, mode: str) -> str:
         """Return comma-joined path patterns with at most ``nodes`` new nodes for a ``MATCH`` of a mode."""
         self._lengths = self._possible_lengths(mode)
+        self._repeatable = mode.startswith("REPEATABLE")
         self._bound = scope.of("relationship")
         parts = []
         left = nodes
@@ -68,8 +70,14 @@ class Patterns:
         for _ in range(most - 1):
             text += self._hop(scope, named=True) + self._node(scope, new=self._chance.random() < 0.8)
         if most > 1 and self._chance.random() < 0.12:
-            return f"{scope.new('path')} = {text}"
-        return text
+            return f"{scope.new('path')} = {self._path_mode()}{text}"
+        return f"{self._path_mode()}{text}"
+
+    def _path_mode(self) -> str:
+        """Return the mode of a path, mostly none."""
+        if self._chance.random() > 0.05:
+            return ""
+        return self._chance.choice(["ACYCLIC ", "TRAIL "] if self._repeatable else ["ACYCLIC ", "SIMPLE ", "TRAIL "])
 
     def _node(self, scope: Scope, *, new: bool) -> str:
         known = scope.of("node")

@@ -94,7 +94,9 @@ class _Generator:
 
     def _fallible(self, scope: Scope, name: str) -> str:
         """Return a condition that fails for some matches, or would for nodes that other conditions exclude."""
-        fails = self._chance.choice([f"6 / {name}.i > 1", f"[1, 2][{name}.m] = 1", f"6 % ({name}.i - {name}.k) = 0"])
+        fails = self._chance.choice(
+            [f"6 / {name}.i > 1", f"toInteger(0.0 / {name}.i) = 0", f"6 % ({name}.i - {name}.k) = 0"]
+        )
         others = [f"{name}.i <> 0", self._expressions.boolean(scope, 0)]
         parts = [fails, *others[: self._chance.randint(0, 2)]]
         self._chance.shuffle(parts)

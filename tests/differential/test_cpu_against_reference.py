@@ -28,6 +28,8 @@ def compare(seed: int) -> str:
     except Unsupported:
         return "refused"
     except ExecutionError as error:
+        if "Limit 0" in str(Graph(store).explain(query.text)):
+            return "error"  # perhaps not found: what stands before a match that can have no rows is not run
         with pytest.raises(ExecutionError):
             print(f"seed {seed}: {query.text} {query.parameters}: expected {error}")
             Graph(store).query(query.text, query.parameters, threads=1).fetchall()

@@ -16,7 +16,8 @@ CONSTRUCTS = [
     "EXISTS {", "COUNT {", "size([(", "ORDER BY", "SKIP", "LIMIT", "RETURN DISTINCT", "ANY SHORTEST", "ALL SHORTEST",
     "shortestPath(", "allShortestPaths(", "*1..2", "*0..2", "*]", "collect(", "percentileDisc(", "stDev(", "avg(",
     "count(DISTINCT", "none(q IN", "CASE WHEN", ":!", "&", "|", "%", "<-[", "]-(", "-->", "--(", "$p0", " XOR ", "null",
-    "p3 = ", ".none", ".m ", "6 / ", "[1, 2][", "EXISTS { (q)-->(", "(q IN nodes(",
+    "p3 = ", ".none", ".m ", "6 / ", "toInteger(0.0", "EXISTS { (q)-->(", "(q IN nodes(", "ACYCLIC (",
+    "SIMPLE (", "TRAIL (",
 ]  # fmt: skip
 
 

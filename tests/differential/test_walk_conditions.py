@@ -83,6 +83,37 @@ def test_different_nodes(query: str) -> None:
     check(f"MATCH DIFFERENT NODES {query}")
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        "p = ACYCLIC (a)-[*]->(b) RETURN p",
+        "p = SIMPLE (a)-[*]->(b) RETURN p",
+        "p = SIMPLE (a)-[*]->(a) RETURN p",
+        "ACYCLIC (a)-[*0..3]-(b) RETURN a, b",
+        "SIMPLE (a)-[*2..]->(b) RETURN DISTINCT a, b",
+        "p = ACYCLIC (a)-->(b)--(c)-->(d) RETURN p",
+        "p = SIMPLE (a)-->(b)--(c)-->(d) RETURN count(*)",
+        "p = SIMPLE (a)-->(b)--(c)-->(a) RETURN p",
+        "ACYCLIC (a)-->(b)--(c)-->(a) RETURN count(*)",
+        "p = SIMPLE (a)-->(b)-[*0..2]-(c) RETURN p",
+        "p = ACYCLIC (a)-->(b)-[*0..2]-(c) RETURN p",
+        "p = ACYCLIC (a)-->(b)-[*0..2]-(c)-->(d), SIMPLE (a)-->(e)-->(d) RETURN count(*)",
+        "p = TRAIL (a)-[*..3]->(b) RETURN p",
+        "REPEATABLE ELEMENTS p = TRAIL (a)-[*]->(b) RETURN p",
+        "REPEATABLE ELEMENTS p = ACYCLIC (a)-[*]->(b) RETURN p",
+        "REPEATABLE ELEMENTS p = TRAIL (a)-[*1..2]-(b)--(c)-[*1..2]-(d) RETURN count(*)",
+        "REPEATABLE ELEMENTS p = WALK (a)-[*1..2]-(b)--(c) RETURN count(*)",
+        "REPEATABLE ELEMENTS TRAIL (a)--(b)--(c) RETURN a, b, c",
+        "ANY SHORTEST SIMPLE (a)-[r*]->(a) RETURN a, size(r)",
+        "REPEATABLE ELEMENTS p = ANY SHORTEST (a)-[*]-(a) RETURN a, length(p)",
+        "REPEATABLE ELEMENTS p = ALL SHORTEST (a)-[*]-(b) RETURN p",
+        "(a) RETURN a, COUNT { ACYCLIC (a)-[*]->(b) } AS n, EXISTS { SIMPLE (a)-[*]->(a) } AS closed",
+    ],
+)
+def test_path_modes(query: str) -> None:
+    check(f"MATCH {query}")
+
+
 def test_different_nodes_in_later_clauses() -> None:
     check("MATCH (a) WHERE EXISTS { MATCH DIFFERENT NODES (a)-[*2..]->(b:A) } RETURN a")
     check("MATCH (a)-->(b) MATCH DIFFERENT NODES (a)-[*2..3]-(b) RETURN a, b")

@@ -222,6 +222,22 @@ def test_shortest_paths(case: Case) -> None:
     assert Counter(ends) == Counter({(*pair, None): 1 for pair in shortest})
 
 
+@given(cases(bounded=True))
+def test_shortest_walks_that_repeat_relationships(case: Case) -> None:
+    case = replace(case, minimum=case.minimum % 2)
+    store = case.store()
+    shortest: dict[tuple[int, int], list[tuple[int, ...]]] = {}
+    for row, end, taken in sorted(case.walks(store, repeats=PathMode.WALK), key=lambda walk: len(walk[2])):
+        others = shortest.setdefault((row, end), [])
+        if not others or len(others[0]) == len(taken):
+            others.append(taken)
+    every = Counter((*pair, taken) for pair, paths in shortest.items() for taken in paths)
+    assert Counter(case.chunks(store, WalkMode.ALL_SHORTEST, lists=True, repeats=PathMode.WALK)) == every
+    found = case.chunks(store, WalkMode.ANY_SHORTEST, lists=True, repeats=PathMode.WALK)
+    assert Counter((row, end) for row, end, _ in found) == Counter(shortest.keys())
+    assert set(found) <= set(every)
+
+
 @st.composite
 def long_cases(draw: Any) -> Case:
     """A path of 90 relationships with a few more beside it: walks longer than those that are scanned for repeats."""

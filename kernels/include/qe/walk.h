@@ -22,7 +22,7 @@ constexpr int64_t kUnbounded = INT64_MAX;
 enum WalkMode : int32_t {
   kEveryWalk = 0,    // each walk of minimum..maximum hops
   kEveryEnd = 1,     // each end of such a walk, once a row; without relationships
-  kAnyShortest = 2,  // for each end, one shortest of the trails of minimum..maximum hops
+  kAnyShortest = 2,  // for each end, one shortest of the trails (or walks) of minimum..maximum hops
   kAllShortest = 3,  // for each end, all of them
 };
 

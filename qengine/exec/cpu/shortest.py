@@ -20,8 +20,7 @@ def run_shortest(
 ) -> Iterator[Batch]:
     """Yield the batch's rows joined with one or all of the shortest paths to each end.
 
-    A path repeats no relationship. From a vertex to itself it is the empty one where ``minimum`` is 0, else the
-    shortest closed trail.
+    From a vertex to itself it is the empty one where ``minimum`` is 0, else the shortest closed trail (or walk).
 
     Parameters
     ----------
@@ -58,6 +57,7 @@ def run_shortest(
         minimum=op.minimum,
         maximum=op.maximum,
         lists=op.relationships is not None,
+        repeats=op.mode,
     )
     for chunk in chunks:
         yield joined(op, batch, chunk)

@@ -250,7 +250,7 @@ def walk_chunks(
     lists
         Whether the relationships are wanted.
     repeats
-        What a walk must not repeat: a trail for shortest paths.
+        What a walk must not repeat: for shortest paths relationships, or nothing.
 
     Raises
     ------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from qengine._frozen import frozen
@@ -13,7 +13,7 @@ from qengine.exec.scalar.evaluate import compile_predicate
 from qengine.exec.scalar.paths import compile_path
 from qengine.exec.scalar.values import NodeHandle, RelationshipHandle, wrong_argument
 from qengine.plan.expr import TRUE
-from qengine.plan.pattern import MatchMode, PathSelector, PatternNode, PatternRelationship, QueryGraph
+from qengine.plan.pattern import MatchMode, PathMode, PathSelector, PatternNode, PatternRelationship, QueryGraph
 from qengine.plan.traverse import conjunction
 
 __all__ = ["Matcher"]
@@ -27,6 +27,17 @@ class _State:
     edges: frozenset[int] = frozenset()
     vertices: frozenset[int] = frozenset()
 
+
+def _twice(items: Sequence[Any]) -> bool:
+    return len(set(items)) < len(items)
+
+
+_REPEATS: dict[PathMode, Callable[[Any], bool]] = {
+    PathMode.TRAIL: lambda path: _twice(path.relationships),
+    PathMode.ACYCLIC: lambda path: _twice(path.nodes),
+    PathMode.SIMPLE: lambda path: _twice(path.nodes[1:]) or _twice(path.nodes[:-1]),
+}
+"""Whether a path repeats what its mode forbids."""
 
 _Step = Callable[[_State], Iterator[_State]]
 
@@ -47,8 +58,12 @@ class Matcher:
         self._nodes = {node.name: node for node in pattern.nodes}
         self._admits = {node.name: self._node_test(node) for node in pattern.nodes}
         self._selectors = {path.elements[1]: path.selector for path in pattern.paths if len(path.elements) > 1}
+        self._trails = {name for path in pattern.paths if path.mode is not None for name in path.elements[1::2]}
         self._steps = self._plan(pattern)
         self._predicate = compile_predicate(conjunction(pattern.predicates or (TRUE,)), env)
+        self._modes = [
+            (compile_path(path.elements, env), _REPEATS[path.mode]) for path in pattern.paths if path.mode is not None
+        ]
         self._paths = [(path.name, compile_path(path.elements, env)) for path in pattern.paths if path.name]
 
     def embeddings(self, row: Row) -> Iterator[dict[str, Any]]:
@@ -57,6 +72,8 @@ class Matcher:
             found = state.row
             for name, path in self._paths:
                 found[name] = path(found)
+            if any(repeats(path(found)) for path, repeats in self._modes):
+                continue
             if self._predicate(found):
                 yield found
 
@@ -162,7 +179,7 @@ class Matcher:
             return all(predicate({edge.name: NodeHandle(vertex)}) for predicate in inner)
 
         minimum, maximum = (1, 1) if edge.hops is None else edge.hops
-        trail = self._mode is not MatchMode.REPEATABLE_ELEMENTS
+        trail = self._mode is not MatchMode.REPEATABLE_ELEMENTS or edge.name in self._trails
         return Hop(edge.direction, self._graph.types(edge.types), admits, passes, minimum, maximum, trail)
 
     def _relationship_step(self, edge: PatternRelationship, *, forward: bool) -> _Step:

@@ -120,7 +120,7 @@ def lower_walk(
     if walk.selected:
         root = Shortest(
             root, start, target, end_bound, types, direction, minimum, maximum, relationships, walk.hop,
-            walk.predicates, walk.selector is PathSelector.ALL_SHORTEST, walk.inner,
+            walk.predicates, walk.selector is PathSelector.ALL_SHORTEST, walk.inner, mode,
         )  # fmt: skip
     else:
         root = Walk(
