@@ -355,11 +355,12 @@ class _Finder:
             return None
         streamed = self.shared(level, member, kept=member)
         if streamed is not None:
-            return replace(outer, lo=max(outer.lo, streamed.lo), hi=min(outer.hi, streamed.hi)), streamed
+            lo, hi = max(outer.lo, streamed.lo), min(outer.hi, streamed.hi)
+            return replace(outer, lo=lo, hi=hi), replace(streamed, lo=lo, hi=hi)
         marked, streamed = self.view(operands[0], root), self.view(operands[1], member)
         if marked is None or streamed is None or not all(self.unbounded(level, operand) for operand in operands):
             return None
-        return marked, streamed
+        return (marked, streamed) if (marked.lo, marked.hi) == (streamed.lo, streamed.hi) else None
 
     def shared(self, level: int, of: int, kept: int) -> ViewSpec | None:
         """Return the view of level ``of`` that a level takes among the candidates of level ``kept``.
