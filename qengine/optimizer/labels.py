@@ -18,3 +18,10 @@ def vertex_count(catalog: CatalogView, condition: LabelExpr | None) -> int:
     if condition is None:
         return catalog.vertex_count
     return sum(count for labels, count in catalog.label_sets if condition.admits(labels))
+
+
+def may_coincide(catalog: CatalogView, one: LabelExpr | None, other: LabelExpr | None) -> bool:
+    """Tell whether some vertex satisfies both label expressions."""
+    if one is None or other is None or one == other:
+        return True
+    return any(count and one.admits(labels) and other.admits(labels) for labels, count in catalog.label_sets)
