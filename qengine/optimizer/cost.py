@@ -119,12 +119,16 @@ class CostModel:
         self._ways: list[list[tuple[int, float, Ties, int, int]]] = [[] for _ in range(count)]
         self._fill()
         self._growth = [self._growths(vertex) for vertex in range(count)]
+        self._usual = [(1.0, table[0][0], table[0][0] * tail) for table, tail in self._growth]
         self._selectivity = [
             candidates / max(labelled, 1.0)
             for candidates, labelled in zip(problem.candidates, problem.labelled, strict=True)
         ]
         self._rows: dict[int, float] = {0: 1.0, problem.bound: 1.0}
         self._steps: dict[tuple[int, int], tuple[float, float]] = {}
+        self._times: dict[tuple[int, int], float] = {}
+        self._components: dict[int, list[int]] = {}
+        self._mentioned: dict[int, int] = {}
 
     def _fill(self) -> None:
         orders = {}
@@ -169,32 +173,10 @@ class CostModel:
         """Return the expected number of embeddings of the sub-pattern over a set of vertices."""
         found = self._rows.get(bound)
         if found is None:
-            last = self._last(bound)
+            last = (bound & ~self.problem.bound).bit_length() - 1
             before = bound & ~(1 << last)
             found = self._rows[bound] = self.rows(before) * self.step(before, last)[0]
         return found
-
-    def _last(self, bound: int) -> int:
-        """Return the vertex that a set's size is derived from: without it the set is as connected as with it."""
-        free = bound & ~self.problem.bound
-        for vertex in reversed(list(members(free))):
-            rest = bound & ~(1 << vertex)
-            near = self.adjacent[vertex] & rest
-            if near & (near - 1) == 0 and (near or not rest):
-                return vertex
-            if near and self._reach(near & -near, rest) & near == near:
-                return vertex
-        return free.bit_length() - 1
-
-    def _reach(self, start: int, within: int) -> int:
-        reached, news = start, start
-        while news:
-            found = 0
-            for vertex in members(news):
-                found |= self.adjacent[vertex]
-            news = found & within & ~reached
-            reached |= news
-        return reached
 
     def step(self, bound: int, vertex: int) -> tuple[float, float]:
         """Return the expected candidates of a vertex for one row of a bound set, and the cost of finding them."""
@@ -209,11 +191,9 @@ class CostModel:
         labelled = max(self.problem.labelled[vertex], 1.0)
         lists = []
         for origin, probability, ties, there, back in self._ways[vertex]:
-            if not bound >> origin & 1:
-                continue
-            growth = self._grown(origin, there, bound)
-            share = 0.5 if there else 1.0
-            lists.append((min(ties.fan_out * growth * share, ties.most, labelled), probability * growth * share, back))
+            if bound >> origin & 1:
+                growth = self._grown(origin, there, bound)
+                lists.append((min(ties.fan_out * growth, ties.most, labelled), probability * growth, back))
         checks = CHECK * (self.different[vertex] & bound).bit_count()
         halves = 0.5 ** (self.ordered[vertex] & bound & ~self.adjacent[vertex]).bit_count()
         if not lists:
@@ -223,7 +203,10 @@ class CostModel:
         kinds = [first]
         least = 1.0
         for _, probability, back in lists[1:]:
-            chance = min(1.0, probability * self._growth_of(vertex, back, kinds))
+            growth = (
+                self._growth_of(vertex, back, kinds) if self.problem.less else self._usual[vertex][min(len(kinds), 2)]
+            )
+            chance = min(1.0, probability * growth)
             kinds.append(back)
             size *= chance
             least = min(least, chance)
@@ -238,11 +221,10 @@ class CostModel:
 
     def _grown(self, origin: int, kind: int, bound: int) -> float:
         if not self.problem.less:
-            edges = (self.adjacent[origin] & bound).bit_count()
-            table, tail = self._growth[origin]
-            return 1.0 if edges == 0 else table[0][0] if edges == 1 else table[0][0] * tail
+            edges = self.adjacent[origin] & bound
+            return self._usual[origin][0 if not edges else 1 if edges & (edges - 1) == 0 else 2]
         present = [way[4] for way in self._ways[origin] if bound >> way[0] & 1]
-        return self._growth_of(origin, kind, present)
+        return self._growth_of(origin, kind, present) * (0.5 if kind else 1.0)
 
     def _growth_of(self, vertex: int, kind: int, present: Sequence[int]) -> float:
         """Return how much likelier an edge of a kind is at a vertex that has edges of the kinds ``present``."""
@@ -257,28 +239,43 @@ class CostModel:
 
     def components(self, part: int) -> list[int]:
         """Return the parts of a set that don't mention each other."""
-        found = []
+        found = self._components.get(part)
+        if found is None:
+            found = self._components[part] = list(self._split(part))
+        return found
+
+    def _split(self, part: int) -> Iterator[int]:
         while part:
             component, news = 0, part & -part
             while news:
                 component |= news
-                mentioned = 0
-                for vertex in members(news):
-                    mentioned |= self.mentioned[vertex]
-                news = mentioned & part & ~component
-            found.append(component)
+                news = self._mentions(news) & part & ~component
+            yield component
             part &= ~component
+
+    def _mentions(self, part: int) -> int:
+        """Return the vertices that some vertex of a set mentions."""
+        found = self._mentioned.get(part)
+        if found is None:
+            found = 0
+            for vertex in members(part):
+                found |= self.mentioned[vertex]
+            self._mentioned[part] = found
         return found
 
     def context(self, part: int, bound: int) -> int:
         """Return the bound vertices that the count of a component depends on."""
-        mentioned = 0
-        for vertex in members(part):
-            mentioned |= self.mentioned[vertex]
-        return mentioned & bound
+        return self._mentions(part) & bound
 
     def times(self, bound: int, part: int) -> float:
         """Return how often a component is counted: once a row of what is bound, or less where it is remembered."""
+        key = bound, part
+        found = self._times.get(key)
+        if found is None:
+            found = self._times[key] = self._times_anew(bound, part)
+        return found
+
+    def _times_anew(self, bound: int, part: int) -> float:
         calls = self.rows(bound)
         context = self.context(part, bound)
         if context == bound or bound & self.problem.bound:
@@ -286,21 +283,10 @@ class CostModel:
         size = context.bit_count()
         if size > 3:
             return calls
-        distinct = min(calls, self._distinct(context))
+        distinct = min(calls, self.rows(context))
         if size > 2:  # no count of its own is kept, but those above it are
             return distinct
         return calls - (calls - distinct) * min(1.0, _REMEMBERED / max(distinct, 1.0))
-
-    def _distinct(self, context: int) -> float:
-        if self._reach(context & -context, context) == context:
-            return min(self.rows(context), self._product(context))
-        return self._product(context)
-
-    def _product(self, context: int) -> float:
-        product = 1.0
-        for vertex in members(context):
-            product *= self.problem.candidates[vertex]
-        return product
 
     def is_plain(self, bound: int, part: int) -> bool:
         """Tell whether a component is one vertex whose list alone says how many there are."""

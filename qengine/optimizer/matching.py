@@ -52,10 +52,11 @@ class Matching:
 
 def matching_order(matching: Matching, cardinality: Cardinality) -> MatchingOrder:
     """Return the cheapest order of a matching's vertices, and which symmetric embeddings to leave out."""
-    names = (*matching.bound, *sorted(matching.names, key=cardinality.candidates))
+    names = (*matching.bound, *_numbered(matching, cardinality))
     number = {name: place for place, name in enumerate(names)}
     problem = _problem(matching, names, number, cardinality)
-    found = best_order(problem)
+    model = CostModel(problem)
+    found = best_order(model)
     symmetry = NO_SYMMETRY
     if matching.symmetric:
         plain = tuple(names[vertex] for vertex in found.vertices)
@@ -64,23 +65,42 @@ def matching_order(matching: Matching, cardinality: Cardinality) -> MatchingOrde
             less = tuple((number[small], number[big]) for big, small in each.greater)
             constrained = replace(problem, less=less)
             if len(names) <= _SMALL:
-                ordered = best_order(constrained)
+                ordered = best_order(CostModel(constrained))
             else:
                 ordered = replace(found, cost=order_cost(constrained, found.vertices))
             if ordered.cost < found.cost:
                 found, symmetry = ordered, each
-    rows = CostModel(problem).rows((1 << len(names)) - 1)
-    return MatchingOrder(tuple(names[vertex] for vertex in found.vertices), rows, found.cost, symmetry)
+    return MatchingOrder(tuple(names[vertex] for vertex in found.vertices), model.rows(model.all), found.cost, symmetry)
+
+
+def _numbered(matching: Matching, cardinality: Cardinality) -> list[str]:
+    """Return the names so that each, where it can be, is linked to one before it; those of few candidates first."""
+    near: dict[str, set[str]] = {name: set() for name in (*matching.names, *matching.bound)}
+    for edge in matching.edges:
+        start, end = edge.ends
+        near[start].add(end)
+        near[end].add(start)
+    linked = set().union(*(near[name] for name in matching.bound))
+    left = sorted(matching.names, key=cardinality.candidates)
+    found = []
+    while left:
+        name = next((each for each in left if each in linked), left[0])
+        left.remove(name)
+        found.append(name)
+        linked |= near[name]
+    return found
 
 
 def _problem(matching: Matching, names: Sequence[str], number: dict[str, int], cardinality: Cardinality) -> Problem:
     nodes = cardinality.nodes
     difference = matching.difference
-    different = []
-    for pair in difference.vertices:
-        one, other = sorted(pair)
-        if one in number and other in number and not _apart(one, other, matching.edges, cardinality):
-            different.append((number[one], number[other]))
+    catalog = cardinality.catalog
+    joined = {frozenset(edge.ends) for edge in matching.edges if not edge.loops}
+    different = [
+        (number[one], number[other])
+        for one, other in map(tuple, difference.vertices - joined)
+        if one in number and other in number and may_coincide(catalog, nodes[one].labels, nodes[other].labels)
+    ]
     by_name = {edge.name: edge for edge in matching.edges}
     compared = [{name for same in pair for name in same} for pair in difference.pairs]
     compared += [{each.left, each.right} for each in matching.conditions]
@@ -102,10 +122,3 @@ def _problem(matching: Matching, names: Sequence[str], number: dict[str, int], c
         counted=matching.counted,
         kinds=[name if nodes[name].predicates else (nodes[name].labels,) for name in names],
     )
-
-
-def _apart(one: str, other: str, edges: Sequence[PatternEdge], cardinality: Cardinality) -> bool:
-    """Tell whether two vertices can't be equal anyway: joined by a relationship, or without a common label set."""
-    joined = any(set(edge.ends) == {one, other} and not edge.loops for edge in edges)
-    nodes = cardinality.nodes
-    return joined or not may_coincide(cardinality.catalog, nodes[one].labels, nodes[other].labels)

@@ -15,7 +15,8 @@ from qengine.optimizer.cost import BIND, LOCATE, ROW, CostModel, Problem, member
 
 EXACT = 10  # vertices to order up to which every connected order is considered
 _SMALL = 5  # vertices of a component that a greedy order still orders exactly
-_STARTS = 4  # first vertices that a greedy order tries
+_STARTS = 3  # first vertices that a greedy order tries
+_PROMISING = 5  # vertices, those cheapest to bind next, whose successors a greedy order looks at
 _INFINITE = float("inf")
 
 
@@ -27,9 +28,9 @@ class Ordered:
     cost: float
 
 
-def best_order(problem: Problem) -> Ordered:
+def best_order(model: CostModel) -> Ordered:
     """Return the cheapest order of the vertices that aren't bound: exact up to ``EXACT`` of them."""
-    model = CostModel(problem)
+    problem = model.problem
     free = (model.all & ~problem.bound).bit_count()
     if free <= _SMALL:
         return _Orderer(model, EXACT).order()
@@ -195,15 +196,19 @@ class _Orderer:
         choices = list(members(part & linked or part))
         if part.bit_count() <= self._exact or len(choices) == 1:
             return choices
-        choices.sort(key=lambda vertex: self._promise(bound, part, vertex, times))
-        return choices[: _STARTS if bound == self._model.problem.bound else 1]
+        choices.sort(key=lambda vertex: self._own(bound, vertex, times))
+        promises = sorted((self._promise(bound, part, vertex, times), vertex) for vertex in choices[:_PROMISING])
+        return [vertex for _, vertex in promises[: _STARTS if bound == self._model.problem.bound else 1]]
+
+    def _own(self, bound: int, vertex: int, times: float) -> float:
+        size, cost = self._model.step(bound, vertex)
+        return times * (cost + size * BIND)
 
     def _promise(self, bound: int, part: int, vertex: int, times: float) -> float:
         """Return the cost of binding a vertex and then the best next one of each component that this leaves."""
         model = self._model
-        size, cost = model.step(bound, vertex)
         after = bound | 1 << vertex
-        promised = times * (cost + size * BIND)
+        promised = self._own(bound, vertex, times)
         for child in model.components(part & ~(1 << vertex)):
             linked = child & model.adjacent[vertex] or child
             steps = (model.step(after, other) for other in members(linked))

@@ -67,7 +67,7 @@ def connected_orders(problem: Problem) -> Iterator[tuple[int, ...]]:
 @settings(max_examples=60)
 @given(problems(2, 5))
 def test_small_patterns_get_the_cheapest_of_all_connected_orders(problem: Problem) -> None:
-    found = best_order(problem)
+    found = best_order(CostModel(problem))
     costs = {order: order_cost(problem, order) for order in connected_orders(problem)}
     assert found.cost == pytest.approx(min(costs.values()))
     assert found.cost == pytest.approx(order_cost(problem, found.vertices))
@@ -77,13 +77,13 @@ def test_small_patterns_get_the_cheapest_of_all_connected_orders(problem: Proble
 @given(problems(6, 6))
 def test_nothing_is_lost_by_leaving_out_costly_parts(problem: Problem) -> None:
     cheapest = min(order_cost(problem, order) for order in connected_orders(problem))
-    assert best_order(problem).cost == pytest.approx(cheapest)
+    assert best_order(CostModel(problem)).cost == pytest.approx(cheapest)
 
 
 @settings(max_examples=30)
 @given(problems(7, 16))
 def test_orders_hold_each_vertex_once_and_cost_what_they_say(problem: Problem) -> None:
-    found = best_order(problem)
+    found = best_order(CostModel(problem))
     assert mask_of(found.vertices) == (1 << len(problem.candidates)) - 1 & ~problem.bound
     assert len(set(found.vertices)) == len(found.vertices)
     assert found.cost == pytest.approx(order_cost(problem, found.vertices))
