@@ -20,6 +20,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from qengine._frozen import frozen
 
 LOCATE = 20.0  # finding a vertex's list
+AT_HAND = 4.0  # a list that was found before
 SET_UP = 25.0  # of an intersection
 READ = 0.5  # an id of an intersection's least list
 BIND = 8.0  # a vertex
@@ -295,23 +296,30 @@ class CostModel:
         vertex = part.bit_length() - 1
         return (self.adjacent[vertex] & bound).bit_count() <= 1 and vertex not in self.problem.filtered
 
-    def entry(self, bound: int, part: int) -> float:
-        """Return what each call of a component costs beside counting it."""
+    def entry(self, bound: int, part: int, newest: int = 0) -> float:
+        """Return what each call of a component costs beside counting it; ``newest`` was bound last."""
         if self.is_plain(bound, part):
-            return self.step(bound, part.bit_length() - 1)[1]
+            return self._size_cost(bound, part.bit_length() - 1, newest)
         return LOOK_UP if self.context(part, bound) != bound else 0.0
 
-    def formula(self, bound: int, part: int) -> float | None:
+    def _size_cost(self, bound: int, vertex: int, newest: int) -> float:
+        """Return the cost of finding how many candidates there are: a list of an older vertex is at hand."""
+        cost = self.step(bound, vertex)[1]
+        origin = self.adjacent[vertex] & bound
+        at_hand = newest and not origin & newest and origin & (origin - 1) == 0
+        return cost - LOCATE + AT_HAND if at_hand else cost
+
+    def formula(self, bound: int, part: int, newest: int = 0) -> float | None:
         """Return the cost of counting a component once by a formula; None where it must be walked."""
         if part & (part - 1) == 0:
-            return self.step(bound, part.bit_length() - 1)[1]
+            return self._size_cost(bound, part.bit_length() - 1, newest)
         cost = 0.0
         kinds = set()
         for vertex in members(part):
             others = part & ~(1 << vertex)
             if self.different[vertex] & part != others or (self.adjacent[vertex] | self.ordered[vertex]) & part:
                 return None
-            cost += self.step(bound, vertex)[1]
+            cost += self._size_cost(bound, vertex, newest)
             kinds.add(self._kind(vertex, bound))
         if len(kinds) == 1:
             return cost / part.bit_count()

@@ -19,8 +19,6 @@ from qengine.optimizer.pattern_edges import PatternEdge
 from qengine.optimizer.search import NamedCondition
 from qengine.optimizer.symmetry import NO_SYMMETRY, Symmetry, break_symmetry
 
-_SMALL = 6  # vertices up to which each way to break a symmetry gets an order of its own
-
 
 @frozen
 class MatchingOrder:
@@ -63,13 +61,9 @@ def matching_order(matching: Matching, cardinality: Cardinality) -> MatchingOrde
         broken = break_symmetry(plain, cardinality.nodes, matching.edges, matching.difference)
         for each in (broken, broken.turned()) if broken.orbits > 1 else ():
             less = tuple((number[small], number[big]) for big, small in each.greater)
-            constrained = replace(problem, less=less)
-            if len(names) <= _SMALL:
-                ordered = best_order(CostModel(constrained))
-            else:
-                ordered = replace(found, cost=order_cost(constrained, found.vertices))
-            if ordered.cost < found.cost:
-                found, symmetry = ordered, each
+            cost = order_cost(replace(problem, less=less), found.vertices)
+            if cost < found.cost:
+                found, symmetry = replace(found, cost=cost), each
     return MatchingOrder(tuple(names[vertex] for vertex in found.vertices), model.rows(model.all), found.cost, symmetry)
 
 

@@ -162,8 +162,12 @@ class _Orderer:
         for child in model.components(rest):
             if own >= limit:
                 return _INFINITE, order
-            own += times * size * model.entry(inner, child)
+            own += times * size * model.entry(inner, child, 1 << vertex)
+            formula = None if model.is_plain(inner, child) else model.formula(inner, child, 1 << vertex)
             if model.is_plain(inner, child):
+                order += tuple(members(child))
+            elif formula is not None:
+                own += model.times(inner, child) * formula
                 order += tuple(members(child))
             else:
                 more, below = self._count(inner, child)

@@ -270,7 +270,7 @@ class _Finder:
         """Find a square and a vertex linked to both ends of one of its sides, all five different."""
         if len(children) != 1:
             return None
-        chain = self.chain(children[0])
+        chain = self.chain(children[0], grouped=True)
         if chain is None or len(chain) != 4:
             return None
         levels = {root, *chain}
@@ -313,8 +313,8 @@ class _Finder:
 
     # What the levels say
 
-    def chain(self, node: int) -> list[int] | None:
-        """Return the levels of branches with one child each, down to a leaf."""
+    def chain(self, node: int, *, grouped: bool = False) -> list[int] | None:
+        """Return the levels of branches with one child each, down to a leaf (or a group, if ``grouped``)."""
         levels = []
         while self.shape_of(node) == NodeShape.BRANCH:
             levels += self.levels_of(node)
@@ -322,7 +322,7 @@ class _Finder:
             if len(children) != 1:
                 return None
             node = children[0]
-        if self.shape_of(node) != NodeShape.LEAF:
+        if self.shape_of(node) != NodeShape.LEAF and not (grouped and self.shape_of(node) == NodeShape.GROUP):
             return None
         levels += self.levels_of(node)
         return levels if all(self.plain(level) for level in levels) else None
