@@ -24,7 +24,7 @@ EXIT_ERROR = 1
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
 
-_COMMANDS = ("estimate",)  # modules beside this one; anything else is a graph
+_COMMANDS = ("estimate", "qerror")  # modules beside this one; anything else is a graph
 _FORMATS = ("table", "csv", "json", "jsonl", "markdown", "arrow")
 _EPILOG = """examples:
   qengine examples/world                       open a shell on the example graph
@@ -34,6 +34,7 @@ _EPILOG = """examples:
 
 commands:
   qengine estimate GRAPH QUERY                 estimate how many rows a pattern has (see its --help)
+  qengine qerror GRAPH WORKLOAD                compare estimates with true counts (see its --help)
 
 exit status: 0 all went well, 1 a query or a file failed, 2 wrong usage, 130 interrupted
 """
@@ -125,8 +126,7 @@ def _run(options: argparse.Namespace, parameters: dict[str, Any]) -> int:
         from qengine.cli.shell import Shell
 
         signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # leaving the pager early leaves the shell standing
-        session.name = Path(options.graph).resolve().name if options.graph else session.name
-        return Shell(session).run()
+        return Shell(session, options.graph).run()
     failed = False
     for text in texts:
         failed |= not session.run_text(text, sys.stdout)

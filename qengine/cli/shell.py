@@ -20,17 +20,15 @@ from qengine.cli.highlight import STYLE, QueryLexer
 from qengine.cli.pager import PagedOutput, PagerClosed
 from qengine.cli.session import Session
 from qengine.cli.terminal import colours, report
-from qengine.errors import InternalError, QengineError
-
-_WORDS = {"help": ":help", "?": ":help", "exit": ":quit", "quit": ":quit"}
-"""What newcomers type for commands, with and without ``;``. No query is one of these words."""
+from qengine.errors import QengineError
 
 
 class Shell:
     """Reads queries and commands until Ctrl-D or ``:quit``."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, name: str | None) -> None:
         self._session = session
+        self._name = Path(name).name if name else "qengine"
         self._prompt: PromptSession[str] = PromptSession(
             history=_history(),
             completer=ShellCompleter(session),
@@ -51,7 +49,7 @@ class Shell:
             print("The graph is empty: open one with :load PATH.")
         while True:
             try:
-                text = self._prompt.prompt(f"{self._session.name}> ")
+                text = self._prompt.prompt(f"{self._name}> ")
             except KeyboardInterrupt:
                 continue  # Ctrl-C clears the line
             except EOFError:
@@ -66,11 +64,11 @@ class Shell:
     def _execute(self, text: str) -> None:
         out = PagedOutput()
         try:
-            if _is_command(text):
-                run_command(self._session, _WORDS.get(_word(text), text), out)
+            if text.lstrip().startswith(":"):
+                run_command(self._session, text, out)
             else:
                 for statement in self._session.statements(text):
-                    self._session.run(statement, out)
+                    self._session.show(self._session.start(statement), statement, out)
             out.flush()
         except QengineError as error:
             out.flush()
@@ -80,27 +78,13 @@ class Shell:
             print("interrupted", file=sys.stderr)
         except PagerClosed:
             out.flush()
-        except Quit:
-            raise
-        except Exception as error:  # a defect must not take the shell with it
-            out.flush()
-            hint = "this is a mistake of qengine's own; the shell goes on"
-            report(InternalError(f"{type(error).__name__}: {error}", hint=hint))
 
     def _unfinished(self) -> bool:
         """Tell whether Enter adds a line instead of running the text."""
         from qengine.syntax import is_complete
 
         text = self._prompt.default_buffer.document.text
-        return bool(text.strip()) and not _is_command(text) and not is_complete(text)
-
-
-def _is_command(text: str) -> bool:
-    return text.lstrip().startswith(":") or _word(text) in _WORDS
-
-
-def _word(text: str) -> str:
-    return text.strip().rstrip(";").lower()
+        return bool(text.strip()) and not text.lstrip().startswith(":") and not is_complete(text)
 
 
 def _history() -> Any:

@@ -85,9 +85,11 @@ def _word_kind(token: Token, before: Token | None, following: str, opened: list[
 
 
 def is_complete(text: str) -> bool:
-    """Tell whether the text ends with ``;`` outside of strings, names and comments.
-
-    An open bracket doesn't matter: nothing in brackets holds a ``;``, so the text is complete, and wrong.
-    """
+    """Tell whether the text ends with ``;`` outside of strings, names, comments and brackets."""
     found = scan(text)
-    return bool(found) and found[-1].type == "SEMICOLON"
+    if not found or found[-1].type != "SEMICOLON":
+        return False
+    depth = 0
+    for token in found:
+        depth += (token.type in _OPENING) - (token.type in _CLOSING)
+    return depth <= 0

@@ -9,7 +9,13 @@ import tomllib
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-OPTIONAL = {"pandas", "polars", "cupy", "cuda"}  # the user's, or an extra's: imported where they are asked for
+OPTIONAL = {
+    "pandas",
+    "polars",
+    "cupy",
+    "cuda",
+    "matplotlib",
+}  # the user's, or an extra's: imported where they are asked for
 
 
 def test_declared_dependencies_are_those_imported() -> None:

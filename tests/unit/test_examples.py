@@ -54,6 +54,12 @@ def test_the_tour_shows_rows_and_plans(tmp_path: Path) -> None:
     assert out.count("Search ") == 3
 
 
+def test_estimates_order_joins(tmp_path: Path) -> None:
+    out = run("join_order.py", tmp_path)
+    assert "best order: b → l → a → r" in out and "counted here: 3,130" in out
+    assert "by DuckDB" not in out or "by DuckDB in this order: 3,130" in out
+
+
 def test_motifs_are_counted_right(tmp_path: Path) -> None:
     lines = run("edge_list.py", tmp_path).splitlines()
     counts = {line.split()[0]: line.split()[1] for line in lines[3:]}

@@ -1,0 +1,96 @@
+"""The command ``qengine qerror GRAPH WORKLOAD``: how far estimates are from true counts."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from qengine.cli.arguments import add_estimate_options, add_graph
+
+if TYPE_CHECKING:
+    from qengine import qerror
+
+_COLUMNS = ("name", "truth", "estimate", "q-error", "", "interval", "method", "samples", "hits", "ms")
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command line's parser."""
+    found = argparse.ArgumentParser(
+        prog="qengine qerror",
+        description="Compare estimates with true counts: q-errors, over and under.",
+        epilog="WORKLOAD is CSV with the columns name, query and count, or a JSON object with these a line. Where a "
+        "count is missing, the query is counted.",
+    )
+    add_graph(found)
+    found.add_argument("workload", metavar="WORKLOAD", help="queries and their counts (.csv, .jsonl)")
+    add_estimate_options(found)
+    found.add_argument("--csv", metavar="FILE", help="also write the table there")
+    found.add_argument("--plot", metavar="FILE", help="also draw the q-errors there (.svg, .png; needs matplotlib)")
+    return found
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command and return its exit status.
+
+    Raises
+    ------
+    QengineError
+        For what is wrong with graph, workload or a query.
+    """
+    options = parser().parse_args(arguments)
+    from qengine import qerror
+    from qengine.cli.loading import load
+    from qengine.cli.table import table_lines
+    from qengine.cli.terminal import screen_width
+
+    cases = qerror.read_workload(options.workload)
+    measured = list(
+        qerror.measure(
+            load(options.graph),
+            cases,
+            params=dict(options.param),
+            method=options.method,
+            rel_error=options.rel_error,
+            confidence=options.confidence,
+            budget_ms=options.budget_ms,
+            samples=options.samples,
+            seed=options.seed,
+        )
+    )
+    rows = [_row(each) for each in measured]
+    sys.stdout.writelines(f"{line}\n" for line in table_lines(_COLUMNS, rows, screen_width()))
+    if measured:
+        print(_told(qerror.summary(measured)))
+    if options.csv:
+        qerror.write_csv(measured, options.csv)
+    if options.plot:
+        qerror.plot(measured, options.plot, title=str(options.workload))
+    return 0
+
+
+def _row(each: qerror.Measured) -> tuple[object, ...]:
+    found = each.estimate
+    side = "" if each.q_error == 1 else "over" if each.over else "under"
+    interval = f"[{found.low:.4g}, {found.high:.4g}]{'' if each.held else ' missed'}"
+    return (
+        each.name,
+        round(each.truth),
+        round(found.value),
+        round(each.q_error, 3),
+        side,
+        interval,
+        found.method,
+        found.samples,
+        found.hits,
+        round(found.seconds * 1e3, 1),
+    )
+
+
+def _told(found: qerror.Summary) -> str:
+    return (
+        f"{found.cases} queries: q-error median {found.median:.3g}, 95 % below {found.p95:.3g}, "
+        f"worst over {found.worst_over:.3g}, worst under {found.worst_under:.3g}; "
+        f"{found.held} intervals hold the count; {found.seconds:.2f} s"
+    )

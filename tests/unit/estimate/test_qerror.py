@@ -1,0 +1,105 @@
+"""Q-errors: the numbers, workloads as files, the report as table, CSV and picture."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from qengine import Graph, QengineError
+from qengine.cli.main import main
+from qengine.estimate import Estimate
+from qengine.qerror import Case, Measured, measure, plot, q_error, read_workload, summary
+from tests.unit.test_command_line import WORLD
+
+QUERIES = {
+    "triangles": "MATCH (a:Country)-[:borders]-(b:Country)-[:borders]-(c)-[:borders]-(a)",
+    "paths": "MATCH (a:Country)-[:borders]-(b)-[:borders]-(c)-[:speaks]->(l)",
+}
+
+
+@pytest.mark.parametrize(
+    ("truth", "estimate", "expected"), [(10, 20, 2), (20, 10, 2), (0, 0, 1), (0, 5, 5), (100, 0.2, 100), (7, 7, 1)]
+)
+def test_q_errors(truth: float, estimate: float, expected: float) -> None:
+    assert q_error(truth, estimate) == expected
+
+
+def measured(name: str, truth: float, value: float) -> Measured:
+    return Measured(name, truth, Estimate(value, value / 2, value * 2, 100, 10, "alley", False, 1e9, 0.25))
+
+
+CASES = [measured("a", 100, 100), measured("b", 100, 150), measured("c", 100, 10), measured("d", 0, 3)]
+
+
+def test_summaries_split_over_and_under() -> None:
+    found = summary(CASES)
+    assert (found.cases, found.median, found.p95, found.worst) == (4, 2.25, 10, 10)
+    assert (found.worst_over, found.worst_under, found.held, found.seconds) == (3, 10, 2, 1)
+
+
+@pytest.fixture(scope="module")
+def counts() -> dict[str, int]:
+    graph = Graph.from_csv(WORLD)
+    return {name: int(graph.estimate(query, method="exact").value) for name, query in QUERIES.items()}
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_workloads_are_files(tmp_path: Path, counts: dict[str, int], ending: str) -> None:
+    path = tmp_path / f"workload.{ending}"
+    if ending == "csv":
+        lines = ["name,query,count", *(f'{name},"{QUERIES[name]}",{counts[name]}' for name in counts)]
+    else:
+        lines = [json.dumps({"name": name, "query": QUERIES[name], "count": counts[name]}) for name in counts]
+    path.write_text("\n".join(lines) + "\n")
+    assert read_workload(path) == [Case(name, QUERIES[name], counts[name]) for name in counts]
+
+
+def test_counts_and_names_may_be_left_out(tmp_path: Path, counts: dict[str, int]) -> None:
+    path = tmp_path / "workload.csv"
+    path.write_text(f'query\n"{QUERIES["triangles"]}"\n')
+    cases = read_workload(path)
+    assert cases == [Case("1", QUERIES["triangles"])]
+    (found,) = measure(Graph.from_csv(WORLD), cases, method="alley", samples=10_000, seed=1)
+    assert found.truth == counts["triangles"] and found.q_error < 1.2
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("w.csv", "name\nx\n"), ("w.csv", "query,count\nMATCH (a),many\n"), ("w.jsonl", "[1]\n")]
+)
+def test_what_is_no_workload_is_refused(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(QengineError, match="as a workload"):
+        read_workload(tmp_path / name)
+    with pytest.raises(QengineError, match="as a workload"):
+        read_workload(tmp_path / "missing.csv")
+
+
+def test_the_command(tmp_path: Path, counts: dict[str, int], capsys: pytest.CaptureFixture[str]) -> None:
+    workload, table = tmp_path / "workload.csv", tmp_path / "table.csv"
+    workload.write_text("name,query\n" + "".join(f'{name},"{query}"\n' for name, query in QUERIES.items()))
+    arguments = ["qerror", str(WORLD), str(workload), "--samples", "5000", "--method", "alley", "--seed", "1"]
+    assert main([*arguments, "--csv", str(table)]) == 0
+    out = capsys.readouterr().out
+    assert "triangles" in out and "2 queries: q-error median" in out
+    with table.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["name"] for row in rows] == list(QUERIES)
+    assert all(float(row["q_error"]) < 1.5 and row["side"] in ("over", "under") for row in rows)
+    assert [float(row["truth"]) for row in rows] == list(counts.values())
+
+
+@pytest.mark.parametrize("ending", ["svg", "png"])
+def test_pictures(tmp_path: Path, ending: str) -> None:
+    pytest.importorskip("matplotlib")
+    path = tmp_path / f"q.{ending}"
+    plot(CASES, path, "a title")
+    head = path.read_bytes()[:200]
+    assert head.startswith(b"\x89PNG") if ending == "png" else b"<?xml" in head
+
+
+def test_other_pictures_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(QengineError, match="SVG or PNG"):
+        plot(CASES, tmp_path / "q.jpeg")
