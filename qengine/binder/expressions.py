@@ -95,6 +95,8 @@ class ExpressionBinder:
         symbol = self.scope.find(node.name)
         if symbol is None:
             raise self.binding.undefined(node.name, node.span, self.scope)
+        if symbol.value is not None:
+            return replace(symbol.value, span=node.span)
         return Variable(symbol.name, type=symbol.type, span=node.span)
 
     def _list(self, node: ast.ListLiteral) -> Expr:

@@ -13,10 +13,11 @@ from qengine.binder.binding import LABEL, RELATIONSHIP_TYPE, Binding
 from qengine.binder.expressions import ExpressionBinder
 from qengine.binder.inference import indefinite, may_be
 from qengine.binder.labels import bind_labels
+from qengine.binder.quantified import Group, HopEnd, at_ends, elements_of, group_nodes, hop_ends
 from qengine.binder.scope import Scope, Symbol
 from qengine.binder.shortest import path_condition, selector_of
 from qengine.errors import Span
-from qengine.plan.expr import Comparison, Expr, Property, Quantifier, Subquery, Variable
+from qengine.plan.expr import Comparison, Expr, HasLabels, Property, Quantifier, Subquery, Variable
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.pattern import (
     Direction,
@@ -56,6 +57,8 @@ class Written:
     properties: ast.Expression | None
     where: ast.Expression | None
     selected: bool
+    ends: tuple[HopEnd, ...] = ()
+    group_where: ast.Expression | None = None
 
 
 @dataclass(slots=True)
@@ -85,35 +88,70 @@ class GraphBuilder:
         binding = self.binding
         selector = selector_of(binding, pattern)
         mode = self._path_mode(pattern, selector)
-        elements = pattern.elements
-        if len(elements) == 1 and isinstance(elements[0], ast.QuantifiedPath):
-            group = elements[0]
-            if group.hops is None and group.name is None:
-                elements = group.elements
-                if group.where is not None:
-                    self.conditions.append(group.where)
-        for element in elements:
-            if isinstance(element, ast.QuantifiedPath):
-                raise binding.unsupported(
-                    "Quantified path patterns aren't built.",
-                    element.span,
-                    "Quantify one relationship: (a)-[:T]->{1,3}(b).",
-                )
+        whole = pattern.elements[0]
+        if (
+            len(pattern.elements) == 1
+            and isinstance(whole, ast.QuantifiedPath)
+            and whole.hops is None
+            and whole.name is None
+        ):
+            pattern = replace(pattern, elements=whole.elements)
+            if whole.where is not None:
+                self.conditions.append(whole.where)
         selected = selector is not PathSelector.ALL
         names: list[str] = []
         relationship: tuple[ast.RelationshipPattern, str, bool] | None = None
-        for element in elements:
-            if isinstance(element, ast.RelationshipPattern):
-                name, known = self._relationship_symbol(element, selected)
-                relationship = (element, name, known)
-            elif isinstance(element, ast.NodePattern):
-                node = self._node(element)
-                if relationship is not None:
-                    self._relationship(*relationship, names[-1], node, selected, endless=mode is None)
-                    names.append(relationship[1])
-                names.append(node)
+        group: Group | None = None
+        for element in elements_of(binding, pattern):
+            if not isinstance(element, ast.NodePattern):
+                group = element if isinstance(element, Group) else None
+                between = element.relationship if isinstance(element, Group) else element
+                relationship = (between, *self._relationship_symbol(between, selected))
+                continue
+            node = self._node(element)
+            if relationship is not None:
+                self._relationship(*relationship, names[-1], node, selected, endless=mode is None)
+                if group is not None:
+                    self._group(group, (names[-1], relationship[1], node), selector)
+                names.append(relationship[1])
+            names.append(node)
         if pattern.name is not None or selected or mode is not None:
             self._path(pattern, tuple(names), selector, mode)
+
+    def _group(self, group: Group, elements: tuple[str, str, str], selector: PathSelector) -> None:
+        """Note the conditions inside a quantified relationship, and what its names are outside."""
+        edge = self.relationships[elements[1]]
+        for inner in (group.start, group.end):
+            if inner.name in self.declared or (inner.name is not None and self.scope.find(inner.name) is not None):
+                raise self.binding.error(
+                    "VariableAlreadyBound",
+                    f"Variable `{inner.name}` is already defined, and can't stand in a quantified path pattern.",
+                    inner.span,
+                    "Give it another name there, and compare them.",
+                )
+        if edge.bound:
+            raise self.binding.unsupported(
+                "Relationships of an earlier clause can't stand in a quantified path pattern.",
+                group.written.span,
+                "Give them another name there, and compare the lists.",
+            )
+        infos = map(self.binding.catalog.relationship_type, self.binding.catalog.relationship_types)
+        fixed = not any(
+            info is not None and info.undirected and (edge.types is None or edge.types.admits(frozenset((info.name,))))
+            for info in infos
+        )
+        ends = hop_ends(self.binding, group, fixed)
+        written, selected = group.written, selector is not PathSelector.ALL
+        self.written.append(
+            Written(edge.name, written.name, True, written.properties, written.where, selected, ends, group.where)
+        )
+        if group.start.name is None and group.end.name is None:
+            return
+        path = self.binding.names.anonymous()
+        self.paths.append(PatternPath(path, elements, selector))
+        for node, first in ((group.start, True), (group.end, False)):
+            if node.name is not None:
+                self.declared[node.name] = Symbol(path, list_of(NODE), group_nodes(path, first))
 
     def _path_mode(self, pattern: ast.PathPattern, selector: PathSelector) -> PathMode | None:
         """Return what a path must not repeat beyond what the match mode says."""
@@ -256,7 +294,7 @@ class GraphBuilder:
         """Bind the predicates, put each where it belongs, and return the graph."""
         for written in self.written:
             for predicate in self._written_predicates(written):
-                self._place_written(written, predicate)
+                self._place_written(written, at_ends(self.binding, predicate, written.name, written.ends))
         binder = ExpressionBinder(self.binding, self.behind(), "WHERE")
         for condition in (*self.conditions, *([where] if where is not None else ())):
             for predicate in conjuncts(binder.condition(condition)):
@@ -271,19 +309,39 @@ class GraphBuilder:
 
     def _written_predicates(self, written: Written) -> Iterable[Expr]:
         """Bind an element's property map and WHERE; in a variable-length one its name means the single hop."""
-        scope = self.behind()
-        type = RELATIONSHIP if written.name in self.relationships else NODE
+        symbols = {end.node.name: Symbol(end.column, NODE) for end in written.ends if end.node.name is not None}
         if written.hops and written.user_name is not None:
-            scope = scope.with_symbols({written.user_name: Symbol(written.name, RELATIONSHIP)})
-        binder = ExpressionBinder(self.binding, scope, "a pattern")
-        if isinstance(written.properties, ast.MapLiteral):
-            for key, value in written.properties.entries:
+            symbols[written.user_name] = Symbol(written.name, RELATIONSHIP)
+        binder = ExpressionBinder(self.binding, self.behind().with_symbols(symbols), "a pattern")
+        type = RELATIONSHIP if written.name in self.relationships else NODE
+        yield from self._conditions(binder, Variable(written.name, type=type), written.properties, written.where)
+        for end in written.ends:
+            node = Variable(end.column, type=NODE)
+            labels = self._labels(end.node.labels, LABEL)
+            if labels is not None:
+                yield HasLabels(node, labels, span=end.node.span)
+            yield from self._conditions(binder, node, end.node.properties, end.node.where)
+        if written.group_where is not None:
+            yield from conjuncts(binder.condition(written.group_where))
+        names = [end.node.name for end in written.ends]
+        if names and names[0] is not None and names[0] == names[1]:
+            yield Comparison(("=",), tuple(Variable(end.column, type=NODE) for end in written.ends))
+
+    def _conditions(
+        self,
+        binder: ExpressionBinder,
+        subject: Variable,
+        properties: ast.Expression | None,
+        where: ast.Expression | None,
+    ) -> Iterable[Expr]:
+        """Bind the property map and the WHERE of an element."""
+        if isinstance(properties, ast.MapLiteral):
+            for key, value in properties.entries:
                 bound = binder.value(value)
-                property_type = self.binding.property_type(type, key, value.span)
-                subject = Variable(written.name, type=type)
+                property_type = self.binding.property_type(subject.type, key, value.span)
                 yield Comparison(("=",), (Property(subject, key, type=property_type), bound), span=value.span)
-        if written.where is not None:
-            yield from conjuncts(binder.condition(written.where))
+        if where is not None:
+            yield from conjuncts(binder.condition(where))
 
     def _place_written(self, written: Written, predicate: Expr) -> None:
         own = only_variable(predicate) == written.name

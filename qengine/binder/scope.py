@@ -10,15 +10,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from qengine._frozen import frozen
+from qengine.plan.expr import Expr
 from qengine.types import Type
 
 
 @frozen
 class Symbol:
-    """What a name stands for: a column of the rows (or a comprehension's variable) and its static type."""
+    """What a name stands for: a column of the rows (or a comprehension's variable) and its static type.
+
+    ``value``: what it is, where it isn't the column itself but is computed from it.
+    """
 
     name: str
     type: Type
+    value: Expr | None = None
 
 
 @dataclass(slots=True)

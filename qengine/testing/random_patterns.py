@@ -101,6 +101,8 @@ class Patterns:
         if draw < 0.15 and (not named or self._lengths):
             name = scope.new("relationships") if named and self._chance.random() < 0.3 else ""
             hops = self._chance.choice(self._lengths if named else _BOUNDED)
+            if self._chance.random() < 0.12:
+                return self._quantified(scope, left, right, types, name if named else "")
             detail = f" {{i: {self._chance.randint(0, 2)}}}" if self._chance.random() < 0.15 else ""
             return f"{left}[{name}{types}{hops}{detail}]{right}"
         if named and self._bound and self._chance.random() < 0.1:
@@ -114,6 +116,15 @@ class Patterns:
             detail = f" WHERE {self.condition(Scope({name: 'relationship'}, scope.fresh), 0)}"
         inside = f"{name}{types}{detail}"
         return f"{left}[{inside}]{right}" if inside or self._chance.random() < 0.5 else f"{left}{right}"
+
+    def _quantified(self, scope: Scope, left: str, right: str, types: str, name: str) -> str:
+        """Return a quantified path pattern of one relationship; nodes inside have conditions where that is built."""
+        scope.fresh[0] += 1
+        a, b = f"a{scope.fresh[0]}", f"b{scope.fresh[0]}"
+        where = ""
+        if left + right != "--" and not self._graph.undirected and self._chance.random() < 0.6:
+            where = self._chance.choice([f" WHERE {a}.i <= {b}.i", f" WHERE {b}.k > 1", f" WHERE {a}:{self.labels()}"])
+        return f" (({a}){left}[{name}{types}]{right}({b}){where}){self._chance.choice(['{1,2}', '{2}', '{,2}'])} "
 
     def _possible_lengths(self, mode: str) -> tuple[str, ...]:
         """Return the variable lengths of a mode; unbounded ones where relationships differ and the graph has few."""

@@ -17,7 +17,7 @@ CONSTRUCTS = [
     "shortestPath(", "allShortestPaths(", "*1..2", "*0..2", "*]", "collect(", "percentileDisc(", "stDev(", "avg(",
     "count(DISTINCT", "none(q IN", "CASE WHEN", ":!", "&", "|", "%", "<-[", "]-(", "-->", "--(", "$p0", " XOR ", "null",
     "p3 = ", ".none", ".m ", "6 / ", "toInteger(0.0", "EXISTS { (q)-->(", "(q IN nodes(", "ACYCLIC (",
-    "SIMPLE (", "TRAIL (",
+    "SIMPLE (", "TRAIL (", ") ((a", "){1,2} (", " WHERE b",
 ]  # fmt: skip
 
 

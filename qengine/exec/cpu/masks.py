@@ -53,12 +53,15 @@ class Masks:
         batch = Batch(len(column), {name: column})
         mask: BoolArray = np.ones(len(column), dtype=np.bool_)
         for predicate in predicates:
+            if not condition_can_fail(predicate):
+                mask &= compile_predicate(predicate, self._runtime)(batch)
+        sure = mask.copy()
+        for predicate in filter(condition_can_fail, predicates):
             holds = compile_predicate(predicate, self._runtime)
             try:
                 mask &= holds(batch)
-            except ExecutionError:  # asked again only where what stands before it holds
-                kept = np.flatnonzero(mask)
-                mask[kept] = holds(batch.take(kept))
+            except ExecutionError:  # asked again only where all that can't fail holds
+                mask[sure] &= holds(batch.take(np.flatnonzero(sure)))
         if not any(map(is_volatile, predicates)):
             self._known[key] = (predicates, mask)
         return mask

@@ -12,7 +12,7 @@ from qengine.exec.scalar.environment import Environment, Row
 from qengine.exec.scalar.evaluate import compile_predicate
 from qengine.exec.scalar.paths import compile_path
 from qengine.exec.scalar.values import NodeHandle, RelationshipHandle, wrong_argument
-from qengine.plan.expr import TRUE
+from qengine.plan.fallible import condition_can_fail
 from qengine.plan.pattern import MatchMode, PathMode, PathSelector, PatternNode, PatternRelationship, QueryGraph
 from qengine.plan.traverse import conjunction
 
@@ -60,7 +60,10 @@ class Matcher:
         self._selectors = {path.elements[1]: path.selector for path in pattern.paths if len(path.elements) > 1}
         self._trails = {name for path in pattern.paths if path.mode is not None for name in path.elements[1::2]}
         self._steps = self._plan(pattern)
-        self._predicate = compile_predicate(conjunction(pattern.predicates or (TRUE,)), env)
+        self._predicates = [compile_predicate(each, env) for each in pattern.predicates if not condition_can_fail(each)]
+        late = tuple(filter(condition_can_fail, pattern.predicates))
+        if late:  # asked where all others are true
+            self._predicates.append(compile_predicate(conjunction(late), env))
         self._modes = [
             (compile_path(path.elements, env), _REPEATS[path.mode]) for path in pattern.paths if path.mode is not None
         ]
@@ -74,7 +77,7 @@ class Matcher:
                 found[name] = path(found)
             if any(repeats(path(found)) for path, repeats in self._modes):
                 continue
-            if self._predicate(found):
+            if all(predicate(found) for predicate in self._predicates):
                 yield found
 
     def _extend(self, depth: int, state: _State) -> Iterator[_State]:

@@ -81,7 +81,8 @@ class MatchLowering:
             self._in_parts(difference, filters)
         self._same_as_bound()
         self._bind_paths()
-        self._filter(sorted(filters.general, key=condition_can_fail))
+        self._filter([each for each in filters.general if not condition_can_fail(each)])
+        self._filter([each for each in filters.general if condition_can_fail(each)])
         return Lowered(self.root, tuple(self.columns), self.weight or self.input_weight)
 
     # ------------------------------------------------------------ steps
