@@ -18,6 +18,7 @@ constexpr uint32_t kMaxBuckets = 1024;
 constexpr uint64_t kSerialBelow = 1 << 15;   // a short input isn't worth a thread or a partition
 constexpr uint64_t kRadixFrom = 1 << 10;     // longer lists are sorted digit by digit
 constexpr int kDigit = 11;
+constexpr uint64_t kRowsAPoll = 1 << 16;     // about 0.1 ms
 
 struct Entry { uint32_t list, entry; };
 struct OrderedEntry { uint32_t list, entry, row; };
@@ -57,9 +58,9 @@ void sort_list(Value* begin, uint64_t length, std::vector<Value>& spare) {
 template <class E>
 class ListSort {
  public:
-  ListSort(const uint32_t* lists, uint32_t lo, uint32_t n_lists, const uint32_t* entries, uint64_t n, int threads)
-      : lists_(lists), entries_(entries), lo_(lo), n_lists_(n_lists), n_(n),
-        threads_(n < kSerialBelow ? 1 : std::max(threads, 1)) {
+  ListSort(const uint32_t* lists, uint32_t lo, uint32_t n_lists, const uint32_t* entries, uint64_t n, const Control* control)
+      : lists_(lists), entries_(entries), lo_(lo), n_lists_(n_lists), n_(n), control_(control),
+        threads_(n < kSerialBelow ? 1 : std::max(control->threads, 1)) {
     const uint32_t most = n < kSerialBelow ? 1 : kMaxBuckets;
     while ((static_cast<uint64_t>(n_lists) + (1ull << shift_) - 1) >> shift_ > most) ++shift_;
     n_buckets_ = static_cast<uint32_t>((n_lists + (1ull << shift_) - 1) >> shift_);
@@ -70,29 +71,41 @@ class ListSort {
     if (!buffer_) return kOutOfMemory;
     const Status partitioned = partition();
     if (partitioned != kOk) return partitioned;
+    if (stopped()) return kInterrupted;
     offsets[0] = 0;
     std::atomic<uint32_t> next{0};
-    return run_workers(threads_, [&](int) {
+    const Status filled = run_workers(threads_, [&](int) {
       std::vector<uint64_t> place;
       std::vector<Value> values, spare;
-      for (uint32_t bucket; (bucket = next++) < n_buckets_;) fill(bucket, offsets, neighbours, order, place, values, spare);
+      for (uint32_t bucket; (bucket = next++) < n_buckets_ && !stopped();)
+        fill(bucket, offsets, neighbours, order, place, values, spare);
     });
+    return filled == kOk && stopped() ? kInterrupted : filled;
   }
 
  private:
   using Value = decltype(sortable(E{}));
   struct Free { void operator()(void* memory) const { std::free(memory); } };
 
+  bool stopped() const { return __atomic_load_n(&control_->stop, __ATOMIC_RELAXED) != 0; }
+
+  // Calls work(row) for the rows of a thread's share, as long as nobody stops it.
+  template <class Work>
+  void each_row(int worker, Work&& work) const {
+    const uint64_t end = share(n_, worker + 1, threads_);
+    for (uint64_t row = share(n_, worker, threads_); row < end && !stopped();)
+      for (const uint64_t poll = std::min(end, row + kRowsAPoll); row < poll; ++row) work(row);
+  }
+
   Status partition() {
     std::vector<uint64_t> place(static_cast<uint64_t>(threads_) * n_buckets_ + 1);
     const Status counted = run_workers(threads_, [&](int worker) {
       std::vector<uint64_t> own(n_buckets_);
-      const uint64_t end = share(n_, worker + 1, threads_);
-      for (uint64_t row = share(n_, worker, threads_); row < end; ++row) ++own[(lists_[row] - lo_) >> shift_];
+      each_row(worker, [&](uint64_t row) { ++own[(lists_[row] - lo_) >> shift_]; });
       for (uint32_t bucket = 0; bucket < n_buckets_; ++bucket)
         place[static_cast<uint64_t>(bucket) * threads_ + worker] = own[bucket];
     });
-    if (counted != kOk) return counted;
+    if (counted != kOk || stopped()) return counted;  // counts of a part would send the rest astray
     uint64_t sum = 0;
     for (uint64_t& one : place) {
       const uint64_t count = one;
@@ -106,14 +119,13 @@ class ListSort {
       std::vector<uint64_t> own(n_buckets_);
       for (uint32_t bucket = 0; bucket < n_buckets_; ++bucket)
         own[bucket] = place[static_cast<uint64_t>(bucket) * threads_ + worker];
-      const uint64_t end = share(n_, worker + 1, threads_);
-      for (uint64_t row = share(n_, worker, threads_); row < end; ++row) {
+      each_row(worker, [&](uint64_t row) {
         E one;
         one.list = lists_[row] - lo_;
         one.entry = entries_[row];
         set_row(one, row);
         buffer_[own[one.list >> shift_]++] = one;
-      }
+      });
     });
   }
 
@@ -148,6 +160,7 @@ class ListSort {
   const uint32_t* entries_;
   uint32_t lo_, n_lists_;
   uint64_t n_;
+  const Control* control_;
   int threads_;
   int shift_ = 0;
   uint32_t n_buckets_;
@@ -159,13 +172,14 @@ class ListSort {
 }  // namespace qe
 
 // lists[n]: which list each entry belongs to, in [lo, lo + n_lists). offsets[n_lists + 1], neighbours[n] and
-// order[n] (the input row of each neighbour; null: not wanted) are written. n < 2^32.
+// order[n] (the input row of each neighbour; null: not wanted) are written. n < 2^32. Runs on control->threads threads;
+// control->stop is looked at after 2^16 rows and after each bucket.
 QE_API int32_t qe_pcsr_sort(const uint32_t* lists, uint32_t lo, uint32_t n_lists, const uint32_t* entries, uint64_t n,
-                            uint64_t* offsets, uint32_t* neighbours, uint32_t* order, int32_t threads) {
+                            uint64_t* offsets, uint32_t* neighbours, uint32_t* order, const qe::Control* control) {
   try {
     if (order != nullptr)
-      return qe::ListSort<qe::OrderedEntry>(lists, lo, n_lists, entries, n, threads).run(offsets, neighbours, order);
-    return qe::ListSort<qe::Entry>(lists, lo, n_lists, entries, n, threads).run(offsets, neighbours, nullptr);
+      return qe::ListSort<qe::OrderedEntry>(lists, lo, n_lists, entries, n, control).run(offsets, neighbours, order);
+    return qe::ListSort<qe::Entry>(lists, lo, n_lists, entries, n, control).run(offsets, neighbours, nullptr);
   } catch (const std::bad_alloc&) {
     return qe::kOutOfMemory;
   }

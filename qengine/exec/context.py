@@ -2,44 +2,16 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
-import threading
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from typing import Any
 
+from qengine._control import Control, Status, call
 from qengine.errors import InternalError, OutOfMemory, QueryInterrupted, QueryTimeout, ResourceError
 
 __all__ = ["Control", "ExecutionContext", "OperatorStats", "Status"]
-
-_STOP_SECONDS = 1.0
-
-
-class Status:
-    """What a native function returns (``qe::Status``)."""
-
-    OK = 0
-    INTERRUPTED = 1
-    TIMEOUT = 2
-    OUT_OF_MEMORY = 3
-    OVERFLOW = 4
-    INVALID = 5
-
-
-class Control(ctypes.Structure):
-    """Mirror of ``qe::Control``: Python writes ``stop``, kernels poll it; kernels write the counters."""
-
-    _fields_ = (
-        ("stop", ctypes.c_int32),
-        ("threads", ctypes.c_int32),
-        ("deadline_ns", ctypes.c_int64),
-        ("memory_limit", ctypes.c_int64),
-        ("memory_used", ctypes.c_int64),
-        ("progress", ctypes.c_int64),
-    )
 
 
 @dataclass(slots=True)
@@ -110,33 +82,12 @@ class ExecutionContext:
     def run(self, function: Callable[..., int], *args: Any) -> None:
         """Call a native function that may take long, and raise if it fails.
 
-        Python handles Ctrl-C in its main thread, between two steps of Python code. So a call from the main thread
-        runs on a worker: Ctrl-C sets ``control.stop``, which the function polls, and the wait for it is short.
-
         Parameters
         ----------
         function
             Returns a status; polls ``control``, which must be among ``args``.
         """
-        if threading.current_thread() is not threading.main_thread():
-            self.raise_for(function(*args))
-            return
-        outcome: Future[int] = Future()
-
-        def work() -> None:
-            try:
-                outcome.set_result(function(*args))
-            except BaseException as error:
-                outcome.set_exception(error)
-
-        try:
-            threading.Thread(target=work, name="qengine", daemon=True).start()
-            status = outcome.result()
-        except KeyboardInterrupt:
-            self.interrupt()
-            wait((outcome,), _STOP_SECONDS)  # Ctrl-C may have come before the worker began: then there is none
-            status = Status.INTERRUPTED
-        self.raise_for(status)
+        self.raise_for(call(self.control, function, *args))
 
     def raise_for(self, status: int) -> None:
         """Raise the error that a native function's status stands for; return if it is ``OK``.

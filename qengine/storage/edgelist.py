@@ -19,7 +19,7 @@ from qengine.storage.keys import KeyIndex, key_array
 from qengine.storage.progress import Progress
 from qengine.storage.store import GraphStore
 
-_CHUNK = 1 << 25  # bytes parsed at a time
+_CHUNK = 1 << 24  # bytes parsed at a time; Ctrl-C is heard between two such pieces
 _TABLE = 8  # ids up to this many times the number of edges are numbered by a table
 _FORM = "A line holds two integers; start comment lines with #."
 _GZIP = b"\x1f\x8b"

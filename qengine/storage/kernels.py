@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from qengine import _native
+from qengine._control import Control, Status, call
 from qengine.errors import InternalError, OutOfMemory
 from qengine.storage.arrays import Array
 
@@ -29,7 +30,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "qe_owners": (_POINTER, _POINTER, _U64, _POINTER, _I32),
     "qe_renumber": (_POINTER, _U64, _POINTER, _POINTER, _I32),
     "qe_order_by_degree": (_POINTER, _POINTER, _U64),
-    "qe_pcsr_sort": (_POINTER, _U32, _U32, _POINTER, _U64, _POINTER, _POINTER, _POINTER, _I32),
+    "qe_pcsr_sort": (_POINTER, _U32, _U32, _POINTER, _U64, _POINTER, _POINTER, _POINTER, _POINTER),
     "qe_pcsr_merge": (*(_POINTER,) * 3, _U64, *(_POINTER,) * 4, _U64, _POINTER, _U64, *(_POINTER,) * 3, _I32),
     "qe_pcsr_locate": (_POINTER, _POINTER, _U64, _POINTER, _POINTER),
     "qe_pair_statistics": (*(_POINTER,) * 3, _U64, _POINTER, _POINTER, _U32, *(_POINTER,) * 4, _U64, _POINTER),
@@ -37,7 +38,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "qe_signature_build": (_POINTER, _POINTER, _I32),
     "qe_signature_filter": (_POINTER, _U32, _U32, _U32, _POINTER, _POINTER),
 }
-_OUT_OF_MEMORY = 3
+_SHORT = 1 << 20  # entries that are sorted before anybody could press Ctrl-C
 
 
 def threads() -> int:
@@ -122,22 +123,33 @@ def sort_lists(
     offsets : uint64[count + 1]
     sorted entries : uint32[n]
     order : uint32[n] or None
+
+    Raises
+    ------
+    KeyboardInterrupt
+        Soon after Ctrl-C.
     """
     offsets = np.empty(count + 1, np.uint64)
     neighbours = np.empty(len(lists), np.uint32)
     rows = np.empty(len(lists), np.uint32) if order else None
-    _call(
-        "qe_pcsr_sort",
-        _in(lists, np.uint32),
-        lo,
-        count,
-        _in(entries, np.uint32),
-        len(lists),
-        _in(offsets, np.uint64),
-        _in(neighbours, np.uint32),
-        None if rows is None else _in(rows, np.uint32),
-        workers or threads(),
-    )
+    control = Control(threads=workers or threads())
+
+    def sort() -> int:
+        return int(
+            _library().qe_pcsr_sort(
+                _in(lists, np.uint32),
+                lo,
+                count,
+                _in(entries, np.uint32),
+                len(lists),
+                _in(offsets, np.uint64),
+                _in(neighbours, np.uint32),
+                None if rows is None else _in(rows, np.uint32),
+                ctypes.addressof(control),
+            )
+        )
+
+    _check("qe_pcsr_sort", sort() if len(lists) < _SHORT else call(control, sort))
     return offsets, neighbours, rows
 
 
@@ -334,8 +346,13 @@ def _library() -> ctypes.CDLL:
 
 
 def _call(name: str, *arguments: Any) -> None:
-    status = getattr(_library(), name)(*arguments)
-    if status == _OUT_OF_MEMORY:
+    _check(name, getattr(_library(), name)(*arguments))
+
+
+def _check(name: str, status: int) -> None:
+    if status == Status.INTERRUPTED:
+        raise KeyboardInterrupt
+    if status == Status.OUT_OF_MEMORY:
         raise OutOfMemory("loading needs more memory than there is", hint="Load fewer relationships, or close others.")
     if status:
         raise InternalError(f"{name} failed with status {status}")

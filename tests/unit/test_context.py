@@ -9,8 +9,9 @@ import time
 
 import pytest
 
+from qengine._control import Control, Status
 from qengine.errors import InternalError, OutOfMemory, QueryInterrupted, QueryTimeout, ResourceError
-from qengine.exec.context import Control, ExecutionContext, Status
+from qengine.exec.context import ExecutionContext
 
 
 @pytest.mark.parametrize(

@@ -18,14 +18,15 @@ ALLOWED = {
     "types": {"errors"},
     "temporal": {"errors", "types"},
     "_native": BASE,
+    "_control": set(),
     "catalog": BASE,
     "syntax": BASE,
     "plan": BASE | {"catalog"},
     "binder": BASE | {"catalog", "syntax", "plan"},
-    "storage": BASE | {"catalog", "plan", "_native"},
+    "storage": BASE | {"catalog", "plan", "_native", "_control"},
     "optimizer": BASE | {"catalog", "plan"},
-    "exec": BASE | {"catalog", "plan", "storage", "_native"},
-    "estimate": BASE | {"catalog", "plan", "storage", "_native", "exec"},
+    "exec": BASE | {"catalog", "plan", "storage", "_native", "_control"},
+    "estimate": BASE | {"catalog", "plan", "storage", "_native", "_control", "exec"},
 }
 
 

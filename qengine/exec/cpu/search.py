@@ -12,8 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from qengine import _native
+from qengine._control import Status
 from qengine._frozen import frozen
-from qengine.exec.context import ExecutionContext, Status
+from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.match_plan import SearchMode
 from qengine.exec.cpu.resolve import MaskProvider, ResolvedSearch, resolve
 from qengine.plan.physical import Search

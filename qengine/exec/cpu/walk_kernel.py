@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qengine import _native
-from qengine.exec.context import Control, ExecutionContext, Status
+from qengine._control import Control, Status
+from qengine.exec.context import ExecutionContext
 from qengine.plan.pattern import Direction, PathMode
 from qengine.storage.adjacency import PcsrStruct
 
