@@ -598,7 +598,7 @@ class Prepared:
         plan = self._planned.physical
         explanation = Explanation(plan, self._graph._store)
         if plan.explain == "explain":
-            return explained(explanation, stats)
+            return explained(explanation, stats, planned.notices)
         if plan.explain == "explain steps":
             from qengine.optimizer import plan_steps
 

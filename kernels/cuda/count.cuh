@@ -82,6 +82,56 @@ __device__ inline uint32_t team_in_block() { return 0; }
 __device__ inline void team_sync() { __syncthreads(); }
 #endif
 
+// Calls visit(id) for list[begin .. end), all lanes of a warp together; four loads are under way at a time.
+template <typename Visit>
+__device__ void each_id(const uint32_t* list, uint32_t begin, uint32_t end, Visit visit) {
+  for (uint32_t j = begin + threadIdx.x % kWarp; j < end; j += 4 * kWarp) {
+    uint32_t ids[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) ids[i] = j + i * kWarp < end ? list[j + i * kWarp] : kNoVertex;
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      if (ids[i] != kNoVertex) visit(ids[i]);
+  }
+}
+
+// Calls visit(k, id) for the entries of all lanes' lists, list[begin .. end) of lane k: short lists are read side by side.
+template <typename Visit>
+__device__ void each_id_of_short(const uint32_t* list, uint32_t begin, uint32_t end, Visit visit) {
+  const uint32_t lane = threadIdx.x % kWarp, n = end - begin;
+  uint32_t start = n;
+  for (int step = 1; step < 32; step *= 2) {
+    const uint32_t more = __shfl_up_sync(kFull, start, step);
+    if (lane >= step) start += more;
+  }
+  const uint32_t total = __shfl_sync(kFull, start, 31);
+  start -= n;
+  for (uint32_t first = 0; first < total; first += 4 * kWarp) {
+    uint32_t owners[4], ids[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const uint32_t at = first + i * kWarp + lane;
+      uint32_t k = 0;
+#pragma unroll
+      for (int step = 16; step > 0; step /= 2) {
+        const uint32_t begins = __shfl_sync(kFull, start, k + step);
+        if (begins <= at) k += step;
+      }
+      const uint32_t shift = __shfl_sync(kFull, begin - start, k);
+      owners[i] = k;
+      ids[i] = at < total ? list[shift + at] : kNoVertex;
+    }
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      if (ids[i] != kNoVertex) visit(owners[i], ids[i]);
+  }
+}
+
+// Are the lanes' lists of n entries short enough to be read side by side?
+__device__ inline bool are_short(uint32_t n) {
+  return __reduce_add_sync(kFull, n) <= kWarp * __popc(__ballot_sync(kFull, n > 0));
+}
+
 #ifdef QE_TEAM_WARP
 constexpr uint32_t kPollEvery = 1024;
 #else

@@ -123,29 +123,42 @@ __device__ inline uint32_t row_size(const uint32_t* row, uint32_t words) {
   return __reduce_add_sync(kFull, n);
 }
 
-// The matrix restricted to n of its members: the rows first, first + step, ... of the smaller one, padded with zeros.
+// The matrix restricted to n of its members, strips of four rows first, first + step, ... of the smaller one, padded with
+// zeros. Each lane looks up its own columns; votes put them together.
 template <uint32_t From, uint32_t To>
 __device__ void restrict_matrix(const uint32_t* matrix, const uint16_t* members, uint32_t n, uint32_t* smaller,
                                 uint32_t first, uint32_t step) {
-  const uint32_t lane = threadIdx.x % kWarp;
-  const uint32_t padded = (n + 15) / 16 * 16;
-  for (uint32_t r = first; r < padded; r += step) {
-    const uint32_t* row = matrix + (r < n ? members[r] : 0) * From;
-    const uint32_t stop = r >= n ? 0 : QE_TRIANGULAR ? r : n;
-    uint32_t mine = 0;
-    for (uint32_t c = 0; c < stop; c += kWarp) {
-      bool bit = false;
-      if (c + lane < stop) {
-        const uint32_t number = members[c + lane];
-        bit = row[number / 32] >> number % 32 & 1;
-      }
-      const uint32_t word = __ballot_sync(kFull, bit);
-      if (lane == c / 32) mine = word;
-      if (To > kWarp && c >= 32 * kWarp && lane == 0) smaller[r * To + c / 32] = word;
+  constexpr uint32_t kRows = 4;
+  constexpr uint32_t kGroups = To < 8 ? To : 8;  // of 32 columns whose numbers are kept in registers
+  const uint32_t lane = threadIdx.x % kWarp, padded = (n + 15) / 16 * 16;
+  for (uint32_t columns = 0; columns < 32 * To; columns += 32 * kGroups) {
+    uint32_t numbers[kGroups];
+#pragma unroll
+    for (uint32_t g = 0; g < kGroups; ++g) {
+      const uint32_t column = columns + 32 * g + lane;
+      numbers[g] = column < n ? members[column] : kEmpty;
     }
-    if (lane < To) smaller[r * To + lane] = mine;
-    if (To > kWarp)
-      for (uint32_t w = max(kWarp, (stop + 31) / 32) + lane; w < To; w += kWarp) smaller[r * To + w] = 0;
+    for (uint32_t strip = first * kRows; strip < padded; strip += step * kRows) {
+      const uint32_t stop = QE_TRIANGULAR ? min(n, strip + kRows) : n;
+      uint32_t mine[kRows] = {};
+      const uint32_t* rows[kRows];
+#pragma unroll
+      for (uint32_t r = 0; r < kRows; ++r) rows[r] = strip + r < n ? matrix + members[strip + r] * From : nullptr;
+#pragma unroll
+      for (uint32_t g = 0; g < kGroups; ++g) {
+        if (columns + 32 * g >= stop) break;
+        const uint32_t number = numbers[g];
+#pragma unroll
+        for (uint32_t r = 0; r < kRows; ++r) {
+          const bool bit = number != kEmpty && rows[r] && rows[r][number / 32] >> number % 32 & 1;
+          const uint32_t word = __ballot_sync(kFull, bit);
+          if (lane == g) mine[r] = word;
+        }
+      }
+#pragma unroll
+      for (uint32_t r = 0; r < kRows; ++r)
+        if (lane < kGroups) smaller[(strip + r) * To + columns / 32 + lane] = mine[r];
+    }
   }
 }
 
@@ -212,6 +225,31 @@ __device__ uint64_t count_chains(const uint32_t* matrix, uint32_t d, uint32_t* s
 #endif
 }
 
+// Which number a vertex has among the root's members: by rank among the marks, or by the hash table.
+struct Members {
+  const uint32_t* bits;
+  const uint16_t* ranks;  // of the first member in each word of marks
+  const uint32_t* keys;
+  const uint16_t* numbers;
+  uint32_t base, range, mask;
+  bool rest;
+
+  // kEmpty: it is no member.
+  __device__ uint32_t number(uint32_t id) const {
+    const uint32_t bit = id - base;
+    if (bit < range) {
+      const uint32_t marked = bits[bit / 32];
+      return marked >> bit % 32 & 1 ? ranks[bit / 32] + __popc(marked & ((1u << bit % 32) - 1)) : kEmpty;
+    }
+    if (!rest) return kEmpty;
+    for (uint32_t slot = id & mask;; slot = (slot + 1) & mask) {
+      const uint32_t key = keys[slot];
+      if (key == id) return numbers[slot];
+      if (key == kEmpty) return kEmpty;
+    }
+  }
+};
+
 extern "C" __global__ void count_cliques(const CliqueTask task) {
   extern __shared__ __align__(16) uint32_t shared[];
   __shared__ uint32_t piece;
@@ -262,6 +300,7 @@ extern "C" __global__ void count_cliques(const CliqueTask task) {
       }
     }
     team_sync();
+    const Members members{bits, ranks, keys, numbers, task.base, range, mask, rest};
     const uint32_t step = team_warps();
     for (uint32_t first = team_warp(); first < d; first += kWarp * step) {
       ViewSlice slice{0, 0, 0, 0, 0};
@@ -270,41 +309,36 @@ extern "C" __global__ void count_cliques(const CliqueTask task) {
         v = list[first + lane * step];
         slice = task.streamed.slices[v];
       }
-      const uint32_t left = (d - first + step - 1) / step, m = left < kWarp ? left : kWarp;
-      for (uint32_t k = 0; k < m; ++k) {
-        const uint32_t begin = __shfl_sync(kFull, slice.begin, k), tail = __shfl_sync(kFull, slice.tail, k);
-        const uint32_t end = __shfl_sync(kFull, slice.end, k);
+      for (uint32_t left = __ballot_sync(kFull, slice.begin != slice.tail); left != 0; left &= left - 1) {
+        const int k = __ffs(left) - 1;
+        const uint32_t span = __shfl_sync(kFull, slice.first_word | slice.end_word << 16, k);
+        const uint32_t* from = task.streamed.rows + size_t{__shfl_sync(kFull, v, k) - task.base} * task.hub_words;
         uint32_t* row = matrix + (first + k * step) * kStride;
-        if (begin != tail) {
-          const uint32_t span = __shfl_sync(kFull, slice.first_word | slice.end_word << 16, k);
-          const uint32_t* from = task.streamed.rows + size_t{__shfl_sync(kFull, v, k) - task.base} * task.hub_words;
 #pragma unroll 2
-          for (uint32_t w = (span & 0xFFFF) + lane; w < span >> 16; w += kWarp) {
-            const uint32_t marked = bits[w];
-            uint32_t found = from[w] & marked, packed = 0;
-            if (found == 0) continue;
-            for (; found != 0; found &= found - 1) packed |= 1u << __popc(marked & ((found & -found) - 1));
-            const uint32_t place = ranks[w];
-            atomicOr(&row[place / 32], packed << place % 32);
-            if (place % 32 != 0 && packed >> (32 - place % 32)) atomicOr(&row[place / 32 + 1], packed >> (32 - place % 32));
-          }
+        for (uint32_t w = (span & 0xFFFF) + lane; w < span >> 16; w += kWarp) {
+          const uint32_t marked = bits[w];
+          uint32_t found = from[w] & marked, packed = 0;
+          if (found == 0) continue;
+          for (; found != 0; found &= found - 1) packed |= 1u << __popc(marked & ((found & -found) - 1));
+          const uint32_t place = ranks[w];
+          atomicOr(&row[place / 32], packed << place % 32);
+          if (place % 32 != 0 && packed >> (32 - place % 32)) atomicOr(&row[place / 32 + 1], packed >> (32 - place % 32));
         }
-#pragma unroll 4
-        for (uint32_t j = tail + lane; j < end; j += kWarp) {
-          const uint32_t id = task.streamed.neighbours[j], bit = id - task.base;
-          uint32_t number = kEmpty;
-          if (bit < range) {
-            const uint32_t marked = bits[bit / 32];
-            if (marked >> bit % 32 & 1) number = ranks[bit / 32] + __popc(marked & ((1u << bit % 32) - 1));
-          } else if (rest) {
-            for (uint32_t slot = id & mask;; slot = (slot + 1) & mask) {
-              const uint32_t key = keys[slot];
-              if (key == id) number = numbers[slot];
-              if (key == id || key == kEmpty) break;
-            }
-          }
-          if (number != kEmpty) atomicOr(&row[number / 32], 1u << number % 32);
-        }
+      }
+      const auto enter = [&](uint32_t k, uint32_t id) {
+        const uint32_t number = members.number(id);
+        if (number != kEmpty) atomicOr(&matrix[(first + k * step) * kStride + number / 32], 1u << number % 32);
+      };
+#ifdef QE_TEAM_WARP
+      if (are_short(slice.end - slice.tail)) {
+        each_id_of_short(task.streamed.neighbours, slice.tail, slice.end, enter);
+        continue;
+      }
+#endif
+      for (uint32_t left = __ballot_sync(kFull, slice.tail < slice.end); left != 0; left &= left - 1) {
+        const int k = __ffs(left) - 1;
+        each_id(task.streamed.neighbours, __shfl_sync(kFull, slice.tail, k), __shfl_sync(kFull, slice.end, k),
+                [&](uint32_t id) { enter(k, id); });
       }
     }
     team_sync();

@@ -17,6 +17,8 @@
 
 namespace qe {
 
+constexpr uint32_t kMostTeams = 8;  // warps that are teams in a block
+
 struct EdgeTask {
   const uint32_t* roots;
   const uint32_t* n_roots;
@@ -62,9 +64,22 @@ __device__ inline uint64_t chosen(uint64_t t) {
   return product;
 }
 
+// Takes up what the lanes found of member k's list: as it is where g is the number itself, else for lane k.
+__device__ inline void collect(uint32_t shared_by, int k, uint32_t* t, uint64_t* found) {
+  if (QE_TAKEN == 1) {
+    *found += shared_by;
+    return;
+  }
+  shared_by = __reduce_add_sync(kFull, shared_by);
+  if (threadIdx.x % kWarp == k) *t += shared_by;
+}
+
 extern "C" __global__ void count_edges(const EdgeTask task) {
   extern __shared__ uint32_t shared[];
   __shared__ uint32_t piece;
+#ifdef QE_TEAM_WARP
+  __shared__ uint32_t tallies[kMostTeams][kWarp];
+#endif
   const uint32_t words = task.range / 32;
   Marks marks;
   marks.bits = shared + team_in_block() * (words + task.table);
@@ -114,27 +129,39 @@ extern "C" __global__ void count_edges(const EdgeTask task) {
         v = task.outer.neighbours[outer.begin + mine];
         slice = task.streamed.slices[v];
       }
-      const uint32_t left = (n_outer - first + step - 1) / step, m = left < kWarp ? left : kWarp;
-      for (uint32_t k = 0; k < m; ++k) {
-        const uint32_t begin = __shfl_sync(kFull, slice.begin, k), tail = __shfl_sync(kFull, slice.tail, k);
-        const uint32_t end = __shfl_sync(kFull, slice.end, k);
-        uint32_t t = 0;
-        if (begin != tail) {
-          const uint32_t span = __shfl_sync(kFull, slice.first_word | slice.end_word << 16, k);
-          const uint32_t hub = __shfl_sync(kFull, v, k) - task.base;
-          const uint32_t* row = task.streamed.rows + size_t{hub} * task.hub_words;
+      uint32_t t = 0;  // of the lane's own member, where g is no sum
+      for (uint32_t left = __ballot_sync(kFull, slice.begin != slice.tail); left != 0; left &= left - 1) {
+        const int k = __ffs(left) - 1;
+        const uint32_t span = __shfl_sync(kFull, slice.first_word | slice.end_word << 16, k);
+        const uint32_t* row = task.streamed.rows + size_t{__shfl_sync(kFull, v, k) - task.base} * task.hub_words;
+        uint32_t shared_by = 0;
 #pragma unroll 4
-          for (uint32_t w = (span & 0xFFFF) + lane; w < span >> 16; w += kWarp) t += __popc(row[w] & marks.bits[w]);
-        }
-#pragma unroll 4
-        for (uint32_t j = tail + lane; j < end; j += kWarp) t += marks.has(task.streamed.neighbours[j]);
-        if (QE_TAKEN == 1) {
-          found += t;
-        } else {
-          t = __reduce_add_sync(kFull, t);
-          if (lane == 0) found += chosen(t);
-        }
+        for (uint32_t w = (span & 0xFFFF) + lane; w < span >> 16; w += kWarp) shared_by += __popc(row[w] & marks.bits[w]);
+        collect(shared_by, k, &t, &found);
       }
+#ifdef QE_TEAM_WARP
+      if (are_short(slice.end - slice.tail)) {
+        uint32_t* tally = tallies[team_in_block()];
+        if (QE_TAKEN > 1) tally[lane] = 0;
+        __syncwarp();
+        each_id_of_short(task.streamed.neighbours, slice.tail, slice.end, [&](uint32_t k, uint32_t id) {
+          if (!marks.has(id)) return;
+          if (QE_TAKEN == 1) ++found;
+          else atomicAdd(&tally[k], 1u);
+        });
+        __syncwarp();
+        if (QE_TAKEN > 1) found += chosen(t + tally[lane]);
+        continue;
+      }
+#endif
+      for (uint32_t left = __ballot_sync(kFull, slice.tail < slice.end); left != 0; left &= left - 1) {
+        const int k = __ffs(left) - 1;
+        uint32_t shared_by = 0;
+        each_id(task.streamed.neighbours, __shfl_sync(kFull, slice.tail, k), __shfl_sync(kFull, slice.end, k),
+                [&](uint32_t id) { shared_by += marks.has(id); });
+        collect(shared_by, k, &t, &found);
+      }
+      if (QE_TAKEN > 1) found += chosen(t);
     }
     uint64_t factor = 1;
     if (task.taken_outer >= 0) factor *= n_outer > task.taken_outer ? n_outer - task.taken_outer : 0;

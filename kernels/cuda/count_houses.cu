@@ -24,6 +24,8 @@ struct HouseTask {
   uint32_t lo, span;
   uint32_t table;     // hashed: slots
   uint32_t unused;
+  uint32_t* kept;     // filter: the roots with triangles
+  uint32_t* n_kept;
   unsigned long long* total;  // t P (low, high), then Q
 };
 
@@ -58,10 +60,8 @@ __device__ void each_member(const View& whole, const ViewSlice& list, Visit visi
 template <typename Counters>
 __device__ void count_root(const HouseTask& task, uint32_t root, const ViewSlice& list, Counters& counters, Sum& all,
                            Sum& lost) {
-  const uint32_t lane = threadIdx.x % kWarp;
   each_member(task.whole, list, [&](uint32_t, uint32_t begin, uint32_t end) {
-#pragma unroll 4
-    for (uint32_t j = begin + lane; j < end; j += kWarp) counters.add(task.whole.neighbours[j]);
+    each_id(task.whole.neighbours, begin, end, [&](uint32_t c) { counters.add(c); });
   });
   team_sync();
   // A member that has no neighbour in common with the root has no counter yet: add makes one.
@@ -74,14 +74,12 @@ __device__ void count_root(const HouseTask& task, uint32_t root, const ViewSlice
     const uint32_t t = counters.at(b) & ~kMember;
     if (t == 0) return;
     uint64_t paths = 0, through = 0;
-#pragma unroll 4
-    for (uint32_t j = begin + lane; j < end; j += kWarp) {
-      const uint32_t c = task.whole.neighbours[j];
+    each_id(task.whole.neighbours, begin, end, [&](uint32_t c) {
       const uint32_t counter = counters.at(c);
       const uint32_t more = c == root ? 0 : (counter & ~kMember) - 1;
       paths += more;
       if (counter & kMember) through += more;
-    }
+    });
     all.add_product(paths, t);
     lost.add(through);
   });
@@ -118,6 +116,42 @@ extern "C" __global__ void count_houses_array(const HouseTask task) {
   }
   all.flush(task.total);
   lost.flush(task.total + 2);
+}
+#endif
+
+#ifdef QE_TEAM_WARP
+// Keeps the roots two of whose members are linked: others have no house. A root of too many members for the table is kept.
+extern "C" __global__ void keep_triangular(const HouseTask task) {
+  extern __shared__ __align__(16) uint32_t shared[];
+  uint32_t* keys = shared + team_in_block() * task.table;
+  const uint32_t mask = task.table - 1, lane = threadIdx.x % kWarp, n_roots = *task.n_roots;
+  for (uint32_t i = lane; i < task.table; i += kWarp) keys[i] = kEmpty;
+  while (true) {
+    __syncwarp();
+    const uint32_t at = next_piece(task.next, n_roots, task.stop, nullptr);
+    if (at >= n_roots) break;
+    const uint32_t root = task.roots[at];
+    const ViewSlice list = task.whole.slices[root];
+    bool found = 2 * (list.end - list.begin) > task.table;
+    if (!found) {
+      for (uint32_t j = list.begin + lane; j < list.end; j += kWarp) {
+        const uint32_t id = task.whole.neighbours[j];
+        uint32_t slot = id & mask;
+        while (atomicCAS(&keys[slot], kEmpty, id) != kEmpty) slot = (slot + 1) & mask;
+      }
+      __syncwarp();
+      for (uint32_t first = list.begin; first < list.end && !__any_sync(kFull, found); first += kWarp) {
+        ViewSlice slice{0, 0, 0, 0, 0};
+        if (first + lane < list.end) slice = task.whole.slices[task.whole.neighbours[first + lane]];
+        each_id_of_short(task.whole.neighbours, slice.begin, slice.end, [&](uint32_t, uint32_t id) {
+          for (uint32_t slot = id & mask; keys[slot] != kEmpty; slot = (slot + 1) & mask) found |= keys[slot] == id;
+        });
+      }
+      __syncwarp();
+      for (uint32_t i = lane; i < task.table; i += kWarp) keys[i] = kEmpty;
+    }
+    if (__any_sync(kFull, found) && lane == 0) task.kept[atomicAdd(task.n_kept, 1u)] = root;
+  }
 }
 #endif
 

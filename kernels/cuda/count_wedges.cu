@@ -94,19 +94,21 @@ extern "C" __global__ void count_wedges_tiled(const WedgeTask task) {
         part = {cuts[0], cuts[1]};
         if (cut) part = bounded(task.inner.neighbours, part.x, part.y, root, task.bound);
       }
-      uint32_t busy = __ballot_sync(kFull, part.x < part.y);
-      for (; busy != 0; busy &= busy - 1) {
-        const int k = __ffs(busy) - 1;
-        const uint32_t begin = __shfl_sync(kFull, part.x, k), end = __shfl_sync(kFull, part.y, k);
-#pragma unroll 4
-        for (uint32_t j = begin + lane; j < end; j += kWarp) {
-          const uint32_t place = task.inner.neighbours[j] - lo;
+      const auto count = [&](uint32_t id) {
+        const uint32_t place = id - lo;
 #ifdef QE_PACKED
-          atomicAdd(&counters[place / 2], 1u << place % 2 * 16);
+        atomicAdd(&counters[place / 2], 1u << place % 2 * 16);
 #else
-          atomicAdd(&counters[place], 1u);
+        atomicAdd(&counters[place], 1u);
 #endif
-        }
+      };
+      if (are_short(part.y - part.x)) {
+        each_id_of_short(task.inner.neighbours, part.x, part.y, [&](uint32_t, uint32_t id) { count(id); });
+        continue;
+      }
+      for (uint32_t left = __ballot_sync(kFull, part.x < part.y); left != 0; left &= left - 1) {
+        const int k = __ffs(left) - 1;
+        each_id(task.inner.neighbours, __shfl_sync(kFull, part.x, k), __shfl_sync(kFull, part.y, k), count);
       }
     }
     __syncthreads();
@@ -161,16 +163,9 @@ extern "C" __global__ void count_wedges_hashed(const WedgeTask task) {
         const ViewSlice slice = task.inner.slices[task.outer.neighbours[outer.begin + first + lane * step]];
         part = bounded(task.inner.neighbours, slice.begin, slice.end, root, task.bound);
       }
-      uint32_t busy = __ballot_sync(kFull, part.x < part.y);
-      for (; busy != 0; busy &= busy - 1) {
-        const int k = __ffs(busy) - 1;
-        const uint32_t begin = __shfl_sync(kFull, part.x, k), end = __shfl_sync(kFull, part.y, k);
-        for (uint32_t j = begin + lane; j < end; j += kWarp) {
-          const uint32_t id = task.inner.neighbours[j];
-          if (task.apart && id == root) continue;
-          found += pairs_more(counters.add(id));
-        }
-      }
+      each_id_of_short(task.inner.neighbours, part.x, part.y, [&](uint32_t, uint32_t id) {
+        if (!task.apart || id != root) found += pairs_more(counters.add(id));
+      });
     }
     sum.add(found);
     team_sync();

@@ -1,8 +1,8 @@
 // Counts relationships between groups of vertices: for each (owner's group, neighbour's group) that occurs, the
-// entries, the owners that have such neighbours, and the most that one owner has.
+// entries, the owners that have such neighbours, the most that one owner has, and moments of how many each has.
 //
 // Groups are ranges of ids and lists are sorted, so a list's neighbours in one group are one run: a list costs one
-// binary search a run, not one look a neighbour.
+// binary search a run (two in the owner's own group), not one look a neighbour.
 #include <algorithm>
 #include <unordered_map>
 
@@ -10,12 +10,14 @@
 
 // keys[n_keys] with lists [begins, ends) of `neighbours`; group_ends[n_groups] ascending. Writes at most `capacity`
 // entries of pair[2], entries, owners, largest, in ascending order of the pair; *n_pairs is how many there are.
+// moments[4] of each, d being how many such neighbours an owner has: the sums of d(d-1), of d(d-1)(d-2), and (in the
+// owner's own group, else 0) of the squares of how many of them have a lesser, and a greater, id than the owner.
 QE_API int32_t qe_pair_statistics(const uint32_t* keys, const uint64_t* begins, const uint64_t* ends, uint64_t n_keys,
                                   const uint32_t* neighbours, const uint32_t* group_ends, uint32_t n_groups,
                                   uint32_t* pairs, uint64_t* entries, uint64_t* owners, uint64_t* largest,
-                                  uint64_t capacity, uint64_t* n_pairs) {
+                                  double* moments, uint64_t capacity, uint64_t* n_pairs) {
   using namespace qe;
-  struct Counts { uint64_t entries = 0, owners = 0, largest = 0; };
+  struct Counts { uint64_t entries = 0, owners = 0, largest = 0; double moments[4] = {0, 0, 0, 0}; };
   return run_workers(1, [&](int) {
     std::unordered_map<uint64_t, Counts> found;
     auto group_of = [&](uint32_t vertex) {
@@ -33,6 +35,14 @@ QE_API int32_t qe_pair_statistics(const uint32_t* keys, const uint64_t* begins, 
         counts.entries += length;
         ++counts.owners;
         counts.largest = std::max(counts.largest, length);
+        const double d = static_cast<double>(length);
+        counts.moments[0] += d * (d - 1);
+        counts.moments[1] += d * (d - 1) * (d - 2);
+        if (group == own >> 32) {
+          const double lesser = static_cast<double>(std::lower_bound(at, stop, keys[row]) - at);
+          counts.moments[2] += lesser * lesser;
+          counts.moments[3] += (d - lesser) * (d - lesser);
+        }
         at = stop;
       }
     }
@@ -48,6 +58,7 @@ QE_API int32_t qe_pair_statistics(const uint32_t* keys, const uint64_t* begins, 
       entries[i] = counts.entries;
       owners[i] = counts.owners;
       largest[i] = counts.largest;
+      std::copy_n(counts.moments, 4, moments + 4 * i);
     }
   });
 }

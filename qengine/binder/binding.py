@@ -17,11 +17,15 @@ LABEL, RELATIONSHIP_TYPE = "label", "relationship type"
 
 @dataclass(slots=True)
 class Binding:
-    """State of binding one statement. ``parameters`` None: their names are not checked."""
+    """State of binding one statement.
+
+    ``parameters`` None: their names are not checked. ``explaining``: the plan is asked for, so its cost is of interest.
+    """
 
     text: str
     catalog: CatalogView
     parameters: Mapping[str, Any] | None
+    explaining: bool = False
     names: Names = field(default_factory=Names)
     notices: dict[tuple[str, str], Notice] = field(default_factory=dict)
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from qengine.binder.binding import LABEL, RELATIONSHIP_TYPE, Binding
+from qengine.binder.cost_warnings import warn_of_cost
 from qengine.binder.expressions import ExpressionBinder
 from qengine.binder.inference import indefinite, may_be
 from qengine.binder.labels import bind_labels
@@ -41,9 +42,10 @@ _MODES = {mode.value: mode for mode in MatchMode}
 def bind_match(binding: Binding, clause: ast.MatchClause, scope: Scope) -> tuple[QueryGraph, Scope]:
     """Return the query graph of a MATCH and the scope behind it."""
     builder = GraphBuilder(binding, scope, _MODES[clause.mode or "DIFFERENT RELATIONSHIPS"])
-    for pattern in clause.patterns:
-        builder.declare(pattern)
+    firsts = [builder.declare(pattern) for pattern in clause.patterns]
     graph = builder.finish(clause.where)
+    if binding.explaining:
+        warn_of_cost(binding, list(zip(clause.patterns, firsts, strict=True)), graph)
     return graph, builder.behind()
 
 
@@ -83,8 +85,8 @@ class GraphBuilder:
 
     # ------------------------------------------------------------ elements
 
-    def declare(self, pattern: ast.PathPattern) -> None:
-        """Add the elements of one path pattern, then its name."""
+    def declare(self, pattern: ast.PathPattern) -> str:
+        """Add the elements of one path pattern, then its name; return the name of its first node."""
         binding = self.binding
         selector = selector_of(binding, pattern)
         mode = self._path_mode(pattern, selector)
@@ -117,6 +119,7 @@ class GraphBuilder:
             names.append(node)
         if pattern.name is not None or selected or mode is not None:
             self._path(pattern, tuple(names), selector, mode)
+        return names[0]
 
     def _group(self, group: Group, elements: tuple[str, str, str], selector: PathSelector) -> None:
         """Note the conditions inside a quantified relationship, and what its names are outside."""

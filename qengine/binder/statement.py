@@ -45,7 +45,7 @@ def bind(
     Unsupported
         If it is legal, but not built.
     """
-    binding = Binding(text, catalog, parameters)
+    binding = Binding(text, catalog, parameters, explaining=statement.explain is not None)
     body = bind_body(binding, statement.body, Unit())
     plan = LogicalPlan(body.root, body.columns, statement.explain)
     return BoundStatement(plan, tuple(binding.notices.values()))

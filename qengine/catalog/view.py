@@ -29,6 +29,9 @@ class EdgeStatistics:
     """Relationships of one (source label, type, target label), any of them None for all.
 
     ``edges``: how many; ``sources``/``targets``: distinct ends; ``max_out``/``max_in``: largest degrees.
+    Moments tell how unequal the degrees d of the sources (``out_``) and the targets (``in_``) are: ``pairs`` is the sum
+    of d(d-1), ``triples`` of d(d-1)(d-2). ``lesser_squares`` (``greater_squares``) is the sum over the sources of the
+    square of how many targets have a lesser (greater) id. A moment of a relation with edges is 0 where it isn't known.
     """
 
     edges: int
@@ -36,6 +39,12 @@ class EdgeStatistics:
     targets: int
     max_out: int = 0
     max_in: int = 0
+    out_pairs: float = 0.0
+    out_triples: float = 0.0
+    in_pairs: float = 0.0
+    in_triples: float = 0.0
+    lesser_squares: float = 0.0
+    greater_squares: float = 0.0
 
 
 class CatalogView(Protocol):

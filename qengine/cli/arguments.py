@@ -32,14 +32,15 @@ def add_estimate_options(parser: argparse.ArgumentParser) -> None:
 
 
 def parameter(text: str) -> tuple[str, Any]:
-    """Read NAME=VALUE: the value as JSON, else as text; ValueError if there is no ``=``."""
-    name, equals, value = text.partition("=")
-    if not equals or not name:
-        raise ValueError(f"-P {text}: expected NAME=VALUE")
+    """Read NAME=VALUE: the value as JSON, else as text; ValueError if there is no ``=`` or no name."""
+    name, equals, value = (part.strip() for part in text.partition("="))
+    name = name.removeprefix("$")
+    if not equals or not name.replace("_", "a").isalnum():
+        raise ValueError(f"{text}: expected NAME=VALUE")
     try:
-        return name.removeprefix("$"), json.loads(value)
+        return name, json.loads(value)
     except json.JSONDecodeError:
-        return name.removeprefix("$"), value
+        return name, value
 
 
 def _parameter(text: str) -> tuple[str, Any]:

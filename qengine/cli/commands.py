@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from qengine.cli.formats import FORMATS
 from qengine.cli.session import Session
@@ -56,13 +57,13 @@ def _schema(session: Session, argument: str, out: Sink) -> None:
 def _explain(session: Session, argument: str, out: Sink) -> None:
     """Show the plan of a query without running it."""
     _require(argument, ":explain MATCH …")
-    session.show(session.start("EXPLAIN " + argument), argument, out)
+    session.run("EXPLAIN " + argument, out)
 
 
 def _profile(session: Session, argument: str, out: Sink) -> None:
     """Run a query and show what each operator did."""
     _require(argument, ":profile MATCH …")
-    session.show(session.start("PROFILE " + argument), argument, out)
+    session.run("PROFILE " + argument, out)
 
 
 def _estimate(session: Session, argument: str, out: Sink) -> None:
@@ -73,7 +74,10 @@ def _estimate(session: Session, argument: str, out: Sink) -> None:
 
 def _timing(session: Session, argument: str, out: Sink) -> None:
     """Show how long queries take: on, off, or switch."""
-    session.timing = {"on": True, "off": False, "": not session.timing}.get(argument.lower(), session.timing)
+    choices = {"on": True, "off": False, "": not session.timing}
+    if argument.lower() not in choices:
+        raise QengineError(f"no timing {argument}", hint="on or off")
+    session.timing = choices[argument.lower()]
     out.write(f"timing is {'on' if session.timing else 'off'}\n")
 
 
@@ -92,14 +96,16 @@ def _load(session: Session, argument: str, out: Sink) -> None:
 
     _require(argument, ":load PATH")
     session.graph = load(argument)
+    session.name = Path(argument).name or session.name
     out.write(f"{session.graph!r}\n")
 
 
 def _save(session: Session, argument: str, out: Sink) -> None:
     """Save the graph as a folder that opens at once."""
     _require(argument, ":save PATH")
-    session.graph.save(argument)
-    out.write(f"saved to {argument}\n")
+    place = Path(argument).expanduser()
+    session.graph.save(place)
+    out.write(f"saved to {place}\n")
 
 
 def _device(session: Session, argument: str, out: Sink) -> None:

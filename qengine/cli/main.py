@@ -126,7 +126,8 @@ def _run(options: argparse.Namespace, parameters: dict[str, Any]) -> int:
         from qengine.cli.shell import Shell
 
         signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # leaving the pager early leaves the shell standing
-        return Shell(session, options.graph).run()
+        session.name = Path(options.graph).resolve().name if options.graph else session.name
+        return Shell(session).run()
     failed = False
     for text in texts:
         failed |= not session.run_text(text, sys.stdout)

@@ -9,7 +9,7 @@ from typing import Any
 
 from qengine.cli.formats import write
 from qengine.cli.terminal import Sink, report, warn
-from qengine.errors import QengineError
+from qengine.errors import QengineError, SemanticError
 from qengine.explain import PlanResult
 from qengine.graph import Graph
 from qengine.result import Result
@@ -26,6 +26,7 @@ class Session:
     memory_limit: int | None = None
     device: str = "auto"
     timing: bool = False
+    name: str = "qengine"  # the shell's prompt
 
     def statements(self, text: str) -> list[str]:
         """Split a text at its semicolons.
@@ -43,26 +44,28 @@ class Session:
         """Run the statements of a text; report the first error and return whether there was none."""
         try:
             for statement in self.statements(text):
-                self.show(self.start(statement), statement, out)
+                self.run(statement, out)
         except QengineError as error:
             out.flush()
             report(error)
             return False
         return True
 
-    def start(self, statement: str) -> Result:
-        """Start one statement with the session's settings."""
-        return self.graph.query(
-            statement,
-            self.parameters,
-            device=self.device,
-            timeout=self.timeout,
-            memory_limit=self.memory_limit,
-        )
-
-    def show(self, result: Result, statement: str, out: Sink) -> None:
-        """Write a result in the session's format, then its warnings and, if asked, its time."""
+    def run(self, statement: str, out: Sink) -> None:
+        """Run one statement; write its rows in the session's format, then its warnings and, if asked, its time."""
         begin = time.perf_counter()
+        try:
+            result = self.graph.query(
+                statement,
+                self.parameters,
+                device=self.device,
+                timeout=self.timeout,
+                memory_limit=self.memory_limit,
+            )
+        except SemanticError as error:
+            if error.code == "ParameterMissing":
+                error.hint = "give it with -P NAME=VALUE, in the shell with :param NAME=VALUE"
+            raise
         rows = (
             write_plan(result, self.format, out) if isinstance(result, PlanResult) else write(result, self.format, out)
         )

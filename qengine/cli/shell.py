@@ -20,15 +20,17 @@ from qengine.cli.highlight import STYLE, QueryLexer
 from qengine.cli.pager import PagedOutput, PagerClosed
 from qengine.cli.session import Session
 from qengine.cli.terminal import colours, report
-from qengine.errors import QengineError
+from qengine.errors import InternalError, QengineError
+
+_WORDS = {"help": ":help", "?": ":help", "exit": ":quit", "quit": ":quit"}
+"""What newcomers type for commands, with and without ``;``. No query is one of these words."""
 
 
 class Shell:
     """Reads queries and commands until Ctrl-D or ``:quit``."""
 
-    def __init__(self, session: Session, name: str | None) -> None:
+    def __init__(self, session: Session) -> None:
         self._session = session
-        self._name = Path(name).name if name else "qengine"
         self._prompt: PromptSession[str] = PromptSession(
             history=_history(),
             completer=ShellCompleter(session),
@@ -49,7 +51,7 @@ class Shell:
             print("The graph is empty: open one with :load PATH.")
         while True:
             try:
-                text = self._prompt.prompt(f"{self._name}> ")
+                text = self._prompt.prompt(f"{self._session.name}> ")
             except KeyboardInterrupt:
                 continue  # Ctrl-C clears the line
             except EOFError:
@@ -64,11 +66,11 @@ class Shell:
     def _execute(self, text: str) -> None:
         out = PagedOutput()
         try:
-            if text.lstrip().startswith(":"):
-                run_command(self._session, text, out)
+            if _is_command(text):
+                run_command(self._session, _WORDS.get(_word(text), text), out)
             else:
                 for statement in self._session.statements(text):
-                    self._session.show(self._session.start(statement), statement, out)
+                    self._session.run(statement, out)
             out.flush()
         except QengineError as error:
             out.flush()
@@ -78,13 +80,27 @@ class Shell:
             print("interrupted", file=sys.stderr)
         except PagerClosed:
             out.flush()
+        except Quit:
+            raise
+        except Exception as error:  # a defect must not take the shell with it
+            out.flush()
+            hint = "this is a mistake of qengine's own; the shell goes on"
+            report(InternalError(f"{type(error).__name__}: {error}", hint=hint))
 
     def _unfinished(self) -> bool:
         """Tell whether Enter adds a line instead of running the text."""
         from qengine.syntax import is_complete
 
         text = self._prompt.default_buffer.document.text
-        return bool(text.strip()) and not text.lstrip().startswith(":") and not is_complete(text)
+        return bool(text.strip()) and not _is_command(text) and not is_complete(text)
+
+
+def _is_command(text: str) -> bool:
+    return text.lstrip().startswith(":") or _word(text) in _WORDS
+
+
+def _word(text: str) -> str:
+    return text.strip().rstrip(";").lower()
 
 
 def _history() -> Any:

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from qengine.catalog.view import CatalogView
+from qengine.errors import Notice
 from qengine.exec.arrow_out import RowBatch
 from qengine.exec.context import OperatorStats
 from qengine.plan.json import to_json
@@ -103,10 +104,10 @@ class PlanResult(Result):
         return picture
 
 
-def explained(explanation: Explanation, stats: ResultStats) -> Result:
+def explained(explanation: Explanation, stats: ResultStats, notices: tuple[Notice, ...]) -> Result:
     """Return the result of an EXPLAIN: one row with the plan's text and its JSON."""
     row = (str(explanation), json.dumps(explanation.to_json()))
-    return PlanResult(("plan", "json"), iter([RowBatch(("plan", "json"), [row])]), stats, explanation)
+    return PlanResult(("plan", "json"), iter([RowBatch(("plan", "json"), [row])]), stats, explanation, notices)
 
 
 def explained_steps(steps: Iterator[tuple[str, Operator]], explanation: Explanation, stats: ResultStats) -> Result:

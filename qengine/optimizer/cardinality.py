@@ -1,14 +1,16 @@
-"""Cardinalities from statistics: candidates of a node, fan-out of a relationship, size of an extension.
+"""Cardinalities from statistics: candidates of a node, how likely a relationship is, how unequal degrees are.
 
-Label pairs are taken as they are in the graph; everything else is assumed independent. Estimates only order
-alternatives: they never decide whether a plan is right.
+Label pairs and the moments of degrees are taken as they are in the graph; everything else is assumed independent.
+Estimates only order alternatives: they never decide whether a plan is right.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass, field
 
-from qengine.catalog.view import CatalogView
+from qengine.catalog.view import CatalogView, EdgeStatistics
+from qengine.optimizer.cost import Link, Ties
 from qengine.optimizer.labels import vertex_count
 from qengine.optimizer.pattern_edges import PatternEdge
 from qengine.plan.expr import Call, Comparison, Expr, Literal, Parameter, Property
@@ -28,6 +30,8 @@ class Cardinality:
     _labelled: dict[str, float] = field(default_factory=dict)
     _candidates: dict[str, float] = field(default_factory=dict)
     _probability: dict[str, float] = field(default_factory=dict)
+    _ties: dict[tuple[str, bool], Ties] = field(default_factory=dict)
+    _found: dict[tuple[str | None, str, str | None], EdgeStatistics] = field(default_factory=dict)
 
     def labelled(self, name: str) -> float:
         """Return how many vertices have the node's labels."""
@@ -48,26 +52,45 @@ class Cardinality:
         """Return how likely two vertices with the labels of the edge's ends are joined by a match of it."""
         if edge.name not in self._probability:
             start, end = edge.ends
-            edges = self._edges(edge)
+            edges = float(sum(each.edges for each in self._statistics(edge, True)))
             for predicate in edge.relationship.predicates:
                 edges *= self._selectivity(predicate, "relationship")
             pairs = max(self.labelled(start), 1.0) * max(self.labelled(end), 1.0)
             self._probability[edge.name] = max(min(edges / pairs, 1.0), 1e-12)
         return self._probability[edge.name]
 
-    def fan_out(self, edge: PatternEdge, origin: str) -> float:
-        """Return the mean number of neighbours over the edge of a vertex that can match its end ``origin``."""
+    def ties(self, edge: PatternEdge, origin: str) -> Ties:
+        """Return the degrees in the edge of the vertices that can match its end ``origin``."""
         start, end = edge.ends
-        return self.probability(edge) * max(self.labelled(end if origin == start else start), 1.0)
+        key = edge.name, origin == start
+        if key not in self._ties:
+            size = max(self.labelled(origin), 1.0)
+            other = max(self.labelled(end if origin == start else start), 1.0)
+            found = _sum(self._statistics(edge, origin == start))
+            self._ties[key] = _ties(found, size, self.probability(edge) * other)
+        return self._ties[key]
 
-    def _edges(self, edge: PatternEdge) -> float:
+    def link(self, edge: PatternEdge, number: Mapping[str, int]) -> Link:
+        """Return an edge between two different vertices as the cost model wants it."""
+        start, end = edge.ends
+        return Link(number[start], number[end], self.probability(edge), self.ties(edge, start), self.ties(edge, end))
+
+    def _statistics(self, edge: PatternEdge, forward: bool) -> list[EdgeStatistics]:
+        """Return the statistics of all types and directions of an edge, seen from one end."""
         source, target = (certain_label(self.nodes[name].labels) for name in edge.ends)
-        total = 0
+        found = []
         for info in edge.types:
-            total += self.catalog.edge_statistics(source, info.name, target).edges
-            if not info.undirected and edge.relationship.direction is Direction.BOTH:
-                total += self.catalog.edge_statistics(target, info.name, source).edges
-        return float(total)
+            one, back = self._known(source, info.name, target), self._known(target, info.name, source)
+            both = edge.relationship.direction is Direction.BOTH and not info.undirected
+            ways = [one, _turned(back)] if both else [one]
+            found += ways if forward else [_turned(way) for way in ways]
+        return found
+
+    def _known(self, source: str | None, type: str, target: str | None) -> EdgeStatistics:
+        key = source, type, target
+        if key not in self._found:
+            self._found[key] = self.catalog.edge_statistics(*key)
+        return self._found[key]
 
     def _selectivity(self, predicate: Expr, entity: str) -> float:
         match predicate:
@@ -83,3 +106,46 @@ class Cardinality:
                 return _EQUALITY
             case _:
                 return _OTHER
+
+
+def _turned(found: EdgeStatistics) -> EdgeStatistics:
+    """Return statistics seen from the targets. How their ids are ordered is kept: it matters among equals only."""
+    return EdgeStatistics(
+        found.edges,
+        found.targets,
+        found.sources,
+        found.max_in,
+        found.max_out,
+        found.in_pairs,
+        found.in_triples,
+        found.out_pairs,
+        found.out_triples,
+        found.lesser_squares,
+        found.greater_squares,
+    )
+
+
+def _sum(parts: Sequence[EdgeStatistics]) -> EdgeStatistics:
+    """Add up statistics of relations that don't overlap, as if their degrees were unrelated."""
+    if len(parts) == 1:
+        return parts[0]
+    sums = [sum(values) for values in zip(*(astuple(part) for part in parts), strict=True)]
+    return EdgeStatistics(*sums) if sums else EdgeStatistics(0, 0, 0)
+
+
+def _ties(found: EdgeStatistics, size: float, fan_out: float) -> Ties:
+    """Return the moments of the degrees of ``size`` vertices relative to their mean."""
+    edges = float(found.edges)
+    most = max(float(found.max_out), fan_out, 1e-9)
+    if edges == 0.0 or (found.out_pairs == 0.0 and found.max_out > 1):  # none, or not known
+        return Ties(fan_out, most)
+    squares = found.out_pairs + edges
+    cubes = found.out_triples + 3 * found.out_pairs + edges
+    scale = size / (edges * edges)
+    skew = max(squares * scale, 1.0)
+    tail = max(cubes * edges / (squares * squares), 1.0)
+    if found.lesser_squares + found.greater_squares == 0.0:
+        return Ties(fan_out, most, skew, tail, skew, skew, skew)
+    mixed = (squares - found.lesser_squares - found.greater_squares) / 2
+    ordered = (4 * scale * each for each in (found.lesser_squares, mixed, found.greater_squares))
+    return Ties(fan_out, most, skew, tail, *ordered)

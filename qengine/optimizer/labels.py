@@ -1,20 +1,75 @@
-"""What label and type expressions select in a graph, by the catalogue."""
+"""What label and type expressions select in a graph, by the catalogue. Kept for each catalogue: no query changes it."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+from weakref import WeakKeyDictionary
 
 from qengine.catalog.view import CatalogView, RelationshipTypeInfo
 from qengine.plan.pattern import LabelExpr
 
+_MOST_KEPT = 4096  # expressions
+
+
+@dataclass(slots=True)
+class _Known:
+    """What was found out of one catalogue. ``sets``: by expression the label sets that satisfy it, as a bit mask."""
+
+    label_sets: tuple[tuple[frozenset[str], int], ...]
+    infos: tuple[RelationshipTypeInfo, ...]
+    sets: dict[LabelExpr, tuple[int, int]] = field(default_factory=dict)
+    types: dict[LabelExpr, tuple[RelationshipTypeInfo, ...]] = field(default_factory=dict)
+
+
+_known: WeakKeyDictionary[CatalogView, _Known] = WeakKeyDictionary()
+
 
 def matching_types(catalog: CatalogView, condition: LabelExpr | None) -> tuple[RelationshipTypeInfo, ...]:
     """Return the types of the graph that a relationship's type expression admits, in the catalogue's order."""
-    found = (catalog.relationship_type(name) for name in catalog.relationship_types)
-    infos = tuple(info for info in found if info is not None)
-    return infos if condition is None else tuple(info for info in infos if condition.admits(frozenset((info.name,))))
+    known = _of(catalog)
+    if condition is None:
+        return known.infos
+    if condition not in known.types:
+        _make_room(known.types)
+        known.types[condition] = tuple(info for info in known.infos if condition.admits(frozenset((info.name,))))
+    return known.types[condition]
 
 
 def vertex_count(catalog: CatalogView, condition: LabelExpr | None) -> int:
     """Return how many vertices satisfy a label expression."""
-    if condition is None:
-        return catalog.vertex_count
-    return sum(count for labels, count in catalog.label_sets if condition.admits(labels))
+    return catalog.vertex_count if condition is None else _satisfying(catalog, condition)[1]
+
+
+def may_coincide(catalog: CatalogView, one: LabelExpr | None, other: LabelExpr | None) -> bool:
+    """Tell whether some vertex satisfies both label expressions."""
+    if one is None or other is None or one == other:
+        return True
+    return _satisfying(catalog, one)[0] & _satisfying(catalog, other)[0] != 0
+
+
+def _satisfying(catalog: CatalogView, condition: LabelExpr) -> tuple[int, int]:
+    """Return the label sets of vertices that satisfy an expression as a bit mask, and how many vertices have them."""
+    known = _of(catalog)
+    if condition not in known.sets:
+        _make_room(known.sets)
+        mask = count = 0
+        for place, (labels, vertices) in enumerate(known.label_sets):
+            if vertices and condition.admits(labels):
+                mask |= 1 << place
+                count += vertices
+        known.sets[condition] = mask, count
+    return known.sets[condition]
+
+
+def _of(catalog: CatalogView) -> _Known:
+    known = _known.get(catalog)
+    if known is None:
+        found = (catalog.relationship_type(name) for name in catalog.relationship_types)
+        known = _known[catalog] = _Known(catalog.label_sets, tuple(info for info in found if info is not None))
+    return known
+
+
+def _make_room(kept: dict[LabelExpr, Any]) -> None:
+    if len(kept) >= _MOST_KEPT:
+        kept.clear()

@@ -1,116 +1,220 @@
 """The matching order: which vertex is bound next.
 
-GSI's rule (Algorithm 2: start where |C(u)|/deg(u) is least, go on to the linked vertex whose score times the
-frequency of the linking labels is least), with the score replaced by the expected size of the intermediate result,
-which label-pair statistics give. The most promising starts are tried; the cheapest whole order is kept.
+Left-deep orders by dynamic programming over connected sub-patterns: the cheapest way to go on depends on the set of
+bound vertices alone (and, for what is only counted, on which component of the rest is counted). Patterns of more than
+ten vertices are ordered greedily with a look-ahead of one step, their small components exactly. (Selinger et al. 1979;
+Moerkotte and Neumann 2006 for connected subsets; cost.py for what is minimised.)
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Sequence
 
 from qengine._frozen import frozen
-from qengine.optimizer.cardinality import Cardinality
-from qengine.optimizer.pattern_edges import PatternEdge
+from qengine.optimizer.cost import BIND, LOCATE, ROW, CostModel, Problem, members
 
-_OUTPUT = 2.0  # cost of one row written, in units of one candidate looked at
-_STARTS = 5  # starts tried: those with the least |C(u)|/deg(u)
+EXACT = 10  # vertices to order up to which every connected order is considered
+_SMALL = 5  # vertices of a component that a greedy order still orders exactly
+_STARTS = 3  # first vertices that a greedy order tries
+_PROMISING = 5  # vertices, those cheapest to bind next, whose successors a greedy order looks at
+_INFINITE = float("inf")
 
 
 @frozen
-class MatchingOrder:
-    """Names of vertices in the order of binding, ``rows`` expected after each, ``cost`` of the whole."""
+class Ordered:
+    """Vertices in the order of binding, and the cost of it in nanoseconds."""
 
-    names: tuple[str, ...]
-    rows: tuple[float, ...]
+    vertices: tuple[int, ...]
     cost: float
 
-    def total(self) -> float:
-        """Return the expected number of embeddings."""
-        return self.rows[-1] if self.rows else 1.0
+
+def best_order(model: CostModel) -> Ordered:
+    """Return the cheapest order of the vertices that aren't bound: exact up to ``EXACT`` of them."""
+    problem = model.problem
+    free = (model.all & ~problem.bound).bit_count()
+    if free <= _SMALL:
+        return _Orderer(model, EXACT).order()
+    found = _Orderer(model, _SMALL).order()
+    if free > EXACT:
+        if problem.counted and problem.wanted:
+            found = min(found, _Orderer(model, _SMALL, wanted_first=True).order(), key=lambda each: each.cost)
+        return found
+    exact = _Orderer(model, EXACT, found.cost).order()
+    return exact if exact.cost < found.cost else found
 
 
-def matching_order(
-    names: Sequence[str],
-    edges: Sequence[PatternEdge],
-    bound: Collection[str],
-    cardinality: Cardinality,
-    first: Collection[str] = (),
-) -> MatchingOrder:
-    """Return an order of ``names``, given that the vertices ``bound`` are bound already.
+def order_cost(problem: Problem, order: Sequence[int]) -> float:
+    """Return the cost of a given order."""
+    return _Orderer(CostModel(problem), 0, given=order).order().cost
 
-    Parameters
-    ----------
-    names
-        Vertices to order; those in ``first`` must all come before the others (because they are wanted and the
-        rest is only counted).
-    edges
-        Pattern edges between ``names`` and ``bound``.
+
+class _Orderer:
+    """Finds an order: of sets up to ``exact`` vertices the best, of larger ones greedily; or follows one given.
+
+    Sub-patterns that alone cost as much as ``limit`` are not looked into.
     """
-    links: dict[str, list[_Link]] = {name: [] for name in (*names, *bound)}
-    for edge in edges:
-        start, end = edge.ends
-        if start != end:
-            probability = cardinality.probability(edge)
-            links[start].append(_Link(end, probability, cardinality.fan_out(edge, start)))
-            links[end].append(_Link(start, probability, cardinality.fan_out(edge, end)))
-    greedy = _Greedy(names, links, cardinality, frozenset(first))
-    if bound or not names:
-        return greedy.run(bound, None)
-    starts = sorted(
-        [name for name in names if not first or name in first],
-        key=lambda name: cardinality.candidates(name) / max(len(links[name]), 1),
-    )
-    return min((greedy.run((), start) for start in starts[:_STARTS]), key=lambda order: order.cost)
 
+    def __init__(
+        self,
+        model: CostModel,
+        exact: int,
+        limit: float = _INFINITE,
+        given: Sequence[int] | None = None,
+        wanted_first: bool = False,
+    ) -> None:
+        self._model = model
+        self._exact = exact
+        self._limit = limit
+        self._wanted_first = wanted_first
+        self._place = None if given is None else {vertex: place for place, vertex in enumerate(given)}
+        self._counted: dict[tuple[int, int], tuple[float, tuple[int, ...]]] = {}
+        self._walked: dict[int, tuple[float, tuple[int, ...]]] = {}
 
-@frozen
-class _Link:
-    """A pattern edge seen from one end: the other end, how likely two vertices are joined, the mean fan-out."""
+    def order(self) -> Ordered:
+        cost, vertices = self._walk(self._model.problem.bound)
+        return Ordered(vertices, cost)
 
-    other: str
-    probability: float
-    fan_out: float
+    # ------------------------------------------------------------ what makes rows
 
+    def _walk(self, bound: int) -> tuple[float, tuple[int, ...]]:
+        """Return the cost of going on from a set of bound vertices, and the vertices in order."""
+        problem = self._model.problem
+        rest = self._model.all & ~bound
+        if not rest or (problem.counted and problem.wanted & ~bound == 0):
+            cost, order = self._count_all(bound, rest)
+            if problem.wanted or not problem.counted:
+                cost += ROW * self._model.rows(bound)
+            return cost, order
+        found = self._walked.get(bound)
+        if found is None:
+            found = self._walked[bound] = self._walk_on(bound, rest)
+        return found
 
-@frozen
-class _Greedy:
-    names: Sequence[str]
-    links: dict[str, list[_Link]]
-    cardinality: Cardinality
-    first: frozenset[str]
+    def _walk_on(self, bound: int, rest: int) -> tuple[float, tuple[int, ...]]:
+        model = self._model
+        rows = model.rows(bound)
+        best: tuple[float, tuple[int, ...]] = _INFINITE, tuple(members(rest))
+        if rows * LOCATE >= self._limit:
+            return best
+        wanted = model.problem.wanted & rest if self._wanted_first else 0
+        for vertex in self._choices(bound, wanted or rest, rows):
+            size, cost = model.step(bound, vertex)
+            own = rows * (cost + size * BIND)
+            if own >= best[0]:
+                continue
+            more, order = self._walk(bound | 1 << vertex)
+            if own + more < best[0]:
+                best = own + more, (vertex, *order)
+        return best
 
-    def run(self, bound: Iterable[str], start: str | None) -> MatchingOrder:
-        """Bind the vertex that keeps the result smallest, linked ones first, then those with more links."""
-        growth = {name: self.cardinality.candidates(name) for name in self.names}
-        looked = dict.fromkeys(self.names, float("inf"))  # candidates looked at a row: the least linking fan-out
-        left = list(self.names)
+    # ------------------------------------------------------------ what is only counted
 
-        def place(name: str) -> None:
-            for link in self.links[name]:
-                if link.other in growth:
-                    growth[link.other] *= link.probability
-                    looked[link.other] = min(looked[link.other], link.fan_out)
+    def _count_all(self, bound: int, rest: int) -> tuple[float, tuple[int, ...]]:
+        cost = 0.0
+        order: tuple[int, ...] = ()
+        calls = self._model.rows(bound)
+        for part in self._model.components(rest):
+            cost += calls * self._model.entry(bound, part)
+            if not self._model.is_plain(bound, part):
+                more, inner = self._count(bound, part)
+                cost += more
+                order += inner
+            else:
+                order += tuple(members(part))
+        return cost, order
 
-        for name in bound:
-            place(name)
-        order: list[str] = []
-        rows: list[float] = []
-        size, cost = 1.0, 0.0
-        while left:
-            wanted = [name for name in left if name in self.first] or left
-            best = min(
-                wanted,
-                key=lambda name: (looked[name] == float("inf"), growth[name], -len(self.links[name])),
+    def _count(self, bound: int, part: int) -> tuple[float, tuple[int, ...]]:
+        """Return the cost of counting a component below some bound vertices, over the whole search."""
+        key = bound, part
+        found = self._counted.get(key)
+        if found is None:
+            found = self._counted[key] = self._count_on(bound, part)
+        return found
+
+    def _count_on(self, bound: int, part: int) -> tuple[float, tuple[int, ...]]:
+        model = self._model
+        times = model.times(bound, part)
+        formula = model.formula(bound, part)
+        if formula is not None:
+            return times * formula, tuple(members(part))
+        best: tuple[float, tuple[int, ...]] = _INFINITE, tuple(members(part))
+        if times * LOCATE >= self._limit:
+            return best
+        for vertex in self._choices(bound, part, times):
+            found = self._branch(bound, part, vertex, best[0])
+            if found[0] < best[0]:
+                best = found
+        return best
+
+    def _branch(self, bound: int, part: int, vertex: int, limit: float) -> tuple[float, tuple[int, ...]]:
+        """Return the cost of counting a component vertex by vertex of its first one; infinite from ``limit`` on."""
+        model = self._model
+        times = model.times(bound, part)
+        size, cost = model.step(bound, vertex)
+        own = times * (cost + size * BIND)
+        inner, rest = bound | 1 << vertex, part & ~(1 << vertex)
+        wedge = model.wedge(bound, part, vertex)
+        if wedge is not None:
+            return self._branch_or_wedge(
+                bound, part, vertex, times * wedge, own + times * size * model.entry(inner, rest)
             )
-            if start is not None and not order:
-                best = start
-            candidates = looked[best] if looked[best] < float("inf") else growth[best]
-            cost += size * candidates
-            size *= growth[best]
-            cost += _OUTPUT * size if best in self.first else size
-            left.remove(best)
-            place(best)
-            order.append(best)
-            rows.append(size)
-        return MatchingOrder(tuple(order), tuple(rows), cost)
+        order: tuple[int, ...] = (vertex,)
+        for child in model.components(rest):
+            if own >= limit:
+                return _INFINITE, order
+            own += times * size * model.entry(inner, child, 1 << vertex)
+            formula = None if model.is_plain(inner, child) else model.formula(inner, child, 1 << vertex)
+            if model.is_plain(inner, child):
+                order += tuple(members(child))
+            elif formula is not None:
+                own += model.times(inner, child) * formula
+                order += tuple(members(child))
+            else:
+                more, below = self._count(inner, child)
+                own += more
+                order += below
+        return own, order
+
+    def _branch_or_wedge(
+        self, bound: int, part: int, first: int, wedge: float, branch: float
+    ) -> tuple[float, tuple[int, ...]]:
+        """Choose between the two orders below ``first``: the wedge binds the vertex that closes the square last."""
+        last = (self._model.adjacent[first] & part).bit_length() - 1
+        second = (part & ~(1 << first | 1 << last)).bit_length() - 1
+        by_wedge = wedge, (first, second, last)
+        if self._place is not None and self._place[second] < self._place[last]:
+            return by_wedge
+        more, below = self._branch(bound | 1 << first, part & ~(1 << first), last, _INFINITE)
+        other = branch + more, (first, *below)
+        return other if self._place is not None or other[0] < wedge else by_wedge
+
+    # ------------------------------------------------------------ choices
+
+    def _choices(self, bound: int, part: int, times: float) -> list[int]:
+        """Return the vertices of ``part`` to try next: linked ones where there are any."""
+        if self._place is not None:
+            return [min(members(part), key=self._place.__getitem__)]
+        linked = 0
+        for vertex in members(bound):
+            linked |= self._model.adjacent[vertex]
+        choices = list(members(part & linked or part))
+        if part.bit_count() <= self._exact or len(choices) == 1:
+            return choices
+        choices.sort(key=lambda vertex: self._own(bound, vertex, times))
+        promises = sorted((self._promise(bound, part, vertex, times), vertex) for vertex in choices[:_PROMISING])
+        return [vertex for _, vertex in promises[: _STARTS if bound == self._model.problem.bound else 1]]
+
+    def _own(self, bound: int, vertex: int, times: float) -> float:
+        size, cost = self._model.step(bound, vertex)
+        return times * (cost + size * BIND)
+
+    def _promise(self, bound: int, part: int, vertex: int, times: float) -> float:
+        """Return the cost of binding a vertex and then the best next one of each component that this leaves."""
+        model = self._model
+        after = bound | 1 << vertex
+        promised = self._own(bound, vertex, times)
+        for child in model.components(part & ~(1 << vertex)):
+            linked = child & model.adjacent[vertex] or child
+            steps = (model.step(after, other) for other in members(linked))
+            promised += model.times(after, child) * min(read + found * BIND for found, read in steps)
+        return promised

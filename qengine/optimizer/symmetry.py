@@ -27,6 +27,13 @@ class Symmetry:
     orbits: int
     greater: tuple[tuple[str, str], ...]
 
+    def turned(self) -> Symmetry:
+        """Return the constraints that keep the embedding with the least ids of each orbit, not the greatest.
+
+        Small ids are hubs. Which end comes first decides how long the lists are that the constraints leave.
+        """
+        return Symmetry(self.orbits, tuple((small, big) for big, small in self.greater))
+
 
 NO_SYMMETRY = Symmetry(1, ())
 
@@ -52,25 +59,7 @@ def break_symmetry(
         orbit = pattern.orbit(pivot, order[:place])
         size *= len(orbit)
         greater += [(pivot, other) for other in order if other in orbit and other != pivot]
-    if _meets_whole_lists(order, edges, greater):
-        greater = [(other, pivot) for pivot, other in greater]
     return Symmetry(size, tuple(greater))
-
-
-def _meets_whole_lists(order: Sequence[str], edges: Sequence[PatternEdge], greater: list[tuple[str, str]]) -> bool:
-    """Tell whether some vertex is found by intersecting whole neighbour lists, none cut by a constraint.
-
-    Small ids are hubs. Where constraints cut the lists, binding the vertex of least degree first leaves only the few
-    neighbours of higher degree in them. Where they don't, the hub should come first: its list is marked once,
-    and the short lists of its neighbours are looked up in it.
-    """
-    ordered = {frozenset(pair) for pair in greater}
-    for place, name in enumerate(order):
-        links = {frozenset(edge.ends) for edge in edges if name in edge.ends and edge.ends[0] != edge.ends[1]}
-        earlier = [link for link in links if not link.isdisjoint(order[:place])]
-        if len(earlier) > 1 and not any(link in ordered for link in earlier):
-            return True
-    return False
 
 
 class _Pattern:

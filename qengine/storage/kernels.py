@@ -33,7 +33,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "qe_pcsr_sort": (_POINTER, _U32, _U32, _POINTER, _U64, _POINTER, _POINTER, _POINTER, _POINTER),
     "qe_pcsr_merge": (*(_POINTER,) * 3, _U64, *(_POINTER,) * 4, _U64, _POINTER, _U64, *(_POINTER,) * 3, _I32),
     "qe_pcsr_locate": (_POINTER, _POINTER, _U64, _POINTER, _POINTER),
-    "qe_pair_statistics": (*(_POINTER,) * 3, _U64, _POINTER, _POINTER, _U32, *(_POINTER,) * 4, _U64, _POINTER),
+    "qe_pair_statistics": (*(_POINTER,) * 3, _U64, _POINTER, _POINTER, _U32, *(_POINTER,) * 5, _U64, _POINTER),
     "qe_edge_list": (_POINTER, _U64, ctypes.c_char, *(_POINTER,) * 6, _I32),
     "qe_signature_build": (_POINTER, _POINTER, _I32),
     "qe_signature_filter": (_POINTER, _U32, _U32, _U32, _POINTER, _POINTER),
@@ -212,7 +212,7 @@ def locate(pcsr: ctypes.Structure, vertices: Array) -> tuple[Array, Array]:
     return begins, ends
 
 
-def pair_statistics(rows: tuple[Array, Array, Array], neighbours: Array, group_ends: Array) -> Array:
+def pair_statistics(rows: tuple[Array, Array, Array], neighbours: Array, group_ends: Array) -> tuple[Array, Array]:
     """Count a PCSR's entries between groups of vertices.
 
     Parameters
@@ -228,11 +228,15 @@ def pair_statistics(rows: tuple[Array, Array, Array], neighbours: Array, group_e
     -------
     uint64[pairs, 5]
         Owner's group, neighbour's group, entries, owners, most entries of one owner; ascending.
+    float64[pairs, 4]
+        Over the owners with d such entries each: the sums of d(d-1) and of d(d-1)(d-2); where both groups are one, the
+        sums of the squares of how many neighbours have a lesser, and a greater, id than their owner, else 0.
     """
     keys, begins, ends = (np.ascontiguousarray(part) for part in rows)
     capacity = min(len(group_ends) ** 2, len(neighbours))
     pairs = np.empty((capacity, 2), np.uint32)
     counts = np.empty((3, capacity), np.uint64)
+    moments = np.empty((capacity, 4), np.float64)
     found = ctypes.c_uint64()
     _call(
         "qe_pair_statistics",
@@ -245,10 +249,12 @@ def pair_statistics(rows: tuple[Array, Array, Array], neighbours: Array, group_e
         len(group_ends),
         _in(pairs, np.uint32),
         *(_in(column, np.uint64) for column in counts),
+        _in(moments, np.float64),
         capacity,
         ctypes.byref(found),
     )
-    return np.concatenate((pairs.astype(np.uint64), counts.T), axis=1)[: found.value]
+    numbers = np.concatenate((pairs.astype(np.uint64), counts.T), axis=1)
+    return numbers[: found.value], moments[: found.value]
 
 
 def build_signatures(given: ctypes.Structure, table: Array) -> None:

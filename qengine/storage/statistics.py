@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 
 _QUANTILES = (0.5, 0.9, 0.99)
 
+_Counts = tuple[int, int, int, float, float, float, float]
+"""Entries, owners, the most of one owner, and the four moments of ``kernels.pair_statistics``."""
+
+_NONE: _Counts = (0, 0, 0, 0.0, 0.0, 0.0, 0.0)
+
 
 @frozen
 class DegreeSummary:
@@ -62,7 +67,11 @@ class Statistics:
 
     def __init__(self, store: GraphStore) -> None:
         self._store = store
-        self._pairs: dict[tuple[int, Direction], dict[tuple[int, int], tuple[int, int, int]]] = {}
+        self._pairs: dict[tuple[int, Direction], dict[tuple[int, int], _Counts]] = {}
+        self._groups: dict[str | None, list[int]] = {None: list(range(len(store.groups)))}
+        for index, group in enumerate(store.groups):
+            for label in group.labels:
+                self._groups.setdefault(label, []).append(index)
         self._edges: dict[tuple[str | None, str | None, str | None], EdgeStatistics] = {}
         self._distinct: dict[tuple[str, str], int | None] = {}
 
@@ -137,8 +146,8 @@ class Statistics:
         forward, backward = self._directions(type_index)
         back = self._counts(type_index, backward)
         return {
-            (source, target): EdgeStatistics(entries, owners, back[target, source][1], most, back[target, source][2])
-            for (source, target), (entries, owners, most) in self._counts(type_index, forward).items()
+            (source, target): _statistics(counts, back[target, source])
+            for (source, target), counts in self._counts(type_index, forward).items()
         }
 
     def __repr__(self) -> str:
@@ -175,13 +184,16 @@ class Statistics:
         directed = not self._store.types[index].undirected
         return (Direction.OUT, Direction.IN) if direction is Direction.BOTH and directed else (direction,)
 
-    def _counts(self, index: int, direction: Direction) -> dict[tuple[int, int], tuple[int, int, int]]:
-        """Return entries, owners and the most of one owner by (owner's group, neighbour's group)."""
+    def _counts(self, index: int, direction: Direction) -> dict[tuple[int, int], _Counts]:
+        """Return what is counted by (owner's group, neighbour's group)."""
         if (index, direction) not in self._pairs:
             lists = self._store.adjacency(index, direction)
             ends = np.array([group.end for group in self._store.groups], np.uint32)
-            rows = pair_statistics(lists.rows(), lists.neighbours, ends).tolist()
-            self._pairs[index, direction] = {(row[0], row[1]): (row[2], row[3], row[4]) for row in rows}
+            numbers, moments = pair_statistics(lists.rows(), lists.neighbours, ends)
+            self._pairs[index, direction] = {
+                (row[0], row[1]): (row[2], row[3], row[4], *more)
+                for row, more in zip(numbers.tolist(), moments.tolist(), strict=True)
+            }
         return self._pairs[index, direction]
 
     def _between_groups(self, source: str | None, type: str | None, target: str | None) -> EdgeStatistics | None:
@@ -191,13 +203,12 @@ class Statistics:
         if index is None or first is None or second is None:
             return None
         forward, backward = self._directions(index)
-        entries, owners, most = self._counts(index, forward).get((first, second), (0, 0, 0))
-        _, back_owners, back_most = self._counts(index, backward).get((second, first), (0, 0, 0))
-        return EdgeStatistics(entries, owners, back_owners, most, back_most)
+        counts = self._counts(index, forward).get((first, second), _NONE)
+        return _statistics(counts, self._counts(index, backward).get((second, first), _NONE))
 
     def _only_group(self, label: str | None) -> int | None:
         """Return the index of the one group that has a label (None: all), or None."""
-        own = [index for index, group in enumerate(self._store.groups) if label is None or label in group.labels]
+        own = self._groups.get(label, ())
         return own[0] if len(own) == 1 else None
 
     def _between_ranges(self, source: str | None, type: str | None, target: str | None) -> EdgeStatistics:
@@ -217,6 +228,10 @@ class Statistics:
             targets=int(np.count_nonzero(into)),
             max_out=int(out.max(initial=0)),
             max_in=int(into.max(initial=0)),
+            out_pairs=_falling(out, 2),
+            out_triples=_falling(out, 3),
+            in_pairs=_falling(into, 2),
+            in_triples=_falling(into, 3),
         )
 
     def _degrees(self, index: int, direction: Direction, label: str | None, other: str | None, out: Array) -> None:
@@ -238,3 +253,19 @@ class Statistics:
         for begin, end in self._store.label_ranges(expr).tolist():
             inside |= (vertices >= begin) & (vertices < end)
         return inside
+
+
+def _statistics(forward: _Counts, backward: _Counts) -> EdgeStatistics:
+    entries, sources, most_out, out_pairs, out_triples, lesser, greater = forward
+    _, targets, most_in, in_pairs, in_triples, _, _ = backward
+    return EdgeStatistics(
+        entries, sources, targets, most_out, most_in, out_pairs, out_triples, in_pairs, in_triples, lesser, greater
+    )
+
+
+def _falling(degrees: Array, factors: int) -> float:
+    """Return the sum of d(d-1)…, so many factors."""
+    product = degrees.astype(np.float64)
+    for less in range(1, factors):
+        product *= degrees - less
+    return float(product.sum())

@@ -37,7 +37,7 @@ def tokens(text: str) -> list[Lexeme]:
 
 
 def is_complete(text: str) -> bool:
-    """Tell whether the text ends with ``;`` outside of strings, names, comments and brackets."""
+    """Tell whether the text ends with ``;`` outside of strings, names and comments."""
     from qengine.syntax import lexemes
 
     return lexemes.is_complete(text)

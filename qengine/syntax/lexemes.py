@@ -85,11 +85,9 @@ def _word_kind(token: Token, before: Token | None, following: str, opened: list[
 
 
 def is_complete(text: str) -> bool:
-    """Tell whether the text ends with ``;`` outside of strings, names, comments and brackets."""
+    """Tell whether the text ends with ``;`` outside of strings, names and comments.
+
+    An open bracket doesn't matter: nothing in brackets holds a ``;``, so the text is complete, and wrong.
+    """
     found = scan(text)
-    if not found or found[-1].type != "SEMICOLON":
-        return False
-    depth = 0
-    for token in found:
-        depth += (token.type in _OPENING) - (token.type in _CLOSING)
-    return depth <= 0
+    return bool(found) and found[-1].type == "SEMICOLON"

@@ -11,7 +11,7 @@ from qengine.types import FLOAT, INTEGER, STRING, Type, list_of
 __all__ = ["SOCIAL", "WrittenCatalog"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)  # known by identity, as a graph is
 class WrittenCatalog:
     """A ``CatalogView`` of what its fields say; every count in it is made up, but always the same."""
 

@@ -11,6 +11,9 @@ from pathlib import Path
 import pexpect
 import pytest
 
+from qengine.cli.session import Session
+from qengine.cli.shell import Shell
+
 CHECKOUT = Path(__file__).resolve().parents[2]
 WORLD = CHECKOUT / "examples" / "world"
 ENDLESS = "MATCH p = (:Country)-[:borders*]-(:Country) RETURN count(*);"
@@ -108,6 +111,22 @@ def test_errors_point_at_their_place(shell: Terminal) -> None:
     assert "Semantic error" in shown and "    |        ^^^" in shown
 
 
+def test_an_open_bracket_is_told_at_the_semicolon(shell: Terminal) -> None:
+    assert "This '(' is never closed." in shell.ask("MATCH (c:Country RETURN c;")
+
+
+def test_a_defect_leaves_the_shell(capsys: pytest.CaptureFixture[str]) -> None:
+    class Broken:
+        @property
+        def schema(self) -> None:
+            raise ZeroDivisionError("no way")
+
+    shell = object.__new__(Shell)  # without a terminal
+    shell._session = Session(Broken())  # type: ignore[arg-type]
+    shell._execute(":schema")
+    assert "Internal error: ZeroDivisionError: no way" in capsys.readouterr().err
+
+
 def test_a_warning_follows_the_rows(shell: Terminal) -> None:
     shown = shell.ask("MATCH (c:Contry) RETURN c;")
     assert shown.index("└───┘") < shown.index("Warning: The graph has no label `Contry`")
@@ -127,6 +146,10 @@ def test_a_warning_follows_the_rows(shell: Terminal) -> None:
         (":format nope", "hint: table, csv, json, jsonl or markdown"),
         (":load /no/such/graph", "Storage error: /no/such/graph: no such file or folder"),
         (":explain", "usage: :explain MATCH"),
+        (":timing maybe", "hint: on or off"),
+        (":param no name=1", "expected NAME=VALUE"),
+        ("help", ":profile QUERY"),
+        ("HELP;", ":profile QUERY"),
     ],
 )
 def test_commands(shell: Terminal, command: str, expected: str) -> None:
@@ -134,7 +157,8 @@ def test_commands(shell: Terminal, command: str, expected: str) -> None:
 
 
 def test_parameters_and_formats(shell: Terminal) -> None:
-    shell.ask(":param x=41")
+    shell.ask(":param x = 41")
+    assert "with :param NAME=VALUE" in shell.ask("RETURN $unknown;")
     assert "format is csv" in shell.ask(":format csv")
     assert "a,b\n42,x\n" in shell.ask("RETURN $x + 1 AS a, 'x' AS b;")
     assert "format is table" in shell.ask(":format table")
@@ -179,7 +203,7 @@ def test_ctrl_c_stops_the_query_and_not_the_shell(shell: Terminal) -> None:
 
 def test_an_empty_start_then_load_save_and_history(tmp_path: Path) -> None:
     terminal = Terminal(tmp_path)
-    assert "<Graph 2,160 nodes" in terminal.ask(f":load {WORLD}")
+    assert terminal.ask(f":load {WORLD}").endswith("world>")
     assert "saved to copy" in terminal.ask(":save copy")
     terminal.ask("RETURN 'remembered' AS x;")
     assert terminal.leave() == 0
@@ -189,7 +213,7 @@ def test_an_empty_start_then_load_save_and_history(tmp_path: Path) -> None:
     terminal.control("c")
     terminal.expect_prompt()
     assert "Alt-Enter" in terminal.ask(":help")
-    terminal.type(":quit\r")
+    terminal.type("quit;\r")
     assert terminal.end() == 0
 
 

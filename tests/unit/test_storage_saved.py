@@ -244,7 +244,7 @@ def test_the_manifest_follows_its_schema(saved):
 
 def violations(value, schema, place):
     """Yield where a value breaks the part of JSON Schema that the manifest's schema uses."""
-    kinds = {"object": dict, "array": list, "string": str, "integer": int, "boolean": bool}
+    kinds = {"object": dict, "array": list, "string": str, "integer": int, "number": float, "boolean": bool}
     kind = kinds[schema["type"]]
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
         yield f"{place} is no {schema['type']}"

@@ -52,6 +52,12 @@ def test_relationships_between_labels(seed):
         known = store.edge_statistics(source, type_, target)
         assert (known.edges, known.sources, known.targets) == (len(found), len(out), len(into))
         assert (known.max_out, known.max_in) == (max(out.values(), default=0), max(into.values(), default=0))
+        for degrees, pairs, triples in (
+            (out, known.out_pairs, known.out_triples),
+            (into, known.in_pairs, known.in_triples),
+        ):
+            assert pairs == sum(d * (d - 1) for d in degrees.values())
+            assert triples == sum(d * (d - 1) * (d - 2) for d in degrees.values())
 
 
 def test_one_label_a_vertex_is_answered_from_pairs_of_groups():
@@ -67,6 +73,19 @@ def test_one_label_a_vertex_is_answered_from_pairs_of_groups():
         "(:A)-[:R]->(:B)  3  ends 2 and 2  degrees 1.5 (most 2) and 1.5 (most 2)",
         "(:B)-[:R]->(:A)  1  ends 1 and 1  degrees 1.0 (most 1) and 1.0 (most 1)",
     ]
+
+
+def test_squares_of_neighbours_with_lesser_and_greater_ids():
+    store = from_records(
+        [{"id": row, "labels": "A"} for row in range(5)],
+        [{"type": "U", "start": start, "end": end} for start, end in [(0, 1), (0, 2), (0, 3), (1, 2), (3, 4)]],
+        undirected=["U"],
+    )
+    ends = [(start, end) for start, end in matches(store, "A", "U", "A")]
+    lesser, greater = Counter(s for s, e in ends if e < s), Counter(s for s, e in ends if e > s)
+    found = store.edge_statistics("A", "U", "A")
+    assert found.lesser_squares == sum(n * n for n in lesser.values())
+    assert found.greater_squares == sum(n * n for n in greater.values())
 
 
 def test_degree_summaries():

@@ -15,6 +15,7 @@ from qengine.exec.gpu.count_policy import (
     Launch,
     clique_launch,
     edge_launch,
+    filter_launch,
     house_launches,
     hub_words,
     star_launch,
@@ -29,8 +30,8 @@ _SLICE = 16
 
 _WARP = 32
 _NEXT = 32
-_COUNTERS = 64
-"""Bytes of the total, and after it of each launch's counter of pieces dealt."""
+_COUNTERS = 128
+"""Bytes of the total, and after it of each launch's counter of pieces dealt and the like."""
 
 _STATIC_SHARED = 512
 """Bytes of shared memory that kernels take beside what they are launched with, at most."""
@@ -63,7 +64,8 @@ STAR_TASK = np.dtype(
 )  # fmt: skip
 HOUSE_TASK = np.dtype(
     [("roots", "<u8"), ("n_roots", "<u8"), ("next", "<u8"), ("stop", "<u8"), ("whole", VIEW), ("scratch", "<u8"),
-     ("lo", "<u4"), ("span", "<u4"), ("table", "<u4"), ("unused", "<u4"), ("total", "<u8")]
+     ("lo", "<u4"), ("span", "<u4"), ("table", "<u4"), ("unused", "<u4"), ("kept", "<u8"), ("n_kept", "<u8"),
+     ("total", "<u8")]
 )  # fmt: skip
 WEDGE_TASK = np.dtype(
     [("roots", "<u8"), ("n_roots", "<u8"), ("next", "<u8"), ("stop", "<u8"), ("outer", VIEW), ("inner", VIEW),
@@ -76,7 +78,10 @@ class Run(Protocol):
     """What a count needs of a ``launch.DeviceRun``."""
 
     device: Any
-    stop_flag: int
+
+    @property
+    def stop_flag(self) -> int:
+        """Return the device's address of an int32 that becomes 1 when kernels must stop."""
 
     def allocate(self, n_bytes: int, what: str) -> Any:
         """Return a block of device memory with its address ``ptr``."""
@@ -144,6 +149,7 @@ class ShapeCounter:
         self.blocks: list[Any] = []
         self.launches: list[tuple[Any, Launch, npt.NDArray[Any]]] = []
         self._views: dict[tuple[ViewSpec, int], Prepared] = {}
+        self._given = 0
 
     def prepare(self, run: Run) -> bool:
         """Find slices, make rows of hubs, sort the roots: all that the count itself needs.
@@ -189,12 +195,12 @@ class ShapeCounter:
         span = shape.marked.hi - shape.marked.lo
         outer, marked = self.view(shape.outer), self.view(shape.marked)
         streamed = self.view(shape.streamed, hub_words(span), shape.marked.lo)
-        classes, counts, numbers, largest = self.sort_roots(marked, EDGE_LIMITS, shape.taken)
+        classes, counts, numbers, _ = self.sort_roots(marked, EDGE_LIMITS, shape.taken)
         macros = {"QE_TAKEN": shape.taken, "QE_ORDERED": int(shape.ordered)}
         for k in reversed(range(len(EDGE_LIMITS))):
             if numbers[k] == 0:
                 continue
-            launch = edge_launch(self.device, k, span, largest, macros)
+            launch = edge_launch(self.device, k, span, int(numbers[k]), macros)
             task = self._task(EDGE_TASK, classes + 4 * k * self.roots.count, counts + 4 * k)
             task["outer"], task["marked"], task["streamed"] = outer.view, marked.view, streamed.view
             task["base"], task["hub_words"] = shape.marked.lo, streamed.hub_words
@@ -262,6 +268,9 @@ class ShapeCounter:
             launch = launches[name]
             task = self._task(HOUSE_TASK, classes + 4 * k * self.roots.count, counts + 4 * k)
             task["whole"], task["lo"], task["span"] = whole.view, shape.whole.lo, span
+            if k < 2:
+                self._add_filter(task, int(numbers[k]))
+                task["next"] = self._next()
             task["table"] = launch.values.get("table", 0)
             if words := launch.values.get("scratch"):
                 scratch = self.allocate(4 * launch.blocks * words)
@@ -269,6 +278,15 @@ class ShapeCounter:
                 task["scratch"] = scratch.ptr
             self._add("count_houses", f"count_houses_{'hashed' if k < 2 else 'array'}", launch, task)
         return True
+
+    def _add_filter(self, task: npt.NDArray[Any], n_roots: int) -> None:
+        """Let only roots with triangles through to a task."""
+        launch = filter_launch(self.device)
+        kept, n_kept = self.allocate(4 * n_roots).ptr, self._next()
+        first = task.copy()
+        first["table"], first["kept"], first["n_kept"] = launch.values["table"], kept, n_kept
+        self._add("count_houses", "keep_triangular", launch, first)
+        task["roots"], task["n_roots"] = kept, n_kept
 
     def _prepare_stars(self, shape: StarShape) -> bool:
         views = [self.view(factor.view) for factor in shape.factors]
@@ -357,8 +375,13 @@ class ShapeCounter:
         task = np.zeros((), dtype)
         task["roots"], task["n_roots"], task["total"] = roots, count, self.counters.ptr
         if "next" in (dtype.names or ()):
-            task["next"] = self.counters.ptr + _NEXT + 4 * len(self.launches)
+            task["next"] = self._next()
         return task
+
+    def _next(self) -> int:
+        """Return the address of another 32-bit counter that is zero whenever the count starts."""
+        self._given += 1
+        return int(self.counters.ptr) + _NEXT + 4 * (self._given - 1)
 
     def _add(self, family: str, name: str, launch: Launch, task: npt.NDArray[Any]) -> None:
         kernel = self.device.kernel(family, name, launch.macros, launch.shared + _STATIC_SHARED)

@@ -10,6 +10,7 @@ __all__ = [
     "Launch",
     "clique_launch",
     "edge_launch",
+    "filter_launch",
     "house_launches",
     "hub_words",
     "star_launch",
@@ -22,6 +23,9 @@ _HUBS = 16384
 
 _MOST_SCRATCH = 1 << 31
 """Bytes of bit matrices in global memory, all blocks together."""
+
+_FEW_ROOTS = 16
+"""So few roots a multiprocessor get large blocks: the last of them would work alone for long."""
 
 _RESERVED = 1024
 """Bytes of shared memory that the system keeps for each block."""
@@ -50,12 +54,12 @@ class Launch:
 
 
 def hub_words(span: int) -> int:
-    """Return the words of a hub's row in a range of ``span`` ids."""
-    return -(-min(span, _HUBS) // 32)
+    """Return the words of a hub's row in a range of ``span`` ids: a multiple of 4, so that what follows is aligned."""
+    return -(-min(span, _HUBS) // 128) * 4
 
 
-def edge_launch(device: object, size_class: int, span: int, largest: int, macros: dict[str, int]) -> Launch:
-    """Return the launch of ``count_edges`` for a class of roots; ``span``: ids of the marked view's range."""
+def edge_launch(device: object, size_class: int, span: int, n_roots: int, macros: dict[str, int]) -> Launch:
+    """Return the launch of ``count_edges`` for a class of ``n_roots``; ``span``: ids of the marked view's range."""
     words = hub_words(span)
     whole = span <= 32 * words
     if size_class == 0:
@@ -65,10 +69,11 @@ def edge_launch(device: object, size_class: int, span: int, largest: int, macros
         )
     if size_class == 1:
         table = 32 if whole else 4096
-        return _filled(device, 256, 4 * (words + table), macros, range=32 * words, table=table)
+        threads = 256 if n_roots >= _FEW_ROOTS * int(device.multiprocessors) else 1024  # type: ignore[attr-defined]
+        return _filled(device, threads, 4 * (words + table), macros, range=32 * words, table=table)
     table = 8192
     room = 8 * (int(device.shared_bytes) - 4 * table - _RESERVED) // 32 * 32  # type: ignore[attr-defined]
-    marked = min(-(-span // 32) * 32, room)
+    marked = max(32 * words, min(-(-span // 32) * 32, room))
     table = 32 if marked >= span else table
     return _filled(device, 1024, marked // 8 + 4 * table, macros, range=marked, table=table)
 
@@ -122,6 +127,11 @@ def wedge_launches(device: object, span: int) -> dict[str, Launch]:
         macros = {"QE_PACKED": 1} if width == 2 else {}
         found[name] = _filled(device, 1024, tile * width, macros, tile=tile, tiles=-(-span // tile))
     return found
+
+
+def filter_launch(device: object) -> Launch:
+    """Return the launch that drops roots without triangles, a warp a root."""
+    return _filled(device, 256, 8 * 4 * 256, {"QE_TEAM_WARP": 1}, table=256)
 
 
 def house_launches(device: object, span: int) -> dict[str, Launch]:

@@ -19,10 +19,9 @@ from qengine.optimizer.lower.demand import Demand, Duplicates, Lowered
 from qengine.optimizer.lower.inner_nodes import repetition_conditions, walk_mode
 from qengine.optimizer.lower.subquery import attach_subqueries
 from qengine.optimizer.lower.walks import WalkPart, lower_walk, walk_parts
-from qengine.optimizer.order import MatchingOrder, matching_order
+from qengine.optimizer.matching import Matching, MatchingOrder, matching_order
 from qengine.optimizer.pattern_edges import PatternEdge, pattern_edge
 from qengine.optimizer.search import SearchParts, build_levels
-from qengine.optimizer.symmetry import NO_SYMMETRY, Symmetry, break_symmetry
 from qengine.plan.expr import Call, Comparison, Expr, HasLabels, Literal, PathOf, Variable
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.logical import Filter, Limit, Operator, Project
@@ -32,7 +31,6 @@ from qengine.plan.traverse import conjunction, free_variables, substitute
 from qengine.types import BOOLEAN, INTEGER, NODE, RELATIONSHIP
 
 _SAME = "@same:"
-_ROW_COST = 4.0  # one emitted row against one candidate looked at
 
 
 @dataclass(slots=True)
@@ -184,11 +182,24 @@ class MatchLowering:
         variables = {*new, *(edge.name for edge in edges)}
         emitted = wanted & variables
         countable = final and self.demand.duplicates is not Duplicates.KEEP
-        order = self._order(new, edges, seeds, emitted if countable else set())
+        ends = {end for edge in edges if edge.name in emitted for end in edge.ends}
+        order = matching_order(
+            Matching(
+                new,
+                edges,
+                seeds,
+                difference,
+                filters.conditions,
+                wanted=((emitted | ends) if countable else variables) & set(new),
+                counted=countable,
+                symmetric=countable
+                and self.demand.duplicates is Duplicates.COUNT
+                and not (emitted or seeds or filters.conditions),
+            ),
+            Cardinality(self.catalog, self.nodes),
+        )
         identity = emitted | {name for pair in difference.edges for name in pair}
-        symmetry = NO_SYMMETRY
-        if countable and self.demand.duplicates is Duplicates.COUNT and not (emitted or seeds or filters.conditions):
-            symmetry = break_symmetry(order.names, self.nodes, edges, difference)
+        symmetry = order.symmetry
         parts = SearchParts(
             self.nodes,
             edges,
@@ -216,8 +227,8 @@ class MatchLowering:
             count=name,
             exists=exists,
             orbits=symmetry.orbits,
-            reason=_reason(order, symmetry),
-            rows=order.total(),
+            reason=_reason(order),
+            rows=order.rows,
         )
         self.columns += emit
         self.bound |= set(new)
@@ -233,18 +244,6 @@ class MatchLowering:
             or any(name in pair for pair in difference.vertices)
             or any(name in (each.left, each.right) for each in filters.conditions)
         )
-
-    def _order(self, new: list[str], edges: list[PatternEdge], seeds: list[str], first: set[str]) -> MatchingOrder:
-        cardinality = Cardinality(self.catalog, self.nodes)
-        free = matching_order(new, edges, seeds, cardinality)
-        first = first & set(new)
-        if not first or len(first) == len(new):
-            return free
-        last = max(free.names.index(name) for name in first)
-        wanted_first = matching_order(new, edges, seeds, cardinality, first)
-        free_cost = free.cost + _ROW_COST * free.rows[last]
-        first_cost = wanted_first.cost + _ROW_COST * wanted_first.rows[len(first) - 1]
-        return wanted_first if first_cost < free_cost else free
 
     def _unused(self, prefix: str) -> str:
         numbered = (f"{prefix}{number}" for number in itertools.count(len(self.columns)))
@@ -351,8 +350,8 @@ def _renamed_edge(edge: PatternRelationship) -> PatternRelationship:
     return replace(edge, name=name, predicates=predicates)
 
 
-def _reason(order: MatchingOrder, symmetry: Symmetry) -> str:
+def _reason(order: MatchingOrder) -> str:
     text = "order " + " → ".join(order.names) if order.names else "check only"
-    if symmetry.orbits > 1:
-        text += f"; each of {symmetry.orbits} symmetric embeddings counted once"
+    if order.symmetry.orbits > 1:
+        text += f"; each of {order.symmetry.orbits} symmetric embeddings counted once"
     return text

@@ -65,7 +65,8 @@ def test_any_text_of_the_language_s_signs_is_covered(text: str) -> None:
     [
         ("RETURN 1;", True), ("RETURN 1; // done", True), ("RETURN 1;  \n", True), ("RETURN 1; RETURN 2;", True),
         ("RETURN 1", False), ("", False), ("RETURN ';", False), ("RETURN ';'", False), ("RETURN `;", False),
-        ("RETURN 1 /* ;", False), ("RETURN 1 // ;", False), ("RETURN (1;", False), ("MATCH (n {a: 1;", False),
+        ("RETURN 1 /* ;", False), ("RETURN 1 // ;", False), ("RETURN (1;", True), ("MATCH (n {a: 1;", True),
+        ("RETURN (1", False),
         ("RETURN 1; RETURN 2", False), (";", True), ("RETURN 1);", True), ("RETURN '(' ;", True),
     ],
 )  # fmt: skip

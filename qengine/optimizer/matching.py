@@ -1,0 +1,118 @@
+"""From the parts of a search to an order of its vertices, by name: states the problem that order.py solves.
+
+Symmetric patterns may be counted one embedding an orbit, by constraints on the order of ids, either way round. The
+constraints cut lists, but they also tie vertices together that would else be counted apart: the cost model decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from qengine._frozen import frozen
+from qengine.optimizer.cardinality import Cardinality
+from qengine.optimizer.cost import CostModel, Problem, mask_of
+from qengine.optimizer.difference import Differences
+from qengine.optimizer.labels import may_coincide
+from qengine.optimizer.order import best_order, order_cost
+from qengine.optimizer.pattern_edges import PatternEdge
+from qengine.optimizer.search import NamedCondition
+from qengine.optimizer.symmetry import NO_SYMMETRY, Symmetry, break_symmetry
+
+
+@frozen
+class MatchingOrder:
+    """Names of vertices in the order of binding, how many embeddings are expected, and the cost in nanoseconds."""
+
+    names: tuple[str, ...]
+    rows: float
+    cost: float
+    symmetry: Symmetry = NO_SYMMETRY
+
+
+@frozen
+class Matching:
+    """What is to be matched: ``names`` given that ``bound`` are bound already, over ``edges`` between them.
+
+    ``wanted``: the vertices that are emitted or that emitted relationships join. With ``counted`` the others are only
+    counted. ``symmetric``: a symmetric pattern may be counted by orbits.
+    """
+
+    names: Sequence[str]
+    edges: Sequence[PatternEdge]
+    bound: Sequence[str]
+    difference: Differences
+    conditions: Sequence[NamedCondition] = ()
+    wanted: Collection[str] = ()
+    counted: bool = False
+    symmetric: bool = False
+
+
+def matching_order(matching: Matching, cardinality: Cardinality) -> MatchingOrder:
+    """Return the cheapest order of a matching's vertices, and which symmetric embeddings to leave out."""
+    names = (*matching.bound, *_numbered(matching, cardinality))
+    number = {name: place for place, name in enumerate(names)}
+    problem = _problem(matching, names, number, cardinality)
+    model = CostModel(problem)
+    found = best_order(model)
+    symmetry = NO_SYMMETRY
+    if matching.symmetric:
+        plain = tuple(names[vertex] for vertex in found.vertices)
+        broken = break_symmetry(plain, cardinality.nodes, matching.edges, matching.difference)
+        for each in (broken, broken.turned()) if broken.orbits > 1 else ():
+            less = tuple((number[small], number[big]) for big, small in each.greater)
+            cost = order_cost(replace(problem, less=less), found.vertices)
+            if cost < found.cost:
+                found, symmetry = replace(found, cost=cost), each
+    return MatchingOrder(tuple(names[vertex] for vertex in found.vertices), model.rows(model.all), found.cost, symmetry)
+
+
+def _numbered(matching: Matching, cardinality: Cardinality) -> list[str]:
+    """Return the names so that each, where it can be, is linked to one before it; those of few candidates first."""
+    near: dict[str, set[str]] = {name: set() for name in (*matching.names, *matching.bound)}
+    for edge in matching.edges:
+        start, end = edge.ends
+        near[start].add(end)
+        near[end].add(start)
+    linked = set().union(*(near[name] for name in matching.bound))
+    left = sorted(matching.names, key=cardinality.candidates)
+    found = []
+    while left:
+        name = next((each for each in left if each in linked), left[0])
+        left.remove(name)
+        found.append(name)
+        linked |= near[name]
+    return found
+
+
+def _problem(matching: Matching, names: Sequence[str], number: dict[str, int], cardinality: Cardinality) -> Problem:
+    nodes = cardinality.nodes
+    difference = matching.difference
+    catalog = cardinality.catalog
+    joined = {frozenset(edge.ends) for edge in matching.edges if not edge.loops}
+    different = [
+        (number[one], number[other])
+        for one, other in map(tuple, difference.vertices - joined)
+        if one in number and other in number and may_coincide(catalog, nodes[one].labels, nodes[other].labels)
+    ]
+    by_name = {edge.name: edge for edge in matching.edges}
+    compared = [{name for same in pair for name in same} for pair in difference.pairs]
+    compared += [{each.left, each.right} for each in matching.conditions]
+    compared += [
+        {end for name in pair for end in by_name[name].ends} for pair in difference.edges if pair <= by_name.keys()
+    ]
+    entangled = [frozenset(number[name] for name in group) for group in compared if group <= number.keys()]
+    filtered = {number[name] for name in names if nodes[name].predicates}
+    filtered.update(vertex for group in entangled for vertex in group)
+    return Problem(
+        candidates=[cardinality.candidates(name) for name in names],
+        labelled=[cardinality.labelled(name) for name in names],
+        filtered=frozenset(filtered),
+        links=[cardinality.link(edge, number) for edge in matching.edges if edge.ends[0] != edge.ends[1]],
+        different=different,
+        entangled=entangled,
+        bound=mask_of(range(len(matching.bound))),
+        wanted=mask_of(number[name] for name in matching.wanted),
+        counted=matching.counted,
+        kinds=[name if nodes[name].predicates else (nodes[name].labels,) for name in names],
+    )

@@ -1,0 +1,98 @@
+"""Matching orders against every order there is, under the cost model; and the model's invariants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations, permutations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from qengine.optimizer.cost import CostModel, Link, Problem, Ties, mask_of
+from qengine.optimizer.order import best_order, order_cost
+
+
+def ties(draw: st.DrawFn) -> Ties:
+    fan_out = draw(st.floats(0.1, 50))
+    skew, tail = draw(st.floats(1, 30)), draw(st.floats(1, 10))
+    return Ties(fan_out, fan_out * 20, skew, tail, draw(st.floats(1, 5)), 1.0, draw(st.floats(1, 50)))
+
+
+@st.composite
+def problems(draw: st.DrawFn, least: int, most: int) -> Problem:
+    """Connected patterns with made-up statistics, differences, order constraints, bound and wanted vertices."""
+    count = draw(st.integers(least, most))
+    pairs = [(draw(st.integers(0, vertex - 1)), vertex) for vertex in range(1, count)]
+    others = [pair for pair in combinations(range(count), 2) if pair not in pairs]
+    pairs += draw(st.lists(st.sampled_from(others), unique=True, max_size=4)) if others else []
+    labelled = [draw(st.sampled_from([1e2, 1e4, 1e6])) for _ in range(count)]
+    candidates = [size * draw(st.sampled_from([1.0, 1.0, 0.1, 1e-3])) for size in labelled]
+    links = []
+    for one, other in pairs:
+        there, back = ties(draw), ties(draw)
+        links.append(Link(one, other, min(1.0, there.fan_out / labelled[other]), there, back))
+    apart = [pair for pair in combinations(range(count), 2) if pair not in pairs]
+    different = draw(st.lists(st.sampled_from(apart), unique=True, max_size=3)) if apart else []
+    less = draw(st.lists(st.sampled_from(list(combinations(range(count), 2))), unique=True, max_size=2))
+    bound = draw(st.sampled_from([0, 0, 0, 1]))
+    wanted = draw(st.sampled_from([0, 0, 2, 2 | 1 << (count - 1)])) & ~bound
+    return Problem(
+        candidates,
+        labelled,
+        frozenset(vertex for vertex in range(count) if candidates[vertex] < labelled[vertex]),
+        links,
+        different=different,
+        less=less,
+        bound=bound,
+        wanted=wanted,
+        counted=draw(st.booleans()),
+    )
+
+
+def connected_orders(problem: Problem) -> Iterator[tuple[int, ...]]:
+    """Yield the orders in which each vertex is linked to one before it."""
+    model = CostModel(problem)
+    free = [vertex for vertex in range(model.count) if not problem.bound >> vertex & 1]
+    for order in permutations(free):
+        before = problem.bound
+        for vertex in order:
+            if before and not model.adjacent[vertex] & before:
+                break
+            before |= 1 << vertex
+        else:
+            yield order
+
+
+@settings(max_examples=60)
+@given(problems(2, 5))
+def test_small_patterns_get_the_cheapest_of_all_connected_orders(problem: Problem) -> None:
+    found = best_order(CostModel(problem))
+    costs = {order: order_cost(problem, order) for order in connected_orders(problem)}
+    assert found.cost == pytest.approx(min(costs.values()))
+    assert found.cost == pytest.approx(order_cost(problem, found.vertices))
+
+
+@settings(max_examples=10)
+@given(problems(6, 6))
+def test_nothing_is_lost_by_leaving_out_costly_parts(problem: Problem) -> None:
+    cheapest = min(order_cost(problem, order) for order in connected_orders(problem))
+    assert best_order(CostModel(problem)).cost == pytest.approx(cheapest)
+
+
+@settings(max_examples=30)
+@given(problems(7, 16))
+def test_orders_hold_each_vertex_once_and_cost_what_they_say(problem: Problem) -> None:
+    found = best_order(CostModel(problem))
+    assert mask_of(found.vertices) == (1 << len(problem.candidates)) - 1 & ~problem.bound
+    assert len(set(found.vertices)) == len(found.vertices)
+    assert found.cost == pytest.approx(order_cost(problem, found.vertices))
+
+
+@given(problems(2, 7))
+def test_sizes_are_positive_and_belong_to_sets(problem: Problem) -> None:
+    model = CostModel(problem)
+    again = CostModel(problem)
+    sets = range(1, 1 << model.count)
+    assert [model.rows(bound) for bound in sets] == list(reversed([again.rows(bound) for bound in reversed(sets)]))
+    assert all(model.rows(bound) > 0 for bound in sets)
