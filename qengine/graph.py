@@ -103,12 +103,13 @@ class Graph:
         ----------
         nodes
             ``{labels: table}`` or a list of ``(labels, table)``, with labels ``"Person"``, ``":Person:Actor"``, ``""``
-            or a sequence of names; or one table, whose ``label_column`` holds such labels or lists of names.
+            or a sequence of names; or one table, whose ``label_column`` holds such labels, lists of names, or numbers
+            (7 becomes ``L7``).
         relationships
             A list of ``(type, start label, end label, table)`` (label None: any node), a list of ``(type, table)``,
             ``{type: table}`` or ``{(start label, type, end label): table}``; or one table, whose ``type_column``
-            holds the types. Each table has the keys of the two ends in columns named start/end, src/dst,
-            source/target or from/to, else in the first two. The other columns are properties.
+            holds the types (7 becomes ``E7``). Each table has the keys of the two ends in columns named start/end,
+            src/dst, source/target or from/to, else in the first two. The other columns are properties.
         key
             The node tables' key column, by default ``id``, else the first. Keys are integers or strings, each once
             among the nodes of a label. The column stays a property.
@@ -165,9 +166,23 @@ class Graph:
     def from_csv(
         cls, source: Source | Sequence[Source], *, key: str | None = None, undirected: Iterable[str] = ()
     ) -> Graph:
-        """Load a folder of CSV files with header lines, or the files given; as ``from_parquet``.
+        """Load a folder of CSV files with header lines, or the files given.
 
-        Column types are found by reading; an empty field is null, ``""`` an empty string.
+        Parameters
+        ----------
+        source
+            A folder with ``nodes_<Label>.csv`` and ``rels_<Start>_<TYPE>_<End>.csv``, or a list of such files; and
+            ``graph.toml`` as for ``from_parquet``. Column types are found by reading; an empty field is null, ``""``
+            an empty string.
+        key
+            The node files' key column, by default ``id``, else the first.
+        undirected
+            Names of the types that have no direction, beside those of ``graph.toml``.
+
+        Raises
+        ------
+        StorageError
+            For a missing or ragged file, and as ``from_arrow``.
         """
         from qengine import storage
 
@@ -182,7 +197,7 @@ class Graph:
         label: str | None = None,
         undirected: bool = False,
     ) -> Graph:
-        """Load a graph that is nothing but edges.
+        """Load a graph that is nothing but edges; its nodes are their ends, with their number or string as ``id``.
 
         Parameters
         ----------

@@ -1,4 +1,7 @@
-"""The immutable graph snapshot: Arrow property columns and PCSR adjacency, loaders, files."""
+"""The immutable graph snapshot: Arrow property columns and PCSR adjacency, loaders, files.
+
+The constructors of ``qengine.Graph`` say what each loader takes and which errors it raises.
+"""
 
 from __future__ import annotations
 

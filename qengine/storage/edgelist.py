@@ -32,30 +32,7 @@ def from_edge_list(
     label: str | None = None,
     undirected: bool = False,
 ) -> GraphStore:
-    """Load a graph that is nothing but edges.
-
-    Parameters
-    ----------
-    source
-        A text file, plain or gzipped: two integers a line, separated by blanks, tabs or commas, the rest of the
-        line ignored; ``#`` and ``%`` start comment lines. Or two arrays of integers or strings of one length.
-    type
-        The relationships' type.
-    label
-        The nodes' label; None for none.
-    undirected
-        Whether the edges have no direction.
-
-    Returns
-    -------
-    GraphStore
-        The nodes are the edges' ends, with their number or string as property ``id``.
-
-    Raises
-    ------
-    StorageError
-        For a line that is no edge, with file and line; for arrays of different lengths.
-    """
+    """Load a graph that is nothing but edges, as ``Graph.from_edge_list`` says."""
     if isinstance(source, tuple):
         ids, start, end = _from_arrays(*source)
     else:

@@ -29,32 +29,14 @@ _LAYOUT = "Name the files nodes_<Label>.{0} and rels_<Start>_<TYPE>_<End>.{0}."
 def from_parquet(
     source: Source | Sequence[Source], *, key: str | None = None, undirected: Iterable[str] = ()
 ) -> GraphStore:
-    """Load a folder of Parquet files, or the files given.
-
-    Parameters
-    ----------
-    source
-        A folder with ``nodes_<Label>.parquet`` and ``rels_<Start>_<TYPE>_<End>.parquet``, or a list of such files.
-    key
-        The node files' key column, by default ``id``, else the first.
-    undirected
-        Names of the types that have no direction, beside those of ``graph.toml``.
-
-    Raises
-    ------
-    StorageError
-        For a missing or damaged file, and as ``from_arrow``.
-    """
+    """Load Parquet files, as ``Graph.from_parquet`` says."""
     return _load(source, "parquet", _read_parquet, key, undirected)
 
 
 def from_csv(
     source: Source | Sequence[Source], *, key: str | None = None, undirected: Iterable[str] = ()
 ) -> GraphStore:
-    """Load a folder of CSV files with header lines, or the files given; as ``from_parquet``.
-
-    Column types are found by reading; an empty field is null, ``""`` an empty string.
-    """
+    """Load CSV files, as ``Graph.from_csv`` says."""
     return _load(source, "csv", _read_csv, key, undirected)
 
 

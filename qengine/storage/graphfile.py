@@ -19,16 +19,7 @@ _FORM = "The lines are: t <vertices> <edges>, v <id> <label> [degree], e <id> <i
 
 
 def from_graph_file(path: str | PathLike[str]) -> GraphStore:
-    """Load a ``t/v/e`` graph file: undirected edges between vertices with one label each.
-
-    A vertex with label 7 gets the label ``L7`` and its number as property ``id``; an edge gets the type ``E``, one
-    with a label other than 0, as 3, the type ``E3``.
-
-    Raises
-    ------
-    StorageError
-        For a line of another form, a vertex twice, an edge to no vertex; with file and line.
-    """
+    """Load a ``t/v/e`` graph file, as ``Graph.from_graph_file`` says."""
     source = Path(path)
     try:
         data = bytearray(source.read_bytes())

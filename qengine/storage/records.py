@@ -20,23 +20,7 @@ def from_records(
     *,
     undirected: Iterable[str] = (),
 ) -> GraphStore:
-    """Load a small graph from Python values.
-
-    Parameters
-    ----------
-    nodes
-        Mappings with ``id`` (any hashable; left out: the row number), ``labels`` (a name or several),
-        ``properties``.
-    relationships
-        Mappings with ``type``, ``start`` and ``end`` (ids of nodes), ``properties``.
-    undirected
-        Names of the types that have no direction.
-
-    Raises
-    ------
-    StorageError
-        For an id that two nodes have or that no node has, a missing entry, a value that can't be a property.
-    """
+    """Load a small graph from Python values, as ``Graph.from_records`` says."""
     by_labels: dict[frozenset[str], _Rows] = {}
     place: dict[Hashable, tuple[_Rows, int]] = {}
     for row, node in enumerate(nodes):

@@ -36,15 +36,7 @@ _DAMAGED = "It is damaged: save the graph again from its source, or restore the 
 
 
 def save(store: GraphStore, path: str | PathLike[str]) -> None:
-    """Save a graph as a directory, or replace the graph that is saved there.
-
-    Crash-safe: until the last rename the old graph stands untouched. Readers that have the old one open keep it.
-
-    Raises
-    ------
-    StorageError
-        If the directory holds something else, or can't be written.
-    """
+    """Save a graph as a directory, crash-safe, as ``Graph.save`` says."""
     directory = Path(path)
     try:
         if directory.exists() and not _may_hold_a_graph(directory):
@@ -59,13 +51,7 @@ def save(store: GraphStore, path: str | PathLike[str]) -> None:
 
 
 def open_saved(path: str | PathLike[str]) -> GraphStore:
-    """Open a saved graph: its files are checked and mapped, not copied.
-
-    Raises
-    ------
-    StorageError
-        If there is none, one of its files is damaged, cut off or missing, or a newer version wrote it.
-    """
+    """Open a saved graph, as ``Graph.open`` says."""
     directory = Path(path)
     before = None
     for _ in range(_ATTEMPTS):

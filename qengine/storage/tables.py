@@ -29,32 +29,7 @@ def from_arrow(
     type_column: str | None = None,
     undirected: Iterable[str] = (),
 ) -> GraphStore:
-    """Load a graph from tables: anything with ``__arrow_c_stream__`` (pyarrow, pandas, polars, DuckDB).
-
-    Parameters
-    ----------
-    nodes
-        ``{labels: table}`` or a list of ``(labels, table)``, with labels ``"Person"``, ``":Person:Actor"``, ``""``
-        or a sequence of names; or one table, whose ``label_column`` holds such labels, lists of names, or numbers
-        (7 becomes ``L7``).
-    relationships
-        A list of ``(type, start label, end label, table)`` (label None: any node), a list of ``(type, table)``,
-        ``{type: table}`` or ``{(start label, type, end label): table}``; or one table, whose ``type_column`` holds
-        the types (7 becomes ``E7``). Each table has the keys of the two ends in columns named start/end, src/dst,
-        source/target or from/to, else in the first two. The other columns are properties.
-    key
-        The node tables' key column, by default ``id``, else the first. Keys are integers or strings, each once
-        among the nodes of a label. The column stays a property.
-    label_column, type_column
-        Columns with labels and types, where one table holds all.
-    undirected
-        Names of the types that have no direction.
-
-    Raises
-    ------
-    StorageError
-        For an unknown or duplicate key, a missing column, a value that can't be a property; with table and row.
-    """
+    """Load a graph from tables, as ``Graph.from_arrow`` says."""
     tables = [_NodeTable.read(labels, table, key) for labels, table in _node_tables(nodes, label_column, key)]
     rows = 0
     for table in tables:
