@@ -8,6 +8,7 @@ from typing import Any
 from qengine._frozen import frozen
 from qengine.binder.binding import Binding
 from qengine.binder.clauses import bind_body
+from qengine.binder.hints import with_hints
 from qengine.catalog.view import CatalogView
 from qengine.errors import Notice
 from qengine.plan.logical import LogicalPlan, Unit
@@ -47,5 +48,6 @@ def bind(
     """
     binding = Binding(text, catalog, parameters, explaining=statement.explain is not None)
     body = bind_body(binding, statement.body, Unit())
-    plan = LogicalPlan(body.root, body.columns, statement.explain)
+    root = with_hints(body.root, statement.hints, text) if statement.hints else body.root
+    plan = LogicalPlan(root, body.columns, statement.explain)
     return BoundStatement(plan, tuple(binding.notices.values()))

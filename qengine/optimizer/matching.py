@@ -14,20 +14,26 @@ from qengine.optimizer.cardinality import Cardinality
 from qengine.optimizer.cost import CostModel, Problem, mask_of
 from qengine.optimizer.difference import Differences
 from qengine.optimizer.labels import may_coincide
-from qengine.optimizer.order import best_order, order_cost
+from qengine.optimizer.named_orders import RULES
+from qengine.optimizer.order import Ordered, best_order, order_cost
 from qengine.optimizer.pattern_edges import PatternEdge
 from qengine.optimizer.search import NamedCondition
 from qengine.optimizer.symmetry import NO_SYMMETRY, Symmetry, break_symmetry
+from qengine.plan.pattern import NO_HINTS, Hints
 
 
 @frozen
 class MatchingOrder:
-    """Names of vertices in the order of binding, how many embeddings are expected, and the cost in nanoseconds."""
+    """Names of vertices in the order of binding, how many embeddings are expected, the cost in nanoseconds.
+
+    ``reason``: which hint the order comes from, "" for none.
+    """
 
     names: tuple[str, ...]
     rows: float
     cost: float
     symmetry: Symmetry = NO_SYMMETRY
+    reason: str = ""
 
 
 @frozen
@@ -35,7 +41,7 @@ class Matching:
     """What is to be matched: ``names`` given that ``bound`` are bound already, over ``edges`` between them.
 
     ``wanted``: the vertices that are emitted or that emitted relationships join. With ``counted`` the others are only
-    counted. ``symmetric``: a symmetric pattern may be counted by orbits.
+    counted. ``symmetric``: a symmetric pattern may be counted by orbits. ``hints`` may say an order.
     """
 
     names: Sequence[str]
@@ -46,6 +52,7 @@ class Matching:
     wanted: Collection[str] = ()
     counted: bool = False
     symmetric: bool = False
+    hints: Hints = NO_HINTS
 
 
 def matching_order(matching: Matching, cardinality: Cardinality) -> MatchingOrder:
@@ -54,7 +61,13 @@ def matching_order(matching: Matching, cardinality: Cardinality) -> MatchingOrde
     number = {name: place for place, name in enumerate(names)}
     problem = _problem(matching, names, number, cardinality)
     model = CostModel(problem)
-    found = best_order(model)
+    hinted, reason = _hinted(matching, cardinality)
+    if reason:
+        order = (*hinted, *(name for name in _numbered(matching, cardinality) if name not in hinted))
+        vertices = tuple(number[name] for name in order)
+        found = Ordered(vertices, order_cost(problem, vertices))
+    else:
+        found = best_order(model)
     symmetry = NO_SYMMETRY
     if matching.symmetric:
         plain = tuple(names[vertex] for vertex in found.vertices)
@@ -64,7 +77,18 @@ def matching_order(matching: Matching, cardinality: Cardinality) -> MatchingOrde
             cost = order_cost(replace(problem, less=less), found.vertices)
             if cost < found.cost:
                 found, symmetry = replace(found, cost=cost), each
-    return MatchingOrder(tuple(names[vertex] for vertex in found.vertices), model.rows(model.all), found.cost, symmetry)
+    return MatchingOrder(
+        tuple(names[vertex] for vertex in found.vertices), model.rows(model.all), found.cost, symmetry, reason
+    )
+
+
+def _hinted(matching: Matching, cardinality: Cardinality) -> tuple[tuple[str, ...], str]:
+    """Return the order that the hints say, perhaps only of the first vertices, and how they say it ("": not at all)."""
+    hints = matching.hints
+    if hints.rule is not None:
+        return RULES[hints.rule](matching.names, matching.edges, cardinality), f"by {hints.rule}"
+    named = tuple(name for name in hints.order if name in matching.names)
+    return named, "as hinted" if named else ""
 
 
 def _numbered(matching: Matching, cardinality: Cardinality) -> list[str]:

@@ -170,13 +170,29 @@ class PatternPath:
 
 
 @frozen
+class Hints:
+    """What the user wants of the search. ``order``: nodes in the order of binding, all or the first of them.
+
+    ``rule``: the published rule that orders them, "gsi", "ri" or "quicksi". ``strategy``: "search" (depth first) or
+    "extend" (breadth first).
+    """
+
+    order: tuple[str, ...] = ()
+    rule: str | None = None
+    strategy: str | None = None
+
+
+NO_HINTS = Hints()
+
+
+@frozen
 class QueryGraph:
     """One ``MATCH``: nodes, relationships, paths, and the predicates over several variables.
 
     ``predicates`` are conjuncts that mention more than one variable, or variables of the input rows, or
     subqueries, or that can fail, those last; other single-variable conjuncts stand at their node or relationship.
     ``parts``: where several matches are one graph, the names of the elements of each: ``mode`` holds within a part.
-    (): there is one.
+    (): there is one. ``hints`` are those of the statement.
     """
 
     nodes: tuple[PatternNode, ...]
@@ -185,6 +201,7 @@ class QueryGraph:
     predicates: tuple[Expr, ...] = ()
     mode: MatchMode = MatchMode.DIFFERENT_RELATIONSHIPS
     parts: tuple[frozenset[str], ...] = ()
+    hints: Hints = NO_HINTS
 
     def variables(self) -> tuple[str, ...]:
         """Return the names that the match binds anew: nodes, relationships, then named paths."""

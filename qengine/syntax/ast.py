@@ -416,9 +416,16 @@ class UnionQuery(Ast):
 
 
 @frozen
+class Hint(Ast):
+    """``/*+ text */``: advice to the optimizer. ``span`` covers the text alone."""
+
+    text: str
+
+
+@frozen
 class Statement(Ast):
-    """One statement; ``explain``: None, "explain", "explain steps", "profile". ``hints``: text of ``/*+ … */``."""
+    """One statement; ``explain``: None, "explain", "explain steps", "profile". ``hints``: all, wherever they stand."""
 
     body: Query | UnionQuery
     explain: str | None = None
-    hints: tuple[str, ...] = ()
+    hints: tuple[Hint, ...] = ()

@@ -83,8 +83,14 @@ def _statement(tokens: list[Token], hints: list[Token], text: str) -> ast.Statem
         statement.span.end,
         *(end for hint in hints for end in (hint.start_pos, hint.end_pos)),
     ]
-    words = tuple(hint.value[3:-2].strip() for hint in hints)
-    return dataclasses.replace(statement, hints=words, span=Span(min(ends), max(ends)))
+    return dataclasses.replace(statement, hints=tuple(map(_hint, hints)), span=Span(min(ends), max(ends)))
+
+
+def _hint(token: Token) -> ast.Hint:
+    inside = token.value[3:-2]
+    start = token.start_pos + 3 + len(inside) - len(inside.lstrip())
+    text = inside.strip()
+    return ast.Hint(text, span=Span(start, start + len(text)))
 
 
 def _refusal(*found: Any) -> QuerySyntaxError:

@@ -195,6 +195,7 @@ class MatchLowering:
                 symmetric=countable
                 and self.demand.duplicates is Duplicates.COUNT
                 and not (emitted or seeds or filters.conditions),
+                hints=self.graph.hints,
             ),
             Cardinality(self.catalog, self.nodes),
         )
@@ -227,6 +228,7 @@ class MatchLowering:
             count=name,
             exists=exists,
             orbits=symmetry.orbits,
+            strategy=self.graph.hints.strategy or "search",
             reason=_reason(order),
             rows=order.rows,
         )
@@ -352,6 +354,7 @@ def _renamed_edge(edge: PatternRelationship) -> PatternRelationship:
 
 def _reason(order: MatchingOrder) -> str:
     text = "order " + " → ".join(order.names) if order.names else "check only"
+    text += f" {order.reason}" if order.reason and order.names else ""
     if order.symmetry.orbits > 1:
         text += f"; each of {order.symmetry.orbits} symmetric embeddings counted once"
     return text

@@ -59,6 +59,7 @@ def _merged(first: QueryGraph, second: QueryGraph) -> QueryGraph:
         tuple(sorted((*first.predicates, *second.predicates), key=condition_can_fail)),
         first.mode,
         (*_parts(first), *_parts(second)),
+        first.hints,
     )
 
 

@@ -1,0 +1,137 @@
+"""Hints of a statement, ``/*+ … */``: read, checked, and laid into the query graphs of its matches.
+
+``order(a, b, c)`` binds these nodes first, in this order; ``order(gsi)``, ``order(ri)`` and ``order(quicksi)`` order by
+a published rule; ``search`` goes depth first, ``extend`` breadth first. Several stand side by side, with or without
+commas, or in hints of their own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from qengine._frozen import frozen
+from qengine.binder.binding import closest, did_you_mean
+from qengine.errors import SemanticError, Span
+from qengine.plan.logical import Match, Operator
+from qengine.plan.pattern import Hints
+from qengine.plan.traverse import rewrite_plan
+from qengine.syntax import ast
+
+_STRATEGIES = ("search", "extend")
+_RULES = ("gsi", "ri", "quicksi")
+_KNOWN = "Hints are order(a, b, …), order(gsi), order(ri), order(quicksi), search and extend."
+_WORD = re.compile(r"`(?:[^`]|``)*`|\w+|\S")
+
+
+@frozen
+class _Word:
+    text: str
+    span: Span
+
+    def is_name(self) -> bool:
+        return self.text[0] == "`" or self.text[0].isidentifier() or self.text[0].isdigit()
+
+    def name(self) -> str:
+        return self.text[1:-1].replace("``", "`") if self.text[0] == "`" else self.text
+
+
+def with_hints(root: Operator, hints: Sequence[ast.Hint], text: str) -> Operator:
+    """Return a bound plan with the statement's hints at each of its matches.
+
+    Raises
+    ------
+    SemanticError
+        For a hint that isn't known, that names no node of a pattern, or that contradicts another.
+    """
+    nodes: set[str] = set()
+
+    def collect(operator: Operator) -> Operator:
+        if isinstance(operator, Match):
+            nodes.update(node.name for node in operator.graph.nodes)
+        return operator
+
+    rewrite_plan(root, collect)
+    found = _Reader(text, frozenset(nodes)).read(hints)
+
+    def hinted(operator: Operator) -> Operator:
+        return (
+            replace(operator, graph=replace(operator.graph, hints=found)) if isinstance(operator, Match) else operator
+        )
+
+    return rewrite_plan(root, hinted)
+
+
+class _Reader:
+    def __init__(self, text: str, nodes: frozenset[str]) -> None:
+        self._text = text
+        self._nodes = nodes
+        self._hints = Hints()
+
+    def read(self, hints: Sequence[ast.Hint]) -> Hints:
+        for hint in hints:
+            words = list(self._words(hint))
+            while words:
+                self._take(words)
+        return self._hints
+
+    def _words(self, hint: ast.Hint) -> Iterator[_Word]:
+        start = hint.span.start
+        for found in _WORD.finditer(hint.text):
+            yield _Word(found.group(), Span(start + found.start(), start + found.end()))
+
+    def _take(self, words: list[_Word]) -> None:
+        """Read one hint off the front of the words."""
+        word = words.pop(0)
+        kind = word.text.lower()
+        if kind == ",":
+            return
+        if kind in _STRATEGIES:
+            self._once(word, self._hints.strategy is None)
+            self._hints = replace(self._hints, strategy=kind)
+        elif kind == "order":
+            self._once(word, not self._hints.order and self._hints.rule is None)
+            self._order(self._arguments(word, words))
+        else:
+            raise self._error(f"There is no hint {word.text!r}.", word.span, _KNOWN, "UnknownHint")
+
+    def _arguments(self, word: _Word, words: list[_Word]) -> list[_Word]:
+        """Read ``(name, …)`` off the front of the words."""
+        expected = "(" if not words or words[0].text != "(" else None
+        names: list[_Word] = []
+        while expected is None:
+            words.pop(0)  # a parenthesis or a comma
+            if not words or not words[0].is_name():
+                expected = "a node's name"
+                break
+            names.append(words.pop(0))
+            if words and words[0].text == ")":
+                words.pop(0)
+                return names
+            if not words or words[0].text != ",":
+                expected = ")"
+        span = words[0].span if words else word.span
+        message = f"The hint {word.text!r} lacks {expected!r}." if len(expected) == 1 else f"The hint lacks {expected}."
+        raise self._error(message, span, "Write order(a, b, c), or order(gsi).", "InvalidHint")
+
+    def _order(self, words: list[_Word]) -> None:
+        names = [word.name() for word in words]
+        if len(words) == 1 and names[0].lower() in _RULES and names[0] not in self._nodes:
+            self._hints = replace(self._hints, rule=names[0].lower())
+            return
+        for word, name in zip(words, names, strict=True):
+            if name not in self._nodes:
+                hint = did_you_mean(closest(name, (*self._nodes, *_RULES)))
+                raise self._error(f"No pattern has a node `{name}`.", word.span, hint, "UndefinedVariable")
+            if names.count(name) > 1:
+                raise self._error(f"The order names `{name}` twice.", word.span, "Name each once.", "InvalidHint")
+        self._hints = replace(self._hints, order=tuple(names))
+
+    def _once(self, word: _Word, first: bool) -> None:
+        if not first:
+            message = f"The hint {word.text!r} contradicts one before it."
+            raise self._error(message, word.span, "Keep one of them.", "InvalidHint")
+
+    def _error(self, message: str, span: Span, hint: str | None, code: str) -> SemanticError:
+        return SemanticError(message, span=span, text=self._text, hint=hint, code=code)
