@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from qengine.errors import DeviceError, Notice, QengineError, QueryInterrupted, SemanticError, Span
+from qengine.errors import DeviceError, Notice, QengineError, QueryInterrupted, SemanticError, Span, Unsupported
 from qengine.plan.logical import LogicalPlan
 from qengine.plan.physical import PhysicalPlan
 from qengine.plan.traverse import parameters
@@ -508,11 +508,13 @@ class Graph:
                 )
             bound = bind(statements[0], text, self._store)
             physical = None if reference else optimizer.plan(bound.plan, self._store)
+            names = parameters(bound.plan.root)
         except QengineError as error:
             raise error.at(text) from None
+        except RecursionError:
+            raise _too_deep() from None
         except KeyboardInterrupt:
             raise QueryInterrupted("The query was interrupted while it was planned.", code="Interrupted") from None
-        names = parameters(bound.plan.root)
         return _Planned(text, bound.plan, physical, bound.notices, names, time.perf_counter() - begin)
 
     @contextmanager
@@ -551,6 +553,8 @@ class Graph:
         except KeyboardInterrupt:
             context.interrupt()
             raise QueryInterrupted("The query was interrupted.", code="Interrupted") from None
+        except RecursionError:
+            raise _too_deep() from None
         finally:
             if batches is not None and hasattr(batches, "close"):
                 batches.close()
@@ -624,6 +628,14 @@ class Prepared:
         batches = self._graph._start(planned, context, stats)
         result = Result(planned.logical.columns, batches, stats, explanation, planned.notices)
         return result if context.profile is None else profiled(result, explanation)
+
+
+def _too_deep() -> Unsupported:
+    """Return the refusal of a plan that needs more of Python's stack than the caller has left."""
+    return Unsupported(
+        "The query nests deeper than the calls that Python allows from here.",
+        hint="Split it into several queries, or run it from fewer nested calls.",
+    )
 
 
 def _check_device(device: str) -> None:

@@ -11,7 +11,7 @@ from qengine.binder.calls import bind_function, bind_operator
 from qengine.binder.inference import indefinite, item_type, join, list_type, literal_type, may_be
 from qengine.binder.labels import bind_labels, label_kinds
 from qengine.binder.scope import Scope, Symbol
-from qengine.errors import Span
+from qengine.errors import SemanticError, Span
 from qengine.plan.expr import (
     Call,
     Case,
@@ -211,8 +211,20 @@ class ExpressionBinder:
         variable = self.binding.names.fresh(node.variable)
         inner = self.within({node.variable: Symbol(variable, item)}, "a list comprehension")
         condition = inner.condition(node.where) if node.where else None
-        result = inner.value(node.result) if node.result else None
+        result = inner.divided(node.where, node.result) if node.result else None
         return ListComprehension(variable, source, condition, result, type=list_type(result.type if result else item))
+
+    def divided(self, where: ast.Expression | None, result: ast.Expression) -> Expr:
+        """Bind what stands behind the ``|`` of a comprehension; tell who meant ``|`` between labels that it divides."""
+        try:
+            return self.value(result)
+        except SemanticError as error:
+            while isinstance(where, ast.Binary | ast.Unary):
+                where = where.right if isinstance(where, ast.Binary) else where.operand
+            if error.span == result.span and isinstance(result, ast.Variable) and isinstance(where, ast.LabelTest):
+                labels = self.binding.text[where.labels.span.start : where.labels.span.end]
+                error.hint = f"This | ends the condition; put labels that it should join in parentheses, ({labels}|…)."
+            raise
 
     def _quantifier(self, node: ast.QuantifierExpression) -> Expr:
         source, item = self._source(node.source)

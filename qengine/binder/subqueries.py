@@ -45,7 +45,7 @@ def bind_pattern_comprehension(binder: ExpressionBinder, node: ast.PatternCompre
     outer = Outer(binder.scope)
     clause = ast.MatchClause((node.pattern,), node.where, span=node.span)
     graph, scope = bind_match(binder.binding, clause, Scope(outer=outer))
-    result = ExpressionBinder(binder.binding, scope, "a pattern comprehension").value(node.result)
+    result = ExpressionBinder(binder.binding, scope, "a pattern comprehension").divided(node.where, node.result)
     plan = Project(Match(Argument(()), graph), ((binder.binding.names.anonymous(), result),))
     return _subquery("collect", plan, outer, list_type(result.type), node.span)
 

@@ -12,7 +12,7 @@ from qengine.syntax.scanner import Token
 
 __all__ = ["MAX_CLAUSES", "check_created", "check_depth", "check_query", "check_subquery"]
 
-MAX_CLAUSES = 300
+MAX_CLAUSES = 150
 """How many clauses, WHERE, ORDER BY and the like a query may have; plans are trees that nest by clause."""
 
 _READING = frozenset(("CALL", "FILTER", "FOR", "LET", "LOAD CSV", "OPTIONAL CALL", "USE"))
