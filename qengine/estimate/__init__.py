@@ -157,10 +157,11 @@ def _exactly(count: float, begin: float) -> Estimate:
 
 def _finished(sums: Sums, method: str, bound: float, confidence: float, seed: int, begin: float) -> Estimate:
     low, high = interval(sums, confidence)
+    value = min(sums.mean, bound)
     return Estimate(
-        sums.mean,
-        min(max(low, min(1.0, sums.mean)), sums.mean),
-        max(min(high, bound), sums.mean),
+        value,
+        min(max(low, min(1.0, value)), value),
+        max(min(high, bound), value),
         sums.samples,
         sums.hits,
         method,

@@ -21,7 +21,7 @@ class Estimate:
     Attributes
     ----------
     value
-        The estimate; the count itself where ``is_exact``. Unbiased.
+        The estimate; the count itself where ``is_exact``. Unbiased, but never above ``upper_bound``.
     low, high
         Interval that holds the count with the asked confidence. It rests on the central limit theorem for the
         logarithm of the estimate: its confidence is approximate, and poor below some 30 hits. Without a hit it is

@@ -121,8 +121,9 @@ def _estimated(
     if bound == 0 or (len(nodes) == 1 and sums.hits == sums.samples and sums.relative_error == 0):
         return Estimate(sums.mean, sums.mean, sums.mean, 0, 0, "exact", True, sums.mean, seconds)
     low, high = interval(sums, confidence)
-    high = max(min(high, bound), sums.mean)
-    return Estimate(sums.mean, low, high, sums.samples, sums.hits, "alley", False, bound, seconds, seed=seed)
+    value = min(sums.mean, bound)
+    low, high = min(low, value), max(min(high, bound), value)
+    return Estimate(value, low, high, sums.samples, sums.hits, "alley", False, bound, seconds, seed=seed)
 
 
 def _beginnings(path: Search) -> Iterator[tuple[frozenset[str], int]]:
