@@ -2,23 +2,12 @@
 #include "sample_batch.h"
 
 namespace qe {
-namespace {
-
-constexpr int kAhead = 12;  // samples between asking for memory and using it
-
-// Work of a level for one sample, of one more source, and of validating one candidate against one source.
-constexpr int64_t kLevelWork = 8, kSourceWork = 8, kMemberWork = 5;
-
-int64_t step_work(const PlanLevel& level, int samples) {
-  return samples * (kLevelWork + kSourceWork * level.sources.count);
-}
-
-}  // namespace
-
 SampleBatch::SampleBatch(const MatchPlan& plan, int32_t method, int depth, uint64_t seed)
     : plan_(plan), method_(method), depth_(depth), seed_(seed), slot_(kBatchSamples),
       values_(static_cast<size_t>(kBatchSamples) * static_cast<size_t>(depth)), weights_(kBatchSamples),
-      blocks_(kBatchSamples), pending_(kBatchSamples) {}
+      blocks_(kBatchSamples), pending_(kBatchSamples) {
+  for (int level = 0; level < depth; ++level) plain_.push_back(plain_level(level));
+}
 
 void SampleBatch::draw(uint64_t first, int n, SampleSums* sums) {
   first_ = first;
@@ -35,6 +24,8 @@ void SampleBatch::draw(uint64_t first, int n, SampleSums* sums) {
       }
     SampleSums& at = sums[level];
     if (plan_.levels[level].kind == kEdgeLevel) at.work += extend_edges(level);
+    else if (!plain_[static_cast<size_t>(level)].sources.empty())
+      at.work += method_ == kWanderJoin ? walk_plain(level) : refine_plain(level);
     else if (method_ == kWanderJoin) at.work += walk_vertices(level);
     else at.work += refine_vertices(level);
     for (int k = 0; k < alive_; ++k) {

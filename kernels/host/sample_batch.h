@@ -10,10 +10,19 @@
 #include <vector>
 
 #include "qe/sample.h"
+#include "set_ops.h"
 
 namespace qe {
 
 constexpr int kBatchSamples = 512;
+constexpr int kAhead = 12;  // samples between asking for memory and using it
+
+// Work of a level for one sample, of one more source, and of validating one candidate against one source.
+constexpr int64_t kLevelWork = 8, kSourceWork = 8, kMemberWork = 5;
+
+inline int64_t step_work(const PlanLevel& level, int samples) {
+  return samples * (kLevelWork + kSourceWork * level.sources.count);
+}
 
 // What samples weighed when they had bound a level: the sum, the sum of squares, how many got there, and the work done
 // on the level in units of about a nanosecond (counted, not measured: the same on every machine).
@@ -50,13 +59,39 @@ class SampleBatch {
     SamplePlace place;
   };
 
+  // A source with one dense list, which repeats nothing and stays within the level.
+  struct PlainSource {
+    int level;
+    uint32_t lo, hi;
+    const uint64_t* offsets;
+    const uint32_t* neighbours;
+  };
+  // A vertex level of such sources that demands nothing else than differences: as in candidate graphs.
+  struct PlainLevel {
+    std::vector<PlainSource> sources;  // none: the level isn't plain
+    std::vector<int> different;
+    bool prefetch = false;             // its arrays don't fit the second-level cache
+  };
+  struct List {
+    const uint32_t* ids;
+    uint64_t n;
+  };
+
+  const int64_t* value(int slot) const {
+    return &values_[static_cast<size_t>(slot) * static_cast<size_t>(depth_)];
+  }
   int64_t* value(int slot) { return &values_[static_cast<size_t>(slot) * static_cast<size_t>(depth_)]; }
   SampleId id(int slot) const { return {seed_, first_ + static_cast<uint64_t>(slot)}; }
   uint32_t word(int slot, int level) const { return blocks_[static_cast<size_t>(slot)].word[level % kBlockLevels]; }
+  PlainLevel plain_level(int level) const;
+  List plain_list(const PlainSource& source, int slot) const;
+  void prefetch_plain(const PlainLevel& level, int k) const;
   void prefetch_lists(const PlanLevel& level, int slot);
   void prefetch_members(const PlanLevel& level, const SampleStep& step, int slot);
 
   // Each takes the samples that are left through a level, and returns the work of that.
+  int64_t walk_plain(int level);    // these two: sample_plain.cpp
+  int64_t refine_plain(int level);
   int64_t walk_vertices(int level);
   int64_t refine_vertices(int level);
   int64_t extend_edges(int level);
@@ -71,7 +106,8 @@ class SampleBatch {
   std::vector<double> weights_;
   std::vector<PhiloxBlock> blocks_;
   std::vector<Pending> pending_;
-  std::vector<uint32_t> refined_;
+  std::vector<uint32_t> refined_, narrowed_;
+  std::vector<PlainLevel> plain_;
 };
 
 }  // namespace qe

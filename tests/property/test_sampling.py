@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 
-from qengine import storage
+from qengine import _native, storage
 from qengine.estimate.candidates import build
 from qengine.estimate.kernel import count_within, draw, philox, trawl
 from qengine.estimate.reference import Alley, Estimator, ReferenceSampler, WanderJoin, expectation
@@ -105,6 +105,28 @@ def test_the_candidate_graph_has_the_same_embeddings(store: Any, search: Search)
         )
         assert found.rows is not None
         assert {tuple(row) for row in found.rows.tolist()} <= truth
+
+
+@given(graphs(), searches())
+@settings(max_examples=120, deadline=None)
+def test_plain_levels_draw_the_same_samples(store: Any, search: Search) -> None:
+    plan = resolve(store, without_seeds(search), Masks())
+    assume(plan is not None)
+    assert plan is not None
+    context = ExecutionContext(threads=1)
+    candidates = build(plan, context, 1 << 20)
+    assert candidates is not None
+    for address in (candidates.plan, plan.plan.ctypes.data):
+        for method in ("wanderjoin", "alley"):
+            found = []
+            for plain in (1, 0):
+                _native.load().qe_sample_plain(plain)
+                try:
+                    drawn = draw(address, method, context, depth=len(search.levels), seed=3, first=0, samples=SAMPLES)
+                finally:
+                    _native.load().qe_sample_plain(1)
+                found.append([(level.weight, level.square, level.hits) for level in drawn.levels])
+            assert found[0] == found[1]
 
 
 def vertices_of(search: Search, rows: set[tuple[int, ...]]) -> set[tuple[int, ...]]:
