@@ -165,7 +165,7 @@ class WordRules(ClassifierState):
     def _quantifier(self, index: int, upper: str, after_operand: bool) -> int:
         if self.kind(index + 1) == "LPAR" and self.is_name(index + 2) and self.word(index + 3) == "IN":
             self.emit("QUANTIFIER", index)
-            return self._scoped_name(index)
+            return self._scoped_name(index, divided=False)
         return self.emit("NAME", index)
 
     def _reduce(self, index: int, upper: str, after_operand: bool) -> int:
@@ -174,10 +174,10 @@ class WordRules(ClassifierState):
             return self._scoped_name(index)
         return self.emit("NAME", index)
 
-    def _scoped_name(self, index: int, *, is_query: bool = False) -> int:
-        """Take ``(`` and the name after it, behind the word at ``index``."""
+    def _scoped_name(self, index: int, *, is_query: bool = False, divided: bool = True) -> int:
+        """Take ``(`` and the name after it, behind the word at ``index``; ``divided``: by a ``|`` inside."""
         self.out.append(self.tokens[index + 1])
-        self.push(Land.EXPRESSION, is_query=is_query, divider=self.paths.divider(index + 1))
+        self.push(Land.EXPRESSION, is_query=is_query, divider=self.paths.divider(index + 1) if divided else -1)
         return self.emit_name(index + 2)
 
     def _subquery(self, index: int, upper: str, after_operand: bool) -> int:
