@@ -123,6 +123,7 @@ GRAPH = Graph(STORE)
         ("10 / n.i > 5 AND m.i = 1", True),
         ("10 / r.i > 5", True),
         ("10 / r.i > 5 AND n.i > 0", False),
+        ("10 / r.i > 5 AND r.i = 77", False),
         ("n.l[n.mixed] = 1", True),
         ("n.mixed + 1 > 1 AND n.i + 1 > m.i", False),
         ("toInteger(n.f / n.f) = 1", True),

@@ -61,7 +61,8 @@ class Masks:
             try:
                 mask &= holds(batch)
             except ExecutionError:  # asked again only where all that can't fail holds
-                mask[sure] &= holds(batch.take(np.flatnonzero(sure)))
+                if sure.any():
+                    mask[sure] &= holds(batch.take(np.flatnonzero(sure)))
         if not any(map(is_volatile, predicates)):
             self._known[key] = (predicates, mask)
         return mask

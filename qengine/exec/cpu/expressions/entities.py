@@ -62,8 +62,8 @@ def _relationship_property(store: Any, subject: RelationshipColumn, key: str) ->
         else:
             parts.append(from_arrow(column.take(ids[inside] - store.types[index].base)))
         rows.append(inside)
-    if len(parts) == 1:
-        return parts[0]
+    if len(parts) <= 1:
+        return parts[0] if parts else null_column(0)
     places = np.empty(len(ids), dtype=np.int64)
     places[np.concatenate(rows)] = np.arange(len(ids))
     return concatenate(parts).take(places)
