@@ -33,7 +33,10 @@ _DEVICES = ("auto", "cpu", "gpu", "reference")
 
 @dataclass(frozen=True, slots=True)
 class _Planned:
-    """A statement that is ready to run; ``seconds`` is what that took."""
+    """A statement that is ready to run.
+
+    ``seconds``: what planning took. ``largest``: embeddings that its largest search is estimated to find.
+    """
 
     text: str
     logical: LogicalPlan
@@ -41,6 +44,7 @@ class _Planned:
     notices: tuple[Notice, ...]
     parameters: Mapping[str, Span | None]
     seconds: float
+    largest: float
 
 
 class Graph:
@@ -273,6 +277,7 @@ class Graph:
         device: str = "auto",
         timeout: float | None = None,
         memory_limit: int | None = None,
+        gpu_memory_limit: int | None = None,
         threads: int = 0,
     ) -> Result:
         """Start a query and return its lazy result.
@@ -284,11 +289,15 @@ class Graph:
         params
             Values of the ``$name`` in it.
         device
-            "auto", "cpu", "gpu" or "reference" (the slow oracle that tests compare with).
+            "gpu" runs the searches of the query on the GPU, and fails where there is none. "auto": the GPU where there
+            is one and the query is large, else the CPU; ``stats`` of the result says which, and why. "reference" is
+            the slow oracle that tests compare with.
         timeout
             Seconds from now on that execution may take; the time in which nobody fetches counts too.
         memory_limit
             Bytes that the query's operators may hold at once.
+        gpu_memory_limit
+            Bytes that may be in use on the GPU meanwhile, with the graphs that stay there between queries.
         threads
             Worker threads; 0 for one a CPU.
 
@@ -302,7 +311,12 @@ class Graph:
             From the result's methods.
         """
         return self.prepare(text).run(
-            params, device=device, timeout=timeout, memory_limit=memory_limit, threads=threads
+            params,
+            device=device,
+            timeout=timeout,
+            memory_limit=memory_limit,
+            gpu_memory_limit=gpu_memory_limit,
+            threads=threads,
         )
 
     def prepare(self, text: str) -> Prepared:
@@ -323,13 +337,21 @@ class Graph:
             part = text[statement.span.start : statement.span.end]
             yield self.query(part, params, **options)
 
-    def explain(self, text: str) -> Explanation:
-        """Return the plan of a statement; ``str()`` of it is the operator tree."""
+    def explain(self, text: str, *, device: str = "auto") -> Explanation:
+        """Return the plan of a statement; ``str()`` of it is the operator tree.
+
+        Its ``device`` and ``device_reason`` say where ``query`` with this ``device`` would run it.
+
+        Raises
+        ------
+        DeviceError
+            If the device can't be used.
+        """
         from qengine.explain import Explanation
 
         planned = self._plan(text, reference=False)
         assert planned.physical is not None
-        return Explanation(planned.physical, self._store)
+        return Explanation(planned.physical, self._store, *_chosen(device, planned))
 
     def estimate(
         self,
@@ -494,6 +516,7 @@ class Graph:
     def _plan_anew(self, text: str, reference: bool) -> _Planned:
         from qengine import optimizer
         from qengine.binder import bind
+        from qengine.exec.choice import largest_search
         from qengine.syntax import parse
 
         begin = time.perf_counter()
@@ -509,13 +532,14 @@ class Graph:
             bound = bind(statements[0], text, self._store)
             physical = None if reference else optimizer.plan(bound.plan, self._store)
             names = parameters(bound.plan.root)
+            largest = 0.0 if physical is None else largest_search(physical)
         except QengineError as error:
             raise error.at(text) from None
         except RecursionError:
             raise _too_deep() from None
         except KeyboardInterrupt:
             raise QueryInterrupted("The query was interrupted while it was planned.", code="Interrupted") from None
-        return _Planned(text, bound.plan, physical, bound.notices, names, time.perf_counter() - begin)
+        return _Planned(text, bound.plan, physical, bound.notices, names, time.perf_counter() - begin, largest)
 
     @contextmanager
     def running(self, context: ExecutionContext) -> Iterator[None]:
@@ -537,7 +561,7 @@ class Graph:
         batches: Iterator[ResultBatch] | None = None
         try:
             begin = time.perf_counter()
-            batches = self._execute(planned, context)
+            batches = self._execute(planned, context, stats.device)
             while True:
                 begin = time.perf_counter()
                 batch = next(batches, None)
@@ -559,13 +583,17 @@ class Graph:
             if batches is not None and hasattr(batches, "close"):
                 batches.close()
 
-    def _execute(self, planned: _Planned, context: ExecutionContext) -> Iterator[ResultBatch]:
+    def _execute(self, planned: _Planned, context: ExecutionContext, device: str) -> Iterator[ResultBatch]:
         if planned.physical is None:
             from qengine.exec import reference
             from qengine.exec.arrow_out import RowBatch
 
             rows = reference.run(planned.logical, self._store, context)
             return (RowBatch(planned.logical.columns, [row]) for row in rows)
+        if device == "gpu":
+            from qengine.exec import gpu
+
+            return gpu.run(planned.physical, self._store, context)
         from qengine.exec import cpu
 
         return cpu.run(planned.physical, self._store, context)
@@ -601,28 +629,30 @@ class Prepared:
         device: str = "auto",
         timeout: float | None = None,
         memory_limit: int | None = None,
+        gpu_memory_limit: int | None = None,
         threads: int = 0,
     ) -> Result:
         """Start the statement; parameters, errors and result as in ``Graph.query``."""
         from qengine.exec.context import ExecutionContext
         from qengine.explain import Explanation, explained, explained_steps, profiled
 
-        _check_device(device)
+        assert self._planned.physical is not None
+        plan = self._planned.physical
+        chosen, reason = _chosen(device, self._planned)
         planned = self._planned
         if device == "reference":
             planned = self._graph._plan(self.text, reference=True)
         check_parameters(planned.text, planned.parameters, params)
-        stats = ResultStats(planning_seconds=planned.seconds, device="cpu" if device == "auto" else device)
-        assert self._planned.physical is not None
-        plan = self._planned.physical
-        explanation = Explanation(plan, self._graph._store)
+        stats = ResultStats(planning_seconds=planned.seconds, device=chosen, device_reason=reason)
+        stats.plan = planned.physical
+        explanation = Explanation(plan, self._graph._store, chosen, reason)
         if plan.explain == "explain":
             return explained(explanation, stats, planned.notices)
         if plan.explain == "explain steps":
             from qengine.optimizer import plan_steps
 
             return explained_steps(plan_steps(planned.logical, self._graph._store), explanation, stats)
-        context = ExecutionContext(dict(params or {}), timeout, memory_limit, threads)
+        context = ExecutionContext(dict(params or {}), timeout, memory_limit, threads, gpu_memory_limit)
         if plan.explain == "profile":
             context.profile = explanation.profile = {}
         batches = self._graph._start(planned, context, stats)
@@ -638,11 +668,13 @@ def _too_deep() -> Unsupported:
     )
 
 
-def _check_device(device: str) -> None:
+def _chosen(device: str, planned: _Planned) -> tuple[str, str]:
+    """Return where a plan runs, and why."""
+    from qengine.exec.choice import choose
+
     if device not in _DEVICES:
-        raise DeviceError(f"unknown device {device!r}", hint="use one of: " + ", ".join(map(repr, _DEVICES)))
-    if device == "gpu":
-        raise DeviceError("this build has no GPU executor", hint='use device="cpu" or leave it at "auto"')
+        raise DeviceError(f"There is no device {device!r}.", hint="Use one of: " + ", ".join(map(repr, _DEVICES)) + ".")
+    return (device, "as asked") if device == "reference" else choose(device, planned.largest)
 
 
 def check_parameters(text: str, needed: Mapping[str, Span | None], params: Mapping[str, Any] | None) -> None:

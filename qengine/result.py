@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import polars
     import pyarrow as pa
 
+    from qengine.plan.physical import PhysicalPlan
+
 _PREVIEW_ROWS = 20
 _ROWS_AT_ONCE = 4096  # rows that become Python values at a time
 
@@ -68,7 +70,8 @@ class ResultStats:
     """What the execution took so far.
 
     ``rows``: rows produced. ``seconds``: time spent executing. ``planning_seconds``: parsing, binding, planning.
-    ``device``: "cpu", "gpu" or "reference". ``bytes``: peak of what the operators accounted for.
+    ``device``: "cpu", "gpu" or "reference", ``device_reason``: why. ``bytes``: peak of what the operators accounted
+    for. ``plan``: what was executed, None for the reference.
     """
 
     rows: int = 0
@@ -76,6 +79,18 @@ class ResultStats:
     planning_seconds: float = 0.0
     device: str = "cpu"
     bytes: int = 0
+    device_reason: str = "as asked"
+    plan: PhysicalPlan | None = None
+
+    @property
+    def operators(self) -> tuple[tuple[str, str], ...]:
+        """For each operator of the plan, the last one first, its name and the device that runs it.
+
+        Under "gpu" the searches run there and the rest on the CPU.
+        """
+        from qengine.exec.choice import devices_of
+
+        return () if self.plan is None else devices_of(self.plan, self.device)
 
 
 class Result:

@@ -24,7 +24,7 @@ EXIT_ERROR = 1
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
 
-_COMMANDS = ("estimate", "qerror")  # modules beside this one; anything else is a graph
+_COMMANDS = ("estimate", "qerror", "warmup")  # modules beside this one; anything else is a graph
 _FORMATS = ("table", "csv", "json", "jsonl", "markdown", "arrow")
 _EPILOG = """examples:
   qengine examples/world                       open a shell on the example graph
@@ -35,6 +35,7 @@ _EPILOG = """examples:
 commands:
   qengine estimate GRAPH QUERY                 estimate how many rows a pattern has (see its --help)
   qengine qerror GRAPH WORKLOAD                compare estimates with true counts (see its --help)
+  qengine warmup                               compile the GPU's kernels now, so that no query waits for it
 
 exit status: 0 all went well, 1 a query or a file failed, 2 wrong usage, 130 interrupted
 """
@@ -64,6 +65,7 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--timeout", type=_positive, metavar="SECONDS", help="stop a query after so long")
     found.add_argument("--memory-limit", type=_size, metavar="BYTES", help="what a query may hold, such as 500M or 4G")
     found.add_argument("--device", choices=("auto", "cpu", "gpu"), default="auto", help="where queries run")
+    found.add_argument("--gpu-memory-limit", type=_size, metavar="BYTES", help="what may be in use on the GPU")
     found.add_argument("--version", action="version", version=f"qengine {__version__}")
     return found
 
@@ -120,6 +122,7 @@ def _run(options: argparse.Namespace, parameters: dict[str, Any]) -> int:
         parameters=parameters,
         timeout=options.timeout,
         memory_limit=options.memory_limit,
+        gpu_memory_limit=options.gpu_memory_limit,
         device=options.device,
     )
     if texts is None:

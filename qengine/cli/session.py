@@ -24,6 +24,7 @@ class Session:
     parameters: dict[str, Any] = field(default_factory=dict)
     timeout: float | None = None
     memory_limit: int | None = None
+    gpu_memory_limit: int | None = None
     device: str = "auto"
     timing: bool = False
     name: str = "qengine"  # the shell's prompt
@@ -61,6 +62,7 @@ class Session:
                 device=self.device,
                 timeout=self.timeout,
                 memory_limit=self.memory_limit,
+                gpu_memory_limit=self.gpu_memory_limit,
             )
         except SemanticError as error:
             if error.code == "ParameterMissing":
@@ -79,9 +81,15 @@ class Session:
             print(
                 f"{rows:,} {plural} in {seconds * 1e3:.1f} ms "
                 f"(planning {planning * 1e3:.1f} ms, execution {result.stats.seconds * 1e3:.1f} ms, "
-                f"{result.stats.device})",
+                f"{_device(result)})",
                 file=sys.stderr,
             )
+
+
+def _device(result: Result) -> str:
+    """Return where a result was computed, and why, where that wasn't asked for."""
+    stats = result.stats
+    return stats.device if stats.device_reason == "as asked" else f"{stats.device}: {stats.device_reason.rstrip('.')}"
 
 
 def write_plan(result: Result, format: str, out: Sink) -> int:

@@ -35,9 +35,11 @@ class ExecutionContext:
         Bytes that operators may hold at once, None for no limit.
     threads
         Worker threads of native operators; 0 for one a CPU that this process may run on.
+    gpu_memory_limit
+        Bytes that may be in use on the device while this runs, None for what it has.
     """
 
-    __slots__ = ("control", "memory_limit", "parameters", "profile", "timeout")
+    __slots__ = ("control", "gpu_memory_limit", "memory_limit", "parameters", "profile", "timeout")
 
     def __init__(
         self,
@@ -45,12 +47,14 @@ class ExecutionContext:
         timeout: float | None = None,
         memory_limit: int | None = None,
         threads: int = 0,
+        gpu_memory_limit: int | None = None,
     ) -> None:
         self.parameters: Mapping[str, Any] = {} if parameters is None else parameters
         self.timeout = timeout
         #: By ``id`` of an operator, while a query is profiled; else None.
         self.profile: dict[int, OperatorStats] | None = None
         self.memory_limit = memory_limit
+        self.gpu_memory_limit = gpu_memory_limit
         deadline = 0 if timeout is None else max(1, time.monotonic_ns() + int(timeout * 1e9))
         workers = threads if threads > 0 else len(os.sched_getaffinity(0))
         self.control = Control(threads=workers, deadline_ns=deadline, memory_limit=memory_limit or 0)

@@ -14,7 +14,7 @@ from qengine.exec.arrow_out import RowBatch
 from qengine.exec.context import OperatorStats
 from qengine.plan.json import to_json
 from qengine.plan.logical import Operator
-from qengine.plan.physical import PhysicalPlan
+from qengine.plan.physical import PhysicalPlan, Search
 from qengine.plan.text import inputs, to_text
 from qengine.result import Result, ResultStats
 
@@ -24,13 +24,21 @@ __all__ = ["Explanation", "PlanResult", "explained", "explained_steps", "profile
 class Explanation:
     """A plan to look at: ``str()`` is a tree of operators, ``to_json()`` data, ``to_svg()`` a picture.
 
-    ``plan``: the physical plan. ``profile``: what each operator did, by ``id`` of the operator; None before a run.
+    ``plan``: the physical plan. ``device``: where its searches run, ``device_reason``: why. ``profile``: what each
+    operator did, by ``id`` of the operator; None before a run.
     """
 
     def __init__(
-        self, plan: PhysicalPlan, catalog: CatalogView, profile: Mapping[int, OperatorStats] | None = None
+        self,
+        plan: PhysicalPlan,
+        catalog: CatalogView,
+        device: str = "cpu",
+        device_reason: str = "as asked",
+        profile: Mapping[int, OperatorStats] | None = None,
     ) -> None:
         self.plan = plan
+        self.device = device
+        self.device_reason = device_reason
         self.profile = profile
         self._catalog = catalog
 
@@ -77,9 +85,10 @@ class Explanation:
         found = self.entries(operator)
         if "actual_rows" not in found:
             return ""
+        device = " device=gpu" if self.device == "gpu" and isinstance(operator, Search) else ""
         return (
             f"rows={found['actual_rows']:,} expected={_rounded(found['estimated_rows'])} "
-            f"q-error={found['q_error']:.3g} time={found['own_seconds'] * 1e3:.2f} ms"
+            f"q-error={found['q_error']:.3g} time={found['own_seconds'] * 1e3:.2f} ms{device}"
         )
 
     def to_json(self) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from qengine.exec.cpu.resolve import resolve
 from qengine.plan.logical import Unit
 from qengine.plan.pattern import Direction, LabelIs
 from qengine.plan.physical import Search, Source, VertexLevel
-from tests.property.test_search import Masks, Oracle, graphs, searches
+from tests.property.search_cases import Masks, Oracle, graphs, searches
 
 ESTIMATORS: tuple[Estimator, ...] = (WanderJoin(), Alley())
 SAMPLES = 300

@@ -14,7 +14,7 @@ from qengine.plan.pattern import Direction
 from qengine.plan.physical import VertexLevel
 from qengine.storage.kernels import signature_group
 from qengine.storage.signatures import ANY_LABEL, SIGNATURE_WORDS
-from tests.property.test_search import Oracle, cases, graphs
+from tests.property.search_cases import Oracle, cases, graphs
 
 
 def slow_signature(store: Any, vertex: int) -> list[int]:

@@ -137,9 +137,11 @@ class PlanTables:
         """Add a set of levels."""
         return span(self.level_ids, levels)
 
-    def plan(self, seeds: int, walked: int, mode: SearchMode, outputs: int, breadth_first: bool) -> npt.NDArray[Any]:
-        """Return the plan as one record; it holds addresses of arrays that ``keep`` keeps alive."""
-        tables: list[npt.NDArray[Any]] = [
+    def plan(
+        self, seeds: int, walked: int, mode: SearchMode, outputs: int, breadth_first: bool
+    ) -> tuple[npt.NDArray[Any], tuple[npt.NDArray[Any], ...]]:
+        """Return the plan as one record, and the tables that it points to, whose records point into ``keep``."""
+        tables: tuple[npt.NDArray[Any], ...] = (
             np.array(self.levels, LEVEL),
             np.array(self.sources, SOURCE),
             np.array(self.ranges, RANGE),
@@ -150,10 +152,9 @@ class PlanTables:
             np.array(self.level_ids, np.int32),
             np.array(self.list_ids, np.int32),
             np.frombuffer(b"".join(self.lists), PCSR) if self.lists else np.empty(0, PCSR),
-        ]
-        self.keep += tables
+        )
         header = (len(self.levels), seeds, walked, int(mode), outputs, len(self.lists), int(breadth_first), 0)
-        return np.array([(*header, *(table.ctypes.data for table in tables))], PLAN)
+        return np.array([(*header, *(table.ctypes.data for table in tables))], PLAN), tables
 
 
 def span(table: list[Any], entries: Sequence[Any]) -> Span:

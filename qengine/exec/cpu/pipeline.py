@@ -44,7 +44,9 @@ _STAGES: dict[type[logical.Operator], Callable[[Any, Build, int], Stage]] = {
 }
 
 
-def run(plan: physical.PhysicalPlan, store: Any, context: ExecutionContext) -> Iterator[ResultRows]:
+def run(
+    plan: physical.PhysicalPlan, store: Any, context: ExecutionContext, search: Callable[..., Any] | None = None
+) -> Iterator[ResultRows]:
     """Run a plan lazily: each batch is computed when it is asked for.
 
     Parameters
@@ -55,6 +57,8 @@ def run(plan: physical.PhysicalPlan, store: Any, context: ExecutionContext) -> I
         The ``GraphStore``.
     context
         Parameters and limits; with ``profile`` set, rows and seconds of each operator are counted into it.
+    search
+        Runs a ``Search``, as ``cpu.search.run_search`` does; None for that.
 
     Yields
     ------
@@ -68,7 +72,7 @@ def run(plan: physical.PhysicalPlan, store: Any, context: ExecutionContext) -> I
     QueryTimeout, QueryInterrupted, OutOfMemory
         As the context says.
     """
-    runtime = Runtime(store, context)
+    runtime = Runtime(store, context, search)
     build = _Builder(runtime)
     root = plan.root
     if plan.careful is not None and not conditions_hold_out(root, store, build.masks):

@@ -65,15 +65,18 @@ class MaskProvider(Protocol):
 class ResolvedSearch:
     """A plan that the native search takes.
 
-    ``plan``: one ``match_plan.PLAN`` record. ``keep``: the arrays that it points into. ``outputs``: names of its
-    output columns. ``summed``: no level is walked, so that the result is a count for each input row.
+    ``plan``: one ``match_plan.PLAN`` record. ``tables``: what it points to, in the order of its fields. ``keep``: the
+    arrays that the tables point into. ``outputs``: names of its output columns. ``summed``: no level is walked, so
+    that the result is a count for each input row. ``reusable``: it holds for every execution.
     """
 
     plan: npt.NDArray[Any]
+    tables: tuple[npt.NDArray[Any], ...]
     keep: tuple[Any, ...]
     outputs: tuple[str, ...]
     mode: SearchMode
     summed: bool
+    reusable: bool
 
 
 def resolve(store: Any, search: Search, masks: MaskProvider) -> ResolvedSearch | None:
@@ -89,7 +92,7 @@ def resolve(store: Any, search: Search, masks: MaskProvider) -> ResolvedSearch |
             f"A pattern with {len(search.levels)} nodes and relationships exceeds the {MAX_LEVELS} that are searched.",
             hint="Split it into several MATCH clauses with WITH between them.",
         )
-    if any(level.predicates for level in search.levels):  # masks may differ from execution to execution
+    if _has_predicates(search):
         return _Resolver(store, search, masks).run()
     known = _resolved.setdefault(store, {})
     entry = known.get(id(search))
@@ -99,6 +102,11 @@ def resolve(store: Any, search: Search, masks: MaskProvider) -> ResolvedSearch |
             known.clear()
         known[id(search)] = entry
     return entry[1]
+
+
+def _has_predicates(search: Search) -> bool:
+    """Tell whether masks are evaluated, which may differ from execution to execution."""
+    return any(level.predicates for level in search.levels)
 
 
 class _Resolver:
@@ -128,8 +136,9 @@ class _Resolver:
         walked = max(walked, search.seeds)
         mode = SearchMode.EXISTS if search.exists else SearchMode.COUNT if search.count else SearchMode.ROWS
         summed = walked == search.seeds
-        plan = self.tables.plan(search.seeds, walked, mode, len(outputs), search.strategy == "extend")
-        return ResolvedSearch(plan, tuple(self.tables.keep), outputs, mode, summed)
+        plan, tables = self.tables.plan(search.seeds, walked, mode, len(outputs), search.strategy == "extend")
+        reusable = not _has_predicates(search)
+        return ResolvedSearch(plan, tables, tuple(self.tables.keep), outputs, mode, summed, reusable)
 
     def vertex_level(self, level: VertexLevel, output: int) -> tuple[Any, ...] | None:
         ranges = self.store.label_ranges(level.labels)

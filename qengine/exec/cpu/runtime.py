@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from qengine.exec.context import ExecutionContext
@@ -20,11 +21,14 @@ class Runtime:
         The ``GraphStore``.
     context
         Parameters and limits.
+    search
+        Runs a ``Search``, as ``cpu.search.run_search`` does; None for that.
     """
 
-    __slots__ = ("context", "environment", "memory", "store")
+    __slots__ = ("context", "environment", "memory", "search", "store")
 
-    def __init__(self, store: Any, context: ExecutionContext) -> None:
+    def __init__(self, store: Any, context: ExecutionContext, search: Callable[..., Any] | None = None) -> None:
+        self.search = search
         self.store = store
         self.context = context
         self.environment = Environment(store, context.parameters)

@@ -70,8 +70,26 @@ def run_search(
         return
     chunk_rows = _chunk_rows(resolved, search, context)
     found = _run(resolved, search, seeds, rows if search.seeds else 1, context, chunk_rows)
+    yield from completed(found, resolved, search, seeds, rows, chunk_rows)
+
+
+def completed(
+    found: Iterator[SearchChunk],
+    resolved: ResolvedSearch,
+    search: Search,
+    seeds: Sequence[Ids],
+    rows: int,
+    chunk_rows: int,
+) -> Iterator[SearchChunk]:
+    """Yield the search's result from what a kernel found: rows repeated by their counts where they are not counted.
+
+    The seeds' columns are added; without seeds each input row gets everything. ``found``: with ``count`` wherever
+    levels are only counted.
+    """
     for chunk in found:
-        for part in _repeated(chunk, chunk_rows) if resolved.summed and resolved.mode is SearchMode.ROWS else (chunk,):
+        for part in (
+            _repeated(chunk, chunk_rows) if chunk.count is not None and resolved.mode is SearchMode.ROWS else (chunk,)
+        ):
             complete = _with_seeds(part, search, seeds)
             yield from (complete,) if search.seeds or rows == 1 else _for_each_row(complete, rows, chunk_rows)
 
@@ -122,14 +140,19 @@ def _take(
     data = np.empty((width, n), np.int64)
     columns = (ctypes.c_void_p * width)(*(data.ctypes.data + 8 * n * k for k in range(width)))
     context.raise_for(library.qe_search_take(handle, columns))
-    count = data[-1] if counted else None
-    if count is not None and search.orbits > 1:
-        if int(count.max()) > _MAX_COUNT // search.orbits:
-            context.raise_for(Status.OVERFLOW)
-        count *= search.orbits
+    count = scaled(data[-1], search, context) if counted else None
     if resolved.mode is SearchMode.EXISTS:
         count = None
     return SearchChunk(data[0], dict(zip(resolved.outputs, data[1:], strict=False)), count)
+
+
+def scaled(count: Ids, search: Search, context: ExecutionContext) -> Ids:
+    """Return the counts times the pattern's orbits."""
+    if search.orbits > 1 and len(count):
+        if int(count.max()) > _MAX_COUNT // search.orbits:
+            context.raise_for(Status.OVERFLOW)
+        count *= search.orbits
+    return count
 
 
 def _total(
@@ -139,7 +162,12 @@ def _total(
     halves = np.zeros(2 * max(1, len(search.levels)), np.uint64)
     n = library.qe_search_totals(handle, halves.ctypes.data, len(halves) // 2)
     factors = [int(low) + (int(high) << 64) for low, high in halves[: 2 * n].reshape(-1, 2)]
-    total = prod(factors) * search.orbits
+    yield from one_total(prod(factors), search, context)
+
+
+def one_total(found: int, search: Search, context: ExecutionContext) -> Iterator[SearchChunk]:
+    """Yield the count of a search that neither has seeds nor walks, unless it is 0; ``found``: without the orbits."""
+    total = found * search.orbits
     if total == 0:
         return
     if search.exists:
@@ -156,7 +184,8 @@ def _repeated(chunk: SearchChunk, limit: int) -> Iterator[SearchChunk]:
     ends = np.cumsum(chunk.count)
     for begin in range(0, int(ends[-1]), limit):
         positions = np.arange(begin, min(begin + limit, int(ends[-1])))
-        yield SearchChunk(chunk.row[np.searchsorted(ends, positions, side="right")], {}, None)
+        at = np.searchsorted(ends, positions, side="right")
+        yield SearchChunk(chunk.row[at], {name: column[at] for name, column in chunk.columns.items()}, None)
 
 
 def _with_seeds(chunk: SearchChunk, search: Search, seeds: Sequence[Ids]) -> SearchChunk:

@@ -1,1 +1,26 @@
 """The GPU executor: the CPU's pipeline with matching on the device. CuPy is imported when it is first asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from qengine.exec.context import ExecutionContext
+from qengine.exec.cpu.results import ResultRows
+from qengine.plan.physical import PhysicalPlan
+
+__all__ = ["run"]
+
+
+def run(plan: PhysicalPlan, store: Any, context: ExecutionContext) -> Iterator[ResultRows]:
+    """Run a plan as ``qengine.exec.cpu.run`` does, each ``Search`` on the GPU.
+
+    Raises
+    ------
+    DeviceError
+        If there is no usable device.
+    """
+    from qengine.exec import cpu
+    from qengine.exec.gpu.search import run_search
+
+    return cpu.run(plan, store, context, run_search)

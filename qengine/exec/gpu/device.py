@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
+import sys
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from qengine.errors import DeviceError
-from qengine.exec.gpu.compiled import compiled
+from qengine.exec.gpu.compiled import compiled, is_compiled
 
 __all__ = ["Device", "cupy", "device", "missing"]
 
@@ -74,6 +75,11 @@ class Device:
         with self._lock:
             if key not in self._modules:
                 module = cupy().cuda.function.Module()
+                if sys.stderr.isatty() and not is_compiled(family, self.capability, macros):
+                    print(
+                        f"compiling the GPU kernels {family!r} (once; qengine warmup does it beforehand)",
+                        file=sys.stderr,
+                    )
                 module.load(compiled(family, self.capability, macros))
                 self._modules[key] = module
             kernel = self._modules[key].get_function(name)

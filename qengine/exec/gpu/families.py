@@ -32,5 +32,6 @@ FAMILIES: Mapping[str, tuple[Mapping[str, int], ...]] = {
     **_counting(),
     "extend": ({"QE_WINDOW_ROWS": 32},),
     "pcsr": ({},),
+    "search": ({"QE_LEVELS": 8}, {"QE_LEVELS": 64}),
 }
 """For each family its variants, as macros. ``qengine warmup`` compiles them; a test compiles them without a GPU."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from qengine.errors import DeviceError
 from qengine.exec.cpu import match_plan
-from qengine.exec.gpu import compiled, nvrtc
+from qengine.exec.gpu import compiled, nvrtc, search_job
 from qengine.exec.gpu.families import FAMILIES
 
 CHECKOUT = Path(__file__).resolve().parents[3]
@@ -53,17 +55,32 @@ def test_every_variant_compiles(family: str, macros: dict[str, int], architectur
     assert compiled.compile_family(family, architecture, macros).startswith(b"\x7fELF")
 
 
+def check_layouts(header: str, structs: dict[str, np.dtype[Any]], architecture: int, *further: str) -> None:
+    """Compile assertions that the device lays structs out as NumPy does."""
+    lines = [f'#include "{header}"', "using namespace qe;", *further]
+    for name, dtype in structs.items():
+        lines.append(f"static_assert(sizeof({name}) == {dtype.itemsize});")
+        places = ((field, dtype.fields[field][1]) for field in dtype.names)
+        lines += [f"static_assert(__builtin_offsetof({name}, {field}) == {place});" for field, place in places]
+    include = [f"--include-path={CHECKOUT / 'kernels' / folder}" for folder in ("include", "cuda")]
+    nvrtc.compile_program("\n".join(lines), "layout.cu", architecture, ["--std=c++17", "-DQE_LEVELS=8", *include])
+
+
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_structs_are_laid_out_as_on_the_host(architecture: int) -> None:
     """The host's layout equals NumPy's by another test; here the device's does."""
     assert set(match_plan.STRUCTS) == set(STRUCTS.values())
-    lines = ['#include "qe/match_plan.h"', "using namespace qe;"]
-    for name, dtype in STRUCTS.items():
-        lines.append(f"static_assert(sizeof({name}) == {dtype.itemsize});")
-        places = ((field, dtype.fields[field][1]) for field in dtype.names)
-        lines += [f"static_assert(__builtin_offsetof({name}, {field}) == {place});" for field, place in places]
-    include = f"--include-path={CHECKOUT / 'kernels' / 'include'}"
-    nvrtc.compile_program("\n".join(lines), "layout.cu", architecture, ["--std=c++17", include])
+    check_layouts("qe/match_plan.h", STRUCTS, architecture)
+
+
+def test_the_search_gets_what_it_expects() -> None:
+    structs = {"SearchState": search_job.STATE, "SearchJob": search_job.JOB, "Frame": search_job.FRAME}
+    sizes = (
+        f"static_assert(sizeof(Donation) == {search_job.donation_bytes(8)});",
+        f"static_assert(sizeof(SavedStack) == {search_job.saved_bytes(1)});",
+        f"static_assert(kDonations == {search_job.DONATIONS} && kLanes == {search_job.LANES});",
+    )
+    check_layouts("search_stack.cuh", structs, 90, *sizes)
 
 
 def test_an_error_names_the_file_and_the_line() -> None:

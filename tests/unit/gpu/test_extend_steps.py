@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qengine.exec.cpu.resolve import resolve
-from tests.property.test_search import Masks, Oracle, cases
+from tests.property.search_cases import Masks, Oracle, cases
 
 CHECKOUT = Path(__file__).resolve().parents[3]
 CAPACITY = 200_000

@@ -44,6 +44,7 @@ def search_stage(operator: physical.Search, build: Build, first: int) -> Stage:
     from qengine.exec.cpu.search import run_search
 
     runtime = build.runtime
+    find = runtime.search or run_search
     upstream = build(operator.input, first)
     kinds = {
         level.name: NodeColumn if isinstance(level, physical.VertexLevel) else RelationshipColumn
@@ -55,7 +56,7 @@ def search_stage(operator: physical.Search, build: Build, first: int) -> Stage:
         wanted = first
         for batch in upstream(outer):
             ids = [vertex_ids(batch.columns[name]) for name in seeds]
-            for chunk in run_search(runtime.store, operator, ids, batch.length, runtime.context, build.masks):
+            for chunk in find(runtime.store, operator, ids, batch.length, runtime.context, build.masks):
                 for offset, length in pieces(len(chunk.row), wanted):
                     part = slice(offset, offset + length)
                     emitted: dict[str, Column] = {

@@ -1,0 +1,37 @@
+// What the 32 lanes of a warp do together. All lanes must call these functions at the same time.
+#pragma once
+#include "qe/portable.h"
+
+namespace qe {
+
+constexpr int kLanes = 32;
+constexpr uint32_t kAllLanes = 0xFFFFFFFFu;
+
+__device__ inline int lane_id() { return static_cast<int>(threadIdx.x % kLanes); }
+
+// The sum over this lane and those before it.
+__device__ inline uint64_t scan_inclusive(uint64_t mine) {
+  const int lane = lane_id();
+  for (int step = 1; step < kLanes; step *= 2) {
+    const uint64_t before = __shfl_up_sync(kAllLanes, mine, step);
+    if (lane >= step) mine += before;
+  }
+  return mine;
+}
+
+// The sum over all lanes, given to each.
+__device__ inline uint64_t sum_over(uint64_t mine) {
+  for (int step = kLanes / 2; step > 0; step /= 2) mine += __shfl_xor_sync(kAllLanes, mine, step);
+  return mine;
+}
+
+// How many lanes of the mask come before this one.
+__device__ inline int rank_in(uint32_t mask) { return __popc(mask & ((1u << lane_id()) - 1)); }
+
+// The lane of the mask's bit number n (from 0), which must exist.
+__device__ inline int nth_lane(uint32_t mask, int n) {
+  for (; n > 0; --n) mask &= mask - 1;
+  return __ffs(mask) - 1;
+}
+
+}  // namespace qe

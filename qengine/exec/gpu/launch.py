@@ -1,0 +1,166 @@
+"""One query's work on the device: its stream, its memory, and the flag that stops its kernels."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from qengine.exec.context import ExecutionContext, Status
+from qengine.exec.gpu.device import Device, cupy, device
+from qengine.exec.gpu.memory import DeviceMemory, device_memory
+
+__all__ = ["DeviceRun", "device_run"]
+
+_SPIN_SECONDS = 0.002
+_SLEEP_SECONDS = 0.0005
+
+
+@dataclass
+class _Lane:
+    """What a run borrows: a stream, an event, and a flag in host memory that kernels read."""
+
+    stream: Any
+    event: Any
+    pinned: Any
+    flag: npt.NDArray[np.int32]
+
+
+_idle: list[_Lane] = []
+_lock = threading.Lock()
+
+
+@dataclass
+class DeviceRun:
+    """Launches kernels for one query, and waits for them under its limits.
+
+    ``context``: limits. ``device``, ``memory``: the device and its allocator.
+    """
+
+    context: ExecutionContext
+    device: Device
+    memory: DeviceMemory
+    _lane: _Lane
+
+    @property
+    def stop_flag(self) -> int:
+        """The device's address of an int32 that becomes 1 when kernels must stop."""
+        return int(self._lane.pinned.ptr)
+
+    @property
+    def stream(self) -> Any:
+        """The ``cupy.cuda.Stream`` of this run."""
+        return self._lane.stream
+
+    def allocate(self, n_bytes: int, what: str) -> Any:
+        """Return a block of device memory; ``what`` names it in the error.
+
+        Raises
+        ------
+        OutOfMemory
+            If it exceeds the limit or the device.
+        """
+        return self.memory.allocate(n_bytes, self.context.gpu_memory_limit, what)
+
+    def zeroed(self, n_bytes: int, what: str) -> Any:
+        """Return a block of zeros."""
+        block = self.allocate(n_bytes, what)
+        self.clear(block, n_bytes)
+        return block
+
+    def clear(self, block: Any, n_bytes: int) -> None:
+        """Fill the first bytes of a block with zeros."""
+        block.memset_async(0, n_bytes, self.stream)
+
+    def upload(self, host: npt.NDArray[Any], what: str) -> Any:
+        """Return a block with an array's bytes; the array may change once this returns."""
+        block = self.allocate(host.nbytes, what)
+        self.write(block, host)
+        return block
+
+    def write(self, block: Any, host: npt.NDArray[Any]) -> None:
+        """Copy an array's bytes into a block."""
+        if host.nbytes:
+            cupy().cuda.runtime.memcpy(block.ptr, host.ctypes.data, host.nbytes, _TO_DEVICE)
+
+    def read(self, address: int, host: npt.NDArray[Any]) -> None:
+        """Fill an array with what is at a device's address. The kernels must be done."""
+        if host.nbytes:
+            cupy().cuda.runtime.memcpy(host.ctypes.data, address, host.nbytes, _TO_HOST)
+
+    def launch(self, kernel: Any, blocks: int, threads: int, arguments: Sequence[Any], shared_bytes: int = 0) -> None:
+        """Start a kernel. Earlier copies are done, earlier kernels of this run come first."""
+        with self.stream:
+            kernel((blocks,), (threads,), tuple(arguments), shared_mem=shared_bytes)
+
+    def wait(self) -> None:
+        """Wait for what was launched.
+
+        Raises
+        ------
+        QueryTimeout, QueryInterrupted
+            By the context's limits; the kernels have ended by then.
+        """
+        event = self._lane.event
+        event.record(self.stream)
+        begin = time.perf_counter()
+        try:
+            while not event.done:
+                self.context.check()
+                if time.perf_counter() - begin > _SPIN_SECONDS:
+                    time.sleep(_SLEEP_SECONDS)
+        except KeyboardInterrupt:
+            self.context.interrupt()
+            self._stop()
+            self.context.raise_for(Status.INTERRUPTED)
+        except BaseException:
+            self._stop()
+            raise
+        event.synchronize()
+
+    def _stop(self) -> None:
+        """Make the kernels stop, and wait until they have."""
+        self._lane.flag[0] = 1
+        self.stream.synchronize()
+        self._lane.flag[0] = 0
+
+
+_TO_DEVICE, _TO_HOST = 1, 2
+
+
+@contextmanager
+def device_run(context: ExecutionContext) -> Iterator[DeviceRun]:
+    """Lend a run for one query; when the block ends, its kernels have ended.
+
+    Raises
+    ------
+    DeviceError
+        If there is no usable device.
+    """
+    on, memory = device(), device_memory()
+    with _lock:
+        lane = _idle.pop() if _idle else None
+    if lane is None:
+        lane = _new_lane()
+    run = DeviceRun(context, on, memory, lane)
+    try:
+        yield run
+    finally:
+        if not lane.stream.done:
+            run._stop()
+        with _lock:
+            _idle.append(lane)
+
+
+def _new_lane() -> _Lane:
+    cuda = cupy().cuda
+    pinned = cuda.alloc_pinned_memory(4)
+    flag = np.frombuffer(pinned, np.int32, 1)
+    flag[0] = 0
+    return _Lane(cuda.Stream(non_blocking=True), cuda.Event(disable_timing=True), pinned, flag)

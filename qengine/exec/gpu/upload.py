@@ -1,0 +1,179 @@
+"""MatchPlans on the device: the host's structs with the device's pointers (``kernels/include/qe/match_plan.h``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from qengine.exec.cpu.match_plan import PLAN
+from qengine.exec.cpu.resolve import ResolvedSearch
+from qengine.exec.gpu.launch import DeviceRun
+from qengine.exec.gpu.memory import Resident
+from qengine.storage.adjacency import PcsrStruct
+
+__all__ = ["DevicePlan", "device_plan"]
+
+_ALIGNMENT = 256
+_POINTERS = (
+    ("bitset", "candidates"), (), (), (), (), ("values", "validity"), ("bitset",), (), (),
+    ("offsets", "keys", "groups", "neighbours", "edge_ids"),
+)  # fmt: skip
+"""The fields of each table's records (in the order of ``ResolvedSearch.tables``) that are pointers."""
+_LISTS = 9
+_TABLES = ("levels", "sources", "ranges", "pairs", "conditions", "columns", "types", "level_ids", "list_ids", "lists")
+
+
+@dataclass(frozen=True, slots=True)
+class DevicePlan:
+    """A plan in device memory.
+
+    Attributes
+    ----------
+    address
+        Of the device's ``qe::MatchPlan``.
+    resolved
+        The host's plan, from which it was made.
+    lists
+        ``match_plan.PCSR`` records with the device's pointers, as in ``MatchPlan::lists``. ``edge_ids`` is null.
+    """
+
+    address: int
+    resolved: ResolvedSearch
+    lists: npt.NDArray[Any]
+    parts: tuple[Resident, ...]
+
+
+@contextmanager
+def device_plan(store: Any, resolved: ResolvedSearch, run: DeviceRun) -> Iterator[DevicePlan]:
+    """Lend a plan on the device, made now or by an earlier query; the graph's lists stay there.
+
+    Raises
+    ------
+    OutOfMemory
+        If it doesn't fit.
+    """
+    memory = run.memory
+    key = (id(store), "plan", id(resolved))
+    held: list[Resident] = []
+    try:
+        plan = _known(memory.pin(key), held, run) if resolved.reusable else None
+        if plan is None:
+            plan = _Upload(store, resolved, run, held).plan(key)
+        yield plan
+    finally:
+        for resident in held:
+            memory.unpin(resident)
+
+
+def _known(resident: Resident | None, held: list[Resident], run: DeviceRun) -> DevicePlan | None:
+    """Return the plan that is resident, None if parts of it aren't any more."""
+    if resident is None:
+        return None
+    held.append(resident)
+    plan: DevicePlan = resident.keep
+    for part in plan.parts:
+        found = run.memory.pin(part.key)
+        if found is not None:
+            held.append(found)
+        if found is not part:
+            return None
+    return plan
+
+
+@dataclass
+class _Upload:
+    store: Any
+    resolved: ResolvedSearch
+    run: DeviceRun
+    held: list[Resident]
+
+    def plan(self, key: Any) -> DevicePlan:
+        """Copy the plan: its lists one by one, all that belongs to it alone in one block."""
+        begin = len(self.held)
+        tables = [table.copy() for table in self.resolved.tables]
+        places = self.lists(tables[_LISTS])
+        own = _own_arrays(self.resolved.keep)
+        pieces: list[npt.NDArray[np.uint8]] = []
+        offsets: dict[int, int] = {}  # of the host's address in the block
+        size = 0
+        for address, array in own.items():
+            offsets[address] = size
+            pieces.append(array)
+            size += -(-array.nbytes // _ALIGNMENT) * _ALIGNMENT
+        starts = []
+        for table in tables:
+            starts.append(size)
+            size += -(-table.nbytes // _ALIGNMENT) * _ALIGNMENT
+        header = size
+        block = self.run.allocate(size + PLAN.itemsize, "the plan, its predicates and its columns")
+        places |= {address: block.ptr + offset for address, offset in offsets.items()}
+        for table, fields in zip(tables, _POINTERS, strict=True):
+            for name in fields:
+                table[name] = [places.get(int(address), 0) if address else 0 for address in table[name]]
+        record = self.resolved.plan.copy()
+        for name, start in zip(_TABLES, starts, strict=True):
+            record[name] = block.ptr + start
+        image = np.zeros(size + PLAN.itemsize, np.uint8)
+        everything = [*zip(offsets.values(), pieces, strict=True), *zip(starts, map(_bytes, tables), strict=True)]
+        for start, piece in (*everything, (header, _bytes(record))):
+            image[start : start + len(piece)] = piece
+        self.run.write(block, image)
+        parts = tuple(self.held[begin:])
+        plan = DevicePlan(block.ptr + header, self.resolved, tables[_LISTS], parts)
+        self.held.append(self.resident(key, block, image.nbytes, plan))
+        return plan
+
+    def resident(self, key: Any, block: Any, n_bytes: int, plan: DevicePlan) -> Resident:
+        """Keep the block as long as the query, or longer if the plan can be used again."""
+        if self.resolved.reusable:
+            return self.run.memory.add(key, block, n_bytes, plan)
+        return Resident(key, block, n_bytes, plan, pins=1)
+
+    def lists(self, table: npt.NDArray[Any]) -> dict[int, int]:
+        """Make the graph's lists resident; return the device's addresses by the host's."""
+        table["edge_ids"] = 0  # relationships are found by their position in OUT
+        places: dict[int, int] = {}
+        for each in self.resolved.keep:
+            if isinstance(each, PcsrStruct):
+                for array in each.arrays[:-1]:
+                    if array is not None and array.nbytes and array.ctypes.data not in places:
+                        places[array.ctypes.data] = self.array(array)
+        return places
+
+    def array(self, array: npt.NDArray[Any]) -> int:
+        """Return where an array of the graph is on the device, copied there if it isn't yet."""
+        key = (id(self.store), array.ctypes.data, array.nbytes)
+        resident = self.run.memory.pin(key)
+        if resident is None:
+            block = self.run.upload(array, "the graph's relationships")
+            resident = self.run.memory.add(key, block, array.nbytes, array)
+            self.run.memory.follow(self.store)
+        self.held.append(resident)
+        assert resident.address is not None
+        return resident.address
+
+
+def _own_arrays(keep: tuple[Any, ...]) -> dict[int, npt.NDArray[np.uint8]]:
+    """Return the arrays that a plan points into besides the graph's lists, by address."""
+    found: dict[int, npt.NDArray[np.uint8]] = {}
+    for each in keep:
+        if isinstance(each, np.ndarray):
+            found[each.ctypes.data] = _bytes(each)
+        elif isinstance(each, pa.Array) and len(each):
+            validity, values = each.buffers()
+            found[values.address + 8 * each.offset] = np.frombuffer(values, np.uint8)[
+                8 * each.offset : 8 * (each.offset + len(each))
+            ]
+            if validity is not None:
+                found[validity.address] = np.frombuffer(validity, np.uint8)
+    return found
+
+
+def _bytes(array: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)

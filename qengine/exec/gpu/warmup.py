@@ -1,0 +1,37 @@
+"""Compiles what queries would otherwise wait for when they first need it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+from qengine.exec.gpu.compiled import compiled, is_compiled
+from qengine.exec.gpu.device import device
+from qengine.exec.gpu.families import FAMILIES
+
+__all__ = ["warm_up"]
+
+
+def warm_up() -> Iterator[tuple[str, float]]:
+    """Compile every variant of every family for the current device.
+
+    Yields
+    ------
+    tuple[str, float]
+        What was compiled, and the seconds that it took; 0 where it was there already.
+
+    Raises
+    ------
+    DeviceError
+        If there is no usable device, or no compiler.
+    """
+    capability = device().capability
+    for family, variants in FAMILIES.items():
+        for macros in variants:
+            name = " ".join((family, *(f"{key}={value}" for key, value in macros.items())))
+            if is_compiled(family, capability, macros):
+                yield name, 0.0
+                continue
+            begin = time.perf_counter()
+            compiled(family, capability, macros)
+            yield name, time.perf_counter() - begin

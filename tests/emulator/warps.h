@@ -1,0 +1,181 @@
+// Runs a CUDA kernel on the host, for tests: every lane is a fiber, and a warp's lanes meet at each warp-wide operation.
+//
+// Included before a .cu file that is compiled as C++. Between two meetings a lane runs alone, so memory is sequentially
+// consistent and races inside a warp are not seen (compute-sanitizer looks for those); lanes that meet at different operations
+// are. Warps take turns at each meeting, one block at a time.
+#pragma once
+#include <ucontext.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <vector>
+
+#define __device__
+#define __global__
+#define __host__
+#define __noinline__
+#define __launch_bounds__(threads)
+#define __shared__
+#define __align__(n) __attribute__((aligned(n)))
+
+using std::max;
+using std::min;
+
+struct Place {
+  unsigned x;
+};
+inline Place threadIdx, blockIdx, blockDim, gridDim;
+__attribute__((aligned(16))) char shared[1 << 18];
+
+namespace emulator {
+
+constexpr int kLanes = 32;
+constexpr size_t kStack = 1 << 16;
+
+struct Lane {
+  ucontext_t context;
+  bool done = false;
+  unsigned meeting = 0;
+};
+
+struct Warp {
+  Lane lanes[kLanes];
+  uint64_t given[2][kLanes];
+  int operation[2][kLanes];
+};
+
+inline ucontext_t scheduler;
+inline Warp* warp;
+inline int lane;
+
+// Meets the other lanes of the warp; returns what each has given.
+inline const uint64_t* meet(int operation, uint64_t value) {
+  Warp& mine = *warp;
+  const int self = lane, side = mine.lanes[self].meeting++ & 1;
+  mine.given[side][self] = value;
+  mine.operation[side][self] = operation;
+  swapcontext(&mine.lanes[self].context, &scheduler);
+  for (int k = 0; k < kLanes; ++k)
+    if (mine.operation[side][k] != operation || mine.lanes[k].meeting < mine.lanes[self].meeting) {
+      std::fprintf(stderr, "lanes of a warp have parted: lane %d at %d, lane %d at %d\n", self, operation, k,
+                   mine.operation[side][k]);
+      std::abort();
+    }
+  return mine.given[side];
+}
+
+template <typename Call>
+void run(unsigned blocks, unsigned threads, const Call& call) {
+  static const Call* body;
+  body = &call;
+  gridDim.x = blocks;
+  blockDim.x = threads;
+  for (unsigned block = 0; block < blocks; ++block) {
+    static std::vector<char> stacks;
+    stacks.resize(std::max(stacks.size(), kStack * threads));
+    char* stack = stacks.data();
+    std::vector<Warp> warps(threads / kLanes);
+    for (Warp& each : warps)
+      for (Lane& one : each.lanes) {
+        getcontext(&one.context);
+        one.context.uc_stack.ss_sp = stack;
+        stack += kStack;
+        one.context.uc_stack.ss_size = kStack;
+        one.context.uc_link = &scheduler;
+        makecontext(&one.context, +[] { (*body)(); warp->lanes[lane].done = true; }, 0);
+      }
+    for (bool left = true; left;) {
+      left = false;
+      for (size_t w = 0; w < warps.size(); ++w)
+        for (int k = 0; k < kLanes; ++k) {
+          if (warps[w].lanes[k].done) continue;
+          left = true;
+          warp = &warps[w];
+          lane = k;
+          blockIdx.x = block;
+          threadIdx.x = static_cast<unsigned>(w * kLanes + static_cast<size_t>(k));
+          swapcontext(&scheduler, &warps[w].lanes[k].context);
+        }
+    }
+  }
+}
+
+template <typename T>
+uint64_t packed(T value) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof value);
+  return bits;
+}
+
+template <typename T>
+T unpacked(uint64_t bits) {
+  T value;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+}  // namespace emulator
+
+inline void __syncwarp() { emulator::meet(1, 0); }
+inline void __nanosleep(unsigned) { emulator::meet(2, 0); }
+template <typename T>
+T __shfl_sync(uint32_t, T value, int from) {
+  return emulator::unpacked<T>(emulator::meet(3, emulator::packed(value))[from]);
+}
+template <typename T>
+T __shfl_up_sync(uint32_t, T value, int by) {
+  const int self = emulator::lane;
+  const uint64_t* all = emulator::meet(4, emulator::packed(value));
+  return emulator::unpacked<T>(all[self >= by ? self - by : self]);
+}
+template <typename T>
+T __shfl_xor_sync(uint32_t, T value, int by) {
+  const int self = emulator::lane;
+  return emulator::unpacked<T>(emulator::meet(5, emulator::packed(value))[self ^ by]);
+}
+inline uint32_t __ballot_sync(uint32_t, bool value) {
+  const uint64_t* all = emulator::meet(6, value);
+  uint32_t mask = 0;
+  for (int k = 0; k < emulator::kLanes; ++k) mask |= static_cast<uint32_t>(all[k]) << k;
+  return mask;
+}
+inline bool __any_sync(uint32_t mask, bool value) { return __ballot_sync(mask, value) != 0; }
+inline bool __all_sync(uint32_t mask, bool value) { return __ballot_sync(mask, value) == 0xFFFFFFFFu; }
+
+inline int __popc(uint32_t bits) { return __builtin_popcount(bits); }
+inline int __ffs(uint32_t bits) { return __builtin_ffs(static_cast<int>(bits)); }
+inline void __threadfence() {}
+inline long long clock64() {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<long long>(time.tv_sec) * 2'000'000'000 + time.tv_nsec * 2;
+}
+
+template <typename T>
+T atomicAdd(T* at, T value) {
+  const T before = *at;
+  *at += value;
+  return before;
+}
+template <typename T>
+T atomicSub(T* at, T value) {
+  const T before = *at;
+  *at -= value;
+  return before;
+}
+template <typename T, typename V>
+T atomicExch(T* at, V value) {
+  const T before = *at;
+  *at = static_cast<T>(value);
+  return before;
+}
+template <typename T, typename V, typename W>
+T atomicCAS(T* at, V expected, W value) {
+  const T before = *at;
+  if (before == static_cast<T>(expected)) *at = static_cast<T>(value);
+  return before;
+}
