@@ -1,11 +1,9 @@
 // Counting the ends of a branch: for each vertex x of its candidates, how many members of a set that stays the same lie in
 // x's list. Triangles, diamonds and the last levels of most dense patterns are of this form.
 //
-// Preconditions: SearchPlan's Node::ends. The set is marked in a bitmap once; each list is looked up in it. Of the lists
-// that come up often the head, the ids of the level's first kHeadBits, is kept as a row of bits, so that it is ANDed with
-// the marks: where ids go by descending degree (or belong to one label) heads are dense. Bytes moved: 64 a 512 ids of
-// the span that row and set share, and 4 for each id of a list that has no row or is past it. A row is made once look-ups
-// have cost as much as making it does. Source: the hub bitmaps of LOTUS (Koohi Esfahani et al., PPoPP 2022).
+// Preconditions: SearchPlan's Node::ends. The set is marked in a bitmap once; each list is looked up in it, or where the
+// list's head has a row (search_heads.cpp), that is ANDed with the marks. Few members are looked up in the rows instead.
+// Bytes moved: 64 a 512 ids of the span that row and set share, and 4 for each id of a list that has no row or is past it.
 #include <algorithm>
 
 #include "search_run.h"
@@ -14,17 +12,7 @@
 namespace qe {
 namespace {
 
-constexpr size_t kHeadWords = 64;                   // 512 bytes a row
-constexpr uint32_t kHeadBits = 64 * kHeadWords;
-constexpr size_t kHeadPlaces = size_t{1} << 13;     // 4 MiB of rows a kind of view
-constexpr size_t kRowBlock = 8;                     // words that are ANDed at a time
-constexpr uint32_t kPatience = 64;                  // misses after which another vertex takes a row's place
-constexpr size_t kFewVertices = 3;                  // for which marking the set doesn't pay
-
-// The first whole cache line in a buffer.
-uint64_t* aligned(uint64_t* words) {
-  return reinterpret_cast<uint64_t*>((reinterpret_cast<uintptr_t>(words) + 63) & ~uintptr_t{63});
-}
+constexpr size_t kFewVertices = 3, kFewMembers = 8;  // for which marking the set doesn't pay
 
 // Ways to choose the levels of the child from n candidates.
 uint64_t arrangements(const Node& child, uint64_t n) {
@@ -74,38 +62,6 @@ Set Worker::staying_part(int level, const Node& child) {
   return set;
 }
 
-// The places of rows of a kind of view, or null where there is no memory for them.
-Worker::Head* Worker::heads(const View& view) {
-  Heads& heads = heads_[static_cast<size_t>(view.kind)];
-  if (heads.places.capacity() == 0) {
-    if (!charge_.affords(kHeadPlaces * (sizeof(Head) + kHeadWords * sizeof(uint64_t)))) return nullptr;
-    std::fill_n(heads.places.reserve(kHeadPlaces, charge_), kHeadPlaces, Head{kNoVertex, 0, 0, 0});
-    heads.rows.reserve((kHeadPlaces + 1) * kHeadWords, charge_);
-  }
-  return heads.places.data();
-}
-
-// Takes note that `list`, all of x's view, was read for want of a row, and makes that where it pays.
-void Worker::make_head(const View& view, Head& at, uint32_t x, Set list) {
-  if (at.vertex != x) {
-    if (++at.spent > kPatience * (at.words > 0)) at = {x, 0, 0, 0};
-    return;
-  }
-  const uint32_t first = view.lo & ~63u, end = first + kHeadBits;
-  const uint32_t hi = std::min(view.below ? std::min(view.hi, x) : view.hi, end);
-  if (hi <= first) return;
-  const size_t words = (hi - first + 64 * kRowBlock - 1) / (64 * kRowBlock) * kRowBlock;
-  const size_t least = words / kRowBlock * ops_.row_cost;  // for fewer ids the row doesn't pay
-  if (list.n < least) return;
-  const size_t n = list.data[list.n - 1] < end ? list.n : lower_bound(list.data, list.n, end);
-  if (n < least) return;
-  uint64_t* row = aligned(heads_[static_cast<size_t>(view.kind)].rows.data()) + x % kHeadPlaces * kHeadWords;
-  std::fill_n(row, words, uint64_t{0});
-  for (size_t i = 0; i < n; ++i) row[(list.data[i] - first) >> 6] |= uint64_t{1} << (list.data[i] & 63);
-  spend(words / 4 + 3 * n);
-  at = {x, 0, static_cast<uint32_t>(words), static_cast<uint32_t>(n < list.n ? n : 0)};
-}
-
 // The marks: a bitmap from the view's first id on, with room for any row. All 0.
 uint64_t* Worker::end_marks(const View& view) {
   const size_t span = ((view.hi - (view.lo & ~63u)) >> 6) + 1 + 2 * kRowBlock;
@@ -126,26 +82,24 @@ void Worker::count_marked(const View& view, Set staying, Set set, uint32_t* coun
   const size_t end = (((staying.data[staying.n - 1] - first) >> 6) / kRowBlock + 1) * kRowBlock;
   BitRow* rows = ends_.rows.reserve(set.n, charge_);
   uint32_t* places = ends_.places.reserve(set.n, charge_);
-  Head* heads = this->heads(view);
-  const uint64_t* row_words = heads ? aligned(heads_[static_cast<size_t>(view.kind)].rows.data()) : nullptr;
+  Heads& heads = this->heads(view);
   ViewState& state = views_[static_cast<size_t>(&view - plan_.views.data())];
   const uint64_t* bit_zero = bits - (first >> 6);
   size_t n = 0, cost = 0;
   for (size_t i = 0; i < set.n; ++i) {
     const uint32_t x = set.data[i];
     size_t passed = 0;
-    if (heads && heads[x % kHeadPlaces].vertex == x && heads[x % kHeadPlaces].words > 0) {
-      const Head& at = heads[x % kHeadPlaces];
-      const size_t words = std::min<size_t>(at.words, end);
-      rows[n] = {row_words + x % kHeadPlaces * kHeadWords + skip, words > skip ? words - skip : 0};
+    if (const Head* at = heads.find(x)) {
+      const size_t words = std::min<size_t>(at->words, end);
+      rows[n] = {heads.row(x) + skip, words > skip ? words - skip : 0};
       places[n++] = static_cast<uint32_t>(i);
       cost += words / 4;
       counts[i] = 0;  // grows by the row's
-      passed = at.tail;
-      if (passed == 0 || end <= kHeadWords) continue;
+      passed = at->tail;
+      if (passed == 0 || end <= at->words) continue;
     }
     Set list = neighbours(view, state, x);
-    if (passed == 0 && heads) make_head(view, heads[x % kHeadPlaces], x, list);
+    if (passed == 0) make_head(view, x, list);
     list = {list.data + passed, list.n - passed};
     const bool gallops = list.n > staying.n * kGallopRatio;
     const size_t found = gallops ? gallop_count(staying.data, staying.n, list.data, list.n)
@@ -158,13 +112,30 @@ void Worker::count_marked(const View& view, Set staying, Set set, uint32_t* coun
   spend(kBindCost / 4 * set.n + 2 * staying.n + cost);
 }
 
-// The same by merging, which needs no preparation.
-void Worker::count_merged(const View& view, Set staying, Set set, uint32_t* counts) {
+// The same vertex by vertex: the set's few members are looked up in the rows, or the lists merged.
+void Worker::count_each(const View& view, Set staying, Set set, uint32_t* counts) {
+  Heads& heads = this->heads(view);
   ViewState& state = views_[static_cast<size_t>(&view - plan_.views.data())];
   for (size_t i = 0; i < set.n; ++i) {
-    const Set list = neighbours(view, state, set.data[i]);
-    counts[i] = static_cast<uint32_t>(intersect_count(ops_, staying.data, staying.n, list.data, list.n));
-    spend(kBindCost + std::min(staying.n + list.n, kGallopRatio * std::min(staying.n, list.n)));
+    const uint32_t x = set.data[i];
+    Set rest = staying;
+    size_t found = 0, passed = 0;
+    const Head* at = heads.find(x);
+    if (at != nullptr) {
+      const Set inside = before(staying, heads.end(*at));
+      found = ops_.filter_count(heads.row(x) - (heads.first >> 6), inside.data, inside.n);
+      spend(kBindCost / 4 + inside.n);
+      passed = at->tail;
+      rest = passed > 0 ? Set{staying.data + inside.n, staying.n - inside.n} : Set{nullptr, 0};
+    }
+    if (rest.n > 0) {
+      Set list = neighbours(view, state, x);
+      if (at == nullptr) make_head(view, x, list);
+      list = {list.data + passed, list.n - passed};
+      found += intersect_count(ops_, rest.data, rest.n, list.data, list.n);
+      spend(kBindCost + std::min(rest.n + list.n, kGallopRatio * std::min(rest.n, list.n)));
+    }
+    counts[i] = static_cast<uint32_t>(found);
   }
 }
 
@@ -181,7 +152,7 @@ void Worker::count_common(const View& view, Set staying, Set set, uint32_t* coun
   uint32_t* to = counts + (met.data - set.data);
   std::fill(counts, to, 0);
   std::fill(to + met.n, counts + set.n, 0);
-  if (met.n < kFewVertices) count_merged(view, staying, met, to);
+  if (met.n < kFewVertices || staying.n < kFewMembers) count_each(view, staying, met, to);
   else count_marked(view, staying, met, to);
 }
 

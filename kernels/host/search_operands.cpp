@@ -44,7 +44,13 @@ int Deriver::view_of(const PlanSource& from, int j) {
     if (old.level == view.level) return static_cast<int>(k);
     view.kind = old.kind;
   }
-  if (view.kind < 0) view.kind = out_.n_kinds++;
+  const PlanRange ids{info(from.level).lo, info(from.level).hi};
+  if (view.kind < 0) {
+    view.kind = out_.n_kinds++;
+    out_.kinds.push_back(ids);
+  }
+  PlanRange& hull = out_.kinds[static_cast<size_t>(view.kind)];
+  hull = {std::min(hull.begin, ids.begin), std::max(hull.end, ids.end)};
   out_.views.push_back(view);
   std::vector<int>& feeds = info(from.level).feeds;
   for (int k = 0; k < from.lists.count; ++k) {

@@ -120,6 +120,7 @@ struct SearchPlan {
   std::vector<LevelInfo> levels;
   std::vector<View> views;
   int n_kinds = 0, n_memos = 0;
+  std::vector<PlanRange> kinds;  // ids that the views of a kind are taken at
   Levels bases = 0;             // levels that others start from
   std::vector<Node> counted;    // components of the levels from `walked` on
   bool impossible = false;      // some level has no range

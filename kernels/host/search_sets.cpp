@@ -108,11 +108,19 @@ const Set& Worker::partial(int level, size_t k) {
     part.set = one;
     return part.set;
   }
-  const Set& before = partial(level, k - 1);
-  const size_t fewer = std::min(before.n, one.n);
+  const Set& sofar = partial(level, k - 1);
+  uint32_t end = kNoVertex;
+  if (const uint64_t* row = whole_row(of.operands[k], one, &end); row && sofar.n <= 2 * one.n) {
+    const Set inside = before(sofar, end);
+    uint32_t* out = part.buffer.reserve(inside.n + kSlack, charge_);
+    spend(kSetCost + inside.n);
+    part.set = {out, ops_.filter(row, inside.data, inside.n, out)};
+    return part.set;
+  }
+  const size_t fewer = std::min(sofar.n, one.n);
   uint32_t* out = part.buffer.reserve(fewer + kSlack, charge_);
-  spend(kSetCost + fewer + std::min(std::max(before.n, one.n), fewer * kGallopRatio));
-  part.set = {out, intersect(ops_, before.data, before.n, one.data, one.n, out)};
+  spend(kSetCost + fewer + std::min(std::max(sofar.n, one.n), fewer * kGallopRatio));
+  part.set = {out, intersect(ops_, sofar.data, sofar.n, one.data, one.n, out)};
   return part.set;
 }
 
@@ -152,7 +160,7 @@ Set Worker::candidates(int level) {
     to.kept = sets.newest;
   } else {
     const Probe in = probe(level, sets);
-    const Set older = in.bits && in.older_marked ? Set{nullptr, 0} : older_part(of, sets);
+    const Set older = in.bits && in.older_marked ? Set{nullptr, 0} : before(older_part(of, sets), in.end);
     const Set& list = in.older_marked ? sets.newest : older;
     const size_t fewer = in.bits ? list.n : std::min(older.n, sets.newest.n);
     uint32_t* out = to.buffers[0].reserve(fewer + kSlack, charge_);
@@ -203,7 +211,7 @@ size_t Worker::count_candidates(int level, Levels besides) {
     sets.older = sets.newest;
   } else {
     const Probe in = probe(level, sets);
-    const Set older = in.bits && in.older_marked ? Set{nullptr, 0} : older_part(from, sets);
+    const Set older = in.bits && in.older_marked ? Set{nullptr, 0} : before(older_part(from, sets), in.end);
     const Set& list = in.older_marked ? sets.newest : older;
     const size_t fewer = in.bits ? list.n : std::min(older.n, sets.newest.n);
     spend(kSetCost + fewer + (in.bits ? 0 : std::min(std::max(older.n, sets.newest.n), fewer * kGallopRatio)));

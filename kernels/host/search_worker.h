@@ -59,6 +59,21 @@ struct Set {
   size_t n;
 };
 
+// The part of a set that is before `end`.
+inline Set before(Set set, uint32_t end) {
+  if (set.n == 0 || set.data[set.n - 1] < end) return set;
+  return {set.data, lower_bound(set.data, set.n, end)};
+}
+
+constexpr size_t kRowBlock = 8;  // words of a row of bits that are ANDed at a time
+
+inline size_t rounded(size_t words) { return (words + kRowBlock - 1) / kRowBlock * kRowBlock; }
+
+// The first whole cache line in a buffer.
+inline uint64_t* aligned(uint64_t* words) {
+  return reinterpret_cast<uint64_t*>((reinterpret_cast<uintptr_t>(words) + 63) & ~uintptr_t{63});
+}
+
 class Worker {
  public:
   explicit Worker(SearchRun& run);
@@ -116,6 +131,7 @@ class Worker {
   struct Probe {
     const uint64_t* bits;  // null: merge
     bool older_marked;     // look up the newest operand's members in it, else the older part's
+    uint32_t end = kNoVertex;  // it holds ids before that, and no member is another
   };
   struct Remembered {
     uint64_t key, count;
@@ -172,9 +188,21 @@ class Worker {
     uint32_t words;  // of the row, 0 before it is made
     uint32_t tail;   // ids of the list that the row holds, 0: all
   };
-  struct Heads {  // rows for the heads of lists, of one kind of view
-    Buffer<Head> places;  // found by the low bits of the id
+  struct Heads {  // rows for the heads of lists, of one kind of view (search_heads.cpp)
+    Buffer<Head> places;  // found by the low bits of the id less `base`
     Buffer<uint64_t> rows;
+    uint32_t first = 0;  // the id of a row's first bit
+    uint32_t base = 0, mask = 0;
+    size_t row_words = 0;
+
+    Head& place(uint32_t x) { return places.data()[(x - base) & mask]; }
+    const Head* find(uint32_t x) {
+      if (places.capacity() == 0) return nullptr;
+      const Head& at = place(x);
+      return at.vertex == x && at.words > 0 ? &at : nullptr;
+    }
+    uint64_t* row(uint32_t x) { return aligned(rows.data()) + ((x - base) & mask) * row_words; }
+    uint32_t end(const Head& at) const { return first + 64 * at.words; }  // the row has bits for ids before that
   };
   struct Ends {  // scratch of count_ends
     Buffer<uint32_t> share, staying, counts, places;
@@ -264,17 +292,20 @@ class Worker {
   uint64_t count_group(const Node& node);
   bool any(const Node& node);
 
+  // Rows of bits for the heads of lists (search_heads.cpp)
+  Heads& heads(const View& view);
+  void make_head(const View& view, uint32_t x, Set list);
+  const uint64_t* whole_row(const Operand& operand, Set list, uint32_t* end);
+
   // Counting ends (search_ends.cpp)
   uint64_t count_ends(const Node& branch);
   Set own_share(int level, Set set);
   Set staying_part(int level, const Node& child);
-  Head* heads(const View& view);
-  void make_head(const View& view, Head& at, uint32_t x, Set list);
   uint64_t* end_marks(const View& view);
   Set meeting(const View& view, Set set, Set staying);
   void count_common(const View& view, Set staying, Set set, uint32_t* counts);
   void count_marked(const View& view, Set staying, Set set, uint32_t* counts);
-  void count_merged(const View& view, Set staying, Set set, uint32_t* counts);
+  void count_each(const View& view, Set staying, Set set, uint32_t* counts);
 
   // Counting by wedges (search_wedge.cpp)
   uint64_t count_wedge(const Node& node);
