@@ -35,6 +35,7 @@ bool Worker::begin_local(int level, Set universe) {
   local.row_epoch.reserve(rows, charge_);
   if (more || ++local.epoch == 0) {
     std::fill_n(local.row_epoch.data(), local.row_epoch.capacity(), 0);
+    local.made.assign(static_cast<size_t>(plan_.n_kinds), 0);
     local.epoch = 1;
   }
   if (local.bits.capacity() < span) {
@@ -67,9 +68,21 @@ const uint64_t* Worker::local_row(int index) {
   if (local.row_epoch.data()[number] == local.epoch) return row;
   local.row_epoch.data()[number] = local.epoch;
   std::fill_n(row, local.words, uint64_t{0});
+  const uint32_t x = local.universe.data[at];
+  size_t passed = 0;
+  Heads& of = heads(view);
+  if (const Head* head = view.unique ? of.find(x) : nullptr) {
+    const Set members = before({local.universe.data, view.below ? at : local.universe.n}, of.end(*head));
+    ops_.member_bits(of.row(x) - (of.first >> 6), members.data, members.n, row);
+    spend(kBindCost / 4 + members.n / 4);
+    if (head->tail == 0 || local.universe.data[local.universe.n - 1] < of.end(*head)) return row;
+    passed = head->tail;
+  }
   ViewState& state = views_[static_cast<size_t>(index)];
-  const Set list = neighbours(view, state, local.universe.data[at]);
+  Set list = neighbours(view, state, x);
+  if (view.unique && passed == 0) make_head(view, x, list);
   if (!view.unique) state.stamp = 0;  // its buffer is used again
+  list = {list.data + passed, list.n - passed};
   uint32_t* common = local.common.reserve(std::max(local.universe.n, list.n) + kSlack, charge_);
   size_t n;
   if (list.n > local.universe.n * kGallopRatio)
@@ -83,6 +96,16 @@ const uint64_t* Worker::local_row(int index) {
   }
   spend(list.n + 4 * n);
   return row;
+}
+
+// Makes all rows of a view's kind: cliques need each of them sooner or later.
+void Worker::make_local_rows(int index) {
+  const View& view = plan_.views[static_cast<size_t>(index)];
+  uint32_t& made = local_.made[static_cast<size_t>(view.kind)];
+  if (made == local_.epoch) return;
+  made = local_.epoch;
+  size_t& at = local_.levels[static_cast<size_t>(view.level)].at;
+  for (at = 0; at < local_.universe.n; ++at) local_row(index);
 }
 
 // The bitmaps whose intersection is a level's candidates, and the words that can hold any; returns how many bitmaps.
@@ -177,13 +200,9 @@ uint64_t Worker::local_branch(const Node& node) {
   uint64_t sum = 0;
   if (node.pairs) {
     const int index = info(node.children[0].levels[0]).operands[1].index;
+    make_local_rows(index);
     size_t members = 0;
-    for (size_t w = words.begin; w < words.end; ++w)
-      for (uint64_t rest = kept[w]; rest; rest &= rest - 1) {
-        here.at = w * 64 + static_cast<size_t>(__builtin_ctzll(rest));
-        local_row(index);
-        ++members;
-      }
+    for (size_t w = words.begin; w < words.end; ++w) members += static_cast<size_t>(__builtin_popcountll(kept[w]));
     spend(members * (2 + (words.end - words.begin) / 2));
     const View& view = plan_.views[static_cast<size_t>(index)];
     const uint64_t* rows = local_.rows.data() + static_cast<size_t>(view.kind) * local_.universe.n * local_.words;

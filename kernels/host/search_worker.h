@@ -155,6 +155,7 @@ class Worker {
     uint32_t epoch = 0;
     Buffer<uint64_t> rows;       // for each kind of view and vertex of the universe: the view within the universe
     Buffer<uint32_t> row_epoch;  // when the row was made
+    std::vector<uint32_t> made;  // for each kind of view: when all of its rows were
     Buffer<uint64_t> bits;       // the universe over the level's [lo, hi)
     Buffer<uint32_t> index;      // of a vertex in the universe
     Buffer<uint32_t> common;
@@ -324,6 +325,7 @@ class Worker {
   uint64_t local_branch(const Node& node);
   uint64_t local_size(int level);
   const uint64_t* local_row(int view);
+  void make_local_rows(int view);
   int local_operands(int level, const uint64_t** operands, Words* words);
   const uint64_t* local_intersection(int level, Words* words);
   bool any_children(const std::vector<Node>& children);

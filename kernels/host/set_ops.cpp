@@ -92,7 +92,16 @@ size_t filter_count_plain(const uint64_t* bits, const uint32_t* list, size_t n) 
   return c0 + c1 + c2 + c3;
 }
 
-const SetOps kBaselineOps = {merge_store, merge_count, filter_plain, filter_count_plain, and_count,
+void member_bits_plain(const uint64_t* bits, const uint32_t* list, size_t n, uint64_t* out) {
+  for (size_t i = 0; i < n; i += 64) {
+    uint64_t word = 0;
+    const size_t end = n - i < 64 ? n - i : 64;
+    for (size_t k = 0; k < end; ++k) word |= static_cast<uint64_t>(bit(bits, list[i + k])) << k;
+    out[i >> 6] = word;
+  }
+}
+
+const SetOps kBaselineOps = {merge_store, merge_count, filter_plain, filter_count_plain, member_bits_plain, and_count,
                              pair_count,  row_counts,  40};
 
 const SetOps& set_ops(Isa isa) {
@@ -142,6 +151,11 @@ QE_API int64_t qe_set_operation(int32_t isa, int32_t operation, const uint32_t* 
     case kUnite: return static_cast<int64_t>(qe::unite(a, left, b, right, out));
     default: return -1;
   }
+}
+
+// Likewise: bit i of `out` says whether list[i]'s bit is set.
+QE_API void qe_member_bits(int32_t isa, const uint64_t* bits, const uint32_t* list, int64_t n, uint64_t* out) {
+  qe::set_ops(static_cast<qe::Isa>(isa)).member_bits(bits, list, static_cast<size_t>(n), out);
 }
 
 // Likewise with bitmaps: `list` against `bits` (out or null); with list null the common bits of two bitmaps.

@@ -30,6 +30,8 @@ struct SetOps {
   // Those of a list whose bit is set.
   size_t (*filter)(const uint64_t* bits, const uint32_t* list, size_t n, uint32_t* out);
   size_t (*filter_count)(const uint64_t* bits, const uint32_t* list, size_t n);
+  // Bit i of `out` (whole words): whether the bit of list[i] is set.
+  void (*member_bits)(const uint64_t* bits, const uint32_t* list, size_t n, uint64_t* out);
   // Bits common to two bitmaps of `words` words.
   size_t (*and_count)(const uint64_t* a, const uint64_t* b, size_t words);
   // Pairs (x, y) of bits of `set` where y is in row x. Rows have `words` words; only words [begin, end) of the set and
@@ -50,6 +52,7 @@ extern const SetOps kAvx512Ops;
 
 size_t filter_plain(const uint64_t* bits, const uint32_t* list, size_t n, uint32_t* out);
 size_t filter_count_plain(const uint64_t* bits, const uint32_t* list, size_t n);
+void member_bits_plain(const uint64_t* bits, const uint32_t* list, size_t n, uint64_t* out);
 size_t gallop(const uint32_t* few, size_t n_few, const uint32_t* many, size_t n_many, uint32_t* out);
 size_t gallop_count(const uint32_t* few, size_t n_few, const uint32_t* many, size_t n_many);
 

@@ -132,3 +132,15 @@ def test_rows_against_a_set(isa: int, words: int) -> None:
     n = ctypes.c_int64(len(rows))
     _native.load().qe_row_counts(isa, pointer(members), pointer(rows), n, ctypes.c_int64(words), pointer(counts))
     assert counts.tolist() == [k + int(np.bitwise_count(row & members).sum()) for k, row in enumerate(rows)]
+
+
+@every_isa
+@given(marked=st.sets(st.integers(0, 1500)), values=st.sets(st.integers(0, 1500)))
+def test_bits_of_members(isa: int, marked: set[int], values: set[int]) -> None:
+    list_ = np.array(sorted(values), np.uint32)
+    out = np.full(24, 2**64 - 1, np.uint64)
+    bits, n = bitmap(sorted(marked), 24), ctypes.c_int64(len(values))
+    _native.load().qe_member_bits(isa, pointer(bits), pointer(list_), n, pointer(out))
+    words = (len(values) + 63) // 64
+    expected = bitmap([k for k, value in enumerate(sorted(values)) if value in marked], 24)
+    assert out[:words].tolist() == expected[:words].tolist()
