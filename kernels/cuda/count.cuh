@@ -132,30 +132,46 @@ __device__ inline bool are_short(uint32_t n) {
   return __reduce_add_sync(kFull, n) <= kWarp * __popc(__ballot_sync(kFull, n > 0));
 }
 
-#ifdef QE_TEAM_WARP
-constexpr uint32_t kPollEvery = 1024;
-#else
-constexpr uint32_t kPollEvery = 32;
-#endif
+// The pieces of work 0 .. n-1, dealt to teams one by one. The stop flag is in the host's memory, where a look costs more than
+// many a piece: a team looks after kPollEvery nanoseconds, and if it is set takes all work away.
+struct Pieces {
+  uint32_t* next;
+  uint32_t n;
+  const volatile int32_t* stop;
+  uint64_t look_at;
 
-// The next of n pieces of work, the same for the whole team; n or more at the end. The stop flag is in the host's memory: it
-// is read for one piece in kPollEvery, and whoever finds it set takes all work away.
-__device__ inline uint32_t next_piece(uint32_t* next, uint32_t n, const volatile int32_t* stop, uint32_t* shared) {
-  uint32_t at = 0;
-  if (team_rank() == 0) {
-    at = atomicAdd(next, 1u);
-    if (at < n && at % kPollEvery == 0 && *stop != 0) {
-      atomicMax(next, n);
-      at = n;
-    }
+  static constexpr uint64_t kPollEvery = 30'000'000;
+
+  __device__ Pieces(uint32_t* next, uint32_t n, const volatile int32_t* stop)
+      : next(next), n(n), stop(stop), look_at(now() + kPollEvery) {}
+
+  __device__ static uint64_t now() {
+    uint64_t time;
+    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(time));
+    return time;
   }
+
+  // The next piece, the same for the whole team; n or more at the end. All threads pass a barrier of the team before they call.
+  __device__ uint32_t take(uint32_t* shared) {
+    uint32_t at = 0;
+    if (team_rank() == 0) {
+      at = atomicAdd(next, 1u);
+      if (at < n && now() >= look_at) {
+        look_at = now() + kPollEvery;
+        if (*stop != 0) {
+          atomicMax(next, n);
+          at = n;
+        }
+      }
+    }
 #ifdef QE_TEAM_WARP
-  return __shfl_sync(kFull, at, 0);
+    return __shfl_sync(kFull, at, 0);
 #else
-  if (threadIdx.x == 0) *shared = at;
-  __syncthreads();
-  return *shared;  // whoever calls again has passed another barrier since
+    if (threadIdx.x == 0) *shared = at;
+    __syncthreads();
+    return *shared;
 #endif
-}
+  }
+};
 
 }  // namespace qe

@@ -8,7 +8,8 @@
 // members of the row are renumbered, so that the matrix shrinks with each level.
 // QE_STRIDE: words of a row, an odd multiple of 8 (rows then start in different banks): d <= 32 * QE_STRIDE.
 // QE_TRIANGULAR: row i holds only members before i. Shared memory: the matrix, the rank of each mark, and a matrix of
-// QE_SMALL members a warp and level beyond three (at QE_DEPTH 5 and more as many as the matrix); QE_WIDE: the matrices in global memory.
+// QE_SMALL members a warp and level beyond three (at QE_DEPTH 5 and more as many as the matrix); QE_WIDE: the matrices in
+// global memory.
 // Bytes moved: each member's slice once a root.
 // Limit: building M, as the look-ups of count_edges; the product takes d^3 / 6 bit operations, 32,768 an instruction.
 // Source: per-root adjacency (Danisch et al. 2018), bitmaps (gMatch §4), binary tensor cores (NVIDIA PTX ISA, mma .b1).
@@ -278,9 +279,10 @@ extern "C" __global__ void count_cliques(const CliqueTask task) {
   for (uint32_t i = team_rank(); i < task.hub_words; i += team_size()) bits[i] = 0;
   for (uint32_t i = team_rank(); i < task.table; i += team_size()) keys[i] = kEmpty;
   Sum sum;
+  Pieces pieces(task.next, n_roots, task.stop);
   while (true) {
     team_sync();
-    const uint32_t at = next_piece(task.next, n_roots, task.stop, &piece);
+    const uint32_t at = pieces.take(&piece);
     if (at >= n_roots) break;
     const uint32_t root = task.roots[at];
     const ViewSlice outer = task.outer.slices[root];

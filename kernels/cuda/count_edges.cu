@@ -91,9 +91,10 @@ extern "C" __global__ void count_edges(const EdgeTask task) {
   for (uint32_t i = team_rank(); i < task.table; i += team_size()) marks.keys[i] = kEmpty;
   const uint32_t lane = threadIdx.x % kWarp, n_roots = *task.n_roots;
   Sum sum;
+  Pieces pieces(task.next, n_roots, task.stop);
   while (true) {
     team_sync();
-    const uint32_t at = next_piece(task.next, n_roots, task.stop, &piece);
+    const uint32_t at = pieces.take(&piece);
     if (at >= n_roots) break;
     const uint32_t root = task.roots[at];
     const ViewSlice outer = task.outer.slices[root], marked = task.marked.slices[root];

@@ -97,9 +97,10 @@ extern "C" __global__ void count_houses_array(const HouseTask task) {
 #endif
   const uint32_t n_roots = *task.n_roots;
   Sum all, lost;
+  Pieces pieces(task.next, n_roots, task.stop);
   while (true) {
     team_sync();
-    const uint32_t at = next_piece(task.next, n_roots, task.stop, &piece);
+    const uint32_t at = pieces.take(&piece);
     if (at >= n_roots) break;
     const uint32_t root = task.roots[at];
     const ViewSlice list = task.whole.slices[root];
@@ -126,9 +127,10 @@ extern "C" __global__ void keep_triangular(const HouseTask task) {
   uint32_t* keys = shared + team_in_block() * task.table;
   const uint32_t mask = task.table - 1, lane = threadIdx.x % kWarp, n_roots = *task.n_roots;
   for (uint32_t i = lane; i < task.table; i += kWarp) keys[i] = kEmpty;
+  Pieces pieces(task.next, n_roots, task.stop);
   while (true) {
     __syncwarp();
-    const uint32_t at = next_piece(task.next, n_roots, task.stop, nullptr);
+    const uint32_t at = pieces.take(nullptr);
     if (at >= n_roots) break;
     const uint32_t root = task.roots[at];
     const ViewSlice list = task.whole.slices[root];
@@ -162,9 +164,10 @@ extern "C" __global__ void count_houses_hashed(const HouseTask task) {
   counters.clear();
   const uint32_t n_roots = *task.n_roots;
   Sum all, lost;
+  Pieces pieces(task.next, n_roots, task.stop);
   while (true) {
     team_sync();
-    const uint32_t at = next_piece(task.next, n_roots, task.stop, &piece);
+    const uint32_t at = pieces.take(&piece);
     if (at >= n_roots) break;
     const uint32_t root = task.roots[at];
     count_root(task, root, task.whole.slices[root], counters, all, lost);

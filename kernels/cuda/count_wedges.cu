@@ -76,9 +76,10 @@ extern "C" __global__ void count_wedges_tiled(const WedgeTask task) {
   const uint32_t n_pieces = *task.n_roots * task.tiles;
   for (uint32_t i = threadIdx.x; i < words; i += blockDim.x) counters[i] = 0;
   Sum sum;
+  Pieces pieces(task.next, n_pieces, task.stop);
   while (true) {
     __syncthreads();
-    const uint32_t at = next_piece(task.next, n_pieces, task.stop, &piece);
+    const uint32_t at = pieces.take(&piece);
     if (at >= n_pieces) break;
     const uint32_t root = task.roots[at / task.tiles], tile = at % task.tiles, lo = task.lo + tile * task.tile;
     if (task.bound > 0 && root + 1 >= lo + task.tile) continue;
@@ -149,9 +150,10 @@ extern "C" __global__ void count_wedges_hashed(const WedgeTask task) {
   const uint32_t lane = threadIdx.x % kWarp, n_roots = *task.n_roots;
   counters.clear();
   Sum sum;
+  Pieces pieces(task.next, n_roots, task.stop);
   while (true) {
     team_sync();
-    const uint32_t at = next_piece(task.next, n_roots, task.stop, &piece);
+    const uint32_t at = pieces.take(&piece);
     if (at >= n_roots) break;
     const uint32_t root = task.roots[at];
     const ViewSlice outer = task.outer.slices[root];
