@@ -189,6 +189,8 @@ class ShapeCounter:
         first, second = words[0] + (words[1] << 64), words[2] + (words[3] << 64)
         if isinstance(self.shape, HouseShape):
             return (first - 2 * second) // (2 if self.shape.once else 1)
+        if isinstance(self.shape, EdgeShape) and self.shape.twice:
+            return 2 * first
         return None if isinstance(self.shape, StarShape) and second else first
 
     def _prepare_edges(self, shape: EdgeShape) -> bool:

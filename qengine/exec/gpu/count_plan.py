@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from qengine.exec.cpu.match_plan import LEVEL, SOURCE, SearchMode, SourceFlag
+from qengine.exec.cpu.match_plan import LEVEL, RANGE, SOURCE, SearchMode, SourceFlag
 from qengine.exec.gpu.count_shapes import (
     CliqueShape,
     EdgeShape,
@@ -175,6 +175,29 @@ class _Finder:
 
     def edge(self, root: int, children: list[int]) -> EdgeShape | None:
         """Find a level in a list of the root, and below it what the two have in common."""
+        shape = self.any_edge(root, children)
+        return shape and self.halved(root, self.levels_of(children[0])[0], shape)
+
+    def halved(self, root: int, member: int, shape: EdgeShape) -> EdgeShape:
+        """Return a shape that looks at one direction of each edge where both count the same."""
+        whole = ViewSpec(shape.outer.list, shape.outer.lo, shape.outer.hi)
+        if shape.outer != whole or shape.marked != shape.streamed or shape.marked.below or shape.marked.above:
+            return shape
+        if shape.taken_outer is not None or shape.taken_marked is not None:
+            return shape
+        level = self.plan_levels[root]
+        (span,) = _table(self.plan, "ranges", RANGE, int(level["ranges"]["first"]) + 1)[-1:]
+        (source,) = self.sources(member)
+        loops = int(source["flags"]) & SourceFlag.LOOPS
+        every = (int(span["begin"]), int(span["end"])) == (whole.lo, whole.hi)
+        if level["bitset"] or level["candidates"] or loops or not every:
+            return shape
+        if not int(source["flags"]) & SourceFlag.SYMMETRIC:
+            return shape
+        return replace(shape, outer=replace(whole, above=True), twice=True)
+
+    def any_edge(self, root: int, children: list[int]) -> EdgeShape | None:
+        """Find the shape as the plan has it."""
         if len(children) != 1 or self.shape_of(children[0]) != NodeShape.BRANCH:
             return None
         member = self.levels_of(children[0])[0]

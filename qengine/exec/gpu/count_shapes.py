@@ -30,7 +30,8 @@ class EdgeShape:
     """For each root u and member v of its outer view: what u's marked and v's streamed view share, t members.
 
     Counted is C(t, ``taken``) where ``ordered``, else t (t-1) … of ``taken`` factors, times the size of the root's
-    outer (marked) view less ``taken_outer`` (``taken_marked``) where that is not None.
+    outer (marked) view less ``taken_outer`` (``taken_marked``) where that is not None. ``twice``: only one of two
+    directions is looked at, and all counts twice.
     """
 
     outer: ViewSpec
@@ -40,6 +41,7 @@ class EdgeShape:
     ordered: bool = True
     taken_outer: int | None = None
     taken_marked: int | None = None
+    twice: bool = False
 
 
 @dataclass(frozen=True, slots=True)

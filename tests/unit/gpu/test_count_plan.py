@@ -76,6 +76,7 @@ def evaluate(shape: Shape, lists: Lists, root: int) -> float:
         found = sum(
             chosen(len(marked & set(lists.members(shape.streamed, v))), shape.taken, shape.ordered) for v in outer
         )
+        found *= 1 + shape.twice
         if shape.taken_outer is not None:
             found *= max(0, len(outer) - shape.taken_outer)
         return found if shape.taken_marked is None else found * max(0, len(marked) - shape.taken_marked)
