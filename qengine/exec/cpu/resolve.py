@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from qengine._frozen import frozen
+from qengine.catalog.functions import lookup
 from qengine.errors import InternalError, Unsupported
 from qengine.exec.cpu.match_plan import (
     MAX_LEVELS,
@@ -25,9 +26,10 @@ from qengine.exec.cpu.match_plan import (
     Span,
     span,
 )
-from qengine.plan.expr import Expr
+from qengine.plan.expr import Call, Expr, Parameter, Subquery
 from qengine.plan.pattern import Direction
 from qengine.plan.physical import ColumnCondition, EdgeLevel, Search, Source, VertexLevel
+from qengine.plan.traverse import walk
 
 __all__ = ["MaskProvider", "ResolvedSearch", "resolve"]
 
@@ -35,6 +37,9 @@ _FEW = 16
 """Vertices that predicates admit are listed, not only marked, where they are at most 1 in this many."""
 
 _KNOWN = 256
+_HELD = 1 << 20
+"""Bytes of marked vertices up to which a resolved search is remembered."""
+
 _resolved: WeakKeyDictionary[Any, dict[int, tuple[Search, ResolvedSearch | None]]] = WeakKeyDictionary()
 """For each graph the searches resolved last, by identity: a cached plan runs again without resolving names."""
 
@@ -78,6 +83,11 @@ class ResolvedSearch:
     summed: bool
     reusable: bool
 
+    @property
+    def held(self) -> int:
+        """Bytes of the arrays of vertices and relationships that predicates admit."""
+        return sum(each.nbytes for each in self.keep if isinstance(each, np.ndarray))
+
 
 def resolve(store: Any, search: Search, masks: MaskProvider) -> ResolvedSearch | None:
     """Return the plan for ``search`` over a ``GraphStore``; None where a level can have no vertex at all.
@@ -92,20 +102,30 @@ def resolve(store: Any, search: Search, masks: MaskProvider) -> ResolvedSearch |
             f"A pattern with {len(search.levels)} nodes and relationships exceeds the {MAX_LEVELS} that are searched.",
             hint="Split it into several MATCH clauses with WITH between them.",
         )
-    if _has_predicates(search):
-        return _Resolver(store, search, masks).run()
     known = _resolved.setdefault(store, {})
-    entry = known.get(id(search))
-    if entry is None:
-        entry = search, _Resolver(store, search, masks).run()
+    if (entry := known.get(id(search))) is not None:
+        return entry[1]
+    resolved = _Resolver(store, search, masks).run()
+    if not _differs(search) and (resolved is None or resolved.held <= _HELD):
         if len(known) >= _KNOWN:
             known.clear()
-        known[id(search)] = entry
-    return entry[1]
+        known[id(search)] = search, resolved
+    return resolved
+
+
+def _differs(search: Search) -> bool:
+    """Tell whether predicates may admit other vertices in another execution: by parameters, chance or the clock."""
+    parts = (part for level in search.levels for predicate in level.predicates for part in walk(predicate))
+    return any(isinstance(part, Parameter | Subquery) or _is_function(part) for part in parts)
+
+
+def _is_function(part: Expr) -> bool:
+    called = lookup(part.name) if isinstance(part, Call) else None
+    return called is not None and called.kind != "operator"
 
 
 def _has_predicates(search: Search) -> bool:
-    """Tell whether masks are evaluated, which may differ from execution to execution."""
+    """Tell whether masks are evaluated, which may differ from execution to execution: on a device they are not kept."""
     return any(level.predicates for level in search.levels)
 
 

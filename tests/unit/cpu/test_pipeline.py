@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import qengine
 from qengine.errors import OutOfMemory, QueryInterrupted, QueryTimeout
 from qengine.exec import cpu
 from qengine.exec.context import ExecutionContext
@@ -265,3 +266,18 @@ def test_counting_nodes_first_changes_nothing(
     expected = {"count": len, "sum": sum, "avg": lambda v: sum(v) / len(v), "min": min, "max": max}[name]
     times = 3 if weight and name in ("count", "sum") else 1
     assert counted == [(k, expected(v) * times, sum(set(v))) for k, v in groups.items()]  # type: ignore[operator]
+
+
+def test_a_plan_runs_again_with_what_differs() -> None:
+    nodes = [{"id": i, "labels": ["A"], "properties": {"p": i}} for i in range(100)]
+    graph = qengine.Graph.from_records(nodes, [{"type": "R", "start": i, "end": i + 1} for i in range(99)])
+    fixed = graph.prepare("MATCH (a:A)-[:R]->(b) WHERE a.p > 90 AND b.p <> 95 RETURN count(*)")
+    assert [fixed.run().value() for _ in range(3)] == [7, 7, 7]
+    given = graph.prepare("MATCH (a:A)-[:R]->(b) WHERE a.p > $p RETURN count(*)")
+    assert [given.run({"p": p}).value() for p in (90, 50, 90, None)] == [8, 48, 8, 0]
+    chance = graph.prepare("MATCH (a:A)-[:R]->(b) WHERE rand() < 0.5 AND a.p >= 0 RETURN count(*)")
+    assert len({chance.run().value() for _ in range(20)}) > 1
+    clock = graph.prepare("MATCH (a:A)-[:R]->(b) WHERE a.p < timestamp() % 1000 RETURN count(*), timestamp() % 1000")
+    for _ in range(20):
+        count, now = clock.run().fetchone() or (0, 0)
+        assert count == min(now, 99)
