@@ -1,23 +1,27 @@
 // Breadth-first extension: a frontier of partial embeddings, a table a level, extended by one level at a time.
 //
-// Problem: the rows of a MatchPlan (all pointers on the device). For a table: `extend_bound` counts the slots of each row
-// (qe/extend_step.h), a prefix sum numbers them, `extend_fill` tests slots [begin, end) and writes what passes,
+// Problem: the rows of a MatchPlan (all pointers on the device). For a table: `extend_bound` counts the slots of each
+// row (qe/extend_step.h), a prefix sum numbers them, `extend_fill` tests slots [begin, end) and writes what passes,
 // `extend_link` closes the gaps, `extend_gather` reads whole rows of values up through the parents. Each slot is tested
 // once (Prealloc-Combine, GSI §V): a tile of slots owns as many places of one buffer, the GBA, as it has slots.
-// `extend_count` counts a row's extensions instead, `extend_fold` adds counts to the rows extended; `extend_seeds` tests input rows.
+// `extend_count` counts a row's extensions instead; `extend_seeds` tests input rows.
 // Preconditions: lists ascending; slots of a table below 2^63; rows of a table below 2^32.
 // Launch: blocks of whole warps. A warp takes tiles of `tile` slots in turn, and up to QE_WINDOW_ROWS (1 to 32) rows of
 // them together: long rows are shared by warps and short ones share a warp, which is what SGSI §7's four layers are
-// for, without thresholds. Shared memory: window_bytes(...) a warp, for the values and operands of 32 rows. Bytes moved: a row's lists once for the 32 slots of a step; each survivor 8 (relationships
-// 12) bytes to the GBA, and from there to its table. Deterministic: rows in the order of slots.
+// for, without thresholds. Shared memory: window_bytes(...) a warp, for the values and operands of 32 rows.
+// Bytes moved: a row's lists once for the 32 slots of a step; each survivor 8 (relationships 12) bytes to the GBA, and
+// from there to its table. Deterministic: rows in the order of slots.
 #include "qe/extend_step.h"
 
 using namespace qe;
+
+extern __shared__ __align__(16) char shared[];
 
 namespace {
 
 constexpr int kWarp = 32;
 constexpr int kRows = QE_WINDOW_ROWS;  // of which a warp takes slots together
+constexpr int kThreads = 256, kBlocks = 4;  // of a block at most; of a multiprocessor at least: 64 registers a thread
 constexpr uint32_t kAll = 0xFFFFFFFFu;
 
 __device__ inline int lane_id() { return threadIdx.x % kWarp; }
@@ -41,9 +45,8 @@ __device__ inline uint32_t window_bytes(int depth, int operands) {
 }
 
 __device__ Window window(const MatchPlan& plan, int level, int depth) {
-  extern __shared__ int64_t shared[];
-  const int operands = level < plan.n_levels ? operands_of(plan, level) : 0;
-  char* at = reinterpret_cast<char*>(shared) + threadIdx.x / kWarp * ((window_bytes(depth, operands) + 7) & ~7u);
+  const int operands = level < plan.n_levels ? traits_of(plan, level).operands : 0;
+  char* at = shared + threadIdx.x / kWarp * ((window_bytes(depth, operands) + 7) & ~7u);
   Window to;
   to.values = reinterpret_cast<int64_t*>(at);
   to.data = reinterpret_cast<const uint32_t**>(to.values + kWarp * depth);
@@ -66,11 +69,11 @@ __device__ uint64_t row_of(const uint64_t* offsets, uint64_t n, uint64_t slot) {
   return low;
 }
 
-// Calls visit(active, lane of the slot's row, index in the row, row) for each slot of [begin, end) by the whole warp, with the
-// window's rows loaded and planned.
+// Calls visit(active, lane of the slot's row, index in the row, row) for each slot of [begin, end) by the whole warp, with
+// the window's rows loaded and planned.
 template <typename Visit>
-__device__ void each_slot(const MatchPlan& plan, const ExtendTables& tables, int level, uint64_t n, const uint64_t* offsets,
-                          uint64_t begin, uint64_t end, const Window& to, Visit visit) {
+__device__ void each_slot(const MatchPlan& plan, const ExtendTables& tables, int level, uint64_t n,
+                          const uint64_t* offsets, uint64_t begin, uint64_t end, const Window& to, Visit visit) {
   const int lane = lane_id();
   while (begin < end) {
     const uint64_t first = row_of(offsets, n, begin), row = first + lane;
@@ -105,7 +108,8 @@ __device__ inline uint64_t next_tile(uint64_t* ticket) {
 }  // namespace
 
 // sound[row] = 1 where all seeds of an input row are admitted. `seeds`: a column of input rows a seed, -1 for null.
-extern "C" __global__ void extend_seeds(const MatchPlan* plan, const int64_t* const* seeds, uint64_t n, uint8_t* sound) {
+extern "C" __global__ void extend_seeds(const MatchPlan* plan, const int64_t* const* seeds, uint64_t n,
+                                        uint8_t* sound) {
   const Window to = window(*plan, plan->n_levels, plan->seeds);
   const StepRow row = to.row(lane_id());
   for (uint64_t at = warp_id() * kWarp + lane_id(); at < n; at += warps() * kWarp) {
@@ -129,12 +133,14 @@ extern "C" __global__ void extend_bound(const MatchPlan* plan, const ExtendTable
   }
 }
 
-// Tests slots [begin, end). Tile t is slots begin + [t * tile, (t + 1) * tile); its survivors are the first counts[t] of
-// as many places of `values` (uint32, of edge levels int64) and `rows`. *ticket is 0.
-extern "C" __global__ void extend_fill(const MatchPlan* plan, const ExtendTables* tables, int32_t level, uint64_t n,
-                                       const uint64_t* offsets, uint64_t begin, uint64_t end, uint64_t tile, void* values,
-                                       uint32_t* rows, int64_t* counts, uint64_t* ticket) {
+// Tests slots [begin, end). Tile t is slots begin + [t * tile, (t + 1) * tile); its survivors are the first counts[t]
+// of as many places of `values` (uint32, of edge levels int64) and `rows`. *ticket is 0.
+extern "C" __global__ void __launch_bounds__(kThreads, kBlocks)
+    extend_fill(const MatchPlan* plan, const ExtendTables* tables, int32_t level, uint64_t n, const uint64_t* offsets,
+                uint64_t begin, uint64_t end, uint64_t tile, void* values, uint32_t* rows, int64_t* counts,
+                uint64_t* ticket) {
   const Window to = window(*plan, level, level);
+  const LevelTraits traits = traits_of(*plan, level);
   const bool vertex = plan->levels[level].kind == kVertexLevel;
   const int lane = lane_id();
   const uint64_t tiles = (end - begin + tile - 1) / tile;
@@ -148,7 +154,7 @@ extern "C" __global__ void extend_fill(const MatchPlan* plan, const ExtendTables
     uint64_t written = t * tile;  // in the GBA
     each_slot(*plan, *tables, level, n, offsets, first, last, to, [&](bool active, int at, uint64_t i, uint64_t row) {
       int64_t value = 0;
-      const bool passes = active && extension(*plan, level, to.steps[at], to.row(at), i, &value);
+      const bool passes = active && extension(*plan, traits, level, to.steps[at], to.row(at), i, &value);
       const uint32_t passing = __ballot_sync(kAll, passes);
       const uint32_t place = __popc(passing & ((1u << lane) - 1));
       if (passes) store(written + place, value, static_cast<uint32_t>(row));
@@ -158,10 +164,11 @@ extern "C" __global__ void extend_fill(const MatchPlan* plan, const ExtendTables
   }
 }
 
-// Copies the survivors of all tiles to places [place, place + ends[tiles - 1]) of a table. `ends`: running sum of counts.
+// Copies the survivors of all tiles to places [place, place + ends[tiles - 1]) of a table. `ends`: running sum of
+// counts.
 extern "C" __global__ void extend_link(const void* values, const uint32_t* rows, const int64_t* ends, uint64_t tiles,
-                                       uint64_t tile, int32_t vertex, uint64_t place, uint32_t* vertices, int64_t* edges,
-                                       uint32_t* parents) {
+                                       uint64_t tile, int32_t vertex, uint64_t place, uint32_t* vertices,
+                                       int64_t* edges, uint32_t* parents) {
   for (uint64_t t = warp_id(); t < tiles; t += warps()) {
     const uint64_t begin = t == 0 ? 0 : ends[t - 1], n = ends[t] - begin;
     for (uint64_t k = lane_id(); k < n; k += kWarp) {
@@ -173,8 +180,8 @@ extern "C" __global__ void extend_link(const void* values, const uint32_t* rows,
   }
 }
 
-// Writes columns of rows of the table of level - 1: all n of them, or those that `chosen` names. outputs[k]: what level k is bound
-// to (uint32, of edge levels int64), null where it isn't asked for; `first`: rows of the first table, or null.
+// Writes columns of rows of the table of level - 1: all n of them, or those that `chosen` names. outputs[k]: what level k
+// is bound to (uint32, of edge levels int64), null where it isn't asked for; `first`: rows of the first table, or null.
 extern "C" __global__ void extend_gather(const MatchPlan* plan, const ExtendTables* tables, int32_t level, uint64_t n,
                                          const int64_t* chosen, void* const* outputs, uint32_t* first) {
   for (uint64_t to = uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; to < n; to += uint64_t{gridDim.x} * blockDim.x) {
@@ -191,31 +198,27 @@ extern "C" __global__ void extend_gather(const MatchPlan* plan, const ExtendTabl
 }
 
 // Adds to counts[row] how many of slots [begin, end) extend the row.
-extern "C" __global__ void extend_count(const MatchPlan* plan, const ExtendTables* tables, int32_t level, uint64_t n,
-                                        const uint64_t* offsets, uint64_t begin, uint64_t end, uint64_t tile,
-                                        uint64_t* counts, uint64_t* ticket) {
+extern "C" __global__ void __launch_bounds__(kThreads, kBlocks)
+    extend_count(const MatchPlan* plan, const ExtendTables* tables, int32_t level, uint64_t n, const uint64_t* offsets,
+                 uint64_t begin, uint64_t end, uint64_t tile, uint64_t* counts, uint64_t* ticket) {
   const Window to = window(*plan, level, level);
+  const LevelTraits traits = traits_of(*plan, level);
   const int lane = lane_id();
   const uint64_t tiles = (end - begin + tile - 1) / tile;
   for (uint64_t t = next_tile(ticket); t < tiles; t = next_tile(ticket)) {
     const uint64_t first = begin + t * tile, last = first + tile < end ? first + tile : end;
     each_slot(*plan, *tables, level, n, offsets, first, last, to, [&](bool active, int at, uint64_t i, uint64_t row) {
       int64_t value;
-      const bool passes = active && extension(*plan, level, to.steps[at], to.row(at), i, &value);
+      const bool passes = active && extension(*plan, traits, level, to.steps[at], to.row(at), i, &value);
       const uint32_t together = __match_any_sync(kAll, passes ? at : -1);
       if (passes && lane == __ffs(together) - 1)
-        atomicAdd(reinterpret_cast<unsigned long long*>(counts + row), static_cast<unsigned long long>(__popc(together)));
+        atomicAdd(reinterpret_cast<unsigned long long*>(counts + row),
+                  static_cast<unsigned long long>(__popc(together)));
     });
   }
 }
 
-// Adds the counts of a table's rows to those of the rows that they extend; *overflow becomes 1 where one wraps.
-extern "C" __global__ void extend_fold(const uint32_t* parents, const uint64_t* counts, uint64_t n, uint64_t* sums,
-                                       int32_t* overflow) {
-  for (uint64_t at = uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; at < n; at += uint64_t{gridDim.x} * blockDim.x) {
-    const unsigned long long more = counts[at];
-    if (more == 0) continue;
-    const unsigned long long old = atomicAdd(reinterpret_cast<unsigned long long*>(sums + parents[at]), more);
-    if (old + more < old) *overflow = 1;
-  }
+// Copies one number to the host's memory: a copy by the driver would wait for those of rows that are under way.
+extern "C" __global__ void extend_tell(const int64_t* number, int64_t* host) {
+  if (threadIdx.x == 0) *host = *number;
 }

@@ -18,7 +18,7 @@
 #define __global__
 #define __host__
 #define __noinline__
-#define __launch_bounds__(threads)
+#define __launch_bounds__(...)
 #define __shared__
 #define __align__(n) __attribute__((aligned(n)))
 
@@ -141,6 +141,13 @@ inline uint32_t __ballot_sync(uint32_t, bool value) {
   const uint64_t* all = emulator::meet(6, value);
   uint32_t mask = 0;
   for (int k = 0; k < emulator::kLanes; ++k) mask |= static_cast<uint32_t>(all[k]) << k;
+  return mask;
+}
+inline uint32_t __match_any_sync(uint32_t, int value) {
+  const uint64_t own = emulator::packed(value);
+  const uint64_t* all = emulator::meet(7, own);
+  uint32_t mask = 0;
+  for (int k = 0; k < emulator::kLanes; ++k) mask |= static_cast<uint32_t>(all[k] == own) << k;
   return mask;
 }
 inline bool __any_sync(uint32_t mask, bool value) { return __ballot_sync(mask, value) != 0; }

@@ -1,21 +1,22 @@
 // Extending one row of a frontier by one level: what the breadth-first extension does for each row and each slot.
 //
 // A row's candidates are numbered: slot i is the i-th entry of the rarest operand (a neighbour list, the level's few
-// candidates, or its ranges), cut to the bounds of the level. A slot gives a value or none: an entry that came before, or one
-// that another operand or constraint refuses. The number of slots bounds the number of extensions, so that room for these
-// can be allocated before any is computed (Prealloc-Combine, GSI §V).
+// candidates, or its ranges), cut to the bounds of the level. A slot gives a value or none: an entry that came before,
+// or one that another operand or constraint refuses. The number of slots bounds the number of extensions, so that room
+// for these can be allocated before any is computed (Prealloc-Combine, GSI §V).
 // A row is kept in columns: what it is bound to at value[k * stride], its operands at data[k * stride], so that the
 // threads of a warp keep theirs side by side in shared memory.
 #pragma once
 #include "qe/conditions.h"
 #include "qe/lists.h"
 #include "qe/match_plan.h"
+#include "qe/plan_edges.h"
 #include "qe/portable.h"
 
 namespace qe {
 
-// Tables of partial embeddings, one a level. Seeds are columns of the first table; each later one holds what its level is
-// bound to and the row of the table before that it extends.
+// Tables of partial embeddings, one a level. Seeds are columns of the first table; each later one holds what its level
+// is bound to and the row of the table before that it extends.
 struct ExtendTables {
   const uint32_t* vertices[kMaxLevels];  // of vertex levels
   const int64_t* edges[kMaxLevels];      // of relationship levels
@@ -31,8 +32,8 @@ struct StepRow {
   int stride;
 };
 
-// Where a row's slots come from. `first` and `last`: the driver's operands. `source`: the driver among the level's sources,
-// -1 for its few candidates. Bounds: ids in [lo, hi).
+// Where a row's slots come from. `first` and `last`: the driver's operands. `source`: the driver among the level's
+// sources, -1 for its few candidates. Bounds: ids in [lo, hi).
 struct StepPlan {
   uint64_t slots;
   int32_t kind;
@@ -40,28 +41,36 @@ struct StepPlan {
   uint32_t lo, hi;
 };
 
+// What a level spares its slots. `plain`: each source is one list without repetitions, so that every slot of an operand
+// holds an id of its own. `free`: nothing but operands and bounds.
+struct LevelTraits {
+  int32_t operands;
+  bool plain, free;
+};
+
 QE_BOTH inline bool bit_at(const uint64_t* bits, uint64_t at) { return bits[at >> 6] >> (at & 63) & 1; }
 
-// How many operands rows of a level have.
-QE_BOTH inline int operands_of(const MatchPlan& plan, int level) {
+QE_BOTH inline LevelTraits traits_of(const MatchPlan& plan, int level) {
   const PlanLevel& of = plan.levels[level];
-  int n = of.candidates != nullptr ? 1 : 0;
-  for (int k = 0; k < of.sources.count; ++k) n += plan.sources[of.sources.first + k].lists.count;
-  return n;
+  LevelTraits traits{of.candidates != nullptr ? 1 : 0, true, true};
+  for (int k = 0; k < of.sources.count; ++k) {
+    const PlanSource& source = plan.sources[of.sources.first + k];
+    traits.operands += source.lists.count;
+    traits.plain = traits.plain && source.lists.count == 1 && !(source.flags & kRepeats);
+  }
+  traits.free = of.ranges.count == 1 && of.bitset == nullptr && of.different.count == 0 && of.pairs.count == 0 &&
+                of.conditions.count == 0;
+  return traits;
 }
 
 // Reads what row `at` of the table of level - 1 is bound to, up through its parents.
-QE_BOTH QE_APART inline void load_row(const MatchPlan& plan, const ExtendTables& tables, int level, uint64_t at, StepRow row) {
+QE_BOTH QE_APART inline void load_row(const MatchPlan& plan, const ExtendTables& tables, int level, uint64_t at,
+                                      StepRow row) {
   for (int k = level - 1; k >= 0; --k) {
-    row.value[k * row.stride] = plan.levels[k].kind == kVertexLevel ? int64_t{tables.vertices[k][at]} : tables.edges[k][at];
+    const bool vertex = plan.levels[k].kind == kVertexLevel;
+    row.value[k * row.stride] = vertex ? int64_t{tables.vertices[k][at]} : tables.edges[k][at];
     if (k >= plan.seeds) at = tables.parents[k][at];
   }
-}
-
-// The input row that row `at` of the table of level - 1 stems from, as an index of the first table.
-QE_BOTH inline uint64_t first_row(const MatchPlan& plan, const ExtendTables& tables, int level, uint64_t at) {
-  for (int k = level - 1; k >= plan.seeds; --k) at = tables.parents[k][at];
-  return at;
 }
 
 QE_BOTH inline uint32_t vertex_of(StepRow row, int level) {
@@ -78,33 +87,10 @@ QE_BOTH QE_APART inline void cut(StepRow row, int operand, uint32_t lo, uint32_t
   row.length[operand * row.stride] = static_cast<uint32_t>(end - begin);
 }
 
-// The relationships of one type from u to v, as positions in its OUT lists.
-QE_BOTH inline Slice edges_from(const Pcsr& out, uint32_t u, uint32_t v) {
-  const Slice at = locate(out, u);
-  const uint32_t* list = out.neighbours + at.begin;
-  const uint64_t n = at.end - at.begin;
-  const uint64_t begin = lower_bound(list, n, v);
-  uint64_t end = begin;
-  while (end < n && list[end] == v) ++end;
-  return {at.begin + begin, at.begin + end};
-}
-
-// Calls visit(type, run) for each run of an edge level's relationships before its filters, until it returns true.
-template <typename Visit>
-QE_BOTH inline void each_edge_run(const MatchPlan& plan, const PlanLevel& level, StepRow row, Visit visit) {
-  const uint32_t start = vertex_of(row, level.start), end = vertex_of(row, level.end);
-  for (int k = 0; k < level.types.count; ++k) {
-    const PlanEdgeType& type = plan.types[level.types.first + k];
-    const Pcsr& out = plan.lists[type.list];
-    if (type.way != kBackward && visit(type, edges_from(out, start, end))) return;
-    if (type.way == kBackward || (type.way == kEitherWay && start != end))
-      if (visit(type, edges_from(out, end, start))) return;
-  }
-}
-
 // Bounds of the ids that a vertex level admits in this row.
 QE_BOTH inline PlanRange bounds_of(const MatchPlan& plan, const PlanLevel& level, StepRow row) {
-  uint32_t lo = plan.ranges[level.ranges.first].begin, hi = plan.ranges[level.ranges.first + level.ranges.count - 1].end;
+  uint32_t lo = plan.ranges[level.ranges.first].begin;
+  uint32_t hi = plan.ranges[level.ranges.first + level.ranges.count - 1].end;
   for (int k = 0; k < level.less.count; ++k) {
     const uint32_t bound = vertex_of(row, plan.level_ids[level.less.first + k]);
     hi = bound < hi ? bound : hi;
@@ -126,10 +112,8 @@ QE_BOTH QE_APART inline StepPlan plan_step(const MatchPlan& plan, int index, Ste
   const PlanLevel& level = plan.levels[index];
   StepPlan step{0, kFromEdges, -1, 0, 0, 0, 0};
   if (level.kind == kEdgeLevel) {
-    each_edge_run(plan, level, row, [&](const PlanEdgeType&, Slice run) {
-      step.slots += run.end - run.begin;
-      return false;
-    });
+    each_run(plan, level, vertex_of(row, level.start), vertex_of(row, level.end),
+             [&](const PlanEdgeType&, Slice run) { step.slots += run.end - run.begin; });
     return step;
   }
   const PlanRange bounds = bounds_of(plan, level, row);
@@ -171,7 +155,8 @@ QE_BOTH QE_APART inline StepPlan plan_step(const MatchPlan& plan, int index, Ste
     }
   }
   if (step.kind == kFromRanges)
-    for (int k = 0; k < level.ranges.count; ++k) step.slots += within(plan.ranges[level.ranges.first + k], step.lo, step.hi);
+    for (int k = 0; k < level.ranges.count; ++k)
+      step.slots += within(plan.ranges[level.ranges.first + k], step.lo, step.hi);
   return step;
 }
 
@@ -213,7 +198,8 @@ QE_BOTH inline bool in_operands(StepRow row, int first, int last, uint32_t v) {
 }
 
 // Is v in all operands but the driver's?
-QE_BOTH inline bool in_others(const MatchPlan& plan, const PlanLevel& level, const StepPlan& step, StepRow row, uint32_t v) {
+QE_BOTH inline bool in_others(const MatchPlan& plan, const PlanLevel& level, const StepPlan& step, StepRow row,
+                              uint32_t v) {
   int operand = 0;
   for (int k = 0; k < level.sources.count; ++k) {
     const int first = operand;
@@ -224,7 +210,8 @@ QE_BOTH inline bool in_others(const MatchPlan& plan, const PlanLevel& level, con
 }
 
 // The i-th id of the level's ranges within the bounds.
-QE_BOTH QE_APART inline uint32_t id_in_ranges(const MatchPlan& plan, const PlanLevel& level, const StepPlan& step, uint64_t i) {
+QE_BOTH QE_APART inline uint32_t id_in_ranges(const MatchPlan& plan, const PlanLevel& level, const StepPlan& step,
+                                              uint64_t i) {
   for (int k = 0; k < level.ranges.count; ++k) {
     const PlanRange range = plan.ranges[level.ranges.first + k];
     const uint64_t n = within(range, step.lo, step.hi);
@@ -245,17 +232,18 @@ QE_BOTH inline bool id_in_lists(const StepPlan& step, StepRow row, uint64_t i, u
 }
 
 // The relationship in a slot; false where the level doesn't admit it.
-QE_BOTH QE_APART inline bool edge_at(const MatchPlan& plan, const PlanLevel& level, StepRow row, uint64_t i, int64_t* value) {
+QE_BOTH QE_APART inline bool edge_at(const MatchPlan& plan, const PlanLevel& level, StepRow row, uint64_t i,
+                                     int64_t* value) {
   bool admitted = false;
-  each_edge_run(plan, level, row, [&](const PlanEdgeType& type, Slice run) {
-    if (i >= run.end - run.begin) {
-      i -= run.end - run.begin;
-      return false;
+  uint64_t before = 0;
+  each_run(plan, level, vertex_of(row, level.start), vertex_of(row, level.end), [&](const PlanEdgeType& type, Slice run) {
+    const uint64_t n = run.end - run.begin;
+    if (i >= before && i < before + n) {
+      const uint64_t local = run.begin + i - before;
+      *value = type.base + static_cast<int64_t>(local);
+      admitted = type.bitset == nullptr || bit_at(type.bitset, local);
     }
-    const uint64_t local = run.begin + i;
-    *value = type.base + static_cast<int64_t>(local);
-    admitted = type.bitset == nullptr || bit_at(type.bitset, local);
-    return true;
+    before += n;
   });
   for (int k = 0; k < level.different.count && admitted; ++k)
     admitted = row.value[plan.level_ids[level.different.first + k] * row.stride] != *value;
@@ -263,9 +251,16 @@ QE_BOTH QE_APART inline bool edge_at(const MatchPlan& plan, const PlanLevel& lev
 }
 
 // Does slot i of the row give an extension, and which?
-QE_BOTH inline bool extension(const MatchPlan& plan, int index, const StepPlan& step, StepRow row, uint64_t i,
-                              int64_t* value) {
+QE_BOTH inline bool extension(const MatchPlan& plan, const LevelTraits& traits, int index, const StepPlan& step,
+                              StepRow row, uint64_t i, int64_t* value) {
   const PlanLevel& level = plan.levels[index];
+  if (traits.plain && step.kind == kFromOperand) {
+    const uint32_t id = row.data[step.first * row.stride][i];
+    for (int k = 0; k < traits.operands; ++k)
+      if (k != step.first && !contains(row.data[k * row.stride], row.length[k * row.stride], id)) return false;
+    *value = id;
+    return traits.free || (admits_vertex(plan, level, row, id) && admits_rest(plan, index, row, id));
+  }
   if (step.kind == kFromEdges) return edge_at(plan, level, row, i, value) && admits_rest(plan, index, row, *value);
   uint32_t v;
   if (step.kind == kFromRanges) v = id_in_ranges(plan, level, step, i);
@@ -292,7 +287,8 @@ QE_BOTH QE_APART inline bool admits_seed(const MatchPlan& plan, int index, StepR
     }
     if (!found) return false;
   }
-  if (level.candidates != nullptr && !contains(level.candidates, static_cast<size_t>(level.n_candidates), v)) return false;
+  const size_t n = static_cast<size_t>(level.n_candidates);
+  if (level.candidates != nullptr && !contains(level.candidates, n, v)) return false;
   return admits_rest(plan, index, row, given);
 }
 

@@ -68,6 +68,12 @@ class DeviceRun:
         """
         return self.memory.allocate(n_bytes, self.context.gpu_memory_limit, what)
 
+    def free_bytes(self) -> int:
+        """Return how many bytes can be allocated, those of residents that no query uses left aside."""
+        limit = self.context.gpu_memory_limit
+        most = self.device.memory_bytes if limit is None else min(limit, self.device.memory_bytes)
+        return max(0, most - self.memory.used_bytes())
+
     def zeroed(self, n_bytes: int, what: str) -> Any:
         """Return a block of zeros."""
         block = self.allocate(n_bytes, what)

@@ -102,6 +102,10 @@ class DeviceMemory:
             raise self.failure(n_bytes, self.pool.used_bytes())
         return self.pool.malloc(max(1, n_bytes))
 
+    def used_bytes(self) -> int:
+        """Return the bytes in use, by queries and by residents."""
+        return int(self.pool.used_bytes())
+
     def pin(self, key: Any) -> Resident | None:
         """Return the resident of this name for use by one query, None if there is none. ``unpin`` it afterwards."""
         with self._lock:

@@ -14,6 +14,8 @@ from qengine.exec.context import ExecutionContext, Status
 from qengine.exec.cpu.match_plan import SearchMode
 from qengine.exec.cpu.resolve import MaskProvider, ResolvedSearch, resolve
 from qengine.exec.cpu.search import Ids, SearchChunk, completed, one_total, scaled
+from qengine.exec.gpu.extend import shape_of
+from qengine.exec.gpu.extend_search import extended
 from qengine.exec.gpu.launch import DeviceRun, device_run
 from qengine.exec.gpu.search_job import DONATIONS, JOB, LANES, STATE, donation_bytes, frame_bytes, saved_bytes
 from qengine.exec.gpu.upload import DevicePlan, device_plan
@@ -49,8 +51,12 @@ def run_search(
     if resolved is None:
         return
     with device_run(context) as run, device_plan(store, resolved, run) as plan:
-        generic = _Generic(plan, search, seeds, rows if search.seeds else 1, run)
-        yield from completed(generic.found(), resolved, search, seeds, rows, generic.most_rows())
+        inputs, shape = rows if search.seeds else 1, shape_of(resolved)
+        if shape.extendable:
+            chunks = extended(plan, shape, search, seeds, inputs, run)
+        else:
+            chunks = _Generic(plan, search, seeds, inputs, run).found()
+        yield from completed(chunks, resolved, search, seeds, rows, _most_rows(resolved, context))
 
 
 @dataclass
@@ -133,7 +139,7 @@ class _Generic:
     def chunks(self) -> Iterator[SearchChunk]:
         """Yield the rows of the walked levels, chunk by chunk."""
         counting = self.plan.resolved.plan["walked"][0] < len(self.search.levels)
-        capacity = min(_FIRST_ROWS, self.most_rows())
+        capacity = min(_FIRST_ROWS, _most_rows(self.resolved, self.run.context))
         room = _Rows.fitting(self.run, len(self.resolved.outputs), counting, capacity)
         stacks = [self.run.allocate(self.stack_bytes * self.warps, "the stacks of paused warps") for _ in range(2)]
         while True:
@@ -154,22 +160,14 @@ class _Generic:
             if not self.state["full"][0]:
                 return
             stacks.reverse()
-            if room.capacity < self.most_rows() and n == room.capacity:
-                larger = min(self.most_rows(), 4 * room.capacity)
+            if room.capacity < _most_rows(self.resolved, self.run.context) and n == room.capacity:
+                larger = min(_most_rows(self.resolved, self.run.context), 4 * room.capacity)
                 room = _Rows.fitting(self.run, len(self.resolved.outputs), counting, larger, room)
 
     @property
     def warps(self) -> int:
         """Warps of one launch."""
         return self.blocks * self.threads // LANES
-
-    def most_rows(self) -> int:
-        """Rows of one chunk, so that they take at most a quarter of the host's memory limit."""
-        limit = self.run.context.memory_limit
-        most = _MOST_ROWS
-        if limit is not None:
-            most = max(1, min(most, limit // 4 // (8 * (len(self.resolved.outputs) + 2))))
-        return most
 
     def taken(self, room: _Rows, n: int) -> Iterator[SearchChunk]:
         """Yield the first rows of a full buffer."""
@@ -228,3 +226,11 @@ class _Rows:
                 if capacity <= _LEAST_ROWS:
                     raise
                 capacity = max(_LEAST_ROWS, capacity // 4)
+
+
+def _most_rows(resolved: ResolvedSearch, context: ExecutionContext) -> int:
+    """Rows of one chunk, so that they take at most a quarter of the host's memory limit."""
+    limit = context.memory_limit
+    if limit is None:
+        return _MOST_ROWS
+    return max(1, min(_MOST_ROWS, limit // 4 // (8 * (len(resolved.outputs) + 2))))

@@ -1,0 +1,54 @@
+"""Runs a search that wants rows by breadth-first extension, and hands its rows on as they come to the host."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from qengine.exec.cpu.search import Ids, SearchChunk, scaled
+from qengine.exec.gpu.extend import Extension, Shape
+from qengine.exec.gpu.host_rows import HostRows, to_host
+from qengine.exec.gpu.launch import DeviceRun
+from qengine.exec.gpu.upload import DevicePlan
+from qengine.plan.physical import Search
+
+__all__ = ["extended"]
+
+_LEAST_BUFFER = 1 << 12
+_MOST_BUFFER = 32 << 20
+_CHUNK_ROWS = 1 << 17
+_PIECE_SLOTS = 1 << 24
+"""Where rows go to the host, pieces this small are computed while the ones before are copied."""
+
+
+def extended(
+    plan: DevicePlan, shape: Shape, search: Search, seeds: Sequence[Ids], rows: int, run: DeviceRun
+) -> Iterator[SearchChunk]:
+    """Yield the rows of a plan whose ``shape`` is extendable, in an order that depends on the plan alone.
+
+    Parameters
+    ----------
+    rows
+        Input rows; 1 without seeds.
+
+    Raises
+    ------
+    QueryTimeout, QueryInterrupted, OutOfMemory
+        By the context's limits.
+    """
+    free, limit = run.free_bytes(), run.context.memory_limit
+    buffer = min(_MOST_BUFFER, free // 64, _MOST_BUFFER if limit is None else limit // 64)
+    extension = Extension(run, plan.address, shape, free // 2, most_slots=_PIECE_SLOTS)
+    for part in to_host(extension.rows(seeds, rows), run.stream, max(_LEAST_BUFFER, buffer)):
+        for begin in range(0, part.n, _CHUNK_ROWS):
+            end = min(part.n, begin + _CHUNK_ROWS)
+            yield _chunk(part, slice(begin, end), end - begin, plan.resolved.outputs, search, run)
+
+
+def _chunk(part: HostRows, which: slice, n: int, names: tuple[str, ...], search: Search, run: DeviceRun) -> SearchChunk:
+    """Return n of the rows as operators take them: ids in 64 bits, in memory that can be paged."""
+    row = np.zeros(n, np.int64) if part.row is None else part.row[which].copy()
+    columns = {name: part.columns[k][which].astype(np.int64) for k, name in enumerate(names)}
+    count = None if part.count is None or search.exists else part.count[which].astype(np.int64)
+    return SearchChunk(row, columns, None if count is None else scaled(count, search, run.context))

@@ -1,0 +1,117 @@
+"""How fast triangles are listed on the GPU, as device arrays and as Arrow batches: ``python -m tests.bench.listing``.
+
+Takes the scale of the R-MAT graph (default 20). Below come the same rows without one of the extension's ways each.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from qengine import Graph
+from qengine.exec.context import ExecutionContext
+from qengine.exec.cpu.resolve import resolve
+from qengine.exec.gpu.device import cupy
+from qengine.exec.gpu.extend import Extension, shape_of
+from qengine.exec.gpu.host_rows import to_host
+from qengine.exec.gpu.launch import device_run
+from qengine.exec.gpu.search import run_search
+from qengine.exec.gpu.upload import device_plan
+from qengine.plan.logical import Unit
+from qengine.plan.pattern import Direction
+from qengine.plan.physical import Search, Source, VertexLevel
+from qengine.testing import generate
+
+SMALL_PIECES = 1 << 24
+WHOLE_ROWS = 1 << 20
+
+
+def clique(size: int) -> Search:
+    """Return the search for a clique, each once: ids ascend."""
+    levels = tuple(
+        VertexLevel(
+            f"v{j}",
+            sources=tuple(Source(k, (), Direction.BOTH) for k in range(j)),
+            less=(j - 1,) if j else (),
+        )
+        for j in range(size)
+    )
+    return Search(Unit(), levels, 0, tuple(level.name for level in levels))
+
+
+class CountingTwice(Extension):
+    """Counts the extensions of each row before it makes them, as a join that allocates exactly must."""
+
+    def _fill(self, level: int, n: int, offsets: Any, begin: int, end: int, table: Any) -> None:
+        with self._working() as cp:
+            counts = cp.zeros(n, np.uint64)
+            self._launch_tiles("extend_count", level, n, offsets, begin, end, counts)
+            ends = cp.cumsum(counts)
+            self._tell(ends[-1:])
+        super()._fill(level, n, offsets, begin, end, table)
+
+
+def show(what: str, run: Callable[[], int], times: int = 3, bytes_a_row: int = 0) -> None:
+    """Print how fast rows come, the best of a few runs."""
+    best, n = np.inf, 0
+    for _ in range(times):
+        begin = time.perf_counter()
+        n = run()
+        best = min(best, time.perf_counter() - begin)
+    link = f" | {bytes_a_row * n / best / 1e9:.1f}" if bytes_a_row else " | "
+    print(f"| {what} | {n:,} | {best * 1e3:.1f} | {n / best / 1e9:.2f}{link} |", flush=True)
+
+
+def main() -> None:
+    scale = int(sys.argv[1]) if len(sys.argv) > 1 else 20
+    start, end = generate.to_csr(generate.rmat(scale, 16, 42)).edges()
+    store = Graph.from_edge_list((start, end), undirected=True)._store
+    context, search = ExecutionContext(), clique(3)
+    resolved = resolve(store, search, None)  # type: ignore[arg-type]
+    assert resolved is not None
+    shape = shape_of(resolved)
+    print(f"| R-MAT {scale}, triangles | rows | ms | G rows/s | GB/s |")
+    print("|---|---|---|---|---|")
+    with device_run(context) as run, device_plan(store, resolved, run) as plan:
+
+        def on_device(kind: type[Extension] = Extension, **options: int) -> Callable[[], int]:
+            def rows() -> int:
+                n = sum(part.n for part in kind(run, plan.address, shape, run.free_bytes() // 2, **options).rows([], 1))
+                run.wait()
+                return n
+
+            return rows
+
+        def to_arrow() -> int:
+            extension = Extension(run, plan.address, shape, run.free_bytes() // 2, most_slots=SMALL_PIECES)
+            batches = (
+                pa.record_batch([pa.array(part.columns[k]) for k in range(3)], names=["a", "b", "c"])
+                for part in to_host(extension.rows([], 1), run.stream)
+            )
+            return sum(batch.num_rows for batch in batches)
+
+        show("device arrays", on_device())
+        show("Arrow batches of uint32 on the host", to_arrow, bytes_a_row=12)
+        for tile, window in ((256, 32), (512, 32), (1024, 1), (WHOLE_ROWS, 32), (WHOLE_ROWS, 1)):
+            show(f"tiles of {tile} slots, {window} rows together", on_device(tile=tile, window=window), 2)
+        show("counted, then made", on_device(CountingTwice))
+    show(
+        "int64 chunks of the executor",
+        lambda: sum(len(part.row) for part in run_search(store, search, [], 1, context, None)),  # type: ignore[arg-type]
+        2,
+    )
+    host, device = cupy().cuda.alloc_pinned_memory(1 << 30), cupy().empty(1 << 30, np.uint8)
+    for _ in range(2):
+        begin = time.perf_counter()
+        cupy().cuda.runtime.memcpy(host.ptr, device.data.ptr, 1 << 30, 2)
+        seconds = time.perf_counter() - begin
+    print(f"A pinned copy to the host: {(1 << 30) / seconds / 1e9:.1f} GB/s")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,108 @@
+"""NumPy in CuPy's clothes: the few functions that the extension uses, over the emulated device's memory."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+
+class DeviceArray(np.ndarray):  # type: ignore[type-arg]
+    """An array of the emulated device."""
+
+    @property
+    def data(self) -> Any:  # type: ignore[override]
+        return SimpleNamespace(ptr=self.ctypes.data)
+
+    def set(self, host: Any) -> None:
+        self[...] = host
+
+
+class Pinned(np.ndarray):  # type: ignore[type-arg]
+    """Pinned memory: bytes with an address."""
+
+    @property
+    def ptr(self) -> int:
+        return int(self.ctypes.data)
+
+
+class Stream:
+    """A stream whose work is done at once."""
+
+    ptr = 0
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def wait_event(self, event: object) -> None:
+        pass
+
+    def synchronize(self) -> None:
+        pass
+
+
+_allocators: list[Callable[[int], Any]] = []
+
+
+@contextmanager
+def _using_allocator(allocate: Callable[[int], Any]) -> Iterator[None]:
+    _allocators.append(allocate)
+    try:
+        yield
+    finally:
+        _allocators.pop()
+
+
+def empty(n: Any, dtype: Any) -> Any:
+    shape = (n,) if np.isscalar(n) else n
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    block = _allocators[-1](size)
+    array = block.bytes[:size].view(dtype).reshape(shape).view(DeviceArray)
+    array.block = block
+    return array
+
+
+def filled(value: int) -> Callable[[Any, Any], Any]:
+    def make(n: Any, dtype: Any) -> Any:
+        array = empty(n, dtype)
+        array[...] = value
+        return array
+
+    return make
+
+
+def asarray(host: Any) -> Any:
+    array = empty(host.shape, host.dtype)
+    array[...] = host
+    return array
+
+
+def _copy(to: int, start: int, size: int, kind: int, stream: int) -> None:
+    ctypes.memmove(to, start, size)
+
+
+cupy = SimpleNamespace(
+    empty=empty,
+    zeros=filled(0),
+    ones=filled(1),
+    asarray=asarray,
+    cumsum=lambda array, out=None: np.cumsum(array, out=out) if out is not None else np.cumsum(array).view(DeviceArray),
+    flatnonzero=lambda array: np.flatnonzero(array).view(DeviceArray),
+    cuda=SimpleNamespace(
+        using_allocator=_using_allocator,
+        alloc_pinned_memory=lambda size: np.zeros(size, np.uint8).view(Pinned),
+        Stream=lambda **_: Stream(),
+        Event=lambda **_: SimpleNamespace(record=lambda stream: None, synchronize=lambda: None),
+        runtime=SimpleNamespace(memcpyAsync=_copy),
+    ),
+)
+"""Stands in for the module."""
+
+__all__ = ["DeviceArray", "Stream", "cupy"]
