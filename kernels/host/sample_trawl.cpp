@@ -46,6 +46,9 @@ class Completion {
     run_ = std::make_unique<SearchRun>(plan_, control, 1, seeds_.data(), 1);
   }
 
+  // Forgets what earlier counts left behind, so that the next one's work depends on its prefix alone.
+  void forget() { worker_.reset(); }
+
   // False: it takes more than *work, which becomes what is left of it.
   bool count(const int64_t* prefix, int64_t* work, uint64_t* found) {
     std::copy_n(prefix, values_.size(), values_.begin());
@@ -103,6 +106,7 @@ class Trawler {  // of one thread
     if (prefix.alive() > 0) {
       int64_t work = task_.most_work;
       uint64_t found = 0;
+      completions_[depth]->forget();
       if (completions_[depth]->count(prefix.values(0), &work, &found)) {
         weight = prefix.weight(0) * static_cast<double>(found);
       } else {

@@ -14,6 +14,8 @@ __all__ = ["choose"]
 _PILOT = 4_096
 _LEAST_PILOT = 64
 _ENOUGH_HITS = 20.0
+_TRAWLING_GAIN = 4.0
+"""How much better trawling must look: its pilot is short, and misses the heavy prefixes that make its variance."""
 
 
 def choose(samplers: Mapping[str, Sampler], goal: Goal) -> tuple[Sampler, Goal, int]:
@@ -29,7 +31,8 @@ def choose(samplers: Mapping[str, Sampler], goal: Goal) -> tuple[Sampler, Goal, 
     found = {name: samplers[name].draw(0, pilot) for name in ("wanderjoin", "alley")}
     if "trawling" in samplers and max(sums.effective_hits for sums in found.values()) < _ENOUGH_HITS:
         found["trawling"] = samplers["trawling"].draw(0, samplers["trawling"].batch)
-    best = min(found, key=lambda name: _cost(found[name]))
+    cost = {name: _cost(sums) * (_TRAWLING_GAIN if name == "trawling" else 1.0) for name, sums in found.items()}
+    best = min(cost, key=lambda name: cost[name])
     if all(sums.hits == 0 for sums in found.values()):
         best = "trawling" if "trawling" in found else "alley"
     if best == "trawling" and goal.samples is not None:

@@ -43,7 +43,7 @@ def test_intervals_widen_with_confidence_and_narrow_with_samples() -> None:
     narrow, wide = interval(sums_of(weights), 0.8), interval(sums_of(weights), 0.99)
     assert wide[0] < narrow[0] < weights.mean() < narrow[1] < wide[1]
     more = interval(sums_of(np.tile(weights, 16)), 0.8)
-    assert math.log(more[1] / more[0]) == pytest.approx(math.log(narrow[1] / narrow[0]) / 4, rel=0.01)
+    assert math.log(more[1] / more[0]) == pytest.approx(math.log(narrow[1] / narrow[0]) / 4, rel=0.06)
 
 
 @pytest.mark.parametrize("share", [0.02, 0.5])
@@ -55,4 +55,4 @@ def test_intervals_hold_the_mean_as_often_as_they_say(share: float, confidence: 
         weights = generator.lognormal(0, 1, 2000) * (generator.random(2000) < share)
         low, high = interval(sums_of(weights), confidence)
         held += low <= share * math.exp(0.5) <= high
-    assert confidence - 0.05 <= held / 1000 <= confidence + 0.04
+    assert confidence - 0.04 <= held / 1000 <= (1 + confidence) / 2 + 0.02
