@@ -24,8 +24,8 @@ class Estimate:
         The estimate; the count itself where ``is_exact``. Unbiased, but never above ``upper_bound``.
     low, high
         Interval that holds the count with the asked confidence. It rests on the central limit theorem for the
-        logarithm of the estimate: its confidence is approximate, and poor below some 30 hits. Without a hit it is
-        [0, upper_bound].
+        logarithm of the estimate: its confidence is approximate, and too high where hits are few or their weights
+        very uneven, as around hubs. Without a hit it is [0, upper_bound].
     samples, hits
         Samples drawn, and how many were whole embeddings; both 0 where ``is_exact``.
     method
