@@ -29,6 +29,7 @@ Source = str | PathLike[str]
 
 _CACHED_PLANS = 256
 _DEVICES = ("auto", "cpu", "gpu", "reference")
+_LARGE = 1 << 22  # bytes of a graph whose loading frees memory worth giving back
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,15 @@ class Graph:
     # ------------------------------------------------------------ loading and saving
 
     @classmethod
+    def _loaded(cls, store: GraphStore) -> Graph:
+        """Wrap what a loader made; what it has freed goes back to the system where that is worth the while."""
+        from qengine.storage.kernels import trim_heap
+
+        if store.nbytes > _LARGE:
+            trim_heap()
+        return cls(store)
+
+    @classmethod
     def from_records(
         cls,
         nodes: Iterable[Mapping[str, Any]],
@@ -88,7 +98,7 @@ class Graph:
         """
         from qengine import storage
 
-        return cls(storage.from_records(nodes, relationships, undirected=undirected))
+        return cls._loaded(storage.from_records(nodes, relationships, undirected=undirected))
 
     @classmethod
     def from_arrow(
@@ -129,7 +139,7 @@ class Graph:
         """
         from qengine import storage
 
-        return cls(
+        return cls._loaded(
             storage.from_arrow(
                 nodes,
                 relationships,
@@ -164,7 +174,7 @@ class Graph:
         """
         from qengine import storage
 
-        return cls(storage.from_parquet(source, key=key, undirected=undirected))
+        return cls._loaded(storage.from_parquet(source, key=key, undirected=undirected))
 
     @classmethod
     def from_csv(
@@ -190,7 +200,7 @@ class Graph:
         """
         from qengine import storage
 
-        return cls(storage.from_csv(source, key=key, undirected=undirected))
+        return cls._loaded(storage.from_csv(source, key=key, undirected=undirected))
 
     @classmethod
     def from_edge_list(
@@ -222,7 +232,7 @@ class Graph:
         """
         from qengine import storage
 
-        return cls(storage.from_edge_list(source, type=type, label=label, undirected=undirected))
+        return cls._loaded(storage.from_edge_list(source, type=type, label=label, undirected=undirected))
 
     @classmethod
     def from_graph_file(cls, path: Source) -> Graph:
@@ -238,7 +248,7 @@ class Graph:
         """
         from qengine import storage
 
-        return cls(storage.from_graph_file(path))
+        return cls._loaded(storage.from_graph_file(path))
 
     @classmethod
     def open(cls, path: Source) -> Graph:

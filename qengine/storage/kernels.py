@@ -36,6 +36,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "qe_pair_statistics": (*(_POINTER,) * 3, _U64, _POINTER, _POINTER, _U32, *(_POINTER,) * 5, _U64, _POINTER),
     "qe_edge_list": (_POINTER, _U64, ctypes.c_char, *(_POINTER,) * 6, _I32),
     "qe_signature_build": (_POINTER, _POINTER, _I32),
+    "qe_trim_heap": (),
     "qe_signature_filter": (_POINTER, _U32, _U32, _U32, _POINTER, _POINTER),
 }
 _SHORT = 1 << 20  # entries that are sorted before anybody could press Ctrl-C
@@ -44,6 +45,11 @@ _SHORT = 1 << 20  # entries that are sorted before anybody could press Ctrl-C
 def threads() -> int:
     """Return how many threads loading uses: one a CPU that this process may run on."""
     return len(os.sched_getaffinity(0))
+
+
+def trim_heap() -> None:
+    """Give memory that loading has freed back to the system."""
+    _call("qe_trim_heap")
 
 
 def count_vertices(vertices: Array, counts: Array) -> None:
