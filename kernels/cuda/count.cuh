@@ -139,6 +139,7 @@ struct Pieces {
   uint32_t n;
   const volatile int32_t* stop;
   uint64_t look_at;
+  bool gone = false;
 
   static constexpr uint64_t kPollEvery = 30'000'000;
 
@@ -149,6 +150,16 @@ struct Pieces {
     uint64_t time;
     asm volatile("mov.u64 %0, %globaltimer;" : "=l"(time));
     return time;
+  }
+
+  // Has the run been stopped? For the middle of a piece, whose result is then of no use; the same for all lanes of a warp.
+  __device__ bool stopped() {
+    if (threadIdx.x % kWarp == 0 && !gone && now() >= look_at) {
+      look_at = now() + kPollEvery;
+      gone = *stop != 0;
+      if (gone) atomicMax(next, n);
+    }
+    return gone = __any_sync(kFull, gone);
   }
 
   // The next piece, the same for the whole team; n or more at the end. All threads pass a barrier of the team before they call.

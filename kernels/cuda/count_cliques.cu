@@ -165,20 +165,20 @@ __device__ void restrict_matrix(const uint32_t* matrix, const uint16_t* members,
 
 // Chains of Levels members in a matrix of at most kSmall members, by one warp with its own scratch.
 template <int Levels>
-__device__ uint64_t count_small(const uint32_t* matrix, uint32_t d, uint32_t* scratch) {
+__device__ uint64_t count_small(const uint32_t* matrix, uint32_t d, uint32_t* scratch, Pieces& pieces) {
   if constexpr (Levels == 3) {
     return count_three<kSmallStride>(matrix, d, 0, 1);
   } else {
     uint16_t* members = reinterpret_cast<uint16_t*>(scratch + kSmall * kSmallStride);
     uint64_t found = 0;
-    for (uint32_t i = 0; i < d; ++i) {
+    for (uint32_t i = 0; i < d && !pieces.stopped(); ++i) {
       const uint32_t* row = matrix + i * kSmallStride;
       const uint32_t n = list_members(row, (d + 31) / 32, members, kSmall);
       if (n < Levels - 1) continue;
       __syncwarp();
       restrict_matrix<kSmallStride, kSmallStride>(matrix, members, n, scratch, 0, 1);
       __syncwarp();
-      found += count_small<Levels - 1>(scratch, n, scratch + kSmallWords);
+      found += count_small<Levels - 1>(scratch, n, scratch + kSmallWords, pieces);
       __syncwarp();
     }
     return found;
@@ -186,7 +186,7 @@ __device__ uint64_t count_small(const uint32_t* matrix, uint32_t d, uint32_t* sc
 }
 
 // Chains of QE_DEPTH members in the team's matrix. small: the warp's scratch. large: the team's, as big as the matrix.
-__device__ uint64_t count_chains(const uint32_t* matrix, uint32_t d, uint32_t* small, uint32_t* large) {
+__device__ uint64_t count_chains(const uint32_t* matrix, uint32_t d, uint32_t* small, uint32_t* large, Pieces& pieces) {
 #if QE_DEPTH == 3
   return count_three<kStride>(matrix, d, team_warp(), team_warps());
 #else
@@ -194,7 +194,7 @@ __device__ uint64_t count_chains(const uint32_t* matrix, uint32_t d, uint32_t* s
   const uint32_t words = (d + 31) / 32;
   uint64_t found = 0;
   bool larger = false;
-  for (uint32_t k = team_warp(); k < d; k += team_warps()) {
+  for (uint32_t k = team_warp(); k < d && !pieces.stopped(); k += team_warps()) {
     const uint32_t* row = matrix + (d - 1 - k) * kStride;
     const uint32_t n = list_members(row, words, members, kSmall);
     larger = larger || n > kSmall;
@@ -202,7 +202,7 @@ __device__ uint64_t count_chains(const uint32_t* matrix, uint32_t d, uint32_t* s
     __syncwarp();
     restrict_matrix<kStride, kSmallStride>(matrix, members, n, small, 0, 1);
     __syncwarp();
-    found += count_small<QE_DEPTH - 1>(small, n, small + kSmallWords);
+    found += count_small<QE_DEPTH - 1>(small, n, small + kSmallWords, pieces);
     __syncwarp();
   }
 #if QE_DEPTH == 4 && !defined(QE_TEAM_WARP)
@@ -344,7 +344,7 @@ extern "C" __global__ void count_cliques(const CliqueTask task) {
       }
     }
     team_sync();
-    sum.add(count_chains(matrix, d, scratch + team_warp() * kSmallLevels * kSmallWords, scratch));
+    sum.add(count_chains(matrix, d, scratch + team_warp() * kSmallLevels * kSmallWords, scratch, pieces));
     team_sync();
     for (uint32_t i = team_rank(); i < d; i += team_size()) {
       const uint32_t bit = list[i] - task.base;

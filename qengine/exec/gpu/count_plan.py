@@ -32,6 +32,8 @@ from qengine.exec.gpu.derived_plan import Shape as NodeShape
 __all__ = ["Component", "components"]
 
 _MAX_FACTORS = 4
+_MOST_DEPTH = 5
+"""Levels of a chain below its root: each more takes another matrix a warp, and a root much longer."""
 _SINGLE = np.dtype(np.int32)
 
 
@@ -155,7 +157,7 @@ class _Finder:
         if len(children) != 1:
             return None
         chain = self.chain(children[0])
-        if chain is None or len(chain) < 3:
+        if chain is None or not 3 <= len(chain) <= _MOST_DEPTH:
             return None
         outer = self.outer(chain[0], root)
         if outer is None:

@@ -14,6 +14,7 @@ from qengine.exec.context import ExecutionContext, Status
 from qengine.exec.cpu.match_plan import SearchMode
 from qengine.exec.cpu.resolve import MaskProvider, ResolvedSearch, resolve
 from qengine.exec.cpu.search import Ids, SearchChunk, completed, one_total, scaled
+from qengine.exec.gpu.count import try_count
 from qengine.exec.gpu.extend import shape_of
 from qengine.exec.gpu.extend_search import extended
 from qengine.exec.gpu.launch import DeviceRun, device_run
@@ -52,7 +53,10 @@ def run_search(
         return
     with device_run(context) as run, device_plan(store, resolved, run) as plan:
         inputs, shape = rows if search.seeds else 1, shape_of(resolved)
-        if shape.extendable:
+        total = try_count(store, plan, run)
+        if total is not None:
+            chunks = one_total(total, search, context)
+        elif shape.extendable:
             chunks = extended(plan, shape, search, seeds, inputs, run)
         else:
             chunks = _Generic(plan, search, seeds, inputs, run).found()

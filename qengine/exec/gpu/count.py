@@ -1,0 +1,135 @@
+"""Counts on the device by the kernels made for a plan's shape, where it has one."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from qengine.errors import OutOfMemory
+from qengine.exec.cpu.match_plan import LEVEL, RANGE
+from qengine.exec.gpu.count_kernels import Roots, ShapeCounter
+from qengine.exec.gpu.count_plan import Component, components
+from qengine.exec.gpu.launch import DeviceRun
+from qengine.exec.gpu.upload import DevicePlan
+
+__all__ = ["CountedPlan", "try_count"]
+
+_ROOM = 256
+_MOST_ENTRIES = 2**32 - 1
+"""Of one list: the kernels' slices have 32-bit ends."""
+
+
+@dataclass(eq=False)
+class CountedPlan:
+    """A plan's counters, ready to run again. ``counters``: None where it has no such shape."""
+
+    counters: Sequence[ShapeCounter] | None
+    uploaded: list[Any]
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes that it takes on the device."""
+        return sum(counter.n_bytes for counter in self.counters or ())
+
+
+def try_count(store: Any, plan: DevicePlan, run: DeviceRun) -> int | None:
+    """Return how many embeddings a plan without seeds has, if kernels for its shape can tell; else None.
+
+    The counters of a plan that can be used again stay on the device, as long as there is room.
+
+    Raises
+    ------
+    OutOfMemory, QueryTimeout, QueryInterrupted
+        By the run's limits.
+    """
+    resolved = plan.resolved
+    header = resolved.plan[0]
+    if header["seeds"] or header["walked"]:
+        return None
+    key = (id(store), "count", id(resolved))
+    resident = run.memory.pin(key) if resolved.reusable else None
+    if resident is not None:
+        try:
+            return _counted(resident.keep[0], run)
+        finally:
+            run.memory.unpin(resident)
+    try:
+        made = _prepared(plan, run)
+    except OutOfMemory:  # the general search takes less
+        return None
+    if not resolved.reusable:
+        return _counted(made, run)
+    resident = run.memory.add(key, made, made.n_bytes, (made, resolved))
+    run.memory.follow(store)
+    try:
+        return _counted(made, run)
+    finally:
+        run.memory.unpin(resident)
+
+
+def _counted(plan: CountedPlan, run: DeviceRun) -> int | None:
+    if plan.counters is None:
+        return None
+    room = run.allocate(_ROOM, "the count")  # nothing is counted beyond the limit, also where all is there already
+    with plan.lock:
+        for counter in plan.counters:
+            counter.start(run)
+        found = [counter.result(run) for counter in plan.counters]
+    del room
+    return None if None in found else prod(each for each in found if each is not None)
+
+
+def _prepared(plan: DevicePlan, run: DeviceRun) -> CountedPlan:
+    made = CountedPlan(None, [])
+    parts = components(plan.resolved.plan)
+    if parts is None or any(int(each["n_entries"]) > _MOST_ENTRIES for each in plan.lists):
+        return made
+    counters = []
+    for part in parts:
+        counter = ShapeCounter(plan.lists, part.shape, _roots(plan, part, run, made.uploaded))
+        if not counter.prepare(run):
+            return made
+        counters.append(counter)
+    made.counters = counters
+    return made
+
+
+def _roots(plan: DevicePlan, part: Component, run: DeviceRun, uploaded: list[Any]) -> Roots:
+    """Return the vertices of the component's first level; its bitset or candidates are copied to the device."""
+    header = plan.resolved.plan[0]
+    levels = _table(header, "levels", LEVEL, int(header["n_levels"]))
+    level = levels[part.root]
+    at = int(level["ranges"]["first"])
+    begin, end = (int(bound) for bound in _table(header, "ranges", RANGE, at + 1)[at])
+    reach = max(int(span["end"]) for span in _ranges(header, levels))
+    if level["candidates"]:
+        n = int(level["n_candidates"])
+        return Roots(0, n, reach, candidates=_copied(int(level["candidates"]), 4 * n, run, uploaded))
+    if level["bitset"]:
+        first = int(level["bitset_begin"])
+        bits = _copied(int(level["bitset"]), -(-(end - first) // 64) * 8, run, uploaded)
+        return Roots(begin, end, reach, bitset=bits, bitset_begin=first)
+    return Roots(begin, end, reach)
+
+
+def _ranges(header: Any, levels: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return the ranges of all levels."""
+    return _table(header, "ranges", RANGE, max(int(each["first"] + each["count"]) for each in levels["ranges"]))
+
+
+def _copied(address: int, n_bytes: int, run: DeviceRun, uploaded: list[Any]) -> int:
+    block = run.upload(np.frombuffer(ctypes.string_at(address, n_bytes), np.uint8), "the vertices to begin with")
+    uploaded.append(block)
+    return int(block.ptr)
+
+
+def _table(header: Any, name: str, dtype: np.dtype[Any], n: int) -> npt.NDArray[Any]:
+    return np.frombuffer(ctypes.string_at(int(header[name]), n * dtype.itemsize), dtype)
