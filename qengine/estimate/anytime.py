@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from qengine.errors import QueryTimeout
 from qengine.estimate.result import Sums, interval
 from qengine.estimate.sampler import Sampler
 
@@ -72,15 +71,16 @@ class Goal:
 
 
 def run(sampler: Sampler, goal: Goal, first: int = 0) -> Sums:
-    """Draw from number ``first`` on until the goal is met."""
+    """Draw from number ``first`` on until the goal is met.
+
+    Raises
+    ------
+    QueryTimeout, QueryInterrupted, OutOfMemory
+        As the sampler.
+    """
     sums = Sums()
     begin = time.perf_counter()
     while not goal.met(sums):
         batch = goal.next_batch(sums, time.perf_counter() - begin, sampler.batch)
-        try:
-            sums += sampler.draw(first + sums.samples, batch)
-        except QueryTimeout:
-            if not sums.samples:
-                raise
-            break
+        sums += sampler.draw(first + sums.samples, batch)
     return sums
