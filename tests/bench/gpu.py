@@ -18,6 +18,7 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from math import exp, log
 from typing import Any
 
@@ -221,7 +222,7 @@ def main() -> int:
     return 0 if all(cell.is_right for cell in cells) else 1
 
 
-def planned(pattern: Pattern) -> tuple[Shape, float]:
+def planned(pattern: Pattern) -> tuple[Shape, Fraction]:
     """Return the shape that the engine finds in the pattern's plan, and how many subgraphs each count stands for."""
     random = np.random.default_rng(1)
     ends = np.unique(np.sort(random.integers(0, 200, (2000, 2)), axis=1), axis=0)
@@ -234,7 +235,7 @@ def planned(pattern: Pattern) -> tuple[Shape, float]:
     found = components(resolved.plan) if resolved is not None else None
     if found is None or len(found) != 1:
         raise SystemExit(f"{pattern.name} has no kernel of its own")
-    return found[0].shape, search.orbits / len(pattern.automorphisms)
+    return found[0].shape, Fraction(search.orbits, len(pattern.automorphisms))
 
 
 def widened(shape: Any, n: int) -> Any:
@@ -261,7 +262,7 @@ def load(name: str) -> gpu_graphs.DeviceCsr:
     return gpu_graphs.from_edges(1 + int(max(each.max() for each in ends)), *ends)
 
 
-def measure(name: str, pattern: str, graph: gpu_graphs.DeviceCsr, shape: Shape, times: float, run: Run) -> Cell:
+def measure(name: str, pattern: str, graph: gpu_graphs.DeviceCsr, shape: Shape, times: Fraction, run: Run) -> Cell:
     """Count a pattern on a graph, once to warm up and then five times."""
     lists = np.zeros(1, PCSR)
     lists["hi"], lists["n_entries"] = graph.n, len(graph.neighbours)
@@ -283,7 +284,7 @@ def measure(name: str, pattern: str, graph: gpu_graphs.DeviceCsr, shape: Shape, 
     for kernel, launch, task in counter.launches:
         arguments = (kernel, launch.blocks, launch.threads, (task,), launch.shared)
         launches.append(_milliseconds(lambda arguments=arguments: run.launch(*arguments)))  # type: ignore[misc]
-    return Cell(name, pattern, round(found * times), kernels, prepare[-1], tuple(launches))
+    return Cell(name, pattern, int(found * times), kernels, prepare[-1], tuple(launches))
 
 
 def _milliseconds(work: Any) -> float:
