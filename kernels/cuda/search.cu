@@ -5,7 +5,7 @@
 //   are in device memory; lists ascending; `saved` has room for a stack of each warp of the grid.
 // Launch: blocks of whole warps, any number; dynamic shared memory warp_bytes a warp. Warps wait for nobody who isn't running.
 // Work: tasks of 32 roots, strided (ids are ordered by degree: each task gets a hub at most), or of 32 input rows, dealt by an
-//   atomic counter. A warp without work takes what a busy one gives away: half of the candidates of its topmost frame.
+//   atomic counter. A warp without work joins a queue, and a busy one gives it half of the candidates of its topmost frame.
 // Rows: places are taken from one counter, so there are no holes. Where there is none left each warp saves its stack and
 //   leaves; the next launch goes on. Rows come in no fixed order. Counts of 64 bits are checked, the total has 128.
 // Stops within some hundred microseconds of job.stop.
@@ -60,7 +60,7 @@ class Search {
         Frame& frame = frames_[depth_];
         if (frame.at >= frame.total) {
           --depth_;
-        } else if (depth_ < row_depth_ && look(state_.full)) {
+        } else if (depth_ < row_depth_ && __any_sync(kAllLanes, look(state_.full))) {  // lanes may see it at different times
           park();
           return;
         } else if (first_ + depth_ == last_) {
@@ -293,7 +293,7 @@ class Search {
     bool give = false, stop = false;
     if (lane_id() == 0) {
       stop = must_stop();
-      give = look(state_.idle) > look(state_.donated[kPrefixes]) + look(state_.donated[kCompletions]);
+      give = static_cast<int32_t>(look(state_.waiting) - look(state_.served)) > 0;
     }
     if (__shfl_sync(kAllLanes, stop, 0)) return false;
     if (__shfl_sync(kAllLanes, give, 0)) give_away();
@@ -313,7 +313,24 @@ class Search {
   // Whether entries of this depth stand below rows with places.
   __device__ bool has_places(int depth) const { return counted_ && !summed_ && depth >= row_depth_; }
 
-  __device__ Donation& donation(int k) const { return reinterpret_cast<Donation*>(job_.donations)[k]; }
+  __device__ Donation& donation(int warp) const { return reinterpret_cast<Donation*>(job_.donations)[warp]; }
+
+  __device__ static int warp_number() {
+    return static_cast<int>(blockIdx.x * (blockDim.x / kLanes) + threadIdx.x / kLanes);
+  }
+
+  __device__ static uint32_t queue_size() { return gridDim.x * (blockDim.x / kLanes); }
+
+  // The number of a warp that waits for work, taken out of the queue; -1 if there is none, or others are faster.
+  __device__ int next_waiting() {  // lane 0
+    const uint32_t place = look(state_.served);
+    if (static_cast<int32_t>(look(state_.waiting) - place) <= 0) return -1;
+    if (atomicCAS(&state_.served, place, place + 1) != place) return -1;
+    int32_t& entry = job_.queue[place % queue_size()];
+    while (look(entry) == 0) {  // it has joined, and is just writing its number
+    }
+    return atomicExch(&entry, 0) - 1;
+  }
 
   __device__ __noinline__ void give_away() {
     int depth = 0;
@@ -324,21 +341,16 @@ class Search {
     }
     if (depth > depth_) return;
     const int lane = lane_id();
-    const int start = static_cast<int>((blockIdx.x * 37u + threadIdx.x / kLanes * 11u + steps_) % kDonations);
-    const int mine = (start + lane) % kDonations;
-    const uint32_t mask = __ballot_sync(kAllLanes, look(donation(mine).state) == kFree);
-    if (mask == 0) return;
-    const int chosen = (start + nth_lane(mask, 0)) % kDonations;
-    Donation& to = donation(chosen);
-    int won = 0;
-    if (lane == 0) won = atomicCAS(&to.state, kFree, kFilling) == kFree;
-    if (!__shfl_sync(kAllLanes, won, 0)) return;
+    int receiver = -1;
+    if (lane == 0) receiver = next_waiting();
+    receiver = __shfl_sync(kAllLanes, receiver, 0);
+    if (receiver < 0) return;
+    Donation& to = donation(receiver);
     Frame& frame = frames_[depth];
-    const DonationKind kind = has_places(depth) ? kCompletions : kPrefixes;
     if (lane < frame.n) {
       int entry = lane;
       for (int d = depth; d >= 0; --d) {
-        if (d == row_depth_ && kind == kCompletions) to.place[lane] = places_[entry];
+        if (d == row_depth_ && has_places(depth)) to.place[lane] = places_[entry];
         to.value[d][lane] = frames_[d].value[entry];
         entry = d > 0 ? frames_[d].parent[entry] : 0;
       }
@@ -354,31 +366,18 @@ class Search {
     __syncwarp();
     if (lane == 0) {
       frame.total = kept;
-      atomicExch(&to.state, kFilled + kind);
-      atomicAdd(&state_.donated[kind], 1);
+      atomicAdd(&state_.working, 1);  // for the receiver
+      __threadfence();
+      atomicExch(&to.filled, 1);
     }
     __syncwarp();
   }
 
-  // Takes one of the donations: there is one for each warp that `choose` has sent here.
-  __device__ __noinline__ void take_donation(int32_t kind) {
+  // Goes on with what another warp has put into this one's donation.
+  __device__ __noinline__ void receive() {
+    Donation& from = donation(warp_number());
     const int lane = lane_id();
-    for (uint32_t from = blockIdx.x * 53u + threadIdx.x / kLanes * 13u;; from += kLanes) {
-      const uint32_t filled = __ballot_sync(kAllLanes, look(donation((from + lane) % kDonations).state) == kFilled + kind);
-      for (uint32_t mask = filled; mask != 0; mask &= mask - 1) {
-        Donation& found = donation((from + nth_lane(mask, 0)) % kDonations);
-        int won = 0;
-        if (lane == 0) won = atomicCAS(&found.state, kFilled + kind, kTaking) == kFilled + kind;
-        if (!__shfl_sync(kAllLanes, won, 0)) continue;
-        __threadfence();
-        receive(found);
-        return;
-      }
-    }
-  }
-
-  __device__ __noinline__ void receive(Donation& from) {
-    const int lane = lane_id();
+    __threadfence();
     const int depth = look(from.depth), n = look(from.n);
     const uint64_t at = look(from.at), total = look(from.total);
     for (int d = 0; d <= depth; ++d) {
@@ -393,7 +392,7 @@ class Search {
     }
     __threadfence();
     __syncwarp();
-    if (lane == 0) atomicExch(&from.state, kFree);
+    if (lane == 0) atomicExch(&from.filled, 0);
     if (depth == 0 && !seeded()) open_roots();
     else enter(depth);
     __syncwarp();
@@ -422,78 +421,67 @@ class Search {
 
   // Gets the warp something to do; false if there is nothing left.
   __device__ bool acquire() {
-    bool idle = false;
     for (;;) {
       int work = kNothing;
       uint64_t index = 0;
-      if (lane_id() == 0) {
-        if (must_stop()) {
-          work = kLeave;
-        } else if (is_there_work()) {
-          atomicAdd(&state_.working, 1);
-          __threadfence();
-          work = choose(&index);
-          if (work == kNothing) atomicSub(&state_.working, 1);
-        } else if (look(state_.working) == 0) {  // nobody can give any more, but somebody may just have
-          __threadfence();
-          if (!is_there_work()) work = kLeave;
-        }
-      }
+      if (lane_id() == 0) work = must_stop() ? kLeave : choose(&index);
       work = __shfl_sync(kAllLanes, work, 0);
       index = __shfl_sync(kAllLanes, index, 0);
-      bool got = false;
-      if (work == kSavedStack) got = restore(index);
-      else if (work == kTask) got = begin(index);
-      if (work == kGift) {
-        take_donation(static_cast<int32_t>(index));
-        got = true;
-      }
-      if (lane_id() == 0) {
-        if (idle && (got || work == kLeave)) atomicSub(&state_.idle, 1);
-        if (!got && work == kTask) {
-          __threadfence();
-          atomicSub(&state_.working, 1);
-        }
-        if (!idle && work == kNothing) atomicAdd(&state_.idle, 1);
-      }
-      if (got) return true;
       if (work == kLeave) return false;
-      if (work == kNothing) {
-        idle = true;
-        __nanosleep(1000);
+      if (work == kNothing) return wait_for_gift();
+      if (work == kSavedStack) return restore(index);
+      if (begin(index)) return true;
+      if (lane_id() == 0) {
+        __threadfence();
+        atomicSub(&state_.working, 1);
       }
     }
   }
 
-  __device__ bool is_there_work() const {
-    if (look(state_.donated[kCompletions]) > 0) return true;
-    if (look(state_.full)) return false;
-    return look(state_.next_saved) < job_.n_saved_before || look(state_.donated[kPrefixes]) > 0 ||
-           look(state_.next_task) < n_tasks_;
-  }
-
+  // What is left to be dealt: nothing any more once it has been nothing. Saved stacks come first, also where there is no place
+  // for rows: there are at most as many as warps, so each is gone on with or saved again.
   __device__ Work choose(uint64_t* index) {  // lane 0
-    if (claims(kCompletions, index)) return kGift;
-    if (look(state_.full)) return kNothing;
-    if (look(state_.next_saved) < job_.n_saved_before) {
+    const bool saved = look(state_.next_saved) < job_.n_saved_before;
+    const bool tasks = !look(state_.full) && look(state_.next_task) < n_tasks_;
+    if (!saved && !tasks) return kNothing;
+    atomicAdd(&state_.working, 1);
+    __threadfence();
+    if (saved) {
       const int k = atomicAdd(&state_.next_saved, 1);
       *index = static_cast<uint64_t>(k);
       if (k < job_.n_saved_before) return kSavedStack;
     }
-    if (claims(kPrefixes, index)) return kGift;
-    if (look(state_.next_task) < n_tasks_) {
+    if (tasks) {
       *index = atomicAdd(reinterpret_cast<Wide*>(&state_.next_task), Wide{1});
       if (*index < n_tasks_) return kTask;
     }
+    __threadfence();
+    atomicSub(&state_.working, 1);
     return kNothing;
   }
 
-  __device__ bool claims(DonationKind kind, uint64_t* index) {
-    if (look(state_.donated[kind]) <= 0) return false;
-    *index = kind;
-    if (atomicSub(&state_.donated[kind], 1) > 0) return true;
-    atomicAdd(&state_.donated[kind], 1);
-    return false;
+  // Joins the queue, and waits until a busy warp gives it something or none is busy any more: then false.
+  __device__ bool wait_for_gift() {
+    Donation& mine = donation(warp_number());
+    if (lane_id() == 0) {
+      const uint32_t place = atomicAdd(&state_.waiting, 1u);
+      while (atomicCAS(&job_.queue[place % queue_size()], 0, warp_number() + 1) != 0) {  // the one before isn't served yet
+      }
+    }
+    for (uint32_t round = 0;; ++round) {
+      int work = kNothing;
+      if (lane_id() == 0) {
+        if (look(mine.filled)) work = kGift;
+        else if (round % 8 == 0 && (must_stop() || look(state_.working) == 0)) work = kLeave;
+      }
+      work = __shfl_sync(kAllLanes, work, 0);
+      if (work == kLeave) return false;
+      if (work == kGift) {
+        receive();
+        return true;
+      }
+      __nanosleep(1000);
+    }
   }
 
   // Begins a task; false if there is nothing in it.

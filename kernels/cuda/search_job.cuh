@@ -4,26 +4,19 @@
 
 namespace qe {
 
-constexpr int kDonations = 1024;
-
-// Completions belong to rows that have their places. They are finished before the rows are taken, also when there is no place
-// for others; prefixes can wait for the next launch.
-enum DonationKind : int32_t { kPrefixes = 0, kCompletions = 1 };
-
-// Zeroed before the first launch. Between two launches the host only resets `rows`, `full`, and swaps the saved stacks.
+// Zeroed before the first launch. Between two launches the host resets all but `next_task` and the totals, and swaps the
+// saved stacks.
 struct SearchState {
   uint64_t next_task;       // of the roots (or input rows) dealt so far, in groups of 32
   uint64_t rows;            // places for rows asked for; may exceed the capacity
   uint64_t total_low, total_high;
-  int32_t working;          // warps that have work
-  int32_t idle;             // warps that look for some
-  int32_t donated[2];       // donations that no warp has claimed yet, by DonationKind
+  int32_t working;          // warps that have work, or are being given some
+  uint32_t served, waiting;  // of the queue of warps without work: how many have left it, and have joined it
   int32_t next_saved;       // of the stacks that the launch before has saved, taken so far
   int32_t saved;            // stacks saved by this launch
   int32_t full;             // no place for another row: stop where rows are made
   int32_t stop;             // leave at once
   int32_t status;           // a Status
-  int32_t unused;
 };
 
 struct SearchJob {
@@ -35,7 +28,8 @@ struct SearchJob {
   int64_t* columns;             // [outputs][capacity]
   uint64_t* counts;             // [capacity] of each row, where levels are only counted; or of each input row; zeroed
   SearchState* state;
-  char* donations;              // kDonations records
+  char* donations;              // a Donation for each warp of the grid; zeroed before the first launch
+  int32_t* queue;               // a place for each warp, by the order of joining: its number + 1; zeroed before each launch
   const char* saved_before;     // stacks to go on with
   char* saved;                  // room for a stack of each warp
   const int32_t* stop;          // the host's memory: not 0 to stop

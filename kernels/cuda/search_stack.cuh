@@ -26,16 +26,14 @@ struct Frame {
   int32_t unused;
 };
 
-// Part of a frame's candidates, given away: what a warp needs to go on with them.
+// Part of a frame's candidates, given to another warp: what it needs to go on with them.
 struct Donation {
-  int32_t state;  // DonationState
+  int32_t filled;  // 1: for the warp to take
   int32_t depth, n, unused;
   uint64_t at, total;
   int64_t value[QE_LEVELS + 1][kLanes];  // of the entries, for each frame
-  uint32_t place[kLanes];                // completions: of the row that each entry stands below
+  uint32_t place[kLanes];                // of the row that each entry stands below, where it has one
 };
-
-enum DonationState : int32_t { kFree = 0, kFilling = 1, kTaking = 2, kFilled = 3 };  // kFilled + its kind
 
 struct SavedStack {
   int32_t depth, unused;

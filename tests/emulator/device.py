@@ -18,7 +18,7 @@ from qengine.exec.context import ExecutionContext
 from qengine.exec.gpu.memory import DeviceMemory
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-WARPS = 3
+WARPS = 4
 
 
 class Full(Exception):
@@ -74,7 +74,7 @@ def library(macros: tuple[tuple[str, int], ...]) -> ctypes.CDLL:
         target = Path(folder) / "emulated.so"
         include = [f"-I{CHECKOUT}/kernels/{folder}" for folder in ("include", "cuda")]
         given = [f"-D{name}={value}" for name, value in (*macros, ("QE_LOOK_EVERY", 1))]  # share work at every step
-        command = ["g++", "-std=c++17", "-O2", "-shared", "-fPIC", *given, *include, "-o", target, source]
+        command = ["g++", "-std=c++17", "-O2", "-shared", "-fPIC", "-pthread", *given, *include, "-o", target, source]
         subprocess.run(command, check=True, capture_output=True)
         return ctypes.CDLL(str(target))
 

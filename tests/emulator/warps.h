@@ -1,8 +1,8 @@
 // Runs a CUDA kernel on the host, for tests: every lane is a fiber, and a warp's lanes meet at each warp-wide operation.
 //
-// Included before a .cu file that is compiled as C++. Between two meetings a lane runs alone, so memory is sequentially
-// consistent and races inside a warp are not seen (compute-sanitizer looks for those); lanes that meet at different operations
-// are. Warps take turns at each meeting, one block at a time.
+// Included before a .cu file that is compiled as C++. Between two meetings a lane runs alone, so races inside a warp are not
+// seen (compute-sanitizer looks for those); lanes that meet at different operations are. Each warp is a thread, so warps
+// run side by side as the operating system likes it; blocks run one after the other.
 #pragma once
 #include <ucontext.h>
 
@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <thread>
 #include <vector>
 
 #define __device__
@@ -28,7 +29,8 @@ using std::min;
 struct Place {
   unsigned x;
 };
-inline Place threadIdx, blockIdx, blockDim, gridDim;
+inline thread_local Place threadIdx, blockIdx;
+inline Place blockDim, gridDim;
 __attribute__((aligned(16))) char shared[1 << 18];
 
 namespace emulator {
@@ -48,9 +50,9 @@ struct Warp {
   int operation[2][kLanes];
 };
 
-inline ucontext_t scheduler;
-inline Warp* warp;
-inline int lane;
+inline thread_local ucontext_t scheduler;
+inline thread_local Warp* warp;
+inline thread_local int lane;
 
 // Meets the other lanes of the warp; returns what each has given.
 inline const uint64_t* meet(int operation, uint64_t value) {
@@ -77,30 +79,33 @@ void run(unsigned blocks, unsigned threads, const Call& call) {
   for (unsigned block = 0; block < blocks; ++block) {
     static std::vector<char> stacks;
     stacks.resize(std::max(stacks.size(), kStack * threads));
-    char* stack = stacks.data();
     std::vector<Warp> warps(threads / kLanes);
-    for (Warp& each : warps)
-      for (Lane& one : each.lanes) {
-        getcontext(&one.context);
-        one.context.uc_stack.ss_sp = stack;
-        stack += kStack;
-        one.context.uc_stack.ss_size = kStack;
-        one.context.uc_link = &scheduler;
-        makecontext(&one.context, +[] { (*body)(); warp->lanes[lane].done = true; }, 0);
-      }
-    for (bool left = true; left;) {
-      left = false;
-      for (size_t w = 0; w < warps.size(); ++w)
-        for (int k = 0; k < kLanes; ++k) {
-          if (warps[w].lanes[k].done) continue;
-          left = true;
-          warp = &warps[w];
-          lane = k;
-          blockIdx.x = block;
-          threadIdx.x = static_cast<unsigned>(w * kLanes + static_cast<size_t>(k));
-          swapcontext(&scheduler, &warps[w].lanes[k].context);
+    std::vector<std::thread> threads_of_warps;
+    for (size_t w = 0; w < warps.size(); ++w)
+      threads_of_warps.emplace_back([&, w, block] {
+        char* stack = stacks.data() + w * kLanes * kStack;
+        for (Lane& one : warps[w].lanes) {
+          getcontext(&one.context);
+          one.context.uc_stack.ss_sp = stack;
+          one.context.uc_stack.ss_size = kStack;
+          one.context.uc_link = &scheduler;
+          makecontext(&one.context, +[] { (*body)(); warp->lanes[lane].done = true; }, 0);
+          stack += kStack;
         }
-    }
+        for (bool left = true; left;) {
+          left = false;
+          for (int k = 0; k < kLanes; ++k) {
+            if (warps[w].lanes[k].done) continue;
+            left = true;
+            warp = &warps[w];
+            lane = k;
+            blockIdx.x = block;
+            threadIdx.x = static_cast<unsigned>(w * kLanes + static_cast<size_t>(k));
+            swapcontext(&scheduler, &warps[w].lanes[k].context);
+          }
+        }
+      });
+    for (std::thread& each : threads_of_warps) each.join();
   }
 }
 
@@ -121,7 +126,10 @@ T unpacked(uint64_t bits) {
 }  // namespace emulator
 
 inline void __syncwarp() { emulator::meet(1, 0); }
-inline void __nanosleep(unsigned) { emulator::meet(2, 0); }
+inline void __nanosleep(unsigned) {
+  if (emulator::lane == 0) std::this_thread::yield();
+  emulator::meet(2, 0);
+}
 template <typename T>
 T __shfl_sync(uint32_t, T value, int from) {
   return emulator::unpacked<T>(emulator::meet(3, emulator::packed(value))[from]);
@@ -155,7 +163,7 @@ inline bool __all_sync(uint32_t mask, bool value) { return __ballot_sync(mask, v
 
 inline int __popc(uint32_t bits) { return __builtin_popcount(bits); }
 inline int __ffs(uint32_t bits) { return __builtin_ffs(static_cast<int>(bits)); }
-inline void __threadfence() {}
+inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 inline long long clock64() {
   timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
@@ -164,25 +172,19 @@ inline long long clock64() {
 
 template <typename T>
 T atomicAdd(T* at, T value) {
-  const T before = *at;
-  *at += value;
-  return before;
+  return __atomic_fetch_add(at, value, __ATOMIC_SEQ_CST);
 }
 template <typename T>
 T atomicSub(T* at, T value) {
-  const T before = *at;
-  *at -= value;
-  return before;
+  return __atomic_fetch_sub(at, value, __ATOMIC_SEQ_CST);
 }
 template <typename T, typename V>
 T atomicExch(T* at, V value) {
-  const T before = *at;
-  *at = static_cast<T>(value);
-  return before;
+  return __atomic_exchange_n(at, static_cast<T>(value), __ATOMIC_SEQ_CST);
 }
 template <typename T, typename V, typename W>
 T atomicCAS(T* at, V expected, W value) {
-  const T before = *at;
-  if (before == static_cast<T>(expected)) *at = static_cast<T>(value);
+  T before = static_cast<T>(expected);
+  __atomic_compare_exchange_n(at, &before, static_cast<T>(value), false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
   return before;
 }

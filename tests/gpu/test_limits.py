@@ -22,7 +22,7 @@ PAIRS = "MATCH (a)-[:E]-(b) RETURN id(a) AS a, id(b) AS b ORDER BY a, b"
 GROUPED = "MATCH (a)-[:E]-(b)-[:E]-(c)-[:E]-(a) RETURN a, count(*) AS n ORDER BY n DESC LIMIT 3"
 
 
-WORKING_BYTES = 2_600_000
+WORKING_BYTES = 12_000_000
 """What a search takes beside the graph, and less than a graph more."""
 
 
@@ -89,7 +89,7 @@ def test_a_memory_limit_is_an_error_with_sizes(graph: Graph) -> None:
 
 
 def test_an_unused_graph_makes_room(memory: DeviceMemory) -> None:
-    one, other = loaded(12), loaded(12)
+    one, other = loaded(16), loaded(16)
     expected = one.query(TRIANGLES, device="cpu").value()
     assert one.query(TRIANGLES, device="gpu").value() == expected
     limit = memory.pool.used_bytes() + WORKING_BYTES

@@ -18,7 +18,7 @@ from qengine.exec.gpu.count import try_count
 from qengine.exec.gpu.extend import shape_of
 from qengine.exec.gpu.extend_search import extended
 from qengine.exec.gpu.launch import DeviceRun, device_run
-from qengine.exec.gpu.search_job import DONATIONS, JOB, LANES, STATE, donation_bytes, frame_bytes, saved_bytes
+from qengine.exec.gpu.search_job import JOB, LANES, STATE, donation_bytes, frame_bytes, saved_bytes
 from qengine.exec.gpu.upload import DevicePlan, device_plan
 from qengine.plan.physical import Search
 
@@ -90,7 +90,8 @@ class _Generic:
         run = self.run
         self.device_state = run.allocate(STATE.itemsize, "the search's state")
         self.device_job = run.allocate(JOB.itemsize, "the search's arguments")
-        self.donations = run.zeroed(DONATIONS * donation_bytes(variant), "the work that warps share")
+        self.donations = run.zeroed(self.warps * donation_bytes(variant), "the work that warps share")
+        self.queue = run.allocate(4 * self.warps, "the queue of warps without work")
         self.uploaded = [run.upload(np.ascontiguousarray(seed, np.int64), "the input rows") for seed in self.seeds]
         pointers = np.array([block.ptr for block in self.uploaded] or [0], np.uint64)
         self.seed_table = run.upload(pointers, "the input rows")
@@ -99,6 +100,7 @@ class _Generic:
         self.job["rows"] = self.rows
         self.job["state"] = self.device_state.ptr
         self.job["donations"] = self.donations.ptr
+        self.job["queue"] = self.queue.ptr
         self.job["stop"] = run.stop_flag
 
     @property
@@ -115,6 +117,7 @@ class _Generic:
     def launch(self) -> None:
         """Run the kernel until all is done, or there is no place for another row."""
         run = self.run
+        run.clear(self.queue, 4 * self.warps)
         run.write(self.device_state, self.state)
         run.write(self.device_job, self.job)
         arguments = (np.uint64(self.device_job.ptr), np.uint32(self.warp_bytes))
@@ -155,7 +158,7 @@ class _Generic:
                 self.run.clear(room.counts, 8 * room.capacity)
             self.job["saved_before"], self.job["saved"] = stacks[1].ptr, stacks[0].ptr
             self.job["n_saved_before"] = self.state["saved"]
-            for name in ("rows", "working", "idle", "next_saved", "saved", "full"):
+            for name in ("rows", "working", "served", "waiting", "next_saved", "saved", "full"):
                 self.state[name] = 0
             self.launch()
             n = min(int(self.state["rows"][0]), room.capacity)

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["DONATIONS", "FRAME", "JOB", "LANES", "STATE", "donation_bytes", "frame_bytes", "saved_bytes"]
+__all__ = ["FRAME", "JOB", "LANES", "STATE", "donation_bytes", "frame_bytes", "saved_bytes"]
 
 LANES = 32
-DONATIONS = 1024
 
 STATE = np.dtype(
     [("next_task", "<u8"), ("rows", "<u8"), ("total_low", "<u8"), ("total_high", "<u8"), ("working", "<i4"),
-     ("idle", "<i4"), ("donated", "<i4", 2), ("next_saved", "<i4"), ("saved", "<i4"), ("full", "<i4"),
-     ("stop", "<i4"), ("status", "<i4"), ("unused", "<i4")]
+     ("served", "<u4"), ("waiting", "<u4"), ("next_saved", "<i4"), ("saved", "<i4"), ("full", "<i4"),
+     ("stop", "<i4"), ("status", "<i4")]
 )  # fmt: skip
 JOB = np.dtype(
     [("plan", "<u8"), ("seeds", "<u8"), ("rows", "<u8"), ("capacity", "<u8"), ("row", "<u8"), ("columns", "<u8"),
-     ("counts", "<u8"), ("state", "<u8"), ("donations", "<u8"), ("saved_before", "<u8"), ("saved", "<u8"),
-     ("stop", "<u8"), ("n_saved_before", "<i4"), ("unused", "<i4")]
+     ("counts", "<u8"), ("state", "<u8"), ("donations", "<u8"), ("queue", "<u8"), ("saved_before", "<u8"),
+     ("saved", "<u8"), ("stop", "<u8"), ("n_saved_before", "<i4"), ("unused", "<i4")]
 )  # fmt: skip
 FRAME = np.dtype(
     [("value", "<i8", LANES), ("end", "<u8", LANES), ("begin", "<u8", LANES), ("at", "<u8"), ("total", "<u8"),
