@@ -72,7 +72,7 @@ def matching_order(matching: Matching, cardinality: Cardinality) -> MatchingOrde
     if matching.symmetric:
         plain = tuple(names[vertex] for vertex in found.vertices)
         broken = break_symmetry(plain, cardinality.nodes, matching.edges, matching.difference)
-        for each in [way for part in broken.parts() for way in (part, part.turned())]:
+        for each in (broken, broken.turned()) if broken.orbits > 1 else ():
             less = tuple((number[small], number[big]) for big, small in each.greater)
             cost = order_cost(replace(problem, less=less), found.vertices)
             if cost < found.cost:

@@ -8,7 +8,7 @@ This holds where no automorphism maps an embedding to itself: the vertices of an
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from qengine._frozen import frozen
 from qengine.optimizer.difference import Differences, always_different
@@ -26,19 +26,6 @@ class Symmetry:
 
     orbits: int
     greater: tuple[tuple[str, str], ...]
-
-    def parts(self) -> Iterator[Symmetry]:
-        """Yield what the first pivots alone leave, of one pivot, of two, and so on to the whole.
-
-        A vertex's orbit is taken under the automorphisms that fix the pivots before it, so each of these keeps one of
-        as many embeddings as the orbits so far say.
-        """
-        orbits = 1
-        for place, (pivot, _) in enumerate(self.greater):
-            if place + 1 == len(self.greater) or self.greater[place + 1][0] != pivot:
-                greater = self.greater[: place + 1]
-                orbits *= 1 + sum(big == pivot for big, _ in greater)
-                yield Symmetry(orbits, greater)
 
     def turned(self) -> Symmetry:
         """Return the constraints that keep the embedding with the least ids of each orbit, not the greatest.
