@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from qengine.optimizer.pattern_edges import PatternEdge
+from qengine.optimizer.pattern_edges import PatternEdge, given_name
 from qengine.plan.pattern import MatchMode, PathMode, PatternPath, QueryGraph
 
 Coincidence = tuple[tuple[str, str], tuple[str, str]]  # (vertex = vertex) and (vertex = vertex)
@@ -50,7 +50,7 @@ def differences(graph: QueryGraph, edges: Sequence[PatternEdge]) -> Differences:
 
 def _separate_nodes(path: PatternPath, edges: Sequence[PatternEdge], found: Differences) -> None:
     """Say which nodes of a path differ by its mode, where all its relationships are of fixed length."""
-    if not set(path.elements[1::2]) <= {edge.name for edge in edges}:
+    if not set(path.elements[1::2]) <= {given_name(edge.name) for edge in edges}:
         return
     names = path.elements[0::2]
     for i, one in enumerate(names):

@@ -7,6 +7,14 @@ from qengine.catalog.view import CatalogView, RelationshipTypeInfo
 from qengine.optimizer.labels import matching_types
 from qengine.plan.pattern import Direction, PatternRelationship
 
+SAME = "@same:"
+"""Begins the name under which a relationship of the input rows is searched, to be compared with it afterwards."""
+
+
+def given_name(name: str) -> str:
+    """Return the name that a relationship has in the query graph and the input rows."""
+    return name.removeprefix(SAME)
+
 
 @frozen
 class PatternEdge:

@@ -19,7 +19,7 @@ def walk_mode(graph: QueryGraph, walk: WalkPart) -> PathMode:
     """Return what a walk must not repeat, by the mode of its match and of its path."""
     if walk.selected:  # only one that ends where it starts can repeat anything
         return PathMode.WALK if graph.mode is MatchMode.REPEATABLE_ELEMENTS else PathMode.TRAIL
-    path = next((path for path in graph.paths if path.mode is not None and walk.name in path.elements), None)
+    path = next((path for path in graph.paths if path.mode is not None and walk.hop in path.elements), None)
     if graph.mode is MatchMode.DIFFERENT_NODES:
         return PathMode.SIMPLE if walk.start == walk.end else PathMode.ACYCLIC
     if path is not None and path.mode is PathMode.SIMPLE:
@@ -32,7 +32,7 @@ def walk_mode(graph: QueryGraph, walk: WalkPart) -> PathMode:
 def repetition_conditions(graph: QueryGraph, walks: Sequence[WalkPart]) -> list[Expr]:
     """Return the conditions that what a walk passes is nothing else of the match, and those of path modes."""
     conditions: list[Expr] = []
-    walked = {walk.name for walk in walks}
+    walked = {walk.hop for walk in walks}
     for path in graph.paths:
         if path.mode is None or len(path.elements) == 3:
             continue

@@ -20,7 +20,7 @@ from qengine.optimizer.lower.inner_nodes import repetition_conditions, walk_mode
 from qengine.optimizer.lower.subquery import attach_subqueries
 from qengine.optimizer.lower.walks import WalkPart, lower_walk, walk_parts
 from qengine.optimizer.matching import Matching, MatchingOrder, matching_order
-from qengine.optimizer.pattern_edges import PatternEdge, pattern_edge
+from qengine.optimizer.pattern_edges import SAME, PatternEdge, given_name, pattern_edge
 from qengine.optimizer.search import SearchParts, build_levels
 from qengine.plan.expr import Call, Comparison, Expr, HasLabels, Literal, PathOf, Variable
 from qengine.plan.fallible import condition_can_fail
@@ -29,8 +29,6 @@ from qengine.plan.pattern import MatchMode, PatternNode, PatternRelationship, Qu
 from qengine.plan.physical import Search
 from qengine.plan.traverse import conjunction, free_variables, substitute
 from qengine.types import BOOLEAN, INTEGER, NODE, RELATIONSHIP
-
-_SAME = "@same:"
 
 
 @dataclass(slots=True)
@@ -311,7 +309,7 @@ class MatchLowering:
         conditions = []
         for relationship in self.graph.relationships:
             if relationship.bound:
-                given = Variable(relationship.name.removeprefix(_SAME), type=RELATIONSHIP)
+                given = Variable(given_name(relationship.name), type=RELATIONSHIP)
                 conditions.append(Comparison(("=",), (Variable(relationship.name), given)))
         self._filter(conditions)
 
@@ -343,7 +341,7 @@ def _renamed(graph: QueryGraph) -> QueryGraph:
 
 
 def _renamed_edge(edge: PatternRelationship) -> PatternRelationship:
-    name = _SAME + edge.name
+    name = SAME + edge.name
     here = Variable(name, type=RELATIONSHIP)
     predicates = tuple(
         substitute(each, lambda expr: here if isinstance(expr, Variable) and expr.name == edge.name else None)

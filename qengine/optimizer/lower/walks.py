@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from qengine._frozen import frozen
 from qengine.catalog.view import CatalogView
 from qengine.errors import Unsupported
-from qengine.optimizer.pattern_edges import pattern_edge
+from qengine.optimizer.pattern_edges import given_name, pattern_edge
 from qengine.plan.expr import Call, Expr, Variable
 from qengine.plan.logical import Operator, Project
 from qengine.plan.pattern import (
@@ -58,7 +58,7 @@ def walk_parts(graph: QueryGraph, catalog: CatalogView) -> tuple[list[PatternRel
     fixed: list[PatternRelationship] = []
     walks: list[WalkPart] = []
     for edge in graph.relationships:
-        selector = selectors.get(edge.name.removeprefix("@same:"), PathSelector.ALL)
+        selector = selectors.get(given_name(edge.name), PathSelector.ALL)
         if edge.hops is None and selector is PathSelector.ALL:
             fixed.append(edge)
             continue
@@ -71,7 +71,7 @@ def walk_parts(graph: QueryGraph, catalog: CatalogView) -> tuple[list[PatternRel
         if graph.mode is MatchMode.DIFFERENT_NODES and edge.start != edge.end:
             minimum = max(1, minimum)
         info = pattern_edge(catalog, edge)
-        hop = edge.name.removeprefix("@same:")
+        hop = given_name(edge.name)
         types = info.type_names()
         walks.append(
             WalkPart(
