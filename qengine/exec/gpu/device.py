@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import sys
 import threading
@@ -129,8 +130,19 @@ def device() -> Device:
     )
 
 
+@functools.cache
+def _has_driver() -> bool:
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return False
+    return True
+
+
 def missing() -> DeviceError | None:
-    """Return why there is no usable device, None where there is one."""
+    """Return why there is no usable device, None where there is one. Without a driver CuPy isn't even imported."""
+    if not _has_driver():
+        return DeviceError("There is no CUDA driver.", hint="install NVIDIA's driver", code="NoDriver")
     try:
         device()
     except DeviceError as error:

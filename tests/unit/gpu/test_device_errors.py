@@ -53,3 +53,10 @@ def test_without_a_driver_or_a_device(
         module.device.__wrapped__()
     assert caught.value.code == code
     assert caught.value.hint
+
+
+def test_cupy_is_not_imported_where_there_is_no_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_has_driver", lambda: False)
+    monkeypatch.setattr(module, "cupy", lambda: pytest.fail("imported"))
+    found = module.missing()
+    assert found is not None and found.code == "NoDriver"
