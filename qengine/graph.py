@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from qengine.errors import DeviceError, Notice, QengineError, QueryInterrupted, SemanticError, Span, Unsupported
 from qengine.plan.logical import LogicalPlan
-from qengine.plan.physical import PhysicalPlan
+from qengine.plan.physical import PhysicalPlan, Search
 from qengine.plan.traverse import parameters
 from qengine.result import Result, ResultBatch, ResultStats
 
@@ -36,7 +36,7 @@ _LARGE = 1 << 22  # bytes of a graph whose loading frees memory worth giving bac
 class _Planned:
     """A statement that is ready to run.
 
-    ``seconds``: what planning took. ``largest``: embeddings that its largest search is estimated to find.
+    ``seconds``: what planning took. ``largest``: the search that is estimated to find the most embeddings.
     """
 
     text: str
@@ -45,7 +45,7 @@ class _Planned:
     notices: tuple[Notice, ...]
     parameters: Mapping[str, Span | None]
     seconds: float
-    largest: float
+    largest: Search | None
 
 
 class Graph:
@@ -361,7 +361,7 @@ class Graph:
 
         planned = self._plan(text, reference=False)
         assert planned.physical is not None
-        return Explanation(planned.physical, self._store, *_chosen(device, planned))
+        return Explanation(planned.physical, self._store, *_chosen(device, planned, self._store))
 
     def estimate(
         self,
@@ -542,7 +542,7 @@ class Graph:
             bound = bind(statements[0], text, self._store)
             physical = None if reference else optimizer.plan(bound.plan, self._store)
             names = parameters(bound.plan.root)
-            largest = 0.0 if physical is None else largest_search(physical)
+            largest = None if physical is None else largest_search(physical)
         except QengineError as error:
             raise error.at(text) from None
         except RecursionError:
@@ -648,7 +648,7 @@ class Prepared:
 
         assert self._planned.physical is not None
         plan = self._planned.physical
-        chosen, reason = _chosen(device, self._planned)
+        chosen, reason = _chosen(device, self._planned, self._graph._store)
         planned = self._planned
         if device == "reference":
             planned = self._graph._plan(self.text, reference=True)
@@ -678,13 +678,13 @@ def _too_deep() -> Unsupported:
     )
 
 
-def _chosen(device: str, planned: _Planned) -> tuple[str, str]:
+def _chosen(device: str, planned: _Planned, store: GraphStore) -> tuple[str, str]:
     """Return where a plan runs, and why."""
     from qengine.exec.choice import choose
 
     if device not in _DEVICES:
         raise DeviceError(f"There is no device {device!r}.", hint="Use one of: " + ", ".join(map(repr, _DEVICES)) + ".")
-    return (device, "as asked") if device == "reference" else choose(device, planned.largest)
+    return (device, "as asked") if device == "reference" else choose(device, planned.largest, store)
 
 
 def check_parameters(text: str, needed: Mapping[str, Span | None], params: Mapping[str, Any] | None) -> None:

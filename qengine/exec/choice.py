@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from qengine.exec.cpu.resolve import resolve_pattern
 from qengine.plan.physical import PhysicalPlan, Search
 from qengine.plan.traverse import operators
 
@@ -11,15 +14,17 @@ _LARGE_ROWS = 2e7
 """Embeddings from which a search is worth a launch and the graph's copy: about 0.1 s of the CPU's."""
 
 
-def choose(asked: str, rows: float) -> tuple[str, str]:
+def choose(asked: str, largest: Search | None, store: Any) -> tuple[str, str]:
     """Return the device, "cpu" or "gpu", and why.
 
     Parameters
     ----------
     asked
         "cpu", "gpu" or "auto".
-    rows
+    largest
         ``largest_search`` of the plan.
+    store
+        The ``GraphStore`` that it will run on.
 
     Raises
     ------
@@ -28,7 +33,8 @@ def choose(asked: str, rows: float) -> tuple[str, str]:
     """
     if asked == "cpu":
         return "cpu", "as asked"
-    if asked == "auto" and rows < _LARGE_ROWS:
+    rows = largest.rows or 0.0 if largest is not None else 0.0
+    if asked == "auto" and (largest is None or rows < _LARGE_ROWS):
         return "cpu", f"an estimated {rows:,.0f} embeddings are few"
     from qengine.exec.gpu.device import device, missing
 
@@ -37,12 +43,32 @@ def choose(asked: str, rows: float) -> tuple[str, str]:
         return "gpu", "as asked"
     if (reason := missing()) is not None:
         return "cpu", reason.message
+    assert largest is not None
+    if not _has_kernel(largest, store):
+        return "cpu", "the GPU has no kernel for the pattern's shape, only the one that takes any"
     return "gpu", f"an estimated {rows:,.0f} embeddings are many"
 
 
-def largest_search(plan: PhysicalPlan) -> float:
-    """Return how many embeddings the plan's largest search is estimated to find."""
-    return max((each.rows or 0.0 for each in operators(plan.root) if isinstance(each, Search)), default=0.0)
+def _has_kernel(search: Search, store: Any) -> bool:
+    """Tell whether a search is extended for rows on the device, or counted by a kernel made for its shape.
+
+    The kernel that takes any plan is slower than the CPU's search.
+    """
+    from qengine.exec.gpu.count_plan import components
+    from qengine.exec.gpu.extend import shape_of
+
+    resolved = resolve_pattern(store, search)
+    if resolved is None:
+        return False
+    if shape_of(resolved).extendable:
+        return True
+    return not any(level.predicates for level in search.levels) and components(resolved.plan) is not None
+
+
+def largest_search(plan: PhysicalPlan) -> Search | None:
+    """Return the plan's search that is estimated to find the most embeddings, None if it has none."""
+    searches = (each for each in operators(plan.root) if isinstance(each, Search))
+    return max(searches, key=lambda each: each.rows or 0.0, default=None)
 
 
 def devices_of(plan: PhysicalPlan, chosen: str) -> tuple[tuple[str, str], ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
@@ -31,7 +32,7 @@ from qengine.plan.pattern import Direction
 from qengine.plan.physical import ColumnCondition, EdgeLevel, Search, Source, VertexLevel
 from qengine.plan.traverse import walk
 
-__all__ = ["MaskProvider", "ResolvedSearch", "resolve"]
+__all__ = ["MaskProvider", "ResolvedSearch", "resolve", "resolve_pattern"]
 
 _FEW = 16
 """Vertices that predicates admit are listed, not only marked, where they are at most 1 in this many."""
@@ -111,6 +112,24 @@ def resolve(store: Any, search: Search, masks: MaskProvider) -> ResolvedSearch |
             known.clear()
         known[id(search)] = search, resolved
     return resolved
+
+
+def resolve_pattern(store: Any, search: Search) -> ResolvedSearch | None:
+    """Return the plan for the pattern of ``search`` alone, without the predicates of its levels; not remembered."""
+    levels = tuple(replace(level, predicates=()) for level in search.levels)
+    return _Resolver(store, replace(search, levels=levels), _NoMasks()).run()
+
+
+class _NoMasks:
+    """Stands in where no level has predicates."""
+
+    def vertex_mask(self, name: str, predicates: tuple[Expr, ...], begin: int, end: int) -> npt.NDArray[np.bool_]:
+        raise InternalError(f"There is a predicate of {name}.")
+
+    def edge_mask(
+        self, name: str, predicates: tuple[Expr, ...], type_index: int, begin: int, end: int
+    ) -> npt.NDArray[np.bool_]:
+        raise InternalError(f"There is a predicate of {name}.")
 
 
 def _differs(search: Search) -> bool:

@@ -1,0 +1,64 @@
+"""Which device "auto" takes: the GPU for large searches that it has a kernel for."""
+
+from __future__ import annotations
+
+import pytest
+
+from qengine import Graph
+from qengine.errors import DeviceError
+from qengine.exec import choice
+from qengine.exec.gpu import device as device_module
+
+
+@pytest.fixture
+def graph() -> Graph:
+    nodes = [{"id": i, "labels": "A", "properties": {"x": i}} for i in range(20)]
+    pairs = [(i, (i + step) % 20) for i in range(20) for step in (1, 2, 3)]
+    relationships = [{"type": "R", "start": a, "end": b} for a, b in pairs]
+    return Graph.from_records(nodes, relationships, undirected=["R"])
+
+
+def chosen(graph: Graph, pattern: str, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
+    """Return what "auto" takes for a query that counts as large, on a machine that counts as having a GPU."""
+    monkeypatch.setattr(choice, "_LARGE_ROWS", 0.0)
+    monkeypatch.setattr(device_module, "missing", lambda: None)
+    plan = graph.explain(pattern)
+    return plan.device, plan.device_reason
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "MATCH (a)-[:R]-(b)-[:R]-(c)-[:R]-(a) RETURN count(*)",
+        "MATCH (a)-[:R]-(b)-[:R]-(c)-[:R]-(a) RETURN a, b, c",
+        "MATCH (a)-[:R]-(b)-[:R]-(c)-[:R]-(a) WHERE a.x > 3 RETURN a, b, c",
+    ],
+)
+def test_large_searches_with_a_kernel_run_on_the_gpu(graph: Graph, query: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    device, reason = chosen(graph, query, monkeypatch)
+    assert device == "gpu" and "embeddings are many" in reason
+
+
+def test_large_searches_without_one_stay_on_the_cpu(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    query = "MATCH (a)-[:R]-(b)-[:R]-(c)-[:R]-(a) WHERE a.x > 3 RETURN count(*)"
+    device, reason = chosen(graph, query, monkeypatch)
+    assert device == "cpu" and "no kernel" in reason
+
+
+def test_small_searches_stay_on_the_cpu(graph: Graph) -> None:
+    plan = graph.explain("MATCH (a)-[:R]-(b) RETURN count(*)")
+    assert plan.device == "cpu" and "are few" in plan.device_reason
+
+
+def test_without_a_device_auto_says_why_and_gpu_is_refused(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choice, "_LARGE_ROWS", 0.0)
+    monkeypatch.setattr(device_module, "_has_driver", lambda: False)
+    plan = graph.explain("MATCH (a)-[:R]-(b) RETURN count(*)")
+    assert plan.device == "cpu" and plan.device_reason == "There is no CUDA driver."
+
+    def refuse() -> None:
+        raise DeviceError("There is no CUDA device.", code="NoDevice")
+
+    monkeypatch.setattr(device_module, "device", refuse)
+    with pytest.raises(DeviceError):
+        graph.explain("MATCH (a)-[:R]-(b) RETURN count(*)", device="gpu")
