@@ -16,6 +16,7 @@ group of vertices that are only different from each other is counted by formula;
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 
 from qengine._frozen import frozen
 
@@ -87,12 +88,15 @@ class Problem:
     kinds: Sequence[object] = ()  # equal for vertices with the same labels and predicates
 
 
-def members(mask: int) -> Iterator[int]:
-    """Yield the numbers in a set."""
+@lru_cache(1 << 14)
+def members(mask: int) -> tuple[int, ...]:
+    """Return the numbers in a set, ascending."""
+    found = []
     while mask:
         least = mask & -mask
-        yield least.bit_length() - 1
+        found.append(least.bit_length() - 1)
         mask ^= least
+    return tuple(found)
 
 
 def mask_of(numbers: Iterable[int]) -> int:
@@ -130,6 +134,7 @@ class CostModel:
         self._times: dict[tuple[int, int], float] = {}
         self._components: dict[int, list[int]] = {}
         self._mentioned: dict[int, int] = {}
+        self._near: dict[int, int] = {0: 0}
 
     def _fill(self) -> None:
         orders = {}
@@ -235,6 +240,14 @@ class CostModel:
         if len(present) == 1:
             return table[kind][present[0]]
         return _mean(table[kind][each] for each in present) * tail
+
+    def near(self, part: int) -> int:
+        """Return the vertices that share an edge with some vertex of a set."""
+        found = self._near.get(part)
+        if found is None:
+            least = part & -part
+            found = self._near[part] = self.near(part ^ least) | self.adjacent[least.bit_length() - 1]
+        return found
 
     # ------------------------------------------------------------ counted parts
 

@@ -40,8 +40,13 @@ def differences(graph: QueryGraph, edges: Sequence[PatternEdge]) -> Differences:
         names = [node.name for node in graph.nodes]
         for i, one in enumerate(names):
             found.vertices |= {frozenset((one, other)) for other in names[i + 1 :] if graph.together(one, other)}
+    nodes_differ = graph.mode is MatchMode.DIFFERENT_NODES
+    ends = [frozenset(edge.ends) for edge in edges]
     for i, first in enumerate(edges):
-        for second in edges[i + 1 :]:
+        for j in range(i + 1, len(edges)):
+            if nodes_differ and ends[i] != ends[j]:  # so the relationships do
+                continue
+            second = edges[j]
             if first.shares_type(second) and graph.together(first.name, second.name):
                 _separate(first, second, edges, graph.mode, found)
     found.pairs = [same for same in found.pairs if not any(frozenset(each) in found.vertices for each in same)]

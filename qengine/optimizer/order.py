@@ -18,6 +18,7 @@ _SMALL = 5  # vertices of a component that a greedy order still orders exactly
 _STARTS = 3  # first vertices that a greedy order tries
 _SIMPLE_STARTS = 3  # first vertices from which simpler rules are followed
 _PROMISING = 5  # vertices, those cheapest to bind next, whose successors a greedy order looks at
+_CHEAP = 3e5  # nanoseconds: looking for a better order would take longer than this one
 _INFINITE = float("inf")
 
 
@@ -35,27 +36,33 @@ def best_order(model: CostModel) -> Ordered:
     free = (model.all & ~problem.bound).bit_count()
     if free <= _SMALL:
         return _Orderer(model, EXACT).order()
-    found = _Orderer(model, _SMALL).order()
+    simple = []
+    for order in _by_simple_rules(model) if free > EXACT else ():
+        simple.append(_Orderer(model, 0, given=order).order())
+        if simple[-1].cost <= _CHEAP:
+            return simple[-1]
+    found = min([_Orderer(model, _SMALL).order(), *simple], key=lambda each: each.cost)
     if free > EXACT:
-        others = [_Orderer(model, 0, given=order).order() for order in _by_simple_rules(model)]
         if problem.counted and problem.wanted:
-            others.append(_Orderer(model, _SMALL, wanted_first=True).order())
-        return min(found, *others, key=lambda each: each.cost)
+            wanted_first = _Orderer(model, _SMALL, wanted_first=True).order()
+            return min(found, wanted_first, key=lambda each: each.cost)
+        return found
+    if found.cost <= _CHEAP:
+        return found
     exact = _Orderer(model, EXACT, found.cost).order()
     return exact if exact.cost < found.cost else found
 
 
 def _by_simple_rules(model: CostModel) -> Iterator[list[int]]:
-    """Yield orders that bind next the vertex that leaves fewest rows, or that with most edges to bound ones.
+    """Yield orders that bind next the vertex with most edges to bound ones, or that which leaves fewest rows.
 
-    The second closes circles before it leaves a dense part (RI, Bonnici et al. 2013), where looking one step ahead sees
-    only that a path is cheaper to follow.
+    The first closes circles before it leaves a dense part (RI, Bonnici et al. 2013), where looking one step ahead sees
+    only that a path is cheaper to follow; it doesn't depend on estimates.
     """
     problem = model.problem
     edges = [near.bit_count() for near in model.adjacent]
     rarest = sorted(members(model.all & ~problem.bound), key=lambda each: problem.candidates[each] / (1 + edges[each]))
     for start in rarest[:_SIMPLE_STARTS]:
-        yield list(_following(model, start, model.step))
         yield list(
             _following(
                 model,
@@ -63,22 +70,20 @@ def _by_simple_rules(model: CostModel) -> Iterator[list[int]]:
                 lambda bound, each: (-(model.adjacent[each] & bound).bit_count(), -edges[each]),
             )
         )
+        yield list(_following(model, start, model.step))
 
 
 def _following(model: CostModel, start: int, rank: Callable[[int, int], tuple[float, float]]) -> Iterator[int]:
     """Yield the free vertices, linked ones first, by the least rank given what is bound by then."""
-    bound, near = model.problem.bound, 0
-    for each in members(bound):
-        near |= model.adjacent[each]
+    bound = model.problem.bound
     vertex = start
     while True:
         yield vertex
         bound |= 1 << vertex
-        near |= model.adjacent[vertex]
         rest = model.all & ~bound
         if not rest:
             return
-        vertex = min((*rank(bound, each), each) for each in members(near & rest or rest))[-1]
+        vertex = min((*rank(bound, each), each) for each in members(model.near(bound) & rest or rest))[-1]
 
 
 def order_cost(problem: Problem, order: Sequence[int]) -> float:
@@ -131,7 +136,7 @@ class _Orderer:
     def _walk_on(self, bound: int, rest: int) -> tuple[float, tuple[int, ...]]:
         model = self._model
         rows = model.rows(bound)
-        best: tuple[float, tuple[int, ...]] = _INFINITE, tuple(members(rest))
+        best: tuple[float, tuple[int, ...]] = _INFINITE, members(rest)
         if rows * LOCATE >= self._limit:
             return best
         wanted = model.problem.wanted & rest if self._wanted_first else 0
@@ -158,7 +163,7 @@ class _Orderer:
                 cost += more
                 order += inner
             else:
-                order += tuple(members(part))
+                order += members(part)
         return cost, order
 
     def _count(self, bound: int, part: int) -> tuple[float, tuple[int, ...]]:
@@ -174,8 +179,8 @@ class _Orderer:
         times = model.times(bound, part)
         formula = model.formula(bound, part)
         if formula is not None:
-            return times * formula, tuple(members(part))
-        best: tuple[float, tuple[int, ...]] = _INFINITE, tuple(members(part))
+            return times * formula, members(part)
+        best: tuple[float, tuple[int, ...]] = _INFINITE, members(part)
         if times * LOCATE >= self._limit:
             return best
         for vertex in self._choices(bound, part, times):
@@ -203,10 +208,10 @@ class _Orderer:
             own += times * size * model.entry(inner, child, 1 << vertex)
             formula = None if model.is_plain(inner, child) else model.formula(inner, child, 1 << vertex)
             if model.is_plain(inner, child):
-                order += tuple(members(child))
+                order += members(child)
             elif formula is not None:
                 own += model.times(inner, child) * formula
-                order += tuple(members(child))
+                order += members(child)
             else:
                 more, below = self._count(inner, child)
                 own += more
@@ -232,10 +237,7 @@ class _Orderer:
         """Return the vertices of ``part`` to try next: linked ones where there are any."""
         if self._place is not None:
             return [min(members(part), key=self._place.__getitem__)]
-        linked = 0
-        for vertex in members(bound):
-            linked |= self._model.adjacent[vertex]
-        choices = list(members(part & linked or part))
+        choices = list(members(part & self._model.near(bound) or part))
         if part.bit_count() <= self._exact or len(choices) == 1:
             return choices
         choices.sort(key=lambda vertex: self._own(bound, vertex, times))
