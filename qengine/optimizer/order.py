@@ -18,7 +18,7 @@ _SMALL = 5  # vertices of a component that a greedy order still orders exactly
 _STARTS = 3  # first vertices that a greedy order tries
 _SIMPLE_STARTS = 3  # first vertices from which simpler rules are followed
 _PROMISING = 5  # vertices, those cheapest to bind next, whose successors a greedy order looks at
-_CHEAP = 1e5  # nanoseconds: looking for a better order would take longer than this one
+_CHEAP = 3e5  # nanoseconds: looking for a better order would take longer than this one
 _INFINITE = float("inf")
 
 
@@ -37,7 +37,7 @@ def best_order(model: CostModel) -> Ordered:
     if free <= _SMALL:
         return _Orderer(model, EXACT).order()
     simple = []
-    for order in _by_simple_rules(model):
+    for order in _by_simple_rules(model) if free > EXACT else ():
         simple.append(_Orderer(model, 0, given=order).order())
         if simple[-1].cost <= _CHEAP:
             return simple[-1]
