@@ -24,7 +24,7 @@ ALLOWED = {
     "plan": BASE | {"catalog"},
     "binder": BASE | {"catalog", "syntax", "plan"},
     "storage": BASE | {"catalog", "plan", "_native", "_control"},
-    "optimizer": BASE | {"catalog", "plan"},
+    "optimizer": BASE | {"catalog", "plan", "_native"},
     "exec": BASE | {"catalog", "plan", "storage", "_native", "_control"},
     "estimate": BASE | {"catalog", "plan", "storage", "_native", "_control", "exec"},
 }

@@ -1,0 +1,282 @@
+// Sizes and costs of the sub-patterns of one pattern (order_model.h).
+//
+// Deterministic. Memory: 40 bytes for each set and each pair of a set and a vertex that was asked for.
+#include "order_model.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace qe {
+namespace {
+
+constexpr double kLeast = 1e-9;  // rows; nothing is taken for impossible
+
+class GeometricMean {
+ public:
+  void add(double value) {
+    product_ *= std::max(value, kLeast);
+    ++n_;
+  }
+  double value() const { return n_ == 0 ? 1.0 : std::pow(product_, 1.0 / n_); }
+
+ private:
+  double product_ = 1.0;
+  int n_ = 0;
+};
+
+bool equal(const OrderTies& some, const OrderTies& other) {
+  return some.fan_out == other.fan_out && some.most == other.most && some.skew == other.skew &&
+         some.tail == other.tail && some.lesser == other.lesser && some.mixed == other.mixed &&
+         some.greater == other.greater;
+}
+
+}  // namespace
+
+OrderModel::OrderModel(const OrderProblem& given, const OrderConstants& taken) : problem(given), constants(taken) {
+  all = problem.count == kMaxOrdered ? ~uint64_t{0} : one(problem.count) - 1;
+  fill();
+  for (int vertex = 0; vertex < problem.count; ++vertex) growth_[vertex] = growth_at(vertex);
+}
+
+void OrderModel::fill() {
+  Order orders[kMaxOrdered][kMaxOrdered] = {};
+  for (int k = 0; k < problem.n_less; ++k) {
+    const int small = problem.less[2 * k], big = problem.less[2 * k + 1];
+    orders[big][small] = kLesser;
+    orders[small][big] = kGreater;
+    mention(small, big);
+    ordered[small] |= one(big);
+    ordered[big] |= one(small);
+  }
+  for (int k = 0; k < problem.n_links; ++k) {
+    const int start = problem.ends[2 * k], end = problem.ends[2 * k + 1];
+    const OrderLink& link = problem.links[k];
+    const Order order = orders[start][end], back = orders[end][start];
+    ways_[end].push_back({start, link.probability, &link.there, order, back});
+    ways_[start].push_back({end, link.probability, &link.back, back, order});
+    adjacent[start] |= one(end);
+    adjacent[end] |= one(start);
+    mention(start, end);
+  }
+  for (int k = 0; k < problem.n_different; ++k) {
+    const int some = problem.different[2 * k], other = problem.different[2 * k + 1];
+    if (orders[some][other] != kFree) continue;
+    different[some] |= one(other);
+    different[other] |= one(some);
+    mention(some, other);
+  }
+  for (int k = 0; k < problem.n_entangled; ++k) {
+    const uint64_t group = problem.entangled[k];
+    for_each(group, [&](int vertex) { mentioned_[vertex] |= group & ~one(vertex); });
+  }
+}
+
+void OrderModel::mention(int some, int other) {
+  mentioned_[some] |= one(other);
+  mentioned_[other] |= one(some);
+}
+
+OrderModel::Growth OrderModel::growth_at(int vertex) const {
+  GeometricMean skew, lesser, greater, mixed, tail;
+  for (int k = 0; k < problem.n_links; ++k) {
+    const bool starts = problem.ends[2 * k] == vertex;
+    if (!starts && problem.ends[2 * k + 1] != vertex) continue;
+    const OrderTies& ties = starts ? problem.links[k].there : problem.links[k].back;
+    skew.add(ties.skew);
+    lesser.add(ties.lesser);
+    greater.add(ties.greater);
+    mixed.add(ties.mixed);
+    tail.add(ties.tail);
+  }
+  const double some = (lesser.value() + mixed.value()) / 2, more = (greater.value() + mixed.value()) / 2;
+  return {{{skew.value(), some, more}, {some, lesser.value(), mixed.value()}, {more, mixed.value(), greater.value()}},
+          tail.value(),
+          {1.0, skew.value(), skew.value() * tail.value()}};
+}
+
+// ---------------------------------------------------------------- sizes
+
+double OrderModel::rows(uint64_t bound) {
+  const uint64_t given = problem.bound;
+  if (bound == 0 || bound == given) return 1.0;
+  if (const double* found = rows_.find(bound, 1)) return *found;
+  const int last = last_of(bound & ~given);
+  const uint64_t before = bound & ~one(last);
+  const double found = rows(before) * step(before, last).size;
+  rows_.put(bound, 1, found);
+  return found;
+}
+
+OrderModel::Step OrderModel::step(uint64_t bound, int vertex) {
+  if (const Step* found = steps_.find(bound, vertex + 1)) return *found;
+  const Step found = step_anew(bound, vertex);
+  steps_.put(bound, vertex + 1, found);
+  return found;
+}
+
+// Multiplies the shortest list by the chances that its members are in the others.
+OrderModel::Step OrderModel::step_anew(uint64_t bound, int vertex) const {
+  struct List {
+    double size, probability;
+    Order back;
+    bool operator<(const List& other) const {
+      if (size != other.size) return size < other.size;
+      return probability != other.probability ? probability < other.probability : back < other.back;
+    }
+  };
+  const double labelled = std::max(problem.labelled[vertex], 1.0);
+  List lists[2 * kMaxOrdered];
+  Order kinds[2 * kMaxOrdered];
+  int n = 0;
+  for (const Way& way : ways_[vertex]) {
+    if ((bound >> way.origin & 1) == 0 || n == 2 * kMaxOrdered) continue;
+    const double growth = grown(way.origin, way.there, bound);
+    lists[n++] = {std::min({way.ties->fan_out * growth, way.ties->most, labelled}), way.probability * growth, way.back};
+  }
+  const double checks = constants.check * size_of(different[vertex] & bound);
+  const double halves = std::ldexp(1.0, -size_of(ordered[vertex] & bound & ~adjacent[vertex]));
+  if (n == 0) return {std::max(problem.candidates[vertex] * halves, kLeast), constants.locate};
+  std::sort(lists, lists + n);
+  double size = lists[0].size, least = 1.0;
+  kinds[0] = lists[0].back;
+  for (int k = 1; k < n; ++k) {
+    const double growth =
+        problem.n_less > 0 ? growth_of(vertex, lists[k].back, kinds, k) : growth_[vertex].usual[std::min(k, 2)];
+    const double chance = std::min(1.0, lists[k].probability * growth);
+    kinds[k] = lists[k].back;
+    size *= chance;
+    least = std::min(least, chance);
+  }
+  double cost = constants.locate + checks;
+  if (n > 1) {  // the newest list meets what the others have in common, or is met by it
+    const double older = n == 2 ? lists[0].size : std::min(lists[0].size, size / least);
+    cost += constants.set_up + constants.read * older;
+  }
+  if (problem.filtered >> vertex & 1) cost += constants.check * size;
+  return {std::max(size * halves * (problem.candidates[vertex] / labelled), kLeast), cost};
+}
+
+double OrderModel::grown(int origin, Order kind, uint64_t bound) const {
+  if (problem.n_less == 0) return growth_[origin].usual[std::min(size_of(adjacent[origin] & bound), 2)];
+  Order present[2 * kMaxOrdered];
+  int n = 0;
+  for (const Way& way : ways_[origin])
+    if ((bound >> way.origin & 1) != 0 && n < 2 * kMaxOrdered) present[n++] = way.back;
+  return growth_of(origin, kind, present, n) * (kind == kFree ? 1.0 : 0.5);
+}
+
+// How much likelier an edge of a kind is at a vertex that has edges of the kinds `present`.
+double OrderModel::growth_of(int vertex, Order kind, const Order* present, int n) const {
+  const Growth& growth = growth_[vertex];
+  if (n == 0) return 1.0;
+  if (n == 1) return growth.table[kind][present[0]];
+  GeometricMean mean;
+  for (int k = 0; k < n; ++k) mean.add(growth.table[kind][present[k]]);
+  return mean.value() * growth.tail;
+}
+
+uint64_t OrderModel::near(uint64_t part) const {
+  uint64_t found = 0;
+  for_each(part, [&](int vertex) { found |= adjacent[vertex]; });
+  return found;
+}
+
+// ---------------------------------------------------------------- counted parts
+
+uint64_t OrderModel::component(uint64_t part) const {
+  uint64_t found = 0, news = part & -part;
+  while (news != 0) {
+    found |= news;
+    news = mentions(news) & part & ~found;
+  }
+  return found;
+}
+
+uint64_t OrderModel::mentions(uint64_t part) const {
+  uint64_t found = 0;
+  for_each(part, [&](int vertex) { found |= mentioned_[vertex]; });
+  return found;
+}
+
+double OrderModel::times(uint64_t bound, uint64_t part) {
+  const double calls = rows(bound);
+  const uint64_t context = mentions(part) & bound;
+  if (context == bound || (bound & problem.bound) != 0) return calls;
+  const int size = size_of(context);
+  if (size > 3) return calls;
+  const double distinct = std::min(calls, rows(context));
+  if (size > 2) return distinct;  // no count of its own is kept, but those above it are
+  return calls - (calls - distinct) * std::min(1.0, constants.remembered / std::max(distinct, 1.0));
+}
+
+bool OrderModel::is_plain(uint64_t bound, uint64_t part) const {
+  if (size_of(part) > 1) return false;
+  const int vertex = least_of(part);
+  return size_of(adjacent[vertex] & bound) <= 1 && (problem.filtered >> vertex & 1) == 0;
+}
+
+double OrderModel::entry(uint64_t bound, uint64_t part, uint64_t newest) {
+  if (is_plain(bound, part)) return size_cost(bound, least_of(part), newest);
+  return (mentions(part) & bound) != bound ? constants.look_up : 0.0;
+}
+
+// The cost of finding how many candidates there are: a list of an older vertex is at hand.
+double OrderModel::size_cost(uint64_t bound, int vertex, uint64_t newest) {
+  const double cost = step(bound, vertex).cost;
+  const uint64_t origin = adjacent[vertex] & bound;
+  const bool at_hand = newest != 0 && (origin & newest) == 0 && size_of(origin) <= 1;
+  return at_hand ? cost - constants.locate + constants.at_hand : cost;
+}
+
+double OrderModel::formula(uint64_t bound, uint64_t part, uint64_t newest) {
+  if (size_of(part) == 1) return size_cost(bound, least_of(part), newest);
+  for (uint64_t left = part; left != 0; left &= left - 1) {
+    const int vertex = least_of(left);
+    if ((different[vertex] & part) != (part & ~one(vertex))) return kNoCost;
+    if (((adjacent[vertex] | ordered[vertex]) & part) != 0) return kNoCost;
+  }
+  double cost = 0.0;
+  bool alike = true;
+  for_each(part, [&](int vertex) {
+    cost += size_cost(bound, vertex, newest);
+    alike = alike && same_kind(least_of(part), vertex, bound);
+  });
+  if (alike) return cost / size_of(part);
+  return size_of(part) <= 3 ? cost : kNoCost;
+}
+
+// Whether two vertices have the same candidates.
+bool OrderModel::same_kind(int some, int other, uint64_t bound) const {
+  if (some == other) return true;
+  if (problem.kinds[some] != problem.kinds[other] || ((ordered[some] ^ ordered[other]) & bound) != 0) return false;
+  const auto within = [&](int here, int there) {
+    return std::all_of(ways_[here].begin(), ways_[here].end(), [&](const Way& way) {
+      return (bound >> way.origin & 1) == 0 ||
+             std::any_of(ways_[there].begin(), ways_[there].end(), [&](const Way& like) {
+               return like.origin == way.origin && equal(*like.ties, *way.ties);
+             });
+    });
+  };
+  return within(some, other) && within(other, some);
+}
+
+double OrderModel::wedge(uint64_t bound, uint64_t part, int first) {
+  const uint64_t rest = part & ~one(first);
+  if (bound == 0 || size_of(part) != 3) return kNoCost;
+  const uint64_t ends = adjacent[first] & rest;
+  if (ends == 0 || ends == rest) return kNoCost;
+  const int last = last_of(ends), second = last_of(rest & ~ends);
+  if ((adjacent[last] & (bound | part)) != (one(first) | one(second)) || (problem.filtered >> last & 1) != 0)
+    return kNoCost;
+  if (((different[last] | ordered[last]) & part) != 0) return kNoCost;
+  const auto ways = [&](int vertex) {
+    const Step found = step(bound, vertex);
+    const double each = constants.bind + constants.locate + constants.counter * step(bound | one(vertex), last).size;
+    return found.cost + found.size * each;
+  };
+  if (same_kind(first, second, bound)) return ways(first);
+  if (((different[first] | ordered[first]) >> second & 1) != 0) return kNoCost;
+  return ways(first) + ways(second);
+}
+
+}  // namespace qe

@@ -1,0 +1,101 @@
+// What an order of binding costs: a model of what the search reads, in nanoseconds of one core.
+//
+// The rows of a bound set, and the candidates of a vertex given such a set, depend on the set alone, so that
+// sub-patterns can be solved once (order_choice.cpp).
+//
+// Sizes. With d the degree of a vertex in one pattern edge, k edges at a vertex occur as often as E[d^k] says, not
+// E[d]^k: hubs are reached more often than others, and from them more is reached. The first three moments are known;
+// each edge beyond the third multiplies as the third does. (Chung and Lu 2002: with these degrees, edges are
+// independent.)
+//
+// Costs. A step reads the least of the lists that it intersects. What is only counted falls apart into components,
+// which multiply and whose counts are remembered by the vertices that they depend on; a component that is one vertex
+// or a group of vertices that are only different from each other is counted by formula; squares are counted by their
+// wedges (search_plan.h says when).
+#pragma once
+#include <vector>
+
+#include "order_sets.h"
+#include "qe/order_problem.h"
+
+namespace qe {
+
+constexpr double kNoCost = -1.0;  // there is no such way
+
+class OrderModel {
+ public:
+  struct Step {
+    double size, cost;
+  };
+
+  OrderModel(const OrderProblem& problem, const OrderConstants& constants);
+
+  const OrderProblem& problem;
+  const OrderConstants& constants;
+  uint64_t all;
+  uint64_t adjacent[kMaxOrdered] = {};
+  uint64_t different[kMaxOrdered] = {};
+  uint64_t ordered[kMaxOrdered] = {};
+
+  // The expected number of embeddings of the sub-pattern over a set of vertices.
+  double rows(uint64_t bound);
+
+  // The expected candidates of a vertex for one row of a bound set, and the cost of finding them.
+  Step step(uint64_t bound, int vertex);
+
+  // The vertices that share an edge with some vertex of a set.
+  uint64_t near(uint64_t part) const;
+
+  // The part of a set that its least vertex is in: parts don't mention each other, by an edge or a constraint.
+  uint64_t component(uint64_t part) const;
+
+  // How often a component is counted: once a row of what is bound, or less where it is remembered.
+  double times(uint64_t bound, uint64_t part);
+
+  // Whether a component is one vertex whose list alone says how many there are.
+  bool is_plain(uint64_t bound, uint64_t part) const;
+
+  // What each call of a component costs beside counting it; `newest` was bound last.
+  double entry(uint64_t bound, uint64_t part, uint64_t newest = 0);
+
+  // The cost of counting a component once by a formula; kNoCost where it must be walked.
+  double formula(uint64_t bound, uint64_t part, uint64_t newest = 0);
+
+  // The cost of counting the pairs of ways from `first` and another vertex to a third by counters, or kNoCost.
+  double wedge(uint64_t bound, uint64_t part, int first);
+
+ private:
+  enum Order : uint8_t { kFree, kLesser, kGreater };  // how the vertex at an edge's other end is ordered against this
+
+  struct Way {  // an edge at a vertex
+    int origin;  // the vertex at the other end
+    double probability;
+    const OrderTies* ties;  // from there
+    Order there;            // how this vertex is ordered against that one
+    Order back;             // and that one against this
+  };
+
+  struct Growth {  // by two kinds of edges how much likelier a vertex has the one where it has the other
+    double table[3][3];
+    double tail;
+    double usual[3];  // of an edge of no kind, by how many edges there are
+  };
+
+  void fill();
+  void mention(int some, int other);
+  Growth growth_at(int vertex) const;
+  Step step_anew(uint64_t bound, int vertex) const;
+  double grown(int origin, Order kind, uint64_t bound) const;
+  double growth_of(int vertex, Order kind, const Order* present, int n) const;
+  uint64_t mentions(uint64_t part) const;
+  double size_cost(uint64_t bound, int vertex, uint64_t newest);
+  bool same_kind(int some, int other, uint64_t bound) const;
+
+  uint64_t mentioned_[kMaxOrdered] = {};
+  std::vector<Way> ways_[kMaxOrdered];
+  Growth growth_[kMaxOrdered];
+  SetTable<double> rows_;
+  SetTable<Step> steps_;
+};
+
+}  // namespace qe

@@ -1,0 +1,58 @@
+// A pattern to order, as plain data: what the matching order of a search is chosen by. Mirrored by
+// qengine/optimizer/ordering.py.
+//
+// Vertices are numbers below kMaxOrdered, sets of vertices are 64-bit masks. Pointers stay the caller's.
+#pragma once
+#include "qe/portable.h"
+
+namespace qe {
+
+constexpr int kMaxOrdered = 64;
+
+// What the kernels take on a machine, in nanoseconds of one core.
+struct OrderConstants {
+  double locate;      // finding a vertex's list
+  double at_hand;     // a list that was found before
+  double set_up;      // of an intersection
+  double read;        // an id of an intersection's least list
+  double bind;        // a vertex
+  double check;       // a vertex against one other, or its own predicates
+  double counter;     // a counter of a wedge, and its clearing
+  double look_up;     // a remembered count
+  double row;         // writing one
+  double remembered;  // counts that a table holds
+};
+
+// Degrees in one pattern edge, seen from one end; qengine.optimizer.cost.Ties says what each is.
+struct OrderTies {
+  double fan_out, most, skew, tail, lesser, mixed, greater;
+};
+
+// A pattern edge: how likely two vertices with the ends' labels are joined, and degrees from the first to the second
+// end and back.
+struct OrderLink {
+  double probability;
+  OrderTies there, back;
+};
+
+struct OrderProblem {
+  const double* candidates;   // by labels and predicates
+  const double* labelled;     // by labels alone
+  const int32_t* kinds;       // equal for vertices with the same labels and predicates
+  const int32_t* ends;        // two of each link: different vertices
+  const OrderLink* links;
+  const int32_t* different;   // pairs that may coincide and must not
+  const int32_t* less;        // pairs (a, b) with id(a) < id(b)
+  const uint64_t* entangled;  // sets whose members are compared with each other in other ways
+  uint64_t filtered;          // whose predicates are checked vertex by vertex
+  uint64_t bound;             // that each input row gives
+  uint64_t wanted;            // to emit
+  int32_t count;
+  int32_t n_links;
+  int32_t n_different;
+  int32_t n_less;
+  int32_t n_entangled;
+  int32_t counted;            // whether the others are only counted, else all are walked
+};
+
+}  // namespace qe
