@@ -117,6 +117,9 @@ class EmulatedRun:
         assert host.nbytes <= len(block.bytes)
         ctypes.memmove(block.ptr, host.ctypes.data, host.nbytes)
 
+    def publish(self) -> None:
+        pass
+
     def read(self, address: int, host: Any) -> None:
         ctypes.memmove(host.ctypes.data, address, host.nbytes)
 

@@ -85,15 +85,21 @@ class DeviceRun:
         block.memset_async(0, n_bytes, self.stream)
 
     def upload(self, host: npt.NDArray[Any], what: str) -> Any:
-        """Return a block with an array's bytes; the array may change once this returns."""
+        """Return a block with an array's bytes, there for other runs too; the array may change once this returns."""
         block = self.allocate(host.nbytes, what)
         self.write(block, host)
+        self.publish()
         return block
 
     def write(self, block: Any, host: npt.NDArray[Any]) -> None:
-        """Copy an array's bytes into a block."""
-        if host.nbytes:
-            cupy().cuda.runtime.memcpy(block.ptr, host.ctypes.data, host.nbytes, _TO_DEVICE)
+        """Copy an array's bytes into a block, before what this run launches next; the array may change."""
+        if host.nbytes:  # in the stream's order: a copy of its own may still be under way when the next kernel starts
+            copy = cupy().cuda.runtime.memcpyAsync
+            copy(block.ptr, host.ctypes.data, host.nbytes, _TO_DEVICE, self.stream.ptr)
+
+    def publish(self) -> None:
+        """Wait until what was copied is there for other runs, too."""
+        self.stream.synchronize()
 
     def read(self, address: int, host: npt.NDArray[Any]) -> None:
         """Fill an array with what is at a device's address. The kernels must be done."""
@@ -101,7 +107,7 @@ class DeviceRun:
             cupy().cuda.runtime.memcpy(host.ctypes.data, address, host.nbytes, _TO_HOST)
 
     def launch(self, kernel: Any, blocks: int, threads: int, arguments: Sequence[Any], shared_bytes: int = 0) -> None:
-        """Start a kernel. Earlier copies are done, earlier kernels of this run come first."""
+        """Start a kernel, after the copies and kernels of this run that came before."""
         with self.stream:
             kernel((blocks,), (threads,), tuple(arguments), shared_mem=shared_bytes)
 

@@ -124,6 +124,7 @@ class _Upload:
         for start, piece in (*everything, (header, _bytes(record))):
             image[start : start + len(piece)] = piece
         self.run.write(block, image)
+        self.run.publish()
         parts = tuple(self.held[begin:])
         plan = DevicePlan(block.ptr + header, self.resolved, tables[_LISTS], parts)
         self.held.append(self.resident(key, block, image.nbytes, plan))
