@@ -356,45 +356,48 @@ Path best_order(OrderModel& model, double cheap) {
   return found;
 }
 
-int32_t give(const Path& path, int32_t* order, double* cost) {
-  std::copy_n(path.vertices, path.n, order);
-  *cost = path.cost;
-  return kOk;
-}
-
 }  // namespace
 }  // namespace qe
 
-// Writes the vertices that aren't bound, in the order that costs least, and its cost in nanoseconds. An order that costs
-// at most `cheap` is good enough: looking for a better one would take longer.
-QE_API int32_t qe_order_best(const qe::OrderProblem* problem, const qe::OrderConstants* constants, double cheap,
-                             int32_t* order, double* cost) {
+// Opens a model of a problem; both structs and what they point to must live until it is closed.
+QE_API int32_t qe_order_open(const qe::OrderProblem* problem, const qe::OrderConstants* constants, void** model) {
   try {
-    qe::OrderModel model(*problem, *constants);
-    return qe::give(qe::best_order(model, cheap), order, cost);
-  } catch (...) {
-    return qe::kOutOfMemory;
-  }
-}
-
-// Writes what the order `given` of the vertices that aren't bound costs.
-QE_API int32_t qe_order_cost(const qe::OrderProblem* problem, const qe::OrderConstants* constants,
-                             const int32_t* given, int32_t n, double* cost) {
-  try {
-    qe::OrderModel model(*problem, *constants);
-    *cost = qe::follow(model, given, n).cost;
+    *model = new qe::OrderModel(*problem, *constants);
     return qe::kOk;
   } catch (...) {
     return qe::kOutOfMemory;
   }
 }
 
-// Writes the expected embeddings of the sub-patterns over n sets of vertices.
-QE_API int32_t qe_order_rows(const qe::OrderProblem* problem, const qe::OrderConstants* constants,
-                             const uint64_t* sets, int64_t n, double* rows) {
+QE_API void qe_order_close(void* model) { delete static_cast<qe::OrderModel*>(model); }
+
+// Writes the vertices that aren't bound, in the order that costs least, and its cost in nanoseconds. An order that costs
+// at most `cheap` is good enough: looking for a better one would take longer.
+QE_API int32_t qe_order_best(void* model, double cheap, int32_t* order, double* cost) {
   try {
-    qe::OrderModel model(*problem, *constants);
-    for (int64_t k = 0; k < n; ++k) rows[k] = model.rows(sets[k]);
+    const qe::Path path = qe::best_order(*static_cast<qe::OrderModel*>(model), cheap);
+    std::copy_n(path.vertices, path.n, order);
+    *cost = path.cost;
+    return qe::kOk;
+  } catch (...) {
+    return qe::kOutOfMemory;
+  }
+}
+
+// Writes what the order `given` of the n vertices that aren't bound costs.
+QE_API int32_t qe_order_cost(void* model, const int32_t* given, int32_t n, double* cost) {
+  try {
+    *cost = qe::follow(*static_cast<qe::OrderModel*>(model), given, n).cost;
+    return qe::kOk;
+  } catch (...) {
+    return qe::kOutOfMemory;
+  }
+}
+
+// Writes the expected embeddings of the sub-pattern over a set of vertices.
+QE_API int32_t qe_order_rows(void* model, uint64_t part, double* rows) {
+  try {
+    *rows = static_cast<qe::OrderModel*>(model)->rows(part);
     return qe::kOk;
   } catch (...) {
     return qe::kOutOfMemory;

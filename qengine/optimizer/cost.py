@@ -6,6 +6,7 @@ Vertices are numbers, sets of vertices are bit masks.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from qengine._frozen import frozen
 
@@ -61,6 +62,17 @@ class Problem:
     wanted: int = 0
     counted: bool = True
     kinds: Sequence[object] = ()  # equal for vertices with the same labels and predicates
+
+
+@lru_cache(1 << 14)
+def members(mask: int) -> tuple[int, ...]:
+    """Return the numbers in a set, ascending."""
+    found = []
+    while mask:
+        least = mask & -mask
+        found.append(least.bit_length() - 1)
+        mask ^= least
+    return tuple(found)
 
 
 def mask_of(numbers: Iterable[int]) -> int:

@@ -15,7 +15,7 @@ from qengine.optimizer.cost import Problem, mask_of
 from qengine.optimizer.difference import Differences
 from qengine.optimizer.labels import may_coincide
 from qengine.optimizer.named_orders import RULES
-from qengine.optimizer.order import Ordered, best_order, expected_rows, order_cost
+from qengine.optimizer.order import CostModel, Ordered
 from qengine.optimizer.pattern_edges import PatternEdge
 from qengine.optimizer.search import NamedCondition
 from qengine.optimizer.symmetry import NO_SYMMETRY, Symmetry, break_symmetry
@@ -60,24 +60,26 @@ def matching_order(matching: Matching, cardinality: Cardinality) -> MatchingOrde
     names = (*matching.bound, *_numbered(matching, cardinality))
     number = {name: place for place, name in enumerate(names)}
     problem = _problem(matching, names, number, cardinality)
+    model = CostModel(problem)
     hinted, reason = _hinted(matching, cardinality)
     if reason:
         order = (*hinted, *(name for name in _numbered(matching, cardinality) if name not in hinted))
         vertices = tuple(number[name] for name in order)
-        found = Ordered(vertices, order_cost(problem, vertices))
+        found = Ordered(vertices, model.cost(vertices))
     else:
-        found = best_order(problem)
+        found = model.best_order()
     symmetry = NO_SYMMETRY
     if matching.symmetric:
         plain = tuple(names[vertex] for vertex in found.vertices)
         broken = break_symmetry(plain, cardinality.nodes, matching.edges, matching.difference)
         for each in (broken, broken.turned()) if broken.orbits > 1 else ():
             less = tuple((number[small], number[big]) for big, small in each.greater)
-            cost = order_cost(replace(problem, less=less), found.vertices)
+            cost = CostModel(replace(problem, less=less)).cost(found.vertices)
             if cost < found.cost:
                 found, symmetry = replace(found, cost=cost), each
-    (rows,) = expected_rows(problem, [mask_of(range(len(names)))])
-    return MatchingOrder(tuple(names[vertex] for vertex in found.vertices), rows, found.cost, symmetry, reason)
+    return MatchingOrder(
+        tuple(names[vertex] for vertex in found.vertices), model.rows(model.all), found.cost, symmetry, reason
+    )
 
 
 def _hinted(matching: Matching, cardinality: Cardinality) -> tuple[tuple[str, ...], str]:

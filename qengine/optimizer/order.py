@@ -14,8 +14,9 @@ from itertools import chain
 from qengine import _native
 from qengine._frozen import frozen
 from qengine.errors import OutOfMemory, Unsupported
-from qengine.optimizer.cost import Link, Problem, Ties, mask_of
+from qengine.optimizer.cost import Link, Problem, Ties, mask_of, members
 
+EXACT = 10  # vertices to order up to which every connected order is considered
 MOST_VERTICES = 64  # of one pattern
 _CHEAP = 3e5  # nanoseconds: looking for a better order would take longer than this one
 
@@ -28,28 +29,63 @@ class Ordered:
     cost: float
 
 
-def best_order(problem: Problem) -> Ordered:
-    """Return the cheapest order of the vertices that aren't bound: exact up to ten of them."""
-    given = _Given(problem)
-    order, cost = (ctypes.c_int32 * MOST_VERTICES)(), ctypes.c_double()
-    _check(_library().qe_order_best(given.struct, given.constants, _CHEAP, order, ctypes.byref(cost)))
-    return Ordered(tuple(order[: len(problem.candidates) - problem.bound.bit_count()]), cost.value)
+class CostModel:
+    """Sizes and costs over the sub-patterns of one problem; remembers what it has worked out.
 
+    ``all``: the set of all vertices. ``adjacent``: for each vertex the set of those that it shares an edge with.
 
-def order_cost(problem: Problem, order: Sequence[int]) -> float:
-    """Return the cost of a given order of the vertices that aren't bound."""
-    given, cost = _Given(problem), ctypes.c_double()
-    numbers = (ctypes.c_int32 * len(order))(*order)
-    _check(_library().qe_order_cost(given.struct, given.constants, numbers, len(order), ctypes.byref(cost)))
-    return cost.value
+    Raises
+    ------
+    Unsupported
+        For more vertices than a set holds.
+    """
 
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.count = len(problem.candidates)
+        if self.count > MOST_VERTICES:
+            raise Unsupported(
+                f"A pattern of {self.count} nodes can't be planned: {MOST_VERTICES} are the most.",
+                hint="Split the pattern into several MATCH clauses with WITH between them.",
+            )
+        self.all = (1 << self.count) - 1
+        self.adjacent = [0] * self.count
+        for link in problem.links:
+            self.adjacent[link.one] |= 1 << link.other
+            self.adjacent[link.other] |= 1 << link.one
+        self._given = _Given(problem)
+        self._library = _library()
+        self._handle = ctypes.c_void_p()
+        _check(self._library.qe_order_open(self._given.struct, _CONSTANTS, ctypes.byref(self._handle)))
 
-def expected_rows(problem: Problem, parts: Sequence[int]) -> list[float]:
-    """Return for each set of vertices how many embeddings the sub-pattern over it is expected to have."""
-    given, rows = _Given(problem), (ctypes.c_double * len(parts))()
-    sets = (ctypes.c_uint64 * len(parts))(*parts)
-    _check(_library().qe_order_rows(given.struct, given.constants, sets, len(parts), rows))
-    return list(rows)
+    def __del__(self) -> None:
+        if handle := getattr(self, "_handle", None):
+            self._library.qe_order_close(handle)
+
+    def near(self, part: int) -> int:
+        """Return the vertices that share an edge with some vertex of a set."""
+        found = 0
+        for vertex in members(part):
+            found |= self.adjacent[vertex]
+        return found
+
+    def rows(self, part: int) -> float:
+        """Return the expected number of embeddings of the sub-pattern over a set of vertices."""
+        rows = ctypes.c_double()
+        _check(self._library.qe_order_rows(self._handle, part, ctypes.byref(rows)))
+        return rows.value
+
+    def best_order(self) -> Ordered:
+        """Return the cheapest order of the vertices that aren't bound: exact up to ``EXACT`` of them."""
+        order, cost = (ctypes.c_int32 * MOST_VERTICES)(), ctypes.c_double()
+        _check(self._library.qe_order_best(self._handle, _CHEAP, order, ctypes.byref(cost)))
+        return Ordered(tuple(order[: self.count - self.problem.bound.bit_count()]), cost.value)
+
+    def cost(self, order: Sequence[int]) -> float:
+        """Return the cost of a given order of the vertices that aren't bound."""
+        numbers, cost = (ctypes.c_int32 * len(order))(*order), ctypes.c_double()
+        _check(self._library.qe_order_cost(self._handle, numbers, len(order), ctypes.byref(cost)))
+        return cost.value
 
 
 class _Constants(ctypes.Structure):
@@ -82,11 +118,6 @@ class _Given:
 
     def __init__(self, problem: Problem) -> None:
         count = len(problem.candidates)
-        if count > MOST_VERTICES:
-            raise Unsupported(
-                f"A pattern of {count} nodes can't be planned: {MOST_VERTICES} are the most.",
-                hint="Split the pattern into several MATCH clauses with WITH between them.",
-            )
         kinds: dict[object, int] = {}
         numbered = [kinds.setdefault(kind, len(kinds)) for kind in problem.kinds] or range(count)
         self._arrays = (
@@ -99,7 +130,6 @@ class _Given:
             array("i", chain.from_iterable(problem.less)),
             array("Q", map(mask_of, problem.entangled)),
         )
-        self.constants = _CONSTANTS
         self.struct = _Struct(
             *(each.buffer_info()[0] for each in self._arrays),
             mask_of(problem.filtered),
@@ -130,9 +160,11 @@ def _check(status: int) -> None:
 @cache
 def _library() -> ctypes.CDLL:
     library = _native.load()
-    pointer, i32, i64 = ctypes.c_void_p, ctypes.c_int32, ctypes.c_int64
-    problem, constants = ctypes.POINTER(_Struct), ctypes.POINTER(_Constants)
-    library.qe_order_best.argtypes = (problem, constants, ctypes.c_double, pointer, pointer)
-    library.qe_order_cost.argtypes = (problem, constants, pointer, i32, pointer)
-    library.qe_order_rows.argtypes = (problem, constants, pointer, i64, pointer)
+    pointer, i32, f64 = ctypes.c_void_p, ctypes.c_int32, ctypes.c_double
+    library.qe_order_open.argtypes = (ctypes.POINTER(_Struct), ctypes.POINTER(_Constants), pointer)
+    library.qe_order_close.argtypes = (pointer,)
+    library.qe_order_close.restype = None
+    library.qe_order_best.argtypes = (pointer, f64, pointer, pointer)
+    library.qe_order_cost.argtypes = (pointer, pointer, i32, pointer)
+    library.qe_order_rows.argtypes = (pointer, ctypes.c_uint64, pointer)
     return library

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from qengine.errors import Unsupported
 from qengine.optimizer.cost import Link, Problem, Ties, mask_of
-from qengine.optimizer.order import best_order, expected_rows, order_cost
+from qengine.optimizer.order import CostModel
 
 
 def ties(draw: st.DrawFn) -> Ties:
@@ -69,37 +69,37 @@ def connected_orders(problem: Problem) -> Iterator[tuple[int, ...]]:
 @settings(max_examples=60)
 @given(problems(2, 5))
 def test_small_patterns_get_the_cheapest_of_all_connected_orders(problem: Problem) -> None:
-    found = best_order(problem)
-    costs = {order: order_cost(problem, order) for order in connected_orders(problem)}
+    found = CostModel(problem).best_order()
+    costs = {order: CostModel(problem).cost(order) for order in connected_orders(problem)}
     assert found.cost == pytest.approx(min(costs.values()))
-    assert found.cost == pytest.approx(order_cost(problem, found.vertices))
+    assert found.cost == pytest.approx(CostModel(problem).cost(found.vertices))
 
 
 @settings(max_examples=10)
 @given(problems(6, 6))
 def test_nothing_is_lost_by_leaving_out_costly_parts(problem: Problem) -> None:
-    cheapest = min(order_cost(problem, order) for order in connected_orders(problem))
-    assert best_order(problem).cost == pytest.approx(cheapest)
+    cheapest = min(CostModel(problem).cost(order) for order in connected_orders(problem))
+    assert CostModel(problem).best_order().cost == pytest.approx(cheapest)
 
 
 @settings(max_examples=30)
 @given(problems(7, 16))
 def test_orders_hold_each_vertex_once_and_cost_what_they_say(problem: Problem) -> None:
-    found = best_order(problem)
+    found = CostModel(problem).best_order()
     assert mask_of(found.vertices) == (1 << len(problem.candidates)) - 1 & ~problem.bound
     assert len(set(found.vertices)) == len(found.vertices)
-    assert found.cost == pytest.approx(order_cost(problem, found.vertices))
+    assert found.cost == pytest.approx(CostModel(problem).cost(found.vertices))
 
 
 @given(problems(2, 7))
 def test_sizes_are_positive_and_belong_to_sets(problem: Problem) -> None:
     sets = range(1, 1 << len(problem.candidates))
-    rows = expected_rows(problem, sets)
-    assert rows == expected_rows(problem, list(reversed(sets)))[::-1]
-    assert min(rows) > 0
+    model, again = CostModel(problem), CostModel(problem)
+    assert [model.rows(bound) for bound in sets] == list(reversed([again.rows(bound) for bound in reversed(sets)]))
+    assert all(model.rows(bound) > 0 for bound in sets)
 
 
 def test_more_vertices_than_a_set_holds_are_refused() -> None:
     problem = Problem([1.0] * 65, [1.0] * 65, frozenset(), [])
     with pytest.raises(Unsupported, match="65 nodes"):
-        best_order(problem)
+        CostModel(problem).best_order()
