@@ -391,9 +391,11 @@ class Graph:
         params
             Values of the ``$name`` in it.
         method
-            "wanderjoin" and "alley" (gSWORD §2.2), "trawling" (§5: sampled prefixes, completed by counting), "exact"
-            (count), or "auto": counts where that is cheap, else the sampler with the least variance for its work. Or an
-            ``Estimator`` of yours, which Python runs, thousands of samples a second.
+            "wanderjoin" and "alley" (gSWORD §2.2), "guided" (Alley with picks that are likelier the more trees stand
+            below them, after Shin et al., PVLDB 2024; it builds a candidate graph, however large), "trawling" (§5:
+            sampled prefixes, completed by counting), "exact" (count), or "auto": counts where that is cheap, else the
+            sampler with the least variance for its work. Or an ``Estimator`` of yours, which Python runs, thousands of
+            samples a second.
         rel_error
             Half the interval's width as a share of the value.
         confidence

@@ -2,10 +2,10 @@
 #include "sample_batch.h"
 
 namespace qe {
-SampleBatch::SampleBatch(const MatchPlan& plan, int32_t method, int depth, uint64_t seed)
+SampleBatch::SampleBatch(const MatchPlan& plan, int32_t method, int depth, uint64_t seed, const SampleGuide* guide)
     : plan_(plan), method_(method), depth_(depth), seed_(seed), slot_(kBatchSamples),
       values_(static_cast<size_t>(kBatchSamples) * static_cast<size_t>(depth)), weights_(kBatchSamples),
-      blocks_(kBatchSamples), pending_(kBatchSamples) {
+      blocks_(kBatchSamples), pending_(kBatchSamples), guide_(guide), fine_(guide ? kBatchSamples : 0) {
   for (int level = 0; level < depth; ++level) plain_.push_back(plain_level(level));
 }
 
@@ -22,12 +22,19 @@ void SampleBatch::draw(uint64_t first, int n, SampleSums* sums) {
         const int slot = slot_[static_cast<size_t>(k)];
         blocks_[static_cast<size_t>(slot)] = sample_block(id(slot), level);
       }
+    if (guide_ && level % kGuidedLevels == 0)
+      for (int k = 0; k < alive_; ++k) {
+        const int slot = slot_[static_cast<size_t>(k)];
+        fine_[static_cast<size_t>(slot)] = guide_block(id(slot), level);
+      }
     SampleSums& at = sums[level];
     if (plan_.levels[level].kind == kEdgeLevel) at.work += extend_edges(level);
     else if (!plain_[static_cast<size_t>(level)].sources.empty())
       at.work += method_ == kWanderJoin ? walk_plain(level) : refine_plain(level);
     else if (method_ == kWanderJoin) at.work += walk_vertices(level);
     else at.work += refine_vertices(level);
+    at.work += summed_work_;
+    summed_work_ = 0;
     for (int k = 0; k < alive_; ++k) {
       const double weight = weights_[static_cast<size_t>(slot_[static_cast<size_t>(k)])];
       at.weight += weight;
@@ -109,7 +116,8 @@ int64_t SampleBatch::walk_vertices(int level) {
 // candidates for every sample: they are picked and validated, not refined.
 int64_t SampleBatch::refine_vertices(int level) {
   const PlanLevel& plan = plan_.levels[level];
-  if (plan.sources.count == 0) return walk_vertices(level);
+  const GuideLevel* guide = guide_of(level);
+  if (plan.sources.count == 0) return guide ? guide_roots(level) : walk_vertices(level);
   const int before = alive_;
   uint64_t validated = 0;
   alive_ = 0;
@@ -125,6 +133,10 @@ int64_t SampleBatch::refine_vertices(int level) {
     refine(plan_, level, step, value(slot), [&out](uint32_t vertex) { *out++ = vertex; });
     const auto kept = static_cast<uint64_t>(out - refined_.data());
     if (kept == 0) continue;
+    if (guide) {
+      if (bind_guided(level, slot, {refined_.data(), kept}, nullptr, nullptr, 0)) slot_[static_cast<size_t>(alive_++)] = slot;
+      continue;
+    }
     value(slot)[level] = refined_[pick(id(slot), level, word(slot, level), kept)];
     weights_[static_cast<size_t>(slot)] *= static_cast<double>(kept);
     slot_[static_cast<size_t>(alive_++)] = slot;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "qe/sample.h"
+#include "sample_guide.h"
 #include "set_ops.h"
 
 namespace qe {
@@ -40,7 +41,8 @@ struct SampleSums {
 
 class SampleBatch {
  public:
-  SampleBatch(const MatchPlan& plan, int32_t method, int depth, uint64_t seed);
+  // `guide`: of the plan's candidate graph, for Alley; null: all candidates are as likely.
+  SampleBatch(const MatchPlan& plan, int32_t method, int depth, uint64_t seed, const SampleGuide* guide = nullptr);
 
   // Draws samples [first, first + n), n <= kBatchSamples, and adds to sums[0..depth).
   void draw(uint64_t first, int n, SampleSums* sums);
@@ -95,6 +97,13 @@ class SampleBatch {
   int64_t walk_vertices(int level);
   int64_t refine_vertices(int level);
   int64_t extend_edges(int level);
+  int64_t guide_roots(int level);   // these: sample_guide.cpp
+
+  const GuideLevel* guide_of(int level) const;
+  double fraction(int slot, int level) const;
+  // Binds one of the ids, each as likely as its ways say, but none at the places to skip (ascending); false: there is none.
+  // `running`: their sums of ways, null: not known.
+  bool bind_guided(int level, int slot, List ids, const double* running, const uint64_t* skipped, size_t n_skipped);
 
   const MatchPlan& plan_;
   int32_t method_;
@@ -108,6 +117,10 @@ class SampleBatch {
   std::vector<Pending> pending_;
   std::vector<uint32_t> refined_, narrowed_;
   std::vector<PlainLevel> plain_;
+  const SampleGuide* guide_;
+  std::vector<PhiloxBlock> fine_;  // for guided picks: 64 bits a level
+  std::vector<double> summed_;
+  int64_t summed_work_ = 0;
 };
 
 }  // namespace qe

@@ -2,6 +2,7 @@
 #include "sample_candidates.h"
 
 #include <algorithm>
+#include <cmath>
 #include <new>
 
 #include "sample_stop.h"
@@ -11,6 +12,7 @@ namespace {
 
 constexpr int kRounds = 3;                    // over all sources, beside the first
 constexpr int64_t kRoundGain = 16;            // another round only where the last removed one candidate in so many
+constexpr double kTemper = 0.75;              // of ways: what closes cycles prunes those with most ways most
 constexpr int64_t kEntryBytes = sizeof(uint32_t);
 
 }  // namespace
@@ -151,14 +153,15 @@ bool CandidateGraph::build(int64_t most_entries) {
 // Counts, from the last level to the first, the ways to bind the levels below each candidate along the tree edges: of each
 // level the source with the fewest entries.
 void CandidateGraph::bound_trees() {
-  std::vector<std::vector<double>> below(levels_.size());
-  for (size_t j = 0; j < levels_.size(); ++j) below[j].assign(levels_[j].in.begin(), levels_[j].in.end());
+  ways_.resize(levels_.size());
+  branches_.assign(levels_.size(), 0);
+  for (size_t j = 0; j < levels_.size(); ++j) ways_[j].assign(levels_[j].in.begin(), levels_[j].in.end());
   bound_ = 1;
   size_t next = edges_.size();
   for (int j = from_.n_levels - 1; j >= 0; --j) {
     if (from_.levels[j].kind != kVertexLevel) continue;
     const auto sources = static_cast<size_t>(from_.levels[j].sources.count);
-    const std::vector<double>& here = below[static_cast<size_t>(j)];
+    const std::vector<double>& here = ways_[static_cast<size_t>(j)];
     if (sources == 0) {
       double total = 0;
       for (double ways : here) total += ways;
@@ -169,7 +172,8 @@ void CandidateGraph::bound_trees() {
     for (size_t k = next - sources; k < next; ++k)
       if (tree == nullptr || edges_[k].ids.size() < tree->ids.size()) tree = &edges_[k];
     next -= sources;
-    std::vector<double>& parent = below[static_cast<size_t>(tree->from)];
+    std::vector<double>& parent = ways_[static_cast<size_t>(tree->from)];
+    branches_[static_cast<size_t>(tree->from)] = 1;
     const uint32_t lo = levels_[static_cast<size_t>(j)].lo;
     for (size_t v = 0; v < parent.size(); ++v) {
       double ways = 0;
@@ -177,6 +181,37 @@ void CandidateGraph::bound_trees() {
       parent[v] *= ways;
     }
   }
+}
+
+const SampleGuide& CandidateGraph::guide() {
+  if (!guide_.empty()) return guide_;
+  guide_.resize(levels_.size());
+  running_.resize(levels_.size());
+  size_t next = 0;
+  for (int j = 0; j < from_.n_levels; ++j) {
+    const auto at = static_cast<size_t>(j);
+    const size_t first = next, sources = static_cast<size_t>(from_.levels[j].sources.count);
+    next += sources;
+    if (from_.levels[j].kind != kVertexLevel || !branches_[at]) continue;
+    std::vector<double>& ways = ways_[at];
+    for (double& each : ways) each = std::pow(each, kTemper);
+    const uint32_t lo = levels_[at].lo;
+    std::vector<double>& running = running_[at];
+    guide_[at] = {ways.data(), lo, nullptr};
+    if (sources > 1) continue;
+    const std::vector<uint32_t>& ids = sources == 0 ? roots_[at] : edges_[first].ids;
+    charge_.add(ids.size() * sizeof(double));
+    running.resize(ids.size());
+    auto sum_up = [&](uint64_t begin, uint64_t end) {
+      double total = 0;
+      for (uint64_t i = begin; i < end; ++i) running[i] = total += ways[ids[i] - lo];
+    };
+    if (sources == 0) sum_up(0, ids.size());
+    else
+      for (size_t v = 0; v + 1 < edges_[first].offsets.size(); ++v) sum_up(edges_[first].offsets[v], edges_[first].offsets[v + 1]);
+    guide_[at].running = running.data();
+  }
+  return guide_;
 }
 
 void CandidateGraph::make_plan() {
@@ -255,6 +290,18 @@ QE_API const qe::MatchPlan* qe_candidates_plan(const qe::CandidateGraph* graph, 
   *empty = graph->empty();
   *bound = graph->tree_bound();
   return &graph->plan();
+}
+
+// Its guide, which lives as long as the graph. Not for two threads at a time.
+QE_API int32_t qe_candidates_guide(qe::CandidateGraph* graph, const qe::SampleGuide** guide) {
+  try {
+    *guide = &graph->guide();
+    return qe::kOk;
+  } catch (const qe::Halt& halt) {
+    return halt.status;
+  } catch (const std::bad_alloc&) {
+    return qe::kOutOfMemory;
+  }
 }
 
 QE_API void qe_candidates_close(qe::CandidateGraph* graph) { delete graph; }

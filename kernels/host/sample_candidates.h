@@ -6,8 +6,10 @@
 // The result is a plan like any other: each source has one list in dense form, without repetitions, within the level, so
 // samplers and searches run on it unchanged. gSWORD's three CSRs (§3.1) are its sources, its row indexes and its lists.
 //
-// Also bounds the count: with one source of each level as a tree edge, the trees' embeddings are counted exactly.
-// Memory: 4 bytes an entry and 8 a candidate and source, at most `most_entries` entries. One thread, deterministic.
+// Also bounds the count: with one source of each level as a tree edge, the trees' embeddings are counted exactly. The same
+// counts guide samples (sample_guide.h).
+// Memory: 4 bytes an entry and 8 a candidate and source, at most `most_entries` entries; the guide takes up to 8 bytes more
+// for each. One thread, deterministic.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -15,6 +17,7 @@
 
 #include "qe/abi.h"
 #include "qe/sample.h"
+#include "sample_guide.h"
 #include "search_memory.h"
 
 namespace qe {
@@ -30,6 +33,7 @@ class CandidateGraph {
   bool empty() const { return empty_; }         // a level has no candidate: there is no embedding
   int64_t entries() const { return entries_; }
   double tree_bound() const { return bound_; }  // embeddings of the vertex levels are not more
+  const SampleGuide& guide();                   // made when first asked for
 
  private:
   struct Level {  // of vertices; else lo == hi
@@ -68,6 +72,11 @@ class CandidateGraph {
   std::vector<int32_t> list_ids_;
   std::vector<Pcsr> lists_;
   std::vector<std::vector<uint32_t>> roots_;  // candidates of levels without a source
+
+  std::vector<std::vector<double>> ways_;     // of each level's candidates: see sample_guide.h
+  std::vector<uint8_t> branches_;             // has the level others below it?
+  std::vector<std::vector<double>> running_;
+  SampleGuide guide_;
 };
 
 }  // namespace qe

@@ -104,6 +104,7 @@ int64_t SampleBatch::refine_plain(int level) {
   const PlainLevel& plain = plain_[static_cast<size_t>(level)];
   const SetOps& ops = set_ops(current_isa());
   const int before = alive_;
+  const GuideLevel* guide = guide_of(level);
   const size_t n_sources = plain.sources.size();
   uint64_t validated = 0;
   alive_ = 0;
@@ -140,9 +141,14 @@ int64_t SampleBatch::refine_plain(int level) {
         skipped[n_skipped++] = at;
     }
     if (kept.n == n_skipped) continue;
+    if (n_skipped > 1) std::sort(skipped, skipped + n_skipped);
+    if (guide) {
+      const double* running = guide->running ? guide->running + (kept.ids - plain.sources[0].neighbours) : nullptr;
+      if (bind_guided(level, slot, kept, running, skipped, n_skipped)) slot_[static_cast<size_t>(alive_++)] = slot;
+      continue;
+    }
     const uint64_t left = kept.n - n_skipped;
     uint64_t choice = pick(id(slot), level, word(slot, level), left);
-    if (n_skipped > 1) std::sort(skipped, skipped + n_skipped);
     for (size_t j = 0; j < n_skipped; ++j) choice += skipped[j] <= choice;
     values[level] = kept.ids[choice];
     weights_[static_cast<size_t>(slot)] *= static_cast<double>(left);

@@ -13,13 +13,15 @@
 
 namespace qe {
 
-// What to sample: the first `depth` levels of a plan, samples [first, first + samples) of the stream `seed`.
+// What to sample: the first `depth` levels of a plan, samples [first, first + samples) of the stream `seed`. `guide`: null, or
+// for Alley the guide of the candidate graph whose plan it is.
 struct SampleTask {
   int32_t method;
   int32_t depth;
   uint64_t seed;
   uint64_t first;
   int64_t samples;
+  const SampleGuide* guide;
 };
 
 namespace {
@@ -61,7 +63,7 @@ class SampleRun {
 
  private:
   void work() {
-    SampleBatch batch(plan_, task_.method, task_.depth, task_.seed);
+    SampleBatch batch(plan_, task_.method, task_.depth, task_.seed, task_.guide);
     for (int64_t block = next_++; block < blocks_; block = next_++) {
       if (const Status status = stopped(control_)) stop_ = status;
       if (stop_) return;
@@ -100,7 +102,7 @@ QE_API int32_t qe_sample_run(const qe::MatchPlan* plan, qe::Control* control, co
                              qe::SampleSums* sums, int64_t* rows, double* weights, int64_t* n_rows) {
   const bool sound = plan->seeds == 0 && plan->n_levels <= qe::kMaxLevels && task->depth > 0 &&
                      task->depth <= plan->n_levels && task->samples >= 0 && control->threads > 0 &&
-                     (task->method == qe::kWanderJoin || task->method == qe::kAlley);
+                     (task->method == qe::kAlley || (task->method == qe::kWanderJoin && task->guide == nullptr));
   if (!sound) return qe::kInvalid;
   try {
     qe::SampleRun run(*plan, control, *task, rows, weights);

@@ -23,6 +23,7 @@ struct TrawlTask {
   uint64_t first;
   int64_t samples;
   int64_t most_work;  // of one sample, in ids read
+  const SampleGuide* guide;  // of prefixes, or null
 };
 
 namespace {
@@ -90,13 +91,13 @@ class Trawler {  // of one thread
  public:
   Trawler(const MatchPlan& plan, Control* control, const TrawlTask& task)
       : plan_(plan), control_(control), task_(task), deepest_(leading_vertices(plan)),
-        least_(std::min(task.least, deepest_)), whole_(plan, task.method, plan.n_levels, task.seed),
+        least_(std::min(task.least, deepest_)), whole_(plan, task.method, plan.n_levels, task.seed, task.guide),
         prefixes_(static_cast<size_t>(deepest_) + 1), completions_(static_cast<size_t>(deepest_) + 1) {}
 
   void draw(uint64_t number, SampleSums* sums) {
     const auto depth = static_cast<size_t>(choose_depth(number));
     if (prefixes_[depth] == nullptr) {
-      prefixes_[depth] = std::make_unique<SampleBatch>(plan_, task_.method, static_cast<int>(depth), task_.seed);
+      prefixes_[depth] = std::make_unique<SampleBatch>(plan_, task_.method, static_cast<int>(depth), task_.seed, task_.guide);
       completions_[depth] = std::make_unique<Completion>(plan_, static_cast<int>(depth), control_);
     }
     SampleBatch& prefix = *prefixes_[depth];

@@ -19,7 +19,7 @@ def add_graph(parser: argparse.ArgumentParser) -> None:
 
 def add_estimate_options(parser: argparse.ArgumentParser) -> None:
     """Add what ``Graph.estimate`` can be asked."""
-    parser.add_argument("--method", default="auto", help="auto (default), wanderjoin, alley or exact")
+    parser.add_argument("--method", default="auto", help="auto (default), wanderjoin, alley, guided, trawling or exact")
     parser.add_argument("--rel-error", type=float, metavar="SHARE", help="stop at this relative error")
     parser.add_argument("--confidence", type=float, default=0.95, help="of the interval (default: 0.95)")
     parser.add_argument("--budget-ms", type=float, metavar="MS", help="stop after so long")

@@ -30,7 +30,7 @@ from qengine.plan.physical import PhysicalPlan
 
 __all__ = ["METHODS", "Estimate", "EstimateTable", "Estimator", "Request", "estimate", "estimate_all"]
 
-METHODS = ("auto", "wanderjoin", "alley", "trawling", "exact")
+METHODS = ("auto", "wanderjoin", "alley", "guided", "trawling", "exact")
 
 _CHEAP = 20_000.0
 """Where there can't be more embeddings than this they are counted."""
@@ -95,7 +95,7 @@ def estimate(plan: PhysicalPlan, store: Any, context: ExecutionContext, request:
         return _count(plan, store, context, begin)
     deadline = None if request.budget_ms is None else begin + request.budget_ms / 1e3
     goal = Goal(request.confidence, request.rel_error, request.samples, deadline)
-    space = make_space(target, store, context, request.samples, request.budget_ms)
+    space = make_space(target, store, context, request.samples, request.budget_ms, request.method == "guided")
     if space is None or space.bound == 0:
         return Estimate(0.0, 0.0, 0.0, 0, 0, "exact", True, 0.0, time.perf_counter() - begin)
     if request.method == "auto":
@@ -106,9 +106,8 @@ def estimate(plan: PhysicalPlan, store: Any, context: ExecutionContext, request:
         if found is not None:
             return _exactly(found * target.search.orbits, begin)
     seed = int.from_bytes(os.urandom(8), "little") if request.seed is None else request.seed % 2**64
-    samplers: dict[str, Sampler] = {
-        name: PatternSampler(target, space, store, context, name, seed) for name in ("wanderjoin", "alley")
-    }
+    names = ("wanderjoin", "alley", "guided") if space.candidates is not None else ("wanderjoin", "alley")
+    samplers: dict[str, Sampler] = {name: PatternSampler(target, space, store, context, name, seed) for name in names}
     if isinstance(request.method, Estimator):
         sums = run(_of_user(request.method, target, store, context, seed), goal)
         return _finished(sums, request.method.name, space.bound, request.confidence, seed, begin)

@@ -37,6 +37,22 @@ class CandidateGraph:
         self.entries = entries.value
         self.empty = bool(empty.value)
         self.bound = bound.value
+        self._guide: int | None = None
+
+    @property
+    def guide(self) -> int:
+        """Address of the guide of its samples (``kernels/host/sample_guide.h``), which lives as long as the graph.
+
+        Raises
+        ------
+        OutOfMemory
+            By the context's limits.
+        """
+        if self._guide is None:
+            found = ctypes.c_void_p()
+            self._keep[1].raise_for(_library().qe_candidates_guide(self._handle, ctypes.byref(found)))
+            self._guide = int(found.value or 0)
+        return self._guide
 
     def __del__(self) -> None:
         _library().qe_candidates_close(self._handle)
@@ -65,6 +81,7 @@ def _library() -> ctypes.CDLL:
     library.qe_candidates_build.argtypes = (pointer, pointer, ctypes.c_int64, pointer)
     library.qe_candidates_plan.argtypes = (pointer,) * 4
     library.qe_candidates_plan.restype = pointer
+    library.qe_candidates_guide.argtypes = (pointer,) * 2
     library.qe_candidates_close.argtypes = (pointer,)
     library.qe_candidates_close.restype = None
     return library  # type: ignore[no-any-return]

@@ -14,27 +14,29 @@ __all__ = ["choose"]
 _PILOT = 4_096
 _LEAST_PILOT = 64
 _ENOUGH_HITS = 20.0
-_TRAWLING_GAIN = 4.0
-"""How much better trawling must look: its pilot is short, and misses the heavy prefixes that make its variance."""
+_HANDICAP = {"wanderjoin": 2.0, "alley": 2.0, "trawling": 4.0}
+"""How much better than the guided sampler others must look: their pilots miss more of the heavy samples that make their
+variance, trawling's most, which is short."""
 
 
 def choose(samplers: Mapping[str, Sampler], goal: Goal) -> tuple[Sampler, Goal, int]:
     """Return the sampler to go on with, when it shall stop, and the number of its first sample.
 
-    ``samplers``: "wanderjoin", "alley", and perhaps "trawling", which is tried where neither of the two hits often. A
-    goal of so many samples becomes one of as much work for it: its samples cost hundreds of times as much.
+    ``samplers``: "wanderjoin", "alley", perhaps "guided", and perhaps "trawling", which is tried where none of these
+    hits often. A goal of so many samples becomes one of as much work for trawling, whose samples cost hundreds of times
+    as much.
 
     The samples drawn here choose and don't count: else the choice, which depends on them, would bias the mean. Work is
     counted, not measured, so that the same seed chooses alike everywhere.
     """
     pilot = _PILOT if goal.samples is None else max(_LEAST_PILOT, min(_PILOT, goal.samples // 8))
-    found = {name: samplers[name].draw(0, pilot) for name in ("wanderjoin", "alley")}
+    found = {name: samplers[name].draw(0, pilot) for name in samplers if name != "trawling"}
     if "trawling" in samplers and max(sums.effective_hits for sums in found.values()) < _ENOUGH_HITS:
         found["trawling"] = samplers["trawling"].draw(0, samplers["trawling"].batch)
-    cost = {name: _cost(sums) * (_TRAWLING_GAIN if name == "trawling" else 1.0) for name, sums in found.items()}
+    cost = {name: _cost(sums) * _HANDICAP.get(name, 1.0) for name, sums in found.items()}
     best = min(cost, key=lambda name: cost[name])
     if all(sums.hits == 0 for sums in found.values()):
-        best = "trawling" if "trawling" in found else "alley"
+        best = next(name for name in ("trawling", "guided", "alley") if name in found)
     if best == "trawling" and goal.samples is not None:
         walk = found["alley"]
         goal = replace(goal, samples=None, work=goal.samples * walk.work // walk.samples)

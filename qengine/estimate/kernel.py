@@ -30,6 +30,7 @@ class _Task(ctypes.Structure):
         ("seed", ctypes.c_uint64),
         ("first", ctypes.c_uint64),
         ("samples", ctypes.c_int64),
+        ("guide", ctypes.c_void_p),
     )
 
 
@@ -43,6 +44,7 @@ class _TrawlTask(ctypes.Structure):
         ("first", ctypes.c_uint64),
         ("samples", ctypes.c_int64),
         ("most_work", ctypes.c_int64),
+        ("guide", ctypes.c_void_p),
     )
 
 
@@ -72,6 +74,7 @@ def draw(
     first: int,
     samples: int,
     rows: bool = False,
+    guide: int | None = None,
 ) -> Draw:
     """Draw samples ``[first, first + samples)`` of the stream ``seed`` over the first ``depth`` levels.
 
@@ -83,6 +86,8 @@ def draw(
         "wanderjoin" or "alley".
     rows
         Whether to return the embeddings, in the order of their numbers.
+    guide
+        For Alley over the plan of a candidate graph: address of its guide, which says how likely each pick is.
 
     Raises
     ------
@@ -94,7 +99,7 @@ def draw(
     ids = np.empty((samples, depth), np.int64) if rows else None
     weights = np.empty(samples, np.float64) if rows else None
     n = ctypes.c_int64()
-    task = _Task(METHODS[method], depth, seed, first, samples)
+    task = _Task(METHODS[method], depth, seed, first, samples, guide)
     context.raise_for(
         library.qe_sample_run(
             plan,
@@ -116,7 +121,15 @@ def draw(
 
 
 def trawl(
-    plan: int, context: ExecutionContext, *, least: int, seed: int, first: int, samples: int, most_work: int
+    plan: int,
+    context: ExecutionContext,
+    *,
+    least: int,
+    seed: int,
+    first: int,
+    samples: int,
+    most_work: int,
+    guide: int | None = None,
 ) -> Sums:
     """Return the sums of samples whose prefixes Alley draws and whose completions are counted (gSWORD §5).
 
@@ -128,6 +141,8 @@ def trawl(
         Depth of the shortest prefixes; each longer one is half as likely.
     most_work
         Ids that counting one prefix may read before it is sampled to the end instead.
+    guide
+        Of the prefixes, as for ``draw``.
 
     Raises
     ------
@@ -135,7 +150,7 @@ def trawl(
         By the context's limits.
     """
     sums = np.zeros(1, _SUMS)
-    task = _TrawlTask(METHODS["alley"], least, seed, first, samples, most_work)
+    task = _TrawlTask(METHODS["alley"], least, seed, first, samples, most_work, guide)
     context.raise_for(
         _library().qe_trawl_run(plan, ctypes.byref(context.control), ctypes.byref(task), sums.ctypes.data)
     )

@@ -29,7 +29,7 @@ class Estimate:
     samples, hits
         Samples drawn, and how many were whole embeddings; both 0 where ``is_exact``.
     method
-        "wanderjoin", "alley", "trawling", "exact", or the name of a user's estimator.
+        "wanderjoin", "alley", "guided", "trawling", "exact", or the name of a user's estimator.
     is_exact
         Whether ``value`` was counted.
     upper_bound

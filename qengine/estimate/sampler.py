@@ -41,12 +41,12 @@ class Sampler(Protocol):
 
 
 class PatternSampler:
-    """Samples a target's search over its matching order, by WanderJoin or Alley.
+    """Samples a target's search over its matching order, by WanderJoin, Alley, or Alley with guided picks.
 
     Parameters
     ----------
     name
-        "wanderjoin" or "alley".
+        "wanderjoin", "alley", or "guided", which takes a space with a candidate graph.
     seed
         Of the samples' random numbers.
     """
@@ -83,15 +83,17 @@ class PatternSampler:
         return total.scaled(target.search.orbits)
 
     def _native(self, first: int, samples: int, rows: bool) -> Draw:
+        guided = self.name == "guided"
         return draw(
             self._space.plan,
-            self.name,
+            "alley" if guided else self.name,
             self._context,
             depth=len(self._target.search.levels),
             seed=self._seed,
             first=first,
             samples=samples,
             rows=rows,
+            guide=self._space.guide if guided else None,
         )
 
     def _through_tail(self, found: Draw) -> Sums:
@@ -121,7 +123,7 @@ class PatternSampler:
 
 
 class TrawlingSampler:
-    """Samples prefixes of a target's search and counts their completions; for targets without a tail."""
+    """Samples prefixes of a target's search, guided where it can, and counts their completions; without a tail."""
 
     name = "trawling"
     batch = 64
@@ -148,6 +150,7 @@ class TrawlingSampler:
             first=first,
             samples=samples,
             most_work=_MOST_WORK,
+            guide=self._space.guide,
         )
         return found.scaled(self._target.search.orbits)
 

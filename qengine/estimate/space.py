@@ -22,6 +22,7 @@ _ENTRIES_PER_MS = 20_000
 """The same for each millisecond: a fifth of the time at most goes into building."""
 
 _LEAST_ENTRIES, _MOST_ENTRIES = 1 << 16, 1 << 22
+_NO_LIMIT = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,18 +41,31 @@ class Space:
         """Address of the plan that is sampled."""
         return int(self.resolved.plan.ctypes.data) if self.candidates is None else self.candidates.plan
 
+    @property
+    def guide(self) -> int | None:
+        """Address of what guides samples of the candidate graph; None where there is none."""
+        return None if self.candidates is None else self.candidates.guide
+
 
 def make_space(
-    target: Target, store: Any, context: ExecutionContext, samples: int | None, milliseconds: float | None
+    target: Target,
+    store: Any,
+    context: ExecutionContext,
+    samples: int | None,
+    milliseconds: float | None,
+    guided: bool = False,
 ) -> Space | None:
-    """Return what to sample for a target; None where there certainly is no embedding."""
+    """Return what to sample for a target; None where there certainly is no embedding.
+
+    ``guided``: whether there must be a candidate graph, however large.
+    """
     search = target.search
     resolved = resolve(store, search, Masks(Runtime(store, context)))
     if resolved is None:
         return None
     bound = upper_bound(store, search)
     candidates = None
-    limit = _entries(samples, milliseconds)
+    limit = _NO_LIMIT if guided else _entries(samples, milliseconds)
     if candidate_entries(store, search) <= limit:
         candidates = build(resolved, context, limit)
     if candidates is not None:

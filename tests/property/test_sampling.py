@@ -109,6 +109,41 @@ def test_the_candidate_graph_has_the_same_embeddings(store: Any, search: Search)
 
 @given(graphs(), searches())
 @settings(max_examples=120, deadline=None)
+def test_guided_samples_weigh_the_inverse_of_their_probability(store: Any, search: Search) -> None:
+    search = without_seeds(search)
+    plan = resolve(store, search, Masks())
+    assume(plan is not None)
+    assert plan is not None
+    context = ExecutionContext(threads=1)
+    candidates = build(plan, context, 1 << 20)
+    assert candidates is not None
+    samples = 4000
+    found = draw(
+        candidates.plan, "alley", context,
+        depth=len(search.levels), seed=11, first=0, samples=samples, rows=True, guide=candidates.guide,
+    )  # fmt: skip
+    assert found.rows is not None and found.weights is not None
+    truth = set(Oracle(store, search).embeddings([]))
+    hits: dict[tuple[int, ...], list[float]] = {}
+    for row, weight in zip(map(tuple, found.rows.tolist()), found.weights.tolist(), strict=True):
+        hits.setdefault(row, []).append(weight)
+    assert set(hits) <= truth
+    probability = 0.0
+    for weights in hits.values():
+        assert weights == pytest.approx([weights[0]] * len(weights))  # an embedding is found in one way
+        expected = samples / weights[0]
+        assert abs(len(weights) - expected) <= 6 * math.sqrt(expected) + 6
+        probability += 1 / weights[0]
+    assert probability < 1 + 1e-9
+    if len(hits) == len(truth):
+        assert abs(len(found.rows) - samples * probability) <= 6 * math.sqrt(samples * probability) + 6
+    sums = found.sums
+    if sums.effective_hits > 100:
+        assert abs(sums.mean - len(truth)) <= 6 * sums.relative_error * sums.mean + 1e-9 * len(truth)
+
+
+@given(graphs(), searches())
+@settings(max_examples=120, deadline=None)
 def test_plain_levels_draw_the_same_samples(store: Any, search: Search) -> None:
     plan = resolve(store, without_seeds(search), Masks())
     assume(plan is not None)
@@ -117,12 +152,17 @@ def test_plain_levels_draw_the_same_samples(store: Any, search: Search) -> None:
     candidates = build(plan, context, 1 << 20)
     assert candidates is not None
     for address in (candidates.plan, plan.plan.ctypes.data):
-        for method in ("wanderjoin", "alley"):
+        for method, guide in (("wanderjoin", None), ("alley", None), ("alley", candidates.guide)):
+            if guide and address != candidates.plan:
+                continue
             found = []
             for plain in (1, 0):
                 _native.load().qe_sample_plain(plain)
                 try:
-                    drawn = draw(address, method, context, depth=len(search.levels), seed=3, first=0, samples=SAMPLES)
+                    drawn = draw(
+                        address, method, context,
+                        depth=len(search.levels), seed=3, first=0, samples=SAMPLES, guide=guide,
+                    )  # fmt: skip
                 finally:
                     _native.load().qe_sample_plain(1)
                 found.append([(level.weight, level.square, level.hits) for level in drawn.levels])
@@ -191,7 +231,12 @@ def test_ten_million_samples_mean_the_count() -> None:
     context = ExecutionContext(threads=2)
     truth = count_within(plan.plan.ctypes.data, context, 1 << 40)
     assert truth is not None and truth > 1000
-    for method, samples in (("wanderjoin", 5_000_000), ("alley", 5_000_000)):
-        sums = draw(plan.plan.ctypes.data, method, context, depth=4, seed=1, first=0, samples=samples).sums
+    candidates = build(plan, context, 1 << 20)
+    assert candidates is not None
+    address = plan.plan.ctypes.data
+    for path, method, guide in (
+        (address, "wanderjoin", None), (address, "alley", None), (candidates.plan, "alley", candidates.guide),
+    ):  # fmt: skip
+        sums = draw(path, method, context, depth=4, seed=1, first=0, samples=4_000_000, guide=guide).sums
         assert abs(sums.mean - truth) < 4 * sums.relative_error * sums.mean
         assert sums.relative_error < 0.01

@@ -35,7 +35,7 @@ def world() -> Graph:
 
 
 PURE = [QUERIES[k] for k in (0, 1, 3, 8, 9)]
-CASES = [(query, method) for method in ("wanderjoin", "alley", "auto") for query in QUERIES]
+CASES = [(query, method) for method in ("wanderjoin", "alley", "guided", "auto") for query in QUERIES]
 
 
 @pytest.mark.parametrize(("query", "method"), [*CASES, *((query, "trawling") for query in PURE)])
@@ -65,7 +65,7 @@ def test_what_cannot_be_many_is_counted(world: Graph) -> None:
 
 
 @pytest.mark.parametrize("query", QUERIES[:2])
-@pytest.mark.parametrize("method", ["trawling", "alley"])
+@pytest.mark.parametrize("method", ["trawling", "alley", "guided"])
 def test_a_seed_says_all(world: Graph, query: str, method: str) -> None:
     options: dict[str, Any] = {"method": method, "seed": 11, "rel_error": 0.05}
     one, other = (world.estimate(query, threads=threads, **options) for threads in (1, 3))
