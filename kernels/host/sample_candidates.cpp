@@ -5,7 +5,7 @@
 #include <cmath>
 #include <new>
 
-#include "sample_stop.h"
+#include "stop.h"
 
 namespace qe {
 namespace {

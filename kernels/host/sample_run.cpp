@@ -8,7 +8,7 @@
 
 #include "qe/abi.h"
 #include "sample_batch.h"
-#include "sample_stop.h"
+#include "stop.h"
 #include "workers.h"
 
 namespace qe {

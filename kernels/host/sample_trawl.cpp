@@ -10,7 +10,7 @@
 #include <memory>
 
 #include "sample_batch.h"
-#include "sample_stop.h"
+#include "stop.h"
 #include "search_run.h"
 #include "workers.h"
 

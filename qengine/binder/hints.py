@@ -21,7 +21,8 @@ from qengine.syntax import ast
 
 _STRATEGIES = ("search", "extend")
 _RULES = ("gsi", "ri", "quicksi")
-_KNOWN = "Hints are order(a, b, …), order(gsi), order(ri), order(quicksi), search and extend."
+_KNOWN = "Hints are order(a, b, …), order(gsi), order(ri), order(quicksi), search, extend and join(a, … | b, …)."
+_JOIN = "Write join(a, b | b, c), with the nodes that the two sides share in both."
 _WORD = re.compile(r"`(?:[^`]|``)*`|\w+|\S")
 
 
@@ -92,41 +93,59 @@ class _Reader:
             self._hints = replace(self._hints, strategy=kind)
         elif kind == "order":
             self._once(word, not self._hints.order and self._hints.rule is None)
-            self._order(self._arguments(word, words))
+            self._order(self._arguments(word, words, "Write order(a, b, c), or order(gsi).")[0])
+        elif kind == "join":
+            self._once(word, self._hints.join is None)
+            self._join(word, self._arguments(word, words, _JOIN, "|"))
         else:
             raise self._error(f"There is no hint {word.text!r}.", word.span, _KNOWN, "UnknownHint")
 
-    def _arguments(self, word: _Word, words: list[_Word]) -> list[_Word]:
-        """Read ``(name, …)`` off the front of the words."""
+    def _arguments(self, word: _Word, words: list[_Word], usage: str, between: str = "") -> list[list[_Word]]:
+        """Read ``(name, …)`` off the front of the words; ``between`` separates several lists of names."""
         expected = "(" if not words or words[0].text != "(" else None
-        names: list[_Word] = []
+        lists: list[list[_Word]] = [[]]
         while expected is None:
-            words.pop(0)  # a parenthesis or a comma
+            words.pop(0)  # a parenthesis, a comma, or what is between lists
             if not words or not words[0].is_name():
                 expected = "a node's name"
                 break
-            names.append(words.pop(0))
+            lists[-1].append(words.pop(0))
             if words and words[0].text == ")":
                 words.pop(0)
-                return names
-            if not words or words[0].text != ",":
+                return lists
+            if words and words[0].text == between:
+                lists.append([])
+            elif not words or words[0].text != ",":
                 expected = ")"
         span = words[0].span if words else word.span
         message = f"The hint {word.text!r} lacks {expected!r}." if len(expected) == 1 else f"The hint lacks {expected}."
-        raise self._error(message, span, "Write order(a, b, c), or order(gsi).", "InvalidHint")
+        raise self._error(message, span, usage, "InvalidHint")
 
     def _order(self, words: list[_Word]) -> None:
         names = [word.name() for word in words]
         if len(words) == 1 and names[0].lower() in _RULES and names[0] not in self._nodes:
             self._hints = replace(self._hints, rule=names[0].lower())
             return
+        self._check(words, "The order", _RULES)
+        self._hints = replace(self._hints, order=tuple(names))
+
+    def _join(self, word: _Word, lists: list[list[_Word]]) -> None:
+        for words in lists:
+            self._check(words, "A side of the join")
+        if len(lists) != 2:
+            raise self._error("A join has two sides.", word.span, _JOIN, "InvalidHint")
+        one, other = (tuple(each.name() for each in words) for words in lists)
+        self._hints = replace(self._hints, join=(one, other))
+
+    def _check(self, words: list[_Word], what: str, besides: Sequence[str] = ()) -> None:
+        """Check that names are those of nodes, each once."""
+        names = [word.name() for word in words]
         for word, name in zip(words, names, strict=True):
             if name not in self._nodes:
-                hint = did_you_mean(closest(name, (*self._nodes, *_RULES)))
+                hint = did_you_mean(closest(name, (*self._nodes, *besides)))
                 raise self._error(f"No pattern has a node `{name}`.", word.span, hint, "UndefinedVariable")
             if names.count(name) > 1:
-                raise self._error(f"The order names `{name}` twice.", word.span, "Name each once.", "InvalidHint")
-        self._hints = replace(self._hints, order=tuple(names))
+                raise self._error(f"{what} names `{name}` twice.", word.span, "Name each once.", "InvalidHint")
 
     def _once(self, word: _Word, first: bool) -> None:
         if not first:

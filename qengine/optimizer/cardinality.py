@@ -45,7 +45,7 @@ class Cardinality:
             count = self.labelled(name)
             for predicate in self.nodes[name].predicates:
                 count *= self._selectivity(predicate, "node")
-            self._candidates[name] = max(count, 1e-3)
+            self._candidates[name] = max(count, min(1.0, self.labelled(name)), 1e-3)  # what is asked for is there
         return self._candidates[name]
 
     def probability(self, edge: PatternEdge) -> float:

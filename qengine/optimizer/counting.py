@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from qengine.catalog.view import CatalogView
 from qengine.errors import Unsupported
 from qengine.optimizer.lower.demand import Demand
 from qengine.optimizer.lower.tail import lower
 from qengine.optimizer.rules import rewritten
 from qengine.plan.expr import AggregateCall, Variable
-from qengine.plan.logical import Aggregate, LogicalPlan, Operator, Project, Sort
+from qengine.plan.logical import Aggregate, LogicalPlan, Match, Operator, Project, Sort
 from qengine.plan.physical import PhysicalPlan
+from qengine.plan.traverse import rewrite_plan
 from qengine.types import INTEGER
 
 _COUNT = "count"
@@ -26,7 +29,16 @@ def plan_count(logical: LogicalPlan, catalog: CatalogView) -> PhysicalPlan:
     root = logical.root
     counted = _counted(root) if isinstance(root, Aggregate) else _rows(root)
     aggregate = Aggregate(counted, (), ((_COUNT, AggregateCall("count", (), type=INTEGER)),))
-    return PhysicalPlan(lower(rewritten(aggregate), Demand(frozenset((_COUNT,))), catalog).root, (_COUNT,))
+    searched = rewrite_plan(rewritten(aggregate), _as_one_search)
+    return PhysicalPlan(lower(searched, Demand(frozenset((_COUNT,))), catalog).root, (_COUNT,))
+
+
+def _as_one_search(operator: Operator) -> Operator:
+    """Ask for a search, which can be sampled, where another way of matching might be taken."""
+    if not isinstance(operator, Match):
+        return operator
+    hints = replace(operator.graph.hints, strategy="search", join=None)
+    return replace(operator, graph=replace(operator.graph, hints=hints))
 
 
 def _rows(root: Operator) -> Operator:

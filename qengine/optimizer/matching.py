@@ -57,9 +57,8 @@ class Matching:
 
 def matching_order(matching: Matching, cardinality: Cardinality) -> MatchingOrder:
     """Return the cheapest order of a matching's vertices, and which symmetric embeddings to leave out."""
-    names = (*matching.bound, *_numbered(matching, cardinality))
+    names, problem = stated(matching, cardinality)
     number = {name: place for place, name in enumerate(names)}
-    problem = _problem(matching, names, number, cardinality)
     model = CostModel(problem)
     hinted, reason = _hinted(matching, cardinality)
     if reason:
@@ -80,6 +79,13 @@ def matching_order(matching: Matching, cardinality: Cardinality) -> MatchingOrde
     return MatchingOrder(
         tuple(names[vertex] for vertex in found.vertices), model.rows(model.all), found.cost, symmetry, reason
     )
+
+
+def stated(matching: Matching, cardinality: Cardinality) -> tuple[tuple[str, ...], Problem]:
+    """Return the names of a matching's vertices by their numbers, and the problem of ordering these."""
+    names = (*matching.bound, *_numbered(matching, cardinality))
+    number = {name: place for place, name in enumerate(names)}
+    return names, _problem(matching, names, number, cardinality)
 
 
 def _hinted(matching: Matching, cardinality: Cardinality) -> tuple[tuple[str, ...], str]:

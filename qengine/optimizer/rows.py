@@ -12,7 +12,7 @@ from qengine.plan import logical
 from qengine.plan.expr import Expr, ListOf, Literal
 from qengine.plan.logical import Operator
 from qengine.plan.pattern import Direction
-from qengine.plan.physical import Attach, Optional, Search, Shortest, Walk
+from qengine.plan.physical import Attach, HashJoin, Optional, Search, Shortest, Walk
 
 __all__ = ["estimated_rows"]
 
@@ -53,6 +53,9 @@ class _Estimate:
                 return max(outer, inner) if isinstance(operator, Optional) else outer
         rows: float = self(operator.input, times)  # type: ignore[attr-defined]
         match operator:
+            case HashJoin():
+                self(operator.build, 1.0)
+                return times * (rows if operator.rows is None else operator.rows)
             case Search(count=count, exists=exists, emit=()) if count is not None or exists:
                 return rows * min(1.0, operator.rows or 1.0)
             case Search():

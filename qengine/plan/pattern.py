@@ -174,12 +174,13 @@ class Hints:
     """What the user wants of the search. ``order``: nodes in the order of binding, all or the first of them.
 
     ``rule``: the published rule that orders them, "gsi", "ri" or "quicksi". ``strategy``: "search" (depth first) or
-    "extend" (breadth first).
+    "extend" (breadth first). ``join``: nodes of two parts that are matched apart and joined by the nodes in both.
     """
 
     order: tuple[str, ...] = ()
     rule: str | None = None
     strategy: str | None = None
+    join: tuple[tuple[str, ...], tuple[str, ...]] | None = None
 
 
 NO_HINTS = Hints()

@@ -107,6 +107,26 @@ class Search(Operator):
 
 
 @frozen
+class HashJoin(Operator):
+    """Emits each input row joined with each row of ``build`` that has the same vertices in the columns ``keys``.
+
+    Columns: the input's, then ``emit``, columns of ``build``. With ``semi`` each input row comes once if it has a
+    partner; ``emit`` is empty. ``build`` reads no outer row: it is run once and held, its rows found by their keys.
+    Null joins nothing. ``apart``: equations between columns of either side, one or two at a time, that must not all
+    hold for a pair of rows. ``reason`` says in EXPLAIN why; ``rows`` is the estimate.
+    """
+
+    input: Operator
+    build: Operator
+    keys: tuple[str, ...]
+    emit: tuple[str, ...]
+    apart: tuple[tuple[tuple[str, str], ...], ...] = ()
+    semi: bool = False
+    reason: str = ""
+    rows: float | None = None
+
+
+@frozen
 class Walk(Operator):
     """Emits, for each input row, the walks of ``minimum`` to ``maximum`` hops from vertex ``start``.
 

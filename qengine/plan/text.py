@@ -145,6 +145,17 @@ class _Writer:
             notes.append(f"~{operator.rows:.3g} rows")
         return text + (f" ({'; '.join(notes)})" if notes else "")
 
+    def _hash_join(self, operator: physical.HashJoin) -> str:
+        text = f"{'SemiJoin' if operator.semi else 'HashJoin'} on {_names(operator.keys)}"
+        text += f" emit {_names(operator.emit)}" if operator.emit else ""
+        for equations in operator.apart:
+            both = [f"{name_text(one)} = {name_text(other)}" for one, other in equations]
+            text += f" not ({' and '.join(both)})" if len(both) > 1 else f" {both[0].replace(' = ', ' ≠ ')}"
+        notes = [operator.reason] if operator.reason else []
+        if operator.rows is not None:
+            notes.append(f"~{operator.rows:.3g} rows")
+        return text + (f" ({'; '.join(notes)})" if notes else "")
+
     def _level(self, level: physical.Level, names: list[str]) -> str:
         if isinstance(level, EdgeLevel):
             types = f":{'|'.join(map(name_text, level.types))}" if level.types else ""
@@ -209,6 +220,7 @@ _RULES: dict[type[Operator], Callable[[_Writer, Any], str]] = {
     logical.Unwind: lambda writer, each: f"Unwind {writer.expr(each.expr)} AS {name_text(each.name)}",
     logical.Union: lambda writer, each: "UnionAll" if each.all else "Union",
     physical.Search: _Writer._search,
+    physical.HashJoin: _Writer._hash_join,
     physical.Walk: _Writer._walk,
     physical.Shortest: _Writer._walk,
     physical.Optional: lambda writer, each: f"Optional {_names(each.columns)}".rstrip(),
@@ -223,6 +235,8 @@ def inputs(operator: Operator) -> Iterator[Operator]:
             yield from inputs
         case physical.Optional(input=outer, inner=inner) | physical.Attach(input=outer, inner=inner):
             yield from (outer, inner)
+        case physical.HashJoin(input=probe, build=build):
+            yield from (probe, build)
         case logical.Unit() | logical.Argument():
             pass
         case _:

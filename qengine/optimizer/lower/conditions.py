@@ -48,10 +48,13 @@ class PostFilters:
         self.general += [_different(one, other) for one, other in edges]
         for each in [each for each in self.conditions if spans(each.left, each.right)]:
             self.conditions.remove(each)
-            left, right = (
-                Property(Variable(n), k) for n, k in ((each.left, each.left_key), (each.right, each.right_key))
-            )
-            self.general.append(Comparison((each.op,), (left, right)))
+            self.general.append(as_filter(each))
+
+
+def as_filter(condition: NamedCondition) -> Expr:
+    """Return a condition that is checked on rows instead of inside a search."""
+    sides = ((condition.left, condition.left_key), (condition.right, condition.right_key))
+    return Comparison((condition.op,), tuple(Property(Variable(name), key) for name, key in sides))
 
 
 def split_predicates(

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field, replace
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.cardinality import Cardinality
 from qengine.optimizer.difference import Differences, differences
-from qengine.optimizer.lower.conditions import PostFilters, split_predicates
+from qengine.optimizer.joins import Join, Side, better_join
+from qengine.optimizer.lower.conditions import PostFilters, as_filter, split_predicates
 from qengine.optimizer.lower.demand import Demand, Duplicates, Lowered
 from qengine.optimizer.lower.inner_nodes import repetition_conditions, walk_mode
 from qengine.optimizer.lower.subquery import attach_subqueries
@@ -24,16 +25,19 @@ from qengine.optimizer.pattern_edges import SAME, PatternEdge, given_name, patte
 from qengine.optimizer.search import SearchParts, build_levels
 from qengine.plan.expr import Call, Comparison, Expr, HasLabels, Literal, PathOf, Variable
 from qengine.plan.fallible import condition_can_fail
-from qengine.plan.logical import Filter, Limit, Operator, Project
+from qengine.plan.logical import Filter, Limit, Operator, Project, Unit
 from qengine.plan.pattern import MatchMode, PatternNode, PatternRelationship, QueryGraph
-from qengine.plan.physical import Search
+from qengine.plan.physical import HashJoin, Search
 from qengine.plan.traverse import conjunction, free_variables, substitute
 from qengine.types import BOOLEAN, INTEGER, NODE, RELATIONSHIP
 
 
 @dataclass(slots=True)
 class MatchLowering:
-    """State of lowering one match. ``root`` grows from the input; ``columns`` are its columns by now."""
+    """State of lowering one match. ``root`` grows from the input; ``columns`` are its columns by now.
+
+    ``taken``: columns of what this will be joined with.
+    """
 
     graph: QueryGraph
     catalog: CatalogView
@@ -48,6 +52,7 @@ class MatchLowering:
     walked: list[WalkPart] = field(default_factory=list)
     searched: list[PatternEdge] = field(default_factory=list)
     weight: str | None = None
+    taken: frozenset[str] = frozenset()
 
     def run(self) -> Lowered:
         """Lower the whole match."""
@@ -181,22 +186,25 @@ class MatchLowering:
         emitted = wanted & variables
         countable = final and self.demand.duplicates is not Duplicates.KEEP
         ends = {end for edge in edges if edge.name in emitted for end in edge.ends}
-        order = matching_order(
-            Matching(
-                new,
-                edges,
-                seeds,
-                difference,
-                filters.conditions,
-                wanted=((emitted | ends) if countable else variables) & set(new),
-                counted=countable,
-                symmetric=countable
-                and self.demand.duplicates is Duplicates.COUNT
-                and not (emitted or seeds or filters.conditions),
-                hints=self.graph.hints,
-            ),
-            Cardinality(self.catalog, self.nodes),
+        matching = Matching(
+            new,
+            edges,
+            seeds,
+            difference,
+            filters.conditions,
+            wanted=((emitted | ends) if countable else variables) & set(new),
+            counted=countable,
+            symmetric=countable
+            and self.demand.duplicates is Duplicates.COUNT
+            and not (emitted or seeds or filters.conditions),
+            hints=self.graph.hints,
         )
+        cardinality = Cardinality(self.catalog, self.nodes)
+        order = matching_order(matching, cardinality)
+        join = better_join(matching, order, cardinality)
+        if join is not None:
+            self._join(join, filters, wanted, final)
+            return
         identity = emitted | {name for pair in difference.edges for name in pair}
         symmetry = order.symmetry
         parts = SearchParts(
@@ -237,6 +245,40 @@ class MatchLowering:
         self._compare_walks(edges)
         self.searched += edges
 
+    def _join(self, join: Join, filters: PostFilters, wanted: set[str], final: bool) -> None:
+        """Search the two sides of a join apart, the one that is held over no input."""
+        needed = wanted | set(join.keys) | join.compared()
+        across = [as_filter(each) for each in join.conditions]
+        across += self._side(join.probe, needed, final)
+        other = replace(
+            self,
+            root=Unit(),
+            columns=[],
+            bound=set(),
+            walked=[],
+            input_weight=None,
+            weight=None,
+            taken=self.taken.union(self.columns),
+        )
+        across += other._side(join.build, needed, final)
+        filters.general += across
+        later = wanted.union(*map(free_variables, across))
+        new = [name for name in other.columns if name not in self.columns]
+        emit = tuple(name for name in new if name in later or name == other.weight)
+        semi = not emit and final and self.demand.duplicates is Duplicates.IGNORE
+        self.root = HashJoin(self.root, other.root, join.keys, emit, join.apart, semi, join.reason, join.rows)
+        self.columns += [name for name in emit if name != other.weight]
+        self.bound |= other.bound
+        if other.weight is not None:
+            self._weigh(other.weight)
+        self._compare_walks(list(join.build.edges))
+
+    def _side(self, side: Side, needed: set[str], final: bool) -> list[Expr]:
+        """Search one side of a join, and return the conditions that are left to be checked on rows."""
+        own = PostFilters(conditions=list(side.conditions))
+        self._search(list(side.names), list(side.edges), side.difference, own, needed, final)
+        return own.general
+
     def _constrained(self, name: str, edges: list[PatternEdge], difference: Differences, filters: PostFilters) -> bool:
         """Tell whether a bound node takes part in the search at all."""
         return (
@@ -247,15 +289,16 @@ class MatchLowering:
 
     def _unused(self, prefix: str) -> str:
         numbered = (f"{prefix}{number}" for number in itertools.count(len(self.columns)))
-        return next(name for name in numbered if name not in self.columns)
+        return next(name for name in numbered if name not in self.columns and name not in self.taken)
 
     def _weigh(self, name: str) -> None:
+        before = self.weight or self.input_weight
         self.weight = name
         self.columns.append(name)
-        if self.input_weight is None:
+        if before is None:
             return
-        product = Call("*", (Variable(self.input_weight), Variable(name)))
-        kept = [each for each in self.columns if each not in (name, self.input_weight)]
+        product = Call("*", (Variable(before), Variable(name)))
+        kept = [each for each in self.columns if each not in (name, before)]
         items = [(each, Variable(each)) for each in kept]
         self.root = Project(self.root, (*items, (name, product)))
         self.columns = [*kept, name]

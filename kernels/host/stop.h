@@ -1,4 +1,4 @@
-// Whether sampling must stop.
+// Whether what runs must stop.
 #pragma once
 #include <ctime>
 

@@ -1,0 +1,82 @@
+"""``HashJoin``: the build side's rows by their keys, once; the other side's batches look theirs up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from qengine.exec.cpu.batch import BATCH_ROWS, Batch, concatenate_batches
+from qengine.exec.cpu.columns import Column, IntArray, NodeColumn, RelationshipColumn
+from qengine.exec.cpu.hash_join import JoinTable, Operand, Test
+from qengine.exec.cpu.operators.matching import vertex_ids
+from qengine.exec.cpu.operators.stage import Build, Stage
+from qengine.plan import physical
+
+__all__ = ["hash_join_stage"]
+
+
+def hash_join_stage(operator: physical.HashJoin, build: Build, first: int) -> Stage:
+    """Emit the joined rows. Holds the build side for as long as the query runs: a subplan asks for it again."""
+    runtime = build.runtime
+    upstream = build(operator.input, first)
+    other = build(operator.build)
+    holding = runtime.memory.holding("HashJoin")
+    built: tuple[Batch, JoinTable] | None = None
+
+    def table() -> tuple[Batch, JoinTable] | None:
+        """Return the build side's rows and where they are by their keys; None if there are none."""
+        held: list[Batch] = []
+        for batch in other(Batch(1, {})):
+            runtime.context.check()
+            held.append(batch)
+            holding.add(batch.nbytes)
+        if not held:
+            return None
+        rows = concatenate_batches(held)
+        keys = [vertex_ids(rows.columns[name]) for name in operator.keys]
+        # Beside the table itself: the number of each row's group, and a row of each group.
+        holding.add(32 * rows.length)
+        found = JoinTable(keys, runtime.context)
+        holding.set(rows.nbytes + sum(key.nbytes for key in keys) + found.nbytes)
+        return rows, found
+
+    def run(outer: Batch) -> Iterator[Batch]:
+        nonlocal built
+        wanted = _growing(first)
+        for batch in upstream(outer):
+            if built is None:
+                built = table()
+                if built is None:
+                    return
+            rows, found = built
+            keys = [vertex_ids(batch.columns[name]) for name in operator.keys]
+            tests = [_test(each, batch, rows) for each in operator.apart]
+            for here, there in found.pairs(keys, tests, operator.semi, wanted):
+                emitted: dict[str, Column] = {name: rows.columns[name].take(there) for name in operator.emit}
+                yield batch.take(here).with_columns(emitted)
+                runtime.context.check()
+
+    return run
+
+
+def _growing(size: int) -> Iterator[int]:
+    """Yield how many rows to emit next: few first, where the consumer wants few."""
+    while True:
+        yield size
+        size = min(BATCH_ROWS, 4 * size)
+
+
+def _test(equations: Sequence[tuple[str, str]], batch: Batch, rows: Batch) -> Test:
+    return [(_operand(one, batch, rows), _operand(other, batch, rows)) for one, other in equations]
+
+
+def _operand(name: str, batch: Batch, rows: Batch) -> Operand:
+    if name in batch.columns:
+        return Operand(_ids(batch.columns[name]), False)
+    return Operand(_ids(rows.columns[name]), True)
+
+
+def _ids(column: Column) -> IntArray:
+    ids = column.ids if isinstance(column, NodeColumn | RelationshipColumn) else vertex_ids(column)
+    return np.ascontiguousarray(ids, dtype=np.int64)

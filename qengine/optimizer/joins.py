@@ -1,0 +1,307 @@
+"""Bushy plans: a pattern cut into two that share vertices, matched apart, and joined by them.
+
+A search that binds one vertex at a time walks all ways out of one end before it comes to the other. Where both ends are
+selective, or two dense parts meet in one vertex, two searches whose rows are joined touch far fewer: the sum of the two
+and not their product. Cuts are the sets of up to three vertices whose removal takes the pattern apart; the two sides
+are ordered, and may be cut again, like patterns of their own. (Moerkotte and Neumann 2006; a search beats joins on
+cycles, so it is left only by a margin.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from itertools import combinations
+
+from qengine._frozen import frozen
+from qengine.errors import Unsupported
+from qengine.optimizer.cardinality import Cardinality
+from qengine.optimizer.cost import mask_of, members
+from qengine.optimizer.difference import Differences
+from qengine.optimizer.labels import may_coincide
+from qengine.optimizer.matching import Matching, MatchingOrder, matching_order, stated
+from qengine.optimizer.order import EXACT, CostModel
+from qengine.optimizer.pattern_edges import PatternEdge
+from qengine.optimizer.search import NamedCondition
+
+BUILD = 40.0  # nanoseconds: a row of the side that is held
+PROBE = 20.0  # looking up a row of the other
+PAIR = 25.0  # a row that joins
+_MARGIN = 3.0  # so much cheaper a join must be: searches use all cores, and are never surprised by their rows
+_WORTH = 5e6  # nanoseconds of a search that is worth looking for a join
+_MOST_HELD = 5e7  # rows
+_CUT = 3  # vertices that two sides share, at most
+_LOOKED_AT = 3  # cuts whose sides are ordered
+_COMPONENTS = 4  # what a cut leaves may fall into so many parts
+
+Equations = tuple[tuple[str, str], ...]
+
+
+@frozen
+class Side:
+    """One of the two patterns: its vertices, and what holds between them."""
+
+    names: tuple[str, ...]
+    edges: tuple[PatternEdge, ...]
+    difference: Differences
+    conditions: tuple[NamedCondition, ...]
+
+
+@frozen
+class Join:
+    """Two sides, and what holds across them.
+
+    ``keys``: the vertices of both. ``apart``: equations that must not all hold, between variables of either side.
+    ``conditions``: numeric columns compared across. ``rows``: the expected result.
+    """
+
+    probe: Side
+    build: Side
+    keys: tuple[str, ...]
+    apart: tuple[Equations, ...]
+    conditions: tuple[NamedCondition, ...]
+    rows: float
+    reason: str
+
+    def compared(self) -> frozenset[str]:
+        """Return the variables that the two sides are compared by."""
+        names = {name for equations in self.apart for equation in equations for name in equation}
+        return frozenset(names | {name for each in self.conditions for name in (each.left, each.right)})
+
+
+def better_join(matching: Matching, order: MatchingOrder, cardinality: Cardinality) -> Join | None:
+    """Return a join that is expected to cost much less than a search in this order, or that the hints ask for."""
+    hints = matching.hints
+    if hints.join is not None:
+        return _hinted(matching, cardinality, order)
+    free = hints.strategy is None and hints.rule is None and not hints.order
+    if not free or matching.bound or order.cost < _WORTH or not 3 <= len(matching.names) <= EXACT:
+        return None
+    names, problem = stated(matching, cardinality)
+    model = CostModel(problem)
+    limit = order.cost / _MARGIN
+    promising = []
+    for keys, left, right in _cuts(model):
+        if min(model.rows(left), model.rows(right)) <= _MOST_HELD:
+            join = _joined(matching, cardinality, *(_named(names, each) for each in (keys, left, right)))
+            least = _cost_of_rows(matching, model, names, join)
+            if least <= limit:
+                promising.append((least, join))
+    promising.sort(key=lambda each: each[0])
+    best, best_cost = None, limit
+    for least, join in promising[:_LOOKED_AT]:
+        cost = least
+        for side in (join.probe, join.build):
+            cost += matching_order(_side_matching(matching, join, side), cardinality).cost
+        if cost <= best_cost:
+            best, best_cost = join, cost
+    if best is None:
+        return None
+    reason = f"{_milliseconds(best_cost)} in two parts, {_milliseconds(order.cost)} in one"
+    return replace(best, rows=order.rows, reason=reason)
+
+
+def _milliseconds(nanoseconds: float) -> str:
+    return f"~{nanoseconds / 1e6:,.0f} ms"
+
+
+# ------------------------------------------------------------ cuts
+
+
+def _cuts(model: CostModel) -> Iterator[tuple[int, int, int]]:
+    """Yield sets of vertices whose removal takes a pattern apart, and the two connected sides with these vertices."""
+    for size in range(1, min(_CUT, model.count - 2) + 1):
+        for chosen in combinations(range(model.count), size):
+            keys = mask_of(chosen)
+            parts = _parts(model, model.all & ~keys)
+            if not 2 <= len(parts) <= _COMPONENTS:
+                continue
+            for number in range(1, 1 << (len(parts) - 1)):
+                left = keys | mask_of(v for k, part in enumerate(parts) if number >> k & 1 for v in members(part))
+                right = model.all & ~left | keys
+                if len(_parts(model, left)) == 1 and len(_parts(model, right)) == 1:
+                    yield keys, left, right
+
+
+def _parts(model: CostModel, rest: int) -> list[int]:
+    """Return the connected parts of a set of vertices."""
+    found = []
+    while rest:
+        part, news = 0, rest & -rest
+        while news:
+            part |= news
+            news = model.near(part) & rest & ~part
+        found.append(part)
+        rest &= ~part
+    return found
+
+
+def _named(names: Sequence[str], mask: int) -> tuple[str, ...]:
+    return tuple(names[vertex] for vertex in members(mask))
+
+
+def _cost_of_rows(matching: Matching, model: CostModel, names: Sequence[str], join: Join) -> float:
+    """Return what joining costs beside the two searches, and turn over fewer rows than that where rows are counted."""
+    number = {name: place for place, name in enumerate(names)}
+    sizes = []
+    for side in (join.probe, join.build):
+        rows = model.rows(mask_of(number[name] for name in side.names))
+        if matching.counted:
+            wanted = _side_matching(matching, join, side).wanted
+            rows = min(rows, model.rows(mask_of(number[name] for name in wanted)))
+        sizes.append(rows)
+    pairs = model.rows(model.all)
+    if matching.counted:
+        shared = 1.0
+        for name in join.keys:
+            shared *= max(model.problem.candidates[number[name]], 1.0)
+        pairs = min(pairs, sizes[0] * sizes[1] / shared)
+    return PROBE * max(sizes) + BUILD * min(sizes) + PAIR * pairs
+
+
+# ------------------------------------------------------------ sides
+
+
+def _joined(
+    matching: Matching,
+    cardinality: Cardinality,
+    keys: Collection[str],
+    left: Collection[str],
+    right: Collection[str],
+) -> Join:
+    """Share a matching out between two sides; the one of fewer candidates is held."""
+    nodes, catalog = cardinality.nodes, cardinality.catalog
+    sides = (frozenset(left), frozenset(right))
+
+    def place(*names: str) -> int | None:
+        return next((k for k, side in enumerate(sides) if side.issuperset(names)), None)
+
+    where = {edge.name: place(*edge.ends) for edge in matching.edges}
+    within = sides[0] | sides[1]
+    found = [Differences(), Differences()]
+    apart: list[Equations] = []
+    for one, other in sorted(tuple(sorted(pair)) for pair in matching.difference.vertices if pair <= within):
+        at = place(one, other)
+        if at is not None:
+            found[at].vertices.add(frozenset((one, other)))
+        elif may_coincide(catalog, nodes[one].labels, nodes[other].labels):
+            apart.append(((one, other),))
+    for same in matching.difference.pairs:
+        ends = {name for equation in same for name in equation}
+        at = place(*ends)
+        if at is not None:
+            found[at].pairs.append(same)
+        elif ends <= within:
+            apart.append(same)
+    for one, other in sorted(tuple(sorted(pair)) for pair in matching.difference.edges if pair <= where.keys()):
+        at = where[one]
+        if at is not None and at == where[other]:
+            found[at].edges.add(frozenset((one, other)))
+        else:
+            apart.append(((one, other),))
+    conditions: list[list[NamedCondition]] = [[], [], []]
+    for condition in matching.conditions:
+        at = place(condition.left, condition.right)
+        if {condition.left, condition.right} <= within:
+            conditions[2 if at is None else at].append(condition)
+    made = [
+        Side(
+            tuple(name for name in (*matching.bound, *matching.names) if name in side),
+            tuple(edge for edge in matching.edges if where[edge.name] == k),
+            found[k],
+            tuple(conditions[k]),
+        )
+        for k, side in enumerate(sides)
+    ]
+    if not matching.bound and _held_better(made[0], made[1], keys, matching, cardinality):
+        made.reverse()
+    return Join(made[0], made[1], tuple(keys), tuple(apart), tuple(conditions[2]), 0.0, "")
+
+
+def _held_better(one: Side, other: Side, keys: Collection[str], matching: Matching, cardinality: Cardinality) -> bool:
+    """Tell whether to hold the first of two sides: it has fewer rows, or alone gives nothing to the result."""
+    if matching.counted:
+        unused, used = ({*side.names}.difference(keys).isdisjoint(matching.wanted) for side in (one, other))
+        if unused != used:
+            return unused
+    return _candidates(one, cardinality) < _candidates(other, cardinality)
+
+
+def _candidates(side: Side, cardinality: Cardinality) -> float:
+    """Return about how many rows a side has, as if edges were independent."""
+    rows = 1.0
+    for name in side.names:
+        rows *= cardinality.candidates(name)
+    for edge in side.edges:
+        rows *= cardinality.probability(edge)
+    return rows
+
+
+def _side_matching(matching: Matching, join: Join, side: Side) -> Matching:
+    """Return a side as a matching of its own."""
+    needed = {*matching.wanted, *join.keys, *join.compared()}
+    needed |= {end for edge in side.edges if edge.name in join.compared() for end in edge.ends}
+    return replace(
+        matching,
+        names=side.names,
+        edges=side.edges,
+        bound=(),
+        difference=side.difference,
+        conditions=side.conditions,
+        wanted=needed & set(side.names),
+        symmetric=False,
+    )
+
+
+# ------------------------------------------------------------ hints
+
+
+def _hinted(matching: Matching, cardinality: Cardinality, order: MatchingOrder) -> Join | None:
+    """Return the join that a hint names; nodes that it doesn't name go with the side that they hang on.
+
+    None where the hint speaks of another match.
+    """
+    assert matching.hints.join is not None
+    everything = (*matching.bound, *matching.names)
+    asked = [frozenset(side) for side in matching.hints.join]
+    if not (asked[0] | asked[1]).issubset(everything):
+        return None
+    keys = asked[0] & asked[1]
+    sides = [set(keys), set(keys)]
+    for part in _parts_without(keys, everything, matching.edges):
+        places = [k for k, side in enumerate(asked) if side & part]
+        if len(places) != 1:
+            raise Unsupported(
+                f"The hint join(…) can't be followed: {', '.join(sorted(part))} "
+                + ("would be on both sides." if places else "belongs to neither side."),
+                hint="Name on both sides the nodes that they share, and at least one more on each.",
+            )
+        sides[places[0]] |= part
+    if not keys or keys in (sides[0], sides[1]):
+        raise Unsupported(
+            "The hint join(…) can't be followed: the sides need nodes of their own and at least one that both name.",
+            hint="Write join(a, b | b, c).",
+        )
+    bound = set(matching.bound)
+    if not bound <= sides[0]:
+        sides.reverse()
+    if not bound <= sides[0]:
+        raise Unsupported(
+            "The hint join(…) can't be followed: nodes that are bound before the match are on both sides.",
+            hint="Leave the hint out.",
+        )
+    join = _joined(matching, cardinality, sorted(keys, key=everything.index), *sides)
+    return replace(join, rows=order.rows, reason="as hinted")
+
+
+def _parts_without(keys: frozenset[str], names: Sequence[str], edges: Sequence[PatternEdge]) -> list[set[str]]:
+    """Return the connected parts that are left of a pattern without ``keys``."""
+    parts: list[set[str]] = []
+    for name in names:
+        if name in keys:
+            continue
+        linked = {name}.union(*(edge.ends for edge in edges if name in edge.ends)) - keys
+        touching = [part for part in parts if part & linked]
+        parts = [part for part in parts if not part & linked]
+        parts.append(linked.union(*touching))
+    return parts

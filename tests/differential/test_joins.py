@@ -1,0 +1,137 @@
+"""Patterns that are cut in two and joined, wherever a cut is possible, give what the reference executor gives."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import pytest
+
+from qengine import Graph
+from qengine.errors import OutOfMemory, QueryTimeout, SemanticError, Unsupported
+from qengine.optimizer import joins
+from qengine.optimizer.joins import Join
+from qengine.testing.compare import difference
+from tests.differential.test_cpu_against_reference import compare
+
+PATHS = [
+    "(a:A)-[r:R]-(b)-[s:R]-(c)-[t:R]-(d:A)",
+    "(a:A)-[r:R]->(b)-[s:S]->(c)<-[t:R]-(d:A), (d)-[u:R]-(e)",
+    "(a)-[r:R]-(b)-[s:S]-(c)-[t:R]-(d)-[u:S]-(a)",
+    "(a:A)-[r:R]->(b)-[s:S]->(c), (c)-[t]->(d)-[u:S]-(e:A)",
+]
+RETURNED = ["count(*)", "a, d", "DISTINCT a", "a, r, t", "count(DISTINCT a)", "d.x, count(*), sum(b.x)", "b.x LIMIT 3"]
+MODES = ["", "REPEATABLE ELEMENTS ", "DIFFERENT NODES "]
+
+
+@pytest.fixture
+def always(monkeypatch: pytest.MonkeyPatch) -> list[Join | None]:
+    """Take the first cut of each pattern that can be cut; the list tells which."""
+    taken: list[Join | None] = []
+    better = joins.better_join
+
+    def noted(*args: object) -> Join | None:
+        taken.append(better(*args))  # type: ignore[arg-type]
+        return taken[-1]
+
+    monkeypatch.setattr(joins, "_WORTH", -1.0)
+    monkeypatch.setattr(joins, "_MARGIN", 1e-30)
+    monkeypatch.setattr(import_module("qengine.optimizer.lower.match"), "better_join", noted)
+    return taken
+
+
+@pytest.fixture(scope="module")
+def graph() -> Graph:
+    nodes = [{"id": row, "labels": "AB"[row % 2], "properties": {"x": row % 4}} for row in range(10)]
+    ends = [(row, (row * 7 + k) % 10) for row in range(10) for k in (0, 1, 3)] + [(1, 2), (1, 2)]
+    edges = [{"type": "RS"[(start + end) % 3 == 0], "start": start, "end": end} for start, end in ends]
+    return Graph.from_records(nodes, edges)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("pattern", PATHS)
+def test_every_way_of_returning(graph: Graph, pattern: str, mode: str, always: list[Join | None]) -> None:
+    for returned in RETURNED:
+        for where in ("", " WHERE a.x < d.x", " WHERE a.x + d.x = 3 AND b <> d"):
+            text = f"MATCH {mode}{pattern}{where} RETURN {returned}"
+            found, expected = graph.query(text).fetchall(), graph.query(text, device="reference").fetchall()
+            if "LIMIT" in text:
+                assert len(found) == len(expected)
+            else:
+                assert difference([tuple(row) for row in expected], [tuple(row) for row in found]) is None, text
+    assert any(always)
+
+
+@pytest.mark.parametrize("block", [0, *(pytest.param(block, marks=pytest.mark.slow) for block in range(1, 40))])
+def test_generated_queries(block: int, always: list[Join | None]) -> None:
+    for seed in range(50_000 + 100 * block, 50_100 + 100 * block):
+        compare(seed)
+    assert sum(join is not None for join in always) > 10
+
+
+def test_optional_and_existing_patterns(graph: Graph, always: list[Join | None]) -> None:
+    for text in (
+        "MATCH (x:A) OPTIONAL MATCH (a:B)-[:R]-(b)-[:R]-(c) WHERE a.x = x.x RETURN x, a, c",
+        "MATCH (x:A) WHERE EXISTS { (a:B)-[:R]-(b)-[:R]-(c) WHERE a.x = x.x AND c.x = x.x } RETURN x",
+        "MATCH (x) RETURN x, COUNT { (a:B)-[:R]-(b)-[:S]-(c) WHERE c.x > x.x }",
+        "UNWIND [1, 2] AS i MATCH (a:B)-[:R]-(b)-[:S]-(c) RETURN i, count(*)",
+    ):
+        found, expected = graph.query(text).fetchall(), graph.query(text, device="reference").fetchall()
+        assert difference([tuple(row) for row in expected], [tuple(row) for row in found]) is None, text
+    assert any(always)
+
+
+PATH = "MATCH (a)-[:R]-(b)-[:R]-(c)-[:R]-(d) "
+
+
+def test_the_hint_is_followed(graph: Graph) -> None:
+    plan = str(graph.explain(f"/*+ join(a, b, c | c, d) */ {PATH} RETURN a, d"))
+    assert "HashJoin on c emit d" in plan and "as hinted" in plan
+    assert "SemiJoin on b" in str(graph.explain(f"/*+ join(a, b | b, d) */ {PATH} RETURN DISTINCT a"))
+    assert "Join" not in str(
+        graph.explain("/*+ join(a, b | b, c) */ MATCH (a)-[:R]-(b) MATCH p = (b)-[*1..2]-(c) RETURN p")
+    )
+
+
+@pytest.mark.parametrize(
+    ("hint", "kind", "message"),
+    [
+        ("join(a, b)", SemanticError, "A join has two sides."),
+        ("join(a, b | b, c | c, d)", SemanticError, "A join has two sides."),
+        ("join(a, b | b, q)", SemanticError, "No pattern has a node `q`."),
+        ("join(a, b | b", SemanticError, "The hint 'join' lacks ')'."),
+        ("join(a, b | )", SemanticError, "The hint lacks a node's name."),
+        ("join(a, b, b | b, c)", SemanticError, "A side of the join names `b` twice."),
+        ("join(a, b | b, c) join(a | b)", SemanticError, "The hint 'join' contradicts one before it."),
+        ("join(a, b | c, d)", Unsupported, "would be on both sides"),
+        ("join(a | a, b, d)", Unsupported, "need nodes of their own"),
+        ("join(b, c | c)", Unsupported, "d belongs to neither side"),
+    ],
+)
+def test_hints_that_cannot_be_followed(graph: Graph, hint: str, kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind) as caught:
+        graph.query(f"/*+ {hint} */ {PATH} RETURN a")
+    assert message in str(caught.value)
+
+
+def test_limits_hold() -> None:
+    hub = [{"type": "R", "start": 0, "end": row} for row in range(1, 2000)]
+    star = Graph.from_records([{"id": row} for row in range(2000)], hub)
+    text = "/*+ join(a, h | h, b, c) */ MATCH REPEATABLE ELEMENTS (a)<--(h)-->(b), (h)-->(c) RETURN a, b, c"
+    with pytest.raises(OutOfMemory, match="HashJoin needs"):
+        star.query(text, memory_limit=2_000_000).fetchall()
+    with pytest.raises(QueryTimeout):
+        for _ in star.query(text, timeout=0.5).to_reader():
+            pass
+
+
+def test_a_join_is_chosen_where_selective_ends_meet() -> None:
+    n = 3000
+    edges = [{"type": "R", "start": row, "end": (row * 31 + k * k * 7) % n} for row in range(n) for k in range(30)]
+    graph = Graph.from_records([{"id": row, "labels": "P", "properties": {"x": row}} for row in range(n)], edges)
+    ends = "(a:P {x: 5})-[:R]-(b)-[:R]-(c)-[:R]-(d)-[:R]-(e:P {x: 8})"
+    text = f"MATCH {ends} RETURN b.x, c.x, d.x"
+    assert "HashJoin on c" in str(graph.explain(text))
+    assert "Join" not in str(graph.explain(f"/*+ search */ {text}"))
+    found, searched = graph.query(text).fetchall(), graph.query(f"/*+ search */ {text}").fetchall()
+    assert sorted(found) == sorted(searched)
+    assert "Join" not in str(graph.explain("MATCH (a)-[:R]-(b)-[:R]-(c)-[:R]-(a) RETURN a.x, b.x, c.x"))
