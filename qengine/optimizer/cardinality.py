@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, field
+from weakref import WeakKeyDictionary
 
 from qengine.catalog.view import CatalogView, EdgeStatistics
 from qengine.optimizer.cost import Link, Ties
@@ -19,6 +20,10 @@ from qengine.plan.pattern import Direction, PatternNode, certain_label
 _RANGE = 0.3
 _EQUALITY = 0.1
 _OTHER = 0.5
+_MOST_KEPT = 4096
+
+_links: WeakKeyDictionary[CatalogView, dict[object, tuple[float, Ties, Ties]]] = WeakKeyDictionary()
+"""What is known of relationships without conditions, by their ends' labels and their types: no query changes it."""
 
 
 @dataclass(slots=True)
@@ -73,7 +78,18 @@ class Cardinality:
     def link(self, edge: PatternEdge, number: Mapping[str, int]) -> Link:
         """Return an edge between two different vertices as the cost model wants it."""
         start, end = edge.ends
-        return Link(number[start], number[end], self.probability(edge), self.ties(edge, start), self.ties(edge, end))
+        relationship = edge.relationship
+        if relationship.predicates:
+            found = self.probability(edge), self.ties(edge, start), self.ties(edge, end)
+        else:
+            known = _links.setdefault(self.catalog, {})
+            key = self.nodes[start].labels, relationship.types, relationship.direction, self.nodes[end].labels
+            if key not in known:
+                if len(known) >= _MOST_KEPT:
+                    known.clear()
+                known[key] = self.probability(edge), self.ties(edge, start), self.ties(edge, end)
+            found = known[key]
+        return Link(number[start], number[end], *found)
 
     def _statistics(self, edge: PatternEdge, forward: bool) -> list[EdgeStatistics]:
         """Return the statistics of all types and directions of an edge, seen from one end."""

@@ -43,9 +43,12 @@ def vertex_count(catalog: CatalogView, condition: LabelExpr | None) -> int:
 
 def may_coincide(catalog: CatalogView, one: LabelExpr | None, other: LabelExpr | None) -> bool:
     """Tell whether some vertex satisfies both label expressions."""
-    if one is None or other is None or one == other:
-        return True
-    return _satisfying(catalog, one)[0] & _satisfying(catalog, other)[0] != 0
+    return one == other or satisfying_sets(catalog, one) & satisfying_sets(catalog, other) != 0
+
+
+def satisfying_sets(catalog: CatalogView, condition: LabelExpr | None) -> int:
+    """Return as a bit mask which of the graph's label sets satisfy an expression; all bits for none."""
+    return -1 if condition is None else _satisfying(catalog, condition)[0]
 
 
 def _satisfying(catalog: CatalogView, condition: LabelExpr) -> tuple[int, int]:

@@ -13,7 +13,7 @@ from qengine._frozen import frozen
 from qengine.optimizer.cardinality import Cardinality
 from qengine.optimizer.cost import Problem, mask_of
 from qengine.optimizer.difference import Differences
-from qengine.optimizer.labels import may_coincide
+from qengine.optimizer.labels import satisfying_sets
 from qengine.optimizer.named_orders import RULES
 from qengine.optimizer.order import CostModel, Ordered
 from qengine.optimizer.pattern_edges import PatternEdge
@@ -120,10 +120,11 @@ def _problem(matching: Matching, names: Sequence[str], number: dict[str, int], c
     difference = matching.difference
     catalog = cardinality.catalog
     joined = {frozenset(edge.ends) for edge in matching.edges if not edge.loops}
+    sets = {name: satisfying_sets(catalog, nodes[name].labels) for name in names}
     different = [
         (number[one], number[other])
         for one, other in map(tuple, difference.vertices - joined)
-        if one in number and other in number and may_coincide(catalog, nodes[one].labels, nodes[other].labels)
+        if one in sets and other in sets and sets[one] & sets[other]
     ]
     by_name = {edge.name: edge for edge in matching.edges}
     compared = [{name for same in pair for name in same} for pair in difference.pairs]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from qengine._frozen import frozen
@@ -41,6 +41,14 @@ class SearchParts:
     conditions: Sequence[NamedCondition] = ()
     existence: bool = False
     _level: dict[str, int] = field(default_factory=dict)
+    _at: dict[str, list[PatternEdge]] = field(default_factory=dict)
+    _compared: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        for edge in self.edges:
+            for end in dict.fromkeys(edge.ends):
+                self._at.setdefault(end, []).append(edge)
+        self._compared = frozenset().union(*self.differences.edges)
 
 
 def build_levels(parts: SearchParts) -> tuple[Level, ...]:
@@ -53,8 +61,7 @@ def build_levels(parts: SearchParts) -> tuple[Level, ...]:
     for name in parts.seeds:
         parts._level[name] = len(levels)
         levels.append(VertexLevel(name, different=_different(name, parts), pairs=_pairs(name, parts)))
-    done: set[str] = set()
-    _close(parts, levels, late, done)
+    _close([edge for edge in parts.edges if set(edge.ends) <= parts._level.keys()], parts, levels, late)
     for name in parts.order:
         node = parts.nodes[name]
         sources = _sources(name, parts)
@@ -74,7 +81,7 @@ def build_levels(parts: SearchParts) -> tuple[Level, ...]:
                 conditions=_conditions(name, parts),
             )
         )
-        _close(parts, levels, late, done)
+        _close([edge for edge in parts._at.get(name, ()) if set(edge.ends) <= parts._level.keys()], parts, levels, late)
     for edge in late:
         parts._level[edge.name] = len(levels)
         levels.append(_edge_level(edge, parts))
@@ -83,7 +90,7 @@ def build_levels(parts: SearchParts) -> tuple[Level, ...]:
 
 def _sources(name: str, parts: SearchParts) -> tuple[Source, ...]:
     found = []
-    for edge in parts.edges:
+    for edge in parts._at.get(name, ()):
         start, end = edge.ends
         direction = edge.relationship.direction
         if end == name and start in parts._level:
@@ -93,14 +100,10 @@ def _sources(name: str, parts: SearchParts) -> tuple[Source, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _close(parts: SearchParts, levels: list[Level], late: list[PatternEdge], done: set[str]) -> None:
-    """Add the relationships whose ends are now bound and that vertex levels alone don't express."""
-    for edge in parts.edges:
-        if edge.name in done or not all(end in parts._level for end in edge.ends):
-            continue
-        done.add(edge.name)
-        compared = any(edge.name in pair for pair in parts.differences.edges)
-        identity = compared or bool(edge.relationship.predicates) or edge.name in parts.wanted
+def _close(edges: Iterable[PatternEdge], parts: SearchParts, levels: list[Level], late: list[PatternEdge]) -> None:
+    """Add of relationships whose ends are bound by now those that vertex levels alone don't express."""
+    for edge in edges:
+        identity = edge.name in parts._compared or bool(edge.relationship.predicates) or edge.name in parts.wanted
         # a neighbour set of a vertex level has already seen to it that the relationship exists
         checked = edge.ends[0] != edge.ends[1] and not set(edge.ends) <= set(parts.seeds)
         if checked and not identity:

@@ -73,7 +73,6 @@ class _Pattern:
         difference: Differences,
     ) -> None:
         self._order = order
-        self._shapes = {name: _shape(nodes[name]) for name in order}
         self._links: dict[tuple[str, str], list[tuple[str, ...]]] = {}
         for edge in edges:
             start, end = edge.ends
@@ -85,19 +84,38 @@ class _Pattern:
             self._links.setdefault((other, one), []).append(("differ",))
         for kinds in self._links.values():
             kinds.sort()
+        self._colours = self._refined(_numbered({name: _shape(nodes[name]) for name in order}))
         self._coincidences = {frozenset(map(frozenset, same)) for same in difference.pairs}
+
+    def _refined(self, colours: dict[str, int]) -> dict[str, int]:
+        """Tell vertices apart by what they are linked to, until that tells no more apart: automorphisms keep it."""
+        around: dict[str, list[tuple[tuple[tuple[str, ...], ...], str]]] = {name: [] for name in self._order}
+        for (one, other), kinds in self._links.items():
+            around[one].append((tuple(kinds), other))
+        while True:
+            finer = _numbered(
+                {
+                    name: (colours[name], tuple(sorted((kinds, colours[other]) for kinds, other in around[name])))
+                    for name in self._order
+                }
+            )
+            if len(set(finer.values())) == len(set(colours.values())):
+                return finer
+            colours = finer
 
     def orbit(self, name: str, fixed: Sequence[str]) -> set[str]:
         """Return where the automorphisms that leave ``fixed`` in place can map ``name``."""
         image = {each: each for each in fixed}
         return {
-            other for other in self._order if self._fits(name, other, image) and self._extends({**image, name: other})
+            other
+            for other in self._order
+            if other == name or (self._fits(name, other, image) and self._extends({**image, name: other}))
         }
 
     def _fits(self, name: str, other: str, image: dict[str, str]) -> bool:
         return (
             other not in image.values()
-            and self._shapes[name] == self._shapes[other]
+            and self._colours[name] == self._colours[other]
             and self._links.get((name, name)) == self._links.get((other, other))
             and all(self._links.get((name, done)) == self._links.get((other, image[done])) for done in image)
         )
@@ -111,6 +129,12 @@ class _Pattern:
                 for same in self._coincidences
             )
         return any(self._extends({**image, name: other}) for other in self._order if self._fits(name, other, image))
+
+
+def _numbered(shapes: dict[str, object]) -> dict[str, int]:
+    """Return equal numbers for equal shapes."""
+    numbers: dict[object, int] = {}
+    return {name: numbers.setdefault(shape, len(numbers)) for name, shape in shapes.items()}
 
 
 def _shape(node: PatternNode) -> tuple[object, ...]:

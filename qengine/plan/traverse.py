@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass, replace
+from functools import cache
 from typing import Any
 
 from qengine.catalog.functions import lookup
@@ -158,17 +159,24 @@ def conjunction(parts: tuple[Expr, ...]) -> Expr:
 def parameters(plan: Any) -> dict[str, Span | None]:
     """Return the parameters that a plan (any tree of plan nodes) reads, with the place of the first mention."""
     found: dict[str, Span | None] = {}
-    if isinstance(plan, Parameter):
-        found.setdefault(plan.name, plan.span)
-    elif isinstance(plan, tuple):
-        for item in plan:
-            for name, span in parameters(item).items():
-                found.setdefault(name, span)
-    elif is_dataclass(plan) and not isinstance(plan, Span | Type):
-        for field in fields(plan):
-            for name, span in parameters(getattr(plan, field.name)).items():
-                found.setdefault(name, span)
+    todo = [plan]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, tuple):
+            todo.extend(reversed(node))
+        elif isinstance(node, Parameter):
+            found.setdefault(node.name, node.span)
+        else:
+            todo.extend([getattr(node, name) for name in _names_of_fields(type(node))])
     return found
+
+
+@cache
+def _names_of_fields(kind: type) -> tuple[str, ...]:
+    """Return the names of the fields that can hold a part of a plan, the last one first."""
+    if not is_dataclass(kind) or issubclass(kind, Span | Type):
+        return ()
+    return tuple(field.name for field in reversed(fields(kind)))
 
 
 def rewrite_plan(plan: Operator, change: Callable[[Operator], Operator]) -> Operator:
