@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import os
 import signal
 from collections.abc import Iterable
 
@@ -23,6 +24,7 @@ hypothesis.settings.load_profile("deterministic")
 def pytest_configure() -> None:
     """Take Ctrl-C even in a background job, where it is ignored: tests send it to themselves and to shells."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.environ["QENGINE_CONFIG_DIR"] = os.devnull  # plans don't depend on what was measured on this machine
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

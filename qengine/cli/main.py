@@ -24,7 +24,7 @@ EXIT_ERROR = 1
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
 
-_COMMANDS = ("estimate", "qerror", "warmup")  # modules beside this one; anything else is a graph
+_COMMANDS = ("calibrate", "estimate", "qerror", "warmup")  # modules beside this one; anything else is a graph
 _FORMATS = ("table", "csv", "json", "jsonl", "markdown", "arrow")
 _EPILOG = """examples:
   qengine examples/world                       open a shell on the example graph
@@ -33,6 +33,7 @@ _EPILOG = """examples:
   echo "MATCH (a)-->(b) RETURN a, b LIMIT 5" | qengine mygraph
 
 commands:
+  qengine calibrate                            measure what searches take on this machine, for the planner
   qengine estimate GRAPH QUERY                 estimate how many rows a pattern has (see its --help)
   qengine qerror GRAPH WORKLOAD                compare estimates with true counts (see its --help)
   qengine warmup                               compile the GPU's kernels now, so that no query waits for it

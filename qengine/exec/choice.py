@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from qengine.catalog.costs import costs
 from qengine.exec.cpu.resolve import resolve_pattern
 from qengine.plan.physical import PhysicalPlan, Search
 from qengine.plan.traverse import operators
 
 __all__ = ["choose", "devices_of", "largest_search"]
-
-_LARGE_ROWS = 2e7
-"""Embeddings from which a search is worth a launch and the graph's copy: about 0.1 s of the CPU's."""
 
 
 def choose(asked: str, largest: Search | None, store: Any) -> tuple[str, str]:
@@ -34,7 +32,7 @@ def choose(asked: str, largest: Search | None, store: Any) -> tuple[str, str]:
     if asked == "cpu":
         return "cpu", "as asked"
     rows = largest.rows or 0.0 if largest is not None else 0.0
-    if asked == "auto" and (largest is None or rows < _LARGE_ROWS):
+    if asked == "auto" and (largest is None or rows < costs("gpu", "choice")["rows"]):
         return "cpu", f"an estimated {rows:,.0f} embeddings are few"
     from qengine.exec.gpu.device import device, missing
 

@@ -13,11 +13,13 @@ from itertools import chain
 
 from qengine import _native
 from qengine._frozen import frozen
+from qengine.catalog.costs import costs
 from qengine.errors import OutOfMemory, Unsupported
 from qengine.optimizer.cost import Link, Problem, Ties, mask_of, members
 
 EXACT = 10  # vertices to order up to which every connected order is considered
 MOST_VERTICES = 64  # of one pattern
+_REMEMBERED = float(1 << 17)  # counts that a table of the search holds
 _CHEAP = 3e5  # nanoseconds: looking for a better order would take longer than this one
 
 
@@ -56,7 +58,8 @@ class CostModel:
         self._given = _Given(problem)
         self._library = _library()
         self._handle = ctypes.c_void_p()
-        _check(self._library.qe_order_open(self._given.struct, _CONSTANTS, ctypes.byref(self._handle)))
+        self._constants = _Constants(**costs("cpu", "search"), remembered=_REMEMBERED)
+        _check(self._library.qe_order_open(self._given.struct, self._constants, ctypes.byref(self._handle)))
 
     def __del__(self) -> None:
         if handle := getattr(self, "_handle", None):
@@ -108,9 +111,6 @@ class _Struct(ctypes.Structure):
         *((name, ctypes.c_uint64) for name in ("filtered", "bound", "wanted")),
         *((name, ctypes.c_int32) for name in ("count", "n_links", "n_different", "n_less", "n_entangled", "counted")),
     )
-
-
-_CONSTANTS = _Constants(20.0, 4.0, 25.0, 0.5, 8.0, 8.0, 1.2, 8.0, 25.0, float(1 << 17))
 
 
 class _Given:

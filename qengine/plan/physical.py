@@ -91,7 +91,8 @@ class Search(Operator):
     its completions times ``orbits`` as int64 column ``count`` (rows with 0 are left out). With ``exists`` the
     completions are not even counted: a prefix is emitted once if it has any.
     ``strategy``: "search" (depth first) or "extend" (breadth first, a frontier a level).
-    ``reason`` says in EXPLAIN why this order and strategy were chosen; ``rows`` is the estimate.
+    ``reason`` says in EXPLAIN why this order and strategy were chosen; ``rows`` is the estimate, ``cost`` what a search
+    is expected to take, in nanoseconds of one core.
     """
 
     input: Operator
@@ -104,6 +105,7 @@ class Search(Operator):
     strategy: str = "search"
     reason: str = ""
     rows: float | None = None
+    cost: float | None = None
 
 
 @frozen

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from typing import Any
@@ -167,14 +167,14 @@ def parameters(plan: Any) -> dict[str, Span | None]:
         elif isinstance(node, Parameter):
             found.setdefault(node.name, node.span)
         else:
-            todo.extend([getattr(node, name) for name in _names_of_fields(type(node))])
+            todo.extend([getattr(node, name) for name in _names_of_fields(node.__class__)])
     return found
 
 
 @cache
-def _names_of_fields(kind: type) -> tuple[str, ...]:
+def _names_of_fields(kind: Hashable) -> tuple[str, ...]:
     """Return the names of the fields that can hold a part of a plan, the last one first."""
-    if not is_dataclass(kind) or issubclass(kind, Span | Type):
+    if not (isinstance(kind, type) and is_dataclass(kind)) or issubclass(kind, Span | Type):
         return ()
     return tuple(field.name for field in reversed(fields(kind)))
 

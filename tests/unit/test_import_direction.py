@@ -57,6 +57,17 @@ def test_imports_point_upward(path: Path) -> None:
 
 
 def test_every_stage_is_known() -> None:
-    ends = {"__init__", "graph", "result", "explain", "cli", "testing", "__main__", "estimates", "qerror"}
+    ends = {
+        "__init__",
+        "graph",
+        "result",
+        "explain",
+        "cli",
+        "testing",
+        "__main__",
+        "estimates",
+        "qerror",
+        "calibration",
+    }
     stages = {path.name.removesuffix(".py") for path in PACKAGE.iterdir() if not path.name.startswith("__pycache__")}
     assert stages - ends - set(ALLOWED) - {"py.typed"} == set()

@@ -237,6 +237,7 @@ class MatchLowering:
             strategy=self.graph.hints.strategy or "search",
             reason=_reason(order),
             rows=order.rows,
+            cost=order.cost,
         )
         self.columns += emit
         self.bound |= set(new)

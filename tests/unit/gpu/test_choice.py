@@ -20,7 +20,7 @@ def graph() -> Graph:
 
 def chosen(graph: Graph, pattern: str, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
     """Return what "auto" takes for a query that counts as large, on a machine that counts as having a GPU."""
-    monkeypatch.setattr(choice, "_LARGE_ROWS", 0.0)
+    monkeypatch.setattr(choice, "costs", lambda device, section: {"rows": 0.0})
     monkeypatch.setattr(device_module, "missing", lambda: None)
     plan = graph.explain(pattern)
     return plan.device, plan.device_reason
@@ -51,7 +51,7 @@ def test_small_searches_stay_on_the_cpu(graph: Graph) -> None:
 
 
 def test_without_a_device_auto_says_why_and_gpu_is_refused(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choice, "_LARGE_ROWS", 0.0)
+    monkeypatch.setattr(choice, "costs", lambda device, section: {"rows": 0.0})
     monkeypatch.setattr(device_module, "_has_driver", lambda: False)
     plan = graph.explain("MATCH (a)-[:R]-(b) RETURN count(*)")
     assert plan.device == "cpu" and plan.device_reason == "There is no CUDA driver."
