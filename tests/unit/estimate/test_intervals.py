@@ -7,14 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from qengine.estimate.result import Sums, interval, student_quantile
-
-QUANTILES = [(1, 12.706), (1.5, 6.0), (2, 4.303), (3, 3.182), (5, 2.571), (10, 2.228), (30, 2.042), (1000, 1.962)]
-
-
-@pytest.mark.parametrize(("freedom", "expected"), QUANTILES)
-def test_students_quantiles(freedom: float, expected: float) -> None:
-    assert student_quantile(0.975, freedom) == pytest.approx(expected, rel=0.04)
+from qengine.estimate.result import Sums, interval
 
 
 def sums_of(weights: np.ndarray) -> Sums:
@@ -46,13 +39,24 @@ def test_intervals_widen_with_confidence_and_narrow_with_samples() -> None:
     assert math.log(more[1] / more[0]) == pytest.approx(math.log(narrow[1] / narrow[0]) / 4, rel=0.06)
 
 
+def test_the_upper_bound_is_further_where_hits_are_few_or_uneven() -> None:
+    def shape(sums: Sums) -> float:
+        low, high = interval(sums, 0.95)
+        return math.log(high / sums.mean) / math.log(sums.mean / low)
+
+    few, even, uneven = Sums(1000, 10, 10.0, 10.0), Sums(1000, 100, 100.0, 100.0), Sums(1000, 400, 100.0, 100.0)
+    assert shape(few) > shape(uneven) > shape(even) > 1
+    assert shape(Sums(10**8, 10**6, 1e6, 1e6)) == pytest.approx(1, abs=0.01)
+
+
+@pytest.mark.parametrize("sigma", [0.0, 1.0, 1.5])
 @pytest.mark.parametrize("share", [0.02, 0.5])
 @pytest.mark.parametrize("confidence", [0.8, 0.95])
-def test_intervals_hold_the_mean_as_often_as_they_say(share: float, confidence: float) -> None:
+def test_intervals_hold_the_mean_as_often_as_they_say(share: float, confidence: float, sigma: float) -> None:
     generator = np.random.default_rng(7)
     held = 0
     for _ in range(1000):
-        weights = generator.lognormal(0, 1, 2000) * (generator.random(2000) < share)
+        weights = generator.lognormal(0, sigma, 2000) * (generator.random(2000) < share)
         low, high = interval(sums_of(weights), confidence)
-        held += low <= share * math.exp(0.5) <= high
+        held += low <= share * math.exp(sigma**2 / 2) <= high
     assert confidence - 0.04 <= held / 1000 <= (1 + confidence) / 2 + 0.02
