@@ -18,13 +18,13 @@ from qengine.plan.traverse import parameters
 if TYPE_CHECKING:
     from qengine.graph import Graph
 
-__all__ = ["estimate", "estimate_all"]
+__all__ = ["Counted", "estimate", "estimate_all"]
 
 _RETURN = " RETURN count(*)"
 
 
 @dataclass(frozen=True, slots=True)
-class _Counted:
+class Counted:
     """A statement that is ready to be counted. ``text`` ends with ``RETURN``, put there if need be."""
 
     text: str
@@ -75,11 +75,11 @@ def _started(
     timeout: float | None,
     memory_limit: int | None,
     threads: int,
-) -> Iterator[tuple[_Counted, ExecutionContext]]:
+) -> Iterator[tuple[Counted, ExecutionContext]]:
     """Plan a statement and let it be interrupted; errors get their place in the text."""
     from qengine.graph import check_parameters
 
-    counted = _plan(graph, text)
+    counted = graph._estimated.get(text, lambda: _plan(graph, text))
     check_parameters(counted.text, counted.parameters, params)
     context = ExecutionContext(dict(params or {}), timeout, memory_limit, threads)
     with graph.running(context):
@@ -91,7 +91,7 @@ def _started(
             raise QueryInterrupted("The estimate was interrupted.", code="Interrupted") from None
 
 
-def _plan(graph: Graph, text: str) -> _Counted:
+def _plan(graph: Graph, text: str) -> Counted:
     from qengine.binder import bind
     from qengine.optimizer.counting import plan_count
 
@@ -104,7 +104,7 @@ def _plan(graph: Graph, text: str) -> _Counted:
         physical = plan_count(bound.plan, graph._store)
     except QengineError as error:
         raise error.at(text) from None
-    return _Counted(text, bound.plan, physical, parameters(bound.plan.root))
+    return Counted(text, bound.plan, physical, parameters(bound.plan.root))
 
 
 def _statement(text: str) -> tuple[str, Any]:

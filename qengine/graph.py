@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from qengine.errors import DeviceError, Notice, QengineError, QueryInterrupted, SemanticError, Span, Unsupported
+from qengine.plan.cache import PlanCache
 from qengine.plan.logical import LogicalPlan
 from qengine.plan.physical import PhysicalPlan, Search
 from qengine.plan.traverse import parameters
@@ -19,6 +19,7 @@ from qengine.result import Result, ResultBatch, ResultStats
 
 if TYPE_CHECKING:
     from qengine.estimate import Estimate, EstimateTable, Estimator
+    from qengine.estimates import Counted
     from qengine.exec.context import ExecutionContext
     from qengine.explain import Explanation
     from qengine.storage.schema import Schema
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 Source = str | PathLike[str]
 
-_CACHED_PLANS = 256
 _DEVICES = ("auto", "cpu", "gpu", "reference")
 _LARGE = 1 << 22  # bytes of a graph whose loading frees memory worth giving back
 
@@ -56,7 +56,8 @@ class Graph:
 
     def __init__(self, store: GraphStore) -> None:
         self._store = store
-        self._plans: OrderedDict[tuple[str, bool], _Planned] = OrderedDict()
+        self._plans: PlanCache[_Planned] = PlanCache()
+        self._estimated: PlanCache[Counted] = PlanCache()
         self._lock = threading.Lock()
         self._running: set[ExecutionContext] = set()
 
@@ -513,17 +514,7 @@ class Graph:
     # ------------------------------------------------------------ inside
 
     def _plan(self, text: str, reference: bool) -> _Planned:
-        key = (text, reference)
-        with self._lock:
-            if (found := self._plans.get(key)) is not None:
-                self._plans.move_to_end(key)
-                return found
-        planned = self._plan_anew(text, reference)
-        with self._lock:
-            self._plans[key] = planned
-            while len(self._plans) > _CACHED_PLANS:
-                self._plans.popitem(last=False)
-        return planned
+        return self._plans.get((text, reference), lambda: self._plan_anew(text, reference))
 
     def _plan_anew(self, text: str, reference: bool) -> _Planned:
         from qengine import optimizer

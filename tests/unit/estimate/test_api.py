@@ -134,6 +134,13 @@ def test_wrong_requests_are_refused(world: Graph, wrong: dict[str, Any]) -> None
         world.estimate(QUERIES[0], **wrong)
 
 
+def test_a_text_is_planned_once(world: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "MATCH (a:Country)-[:borders]-(b:Country) WHERE b.population > $least"
+    many = world.estimate(text, {"least": 0}, method="exact").value
+    monkeypatch.setattr("qengine.estimates._plan", None)
+    assert world.estimate(text, {"least": 10**8}, method="exact").value < many
+
+
 def test_errors_of_the_text_are_as_for_queries(world: Graph) -> None:
     with pytest.raises(QuerySyntaxError, match="=="):
         world.estimate("MATCH (a) WHERE a.name == 'x'")
