@@ -21,7 +21,9 @@ from qengine.syntax import ast
 
 _STRATEGIES = ("search", "extend")
 _RULES = ("gsi", "ri", "quicksi")
-_KNOWN = "Hints are order(a, b, …), order(gsi), order(ri), order(quicksi), search, extend and join(a, … | b, …)."
+_KNOWN = (
+    "Hints are order(a, b, …), order(gsi), order(ri), order(quicksi), search, extend, join(a, … | b, …) and as_written."
+)
 _JOIN = "Write join(a, b | b, c), with the nodes that the two sides share in both."
 _WORD = re.compile(r"`(?:[^`]|``)*`|\w+|\S")
 
@@ -91,6 +93,9 @@ class _Reader:
         if kind in _STRATEGIES:
             self._once(word, self._hints.strategy is None)
             self._hints = replace(self._hints, strategy=kind)
+        elif kind == "as_written":
+            self._once(word, not self._hints.as_written)
+            self._hints = replace(self._hints, as_written=True)
         elif kind == "order":
             self._once(word, not self._hints.order and self._hints.rule is None)
             self._order(self._arguments(word, words, "Write order(a, b, c), or order(gsi).")[0])

@@ -8,7 +8,7 @@ from functools import reduce
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.lower.demand import Demand
 from qengine.optimizer.lower.tail import lower
-from qengine.optimizer.rules import TENTATIVE, rewritten, steps
+from qengine.optimizer.rules import TENTATIVE, is_as_written, rewritten, steps
 from qengine.plan.logical import LogicalPlan, Operator
 from qengine.plan.physical import PhysicalPlan
 from qengine.plan.traverse import rewrite_plan
@@ -27,7 +27,7 @@ def plan(logical: LogicalPlan, catalog: CatalogView) -> PhysicalPlan:
         return lower(root, Demand(frozenset(logical.columns)), catalog).root
 
     root = rewritten(logical.root)
-    tentative = reduce(rewrite_plan, TENTATIVE, root)
+    tentative = root if is_as_written(root) else reduce(rewrite_plan, TENTATIVE, root)
     careful = None if tentative is root else lowered(root)
     return PhysicalPlan(lowered(tentative), logical.columns, logical.explain, careful)
 

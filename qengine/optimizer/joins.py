@@ -74,7 +74,7 @@ def better_join(matching: Matching, order: MatchingOrder, cardinality: Cardinali
     hints = matching.hints
     if hints.join is not None:
         return _hinted(matching, cardinality, order)
-    free = hints.strategy is None and hints.rule is None and not hints.order
+    free = hints.strategy is None and hints.rule is None and not hints.order and not hints.as_written
     if not free or matching.bound or order.cost < _WORTH or not 3 <= len(matching.names) <= EXACT:
         return None
     names, problem = stated(matching, cardinality)

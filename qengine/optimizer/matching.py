@@ -93,6 +93,8 @@ def _hinted(matching: Matching, cardinality: Cardinality) -> tuple[tuple[str, ..
     hints = matching.hints
     if hints.rule is not None:
         return RULES[hints.rule](matching.names, matching.edges, cardinality), f"by {hints.rule}"
+    if hints.as_written and not hints.order:
+        return tuple(matching.names), "as written"
     named = tuple(name for name in hints.order if name in matching.names)
     return named, "as hinted" if named else ""
 

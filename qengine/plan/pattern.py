@@ -175,12 +175,14 @@ class Hints:
 
     ``rule``: the published rule that orders them, "gsi", "ri" or "quicksi". ``strategy``: "search" (depth first) or
     "extend" (breadth first). ``join``: nodes of two parts that are matched apart and joined by the nodes in both.
+    ``as_written``: nothing is optimized; every match is walked in the order of the text.
     """
 
     order: tuple[str, ...] = ()
     rule: str | None = None
     strategy: str | None = None
     join: tuple[tuple[str, ...], tuple[str, ...]] | None = None
+    as_written: bool = False
 
 
 NO_HINTS = Hints()

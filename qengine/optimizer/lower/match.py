@@ -184,7 +184,7 @@ class MatchLowering:
         new = [name for name in names if name not in self.bound]
         variables = {*new, *(edge.name for edge in edges)}
         emitted = wanted & variables
-        countable = final and self.demand.duplicates is not Duplicates.KEEP
+        countable = final and self.demand.duplicates is not Duplicates.KEEP and not self.graph.hints.as_written
         ends = {end for edge in edges if edge.name in emitted for end in edge.ends}
         matching = Matching(
             new,
@@ -320,7 +320,7 @@ class MatchLowering:
             named,
             tuple(others),
             walk_mode(self.graph, walk),
-            distinct_ends=self.demand.duplicates is Duplicates.IGNORE,
+            distinct_ends=self.demand.duplicates is Duplicates.IGNORE and not self.graph.hints.as_written,
         )
         self.columns += added
         self.bound |= {walk.start, walk.end}

@@ -16,9 +16,10 @@ from qengine.optimizer.rules.merge_matches import merge_matches
 from qengine.optimizer.rules.push_filters import push_filters
 from qengine.optimizer.rules.top_k import top_k
 from qengine.optimizer.rules.tree import bottom_up
-from qengine.plan.logical import Operator
+from qengine.plan.logical import Match, Operator
+from qengine.plan.traverse import operators
 
-__all__ = ["RULES", "TENTATIVE", "Rule", "rewritten", "steps"]
+__all__ = ["RULES", "TENTATIVE", "Rule", "is_as_written", "rewritten", "steps"]
 
 Rule = Callable[[Operator], Operator]
 
@@ -37,7 +38,7 @@ TENTATIVE: tuple[Rule, ...] = (early_conditions,)
 
 def steps(root: Operator) -> Iterator[tuple[str, Operator]]:
     """Yield the name of each rule that changes the plan, with the plan after it."""
-    for rule in RULES:
+    for rule in () if is_as_written(root) else RULES:
         changed = bottom_up(root, rule)
         if changed is not root:
             root = changed
@@ -45,7 +46,12 @@ def steps(root: Operator) -> Iterator[tuple[str, Operator]]:
 
 
 def rewritten(root: Operator) -> Operator:
-    """Return the plan after all rules but the tentative ones."""
-    for rule in RULES:
+    """Return the plan after all rules but the tentative ones; as it is where the user asks for that."""
+    for rule in () if is_as_written(root) else RULES:
         root = bottom_up(root, rule)
     return root
+
+
+def is_as_written(root: Operator) -> bool:
+    """Tell whether a hint of the statement says that nothing be optimized."""
+    return any(each.graph.hints.as_written for each in operators(root) if isinstance(each, Match))
