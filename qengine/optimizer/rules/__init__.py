@@ -9,13 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from qengine.optimizer.rules.contradictions import contradictions
+from qengine.optimizer.rules.counts_to_existence import counts_to_existence
 from qengine.optimizer.rules.each_element import each_element
 from qengine.optimizer.rules.early_conditions import early_conditions
+from qengine.optimizer.rules.equalities_to_lists import equalities_to_lists
 from qengine.optimizer.rules.fold_constants import fold_constants
+from qengine.optimizer.rules.implied_edges import implied_edges
 from qengine.optimizer.rules.merge_matches import merge_matches
 from qengine.optimizer.rules.push_filters import push_filters
+from qengine.optimizer.rules.push_limits import push_limits
+from qengine.optimizer.rules.redundant_distinct import redundant_distinct
 from qengine.optimizer.rules.top_k import top_k
 from qengine.optimizer.rules.tree import bottom_up
+from qengine.optimizer.rules.unused_optionals import unused_optionals
 from qengine.plan.logical import Match, Operator
 from qengine.plan.traverse import operators
 
@@ -29,7 +35,13 @@ RULES: tuple[Rule, ...] = (
     fold_constants,
     each_element,  # once all conditions of a match are its own
     contradictions,  # after constants are known and conditions of one element stand together
-    top_k,
+    equalities_to_lists,  # after the contradictions, which look for single values
+    counts_to_existence,
+    redundant_distinct,  # before those that look below DISTINCT
+    unused_optionals,
+    implied_edges,  # once matches are merged: within one clause relationships differ
+    push_limits,
+    top_k,  # after the limits are where they are wanted
 )
 
 TENTATIVE: tuple[Rule, ...] = (early_conditions,)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from qengine.plan.expr import Call, Expr
+from qengine.plan.expr import Call, Expr, Literal
 from qengine.plan.logical import Limit, Operator, Project, Skip, Sort
 from qengine.types import INTEGER
 
@@ -22,14 +22,20 @@ def top_k(operator: Operator) -> Operator:
     return operator
 
 
+def added(skipped: Expr, count: Expr) -> Expr:
+    """Return how many rows are needed to skip some and give so many: no more than there can be."""
+    if isinstance(skipped, Literal) and isinstance(count, Literal) and type(skipped.value) is type(count.value) is int:
+        return Literal(min(skipped.value + count.value, 2**63 - 1), type=INTEGER)
+    return Call("+", (skipped, count), type=INTEGER)
+
+
 def _push(operator: Operator, count: Expr) -> Operator:
     match operator:
         case Project():
             below = _push(operator.input, count)
             return operator if below is operator.input else replace(operator, input=below)
         case Skip():
-            total = Call("+", (operator.count, count), type=INTEGER)
-            below = _push(operator.input, total)
+            below = _push(operator.input, added(operator.count, count))
             return operator if below is operator.input else replace(operator, input=below)
         case Sort(limit=None):
             return replace(operator, limit=count)
