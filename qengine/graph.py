@@ -290,6 +290,7 @@ class Graph:
         memory_limit: int | None = None,
         gpu_memory_limit: int | None = None,
         threads: int = 0,
+        cardinalities: Mapping[str, float] | None = None,
     ) -> Result:
         """Start a query and return its lazy result.
 
@@ -311,17 +312,21 @@ class Graph:
             Bytes that may be in use on the GPU meanwhile, with the graphs that stay there between queries.
         threads
             Worker threads; 0 for one a CPU.
+        cardinalities
+            What the planner is to believe, before its statistics: rows of parts of the query's patterns, as
+            ``{"(a:Person)-[:KNOWS]->(b)": 12.0}``. A part is found whatever its variables are called; its rows may have
+            equal nodes and relationships. What isn't found comes as a notice.
 
         Raises
         ------
         QuerySyntaxError, SemanticError, Unsupported
-            At once, for what is wrong with the text.
+            At once, for what is wrong with the text or the cardinalities.
         DeviceError
             If the device can't be used.
         ExecutionError, QueryTimeout, QueryInterrupted, OutOfMemory
             From the result's methods.
         """
-        return self.prepare(text).run(
+        return self.prepare(text, cardinalities=cardinalities).run(
             params,
             device=device,
             timeout=timeout,
@@ -330,15 +335,15 @@ class Graph:
             threads=threads,
         )
 
-    def prepare(self, text: str) -> Prepared:
-        """Parse, bind and plan a statement once, to run it often.
+    def prepare(self, text: str, *, cardinalities: Mapping[str, float] | None = None) -> Prepared:
+        """Parse, bind and plan a statement once, to run it often; ``cardinalities`` as for ``query``.
 
         Raises
         ------
         QuerySyntaxError, SemanticError, Unsupported
             For what is wrong with the text.
         """
-        return Prepared(self, text)
+        return Prepared(self, text, cardinalities)
 
     def script(self, text: str, params: Mapping[str, Any] | None = None, **options: Any) -> Iterator[Result]:
         """Run several statements separated by ``;`` one after the other; options as for ``query``."""
@@ -348,10 +353,13 @@ class Graph:
             part = text[statement.span.start : statement.span.end]
             yield self.query(part, params, **options)
 
-    def explain(self, text: str, *, device: str = "auto") -> Explanation:
+    def explain(
+        self, text: str, *, device: str = "auto", cardinalities: Mapping[str, float] | None = None
+    ) -> Explanation:
         """Return the plan of a statement; ``str()`` of it is the operator tree.
 
-        Its ``device`` and ``device_reason`` say where ``query`` with this ``device`` would run it.
+        Its ``device`` and ``device_reason`` say where ``query`` with this ``device`` would run it; ``cardinalities`` as
+        for ``query``.
 
         Raises
         ------
@@ -360,7 +368,7 @@ class Graph:
         """
         from qengine.explain import Explanation
 
-        planned = self._plan(text, reference=False)
+        planned = self._plan(text, False, cardinalities)
         assert planned.physical is not None
         return Explanation(planned.physical, self._store, *_chosen(device, planned, self._store))
 
@@ -513,10 +521,11 @@ class Graph:
 
     # ------------------------------------------------------------ inside
 
-    def _plan(self, text: str, reference: bool) -> _Planned:
-        return self._plans.get((text, reference), lambda: self._plan_anew(text, reference))
+    def _plan(self, text: str, reference: bool, cardinalities: Mapping[str, float] | None = None) -> _Planned:
+        given = tuple(sorted((part, repr(rows)) for part, rows in (cardinalities or {}).items()))
+        return self._plans.get((text, reference, given), lambda: self._plan_anew(text, reference, cardinalities or {}))
 
-    def _plan_anew(self, text: str, reference: bool) -> _Planned:
+    def _plan_anew(self, text: str, reference: bool, cardinalities: Mapping[str, float]) -> _Planned:
         from qengine import optimizer
         from qengine.binder import bind
         from qengine.exec.choice import largest_search
@@ -533,8 +542,15 @@ class Graph:
                     hint="run them one by one with graph.script(text)" if statements else "type a query",
                 )
             bound = bind(statements[0], text, self._store)
-            physical = None if reference else optimizer.plan(bound.plan, self._store)
-            names = parameters(bound.plan.root)
+            logical, notices = bound.plan, bound.notices
+            if cardinalities:
+                from qengine.cardinalities import given_rows, unused
+                from qengine.optimizer.given_rows import with_cardinalities
+
+                given = given_rows(cardinalities, self._store)
+                logical, notices = with_cardinalities(logical, given), (*notices, *unused(given, logical))
+            physical = None if reference else optimizer.plan(logical, self._store)
+            names = parameters(logical.root)
             largest = None if physical is None else largest_search(physical)
         except QengineError as error:
             raise error.at(text) from None
@@ -542,7 +558,7 @@ class Graph:
             raise _too_deep() from None
         except KeyboardInterrupt:
             raise QueryInterrupted("The query was interrupted while it was planned.", code="Interrupted") from None
-        return _Planned(text, bound.plan, physical, bound.notices, names, time.perf_counter() - begin, largest)
+        return _Planned(text, logical, physical, notices, names, time.perf_counter() - begin, largest)
 
     @contextmanager
     def running(self, context: ExecutionContext) -> Iterator[None]:
@@ -605,10 +621,11 @@ class Graph:
 class Prepared:
     """A planned statement of one graph; ``run`` it with different parameters."""
 
-    def __init__(self, graph: Graph, text: str) -> None:
+    def __init__(self, graph: Graph, text: str, cardinalities: Mapping[str, float] | None = None) -> None:
         self._graph = graph
         self.text = text
-        self._planned = graph._plan(text, reference=False)
+        self._cardinalities = dict(cardinalities or {})
+        self._planned = graph._plan(text, False, self._cardinalities)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -623,7 +640,7 @@ class Prepared:
     @property
     def plan(self) -> Explanation:
         """The plan; ``str()`` of it is the operator tree."""
-        return self._graph.explain(self.text)
+        return self._graph.explain(self.text, cardinalities=self._cardinalities)
 
     def run(
         self,

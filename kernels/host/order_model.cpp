@@ -97,25 +97,49 @@ OrderModel::Growth OrderModel::growth_at(int vertex) const {
 // ---------------------------------------------------------------- sizes
 
 double OrderModel::rows(uint64_t bound) {
+  const double found = rows_by_degrees(bound);
+  return problem.n_known == 0 ? found : std::max(found * correction(bound), kLeast);
+}
+
+double OrderModel::rows_by_degrees(uint64_t bound) {
   const uint64_t given = problem.bound;
   if (bound == 0 || bound == given) return 1.0;
   if (const double* found = rows_.find(bound, 1)) return *found;
   const int last = last_of(bound & ~given);
   const uint64_t before = bound & ~one(last);
-  const double found = rows(before) * step(before, last).size;
+  const double size = problem.n_known == 0 ? step(before, last).size : step_by_degrees(before, last).size;
+  const double found = rows_by_degrees(before) * size;
   rows_.put(bound, 1, found);
   return found;
 }
 
+double OrderModel::correction(uint64_t bound) {
+  if (const double* found = corrections_.find(bound, 1)) return *found;
+  double factor = 1.0;
+  uint64_t taken[kMaxOrdered * kMaxOrdered];
+  int n = 0;
+  for (int k = 0; k < problem.n_known && n < kMaxOrdered * kMaxOrdered; ++k) {
+    const uint64_t part = problem.known[k];
+    if ((part & ~bound) != 0) continue;
+    if (std::any_of(taken, taken + n, [&](uint64_t other) { return size_of(part & other) > 1; })) continue;
+    factor *= problem.factors[k];
+    taken[n++] = part;
+  }
+  corrections_.put(bound, 1, factor);
+  return factor;
+}
+
 OrderModel::Step OrderModel::step(uint64_t bound, int vertex) {
   if (const Step* found = steps_.find(bound, vertex + 1)) return *found;
-  const Step found = step_anew(bound, vertex);
+  Step found = step_by_degrees(bound, vertex);
+  if (problem.n_known > 0)
+    found.size = std::max(found.size * correction(bound | one(vertex)) / correction(bound), kLeast);
   steps_.put(bound, vertex + 1, found);
   return found;
 }
 
 // Multiplies the shortest list by the chances that its members are in the others.
-OrderModel::Step OrderModel::step_anew(uint64_t bound, int vertex) const {
+OrderModel::Step OrderModel::step_by_degrees(uint64_t bound, int vertex) const {
   struct List {
     double size, probability;
     Order back;

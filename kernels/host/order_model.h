@@ -8,6 +8,9 @@
 // each edge beyond the third multiplies as the third does. (Chung and Lu 2002: with these degrees, edges are
 // independent.)
 //
+// Where the rows of a part are known to be other than that, what has the part is corrected by the same factor, for as
+// many such parts as share no edge, the largest first.
+//
 // Costs. A step reads the least of the lists that it intersects. What is only counted falls apart into components,
 // which multiply and whose counts are remembered by the vertices that they depend on; a component that is one vertex
 // or a group of vertices that are only different from each other is counted by formula; squares are counted by their
@@ -84,7 +87,9 @@ class OrderModel {
   void fill();
   void mention(int some, int other);
   Growth growth_at(int vertex) const;
-  Step step_anew(uint64_t bound, int vertex) const;
+  Step step_by_degrees(uint64_t bound, int vertex) const;
+  double rows_by_degrees(uint64_t bound);
+  double correction(uint64_t bound);
   double grown(int origin, Order kind, uint64_t bound) const;
   double growth_of(int vertex, Order kind, const Order* present, int n) const;
   uint64_t mentions(uint64_t part) const;
@@ -95,6 +100,7 @@ class OrderModel {
   std::vector<Way> ways_[kMaxOrdered];
   Growth growth_[kMaxOrdered];
   SetTable<double> rows_;
+  SetTable<double> corrections_;
   SetTable<Step> steps_;
 };
 

@@ -48,7 +48,8 @@ class Problem:
     vertex by vertex. ``links``: edges between different vertices. ``different``: pairs that may coincide and must
     not. ``entangled``: sets whose members are compared with each other in other ways. ``less``: pairs (a, b) with
     id(a) < id(b). ``bound``: vertices that each input row gives. ``wanted``: vertices to emit; with ``counted``
-    the others are only counted, else all are walked.
+    the others are only counted, else all are walked. ``known``: sets of vertices, the largest first, and how many times
+    more embeddings they have than degrees say.
     """
 
     candidates: Sequence[float]
@@ -61,6 +62,7 @@ class Problem:
     bound: int = 0
     wanted: int = 0
     counted: bool = True
+    known: Sequence[tuple[int, float]] = ()
     kinds: Sequence[object] = ()  # equal for vertices with the same labels and predicates
 
 

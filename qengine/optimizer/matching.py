@@ -6,7 +6,7 @@ constraints cut lists, but they also tie vertices together that would else be co
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from qengine._frozen import frozen
@@ -19,14 +19,16 @@ from qengine.optimizer.order import CostModel, Ordered
 from qengine.optimizer.pattern_edges import PatternEdge
 from qengine.optimizer.search import NamedCondition
 from qengine.optimizer.symmetry import NO_SYMMETRY, Symmetry, break_symmetry
-from qengine.plan.pattern import NO_HINTS, Hints
+from qengine.plan.pattern import NO_HINTS, CardinalitySource, Hints
+
+_FEWEST = 1e-3  # rows that a part is taken to have
 
 
 @frozen
 class MatchingOrder:
     """Names of vertices in the order of binding, how many embeddings are expected, the cost in nanoseconds.
 
-    ``reason``: which hint the order comes from, "" for none.
+    ``reason``: which hint the order comes from, "" for none. ``known``: what was told of cardinalities, "" for nothing.
     """
 
     names: tuple[str, ...]
@@ -34,6 +36,7 @@ class MatchingOrder:
     cost: float
     symmetry: Symmetry = NO_SYMMETRY
     reason: str = ""
+    known: str = ""
 
 
 @frozen
@@ -76,16 +79,45 @@ def matching_order(matching: Matching, cardinality: Cardinality) -> MatchingOrde
             cost = CostModel(replace(problem, less=less)).cost(found.vertices)
             if cost < found.cost:
                 found, symmetry = replace(found, cost=cost), each
+    source = matching.hints.known
+    known = _counted(len(problem.known), source) if source is not None and problem.known else ""
     return MatchingOrder(
-        tuple(names[vertex] for vertex in found.vertices), model.rows(model.all), found.cost, symmetry, reason
+        tuple(names[vertex] for vertex in found.vertices), model.rows(model.all), found.cost, symmetry, reason, known
     )
+
+
+def _counted(parts: int, source: CardinalitySource) -> str:
+    return f"{parts} {'cardinality' if parts == 1 else 'cardinalities'} {source.reason}"
 
 
 def stated(matching: Matching, cardinality: Cardinality) -> tuple[tuple[str, ...], Problem]:
     """Return the names of a matching's vertices by their numbers, and the problem of ordering these."""
     names = (*matching.bound, *_numbered(matching, cardinality))
     number = {name: place for place, name in enumerate(names)}
-    return names, _problem(matching, names, number, cardinality)
+    problem = _problem(matching, names, number, cardinality)
+    source = matching.hints.known
+    return names, problem if source is None else _told(problem, source, matching, number, cardinality)
+
+
+def _told(
+    problem: Problem,
+    source: CardinalitySource,
+    matching: Matching,
+    number: Mapping[str, int],
+    cardinality: Cardinality,
+) -> Problem:
+    """Return a problem that knows what a source of cardinalities does, but for parts that the input rows give."""
+    known = source.known(
+        {name: cardinality.nodes[name] for name in number}, [edge.relationship for edge in matching.edges]
+    )
+    rows = {mask_of(number[name] for name in part): max(found, _FEWEST) for part, found in known.items()}
+    rows = {part: found for part, found in rows.items() if not part & problem.bound}
+    single = {part.bit_length() - 1: found for part, found in rows.items() if part & (part - 1) == 0}
+    candidates = [single.get(vertex, found) for vertex, found in enumerate(problem.candidates)]
+    problem = replace(problem, candidates=candidates)
+    model = CostModel(problem)
+    parts = sorted(rows, key=lambda part: (-part.bit_count(), part))
+    return replace(problem, known=[(part, rows[part] / model.rows(part)) for part in parts])
 
 
 def _hinted(matching: Matching, cardinality: Cardinality) -> tuple[tuple[str, ...], str]:

@@ -107,9 +107,12 @@ class _Struct(ctypes.Structure):
 
     _fields_ = (
         *((name, ctypes.c_void_p) for name in ("candidates", "labelled", "kinds", "ends", "links")),
-        *((name, ctypes.c_void_p) for name in ("different", "less", "entangled")),
+        *((name, ctypes.c_void_p) for name in ("different", "less", "entangled", "known", "factors")),
         *((name, ctypes.c_uint64) for name in ("filtered", "bound", "wanted")),
-        *((name, ctypes.c_int32) for name in ("count", "n_links", "n_different", "n_less", "n_entangled", "counted")),
+        *(
+            (name, ctypes.c_int32)
+            for name in ("count", "n_links", "n_different", "n_less", "n_entangled", "n_known", "counted")
+        ),
     )
 
 
@@ -129,6 +132,8 @@ class _Given:
             array("i", chain.from_iterable(problem.different)),
             array("i", chain.from_iterable(problem.less)),
             array("Q", map(mask_of, problem.entangled)),
+            array("Q", [part for part, _ in problem.known]),
+            array("d", [factor for _, factor in problem.known]),
         )
         self.struct = _Struct(
             *(each.buffer_info()[0] for each in self._arrays),
@@ -140,6 +145,7 @@ class _Given:
             len(problem.different),
             len(problem.less),
             len(problem.entangled),
+            len(problem.known),
             problem.counted,
         )
 

@@ -84,7 +84,7 @@ class _Pattern:
             self._links.setdefault((other, one), []).append(("differ",))
         for kinds in self._links.values():
             kinds.sort()
-        self._colours = self._refined(_numbered({name: _shape(nodes[name]) for name in order}))
+        self._colours = self._refined(_numbered({name: shape_of(nodes[name]) for name in order}))
         self._coincidences = {frozenset(map(frozenset, same)) for same in difference.pairs}
 
     def _refined(self, colours: dict[str, int]) -> dict[str, int]:
@@ -137,7 +137,7 @@ def _numbered(shapes: dict[str, object]) -> dict[str, int]:
     return {name: numbers.setdefault(shape, len(numbers)) for name, shape in shapes.items()}
 
 
-def _shape(node: PatternNode) -> tuple[object, ...]:
+def shape_of(node: PatternNode) -> tuple[object, ...]:
     """Return what an automorphism must preserve of a node: labels and own predicates, free of its name."""
 
     def anonymous(expr: Expr) -> Expr:

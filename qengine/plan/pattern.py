@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from enum import Enum
+from typing import Protocol
 
 from qengine._frozen import frozen
 from qengine.plan.expr import Expr
@@ -169,6 +171,23 @@ class PatternPath:
     mode: PathMode | None = None
 
 
+class CardinalitySource(Protocol):
+    """Knows how many rows parts of patterns have, better than the catalogue's statistics."""
+
+    @property
+    def reason(self) -> str:
+        """How EXPLAIN names the source: "given", "sampled"."""
+
+    def known(
+        self, nodes: Mapping[str, PatternNode], relationships: Sequence[PatternRelationship]
+    ) -> Mapping[frozenset[str], float]:
+        """Return the expected embeddings of connected parts of a pattern, by the names of their nodes.
+
+        A part has all relationships and conditions among its nodes, which may be matched to the same vertex. Parts that
+        nothing is known of are left out.
+        """
+
+
 @frozen
 class Hints:
     """What the user wants of the search. ``order``: nodes in the order of binding, all or the first of them.
@@ -176,6 +195,7 @@ class Hints:
     ``rule``: the published rule that orders them, "gsi", "ri" or "quicksi". ``strategy``: "search" (depth first) or
     "extend" (breadth first). ``join``: nodes of two parts that are matched apart and joined by the nodes in both.
     ``as_written``: nothing is optimized; every match is walked in the order of the text.
+    ``known``: where cardinalities of parts come from, before the statistics.
     """
 
     order: tuple[str, ...] = ()
@@ -183,6 +203,7 @@ class Hints:
     strategy: str | None = None
     join: tuple[tuple[str, ...], tuple[str, ...]] | None = None
     as_written: bool = False
+    known: CardinalitySource | None = None
 
 
 NO_HINTS = Hints()

@@ -399,4 +399,4 @@ def _reason(order: MatchingOrder) -> str:
     text += f" {order.reason}" if order.reason and order.names else ""
     if order.symmetry.orbits > 1:
         text += f"; each of {order.symmetry.orbits} symmetric embeddings counted once"
-    return text
+    return f"{text}; {order.known}" if order.known else text

@@ -1,0 +1,67 @@
+"""Cardinalities that a query brings along: patterns as text with their rows, bound against the graph's catalogue."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from qengine.binder import bind
+from qengine.catalog.view import CatalogView
+from qengine.errors import Notice, QengineError, SemanticError
+from qengine.optimizer.given_rows import GivenPart, GivenRows, matched_part
+from qengine.plan.logical import LogicalPlan
+from qengine.syntax import parse
+
+__all__ = ["given_rows", "unused"]
+
+_MATCH = "MATCH REPEATABLE ELEMENTS "
+_RETURN = " RETURN count(*)"
+
+
+def given_rows(cardinalities: Mapping[str, float], catalog: CatalogView) -> GivenRows:
+    """Read patterns, ``(a:Person)-[:KNOWS]->(b) WHERE a.age > 30``, and how many rows each has.
+
+    Raises
+    ------
+    SemanticError, QuerySyntaxError
+        For a text that is no pattern, or whose rows can't be used for planning, and for a number below 0.
+    """
+    return GivenRows(tuple(_part(text, rows, catalog) for text, rows in cardinalities.items()))
+
+
+def _part(text: str, rows: float, catalog: CatalogView) -> GivenPart:
+    if isinstance(rows, bool) or not isinstance(rows, int | float) or not 0 <= rows < float("inf"):
+        raise SemanticError(
+            f"The cardinality of {text} is {rows!r}, not a number of rows.",
+            hint="Give the rows that the pattern has, or is expected to have, as a number from 0 up.",
+            code="InvalidCardinality",
+        )
+    whole = f"{_MATCH}{text}{_RETURN}"
+    try:
+        statements = parse(whole)
+        graph = matched_part(bind(statements[0], whole, catalog).plan) if len(statements) == 1 else None
+    except QengineError as error:
+        raise SemanticError(
+            f"The cardinality of {text} can't be used: {error.message}",
+            hint="Write one pattern, as in {'(a:Person)-[:KNOWS]->(b)': 12.0}.",
+            code="InvalidCardinality",
+        ) from None
+    if graph is None:
+        raise SemanticError(
+            f"The cardinality of {text} can't be used for planning.",
+            hint="Give it for one connected pattern, of relationships of fixed length, with conditions on single "
+            "nodes and relationships alone.",
+            code="InvalidCardinality",
+        )
+    return GivenPart(text, graph, float(rows))
+
+
+def unused(given: GivenRows, plan: LogicalPlan) -> tuple[Notice, ...]:
+    """Return a notice for each pattern that is no part of a statement."""
+    return tuple(
+        Notice(
+            "UnusedCardinality",
+            f"No pattern of the query has the part {part.text}, so that its cardinality is not used.",
+            hint="A part has the same labels, types, directions and conditions, whatever its variables are called.",
+        )
+        for part in given.unused(plan)
+    )

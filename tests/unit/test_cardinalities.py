@@ -1,0 +1,112 @@
+"""Cardinalities that a query brings along: found in its patterns, believed, shown, and never part of an answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from qengine import Graph
+from qengine.errors import SemanticError
+from qengine.plan.physical import Search
+from qengine.plan.traverse import operators
+
+PATH = "MATCH (a:A)-[r:R]->(b:B)-[:S]->(c:A) RETURN count(*)"
+
+
+@pytest.fixture(scope="module")
+def graph() -> Graph:
+    nodes = [{"id": k, "labels": "AB"[k % 2], "properties": {"x": k}} for k in range(40)]
+    edges = [
+        {"type": "RS"[k % 2], "start": k, "end": (k + step) % 40, "properties": {"w": k}}
+        for k in range(40)
+        for step in (1, 3, 7)
+    ]
+    return Graph.from_records(nodes, edges)
+
+
+def search(graph: Graph, text: str, given: dict[str, float]) -> Search:
+    plan = graph.prepare(text, cardinalities=given)._planned.physical
+    assert plan is not None
+    (found,) = (each for each in operators(plan.root) if isinstance(each, Search))
+    return found
+
+
+def rows(graph: Graph, text: str, given: dict[str, float]) -> float:
+    found = search(graph, text, given).rows
+    assert found is not None
+    return found
+
+
+def test_the_rows_of_the_whole_pattern_are_believed(graph: Graph) -> None:
+    assert rows(graph, PATH, {"(x:A)-[:R]->(y:B)-[:S]->(z:A)": 12345.0}) == pytest.approx(12345.0)
+    assert rows(graph, PATH, {"(z:A)<-[:S]-(:B)<-[:R]-(:A)": 0}) == pytest.approx(1e-3)
+
+
+def test_the_rows_of_a_part_scale_the_whole(graph: Graph) -> None:
+    plain = rows(graph, PATH, {})
+    edge = rows(graph, "MATCH (a:A)-[:R]->(b:B) RETURN count(*)", {})
+    assert rows(graph, PATH, {"(p:A)-[:R]->(q:B)": 10 * edge}) == pytest.approx(10 * plain, rel=1e-6)
+    both = {"(p:A)-[:R]->(q:B)": 10 * edge, "(p:A)-[:R]->(:B)-[:S]->(:A)": 7.0}
+    assert rows(graph, PATH, both) == pytest.approx(7.0)
+
+
+def test_a_node_is_a_part(graph: Graph) -> None:
+    text = "MATCH (a:A {x: 4})-[:R]->(b:B) RETURN count(*)"
+    assert rows(graph, text, {"(n:A) WHERE n.x = 4": 10.0}) == pytest.approx(
+        10 * rows(graph, text, {"(n:A {x: 4})": 1.0})
+    )
+
+
+def test_parts_have_the_same_labels_types_directions_and_conditions(graph: Graph) -> None:
+    plain = rows(graph, PATH, {})
+    for part in ("(:B)-[:R]->(:A)", "(:A)<-[:R]-(:B)", "(:A)-[:S]->(:B)", "(:A)-[:R]->()", "(:A)-[r:R {w: 1}]->(:B)"):
+        result = graph.query(PATH, cardinalities={part: 1e6})
+        assert [each.code for each in result.notices] == ["UnusedCardinality"], part
+        assert rows(graph, PATH, {part: 1e6}) == pytest.approx(plain)
+    assert not graph.query(PATH, cardinalities={"(:A)-[:R]->(:B)": 1e6}).notices
+
+
+def test_a_part_has_all_relationships_among_its_nodes(graph: Graph) -> None:
+    text = "MATCH (a)-[:R]->(b)-[:S]->(c), (a)-[:S]->(c) RETURN count(*)"
+    assert graph.query(text, cardinalities={"()-[:R]->()-[:S]->()": 5.0}).notices
+    assert not graph.query(text, cardinalities={"(p)-[:R]->(q)-[:S]->(r)<-[:S]-(p)": 5.0}).notices
+
+
+def test_orders_follow_what_is_given(graph: Graph) -> None:
+    text = "MATCH (a:A)-[:R]->(b:B)-[:S]->(c:A)-[:R]->(d:B) RETURN a, b, c, d"
+    few, many = "(:A)-[:R]->(:B)-[:S]->(:A)", "(:B)-[:S]->(:A)-[:R]->(:B)"
+    first = search(graph, text, {few: 1.0, many: 1e9})
+    last = search(graph, text, {few: 1e9, many: 1.0})
+    assert [level.name for level in first.levels][-1] == "d"
+    assert [level.name for level in last.levels][-1] == "a"
+
+
+def test_answers_stay_the_same(graph: Graph) -> None:
+    expected = graph.query(PATH).value()
+    for given in (0.0, 1e12):
+        assert graph.query(PATH, cardinalities={"(:A)-[:R]->(:B)": given}).value() == expected
+
+
+def test_explain_says_so(graph: Graph) -> None:
+    shown = str(graph.explain(PATH, cardinalities={"(:A)-[:R]->(:B)": 9.0}))
+    assert "; 1 cardinality given" in shown
+    assert "cardinalit" not in str(graph.explain(PATH))
+    assert str(graph.prepare(PATH, cardinalities={"(:A)-[:R]->(:B)": 9.0}).plan) == shown
+
+
+@pytest.mark.parametrize(
+    ("part", "given", "message"),
+    [
+        ("(a:A)-[:R]->(b:B)", -1.0, "not a number of rows"),
+        ("(a:A)-[:R]->(b:B)", "many", "not a number of rows"),
+        ("(a:A)-[:R]->(b:B)", True, "not a number of rows"),
+        ("(a:A)-[:R]->", 1.0, "can't be used: "),
+        ("(a:A)-[:R*1..2]->(b)", 1.0, "can't be used for planning"),
+        ("(a:A), (b:B)", 1.0, "can't be used for planning"),
+        ("(a:A)-[:R]->(b) WHERE a.x < b.x", 1.0, "can't be used for planning"),
+    ],
+)
+def test_what_is_no_cardinality_is_refused(graph: Graph, part: str, given: Any, message: str) -> None:
+    with pytest.raises(SemanticError, match=message):
+        graph.query(PATH, cardinalities={part: given})
