@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 from qengine.errors import DeviceError, Notice, QengineError, QueryInterrupted, SemanticError, Span, Unsupported
 from qengine.plan.cache import PlanCache
 from qengine.plan.logical import LogicalPlan
-from qengine.plan.physical import PhysicalPlan, Search
+from qengine.plan.physical import PhysicalPlan
 from qengine.plan.traverse import parameters
 from qengine.result import Result, ResultBatch, ResultStats
 
 if TYPE_CHECKING:
     from qengine.estimate import Estimate, EstimateTable, Estimator
     from qengine.estimates import Counted
+    from qengine.exec.choice import LargestSearch
     from qengine.exec.context import ExecutionContext
     from qengine.explain import Explanation
     from qengine.storage.schema import Schema
@@ -45,7 +46,7 @@ class _Planned:
     notices: tuple[Notice, ...]
     parameters: Mapping[str, Span | None]
     seconds: float
-    largest: Search | None
+    largest: LargestSearch | None
 
 
 class Graph:

@@ -2,17 +2,42 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from qengine.catalog.costs import costs
 from qengine.exec.cpu.resolve import resolve_pattern
 from qengine.plan.physical import PhysicalPlan, Search
 from qengine.plan.traverse import operators
 
-__all__ = ["choose", "devices_of", "largest_search"]
+__all__ = ["LargestSearch", "choose", "devices_of", "largest_search"]
 
 
-def choose(asked: str, largest: Search | None, store: Any) -> tuple[str, str]:
+@dataclass(eq=False)
+class LargestSearch:
+    """The search of a plan that is estimated to find the most embeddings, and where the GPU has a kernel for it."""
+
+    search: Search
+    _known: WeakKeyDictionary[Any, bool] = field(default_factory=WeakKeyDictionary)
+
+    @property
+    def rows(self) -> float:
+        """The estimate."""
+        return self.search.rows or 0.0
+
+    def has_kernel(self, store: Any) -> bool:
+        """Tell whether the GPU extends the search for rows, or counts it by its shape or its tree of levels.
+
+        The kernel that takes any plan is slower than the CPU's search.
+        """
+        found = self._known.get(store)
+        if found is None:
+            found = self._known[store] = _has_kernel(self.search, store)
+        return found
+
+
+def choose(asked: str, largest: LargestSearch | None, store: Any) -> tuple[str, str]:
     """Return the device, "cpu" or "gpu", and why.
 
     Parameters
@@ -31,7 +56,7 @@ def choose(asked: str, largest: Search | None, store: Any) -> tuple[str, str]:
     """
     if asked == "cpu":
         return "cpu", "as asked"
-    rows = largest.rows or 0.0 if largest is not None else 0.0
+    rows = largest.rows if largest is not None else 0.0
     if asked == "auto" and (largest is None or rows < costs("gpu", "choice")["rows"]):
         return "cpu", f"an estimated {rows:,.0f} embeddings are few"
     from qengine.exec.gpu.device import device, missing
@@ -42,31 +67,31 @@ def choose(asked: str, largest: Search | None, store: Any) -> tuple[str, str]:
     if (reason := missing()) is not None:
         return "cpu", reason.message
     assert largest is not None
-    if not _has_kernel(largest, store):
+    if not largest.has_kernel(store):
         return "cpu", "the GPU has no kernel for the pattern's shape, only the one that takes any"
     return "gpu", f"an estimated {rows:,.0f} embeddings are many"
 
 
 def _has_kernel(search: Search, store: Any) -> bool:
-    """Tell whether a search is extended for rows on the device, or counted by a kernel made for its shape.
-
-    The kernel that takes any plan is slower than the CPU's search.
-    """
     from qengine.exec.gpu.count_plan import components
     from qengine.exec.gpu.extend import shape_of
+    from qengine.exec.gpu.tree_plan import trees
 
     resolved = resolve_pattern(store, search)
     if resolved is None:
         return False
     if shape_of(resolved).extendable:
         return True
-    return not any(level.predicates for level in search.levels) and components(resolved.plan) is not None
+    if not any(level.predicates for level in search.levels) and components(resolved.plan) is not None:
+        return True
+    return trees(resolved, resolved.tables[0]) is not None
 
 
-def largest_search(plan: PhysicalPlan) -> Search | None:
+def largest_search(plan: PhysicalPlan) -> LargestSearch | None:
     """Return the plan's search that is estimated to find the most embeddings, None if it has none."""
     searches = (each for each in operators(plan.root) if isinstance(each, Search))
-    return max(searches, key=lambda each: each.rows or 0.0, default=None)
+    found = max(searches, key=lambda each: each.rows or 0.0, default=None)
+    return None if found is None else LargestSearch(found)
 
 
 def devices_of(plan: PhysicalPlan, chosen: str) -> tuple[tuple[str, str], ...]:

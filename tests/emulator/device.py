@@ -60,17 +60,35 @@ class Pool:
         pass
 
 
+KERNELS = {
+    "search": (
+        'extern "C" void search_on_host(unsigned blocks, unsigned threads, const uint64_t* given) {\n'
+        "  const auto* job = reinterpret_cast<const qe::SearchJob*>(given[0]);\n"
+        "  emulator::run(blocks, threads, [&] { search(job, static_cast<uint32_t>(given[1])); });\n}\n"
+    ),
+    "count_tree": (
+        'extern "C" void tree_slices_on_host(unsigned blocks, unsigned threads, const uint64_t* given) {\n'
+        "  const auto* plan = reinterpret_cast<const qe::MatchPlan*>(given[0]);\n"
+        "  const auto* tree = reinterpret_cast<const qe::TreePlan*>(given[1]);\n"
+        "  emulator::run(blocks, threads, [&] { tree_slices(plan, tree); });\n}\n"
+        'extern "C" void count_tree_on_host(unsigned blocks, unsigned threads, const uint64_t* given) {\n'
+        "  const auto* tree = reinterpret_cast<const qe::TreePlan*>(given[0]);\n"
+        "  auto* state = reinterpret_cast<qe::TreeState*>(given[1]);\n"
+        "  auto* memos = reinterpret_cast<qe::TreeMemo*>(given[2]);\n"
+        "  const auto* stop = reinterpret_cast<const int32_t*>(given[3]);\n"
+        "  const auto bytes = static_cast<uint32_t>(given[4]);\n"
+        "  emulator::run(blocks, threads, [&] { count_tree(tree, state, memos, stop, bytes); });\n}\n"
+    ),
+}
+"""For each family what calls its kernels with arguments of 64 bits each."""
+
+
 @functools.cache
-def library(macros: tuple[tuple[str, int], ...]) -> ctypes.CDLL:
-    """Compile the search for the host."""
+def library(family: str, macros: tuple[tuple[str, int], ...]) -> ctypes.CDLL:
+    """Compile a family for the host."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "emulated.cpp"
-        source.write_text(
-            f'#include "{CHECKOUT}/tests/emulator/warps.h"\n#include "search.cu"\n'
-            'extern "C" void search_on_host(uint64_t job, uint32_t bytes, unsigned blocks, unsigned threads) {\n'
-            "  const auto* given = reinterpret_cast<const qe::SearchJob*>(job);\n"
-            "  emulator::run(blocks, threads, [&] { search(given, bytes); });\n}\n"
-        )
+        source.write_text(f'#include "{CHECKOUT}/tests/emulator/warps.h"\n#include "{family}.cu"\n{KERNELS[family]}')
         target = Path(folder) / "emulated.so"
         include = [f"-I{CHECKOUT}/kernels/{folder}" for folder in ("include", "cuda")]
         given = [f"-D{name}={value}" for name, value in (*macros, ("QE_LOOK_EVERY", 1))]  # share work at every step
@@ -94,8 +112,8 @@ class EmulatedRun:
     def stop_flag(self) -> int:
         return self.flag.ctypes.data
 
-    def kernel(self, family: str, name: str, macros: Mapping[str, int], shared_bytes: int) -> Any:
-        return library(tuple(macros.items())).search_on_host
+    def kernel(self, family: str, name: str, macros: Mapping[str, int] | None = None, shared_bytes: int = 0) -> Any:
+        return getattr(library(family, tuple((macros or {}).items())), f"{name}_on_host")
 
     def allocate(self, n_bytes: int, what: str) -> Block:
         return self.memory.allocate(n_bytes, self.context.gpu_memory_limit, what)
@@ -123,11 +141,8 @@ class EmulatedRun:
     def read(self, address: int, host: Any) -> None:
         ctypes.memmove(host.ctypes.data, address, host.nbytes)
 
-    def launch(self, kernel: Any, blocks: int, threads: int, arguments: Sequence[Any], shared_bytes: int) -> None:
-        job, warp_bytes = arguments
-        kernel(
-            ctypes.c_uint64(int(job)), ctypes.c_uint32(int(warp_bytes)), ctypes.c_uint(blocks), ctypes.c_uint(threads)
-        )
+    def launch(self, kernel: Any, blocks: int, threads: int, arguments: Sequence[Any], shared_bytes: int = 0) -> None:
+        kernel(ctypes.c_uint(blocks), ctypes.c_uint(threads), np.array(arguments, np.uint64).ctypes)
 
     def wait(self) -> None:
         self.context.check()

@@ -151,7 +151,8 @@ inline uint32_t __ballot_sync(uint32_t, bool value) {
   for (int k = 0; k < emulator::kLanes; ++k) mask |= static_cast<uint32_t>(all[k]) << k;
   return mask;
 }
-inline uint32_t __match_any_sync(uint32_t, int value) {
+template <typename T>
+uint32_t __match_any_sync(uint32_t, T value) {
   const uint64_t own = emulator::packed(value);
   const uint64_t* all = emulator::meet(7, own);
   uint32_t mask = 0;
@@ -161,6 +162,9 @@ inline uint32_t __match_any_sync(uint32_t, int value) {
 inline bool __any_sync(uint32_t mask, bool value) { return __ballot_sync(mask, value) != 0; }
 inline bool __all_sync(uint32_t mask, bool value) { return __ballot_sync(mask, value) == 0xFFFFFFFFu; }
 
+inline uint64_t __umul64hi(uint64_t a, uint64_t b) {
+  return static_cast<uint64_t>(static_cast<unsigned __int128>(a) * b >> 64);
+}
 inline int __popc(uint32_t bits) { return __builtin_popcount(bits); }
 inline int __ffs(uint32_t bits) { return __builtin_ffs(static_cast<int>(bits)); }
 inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }

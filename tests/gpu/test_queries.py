@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 
+import numpy as np
 import pytest
 
 from qengine import Graph
 from qengine.errors import ExecutionError, Unsupported
 from qengine.testing import open_graphs as og
 from qengine.testing.compare import difference
+from qengine.testing.generate import rmat, to_csr
 from qengine.testing.oracle import TooExpensive, true_rows
 from qengine.testing.random_graph import random_graph
 from qengine.testing.random_query import random_query
+from tests.bench.estimates import SETS, Case
 
 pytestmark = pytest.mark.gpu
 
@@ -50,12 +53,14 @@ def graph(load: Callable[[str], Graph], name: str) -> Graph:
     return load(name)
 
 
-def check(found: Graph, truths: list[og.Truth], most: int = 10**9) -> None:
+def check(found: Graph, truths: Sequence[og.Truth | Case], most: int = 10**9) -> None:
     wrong = []
-    for truth in (each for each in truths if each.count <= most):
+    for truth in truths:
+        if (true := truth.truth if isinstance(truth, Case) else truth.count) > most:
+            continue
         count = found.query(truth.query, device="gpu").value()
-        if count != truth.count:
-            wrong.append(f"{truth.name}: {count}, true is {truth.count}\n{truth.query}")
+        if count != true:
+            wrong.append(f"{truth.name}: {count}, true is {true}\n{truth.query}")
     assert not wrong, f"{len(wrong)} of {len(truths)}\n" + "\n".join(wrong[:5])
     assert truths
 
@@ -77,6 +82,22 @@ def test_typed_counts(name: str) -> None:
 @pytest.mark.parametrize(("load", "name"), [(og.labelled, "ca-GrQc"), (og.simplified, "wiki-Vote")])
 def test_motifs(load: Callable[[str], Graph], name: str) -> None:
     check(graph(load, name), list(og.motif_truths(name)))
+
+
+@pytest.mark.shared_data("enron16", "email-Enron")
+def test_labelled_counts_of_thousands_to_billions() -> None:
+    found, cases = SETS["enron16"]()
+    check(found, cases, most=10**11)
+
+
+@pytest.mark.parametrize("scale", [10, 13])
+def test_triangles(scale: int) -> None:
+    start, end = to_csr(rmat(scale, 16, 42)).edges()
+    found = Graph.from_edge_list((start.astype(np.int64), end.astype(np.int64)), undirected=True)
+    rows = np.zeros((1 << scale, 1 << scale), np.float32)
+    rows[start, end] = rows[end, start] = 1
+    expected = round(float((rows @ rows * rows).sum(dtype=np.float64)))
+    assert found.query("MATCH (a)--(b)--(c)--(a) RETURN count(*)", device="gpu").value() == expected
 
 
 @pytest.mark.shared_data

@@ -33,7 +33,8 @@ def emulated() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(search_module, "device_run", lambda context: emulated_run(context, memory))
         patch.setattr(search_module, "_THREADS", 32 * WARPS)
-        patch.setattr(search_module, "try_count", lambda *_: None)  # the emulator runs the search's kernel alone
+        for name in ("try_count", "counted_by_tree"):  # the emulator runs the search's kernel alone
+            patch.setattr(search_module, name, lambda *_: None)
         patch.setattr(search_module, "shape_of", lambda resolved: SimpleNamespace(extendable=False))
         yield
 

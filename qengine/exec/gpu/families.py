@@ -23,6 +23,7 @@ def _counting() -> dict[str, tuple[Mapping[str, int], ...]]:
         "count_edges": tuple(edges),
         "count_houses": (*_TEAMS, {"QE_GLOBAL": 1}),
         "count_stars": ({},),
+        "count_tree": ({},),
         "count_views": ({},),
         "count_wedges": tuple(wedges),
     }

@@ -19,6 +19,7 @@ from qengine.exec.gpu.extend import shape_of
 from qengine.exec.gpu.extend_search import extended
 from qengine.exec.gpu.launch import DeviceRun, device_run
 from qengine.exec.gpu.search_job import JOB, LANES, STATE, donation_bytes, frame_bytes, saved_bytes
+from qengine.exec.gpu.tree import counted_by_tree
 from qengine.exec.gpu.upload import DevicePlan, device_plan
 from qengine.plan.physical import Search
 
@@ -53,7 +54,7 @@ def run_search(
         return
     with device_run(context) as run, device_plan(store, resolved, run) as plan:
         inputs, shape = rows if search.seeds else 1, shape_of(resolved)
-        total = try_count(store, plan, run)
+        total = _total(store, plan, run)
         if total is not None:
             chunks = one_total(total, search, context)
         elif shape.extendable:
@@ -61,6 +62,12 @@ def run_search(
         else:
             chunks = _Generic(plan, search, seeds, inputs, run).found()
         yield from completed(chunks, resolved, search, seeds, rows, _most_rows(resolved, context))
+
+
+def _total(store: Any, plan: DevicePlan, run: DeviceRun) -> int | None:
+    """Return the count of a plan that has nothing else to give, None where only the general kernel finds it."""
+    total = try_count(store, plan, run)
+    return counted_by_tree(store, plan, run) if total is None else total
 
 
 @dataclass

@@ -25,7 +25,7 @@ _POINTERS = (
     ("offsets", "keys", "groups", "neighbours", "edge_ids"),
 )  # fmt: skip
 """The fields of each table's records (in the order of ``ResolvedSearch.tables``) that are pointers."""
-_LISTS = 9
+_LEVELS, _LISTS = 0, 9
 _TABLES = ("levels", "sources", "ranges", "pairs", "conditions", "columns", "types", "level_ids", "list_ids", "lists")
 
 
@@ -41,11 +41,14 @@ class DevicePlan:
         The host's plan, from which it was made.
     lists
         ``match_plan.PCSR`` records with the device's pointers, as in ``MatchPlan::lists``. ``edge_ids`` is null.
+    levels
+        ``match_plan.LEVEL`` records with the device's pointers.
     """
 
     address: int
     resolved: ResolvedSearch
     lists: npt.NDArray[Any]
+    levels: npt.NDArray[Any]
     parts: tuple[Resident, ...]
 
 
@@ -126,7 +129,7 @@ class _Upload:
         self.run.write(block, image)
         self.run.publish()
         parts = tuple(self.held[begin:])
-        plan = DevicePlan(block.ptr + header, self.resolved, tables[_LISTS], parts)
+        plan = DevicePlan(block.ptr + header, self.resolved, tables[_LISTS], tables[_LEVELS], parts)
         self.held.append(self.resident(key, block, image.nbytes, plan))
         return plan
 

@@ -10,7 +10,7 @@ import pytest
 
 from qengine.errors import DeviceError
 from qengine.exec.cpu import match_plan
-from qengine.exec.gpu import compiled, nvrtc, search_job
+from qengine.exec.gpu import compiled, nvrtc, search_job, tree_plan
 from qengine.exec.gpu.families import FAMILIES
 
 CHECKOUT = Path(__file__).resolve().parents[3]
@@ -71,6 +71,20 @@ def test_structs_are_laid_out_as_on_the_host(architecture: int) -> None:
     """The host's layout equals NumPy's by another test; here the device's does."""
     assert set(match_plan.STRUCTS) == set(STRUCTS.values())
     check_layouts("qe/match_plan.h", STRUCTS, architecture)
+
+
+def test_the_count_by_a_tree_gets_what_it_expects() -> None:
+    structs = {
+        "TreeSlice": tree_plan.SLICE,
+        "TreeView": tree_plan.VIEW,
+        "TreeCheck": tree_plan.CHECK,
+        "TreeNode": tree_plan.NODE,
+        "TreePlan": tree_plan.PLAN,
+        "TreeState": tree_plan.STATE,
+        "TreeMemo": tree_plan.MEMO,
+        "Branch": tree_plan.BRANCH,
+    }
+    check_layouts("tree_plan.cuh", structs, 90)
 
 
 def test_the_search_gets_what_it_expects() -> None:

@@ -1,0 +1,174 @@
+"""Counts on the device by the tree of a plan's levels (``kernels/cuda/count_tree.cu``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from qengine.errors import OutOfMemory
+from qengine.exec.gpu.launch import DeviceRun
+from qengine.exec.gpu.memory import Resident
+from qengine.exec.gpu.tree_plan import BRANCH, MEMO, PLAN, SLICE, STATE, Tree, trees
+from qengine.exec.gpu.upload import DevicePlan
+
+__all__ = ["counted_by_tree"]
+
+_THREADS = 128
+_LANES = 32
+_SLICE_THREADS = 256
+_ALIGNMENT = 256
+_MOST_MEMO_BITS = 18
+
+
+@dataclass(eq=False)
+class _Prepared:
+    """The trees of a plan on the device. ``None``: the plan has what the kernel doesn't count."""
+
+    parts: list[_Part] | None
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes that it takes on the device."""
+        return sum(part.n_bytes for part in self.parts or ())
+
+
+@dataclass(frozen=True)
+class _Part:
+    """One component: its ``TreePlan`` is at ``address`` in ``block``; tables of counts have ``2**memo_bits`` places."""
+
+    tree: Tree
+    block: Any
+    n_bytes: int
+    address: int
+    memo_bits: int
+
+
+def counted_by_tree(store: Any, plan: DevicePlan, run: DeviceRun) -> int | None:
+    """Return how many embeddings a plan without seeds has; None where the kernel can't tell.
+
+    What is made of a plan that can be used again stays on the device, as long as there is room.
+
+    Raises
+    ------
+    OutOfMemory, QueryTimeout, QueryInterrupted
+        By the run's limits.
+    ResourceError
+        If a count within one root exceeds 64 bits.
+    """
+    with _prepared(store, plan, run) as prepared:
+        if prepared.parts is None:
+            return None
+        total = 1
+        for part in prepared.parts:
+            total *= _count(part, run)
+            if total == 0:
+                break
+        return total
+
+
+@contextmanager
+def _prepared(store: Any, plan: DevicePlan, run: DeviceRun) -> Iterator[_Prepared]:
+    """Lend the plan's trees, made now or by an earlier query."""
+    if not plan.resolved.reusable:
+        yield _prepare(plan, run)
+        return
+    key = (id(store), "tree", id(plan.resolved))
+    resident: Resident | None = run.memory.pin(key)
+    if resident is None or resident.keep[1] is not plan:
+        if resident is not None:
+            run.memory.unpin(resident)
+        made = _prepare(plan, run)
+        run.publish()
+        resident = run.memory.add(key, made, made.n_bytes, (made, plan))
+        run.memory.follow(store)
+    try:
+        yield resident.keep[0]
+    finally:
+        run.memory.unpin(resident)
+
+
+def _prepare(plan: DevicePlan, run: DeviceRun) -> _Prepared:
+    found = trees(plan.resolved, plan.levels)
+    if found is None:
+        return _Prepared(None)
+    try:
+        return _Prepared([_place(tree, plan, run) for tree in found])
+    except OutOfMemory:  # the general search takes less
+        return _Prepared(None)
+
+
+def _place(tree: Tree, plan: DevicePlan, run: DeviceRun) -> _Part:
+    """Put a tree on the device, and cut the slices of its lists."""
+    tables = {"nodes": tree.nodes, "checks": tree.checks, "views": tree.views, "ranges": tree.ranges,
+              "pairs": tree.pairs, "plan": np.zeros(1, PLAN)}  # fmt: skip
+    starts, size = {}, 0
+    for name, table in tables.items():
+        starts[name] = size
+        size += _rounded(table.nbytes)
+    slices, at = [], size
+    for view in tree.views:
+        slices.append(at)
+        at += _rounded((int(view["hi"]) - int(view["lo"])) * SLICE.itemsize)
+    block = run.allocate(at, "the slices of lists")
+    views = tree.views
+    views["slices"] = [block.ptr + start for start in slices]
+    views["neighbours"] = [int(plan.lists[index]["neighbours"]) for index in views["list"].tolist()]
+    blocks = _blocks(tree, run)[1]
+    memo_bits = _MOST_MEMO_BITS
+    record = tables["plan"]
+    for name in ("nodes", "checks", "views", "ranges", "pairs"):
+        record[name] = block.ptr + starts[name]
+    for name, value in tree.cuts(blocks * _THREADS // _LANES).items():
+        record[name] = value
+    record["memo_bits"], record["n_views"] = memo_bits, len(views)
+    image = np.zeros(size, np.uint8)
+    for name, table in tables.items():
+        image[starts[name] : starts[name] + table.nbytes] = table.reshape(-1).view(np.uint8)
+    run.write(block, image)
+    address = block.ptr + starts["plan"]
+    if len(views):
+        cut = run.device.kernel("count_tree", "tree_slices")
+        most = max(int(view["hi"]) - int(view["lo"]) for view in views)
+        run.launch(cut, -(-most // _SLICE_THREADS), _SLICE_THREADS, (np.uint64(plan.address), np.uint64(address)))
+    return _Part(tree, block, at, address, memo_bits)
+
+
+def _blocks(tree: Tree, run: DeviceRun) -> tuple[Any, int]:
+    """Return the kernel and how many blocks of it run at a time."""
+    shared = _warp_bytes(tree) * _THREADS // _LANES
+    kernel = run.device.kernel("count_tree", "count_tree", None, shared)
+    return kernel, max(1, run.device.resident_blocks(kernel, _THREADS, shared))
+
+
+def _count(part: _Part, run: DeviceRun) -> int:
+    kernel, blocks = _blocks(part.tree, run)
+    warp_bytes = _warp_bytes(part.tree)
+    memos = MEMO.itemsize * part.tree.memos << part.memo_bits
+    room = run.zeroed(_rounded(STATE.itemsize) + memos, "the count and what it remembers")
+    arguments = (
+        np.uint64(part.address),
+        np.uint64(room.ptr),
+        np.uint64(room.ptr + _rounded(STATE.itemsize)),
+        np.uint64(run.stop_flag),
+        np.uint32(warp_bytes),
+    )
+    run.launch(kernel, blocks, _THREADS, arguments, warp_bytes * _THREADS // _LANES)
+    run.wait()
+    state: npt.NDArray[Any] = np.zeros(1, STATE)
+    run.read(room.ptr, state)
+    run.context.raise_for(int(state["status"][0]))
+    return int(state["total_low"][0]) + (int(state["total_high"][0]) << 64)
+
+
+def _warp_bytes(tree: Tree) -> int:
+    """Return the shared memory of one warp's stack."""
+    return tree.branches * BRANCH.itemsize
+
+
+def _rounded(n_bytes: int) -> int:
+    return -(-n_bytes // _ALIGNMENT) * _ALIGNMENT

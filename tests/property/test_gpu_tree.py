@@ -1,0 +1,109 @@
+"""The GPU's count by a tree of levels, its kernels run on the host: no GPU is needed, only a compiler."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from qengine import Graph
+from qengine.errors import ResourceError
+from qengine.exec import choice
+from qengine.exec.gpu import search as search_module
+from qengine.exec.gpu import tree, tree_plan
+from qengine.exec.gpu.memory import DeviceMemory
+from qengine.exec.gpu.search import run_search
+from qengine.testing.generate import rmat, to_csr
+from tests.emulator.device import WARPS, Full, Pool, emulated_run
+from tests.property.search_cases import count_by_sets, dense_cases, found
+
+PATTERNS = (
+    "(a)--(b)--(c)--(a)",
+    "(a:L0)--(b:L1)--(c:L0)--(d)",
+    "(a)--(b), (a)--(c), (b)--(c), (b)--(d), (c)--(d)",
+    "(a)--(b)--(c)--(d)--(a)",
+    "(a:L1)--(b)--(c)--(d)--(e:L0)",
+    "(a)--(b)--(c)--(a), (c)--(d)--(e)--(c)",
+    "(a:L0)--(b), (a)--(c:L1), (a)--(d)",
+    "(a)--(b)--(c)--(d)--(a), (a)--(e)--(b)",
+    "(a)--(b)--(c)--(a), (b)--(f:L1)--(e), (c)--(g:L0)--(h:L1)",
+    "(a)--(b) WHERE id(a) % 3 = 1",
+    "(a)--(b)--(c)--(a) WHERE a.x < 5",
+    "(a)--(b)--(c)--(d) WHERE c.x <> 7 AND d.x < 4",
+)
+small_cases = dense_cases().filter(lambda case: case[0].vertex_count <= 20)
+MODES = ("DIFFERENT NODES", "DIFFERENT RELATIONSHIPS", "REPEATABLE ELEMENTS")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def counted() -> Iterator[list[int | None]]:
+    """What the kernel has counted since the test began; None for a plan that it doesn't take."""
+    memory = DeviceMemory(Pool(), Full)
+    seen: list[int | None] = []
+
+    def count(*given: Any) -> int | None:
+        seen.append(tree.counted_by_tree(*given))
+        return seen[-1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(search_module, "device_run", lambda context: emulated_run(context, memory))
+        patch.setattr(choice, "choose", lambda asked, *_: (asked, "as asked"))
+        patch.setattr(search_module, "try_count", lambda *_: None)
+        patch.setattr(search_module, "counted_by_tree", count)
+        patch.setattr(tree, "_THREADS", 32 * WARPS)
+        patch.setattr(tree, "_MOST_MEMO_BITS", 5)  # tables that are soon full
+        yield seen
+
+
+@settings(max_examples=20)
+@given(small_cases, st.sampled_from([1, 3]), st.sampled_from([1, 4, 1000]))
+def test_equals_sets(counted: list[int | None], case: Any, parts: int, hubs: int) -> None:
+    store, search = case
+    counted.clear()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tree_plan, "_PARTS", parts)
+        patch.setattr(tree_plan, "_HUBS", hubs)
+        result = found(run_search, store, search, [], 1)
+    assert sum(row[-1] for row in result) == count_by_sets(store, search)
+    assert None not in counted
+
+
+@pytest.fixture(scope="module")
+def labelled() -> Graph:
+    """A skewed graph of 32 vertices with two labels, and values 0 to 9."""
+    start, end = to_csr(rmat(5, 3, 42)).edges()
+    nodes = [(f"L{k}", pa.table({"id": np.arange(k, 32, 2), "x": np.arange(k, 32, 2) * 7 % 10})) for k in range(2)]
+    edges = pa.table({"src": start.astype(np.int64), "dst": end.astype(np.int64)})
+    return Graph.from_arrow(nodes, [("E", edges)], undirected=["E"])
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_patterns_count_as_on_the_cpu(
+    labelled: Graph, pattern: str, mode: str, counted: list[int | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tree_plan, "_HUBS", 4)
+    monkeypatch.setattr(tree_plan, "_PARTS", 3)
+    counted.clear()
+    text = f"MATCH {mode} {pattern} RETURN count(*)"
+    assert labelled.query(text, device="gpu").value() == labelled.query(text, device="cpu").value()
+    assert None not in counted and len(counted) == 1
+
+
+def test_a_product_beyond_64_bits_is_an_error() -> None:
+    graph = Graph.from_edge_list((np.zeros(100, np.int64), np.arange(1, 101)), undirected=True)
+    star = ", ".join(f"(a)--(v{k})" for k in range(10))
+    with pytest.raises(ResourceError, match="64 bits"):
+        graph.query(f"MATCH REPEATABLE ELEMENTS {star} RETURN count(*)", device="gpu").value()
+
+
+def test_what_it_does_not_count_is_left_to_the_general_search(labelled: Graph, counted: list[int | None]) -> None:
+    counted.clear()
+    text = "MATCH (a)--(b)--(c)--(a) WHERE a.x < b.x RETURN count(*)"
+    assert labelled.query(text, device="gpu").value() == labelled.query(text, device="cpu").value()
+    assert counted == [None]
