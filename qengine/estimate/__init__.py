@@ -14,7 +14,7 @@ from typing import Any
 
 from qengine.errors import SemanticError, Unsupported
 from qengine.estimate.anytime import Goal, run
-from qengine.estimate.choice import choose
+from qengine.estimate.choice import choose, hit_rarely, try_each
 from qengine.estimate.kernel import count_within
 from qengine.estimate.reference import Estimator, ReferenceSampler
 from qengine.estimate.result import Estimate, Sums, interval
@@ -38,6 +38,10 @@ _CHEAP = 20_000.0
 _MOST_EXACT_WORK = 1 << 22
 _WORK_PER_SAMPLE = 32
 _WORK_PER_MS = 50_000
+
+_RARE = 8
+"""How many times as much work counting may take where samples seldom hit: what is rare is soon counted, and samples say
+little of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +118,12 @@ def estimate(plan: PhysicalPlan, store: Any, context: ExecutionContext, request:
     if target.tail is None:
         samplers["trawling"] = TrawlingSampler(target, space, context, seed)
     if request.method == "auto":
-        chosen, goal, first = choose(samplers, goal)
+        tried = try_each(samplers, goal)
+        if target.tail is None and hit_rarely(tried):
+            found = count_within(space.plan, context, _exact_work(request, _RARE))
+            if found is not None:
+                return _exactly(found * target.search.orbits, begin)
+        chosen, goal, first = choose(samplers, tried, goal)
     elif request.method in samplers:
         chosen, first = samplers[request.method], 0
     else:
@@ -135,13 +144,16 @@ def _of_user(estimator: Estimator, target: Target, store: Any, context: Executio
     return ReferenceSampler(store, target.search, Masks(Runtime(store, context)), estimator, seed, context.check)
 
 
-def _exact_work(request: Request) -> int:
-    """Return how many ids counting may read before sampling is taken for cheaper: some tenths of what it will read."""
-    work = _MOST_EXACT_WORK
+def _exact_work(request: Request, times: int = 1) -> int:
+    """Return how many ids counting may read before sampling is taken for cheaper: some tenths of what it will read.
+
+    ``times``: as much as that so often.
+    """
+    work = _MOST_EXACT_WORK * times
     if request.samples is not None:
-        work = min(work, _WORK_PER_SAMPLE * request.samples)
+        work = min(work, _WORK_PER_SAMPLE * request.samples * times)
     if request.budget_ms is not None:
-        work = min(work, int(_WORK_PER_MS * request.budget_ms))
+        work = min(work, int(_WORK_PER_MS * request.budget_ms * times))
     return work
 
 

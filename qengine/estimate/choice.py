@@ -9,7 +9,7 @@ from qengine.estimate.anytime import Goal
 from qengine.estimate.result import Sums
 from qengine.estimate.sampler import Sampler
 
-__all__ = ["choose"]
+__all__ = ["choose", "hit_rarely", "try_each"]
 
 _PILOT = 4_096
 _LEAST_PILOT = 64
@@ -19,19 +19,31 @@ _HANDICAP = {"wanderjoin": 2.0, "alley": 2.0, "trawling": 4.0}
 variance, trawling's most, which is short."""
 
 
-def choose(samplers: Mapping[str, Sampler], goal: Goal) -> tuple[Sampler, Goal, int]:
+def try_each(samplers: Mapping[str, Sampler], goal: Goal) -> dict[str, Sums]:
+    """Return a few samples of each sampler but trawling, which is slow.
+
+    They choose and don't count: else the choice, which depends on them, would bias the mean.
+    """
+    pilot = _PILOT if goal.samples is None else max(_LEAST_PILOT, min(_PILOT, goal.samples // 8))
+    return {name: samplers[name].draw(0, pilot) for name in samplers if name != "trawling"}
+
+
+def hit_rarely(found: Mapping[str, Sums]) -> bool:
+    """Tell whether no sampler hits often."""
+    return max(sums.effective_hits for sums in found.values()) < _ENOUGH_HITS
+
+
+def choose(samplers: Mapping[str, Sampler], found: Mapping[str, Sums], goal: Goal) -> tuple[Sampler, Goal, int]:
     """Return the sampler to go on with, when it shall stop, and the number of its first sample.
 
     ``samplers``: "wanderjoin", "alley", perhaps "guided", and perhaps "trawling", which is tried where none of these
-    hits often. A goal of so many samples becomes one of as much work for trawling, whose samples cost hundreds of times
-    as much.
+    hits often. ``found``: of ``try_each``. A goal of so many samples becomes one of as much work for trawling, whose
+    samples cost hundreds of times as much.
 
-    The samples drawn here choose and don't count: else the choice, which depends on them, would bias the mean. Work is
-    counted, not measured, so that the same seed chooses alike everywhere.
+    Work is counted, not measured, so that the same seed chooses alike everywhere.
     """
-    pilot = _PILOT if goal.samples is None else max(_LEAST_PILOT, min(_PILOT, goal.samples // 8))
-    found = {name: samplers[name].draw(0, pilot) for name in samplers if name != "trawling"}
-    if "trawling" in samplers and max(sums.effective_hits for sums in found.values()) < _ENOUGH_HITS:
+    found = dict(found)
+    if "trawling" in samplers and hit_rarely(found):
         found["trawling"] = samplers["trawling"].draw(0, samplers["trawling"].batch)
     cost = {name: _cost(sums) * _HANDICAP.get(name, 1.0) for name, sums in found.items()}
     best = min(cost, key=lambda name: cost[name])

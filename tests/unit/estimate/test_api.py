@@ -94,6 +94,17 @@ def test_no_hit_is_no_certain_zero() -> None:
     assert not found.is_exact and found.high == found.upper_bound >= truth > 0
 
 
+def test_what_samples_seldom_hit_is_counted_with_more_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    edges = [{"type": "R", "start": a, "end": b} for a in range(80) for b in range(a % 3, 80, 2)]
+    graph = Graph.from_records([{"id": k} for k in range(80)], edges)
+    query = "MATCH (a)-[:R]->(b)-[:R]->(c)-[:R]->(d), (a)-[:R]->(d)"
+    monkeypatch.setattr("qengine.estimate._WORK_PER_SAMPLE", 1)
+    monkeypatch.setattr("qengine.estimate._RARE", 10**6)
+    assert not graph.estimate(query, samples=1000, seed=1).is_exact
+    monkeypatch.setattr("qengine.estimate.hit_rarely", lambda _: True)
+    assert graph.estimate(query, samples=1000, seed=1).value == graph.estimate(query, method="exact").value
+
+
 def test_auto_chooses_alike_for_a_seed() -> None:
     generator = random.Random(1)
     edges = [{"type": "R", "start": generator.randrange(400), "end": generator.randrange(400)} for _ in range(8000)]
