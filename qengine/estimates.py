@@ -100,7 +100,7 @@ def _plan(graph: Graph, text: str) -> Counted:
         text, statement = _statement(text)
         bound = bind(statement, text, graph._store)
         if bound.plan.explain is not None:
-            raise SemanticError("An estimate is of a query, not of its plan.", hint="leave out EXPLAIN and PROFILE")
+            raise SemanticError("An estimate is of a query, not of its plan.", hint="Leave out EXPLAIN and PROFILE.")
         physical = plan_count(bound.plan, graph._store)
     except QengineError as error:
         raise error.at(text) from None
@@ -120,5 +120,5 @@ def _statement(text: str) -> tuple[str, Any]:
             raise error from None
         text += _RETURN
     if len(statements) != 1:
-        raise SemanticError("An estimate is of one statement.", hint="estimate them one by one")
+        raise SemanticError("An estimate is of one statement.", hint="Estimate them one by one.")
     return text, statements[0]

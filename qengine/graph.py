@@ -190,10 +190,8 @@ class Graph:
             A folder with ``nodes_<Label>.csv`` and ``rels_<Start>_<TYPE>_<End>.csv``, or a list of such files; and
             ``graph.toml`` as for ``from_parquet``. Column types are found by reading; an empty field is null, ``""``
             an empty string.
-        key
-            The node files' key column, by default ``id``, else the first.
-        undirected
-            Names of the types that have no direction, beside those of ``graph.toml``.
+        key, undirected
+            As for ``from_parquet``.
 
         Raises
         ------
@@ -303,8 +301,8 @@ class Graph:
             Values of the ``$name`` in it.
         device
             "gpu" runs the searches of the query on the GPU, and fails where there is none. "auto": the GPU where there
-            is one and the query is large, else the CPU; ``stats`` of the result says which, and why. "reference" is
-            the slow oracle that tests compare with.
+            is one, the query's largest search is large and the GPU has a kernel made for it, else the CPU; ``stats``
+            of the result says which, and why. "reference" is the slow oracle that tests compare with.
         timeout
             Seconds from now on that execution may take; the time in which nobody fetches counts too.
         memory_limit
@@ -536,11 +534,11 @@ class Graph:
         try:
             statements = parse(text)
             if len(statements) != 1:
-                found = "nothing" if not statements else f"{len(statements)} statements"
+                found = "none" if not statements else f"{len(statements)} statements"
                 raise SemanticError(
-                    f"expected one statement, found {found}",
+                    f"There must be one statement, not {found}.",
                     span=statements[1].span if statements else None,
-                    hint="run them one by one with graph.script(text)" if statements else "type a query",
+                    hint="Run them one by one with graph.script(text)." if statements else "Type a query.",
                 )
             bound = bind(statements[0], text, self._store)
             logical, notices = bound.plan, bound.notices
@@ -710,9 +708,9 @@ def check_parameters(text: str, needed: Mapping[str, Span | None], params: Mappi
     if missing:
         name, span = next(iter(missing.items()))
         raise SemanticError(
-            f"the parameter ${name} has no value",
+            f"Parameter ${name} has no value.",
             span=span,
             text=text,
-            hint=f"pass it: params={{{name!r}: …}}",
+            hint=f"Pass it: params={{{name!r}: …}}.",
             code="ParameterMissing",
         )

@@ -95,7 +95,7 @@ def read_workload(path: str | PathLike[str]) -> list[Case]:
     except (OSError, UnicodeDecodeError, ValueError, csv.Error) as error:
         raise QengineError(
             f"{path} can't be read as a workload: {error}",
-            hint="give CSV with the columns name, query, count, or a JSON object with these a line",
+            hint="Give CSV with the columns name, query, count, or a JSON object with these a line.",
         ) from None
 
 
@@ -143,12 +143,12 @@ def plot(measured: Sequence[Measured], path: str | PathLike[str], title: str = "
         For another ending, or where matplotlib isn't installed.
     """
     if Path(path).suffix not in _PLOT_FORMATS:
-        raise QengineError(f"{path}: q-errors are drawn as SVG or PNG.", hint="end the name in .svg or .png")
+        raise QengineError(f"{path}: q-errors are drawn as SVG or PNG.", hint="End the name in .svg or .png.")
     try:
         from matplotlib.figure import Figure
     except ImportError:
         raise QengineError(
-            "Drawing needs matplotlib, which isn't installed.", hint="pip install 'qengine-graph[plot]'"
+            "Drawing needs matplotlib, which isn't installed.", hint="Run pip install 'qengine-graph[plot]'."
         ) from None
     figure = Figure(figsize=(max(6.0, 0.12 * len(measured)), 4.0), layout="constrained")
     axes = figure.subplots()

@@ -33,7 +33,7 @@ def run_command(session: Session, line: str, out: Sink) -> None:
         from difflib import get_close_matches
 
         near = get_close_matches(name, COMMANDS, 1)
-        raise QengineError(f"no command {name}", hint=f"did you mean {near[0]}?" if near else "type :help")
+        raise QengineError(f"There is no command {name}.", hint=f"Did you mean {near[0]}?" if near else "Type :help.")
     command(session, argument.strip().rstrip(";"), out)
 
 
@@ -76,7 +76,7 @@ def _timing(session: Session, argument: str, out: Sink) -> None:
     """Show how long queries take: on, off, or switch."""
     choices = {"on": True, "off": False, "": not session.timing}
     if argument.lower() not in choices:
-        raise QengineError(f"no timing {argument}", hint="on or off")
+        raise QengineError(f"The timing can't be {argument!r}.", hint="Say on or off.")
     session.timing = choices[argument.lower()]
     out.write(f"timing is {'on' if session.timing else 'off'}\n")
 
@@ -85,7 +85,7 @@ def _format(session: Session, argument: str, out: Sink) -> None:
     """Show or choose how results are written."""
     if argument:
         if argument not in FORMATS or argument == "arrow":
-            raise QengineError(f"no format {argument}", hint="table, csv, json, jsonl or markdown")
+            raise QengineError(f"There is no format {argument!r}.", hint="Use table, csv, json, jsonl or markdown.")
         session.format = argument
     out.write(f"format is {session.format}\n")
 
@@ -112,7 +112,7 @@ def _device(session: Session, argument: str, out: Sink) -> None:
     """Show or choose where queries run."""
     if argument:
         if argument not in ("auto", "cpu", "gpu"):
-            raise QengineError(f"no device {argument}", hint="auto, cpu or gpu")
+            raise QengineError(f"There is no device {argument!r}.", hint="Use auto, cpu or gpu.")
         session.device = argument
     out.write(f"device is {session.device}\n")
 
@@ -138,7 +138,7 @@ def _quit(session: Session, argument: str, out: Sink) -> None:
 
 def _require(argument: str, usage: str) -> None:
     if not argument:
-        raise QengineError("something is missing", hint=f"usage: {usage}")
+        raise QengineError("The command needs more.", hint=f"Type {usage}.")
 
 
 COMMANDS: dict[str, Command] = {

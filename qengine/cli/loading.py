@@ -18,8 +18,8 @@ def load(path: str) -> Graph:
     """
     place = Path(path).expanduser()
     if not place.exists():
-        raise StorageError(f"{path}: no such file or folder", hint="give a saved graph, a folder of CSV or Parquet "
-                           "files, an edge list (.txt, .gz) or a graph file (.graph)")  # fmt: skip
+        raise StorageError(f"{path}: there is no such file or folder", hint="Give a saved graph, a folder of CSV or "
+                           "Parquet files, an edge list (.txt, .gz) or a graph file (.graph).")  # fmt: skip
     if place.is_dir():
         if (place / "manifest.json").is_file():
             return Graph.open(place)
@@ -27,8 +27,8 @@ def load(path: str) -> Graph:
             return Graph.from_parquet(place)
         if any(place.glob("*.csv")):
             return Graph.from_csv(place)
-        raise StorageError(f"{path}: the folder holds no graph", hint="expected manifest.json (a saved graph), or "
-                           "nodes_<Label>.csv|parquet and rels_<Src>_<TYPE>_<Dst>.csv|parquet")  # fmt: skip
+        raise StorageError(f"{path}: the folder holds no graph", hint="Put manifest.json (a saved graph) there, "
+                           "or nodes_<Label>.csv|parquet and rels_<Src>_<TYPE>_<Dst>.csv|parquet.")  # fmt: skip
     if place.suffix == ".graph":
         return Graph.from_graph_file(place)
     return Graph.from_edge_list(place)

@@ -66,7 +66,7 @@ class Session:
             )
         except SemanticError as error:
             if error.code == "ParameterMissing":
-                error.hint = "give it with -P NAME=VALUE, in the shell with :param NAME=VALUE"
+                error.hint = "Give it with -P NAME=VALUE, in the shell with :param NAME=VALUE."
             raise
         rows = (
             write_plan(result, self.format, out) if isinstance(result, PlanResult) else write(result, self.format, out)

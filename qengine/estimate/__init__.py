@@ -65,7 +65,7 @@ class Request:
         """
         if isinstance(self.method, str) and self.method not in METHODS:
             raise SemanticError(
-                f"There is no estimator {self.method!r}.", hint="use one of: " + ", ".join(map(repr, METHODS))
+                f"There is no estimator {self.method!r}.", hint="Use one of: " + ", ".join(map(repr, METHODS)) + "."
             )
         if not 0 < self.confidence < 1:
             raise SemanticError("The confidence must lie between 0 and 1.", hint="0.95 is usual")
@@ -111,7 +111,7 @@ def estimate(plan: PhysicalPlan, store: Any, context: ExecutionContext, request:
             return _exactly(found * target.search.orbits, begin)
     seed = int.from_bytes(os.urandom(8), "little") if request.seed is None else request.seed % 2**64
     names = ("wanderjoin", "alley", "guided") if space.candidates is not None else ("wanderjoin", "alley")
-    samplers: dict[str, Sampler] = {name: PatternSampler(target, space, store, context, name, seed) for name in names}
+    samplers: dict[str, Sampler] = {name: PatternSampler(target, space, context, seed, store, name) for name in names}
     if isinstance(request.method, Estimator):
         sums = run(_of_user(request.method, target, store, context, seed), goal)
         return _finished(sums, request.method.name, space.bound, request.confidence, seed, begin)
@@ -129,7 +129,7 @@ def estimate(plan: PhysicalPlan, store: Any, context: ExecutionContext, request:
     else:
         raise Unsupported(
             "Trawling counts completions of a pattern alone: this query has more after it.",
-            hint='use method="alley"',
+            hint='Use method="alley".',
         )
     sums = run(chosen, goal, first)
     return _finished(sums, chosen.name, space.bound, request.confidence, seed, begin)
@@ -139,7 +139,7 @@ def _of_user(estimator: Estimator, target: Target, store: Any, context: Executio
     if target.tail is not None:
         raise Unsupported(
             "Estimators written in Python sample a pattern alone: this query has more after it.",
-            hint='use method="alley"',
+            hint='Use method="alley".',
         )
     return ReferenceSampler(store, target.search, Masks(Runtime(store, context)), estimator, seed, context.check)
 

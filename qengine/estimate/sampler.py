@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -40,28 +41,26 @@ class Sampler(Protocol):
         """Return the sums of samples ``[first, first + samples)``; the same for every number of threads."""
 
 
-class PatternSampler:
+@dataclass
+class _Samples:
+    """What is sampled, and how far it may go. ``seed``: of the samples' random numbers."""
+
+    _target: Target
+    _space: Space
+    _context: ExecutionContext
+    _seed: int
+
+
+@dataclass
+class PatternSampler(_Samples):
     """Samples a target's search over its matching order, by WanderJoin, Alley, or Alley with guided picks.
 
-    Parameters
-    ----------
-    name
-        "wanderjoin", "alley", or "guided", which takes a space with a candidate graph.
-    seed
-        Of the samples' random numbers.
+    ``name``: "wanderjoin", "alley", or "guided", which takes a space with a candidate graph.
     """
 
-    batch = 4_096
-
-    def __init__(
-        self, target: Target, space: Space, store: Any, context: ExecutionContext, name: str, seed: int
-    ) -> None:
-        self.name = name
-        self._target = target
-        self._space = space
-        self._store = store
-        self._context = context
-        self._seed = seed
+    _store: Any
+    name: str
+    batch: int = 4_096
 
     def draw(self, first: int, samples: int) -> Sums:
         """Return the sums of samples ``[first, first + samples)``, orbits included.
@@ -122,17 +121,11 @@ class PatternSampler:
         return Batch(len(rows), columns)
 
 
-class TrawlingSampler:
+class TrawlingSampler(_Samples):
     """Samples prefixes of a target's search, guided where it can, and counts their completions; without a tail."""
 
     name = "trawling"
     batch = 64
-
-    def __init__(self, target: Target, space: Space, context: ExecutionContext, seed: int) -> None:
-        self._target = target
-        self._space = space
-        self._context = context
-        self._seed = seed
 
     def draw(self, first: int, samples: int) -> Sums:
         """Return the sums of samples ``[first, first + samples)``, orbits included.

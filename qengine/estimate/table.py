@@ -85,7 +85,7 @@ def estimate_all(
     if target.tail is not None:
         raise Unsupported(
             "The parts of this pattern can't be estimated: it has conditions that only whole rows satisfy.",
-            hint="leave out the conditions that compare values other than numbers, and what follows the pattern",
+            hint="Leave out the conditions that compare values other than numbers, and what follows the pattern.",
         )
     search = without_order(target.search)
     parts = _connected(links(search))
@@ -141,7 +141,7 @@ def _connected(joined: Mapping[str, set[str]]) -> set[frozenset[str]]:
     if len(joined) > _MOST_VERTICES:
         raise Unsupported(
             f"A pattern of {len(joined)} nodes has too many parts to estimate them all: the limit is {_MOST_VERTICES}.",
-            hint="estimate parts of it by themselves",
+            hint="Estimate parts of it by themselves.",
         )
     found = {frozenset((name,)) for name in joined}
     fresh = found

@@ -112,14 +112,14 @@ class ExecutionContext:
         if status == Status.TIMEOUT:
             raise QueryTimeout(
                 f"The query ran longer than its timeout of {self.timeout} s.",
-                hint="give a longer timeout, or make the pattern more selective",
+                hint="Give a longer timeout, or make the pattern more selective.",
                 code="Timeout",
             )
         if status == Status.OUT_OF_MEMORY:
             limit = "the machine has" if self.memory_limit is None else f"its limit of {self.memory_limit:,} bytes"
             raise OutOfMemory(
                 f"The query needs more memory than {limit}.",
-                hint="raise memory_limit, or ask for fewer rows (count, LIMIT)",
+                hint="Raise memory_limit, or ask for fewer rows (count, LIMIT).",
                 code="OutOfMemory",
             )
         if status == Status.OVERFLOW:

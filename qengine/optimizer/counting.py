@@ -54,6 +54,6 @@ def _counted(root: Aggregate) -> Operator:
     if not simple or not all(isinstance(arg, Variable) for arg in calls[0].args):
         raise Unsupported(
             "Estimates are of numbers of rows: this query ends with another aggregate.",
-            hint="end the pattern with RETURN count(*), or leave RETURN out",
+            hint="End the pattern with RETURN count(*), or leave RETURN out.",
         )
     return root.input

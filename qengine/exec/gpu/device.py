@@ -36,10 +36,10 @@ def cupy() -> Any:
         import cupy
     except ModuleNotFoundError as error:
         if error.name != "cupy":
-            raise DeviceError(f"CuPy can't be imported: {error}.", hint="reinstall it", code="NoCupy") from None
-        raise DeviceError("CuPy is not installed.", hint=f"install it with {_EXTRAS}", code="NoCupy") from None
+            raise DeviceError(f"CuPy can't be imported: {error}.", hint="Reinstall it.", code="NoCupy") from None
+        raise DeviceError("CuPy is not installed.", hint=f"Install it with {_EXTRAS}.", code="NoCupy") from None
     except ImportError as error:
-        raise DeviceError(f"CuPy can't be imported: {error}.", hint="reinstall it", code="NoCupy") from None
+        raise DeviceError(f"CuPy can't be imported: {error}.", hint="Reinstall it.", code="NoCupy") from None
     return cupy
 
 
@@ -111,12 +111,12 @@ def device() -> Device:
         if error.status in _NO_DRIVER:
             raise DeviceError(
                 "There is no CUDA driver, or one too old for CuPy.",
-                hint=f"install NVIDIA's driver; {_EXTRAS}",
+                hint=f"Install NVIDIA's driver; {_EXTRAS}.",
                 code="NoDriver",
             ) from None
-        raise DeviceError(f"The GPU can't be used: {error}.", hint='use device="cpu"', code="NoDevice") from None
+        raise DeviceError(f"The GPU can't be used: {error}.", hint='Use device="cpu".', code="NoDevice") from None
     if not count:
-        raise DeviceError("There is no CUDA device.", hint='use device="cpu" or leave it at "auto"', code="NoDevice")
+        raise DeviceError("There is no CUDA device.", hint='Use device="cpu", or leave it at "auto".', code="NoDevice")
     number = runtime.getDevice()
     found = runtime.getDeviceProperties(number)
     return Device(
@@ -142,7 +142,7 @@ def _has_driver() -> bool:
 def missing() -> DeviceError | None:
     """Return why there is no usable device, None where there is one. Without a driver CuPy isn't even imported."""
     if not _has_driver():
-        return DeviceError("There is no CUDA driver.", hint="install NVIDIA's driver", code="NoDriver")
+        return DeviceError("There is no CUDA driver.", hint="Install NVIDIA's driver.", code="NoDriver")
     try:
         device()
     except DeviceError as error:

@@ -15,7 +15,9 @@ class DuckDB(Engine):
     """Symmetry is broken by the query, over ids by ascending degree."""
 
     def load(self, dataset: Dataset) -> None:
-        self._connection = duckdb.connect(":memory:", config={"threads": THREADS, "memory_limit": f"{MEMORY >> 20}MiB"})
+        spill = dataset.root / "duckdb.tmp"  # what a killed process leaves stays out of the checkout
+        config = {"threads": THREADS, "memory_limit": f"{MEMORY >> 20}MiB", "temp_directory": str(spill)}
+        self._connection = duckdb.connect(":memory:", config=config)
         if isinstance(dataset, PatternGraph):
             names = {"oriented": "oriented", "symmetric": "both_ways"}
         else:

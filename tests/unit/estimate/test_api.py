@@ -155,7 +155,7 @@ def test_a_text_is_planned_once(world: Graph, monkeypatch: pytest.MonkeyPatch) -
 def test_errors_of_the_text_are_as_for_queries(world: Graph) -> None:
     with pytest.raises(QuerySyntaxError, match="=="):
         world.estimate("MATCH (a) WHERE a.name == 'x'")
-    with pytest.raises(SemanticError, match="parameter"):
+    with pytest.raises(SemanticError, match="Parameter"):
         world.estimate("MATCH (a {name: $name})")
     with pytest.raises(SemanticError, match="EXPLAIN"):
         world.estimate("EXPLAIN MATCH (a) RETURN a")
