@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from qengine._frozen import frozen
+from qengine.catalog.values import ValueSummary
 from qengine.types import Type
+
+if TYPE_CHECKING:
+    from qengine.plan.pattern import LabelExpr
 
 
 @frozen
@@ -78,5 +82,12 @@ class CatalogView(Protocol):
     def edge_statistics(self, source: str | None, type: str | None, target: str | None) -> EdgeStatistics:
         """Return statistics of the relationships between two labels."""
 
-    def distinct_values(self, entity: str, key: str) -> int | None:
-        """Return the (estimated) number of distinct values of a property, None if unknown."""
+    def value_summaries(self, entity: str, key: str, owners: LabelExpr | None) -> tuple[ValueSummary, ...] | None:
+        """Return what is known of a property's values, None where nothing is.
+
+        Parameters
+        ----------
+        entity
+            "node": one summary, of all nodes that satisfy the label expression ``owners``. "relationship": one for
+            each type that it admits.
+        """

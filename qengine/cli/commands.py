@@ -54,6 +54,11 @@ def _schema(session: Session, argument: str, out: Sink) -> None:
     out.write(f"{session.graph.schema!r}\n")
 
 
+def _stats(session: Session, argument: str, out: Sink) -> None:
+    """Show what is counted: relationships between labels, and the values of properties."""
+    out.write(f"{session.graph.statistics!r}\n")
+
+
 def _explain(session: Session, argument: str, out: Sink) -> None:
     """Show the plan of a query without running it."""
     _require(argument, ":explain MATCH …")
@@ -144,6 +149,7 @@ def _require(argument: str, usage: str) -> None:
 COMMANDS: dict[str, Command] = {
     ":help": _help,
     ":schema": _schema,
+    ":stats": _stats,
     ":explain": _explain,
     ":profile": _profile,
     ":estimate": _estimate,

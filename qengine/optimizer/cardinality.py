@@ -14,12 +14,9 @@ from qengine.catalog.view import CatalogView, EdgeStatistics
 from qengine.optimizer.cost import Link, Ties
 from qengine.optimizer.labels import vertex_count
 from qengine.optimizer.pattern_edges import PatternEdge
-from qengine.plan.expr import Call, Comparison, Expr, Literal, Parameter, Property
+from qengine.optimizer.selectivity import selectivity
 from qengine.plan.pattern import Direction, PatternNode, certain_label
 
-_RANGE = 0.3
-_EQUALITY = 0.1
-_OTHER = 0.5
 _MOST_KEPT = 4096
 
 _links: WeakKeyDictionary[CatalogView, dict[object, tuple[float, Ties, Ties]]] = WeakKeyDictionary()
@@ -48,8 +45,8 @@ class Cardinality:
         """Return the expected number of candidates |C(u)| of a node: by labels and own predicates."""
         if name not in self._candidates:
             count = self.labelled(name)
-            for predicate in self.nodes[name].predicates:
-                count *= self._selectivity(predicate, "node")
+            if predicates := self.nodes[name].predicates:
+                count *= selectivity(predicates, self.catalog, "node", self.nodes[name].labels)
             self._candidates[name] = max(count, min(1.0, self.labelled(name)), 1e-3)  # what is asked for is there
         return self._candidates[name]
 
@@ -58,8 +55,8 @@ class Cardinality:
         if edge.name not in self._probability:
             start, end = edge.ends
             edges = float(sum(each.edges for each in self._statistics(edge, True)))
-            for predicate in edge.relationship.predicates:
-                edges *= self._selectivity(predicate, "relationship")
+            if predicates := edge.relationship.predicates:
+                edges *= selectivity(predicates, self.catalog, "relationship", edge.relationship.types)
             pairs = max(self.labelled(start), 1.0) * max(self.labelled(end), 1.0)
             self._probability[edge.name] = max(min(edges / pairs, 1.0), 1e-12)
         return self._probability[edge.name]
@@ -107,21 +104,6 @@ class Cardinality:
         if key not in self._found:
             self._found[key] = self.catalog.edge_statistics(*key)
         return self._found[key]
-
-    def _selectivity(self, predicate: Expr, entity: str) -> float:
-        match predicate:
-            case (
-                Comparison(ops=("=",), args=(Property(key=key), Literal() | Parameter()))
-                | Comparison(ops=("=",), args=(Literal() | Parameter(), Property(key=key)))
-            ):
-                distinct = self.catalog.distinct_values(entity, key)
-                return 1.0 / distinct if distinct else _EQUALITY
-            case Comparison(ops=ops) if "=" not in ops and "<>" not in ops:
-                return _RANGE
-            case Call(name="IN" | "STARTS WITH" | "CONTAINS" | "ENDS WITH" | "=~"):
-                return _EQUALITY
-            case _:
-                return _OTHER
 
 
 def _turned(found: EdgeStatistics) -> EdgeStatistics:

@@ -95,7 +95,9 @@ def assemble(
             base += size
             progress.advance(size)
     labels = tuple(dict.fromkeys(label for block in nodes for label in block.labels))
-    return GraphStore(groups, labels, types, adjacencies, _node_columns(nodes, groups, ordinals), columns)
+    store = GraphStore(groups, labels, types, adjacencies, _node_columns(nodes, groups, ordinals), columns)
+    store.statistics.gather()
+    return store
 
 
 def _renumbered(parts: Sequence[Array], new_id: Array) -> Array:

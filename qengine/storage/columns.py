@@ -73,21 +73,14 @@ class PropertyColumn:
         low, high = max(begin, self.begin), min(end, self.end)
         return low < high and not pc.all(pc.is_null(self.array.slice(low - self.begin, high - low))).as_py()
 
-    @property
-    def ordered(self) -> bool:
-        """Whether the values can be compared with each other."""
-        kind = self.array.type
-        tests = (is_variant, pa.types.is_nested, pa.types.is_null, pa.types.is_interval)
-        return not any(test(kind) for test in tests)
-
-    def distinct(self) -> int | None:
-        """Return the number of distinct values that are not null; None where they can't be compared."""
-        if not self.ordered:
-            return None
-        return int(pc.count_distinct(self.array, mode="only_valid").as_py())
-
     def _nulls(self, length: int) -> Any:
         return concatenate([self.array.slice(0, 0), pa.nulls(length)])
+
+
+def is_ordered(arrow: Any) -> bool:
+    """Tell whether the values of a normal Arrow type can be compared with each other."""
+    tests = (is_variant, pa.types.is_nested, pa.types.is_null, pa.types.is_interval)
+    return not any(test(arrow) for test in tests)
 
 
 def property_maps(columns: Mapping[str, PropertyColumn], ids: Array) -> list[dict[str, Any]]:

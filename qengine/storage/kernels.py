@@ -8,6 +8,7 @@ import os
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from qengine import _native
 from qengine._control import Control, Status, call
@@ -33,7 +34,19 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "qe_pcsr_sort": (_POINTER, _U32, _U32, _POINTER, _U64, _POINTER, _POINTER, _POINTER, _POINTER),
     "qe_pcsr_merge": (*(_POINTER,) * 3, _U64, *(_POINTER,) * 4, _U64, _POINTER, _U64, *(_POINTER,) * 3, _I32),
     "qe_pcsr_locate": (_POINTER, _POINTER, _U64, _POINTER, _POINTER),
-    "qe_pair_statistics": (*(_POINTER,) * 3, _U64, _POINTER, _POINTER, _U32, *(_POINTER,) * 5, _U64, _POINTER),
+    "qe_pair_statistics": (
+        _POINTER,
+        _U32,
+        *(_POINTER,) * 2,
+        _U64,
+        _POINTER,
+        _POINTER,
+        _U32,
+        *(_POINTER,) * 5,
+        _U64,
+        _POINTER,
+    ),
+    "qe_distinct_sketch": (_POINTER, _U32, _POINTER, _U32, _U64, _POINTER),
     "qe_edge_list": (_POINTER, _U64, ctypes.c_char, *(_POINTER,) * 6, _I32),
     "qe_signature_build": (_POINTER, _POINTER, _I32),
     "qe_trim_heap": (),
@@ -218,13 +231,17 @@ def locate(pcsr: ctypes.Structure, vertices: Array) -> tuple[Array, Array]:
     return begins, ends
 
 
-def pair_statistics(rows: tuple[Array, Array, Array], neighbours: Array, group_ends: Array) -> tuple[Array, Array]:
+def pair_statistics(
+    keys: Array | None, first: int, lists: tuple[Array, Array], neighbours: Array, group_ends: Array
+) -> tuple[Array, Array]:
     """Count a PCSR's entries between groups of vertices.
 
     Parameters
     ----------
-    rows
-        Keys (uint32), begins and ends (uint64) of the lists.
+    keys
+        uint32, ascending: the owners of the lists; None for ``first``, ``first + 1``, …
+    lists
+        Begins and ends (uint64) of the lists.
     neighbours
         uint32, each list ascending.
     group_ends
@@ -238,7 +255,7 @@ def pair_statistics(rows: tuple[Array, Array, Array], neighbours: Array, group_e
         Over the owners with d such entries each: the sums of d(d-1) and of d(d-1)(d-2); where both groups are one, the
         sums of the squares of how many neighbours have a lesser, and a greater, id than their owner, else 0.
     """
-    keys, begins, ends = (np.ascontiguousarray(part) for part in rows)
+    begins, ends = (np.ascontiguousarray(part) for part in lists)
     capacity = min(len(group_ends) ** 2, len(neighbours))
     pairs = np.empty((capacity, 2), np.uint32)
     counts = np.empty((3, capacity), np.uint64)
@@ -246,10 +263,11 @@ def pair_statistics(rows: tuple[Array, Array, Array], neighbours: Array, group_e
     found = ctypes.c_uint64()
     _call(
         "qe_pair_statistics",
-        _in(keys, np.uint32),
+        None if keys is None else _in(keys, np.uint32),
+        first,
         _in(begins, np.uint64),
         _in(ends, np.uint64),
-        len(keys),
+        len(begins),
         _in(neighbours, np.uint32),
         _in(group_ends, np.uint32),
         len(group_ends),
@@ -261,6 +279,24 @@ def pair_statistics(rows: tuple[Array, Array, Array], neighbours: Array, group_e
     )
     numbers = np.concatenate((pairs.astype(np.uint64), counts.T), axis=1)
     return numbers[: found.value], moments[: found.value]
+
+
+def distinct_sketch(array: Any) -> float:
+    """Return about how many different values an Arrow array without nulls has: of 4 or 8 bytes each, or texts."""
+    *offsets, values = array.buffers()[1:]
+    width = 0 if offsets else array.type.bit_width // 8
+    offset_width = 8 if offsets and array.type == pa.large_string() else 4
+    found = ctypes.c_double()
+    _call(
+        "qe_distinct_sketch",
+        values.address + array.offset * width if values is not None else None,
+        width,
+        offsets[0].address + array.offset * offset_width if offsets else None,
+        offset_width,
+        len(array),
+        ctypes.byref(found),
+    )
+    return found.value
 
 
 def build_signatures(given: ctypes.Structure, table: Array) -> None:

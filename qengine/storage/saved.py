@@ -12,11 +12,11 @@ import fcntl
 import os
 import shutil
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 
@@ -25,13 +25,18 @@ from qengine.storage.arrowfiles import read_adjacencies, read_properties, write_
 from qengine.storage.kernels import Checksum
 from qengine.storage.manifest import FORMAT, decode, describe, encode, restore
 from qengine.storage.progress import Progress
+from qengine.storage.statistics_file import read_statistics, write_statistics
 from qengine.storage.store import GraphStore
 
 _MANIFEST = "manifest.json"
 _DATA = "data-"
 _CHUNK = 1 << 22  # bytes, a multiple of the 64 that Checksum asks for
 _ATTEMPTS = 5
-_FILES = {"adjacency.arrow": write_adjacencies, "properties.arrow": write_properties}
+_FILES: dict[str, Callable[[GraphStore, BinaryIO], None]] = {
+    "adjacency.arrow": write_adjacencies,
+    "properties.arrow": write_properties,
+    "statistics.arrow": lambda store, file: write_statistics(store.statistics, file),
+}
 _DAMAGED = "It is damaged: save the graph again from its source, or restore the directory from a backup."
 
 
@@ -74,6 +79,7 @@ def _write(store: GraphStore, directory: Path) -> None:
     folder = directory / f"{_DATA}{uuid.uuid4().hex}"
     temporary = directory / f"{folder.name}.tmp"
     folder.mkdir()
+    store.statistics.gather()
     try:
         files: dict[str, dict[str, Any]] = {}
         for name, write in _FILES.items():
@@ -108,7 +114,10 @@ def _open(directory: Path, manifest: Mapping[str, Any]) -> GraphStore:
     try:
         mapped = {name: pa.ipc.open_file(pa.memory_map(str(path))) for name, path in paths.items()}
         adjacencies = read_adjacencies(mapped["adjacency.arrow"])
-        return restore(manifest, adjacencies, *read_properties(mapped["properties.arrow"], len(manifest["types"])))
+        store = restore(manifest, adjacencies, *read_properties(mapped["properties.arrow"], len(manifest["types"])))
+        if "statistics.arrow" in mapped:  # graphs saved by older versions have none
+            read_statistics(mapped["statistics.arrow"], store.statistics)
+        return store
     except (pa.ArrowException, OSError, KeyError, IndexError, ValueError) as error:
         raise StorageError(f"{directory}: its files don't fit together: {error}", hint=_DAMAGED) from None
 

@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from qengine._frozen import frozen
+from qengine.catalog.values import ValueSummary
 from qengine.catalog.view import EdgeStatistics
 from qengine.plan.pattern import Direction, LabelExpr, LabelIs
+from qengine.storage.adjacency import Form
 from qengine.storage.arrays import Array
 from qengine.storage.columns import PropertyColumn
-from qengine.storage.kernels import pair_statistics
-from qengine.temporal.arrow import to_values
+from qengine.storage.kernels import pair_statistics, threads
+from qengine.storage.values import summarize
+from qengine.storage.variant import concatenate
 
 if TYPE_CHECKING:
     from qengine.storage.store import GraphStore
 
+_MANY = 1 << 12  # relationships of a type, or nodes with a label, that are worth counting beforehand
 _QUANTILES = (0.5, 0.9, 0.99)
 
-_Counts = tuple[int, int, int, float, float, float, float]
+PairCounts = tuple[int, int, int, float, float, float, float]
 """Entries, owners, the most of one owner, and the four moments of ``kernels.pair_statistics``."""
 
-_NONE: _Counts = (0, 0, 0, 0.0, 0.0, 0.0, 0.0)
+_NONE: PairCounts = (0, 0, 0, 0.0, 0.0, 0.0, 0.0)
 
 
 @frozen
@@ -45,35 +50,39 @@ class DegreeSummary:
     maximum: int
 
 
-@frozen
-class ValueSummary:
-    """Values of a property among the entities that its column covers.
-
-    ``distinct``, ``minimum`` and ``maximum`` are None where types are mixed or have no order.
-    """
-
-    count: int
-    nulls: int
-    distinct: int | None
-    minimum: Any
-    maximum: Any
-
-
 class Statistics:
-    """Statistics of one graph, each computed when first asked for and kept.
+    """Statistics of one graph: what is large is counted while it is loaded, the rest when first asked for, and kept.
 
-    ``print(graph.statistics)`` shows the relationships between label sets.
+    ``print(graph.statistics)`` shows the relationships between label sets, and the values of properties.
     """
 
     def __init__(self, store: GraphStore) -> None:
         self._store = store
-        self._pairs: dict[tuple[int, Direction], dict[tuple[int, int], _Counts]] = {}
+        self._pairs: dict[tuple[int, Direction], dict[tuple[int, int], PairCounts]] = {}
         self._groups: dict[str | None, list[int]] = {None: list(range(len(store.groups)))}
         for index, group in enumerate(store.groups):
             for label in group.labels:
                 self._groups.setdefault(label, []).append(index)
         self._edges: dict[tuple[str | None, str | None, str | None], EdgeStatistics] = {}
-        self._distinct: dict[tuple[str, str], int | None] = {}
+        self._values: dict[tuple[str, str, str | LabelExpr | None], ValueSummary] = {}
+
+    def gather(self) -> None:
+        """Count relationships between labels and summarize the values of properties, by label and by type.
+
+        What is small is left out: it takes less than a millisecond when it is first asked for.
+        """
+        store = self._store
+        tasks: list[Callable[[], object]] = []
+        for edge_type in store.types:
+            if edge_type.count >= _MANY:
+                tasks += [partial(self._counts, edge_type.index, way) for way in set(self._directions(edge_type.index))]
+        for entity, key, owner in self.properties():
+            if self._size(entity, owner) >= _MANY:
+                tasks.append(partial(self.values, entity, key, owner))
+        if not tasks:
+            return
+        with ThreadPoolExecutor(threads()) as pool:
+            list(pool.map(lambda task: task(), tasks))
 
     def edges(self, source: str | None, type: str | None, target: str | None) -> EdgeStatistics:
         """Return statistics of the matches of ``(:source)-[:type]->(:target)``; None stands for all.
@@ -107,39 +116,71 @@ class Statistics:
         median, p90, p99 = np.quantile(own, _QUANTILES).tolist()
         return DegreeSummary(len(own), int(np.count_nonzero(own)), float(own.mean()), median, p90, p99, int(own.max()))
 
-    def values(self, entity: str, key: str, type: str | None = None) -> ValueSummary:
-        """Return a summary of the values of a property of "node" or "relationship"s (of one type).
+    def values(self, entity: str, key: str, owner: str | None = None) -> ValueSummary:
+        """Return a summary of the values of a property of "node" or "relationship"s.
+
+        Parameters
+        ----------
+        owner
+            The nodes' label (None: all nodes), or the relationships' type (None: the only one that has the property).
 
         Raises
         ------
         KeyError
             For an unknown property, or one that several types have and no type is named.
         """
-        columns = [column for owner, column in self._columns(entity, key) if type in (None, owner)]
-        if len(columns) != 1:
+        if entity == "node":
+            if self._store.node_property(key) is None:
+                raise KeyError(key)
+            return self._of_nodes(key, owner)
+        owners = [each.name for each in self._store.types if key in each.property_keys and owner in (None, each.name)]
+        if len(owners) != 1:
             raise KeyError(key)
-        array = columns[0].array
-        nulls = int(pc.sum(pc.is_null(array)).as_py() or 0)
-        low = high = None
-        if columns[0].ordered and nulls < len(array):
-            both = pc.min_max(array)
-            low, high = to_values(pa.array([both["min"], both["max"]], array.type))
-        return ValueSummary(len(array), nulls, columns[0].distinct(), low, high)
+        return self._of_relationships(key, owners[0])
 
-    def distinct_values(self, entity: str, key: str) -> int | None:
-        """Return the number of distinct values of a property of "node" or "relationship"s, None if unknown.
+    def value_summaries(self, entity: str, key: str, owners: LabelExpr | None) -> tuple[ValueSummary, ...]:
+        """Return what is known of a property's values; parameters as ``CatalogView.value_summaries``."""
+        if entity == "node":
+            return (self._of_nodes(key, owners.name if isinstance(owners, LabelIs) else owners),)
+        types = (self._store.types[index].name for index in self._store.matching_types(owners))
+        return tuple(self._of_relationships(key, name) for name in types)
 
-        Over several relationship types: the largest of theirs.
-        """
-        if (entity, key) not in self._distinct:
-            counts = [column.distinct() for _, column in self._columns(entity, key)]
-            known = [count for count in counts if count is not None]
-            self._distinct[entity, key] = max(known) if known and len(known) == len(counts) else None
-        return self._distinct[entity, key]
+    def properties(self) -> Iterator[tuple[str, str, str]]:
+        """Yield each property with its owner: ("node", key, label), then ("relationship", key, type)."""
+        store = self._store
+        for label in store.labels:
+            for key in store.property_keys("node"):
+                column = store.node_property(key)
+                ranges = store.label_ranges(LabelIs(label)).tolist()
+                if column is not None and any(low < column.end and column.begin < high for low, high in ranges):
+                    yield "node", key, label
+        for edge_type in store.types:
+            for key in edge_type.property_keys:
+                yield "relationship", key, edge_type.name
 
     def know(self, type: str, found: EdgeStatistics) -> None:
         """Take the statistics of all relationships of a type from a saved graph."""
         self._edges[None, type, None] = found
+
+    def know_pairs(self, type_index: int, direction: Direction, found: dict[tuple[int, int], PairCounts]) -> None:
+        """Take what is counted of a type by (owner's group, neighbour's group) from a saved graph."""
+        self._pairs[type_index, direction] = found
+
+    def know_values(self, entity: str, key: str, owner: str | None, found: ValueSummary) -> None:
+        """Take the summary of a property from a saved graph."""
+        self._values[entity, key, owner] = found
+
+    def known_pairs(self) -> list[tuple[tuple[int, Direction], dict[tuple[int, int], PairCounts]]]:
+        """Return what is counted by now between label groups: by type and direction."""
+        return list(self._pairs.items())
+
+    def known_values(self) -> list[tuple[tuple[str, str, str | None], ValueSummary]]:
+        """Return the summaries made by now, by entity, property and label or type; none of other label expressions."""
+        return [
+            ((entity, key, owner), found)
+            for (entity, key, owner), found in list(self._values.items())
+            if owner is None or isinstance(owner, str)
+        ]
 
     def pairs(self, type_index: int) -> dict[tuple[int, int], EdgeStatistics]:
         """Return statistics of a type between label groups, by the indices of both ends' groups."""
@@ -165,16 +206,34 @@ class Statistics:
                     f"  degrees {found.edges / found.sources:.1f} (most {found.max_out:,})"
                     f" and {found.edges / found.targets:.1f} (most {found.max_in:,})"
                 )
+        for entity, key, owner in self.properties():
+            name = f"(:{owner})" if entity == "node" else f"[:{owner}]"
+            lines.append(f"{name}.{key}  {self.values(entity, key, owner)!r}")
         return "\n".join(lines)
 
-    def _columns(self, entity: str, key: str) -> Iterator[tuple[str, PropertyColumn]]:
-        store = self._store
-        columns = (
-            [("", store.node_property(key))]
-            if entity == "node"
-            else [(one.name, store.relationship_property(one.index, key)) for one in store.types]
-        )
-        return ((owner, column) for owner, column in columns if column is not None)
+    def _of_nodes(self, key: str, labels: str | LabelExpr | None) -> ValueSummary:
+        known = ("node", key, labels)
+        if known not in self._values:
+            expr = LabelIs(labels) if isinstance(labels, str) else labels
+            ranges = self._store.label_ranges(expr).tolist()
+            self._values[known] = _summary(self._store.node_property(key), ranges)
+        return self._values[known]
+
+    def _of_relationships(self, key: str, type: str) -> ValueSummary:
+        known = ("relationship", key, type)
+        if known not in self._values:
+            index = self._store.type_index(type)
+            assert index is not None
+            ranges = [[0, self._store.types[index].count]]
+            self._values[known] = _summary(self._store.relationship_property(index, key), ranges)
+        return self._values[known]
+
+    def _size(self, entity: str, owner: str) -> int:
+        """Return how many nodes have a label, or relationships a type."""
+        if entity == "node":
+            return sum(high - low for low, high in self._store.label_ranges(LabelIs(owner)).tolist())
+        index = self._store.type_index(owner)
+        return 0 if index is None else self._store.types[index].count
 
     def _directions(self, index: int) -> tuple[Direction, Direction]:
         return (Direction.BOTH,) * 2 if self._store.types[index].undirected else (Direction.OUT, Direction.IN)
@@ -184,12 +243,17 @@ class Statistics:
         directed = not self._store.types[index].undirected
         return (Direction.OUT, Direction.IN) if direction is Direction.BOTH and directed else (direction,)
 
-    def _counts(self, index: int, direction: Direction) -> dict[tuple[int, int], _Counts]:
+    def _counts(self, index: int, direction: Direction) -> dict[tuple[int, int], PairCounts]:
         """Return what is counted by (owner's group, neighbour's group)."""
         if (index, direction) not in self._pairs:
             lists = self._store.adjacency(index, direction)
             ends = np.array([group.end for group in self._store.groups], np.uint32)
-            numbers, moments = pair_statistics(lists.rows(), lists.neighbours, ends)
+            if lists.form is Form.DENSE and lists.offsets is not None:  # its rows stand there as they are
+                owners, rows = None, (lists.offsets[:-1], lists.offsets[1:])
+            else:
+                vertices, *parts = lists.rows()
+                owners, rows = np.ascontiguousarray(vertices), (parts[0], parts[1])
+            numbers, moments = pair_statistics(owners, lists.lo, rows, lists.neighbours, ends)
             self._pairs[index, direction] = {
                 (row[0], row[1]): (row[2], row[3], row[4], *more)
                 for row, more in zip(numbers.tolist(), moments.tolist(), strict=True)
@@ -255,7 +319,19 @@ class Statistics:
         return inside
 
 
-def _statistics(forward: _Counts, backward: _Counts) -> EdgeStatistics:
+def _summary(column: PropertyColumn | None, ranges: Sequence[Sequence[int]]) -> ValueSummary:
+    """Summarize a property's values for the ids of some ranges ``[begin, end)``."""
+    count = sum(high - low for low, high in ranges)
+    if column is None:
+        return ValueSummary(count, count, 0)
+    parts = [(max(low, column.begin), min(high, column.end)) for low, high in ranges]
+    arrays = [column.slice(low, high) for low, high in parts if low < high]
+    found = summarize(concatenate(arrays)) if arrays else ValueSummary(0, 0, 0)
+    outside = count - found.count
+    return replace(found, count=count, nulls=found.nulls + outside) if outside else found
+
+
+def _statistics(forward: PairCounts, backward: PairCounts) -> EdgeStatistics:
     entries, sources, most_out, out_pairs, out_triples, lesser, greater = forward
     _, targets, most_in, in_pairs, in_triples, _, _ = backward
     return EdgeStatistics(

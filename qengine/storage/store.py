@@ -9,6 +9,7 @@ from itertools import repeat
 import numpy as np
 
 from qengine._frozen import frozen
+from qengine.catalog.values import ValueSummary
 from qengine.catalog.view import EdgeStatistics, RelationshipTypeInfo
 from qengine.plan.pattern import Direction, LabelExpr
 from qengine.storage.adjacency import Adjacency
@@ -142,13 +143,13 @@ class GraphStore:
         """
         return self.statistics.edges(source, type, target)
 
-    def distinct_values(self, entity: str, key: str) -> int | None:
-        """Return the number of distinct values of a property, None if unknown."""
-        return self.statistics.distinct_values(entity, key)
+    def value_summaries(self, entity: str, key: str, owners: LabelExpr | None) -> tuple[ValueSummary, ...]:
+        """Return what is known of a property's values: of the nodes of a label expression, or of each type of one."""
+        return self.statistics.value_summaries(entity, key, owners)
 
     @cached_property
     def statistics(self) -> Statistics:
-        """Counts, degrees and values, computed when first asked for."""
+        """Counts, degrees and values."""
         return Statistics(self)
 
     @cached_property

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from qengine.catalog.view import EdgeStatistics, RelationshipTypeInfo
+from qengine.plan.pattern import LabelExpr
 from qengine.types import FLOAT, INTEGER, STRING, Type, list_of
 
 __all__ = ["SOCIAL", "WrittenCatalog"]
@@ -48,7 +49,7 @@ class WrittenCatalog:
         count = sum(info.count for info in self.types if type in (None, info.name))
         return EdgeStatistics(count, count, count, 1, 1)
 
-    def distinct_values(self, entity: str, key: str) -> int | None:
+    def value_summaries(self, entity: str, key: str, owners: LabelExpr | None) -> None:
         """Return None: nothing is known of the values."""
         return None
 

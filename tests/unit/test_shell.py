@@ -142,6 +142,7 @@ def test_a_warning_follows_the_rows(shell: Terminal) -> None:
         (":estimate MATCH (c:Country)-[:part_of]->(k)", "198 (counted"),
         (":device cpu", "device is cpu"),
         (":param limit=2", "$limit = 2"),
+        (":stats", "(:Country).population"),
         (":hlep", "hint: Did you mean :help?"),
         (":format nope", "hint: Use table, csv, json, jsonl or markdown"),
         (":load /no/such/graph", "Storage error: /no/such/graph: there is no such file or folder"),

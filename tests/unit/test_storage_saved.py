@@ -9,11 +9,12 @@ import subprocess
 import sys
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from qengine.errors import StorageError
 from qengine.plan.pattern import Direction
-from qengine.storage import from_records, open_saved, save
+from qengine.storage import from_arrow, from_records, open_saved, save
 from qengine.storage import saved as saved_module
 from qengine.storage.adjacency import Form
 from qengine.storage.manifest import decode, encode
@@ -110,7 +111,7 @@ def test_replacing_leaves_one_graph_and_old_readers_alone(saved):
 def test_a_flipped_byte_is_refused_or_harmless(saved):
     expected = contents(graph())
     files = sorted(path for path in saved.rglob("*") if path.is_file())
-    assert len(files) == 3
+    assert len(files) == 4
     rng = np.random.default_rng(11)
     refused = 0
     for trial in range(FLIPS):
@@ -130,7 +131,44 @@ def test_a_flipped_byte_is_refused_or_harmless(saved):
     assert contents(open_saved(saved)) == expected
 
 
-@pytest.mark.parametrize("name", ["adjacency.arrow", "properties.arrow", "manifest.json"])
+def test_statistics_come_back(tmp_path):
+    first = graph(nodes=5_000, relationships=20_000)
+    first.statistics.values("node", "mixed", "A")
+    save(first, tmp_path)
+    opened = open_saved(tmp_path)
+    known = dict(opened.statistics.known_values())
+    assert ("node", "n", None) not in known and ("node", "mixed", "A") in known
+    assert all(found == first.statistics.values(*of) for of, found in known.items())
+    assert dict(opened.statistics.known_pairs()) == dict(first.statistics.known_pairs()) != {}
+
+
+def test_dates_and_texts_of_statistics_come_back(tmp_path):
+    days = pa.array(range(5_000), pa.int32()).cast(pa.date32())
+    words = pa.array([f"word {row % 900}" if row % 7 else None for row in range(5_000)])
+    first = from_arrow({"A": pa.table({"id": range(5_000), "day": days, "word": words})})
+    save(first, tmp_path)
+    known = dict(open_saved(tmp_path).statistics.known_values())
+    assert {key for _, key, _ in known} == {"id", "day", "word"}
+    assert all(found == first.statistics.values(*of) for of, found in known.items())
+
+
+def test_a_graph_saved_without_statistics_opens(saved):
+    manifest = decode((saved / "manifest.json").read_bytes())
+    del manifest["files"][next(name for name in manifest["files"] if name.endswith("statistics.arrow"))]
+    (saved / "manifest.json").write_bytes(encode(manifest))
+    assert contents(open_saved(saved)) == contents(graph())
+
+
+def test_statistics_of_another_version_are_counted_anew(tmp_path, monkeypatch):
+    monkeypatch.setattr("qengine.storage.statistics_file._VERSION", "0")
+    save(graph(nodes=5_000), tmp_path)
+    monkeypatch.undo()
+    opened = open_saved(tmp_path)
+    assert opened.statistics.known_values() == []
+    assert opened.statistics.values("node", "n", "A") == graph(nodes=5_000).statistics.values("node", "n", "A")
+
+
+@pytest.mark.parametrize("name", ["adjacency.arrow", "properties.arrow", "statistics.arrow", "manifest.json"])
 def test_truncated_and_missing_files_are_refused(saved, name):
     path = next(saved.rglob(name))
     for length in (0, 1, path.stat().st_size - 1):
@@ -185,7 +223,7 @@ def test_a_failed_save_keeps_the_old_graph(saved, monkeypatch):
 KILLER = """
 import os, random, signal, sys, time
 from qengine.plan.pattern import Direction
-from qengine.storage import from_records, open_saved, save
+from qengine.storage import from_arrow, from_records, open_saved, save
 
 path, kills = sys.argv[1], int(sys.argv[2])
 graphs = [

@@ -67,7 +67,7 @@ def test_columns_come_as_the_types_of_the_language(column, expected, values):
     assert store.property_type("node", "x") == expected
     assert store.node_property("x").slice(0, 3).to_pylist() == values
     comparable = not isinstance(values[0], (list, tuple))
-    assert store.distinct_values("node", "x") == (len({*values} - {None}) if comparable else None)
+    assert store.statistics.values("node", "x").distinct == (len({*values} - {None}) if comparable else None)
 
 
 def test_temporal_columns_stay_temporal():

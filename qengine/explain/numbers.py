@@ -1,0 +1,59 @@
+"""What is known of an operator, in a few words: expected and actual rows, time, bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = ["expectation", "note", "size"]
+
+
+def note(entries: Mapping[str, Any]) -> str:
+    """Return what stands behind an operator in a tree; ``entries`` as ``Explanation.entries``."""
+    if not entries:
+        return ""
+    if "actual_rows" not in entries:
+        return expectation(entries)
+    expected = expectation(entries)
+    device = " device=gpu" if entries["device"] == "gpu" else ""
+    return (
+        f"rows={entries['actual_rows']:,} expected={expected} q-error={entries['q_error']:.3g} "
+        f"time={entries['own_seconds'] * 1e3:.2f} ms bytes={size(entries['bytes'])}{device}"
+    )
+
+
+def expectation(entries: Mapping[str, Any]) -> str:
+    """Return the expected rows: "198 rows" where they are counted, else "~306 rows (90 to 1,000)"."""
+    text = _around("row", *(entries[f"estimated_{part}"] for part in ("rows", "low", "high")))
+    if "embeddings" in entries:
+        numbers = (entries[key] for key in ("embeddings", "embeddings_low", "embeddings_high"))
+        text += f" of {_around('embedding', *numbers)}"
+    return text
+
+
+def _around(noun: str, rows: float, low: float, high: float) -> str:
+    number = _rounded(rows)
+    nouns = noun if number == "1" else f"{noun}s"
+    return (
+        f"{number} {nouns}"
+        if low == high
+        else f"~{number} {nouns} ({_rounded(low) if low >= 0.5 else 0} to {_rounded(high)})"
+    )
+
+
+def _rounded(rows: float) -> str:
+    """Return a number of rows with two or three figures that mean something."""
+    if rows >= 1e7:
+        return f"{rows:.1e}".replace("e+0", "e").replace("e+", "e")
+    if rows >= 10:
+        return f"{rows:,.0f}" if rows < 1000 else f"{float(f'{rows:.3g}'):,.0f}"
+    return f"{rows:.2g}" if rows >= 0.01 else "0"
+
+
+def size(count: int) -> str:
+    """Return a number of bytes."""
+    for unit in ("B", "kB", "MB"):
+        if count < 1000:
+            return f"{count:,.0f} {unit}" if unit == "B" else f"{count:.3g} {unit}"
+        count /= 1000  # type: ignore[assignment]
+    return f"{count:,.3g} GB"

@@ -1,0 +1,118 @@
+"""How far the rows of an operator may be from what is expected: an interval that nine of ten estimates keep.
+
+Errors multiply: the logarithm of actual over expected rows is taken for normal, and each guess adds to its variance.
+What joins add was measured on 860 patterns of 3 to 32 nodes with known counts: of fb15k-237 93 % lie inside, of wn18rr
+84 %, of hprd all, of yeast 93 %. One label or one relationship without condition is counted and adds nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from qengine._frozen import frozen
+from qengine.plan import logical
+from qengine.plan.expr import Literal
+from qengine.plan.logical import Operator
+from qengine.plan.physical import Attach, EdgeLevel, HashJoin, Optional, Search, Shortest, VertexLevel, Walk
+
+__all__ = ["Interval", "embeddings_of", "row_intervals"]
+
+_NINE_TENTHS = 1.645  # standard deviations
+_JOIN = 2.5  # a relationship beyond a search's first
+_CLOSING = 4.0  # a relationship whose both ends were there
+_CONDITION = 0.1  # on a property
+_GUESS = 1.0  # a filter, groups, a list of unknown length
+_WALK = 4.0  # a hop is no better known than a join, and there are several
+
+
+@frozen
+class Interval:
+    """The rows of an operator: with a chance of nine in ten they are at least ``low`` and at most ``high``."""
+
+    low: float
+    high: float
+
+
+def row_intervals(root: Operator, expected: Mapping[int, float]) -> dict[int, Interval]:
+    """Return the interval of each operator (by ``id``) for which ``expected`` has a number of rows."""
+    found: dict[int, Interval] = {}
+    _Intervals(expected, found)(root)
+    return found
+
+
+def embeddings_of(search: Search) -> Interval | None:
+    """Return the interval of the embeddings that a search counts for each input row; None where it emits them."""
+    if search.rows is None or not (search.count or search.exists):
+        return None
+    return _around(search.rows, _of_levels(search))
+
+
+class _Intervals:
+    def __init__(self, expected: Mapping[int, float], found: dict[int, Interval]) -> None:
+        self.expected = expected
+        self.found = found
+
+    def __call__(self, operator: Operator, outer: float = 0.0) -> float:
+        """Find the interval of an operator and those below it; return the variance of its rows' logarithm.
+
+        ``outer``: that of the rows that it is applied to.
+        """
+        variance = self._variance(operator, outer)
+        rows = self.expected.get(id(operator))
+        if rows is not None:
+            around = _around(rows, variance)
+            low, high = around.low, around.high
+            if isinstance(operator, logical.Limit) and isinstance(operator.count, Literal):
+                most = float(operator.count.value)
+                low, high = min(low, most), min(high, most)
+            self.found[id(operator)] = Interval(low, high)
+        return variance
+
+    def _variance(self, operator: Operator, outer: float) -> float:
+        match operator:
+            case logical.Unit() | logical.Argument():
+                return outer
+            case logical.Union():
+                return max((self(each, outer) for each in operator.inputs), default=0.0)
+            case Optional() | Attach():
+                rows = self(operator.input, outer)
+                inner = self(operator.inner, rows)
+                return inner if isinstance(operator, Optional) else rows
+        below = self(operator.input, outer)  # type: ignore[attr-defined]
+        match operator:
+            case HashJoin():
+                return below + self(operator.build) + _JOIN
+            case Search():
+                return below + _of_search(operator)
+            case Walk() | Shortest():
+                return below + _WALK
+            case logical.Aggregate(keys=()):
+                return outer
+            case logical.Filter() | logical.Aggregate() | logical.Distinct() | logical.Unwind():
+                return below + _GUESS
+        return below
+
+
+def _around(rows: float, variance: float) -> Interval:
+    factor = math.exp(min(_NINE_TENTHS * math.sqrt(variance), 500.0))
+    return Interval(rows / factor, max(rows, 1.0 if variance and rows else 0.0) * factor)
+
+
+def _of_search(search: Search) -> float:
+    """Return the variance that a search adds to that of its input."""
+    if not search.emit and (search.count is not None or search.exists) and not search.seeds:
+        return 0.0  # one row
+    return _of_levels(search)
+
+
+def _of_levels(search: Search) -> float:
+    variance, joins = 0.0, -1 if search.seeds == 0 else 0
+    for place, level in enumerate(search.levels):
+        variance += _CONDITION * len(level.predicates)
+        if isinstance(level, EdgeLevel):
+            continue
+        assert isinstance(level, VertexLevel)
+        joins += min(1, len(level.sources)) if place >= search.seeds else 0
+        variance += _CLOSING * max(0, len(level.sources) - (1 if place >= search.seeds else 0))
+    return variance + _JOIN * max(0, joins)

@@ -1,0 +1,162 @@
+"""How many of the nodes or relationships satisfy conditions on themselves, by summaries of their properties' values.
+
+Conditions on one property are put together: a least and a greatest value make one range. Different properties are
+assumed independent (Selinger et al. 1979).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from qengine.catalog.values import ValueSummary
+from qengine.catalog.view import CatalogView
+from qengine.optimizer.value_shares import RANGE, UNKNOWN, ValueRange, equal, nulls, with_text
+from qengine.plan.expr import Call, Comparison, Expr, ListOf, Literal, Logical, Parameter, Property, Variable
+from qengine.plan.pattern import LabelExpr
+from qengine.plan.traverse import conjuncts, walk
+
+__all__ = ["selectivity"]
+
+_EQUALITY, _OTHER = 0.1, 0.5
+"""Shares that are kept where nothing is known."""
+
+_ITEMS = 10  # of a list that isn't known
+_TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
+
+
+def selectivity(predicates: Sequence[Expr], catalog: CatalogView, entity: str, owners: LabelExpr | None) -> float:
+    """Return the share of elements that satisfy all predicates, each of which is on the same one variable.
+
+    Parameters
+    ----------
+    entity
+        "node" or "relationship".
+    owners
+        The labels of the nodes, or types of the relationships, whose share is meant.
+    """
+    return _Share(catalog, entity, owners).of_all(predicates)
+
+
+@dataclass(slots=True)
+class _Share:
+    catalog: CatalogView
+    entity: str
+    owners: LabelExpr | None
+
+    def of_all(self, predicates: Iterable[Expr]) -> float:
+        """Return the share that satisfies a conjunction."""
+        ranges: dict[str, ValueRange] = {}
+        share = 1.0
+        for predicate in (part for each in predicates for part in conjuncts(each)):
+            if (bounds := _bounds(predicate)) is None:
+                share *= self.of(predicate)
+                continue
+            for key, op, value in bounds:
+                ranges.setdefault(key, ValueRange()).cut(op, value)
+        for key, each in ranges.items():
+            share *= self.known(key, each.share, RANGE)
+        return share
+
+    def of(self, predicate: Expr) -> float:
+        """Return the share that satisfies a condition, other than a comparison with bounds."""
+        match predicate:
+            case Literal(value=value):
+                return float(value is True)
+            case Logical(op="AND", args=args):
+                return self.of_all(args)
+            case Logical(op="OR", args=args):
+                return self.of_any(args)
+            case Call(name="NOT", args=(arg,)):
+                return max(0.0, 1.0 - self.of_all((arg,)) - self.nulls_of(arg))
+            case (
+                Comparison(ops=("=" | "<>" as op,), args=(Property(subject=Variable(), key=key), other))
+                | Comparison(ops=("=" | "<>" as op,), args=(other, Property(subject=Variable(), key=key)))
+            ):
+                return self.of_equality(key, op == "=", other)
+            case Property(subject=Variable(), key=key):
+                return self.known(key, lambda found: equal(found, True), _OTHER)
+            case Call(name="IS NULL", args=(Property(subject=Variable(), key=key),)):
+                return self.mean(key, nulls, _OTHER)
+            case Call(name="IS NOT NULL", args=(Property(subject=Variable(), key=key),)):
+                return 1.0 - self.mean(key, nulls, _OTHER)
+            case Call(name="IN", args=(Property(subject=Variable(), key=key), items)):
+                return self.of_membership(key, items)
+            case Call(
+                name="STARTS WITH" | "CONTAINS" | "ENDS WITH" as name,
+                args=(Property(subject=Variable(), key=key), Literal(value=str(text))),
+            ):
+                return self.known(key, lambda found: with_text(found, name, text), _EQUALITY)
+            case Call(name="IN" | "STARTS WITH" | "CONTAINS" | "ENDS WITH" | "=~"):
+                return _EQUALITY
+            case Comparison(ops=("=",)):
+                return _EQUALITY
+            case Comparison(ops=ops) if "=" not in ops and "<>" not in ops:
+                return RANGE
+        return _OTHER
+
+    def of_any(self, predicates: Sequence[Expr]) -> float:
+        """Return the share that satisfies one of several conditions at least."""
+        none = 1.0
+        for each in predicates:
+            none *= 1.0 - self.of_all((each,))
+        return 1.0 - none
+
+    def of_equality(self, key: str, wanted: bool, other: Expr) -> float:
+        """Return the share whose property is equal, or is not equal, to what ``other`` gives."""
+        value = _value(other)
+        if value is None:
+            return _EQUALITY if wanted else _OTHER
+        if wanted:
+            return self.known(key, lambda found: equal(found, value), _EQUALITY)
+        return self.known(key, lambda found: max(0.0, 1.0 - nulls(found) - equal(found, value)), 1.0 - _EQUALITY)
+
+    def of_membership(self, key: str, items: Expr) -> float:
+        """Return the share whose property is in a list."""
+        values = list(map(_value, dict.fromkeys(items.items))) if isinstance(items, ListOf) else [UNKNOWN] * _ITEMS
+        if None in values:
+            return _EQUALITY
+        return self.known(key, lambda found: min(1.0, sum(equal(found, value) for value in values)), _EQUALITY)
+
+    def nulls_of(self, predicate: Expr) -> float:
+        """Return the share for which a condition is neither true nor false: a property is missing."""
+        if isinstance(predicate, Call) and predicate.name in ("IS NULL", "IS NOT NULL"):
+            return 0.0
+        keys = {part.key for part in walk(predicate) if isinstance(part, Property)}
+        return self.mean(keys.pop(), nulls, 0.0) if len(keys) == 1 else 0.0
+
+    def known(self, key: str, share: Callable[[ValueSummary], float], unknown: float) -> float:
+        """Return a share of the values, ``unknown`` of them where they can't be compared."""
+        return self.mean(
+            key, lambda found: unknown * (1.0 - nulls(found)) if found.distinct is None else share(found), unknown
+        )
+
+    def mean(self, key: str, share: Callable[[ValueSummary], float], unknown: float) -> float:
+        """Return the mean of a share over the property's summaries, ``unknown`` where there are none."""
+        summaries = self.catalog.value_summaries(self.entity, key, self.owners)
+        if summaries is None:
+            return unknown
+        total = sum(found.count for found in summaries)
+        return sum(found.count * share(found) for found in summaries) / total if total else 0.0
+
+
+def _bounds(predicate: Expr) -> list[tuple[str, str, Any]] | None:
+    """Return the property, the operator and the bound of each part of a chain of comparisons; None for others."""
+    if not isinstance(predicate, Comparison) or not set(predicate.ops) <= _TURNED.keys():
+        return None
+    found = []
+    for op, left, right in zip(predicate.ops, predicate.args, predicate.args[1:], strict=False):
+        match left, right:
+            case Property(subject=Variable(), key=key), Literal() | Parameter():
+                found.append((key, op, _value(right)))
+            case Literal() | Parameter(), Property(subject=Variable(), key=key):
+                found.append((key, _TURNED[op], _value(left)))
+            case _:
+                return None
+    return None if any(value is None for _, _, value in found) else found
+
+
+def _value(expr: Expr) -> Any:
+    """Return a constant, ``UNKNOWN`` for a parameter, None for anything else."""
+    return expr.value if isinstance(expr, Literal) else UNKNOWN if isinstance(expr, Parameter) else None

@@ -1,0 +1,147 @@
+"""Shares of a property's values: equal to a value, within a range, beginning with a text; by a summary of them.
+
+Common values are known by themselves; the others are spread over an equi-depth histogram (Piatetsky-Shapiro and Connell
+1984), within a part of it evenly.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+from typing import Any
+
+from qengine.catalog.values import ValueSummary
+
+__all__ = ["RANGE", "UNKNOWN", "ValueRange", "equal", "nulls", "with_text"]
+
+UNKNOWN = object()
+"""A value that is known only when the query runs: it is taken for one of the values, each as likely."""
+
+RANGE = 0.3
+"""The share on one side of a bound that isn't known."""
+
+_LAST = chr(0x10FFFF)
+
+
+@dataclass(slots=True)
+class ValueRange:
+    """Values between two bounds, each with whether it belongs to the range; ``unknown``: bounds that nobody knows."""
+
+    low: tuple[Any, bool] | None = None
+    high: tuple[Any, bool] | None = None
+    unknown: int = 0
+
+    def cut(self, op: str, value: Any) -> None:
+        """Keep the values for which ``value OP bound`` is true."""
+        inside = op.endswith("=")
+        if value is UNKNOWN:
+            self.unknown += 1
+        elif op.startswith(">"):
+            if (
+                self.low is None
+                or not _comparable(value, self.low[0])
+                or (value, not inside) > (self.low[0], not self.low[1])
+            ):
+                self.low = value, inside
+        elif self.high is None or not _comparable(value, self.high[0]) or (value, inside) < self.high:
+            self.high = value, inside
+
+    def share(self, found: ValueSummary) -> float:
+        """Return the share of the elements whose value is in the range."""
+        known = [bound for bound in (self.low, self.high) if bound is not None]
+        if not all(_comparable(found.minimum, value) for value, _ in known):
+            return 0.0
+        share = sum(share for value, share in found.common if self.holds(value))
+        rest = 1.0 - sum(share for _, share in found.common)
+        below = 1.0 if self.high is None else _below(found, *self.high)
+        above = 0.0 if self.low is None else _below(found, self.low[0], not self.low[1])
+        share += rest * max(0.0, below - above)
+        return share * RANGE**self.unknown * (1.0 - nulls(found))
+
+    def holds(self, value: Any) -> bool:
+        """Tell whether a value is in the range."""
+        if self.low is not None and not (value > self.low[0] or (self.low[1] and value == self.low[0])):
+            return False
+        return self.high is None or bool(value < self.high[0] or (self.high[1] and value == self.high[0]))
+
+
+def _comparable(one: Any, other: Any) -> bool:
+    if isinstance(one, bool) or isinstance(other, bool):
+        return type(one) is type(other)
+    numbers = (int, float)
+    return (isinstance(one, str) and isinstance(other, str)) or (
+        isinstance(one, numbers) and isinstance(other, numbers)
+    )
+
+
+def nulls(found: ValueSummary) -> float:
+    """Return the share of the elements that have no value."""
+    return found.nulls / found.count if found.count else 1.0
+
+
+def equal(found: ValueSummary, value: Any) -> float:
+    """Return the share of the elements that have a value."""
+    if not found.distinct:
+        return 0.0
+    present = 1.0 - nulls(found)
+    if value is UNKNOWN:
+        return present / found.distinct
+    if not _comparable(found.minimum, value) or not found.minimum <= value <= found.maximum:
+        return 0.0
+    for common, share in found.common:
+        if common == value:
+            return share * present
+    rest = 1.0 - sum(share for _, share in found.common)
+    return present * rest / max(1, found.distinct - len(found.common)) if found.bounds else 0.0
+
+
+def with_text(found: ValueSummary, test: str, text: str) -> float:
+    """Return the share of the elements whose value starts with, ends with or contains a text."""
+    if not isinstance(found.minimum, str):
+        return 0.0
+    if test == "STARTS WITH":
+        return ValueRange((text, True), (text + _LAST, False)).share(found)
+    holds = (lambda value: text in value) if test == "CONTAINS" else (lambda value: value.endswith(text))
+    share = sum(share for value, share in found.common if holds(value))
+    rest = 1.0 - sum(share for _, share in found.common)
+    if found.bounds:  # these are a sample of the rest, where half a value more may be hidden
+        share += rest * (sum(map(holds, found.bounds)) + 0.5) / (len(found.bounds) + 1)
+    return share * (1.0 - nulls(found))
+
+
+def _below(found: ValueSummary, value: Any, inclusive: bool) -> float:
+    """Return the share of the histogram's values that are less than a value, or equal to it where ``inclusive``."""
+    bounds = found.bounds
+    if not bounds or value < bounds[0]:
+        return 0.0
+    one = 1.0 / max(1, (found.distinct or 1) - len(found.common))  # share of a single value
+    if value > bounds[-1]:
+        return 1.0
+    same = one if inclusive else 0.0
+    at = bisect_left(bounds, value)
+    last = bisect_right(bounds, value)
+    if at < last:  # a bound, or several where the value is a frequent one
+        place = at / max(1, len(bounds) - 1)
+        if inclusive:
+            same = max(one, (last - at - 1) / max(1, len(bounds) - 1))
+    else:
+        place = (at - 1 + _between(bounds[at - 1], bounds[at], value)) / (len(bounds) - 1)
+    return min(1.0, place * (1.0 - one) + same)
+
+
+def _between(low: Any, high: Any, value: Any) -> float:
+    """Return how far a value lies between two others, as a share of their distance."""
+    if isinstance(value, str):
+        same = next((k for k, (a, b) in enumerate(zip(low, high, strict=False)) if a != b), min(len(low), len(high)))
+        low, high, value = (_number(text[same:]) for text in (low, high, value))
+    distance = high - low
+    return min(1.0, max(0.0, (value - low) / distance)) if distance > 0 and distance < float("inf") else 0.5
+
+
+def _number(text: str) -> float:
+    """Return a text's place among all texts, between 0 and 1, by its first characters."""
+    place, unit = 0.0, 1.0
+    for character in text[:6]:
+        unit /= 256.0
+        place += unit * min(ord(character), 255)
+    return place

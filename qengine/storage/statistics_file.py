@@ -1,0 +1,78 @@
+"""A graph's statistics as an Arrow IPC file, so that a saved graph needn't be counted again.
+
+``statistics.arrow`` has one record batch of one row, whose columns are lists: the values that a summary names (least,
+greatest, common ones, bounds), or what is counted of a type between label groups. Each field's metadata says whose they
+are, with the other numbers as JSON. A file of another version is left alone: all of it can be counted anew.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+
+from qengine.catalog.values import ValueSummary
+from qengine.plan.pattern import Direction
+from qengine.storage.statistics import PairCounts, Statistics
+from qengine.storage.variant import from_python
+from qengine.temporal.arrow import to_values
+
+__all__ = ["read_statistics", "write_statistics"]
+
+_VERSION = "1"
+
+
+def write_statistics(statistics: Statistics, file: BinaryIO) -> None:
+    """Write what is known by now."""
+    fields: list[Any] = []
+    columns: list[Any] = []
+
+    def add(kind: str, facts: Mapping[str, Any], values: Any) -> None:
+        columns.append(pa.LargeListArray.from_arrays(pa.array([0, len(values)], pa.int64()), values))
+        metadata = {"kind": kind, "facts": json.dumps(facts)}
+        fields.append(pa.field(f"{kind} {len(fields)}", columns[-1].type, metadata=metadata))
+
+    for (entity, key, owner), found in statistics.known_values():
+        named = [found.minimum, found.maximum, *(value for value, _ in found.common), *found.bounds]
+        facts: dict[str, Any] = {"entity": entity, "key": key, "owner": owner}
+        facts |= {"count": found.count, "nulls": found.nulls, "distinct": found.distinct}
+        facts["shares"] = [share for _, share in found.common]
+        add("values", facts, from_python(named, key))
+    for (index, direction), counts in statistics.known_pairs():
+        rows = [[*pair, *each] for pair, each in counts.items()]
+        facts = {"type": index, "direction": direction.value}
+        add("pairs", facts, pa.array(np.array(rows, np.float64).reshape(-1)))
+    schema = pa.schema(fields, metadata={"version": _VERSION})
+    with pa.ipc.new_file(file, schema) as writer:
+        writer.write_batch(pa.record_batch(columns, schema=schema))
+
+
+def read_statistics(reader: Any, statistics: Statistics) -> None:
+    """Take over what ``write_statistics`` wrote."""
+    if (reader.schema.metadata or {}).get(b"version", b"").decode() != _VERSION:
+        return
+    batch = reader.get_batch(0)
+    for number, field in enumerate(reader.schema):
+        facts = json.loads(field.metadata[b"facts"])
+        values = batch.column(number).values
+        if field.metadata[b"kind"] == b"pairs":
+            statistics.know_pairs(facts["type"], Direction(facts["direction"]), _pairs(values.to_numpy()))
+        else:
+            statistics.know_values(facts["entity"], facts["key"], facts["owner"], _summary(facts, to_values(values)))
+
+
+def _summary(facts: Mapping[str, Any], named: list[Any]) -> ValueSummary:
+    shares = facts["shares"]
+    common = tuple(zip(named[2 : 2 + len(shares)], shares, strict=True))
+    count, nulls, distinct = facts["count"], facts["nulls"], facts["distinct"]
+    return ValueSummary(count, nulls, distinct, named[0], named[1], common, tuple(named[2 + len(shares) :]))
+
+
+def _pairs(numbers: Any) -> dict[tuple[int, int], PairCounts]:
+    found: dict[tuple[int, int], PairCounts] = {}
+    for source, target, entries, owners, most, *moments in numbers.reshape(-1, 9).tolist():
+        found[int(source), int(target)] = (int(entries), int(owners), int(most), *moments)
+    return found
