@@ -82,7 +82,7 @@ def _started(
     counted = graph._estimated.get(text, lambda: _plan(graph, text))
     check_parameters(counted.text, counted.parameters, params)
     context = ExecutionContext(dict(params or {}), timeout, memory_limit, threads)
-    with graph.running(context):
+    with graph._executions.running(context):
         try:
             yield counted, context
         except QengineError as error:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from qengine.errors import DeviceError, Notice, QengineError, QueryInterrupted, SemanticError, Span, Unsupported
+from qengine.exec.executions import Executions
 from qengine.plan.cache import PlanCache
 from qengine.plan.logical import LogicalPlan
 from qengine.plan.physical import PhysicalPlan
@@ -59,8 +58,7 @@ class Graph:
         self._store = store
         self._plans: PlanCache[_Planned] = PlanCache()
         self._estimated: PlanCache[Counted] = PlanCache()
-        self._lock = threading.Lock()
-        self._running: set[ExecutionContext] = set()
+        self._executions = Executions()
 
     # ------------------------------------------------------------ loading and saving
 
@@ -369,7 +367,8 @@ class Graph:
 
         planned = self._plan(text, False, cardinalities)
         assert planned.physical is not None
-        return Explanation(planned.physical, self._store, *_chosen(device, planned, self._store))
+        chosen, reason = _chosen(device, planned, self._store)
+        return Explanation(planned.physical, self._store, chosen, reason, planned.notices)
 
     def estimate(
         self,
@@ -468,10 +467,7 @@ class Graph:
 
     def interrupt(self) -> None:
         """Stop all queries that run on this graph, from any thread; they raise ``QueryInterrupted``."""
-        with self._lock:
-            running = list(self._running)
-        for context in running:
-            context.interrupt()
+        self._executions.interrupt()
 
     # ------------------------------------------------------------ looking
 
@@ -525,13 +521,13 @@ class Graph:
         return self._plans.get((text, reference, given), lambda: self._plan_anew(text, reference, cardinalities or {}))
 
     def _plan_anew(self, text: str, reference: bool, cardinalities: Mapping[str, float]) -> _Planned:
-        from qengine import optimizer
-        from qengine.binder import bind
-        from qengine.exec.choice import largest_search
-        from qengine.syntax import parse
-
         begin = time.perf_counter()
         try:
+            from qengine import optimizer
+            from qengine.binder import bind
+            from qengine.exec.choice import largest_search
+            from qengine.syntax import parse
+
             statements = parse(text)
             if len(statements) != 1:
                 found = "none" if not statements else f"{len(statements)} statements"
@@ -559,20 +555,9 @@ class Graph:
             raise QueryInterrupted("The query was interrupted while it was planned.", code="Interrupted") from None
         return _Planned(text, logical, physical, notices, names, time.perf_counter() - begin, largest)
 
-    @contextmanager
-    def running(self, context: ExecutionContext) -> Iterator[None]:
-        """Let ``interrupt`` reach an execution for the time of a block."""
-        with self._lock:
-            self._running.add(context)
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._running.discard(context)
-
     def _start(self, planned: _Planned, context: ExecutionContext, stats: ResultStats) -> Iterator[ResultBatch]:
         """Run a plan lazily; account time and rows; turn Ctrl-C into ``QueryInterrupted``."""
-        with self.running(context):
+        with self._executions.running(context):
             yield from self._pull(planned, context, stats)
 
     def _pull(self, planned: _Planned, context: ExecutionContext, stats: ResultStats) -> Iterator[ResultBatch]:
@@ -664,7 +649,7 @@ class Prepared:
         check_parameters(planned.text, planned.parameters, params)
         stats = ResultStats(planning_seconds=planned.seconds, device=chosen, device_reason=reason)
         stats.plan = planned.physical
-        explanation = Explanation(plan, self._graph._store, chosen, reason)
+        explanation = Explanation(plan, self._graph._store, chosen, reason, planned.notices)
         if plan.explain == "explain":
             return explained(explanation, stats, planned.notices)
         if plan.explain == "explain steps":

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import Any, Protocol
 
 from qengine._frozen import frozen
 from qengine.catalog.values import ValueSummary
 from qengine.types import Type
-
-if TYPE_CHECKING:
-    from qengine.plan.pattern import LabelExpr
 
 
 @frozen
@@ -82,12 +79,14 @@ class CatalogView(Protocol):
     def edge_statistics(self, source: str | None, type: str | None, target: str | None) -> EdgeStatistics:
         """Return statistics of the relationships between two labels."""
 
-    def value_summaries(self, entity: str, key: str, owners: LabelExpr | None) -> tuple[ValueSummary, ...] | None:
+    def value_summaries(self, entity: str, key: str, owners: Any) -> tuple[ValueSummary, ...] | None:
         """Return what is known of a property's values, None where nothing is.
 
         Parameters
         ----------
         entity
-            "node": one summary, of all nodes that satisfy the label expression ``owners``. "relationship": one for
-            each type that it admits.
+            "node" or "relationship".
+        owners
+            A label expression (``plan.pattern.LabelExpr``), or None for all. There is one summary of all nodes that
+            satisfy it, or one of each relationship type that does.
         """

@@ -16,10 +16,11 @@ __all__ = ["Control", "ExecutionContext", "OperatorStats", "Status"]
 
 @dataclass(slots=True)
 class OperatorStats:
-    """What one operator did: rows emitted, and seconds spent in it and below it."""
+    """What one operator did: rows emitted and the bytes that they took, seconds spent in it and below it."""
 
     rows: int = 0
     seconds: float = 0.0
+    bytes: int = 0
 
 
 class ExecutionContext:

@@ -6,17 +6,21 @@ import json
 import time
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from qengine.catalog.view import CatalogView
 from qengine.errors import Notice
 from qengine.exec.arrow_out import RowBatch
 from qengine.exec.context import OperatorStats
+from qengine.explain.numbers import note
 from qengine.plan.json import to_json
 from qengine.plan.logical import Operator
 from qengine.plan.physical import PhysicalPlan, Search
 from qengine.plan.text import inputs, to_text
 from qengine.result import Result, ResultStats
+
+if TYPE_CHECKING:
+    from qengine.optimizer.intervals import Interval
 
 __all__ = ["Explanation", "PlanResult", "explained", "explained_steps", "profiled"]
 
@@ -24,8 +28,8 @@ __all__ = ["Explanation", "PlanResult", "explained", "explained_steps", "profile
 class Explanation:
     """A plan to look at: ``str()`` is a tree of operators, ``to_json()`` data, ``to_svg()`` a picture.
 
-    ``plan``: the physical plan. ``device``: where its searches run, ``device_reason``: why. ``profile``: what each
-    operator did, by ``id`` of the operator; None before a run.
+    ``plan``: the physical plan. ``device``: where its searches run, ``device_reason``: why. ``notices``: warnings.
+    ``profile``: what each operator did, by ``id`` of the operator; None before a run.
     """
 
     def __init__(
@@ -34,12 +38,13 @@ class Explanation:
         catalog: CatalogView,
         device: str = "cpu",
         device_reason: str = "as asked",
-        profile: Mapping[int, OperatorStats] | None = None,
+        notices: tuple[Notice, ...] = (),
     ) -> None:
         self.plan = plan
         self.device = device
         self.device_reason = device_reason
-        self.profile = profile
+        self.notices = notices
+        self.profile: Mapping[int, OperatorStats] | None = None
         self._catalog = catalog
 
     @property
@@ -55,16 +60,36 @@ class Explanation:
 
         return estimated_rows(self.root, self._catalog)
 
-    def entries(self, operator: Operator) -> dict[str, Any]:
-        """Return what is known of an operator's run.
+    @cached_property
+    def intervals(self) -> Mapping[int, Interval]:
+        """Where the rows of each operator are expected, by ``id`` of the operator: nine of ten lie inside."""
+        from qengine.optimizer.intervals import row_intervals
 
-        ``estimated_rows``; after a run also ``actual_rows``, ``q_error`` (the factor between the two, both at least one
-        row), ``seconds`` (with what it reads) and ``own_seconds`` (without).
+        return row_intervals(self.root, self.estimates)
+
+    def entries(self, operator: Operator) -> dict[str, Any]:
+        """Return what is known of an operator.
+
+        ``estimated_rows``, with ``estimated_low`` and ``estimated_high``: nine of ten times the rows are between them
+        (where both are the estimate, it is a count). ``device``: "cpu" or "gpu". Of a search that counts, for each row
+        of its input, ``embeddings``, ``embeddings_low`` and ``embeddings_high``. After a run also ``actual_rows`` and
+        their ``bytes``, ``q_error`` (the factor between actual and estimated rows, both at least one), ``seconds``
+        (with what it reads) and ``own_seconds`` (without).
         """
         estimate = self.estimates.get(id(operator))
         if estimate is None:  # an operator of a subquery that is shown, but not run by itself
             return {}
-        found: dict[str, Any] = {"estimated_rows": estimate}
+        from qengine.optimizer.intervals import embeddings_of
+
+        interval = self.intervals[id(operator)]
+        found: dict[str, Any] = {
+            "estimated_rows": estimate,
+            "estimated_low": interval.low,
+            "estimated_high": interval.high,
+            "device": self.device if isinstance(operator, Search) else "cpu",
+        }
+        if isinstance(operator, Search) and (counted := embeddings_of(operator)) is not None:
+            found |= {"embeddings": operator.rows, "embeddings_low": counted.low, "embeddings_high": counted.high}
         profile = self.profile or {}
         stats = profile.get(id(operator))
         if stats is not None:
@@ -72,6 +97,7 @@ class Explanation:
             one, other = max(estimate, 1.0), max(float(stats.rows), 1.0)
             found |= {
                 "actual_rows": stats.rows,
+                "bytes": stats.bytes,
                 "q_error": max(one, other) / min(one, other),
                 "seconds": stats.seconds,
                 "own_seconds": max(0.0, stats.seconds - below),
@@ -79,21 +105,16 @@ class Explanation:
         return found
 
     def __str__(self) -> str:
-        return to_text(self.root, self._note if self.profile is not None else None)
-
-    def _note(self, operator: Operator) -> str:
-        found = self.entries(operator)
-        if "actual_rows" not in found:
-            return ""
-        device = " device=gpu" if self.device == "gpu" and isinstance(operator, Search) else ""
-        return (
-            f"rows={found['actual_rows']:,} expected={_rounded(found['estimated_rows'])} "
-            f"q-error={found['q_error']:.3g} time={found['own_seconds'] * 1e3:.2f} ms{device}"
-        )
+        return to_text(self.root, lambda operator: note(self.entries(operator)))
 
     def to_json(self) -> dict[str, Any]:
-        """Return the plan as JSON-ready dicts with stable keys; each operator has its ``entries`` too."""
-        return to_json(self.root, self.entries)
+        """Return the plan as JSON-ready dicts with stable keys; each operator has its ``entries`` too.
+
+        The topmost also has the ``device_reason``, and the ``warnings``: each with ``code``, ``message`` and ``hint``.
+        """
+        found = to_json(self.root, self.entries)
+        warnings = [{"code": each.code, "message": each.message, "hint": each.hint} for each in self.notices]
+        return {**found, "device_reason": self.device_reason, "warnings": warnings}
 
     def to_svg(self) -> str:
         """Return the plan as a picture: an SVG document."""
@@ -101,16 +122,22 @@ class Explanation:
 
         return svg(self.root, self.entries)
 
+    def to_html(self) -> str:
+        """Return the picture with what it means and with the warnings: a part of an HTML document."""
+        from qengine.explain.page import html
+
+        return html(self.to_svg(), self.device, self.device_reason, self.notices)
+
     def _repr_html_(self) -> str:
-        return self.to_svg()
+        return self.to_html()
 
 
 class PlanResult(Result):
     """The result of EXPLAIN and PROFILE: one row whose first column is the plan as text."""
 
     def _repr_html_(self) -> str:
-        picture: str = self.plan.to_svg()
-        return picture
+        page: str = self.plan.to_html()
+        return page
 
 
 def explained(explanation: Explanation, stats: ResultStats, notices: tuple[Notice, ...]) -> Result:
@@ -136,7 +163,3 @@ def profiled(result: Result, explanation: Explanation) -> Result:
         yield RowBatch(columns, [(str(explanation), rows, seconds, json.dumps(explanation.to_json()))])
 
     return PlanResult(columns, run(), result.stats, explanation, result.notices)
-
-
-def _rounded(rows: float) -> str:
-    return f"{rows:,.0f}" if rows >= 10 else f"{rows:.2g}"

@@ -10,8 +10,8 @@ from qengine.errors import Notice
 __all__ = ["html"]
 
 _MEANING = (
-    "~ rows are estimated: nine of ten times they are between the two numbers in parentheses. Lines are as thick as the "
-    "rows that flow along them. Bars are shares of the time, red where rows are more than ten times off the estimate."
+    "~ rows are estimated: nine of ten times they are between the two numbers in parentheses. Lines are as thick as "
+    "the rows that flow along them. Bars are shares of the time, red where the estimate is more than ten times off."
 )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
+from qengine.explain.numbers import expectation, size
 from qengine.plan.logical import Operator
 from qengine.plan.text import outline
 
@@ -17,7 +18,8 @@ _CHARACTER, _LINE, _PADDING = 7.2, 17, 8
 _GAP_ACROSS, _GAP_DOWN = 24, 34
 _LONGEST = 84  # characters of a line; the whole text is the box's tooltip
 _STYLE = (
-    "text{font:12px ui-monospace,Menlo,Consolas,monospace;fill:#1f2430}.d{fill:#5b6472}.b{fill:#fff;stroke:#9aa4b2}"
+    "text{font:12px ui-monospace,Menlo,Consolas,monospace;fill:#1f2430}.h{font-weight:600}.d{fill:#5b6472}"
+    ".r{fill:#1a6b3c}.x{fill:#3f5f8f;font-style:italic}.b{fill:#fff;stroke:#9aa4b2}"
     ".t{fill:#f2b134}.w{fill:#e05d44}.e{stroke:#9aa4b2;fill:none;stroke-linecap:round}"
 )
 
@@ -35,22 +37,30 @@ class _Box:
 
     @property
     def width(self) -> float:
-        return 2 * _PADDING + _CHARACTER * max(len(_cut(line)) for line in (*self.lines, self.caption()))
+        return 2 * _PADDING + _CHARACTER * max(len(_cut(line)) for line in (*self.lines, *self.captions()))
 
     @property
     def height(self) -> float:
-        return 2 * _PADDING + _LINE * (len(self.lines) + 1) + 4
+        return 2 * _PADDING + _LINE * (len(self.lines) + len(self.captions())) + 4
 
     @property
     def rows(self) -> float:
         return float(self.entries.get("actual_rows", self.entries.get("estimated_rows", 0.0)))
 
-    def caption(self) -> str:
+    def captions(self) -> list[str]:
+        """Return what is expected, and after a run what happened."""
         found = self.entries
-        if "actual_rows" in found:
-            factor = f", q-error {found['q_error']:.3g}" if found["q_error"] >= 1.005 else ""
-            return f"{found['actual_rows']:,} rows{factor}, {found['own_seconds'] * 1e3:.2f} ms"
-        return f"~{found['estimated_rows']:.3g} rows" if found else ""
+        if not found:
+            return []
+        expected = expectation(found)
+        if "actual_rows" not in found:
+            return [expected]
+        device = f", {found['device'].upper()}" if found["device"] != "cpu" else ""
+        rows = "row" if found["actual_rows"] == 1 else "rows"
+        return [
+            f"{found['actual_rows']:,} {rows}, {size(found['bytes'])}, {found['own_seconds'] * 1e3:.2f} ms{device}",
+            f"expected {expected}" + (f", q-error {found['q_error']:.3g}" if found["q_error"] >= 1.005 else ""),
+        ]
 
 
 def svg(root: Operator, entries: Callable[[Operator], Mapping[str, Any]]) -> str:
@@ -127,8 +137,11 @@ def _drawn(box: _Box, total: float) -> list[str]:
         f"<g><title>{escape(chr(10).join(box.lines))}</title>",
         f'<rect class="b" x="{x:.1f}" y="{y:.1f}" width="{box.width:.1f}" height="{box.height:.1f}" rx="5"/>',
     ]
-    texts = [(line, "" if place == 0 else ' class="d"') for place, line in enumerate(box.lines)]
-    for place, (text, style) in enumerate([*texts, (box.caption(), ' class="d"')]):
+    texts = [(line, ' class="h"' if place == 0 else ' class="d"') for place, line in enumerate(box.lines)]
+    happened = "actual_rows" in box.entries
+    for place, text in enumerate(box.captions()):
+        texts.append((text, ' class="r"' if happened and place == 0 else ' class="x"'))
+    for place, (text, style) in enumerate(texts):
         where = y + _PADDING + _LINE * (place + 0.8)
         parts.append(f'<text{style} x="{x + _PADDING:.1f}" y="{where:.1f}">{escape(_cut(text))}</text>')
     if total > 0:

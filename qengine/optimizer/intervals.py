@@ -22,6 +22,7 @@ _NINE_TENTHS = 1.645  # standard deviations
 _JOIN = 2.5  # a relationship beyond a search's first
 _CLOSING = 4.0  # a relationship whose both ends were there
 _CONDITION = 0.1  # on a property
+_CORRELATED = 0.4  # where what has such a property may have more relationships than others
 _GUESS = 1.0  # a filter, groups, a list of unknown length
 _WALK = 4.0  # a hop is no better known than a join, and there are several
 
@@ -62,11 +63,10 @@ class _Intervals:
         rows = self.expected.get(id(operator))
         if rows is not None:
             around = _around(rows, variance)
-            low, high = around.low, around.high
             if isinstance(operator, logical.Limit) and isinstance(operator.count, Literal):
-                most = float(operator.count.value)
-                low, high = min(low, most), min(high, most)
-            self.found[id(operator)] = Interval(low, high)
+                below = self.found[id(operator.input)]
+                around = Interval(min(below.low, rows), min(below.high, max(rows, float(operator.count.value))))
+            self.found[id(operator)] = around
         return variance
 
     def _variance(self, operator: Operator, outer: float) -> float:
@@ -108,8 +108,9 @@ def _of_search(search: Search) -> float:
 
 def _of_levels(search: Search) -> float:
     variance, joins = 0.0, -1 if search.seeds == 0 else 0
+    joined = any(isinstance(level, VertexLevel) and level.sources for level in search.levels)
     for place, level in enumerate(search.levels):
-        variance += _CONDITION * len(level.predicates)
+        variance += (_CONDITION + _CORRELATED * joined) * len(level.predicates)
         if isinstance(level, EdgeLevel):
             continue
         assert isinstance(level, VertexLevel)

@@ -11,7 +11,7 @@ from qengine.optimizer.labels import vertex_count
 from qengine.plan import logical
 from qengine.plan.expr import Expr, ListOf, Literal
 from qengine.plan.logical import Operator
-from qengine.plan.pattern import Direction
+from qengine.plan.pattern import Direction, certain_label
 from qengine.plan.physical import Attach, HashJoin, Optional, Search, Shortest, Walk
 
 __all__ = ["estimated_rows"]
@@ -81,22 +81,37 @@ class _Estimate:
         return rows
 
     def _walks(self, walk: Walk) -> float:
-        """Return the expected number of walks from a vertex, by the mean degree."""
-        vertices = max(self.catalog.vertex_count, 1)
+        """Return the expected number of walks from a vertex that has such relationships.
+
+        Its own degree is the mean one. Where relationships are walked either way, a vertex that is come to has more: it
+        is a hub as often as hubs have relationships.
+        """
+        edges = owners = pairs = inside = 0.0
+        either = True
         ends = vertex_count(self.catalog, walk.end.labels)
-        degree = 0.0
+        target = certain_label(walk.end.labels)
         for name in walk.types or self.catalog.relationship_types:
             info = self.catalog.relationship_type(name)
-            if info is not None:
-                both = info.undirected or walk.direction is Direction.BOTH
-                degree += info.count * (2 if both else 1) / vertices
+            if info is None:
+                continue
+            both = info.undirected or walk.direction is Direction.BOTH
+            either = either and both
+            found = self.catalog.edge_statistics(None, name, None)
+            if both or walk.direction is Direction.OUT:
+                edges, owners, pairs = edges + found.edges, owners + found.sources, pairs + found.out_pairs
+                inside += self.catalog.edge_statistics(None, name, target).edges
+            if walk.direction is Direction.IN or (both and not info.undirected):
+                edges, owners, pairs = edges + found.edges, owners + found.targets, pairs + found.in_pairs
+                inside += self.catalog.edge_statistics(target, name, None).edges
+        degree = edges / max(1.0, min(owners, float(self.catalog.vertex_count)))
+        next_degree = max(degree, pairs / edges) if either and edges else degree
         longest = walk.maximum if walk.maximum is not None else walk.minimum + _HOPS
         reached = 0.0
         for hops in range(walk.minimum, longest + 1):
-            reached += degree**hops
+            reached += degree * next_degree ** (hops - 1) if hops else 1.0
             if reached > 1e30:
                 break
-        reached *= ends / vertices
+        reached *= inside / edges if target is not None and edges else ends / max(self.catalog.vertex_count, 1)
         if walk.end_bound:
             reached /= max(ends, 1)
         return min(reached, float(ends)) if walk.distinct_ends else reached

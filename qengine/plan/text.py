@@ -140,10 +140,7 @@ class _Writer:
         text += f" count {name_text(operator.count)}" if operator.count else ""
         text += " exists" if operator.exists else ""
         text += f" orbits {operator.orbits}" if operator.orbits != 1 else ""
-        notes = [operator.reason] if operator.reason else []
-        if operator.rows is not None:
-            notes.append(f"~{operator.rows:.3g} rows")
-        return text + (f" ({'; '.join(notes)})" if notes else "")
+        return text + (f" ({operator.reason})" if operator.reason else "")
 
     def _hash_join(self, operator: physical.HashJoin) -> str:
         text = f"{'SemiJoin' if operator.semi else 'HashJoin'} on {_names(operator.keys)}"
@@ -151,10 +148,7 @@ class _Writer:
         for equations in operator.apart:
             both = [f"{name_text(one)} = {name_text(other)}" for one, other in equations]
             text += f" not ({' and '.join(both)})" if len(both) > 1 else f" {both[0].replace(' = ', ' ≠ ')}"
-        notes = [operator.reason] if operator.reason else []
-        if operator.rows is not None:
-            notes.append(f"~{operator.rows:.3g} rows")
-        return text + (f" ({'; '.join(notes)})" if notes else "")
+        return text + (f" ({operator.reason})" if operator.reason else "")
 
     def _level(self, level: physical.Level, names: list[str]) -> str:
         if isinstance(level, EdgeLevel):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
 
 from qengine import Graph
+from qengine.explain.numbers import note, size
 
 QUERY = """
     MATCH (a:Country)-[:borders]-(b) WHERE a.population > 10000000
@@ -32,7 +34,9 @@ def operators(node: object) -> list[dict[str, object]]:
 def test_explain_tells_what_is_expected_of_each_operator(world: Graph) -> None:
     found = operators(world.explain(QUERY).to_json())
     assert [each["node"] for each in found][:4] == ["Limit", "Sort", "Aggregate", "Optional"]
-    assert all(each["estimated_rows"] >= 0 and "q_error" not in each for each in found)
+    for each in found:
+        assert 0 <= each["estimated_low"] <= each["estimated_rows"] <= each["estimated_high"]
+        assert each["device"] == "cpu" and "q_error" not in each
 
 
 def test_a_profile_counts_rows_and_the_error_of_the_estimate(world: Graph) -> None:
@@ -45,6 +49,7 @@ def test_a_profile_counts_rows_and_the_error_of_the_estimate(world: Graph) -> No
         one, other = max(each["estimated_rows"], 1), max(each["actual_rows"], 1)
         assert each["q_error"] == pytest.approx(max(one / other, other / one))
         assert 0 <= each["own_seconds"] <= each["seconds"]
+        assert (each["bytes"] > 0) >= (each["actual_rows"] > 0 and each["node"] not in ("Unit", "Argument"))
     assert "q-error=" in row["plan"].splitlines()[0]
 
 
@@ -64,7 +69,58 @@ def test_the_picture_has_a_box_for_each_operator(world: Graph, prefix: str) -> N
     titles = [each.text.splitlines()[0] for each in picture.iter("{http://www.w3.org/2000/svg}title")]
     assert len(titles) == len(operators(result.plan.to_json()))
     assert titles[0] == "Limit 3" and any(title.startswith("Attach exists") for title in titles)
-    assert result._repr_html_() == result.plan.to_svg()
+    assert result.plan.to_svg() in result._repr_html_()
+
+
+def test_a_plan_says_how_far_the_rows_may_be_off(world: Graph) -> None:
+    lines = str(world.explain("MATCH (a:Country)-[:borders]-(b)-[:borders]-(c) RETURN a, c LIMIT 7")).splitlines()
+    assert lines[0] == "Limit 7  [7 rows]"
+    assert re.search(r"Search .*\[~[\d,]+ rows \([\d,]+ to [\d,]+\)\]", lines[2])
+    assert lines[-1].strip() == "Unit  [1 row]"
+    counted = str(world.explain("MATCH (a:Country)-[:borders]-(b) RETURN count(*)"))
+    assert re.search(r"\[1 row of [\d,]+ embeddings\]", counted)
+    assert "[198 rows]" in str(world.explain("MATCH (a:Country) RETURN a"))
+
+
+INSIDE = """
+    MATCH (a:Country)-[:borders]-(b)-[:borders]-(c) | MATCH (a:Country)-[:borders]-(b)-[:borders]-(c)-[:borders]-(a)
+    MATCH (a:Country)-[:speaks]->(l)<-[:speaks]-(b) | MATCH (a:City)-[:located_in]->(b)-[:part_of]->(c)
+    MATCH (r:River)-[:flows_through]->(a)-[:borders]-(b)<-[:flows_through]-(r) | MATCH (a:Country)-[:capital]->(c)
+    MATCH (a:Country)-[:speaks]->(l), (a)-[:borders]-(b)-[:speaks]->(l) | MATCH (a)-[:borders]-(b)-[:speaks]->(l)
+    MATCH (a:Country)-[:borders]-(b)-[:borders]-(c)-[:borders]-(d) | MATCH (a:City) WHERE a.population > 1000000
+    MATCH (a:Country)-[:borders]-(b) WHERE a.population > 50000000 | MATCH (a:Country) WHERE a.name STARTS WITH 'C'
+    MATCH (a:Country)-[:borders]-(b) WHERE a.population < b.population | MATCH (a:Country)-[:borders*1..3]-(b)
+"""
+
+
+def test_nine_of_ten_estimates_keep_their_interval(world: Graph) -> None:
+    patterns = [part.strip() for line in INSIDE.strip().splitlines() for part in line.split("|")]
+    inside = []
+    for pattern in patterns:
+        row = world.query(f"PROFILE {pattern} RETURN *").fetchone()
+        top = operators(json.loads(row["json"]))[0]
+        inside.append(top["estimated_low"] <= top["actual_rows"] <= top["estimated_high"])
+    assert sum(inside) >= 0.9 * len(patterns)
+
+
+def test_warnings_stand_beside_the_picture_and_the_plan(world: Graph) -> None:
+    text = "EXPLAIN MATCH (a:Country), (b:Contry)-[:borders*]-(c) RETURN count(*)"
+    result = world.query(text)
+    row = result.fetchone()
+    codes = [each["code"] for each in json.loads(row["json"])["warnings"]]
+    assert set(codes) >= {"CartesianProduct", "UnboundedWalk"} and len(codes) == 3
+    page = result._repr_html_()
+    ET.fromstring(page)
+    assert "Nothing joins this part" in page and "no upper bound" in page and "Contry" in page
+    assert "nine of ten times" in page and "Runs on the CPU" in page
+
+
+def test_numbers_are_short() -> None:
+    entries = {"estimated_rows": 1234567.0, "estimated_low": 0.2, "estimated_high": 8.5e12}
+    assert note(entries) == "~1,230,000 rows (0 to 8.5e12)"
+    assert [size(count) for count in (0, 999, 1500, 2_500_000, 7_250_000_000)] == [
+        *("0 B", "999 B", "1.5 kB", "2.5 MB", "7.25 GB")
+    ]
 
 
 def test_names_are_escaped_in_the_picture(world: Graph) -> None:

@@ -54,7 +54,7 @@ def test_a_search_shows_its_levels() -> None:
         rows=1234.5,
     )
     assert to_text(search).splitlines() == [
-        "Search emit b, r count @n orbits 2 (cheapest; ~1.23e+03 rows)",
+        "Search emit b, r count @n orbits 2 (cheapest)",
         "  · a (given)",
         "  · b:City in (a)-[:knows]->(), ≠ a",
         "  · c in (a)<-[]-() ∩ (b)-[:r|s]-(), < b, not (a = b and b = c), a.age < c.age",

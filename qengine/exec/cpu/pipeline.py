@@ -116,7 +116,7 @@ class _Builder:
 
 
 def _measured(stage: Stage, stats: OperatorStats) -> Stage:
-    """Return the stage with its rows and seconds, those of the stages below included, counted."""
+    """Return the stage with its rows, their bytes, and its seconds, those of the stages below included, counted."""
 
     def run(outer: Batch) -> Iterator[Batch]:
         batches = stage(outer)
@@ -127,6 +127,7 @@ def _measured(stage: Stage, stats: OperatorStats) -> Stage:
             if batch is None:
                 return
             stats.rows += batch.length
+            stats.bytes += batch.nbytes
             yield batch
 
     return run
