@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from qengine.binder import bind
 from qengine.catalog.view import CatalogView
 from qengine.errors import Notice, QengineError, SemanticError
-from qengine.optimizer.given_rows import GivenPart, GivenRows, matched_part
+from qengine.optimizer.given_rows import GivenPart, GivenRows, matched_part, with_cardinalities
 from qengine.plan.logical import LogicalPlan
 from qengine.syntax import parse
 
-__all__ = ["given_rows", "unused"]
+__all__ = ["given_rows", "told", "unused"]
 
 _MATCH = "MATCH REPEATABLE ELEMENTS "
 _RETURN = " RETURN count(*)"
@@ -26,6 +27,32 @@ def given_rows(cardinalities: Mapping[str, float], catalog: CatalogView) -> Give
         For a text that is no pattern, or whose rows can't be used for planning, and for a number below 0.
     """
     return GivenRows(tuple(_part(text, rows, catalog) for text, rows in cardinalities.items()))
+
+
+def told(
+    plan: LogicalPlan, cardinalities: Mapping[str, float] | str, store: Any, notices: tuple[Notice, ...]
+) -> tuple[LogicalPlan, tuple[Notice, ...]]:
+    """Return a plan whose matches know the cardinalities, and the notices with those about them.
+
+    ``cardinalities``: as ``given_rows`` reads them, or "sampled". ``store``: a ``GraphStore``.
+
+    Raises
+    ------
+    SemanticError, QuerySyntaxError
+        As ``given_rows``; for another word.
+    """
+    if not isinstance(cardinalities, str):
+        given = given_rows(cardinalities, store)
+        return with_cardinalities(plan, given), (*notices, *unused(given, plan))
+    if cardinalities != "sampled":
+        raise SemanticError(
+            f"There are no cardinalities {cardinalities!r}.",
+            hint='Give the rows of parts of the pattern as a mapping, or "sampled".',
+            code="InvalidCardinality",
+        )
+    from qengine.sampled import SampledRows
+
+    return with_cardinalities(plan, SampledRows(store)), notices
 
 
 def _part(text: str, rows: float, catalog: CatalogView) -> GivenPart:

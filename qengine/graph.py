@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from qengine.errors import DeviceError, Notice, QengineError, QueryInterrupted, SemanticError, Span, Unsupported
 from qengine.exec.executions import Executions
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from qengine.storage.store import GraphStore
 
 Source = str | PathLike[str]
+Cardinalities = Mapping[str, float] | Literal["sampled"]
 
 _DEVICES = ("auto", "cpu", "gpu", "reference")
 _LARGE = 1 << 22  # bytes of a graph whose loading frees memory worth giving back
@@ -287,7 +288,7 @@ class Graph:
         memory_limit: int | None = None,
         gpu_memory_limit: int | None = None,
         threads: int = 0,
-        cardinalities: Mapping[str, float] | None = None,
+        cardinalities: Cardinalities | None = None,
     ) -> Result:
         """Start a query and return its lazy result.
 
@@ -312,7 +313,8 @@ class Graph:
         cardinalities
             What the planner is to believe, before its statistics: rows of parts of the query's patterns, as
             ``{"(a:Person)-[:KNOWS]->(b)": 12.0}``. A part is found whatever its variables are called; its rows may have
-            equal nodes and relationships. What isn't found comes as a notice.
+            equal nodes and relationships. What isn't found comes as a notice. Or "sampled": all parts are estimated by
+            sampling while the query is planned, which takes some milliseconds and pays for long searches.
 
         Raises
         ------
@@ -332,7 +334,7 @@ class Graph:
             threads=threads,
         )
 
-    def prepare(self, text: str, *, cardinalities: Mapping[str, float] | None = None) -> Prepared:
+    def prepare(self, text: str, *, cardinalities: Cardinalities | None = None) -> Prepared:
         """Parse, bind and plan a statement once, to run it often; ``cardinalities`` as for ``query``.
 
         Raises
@@ -350,9 +352,7 @@ class Graph:
             part = text[statement.span.start : statement.span.end]
             yield self.query(part, params, **options)
 
-    def explain(
-        self, text: str, *, device: str = "auto", cardinalities: Mapping[str, float] | None = None
-    ) -> Explanation:
+    def explain(self, text: str, *, device: str = "auto", cardinalities: Cardinalities | None = None) -> Explanation:
         """Return the plan of a statement; ``str()`` of it is the operator tree.
 
         Its ``device`` and ``device_reason`` say where ``query`` with this ``device`` would run it; ``cardinalities`` as
@@ -516,11 +516,14 @@ class Graph:
 
     # ------------------------------------------------------------ inside
 
-    def _plan(self, text: str, reference: bool, cardinalities: Mapping[str, float] | None = None) -> _Planned:
-        given = tuple(sorted((part, repr(rows)) for part, rows in (cardinalities or {}).items()))
+    def _plan(self, text: str, reference: bool, cardinalities: Cardinalities | None = None) -> _Planned:
+        if isinstance(cardinalities, str):
+            given: object = cardinalities
+        else:
+            given = tuple(sorted((part, repr(rows)) for part, rows in (cardinalities or {}).items()))
         return self._plans.get((text, reference, given), lambda: self._plan_anew(text, reference, cardinalities or {}))
 
-    def _plan_anew(self, text: str, reference: bool, cardinalities: Mapping[str, float]) -> _Planned:
+    def _plan_anew(self, text: str, reference: bool, cardinalities: Cardinalities) -> _Planned:
         begin = time.perf_counter()
         try:
             from qengine import optimizer
@@ -539,11 +542,9 @@ class Graph:
             bound = bind(statements[0], text, self._store)
             logical, notices = bound.plan, bound.notices
             if cardinalities:
-                from qengine.cardinalities import given_rows, unused
-                from qengine.optimizer.given_rows import with_cardinalities
+                from qengine.cardinalities import told
 
-                given = given_rows(cardinalities, self._store)
-                logical, notices = with_cardinalities(logical, given), (*notices, *unused(given, logical))
+                logical, notices = told(logical, cardinalities, self._store, notices)
             physical = None if reference else optimizer.plan(logical, self._store)
             names = parameters(logical.root)
             largest = None if physical is None else largest_search(physical)
@@ -605,10 +606,10 @@ class Graph:
 class Prepared:
     """A planned statement of one graph; ``run`` it with different parameters."""
 
-    def __init__(self, graph: Graph, text: str, cardinalities: Mapping[str, float] | None = None) -> None:
+    def __init__(self, graph: Graph, text: str, cardinalities: Cardinalities | None = None) -> None:
         self._graph = graph
         self.text = text
-        self._cardinalities = dict(cardinalities or {})
+        self._cardinalities = cardinalities if isinstance(cardinalities, str) else dict(cardinalities or {})
         self._planned = graph._plan(text, False, self._cardinalities)
 
     @property

@@ -1,8 +1,8 @@
 """Accuracy of estimates on open graphs with known counts: ``python -m tests.bench.estimates [--samples N] [SET …]``.
 
-For each data set and size of the patterns: q-errors of Alley at so many samples and of what ``auto`` chooses, how many
-intervals hold the truth; then the coverage over many seeds, trawling where Alley hits seldom, the rates, and the
-estimates of Kùzu and DuckDB on the same patterns.
+For each data set and size of the patterns: q-errors of Alley at so many samples, plain and guided, and of what ``auto``
+chooses, how many intervals hold the truth; with options the coverage over many seeds, the rates, or what Kùzu's and
+DuckDB's planners expect of the same patterns.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def main() -> None:
             continue
         for size, group in groups:
             chosen = spread(group, options.each)
-            for method in ("alley", "auto"):
+            for method in ("alley", "guided", "auto"):
                 found = [
                     each
                     for seed, case in enumerate(chosen)  # workloads repeat themselves: samples shall not
@@ -84,7 +84,7 @@ def line(name: str, method: str, found: Summary, measured: list[Measured]) -> st
 def coverage(name: str, graph: Graph, cases: list[Case]) -> None:
     """Print how often intervals of 95 % hold the truth, over many seeds of each case."""
     for case in cases:
-        for method in ("wanderjoin", "alley", "trawling"):
+        for method in ("wanderjoin", "alley", "guided", "auto", "trawling"):
             samples = COVERAGE_SAMPLES if method != "trawling" else COVERAGE_SAMPLES // 20
             held = hits = 0
             for seed in range(COVERAGE_SEEDS):
@@ -100,14 +100,14 @@ def rates() -> None:
     graph, cases = SETS["enron16"]()
     for case in cases:
         found = {}
-        for method in ("wanderjoin", "alley"):
+        for method in ("wanderjoin", "alley", "guided"):
             best = float("inf")
             for _ in range(5):
                 begin = time.perf_counter()
                 graph.estimate(case.query, method=method, samples=1_000_000, seed=1)
                 best = min(best, time.perf_counter() - begin)
             found[method] = 1 / best
-        print(f"| {case.name} | {found['wanderjoin']:.1f} | {found['alley']:.1f} |", flush=True)
+        print(f"| {case.name} | {found['wanderjoin']:.1f} | {found['alley']:.1f} | {found['guided']:.1f} |", flush=True)
 
 
 def _truths(truths: Iterator[og.Truth], wanted: str = "") -> list[Case]:

@@ -95,6 +95,35 @@ def test_explain_says_so(graph: Graph) -> None:
     assert str(graph.prepare(PATH, cardinalities={"(:A)-[:R]->(:B)": 9.0}).plan) == shown
 
 
+def test_parts_are_sampled(graph: Graph) -> None:
+    for text in (PATH, "MATCH (a:A)-[:R]-(b)-[:S]-(c)--(d), (a)--(d) RETURN count(*)"):
+        repeatable = text.replace("MATCH", "MATCH REPEATABLE ELEMENTS")
+        physical = graph.prepare(repeatable, cardinalities="sampled")._planned.physical
+        assert physical is not None
+        (found,) = (each for each in operators(physical.root) if isinstance(each, Search))
+        assert found.rows == pytest.approx(graph.query(repeatable).value(), rel=0.1)
+        assert graph.query(text, cardinalities="sampled").value() == graph.query(text).value()
+    assert "cardinalities sampled" in str(graph.explain(PATH, cardinalities="sampled"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "MATCH (a:A)-[:R]->(b) WHERE a.x > $x RETURN count(*)",
+        "MATCH (a0)" + "".join(f"--(a{k})" for k in range(1, 12)) + " RETURN a0 LIMIT 1",
+    ],
+)
+def test_what_cannot_be_sampled_is_planned_by_statistics(graph: Graph, text: str) -> None:
+    shown = str(graph.explain(text, cardinalities="sampled"))
+    assert "sampled" not in shown or "0 cardinalities sampled" in shown
+    graph.query(text, {"x": 3}, cardinalities="sampled").fetchone() if "$x" in text else None
+
+
+def test_another_word_is_refused(graph: Graph) -> None:
+    with pytest.raises(SemanticError, match="There are no cardinalities 'guessed'"):
+        graph.query(PATH, cardinalities="guessed")  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     ("part", "given", "message"),
     [

@@ -69,6 +69,7 @@ def test_every_stage_is_known() -> None:
         "qerror",
         "calibration",
         "cardinalities",
+        "sampled",
     }
     stages = {path.name.removesuffix(".py") for path in PACKAGE.iterdir() if not path.name.startswith("__pycache__")}
     assert stages - ends - set(ALLOWED) - {"py.typed"} == set()
