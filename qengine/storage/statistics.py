@@ -20,11 +20,13 @@ from qengine.storage.columns import PropertyColumn
 from qengine.storage.kernels import pair_statistics, threads
 from qengine.storage.values import summarize
 from qengine.storage.variant import concatenate
+from qengine.storage.wedges import WedgeSummary, sample_wedges
 
 if TYPE_CHECKING:
     from qengine.storage.store import GraphStore
 
 _MANY = 1 << 12  # relationships of a type, or nodes with a label, that are worth counting beforehand
+_HUBS = 10
 _QUANTILES = (0.5, 0.9, 0.99)
 
 PairCounts = tuple[int, int, int, float, float, float, float]
@@ -38,7 +40,8 @@ class DegreeSummary:
     """Degrees of the vertices with a label in one type and direction.
 
     ``vertices``: with the label; ``with_edges``: of them with a degree above 0; ``mean``, ``median``, ``p90``,
-    ``p99`` and ``maximum`` are over all ``vertices``.
+    ``p99`` and ``maximum`` are over all ``vertices``. ``hubs``: ids of the ten with the greatest degrees above 0
+    (or fewer), each with its degree, the greatest first.
     """
 
     vertices: int
@@ -48,6 +51,7 @@ class DegreeSummary:
     p90: float
     p99: float
     maximum: int
+    hubs: tuple[tuple[int, int], ...] = ()
 
 
 class Statistics:
@@ -64,6 +68,7 @@ class Statistics:
             for label in group.labels:
                 self._groups.setdefault(label, []).append(index)
         self._edges: dict[tuple[str | None, str | None, str | None], EdgeStatistics] = {}
+        self._wedges: dict[str, WedgeSummary] = {}
         self._values: dict[tuple[str, str, str | LabelExpr | None], ValueSummary] = {}
 
     def gather(self) -> None:
@@ -110,11 +115,34 @@ class Statistics:
         both = store.types[index].undirected or direction is Direction.BOTH
         for way in self._ways(index, Direction.BOTH if both else direction):
             self._degrees(index, way, label, None, degrees)
-        own = degrees[self._inside(np.arange(store.vertex_count), label)]
+        inside = np.flatnonzero(self._inside(np.arange(store.vertex_count), label))
+        own = degrees[inside]
         if not len(own):
             return DegreeSummary(0, 0, 0.0, 0.0, 0.0, 0.0, 0)
         median, p90, p99 = np.quantile(own, _QUANTILES).tolist()
-        return DegreeSummary(len(own), int(np.count_nonzero(own)), float(own.mean()), median, p90, p99, int(own.max()))
+        first = np.argsort(-own, kind="stable")[:_HUBS]
+        hubs = tuple(
+            (vertex, most) for vertex, most in zip(inside[first].tolist(), own[first].tolist(), strict=True) if most
+        )
+        with_edges = int(np.count_nonzero(own))
+        return DegreeSummary(len(own), with_edges, float(own.mean()), median, p90, p99, int(own.max()), hubs)
+
+    def wedges(self, type: str) -> WedgeSummary:
+        """Return how many paths of two steps a type makes, and the share of them that a third closes to a triangle.
+
+        Raises
+        ------
+        KeyError
+            For an unknown type.
+        """
+        index = self._store.type_index(type)
+        if index is None:
+            raise KeyError(type)
+        if type not in self._wedges:
+            out, into = (self._store.adjacency(index, way) for way in self._directions(index))
+            undirected = self._store.types[index].undirected
+            self._wedges[type] = sample_wedges(into, out, self._store.vertex_count, undirected)
+        return self._wedges[type]
 
     def values(self, entity: str, key: str, owner: str | None = None) -> ValueSummary:
         """Return a summary of the values of a property of "node" or "relationship"s.
@@ -206,6 +234,11 @@ class Statistics:
                     f"  degrees {found.edges / found.sources:.1f} (most {found.max_out:,})"
                     f" and {found.edges / found.targets:.1f} (most {found.max_in:,})"
                 )
+        for edge_type in store.types:
+            wedges = self.wedges(edge_type.name)
+            lines.append(
+                f"[:{edge_type.name}]  {wedges.wedges:,} paths of two steps, {wedges.closed:.1%} of them closed"
+            )
         for entity, key, owner in self.properties():
             name = f"(:{owner})" if entity == "node" else f"[:{owner}]"
             lines.append(f"{name}.{key}  {self.values(entity, key, owner)!r}")

@@ -142,3 +142,15 @@ def test_fetching_many_crosses_batches_and_leaves_the_collector_as_it_was() -> N
         assert result([("a", 1)]).fetchall() == [("a", 1)] and not gc.isenabled()
     finally:
         gc.enable()
+
+
+def test_the_clock_stands_still_in_a_run_and_is_read_anew_in_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    nodes = [{"id": row, "labels": "A", "properties": {"at": row * 1000}} for row in range(10)]
+    graph = qengine.Graph.from_records(nodes)
+    now = [2_500_000_000]
+    monkeypatch.setattr("qengine.exec.scalar.environment.time.time_ns", lambda: now[0])
+    still = "datetime().epochMillis = timestamp()"
+    early = graph.prepare(f"MATCH (a:A) WHERE a.at < timestamp() AND {still} RETURN count(*)")
+    assert early.run().value() == 3
+    now[0] = 7_500_000_000
+    assert early.run().value() == 8

@@ -72,6 +72,7 @@ def test_one_label_a_vertex_is_answered_from_pairs_of_groups():
         "(:A)-[:R]->(:A)  1  ends 1 and 1  degrees 1.0 (most 1) and 1.0 (most 1)",
         "(:A)-[:R]->(:B)  3  ends 2 and 2  degrees 1.5 (most 2) and 1.5 (most 2)",
         "(:B)-[:R]->(:A)  1  ends 1 and 1  degrees 1.0 (most 1) and 1.0 (most 1)",
+        "[:R]  5 paths of two steps, 0.0% of them closed",
     ]
 
 
@@ -96,6 +97,7 @@ def test_degree_summaries():
     out = store.statistics.degrees("A", "R")
     assert (out.vertices, out.with_edges, out.mean, out.median, out.maximum) == (4, 2, 1.0, 0.5, 3)
     assert store.statistics.degrees(None, "R", Direction.BOTH).maximum == 4
+    assert [degree for _, degree in out.hubs] == [3, 1]
     assert store.statistics.degrees("Z", "R").vertices == 0
     with pytest.raises(KeyError):
         store.statistics.degrees("A", "Z")
@@ -118,3 +120,26 @@ def test_value_summaries():
     for bad in (("node", "zzz"), ("relationship", "w")):
         with pytest.raises(KeyError):
             store.statistics.values(*bad)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("name", ["R", "U"])
+def test_wedges_and_how_many_of_them_are_closed(seed, name):
+    store = random_graph(seed)
+    edges = [edge for edge in store.relationships(range(store.relationship_count)) if edge.type == name]
+    ways = [(edge.start, edge.end, number) for number, edge in enumerate(edges)]
+    if name == "U":
+        ways += [(end, start, number) for start, end, number in ways if start != end]
+    joined = {(start, end) for start, end, _ in ways}
+    ends = [
+        (a, c) for a, b, one in ways for start, c, other in ways if start == b and not (name == "U" and one == other)
+    ]
+    found = store.statistics.wedges(name)
+    assert found.wedges == len(ends)
+    closed = sum(a != c and (a, c) in joined for a, c in ends) / len(ends)
+    assert abs(found.closed - closed) <= 5 * found.error + 1e-9
+    with pytest.raises(KeyError):
+        store.statistics.wedges("Z")
+    assert (
+        from_records([{"id": 0}, {"id": 1}], [{"type": "R", "start": 0, "end": 1}]).statistics.wedges("R").wedges == 0
+    )
