@@ -11,58 +11,22 @@
 // for, without thresholds. Shared memory: window_bytes(...) a warp, for the values and operands of 32 rows.
 // Bytes moved: a row's lists once for the 32 slots of a step; each survivor 8 (relationships 12) bytes to the GBA, and
 // from there to its table. Deterministic: rows in the order of slots.
-#include "qe/extend_step.h"
+#include "extend_window.cuh"
 
 using namespace qe;
 
-extern __shared__ __align__(16) char shared[];
-
 namespace {
 
-constexpr int kWarp = 32;
 constexpr int kRows = QE_WINDOW_ROWS;  // of which a warp takes slots together
 constexpr int kThreads = 256, kBlocks = 4;  // of a block at most; of a multiprocessor at least: 64 registers a thread
-constexpr uint32_t kAll = 0xFFFFFFFFu;
-
-__device__ inline int lane_id() { return threadIdx.x % kWarp; }
-__device__ inline uint64_t warp_id() { return (uint64_t{blockIdx.x} * blockDim.x + threadIdx.x) / kWarp; }
-__device__ inline uint64_t warps() { return uint64_t{gridDim.x} * blockDim.x / kWarp; }
-
-// A warp's rows in shared memory, a lane a row.
-struct Window {
-  int64_t* values;
-  const uint32_t** data;
-  uint64_t* starts;  // kWarp + 1
-  StepPlan* steps;
-  uint32_t* length;
-
-  __device__ StepRow row(int lane) const { return {values + lane, data + lane, length + lane, kWarp}; }
-};
-
-// Bytes of a window, as _window_bytes in Python: 8-byte arrays first.
-__device__ inline uint32_t window_bytes(int depth, int operands) {
-  return 8u * kWarp * (depth + operands) + 8u * (kWarp + 1) + sizeof(StepPlan) * kWarp + 4u * kWarp * operands;
-}
-
-__device__ Window window(const MatchPlan& plan, int level, int depth) {
-  const int operands = level < plan.n_levels ? traits_of(plan, level).operands : 0;
-  char* at = shared + threadIdx.x / kWarp * ((window_bytes(depth, operands) + 7) & ~7u);
-  Window to;
-  to.values = reinterpret_cast<int64_t*>(at);
-  to.data = reinterpret_cast<const uint32_t**>(to.values + kWarp * depth);
-  to.starts = reinterpret_cast<uint64_t*>(to.data + kWarp * operands);
-  to.steps = reinterpret_cast<StepPlan*>(to.starts + kWarp + 1);
-  to.length = reinterpret_cast<uint32_t*>(to.steps + kWarp);
-  return to;
-}
 
 // The last row whose slots begin at or before `slot`, by the whole warp: a lane probes one of 32 rows at a time.
 __device__ uint64_t row_of(const uint64_t* offsets, uint64_t n, uint64_t slot) {
   uint64_t low = 0, high = n;
   while (high - low > 1) {
-    const uint64_t step = (high - low + kWarp - 1) / kWarp;
+    const uint64_t step = (high - low + kLanes - 1) / kLanes;
     const uint64_t probe = low + (lane_id() + 1) * step;
-    const uint32_t below = __ballot_sync(kAll, probe < high && offsets[probe] <= slot);
+    const uint32_t below = __ballot_sync(kAllLanes, probe < high && offsets[probe] <= slot);
     low += __popc(below) * step;
     high = low + step < high ? low + step : high;
   }
@@ -81,18 +45,16 @@ __device__ void each_slot(const MatchPlan& plan, const ExtendTables& tables, int
     const uint64_t start = offsets[row < bound ? row : bound], next = offsets[row < bound ? row + 1 : bound];
     __syncwarp();
     to.starts[lane] = start;
-    if (lane == kWarp - 1) to.starts[kWarp] = next;
+    if (lane == kLanes - 1) to.starts[kLanes] = next;
     if (next > start && start < end) {
       load_row(plan, tables, level, row, to.row(lane));
       to.steps[lane] = plan_step(plan, level, to.row(lane));
     }
     __syncwarp();
-    const uint64_t stop = to.starts[kWarp] < end ? to.starts[kWarp] : end;
-    for (; begin < stop; begin += kWarp) {
+    const uint64_t stop = to.starts[kLanes] < end ? to.starts[kLanes] : end;
+    for (; begin < stop; begin += kLanes) {
       const uint64_t slot = begin + lane;
-      int at = 0;
-      for (int half = kWarp / 2; half > 0; half /= 2)
-        if (to.starts[at + half] <= slot) at += half;
+      const int at = to.row_at(slot);
       visit(slot < stop, at, slot - to.starts[at], first + at);
     }
     begin = stop;
@@ -102,7 +64,7 @@ __device__ void each_slot(const MatchPlan& plan, const ExtendTables& tables, int
 __device__ inline uint64_t next_tile(uint64_t* ticket) {
   uint64_t tile = 0;
   if (lane_id() == 0) tile = atomicAdd(reinterpret_cast<unsigned long long*>(ticket), 1ull);
-  return __shfl_sync(kAll, tile, 0);
+  return __shfl_sync(kAllLanes, tile, 0);
 }
 
 }  // namespace
@@ -112,10 +74,10 @@ extern "C" __global__ void extend_seeds(const MatchPlan* plan, const int64_t* co
                                         uint8_t* sound) {
   const Window to = window(*plan, plan->n_levels, plan->seeds);
   const StepRow row = to.row(lane_id());
-  for (uint64_t at = warp_id() * kWarp + lane_id(); at < n; at += warps() * kWarp) {
+  for (uint64_t at = warp_id() * kLanes + lane_id(); at < n; at += warps() * kLanes) {
     bool admitted = true;
     for (int level = 0; level < plan->seeds && admitted; ++level) {
-      row.value[level * kWarp] = seeds[level][at];
+      row.value[level * kLanes] = seeds[level][at];
       admitted = admits_seed(*plan, level, row);
     }
     sound[at] = admitted;
@@ -127,7 +89,7 @@ extern "C" __global__ void extend_bound(const MatchPlan* plan, const ExtendTable
                                         uint64_t* slots) {
   const Window to = window(*plan, level, level);
   const StepRow row = to.row(lane_id());
-  for (uint64_t at = warp_id() * kWarp + lane_id(); at < n; at += warps() * kWarp) {
+  for (uint64_t at = warp_id() * kLanes + lane_id(); at < n; at += warps() * kLanes) {
     load_row(*plan, *tables, level, at, row);
     slots[at] = plan_step(*plan, level, row).slots;
   }
@@ -155,8 +117,8 @@ extern "C" __global__ void __launch_bounds__(kThreads, kBlocks)
     each_slot(*plan, *tables, level, n, offsets, first, last, to, [&](bool active, int at, uint64_t i, uint64_t row) {
       int64_t value = 0;
       const bool passes = active && extension(*plan, traits, level, to.steps[at], to.row(at), i, &value);
-      const uint32_t passing = __ballot_sync(kAll, passes);
-      const uint32_t place = __popc(passing & ((1u << lane) - 1));
+      const uint32_t passing = __ballot_sync(kAllLanes, passes);
+      const uint32_t place = rank_in(passing);
       if (passes) store(written + place, value, static_cast<uint32_t>(row));
       written += __popc(passing);
     });
@@ -171,7 +133,7 @@ extern "C" __global__ void extend_link(const void* values, const uint32_t* rows,
                                        int64_t* edges, uint32_t* parents) {
   for (uint64_t t = warp_id(); t < tiles; t += warps()) {
     const uint64_t begin = t == 0 ? 0 : ends[t - 1], n = ends[t] - begin;
-    for (uint64_t k = lane_id(); k < n; k += kWarp) {
+    for (uint64_t k = lane_id(); k < n; k += kLanes) {
       const uint64_t from = t * tile + k, to = place + begin + k;
       if (vertex) vertices[to] = static_cast<const uint32_t*>(values)[from];
       else edges[to] = static_cast<const int64_t*>(values)[from];
@@ -210,7 +172,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, kBlocks)
     each_slot(*plan, *tables, level, n, offsets, first, last, to, [&](bool active, int at, uint64_t i, uint64_t row) {
       int64_t value;
       const bool passes = active && extension(*plan, traits, level, to.steps[at], to.row(at), i, &value);
-      const uint32_t together = __match_any_sync(kAll, passes ? at : -1);
+      const uint32_t together = __match_any_sync(kAllLanes, passes ? at : -1);
       if (passes && lane == __ffs(together) - 1)
         atomicAdd(reinterpret_cast<unsigned long long*>(counts + row),
                   static_cast<unsigned long long>(__popc(together)));

@@ -3,8 +3,9 @@
 Graphs are generated on the device (``gpu_graphs``), or read where the open graphs are. A pattern is planned by the
 engine from its text on a small graph; what its plan counts is then run on each graph by the same kernels as a query's.
 Times are of the kernels, by events, the median of five runs; what they need beforehand (slices of lists, rows of hubs,
-sorted roots), which a query keeps on the device, is shown beside. Counts are of subgraphs, each once, and compared
-with what other codes agree on; a wrong one ends the command with 1.
+sorted roots), which a query keeps on the device, is shown beside, and last how many MB beyond the graph it all takes.
+``rmat22+star`` is the graph with one node more, that neighbours all others. Counts are of subgraphs, each once, and
+compared with what other codes agree on; a wrong one ends the command with 1.
 
 ``PEERS`` are the best times that other codes take on the same device (one NVIDIA H200): of those that visit every
 match, and of those that count by formulas, too.
@@ -138,7 +139,7 @@ _SKIPPED = {("rmat22", "house")}
 
 @dataclass(frozen=True)
 class Cell:
-    """One pattern on one graph: subgraphs, milliseconds of the kernels and of their preparation, launches."""
+    """One pattern on one graph: subgraphs, milliseconds of the kernels and of their preparation, launches, memory."""
 
     graph: str
     pattern: str
@@ -146,6 +147,7 @@ class Cell:
     kernels: float
     preparation: float
     launches: tuple[float, ...]
+    n_bytes: int
 
     @property
     def is_right(self) -> bool:
@@ -163,7 +165,8 @@ class Cell:
         right = known if self.is_right else " WRONG"
         return (
             f"| {self.graph} | {self.pattern} | {self.count:,}{right} | {self.kernels:.3g} | {shown[0]} | {shown[1]} "
-            f"| {self.preparation:.2g} | {' + '.join(f'{ms:.2g}' for ms in self.launches)} |"
+            f"| {self.preparation:.2g} | {' + '.join(f'{ms:.2g}' for ms in self.launches)} "
+            f"| {self.n_bytes / 1e6:,.0f} |"
         )
 
 
@@ -251,6 +254,8 @@ def widened(shape: Any, n: int) -> Any:
 
 def load(name: str) -> gpu_graphs.DeviceCsr:
     """Return a graph on the device."""
+    if name.endswith("+star"):
+        return gpu_graphs.with_star(load(name.removesuffix("+star")))
     if name.startswith("rmat"):
         return gpu_graphs.rmat(int(name[4:]), 16, 42)
     if name.startswith("er"):
@@ -284,7 +289,7 @@ def measure(name: str, pattern: str, graph: gpu_graphs.DeviceCsr, shape: Shape, 
     for kernel, launch, task in counter.launches:
         arguments = (kernel, launch.blocks, launch.threads, (task,), launch.shared)
         launches.append(_milliseconds(lambda arguments=arguments: run.launch(*arguments)))  # type: ignore[misc]
-    return Cell(name, pattern, int(found * times), kernels, prepare[-1], tuple(launches))
+    return Cell(name, pattern, int(found * times), kernels, prepare[-1], tuple(launches), counter.n_bytes)
 
 
 def _milliseconds(work: Any) -> float:

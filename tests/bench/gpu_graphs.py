@@ -110,6 +110,20 @@ def from_edges(n: int, source: Any, target: Any) -> DeviceCsr:
     return _csr(n, cp.asarray(source).astype(np.uint64), cp.asarray(target).astype(np.uint64))
 
 
+def with_star(graph: DeviceCsr) -> DeviceCsr:
+    """Return the graph with one node more, a neighbour of all others."""
+    import cupy as cp
+
+    places = cp.arange(len(graph.neighbours), dtype=np.uint64)
+    source = cp.searchsorted(graph.offsets, places, side="right").astype(np.uint32) - np.uint32(1)
+    del places
+    once = source < graph.neighbours
+    leaves = cp.arange(graph.n, dtype=np.uint64)
+    source = cp.concatenate([source[once].astype(np.uint64), leaves])
+    target = cp.concatenate([graph.neighbours[once].astype(np.uint64), cp.full_like(leaves, graph.n)])
+    return _csr(graph.n + 1, source, target)
+
+
 def _csr(n: int, source: Any, target: Any) -> DeviceCsr:
     import cupy as cp
 

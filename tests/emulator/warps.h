@@ -4,6 +4,7 @@
 // seen (compute-sanitizer looks for those); lanes that meet at different operations are. Each warp is a thread, so warps
 // run side by side as the operating system likes it; blocks run one after the other.
 #pragma once
+#include <pthread.h>
 #include <ucontext.h>
 
 #include <algorithm>
@@ -53,6 +54,7 @@ struct Warp {
 inline thread_local ucontext_t scheduler;
 inline thread_local Warp* warp;
 inline thread_local int lane;
+inline pthread_barrier_t block_barrier;
 
 // Meets the other lanes of the warp; returns what each has given.
 inline const uint64_t* meet(int operation, uint64_t value) {
@@ -81,6 +83,7 @@ void run(unsigned blocks, unsigned threads, const Call& call) {
     stacks.resize(std::max(stacks.size(), kStack * threads));
     std::vector<Warp> warps(threads / kLanes);
     std::vector<std::thread> threads_of_warps;
+    pthread_barrier_init(&block_barrier, nullptr, threads / kLanes);
     for (size_t w = 0; w < warps.size(); ++w)
       threads_of_warps.emplace_back([&, w, block] {
         char* stack = stacks.data() + w * kLanes * kStack;
@@ -106,6 +109,7 @@ void run(unsigned blocks, unsigned threads, const Call& call) {
         }
       });
     for (std::thread& each : threads_of_warps) each.join();
+    pthread_barrier_destroy(&block_barrier);
   }
 }
 
@@ -126,6 +130,11 @@ T unpacked(uint64_t bits) {
 }  // namespace emulator
 
 inline void __syncwarp() { emulator::meet(1, 0); }
+inline void __syncthreads() {
+  emulator::meet(8, 0);
+  if (emulator::lane == 0) pthread_barrier_wait(&emulator::block_barrier);
+  emulator::meet(9, 0);
+}
 inline void __nanosleep(unsigned) {
   if (emulator::lane == 0) std::this_thread::yield();
   emulator::meet(2, 0);
@@ -167,6 +176,7 @@ inline uint64_t __umul64hi(uint64_t a, uint64_t b) {
 }
 inline int __popc(uint32_t bits) { return __builtin_popcount(bits); }
 inline int __ffs(uint32_t bits) { return __builtin_ffs(static_cast<int>(bits)); }
+inline int __ffsll(uint64_t bits) { return __builtin_ffsll(static_cast<long long>(bits)); }
 inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 inline long long clock64() {
   timespec time;

@@ -18,7 +18,7 @@ from qengine.plan.pattern import Direction
 from qengine.storage.adjacency import Form
 from qengine.storage.pcsr_build import build_type
 from qengine.testing.generate import rmat, to_csr
-from tests.property.search_cases import cases, count_by_sets, dense_cases, expected, found
+from tests.property.search_cases import cases, count_by_sets, dense_cases, equals_backtracking_in_chunks, found
 
 pytestmark = pytest.mark.gpu
 
@@ -36,13 +36,7 @@ COUNTS = (
 @settings(max_examples=400)
 @given(cases(), st.sampled_from([1, 3, 1 << 16]))
 def test_equals_backtracking(case: Any, chunk_rows: int) -> None:
-    store, search, seeds, rows = case
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(search_module, "_FIRST_ROWS", chunk_rows)
-        patch.setattr(search_module, "_MOST_ROWS", 2 * chunk_rows)
-        patch.setattr(search_module, "_LEAST_ROWS", 1)
-        result = found(run_search, store, search, seeds, rows)
-    assert result == expected(store, search, seeds, rows)
+    assert equals_backtracking_in_chunks(search_module, case, chunk_rows)
 
 
 @pytest.mark.parametrize("tree", [True, False])
@@ -51,7 +45,8 @@ def test_equals_backtracking(case: Any, chunk_rows: int) -> None:
 def test_denser_patterns(tree: bool, case: Any) -> None:
     store, search = case
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(search_module, "try_count", lambda *_: None)
+        for name in ("try_count", "try_total"):
+            patch.setattr(search_module, name, lambda *_, **__: None)
         if not tree:
             patch.setattr(search_module, "counted_by_tree", lambda *_: None)
         result = found(run_search, store, search, [], 1)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import strategies as st
 
 from qengine import storage
@@ -270,6 +272,22 @@ def cases(draw: st.DrawFn) -> Any:
     vertex = st.integers(-1, max(-1, store.vertex_count - 1))
     seeds = [draw(st.lists(vertex, min_size=rows, max_size=rows)) for _ in range(search.seeds)]
     return store, search, seeds, rows
+
+
+def equals_backtracking_in_chunks(search_module: Any, case: Any, chunk_rows: int) -> bool:
+    """Run the GPU's search with so few rows a launch, and tell whether it finds what backtracking does."""
+    store, search, seeds, rows = case
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(search_module, "_FIRST_ROWS", chunk_rows)
+        patch.setattr(search_module, "_MOST_ROWS", 2 * chunk_rows)
+        patch.setattr(search_module, "_LEAST_ROWS", 1)
+        return found(search_module.run_search, store, search, seeds, rows) == expected(store, search, seeds, rows)
+
+
+def counted(case: Any) -> Any:
+    """Return the case as a count of all embeddings, without seeds."""
+    store, search, _, rows = case
+    return store, replace(search, seeds=0, emit=(), count="n", exists=False), [], rows
 
 
 # -- denser graphs: cliques and their like, counted by bitmaps, marks and counters -----------------------------------

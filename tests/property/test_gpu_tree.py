@@ -53,7 +53,8 @@ def counted() -> Iterator[list[int | None]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(search_module, "device_run", lambda context: emulated_run(context, memory))
         patch.setattr(choice, "choose", lambda asked, *_: (asked, "as asked"))
-        patch.setattr(search_module, "try_count", lambda *_: None)
+        for name in ("try_count", "try_total"):
+            patch.setattr(search_module, name, lambda *_, **__: None)
         patch.setattr(search_module, "counted_by_tree", count)
         patch.setattr(tree, "_THREADS", 32 * WARPS)
         patch.setattr(tree, "_MOST_MEMO_BITS", 5)  # tables that are soon full

@@ -22,7 +22,7 @@ from qengine.exec.cpu.resolve import ResolvedSearch
 from qengine.exec.gpu.device import cupy
 from qengine.exec.gpu.launch import DeviceRun
 
-__all__ = ["DeviceRows", "Extension", "Shape", "shape_of"]
+__all__ = ["DeviceRows", "Extension", "Shape", "shape_of", "window_bytes"]
 
 _LANES = 32
 _STEP_BYTES = 32
@@ -321,7 +321,7 @@ class Extension:
 
     def _launch(self, name: str, warps: int, level: int, depth: int, *arguments: Any) -> None:
         """Launch a kernel whose warps keep rows of ``depth`` values in shared memory, on at most ``warps`` warps."""
-        each = _window_bytes(depth, self.shape.operands[level] if level < self.shape.levels else 0)
+        each = window_bytes(depth, self.shape.operands[level] if level < self.shape.levels else 0)
         together = max(1, min(_WARPS, _SHARED_BYTES // each))
         self._start(name, -(-warps // together), together * _LANES, (self.plan, *arguments), together * each)
 
@@ -371,7 +371,7 @@ def _fitting(shape: Shape, budget: int) -> int:
     return budget // each
 
 
-def _window_bytes(depth: int, operands: int) -> int:
-    """Return the shared memory of one warp, as ``window_bytes`` of ``extend.cu``."""
+def window_bytes(depth: int, operands: int) -> int:
+    """Return the shared memory of one warp, as ``window_bytes`` of ``kernels/cuda/extend_window.cuh``."""
     size = 8 * _LANES * (depth + operands) + 8 * (_LANES + 1) + _STEP_BYTES * _LANES
     return (size + 4 * _LANES * operands + 7) & ~7

@@ -32,6 +32,7 @@ def _counting() -> dict[str, tuple[Mapping[str, int], ...]]:
 FAMILIES: Mapping[str, tuple[Mapping[str, int], ...]] = {
     **_counting(),
     "extend": ({"QE_WINDOW_ROWS": 32},),
+    "extend_total": ({},),
     "pcsr": ({},),
     "search": ({"QE_LEVELS": 8}, {"QE_LEVELS": 64}),
 }

@@ -106,10 +106,22 @@ class DeviceRun:
         if host.nbytes:
             cupy().cuda.runtime.memcpy(host.ctypes.data, address, host.nbytes, _TO_HOST)
 
-    def launch(self, kernel: Any, blocks: int, threads: int, arguments: Sequence[Any], shared_bytes: int = 0) -> None:
-        """Start a kernel, after the copies and kernels of this run that came before."""
+    def launch(
+        self,
+        kernel: Any,
+        blocks: int,
+        threads: int,
+        arguments: Sequence[Any],
+        shared_bytes: int = 0,
+        *,
+        together: bool = False,
+    ) -> None:
+        """Start a kernel, after the copies and kernels of this run that came before.
+
+        ``together``: its blocks wait for each other, so that all must run at a time (a cooperative launch).
+        """
         with self.stream:
-            kernel((blocks,), (threads,), tuple(arguments), shared_mem=shared_bytes)
+            kernel((blocks,), (threads,), tuple(arguments), shared_mem=shared_bytes, enable_cooperative_groups=together)
 
     def wait(self) -> None:
         """Wait for what was launched.

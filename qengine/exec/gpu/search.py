@@ -17,6 +17,7 @@ from qengine.exec.cpu.search import Ids, SearchChunk, completed, one_total, scal
 from qengine.exec.gpu.count import try_count
 from qengine.exec.gpu.extend import shape_of
 from qengine.exec.gpu.extend_search import extended
+from qengine.exec.gpu.extend_total import try_total
 from qengine.exec.gpu.launch import DeviceRun, device_run
 from qengine.exec.gpu.search_job import JOB, LANES, STATE, donation_bytes, frame_bytes, saved_bytes
 from qengine.exec.gpu.tree import counted_by_tree
@@ -67,7 +68,11 @@ def run_search(
 def _total(store: Any, plan: DevicePlan, run: DeviceRun) -> int | None:
     """Return the count of a plan that has nothing else to give, None where only the general kernel finds it."""
     total = try_count(store, plan, run)
-    return counted_by_tree(store, plan, run) if total is None else total
+    if total is None:
+        total = try_total(plan, run)
+    if total is None:
+        total = counted_by_tree(store, plan, run)
+    return try_total(plan, run, in_pieces=True) if total is None else total
 
 
 @dataclass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from qengine.exec.cpu.match_plan import PLAN
 from qengine.exec.cpu.resolve import ResolvedSearch
+from qengine.exec.gpu.derived_plan import derive
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.memory import Resident
 from qengine.storage.adjacency import PcsrStruct
@@ -25,7 +26,7 @@ _POINTERS = (
     ("offsets", "keys", "groups", "neighbours", "edge_ids"),
 )  # fmt: skip
 """The fields of each table's records (in the order of ``ResolvedSearch.tables``) that are pointers."""
-_LEVELS, _LISTS = 0, 9
+_LEVELS, _LEVEL_IDS, _LISTS = 0, 7, 9
 _TABLES = ("levels", "sources", "ranges", "pairs", "conditions", "columns", "types", "level_ids", "list_ids", "lists")
 
 
@@ -43,6 +44,8 @@ class DevicePlan:
         ``match_plan.PCSR`` records with the device's pointers, as in ``MatchPlan::lists``. ``edge_ids`` is null.
     levels
         ``match_plan.LEVEL`` records with the device's pointers.
+    made
+        What those who run the plan have made of it, to run it again, by their names.
     """
 
     address: int
@@ -50,6 +53,7 @@ class DevicePlan:
     lists: npt.NDArray[Any]
     levels: npt.NDArray[Any]
     parts: tuple[Resident, ...]
+    made: dict[str, Any] = field(default_factory=dict)
 
 
 @contextmanager
@@ -100,6 +104,7 @@ class _Upload:
         """Copy the plan: its lists one by one, all that belongs to it alone in one block."""
         begin = len(self.held)
         tables = [table.copy() for table in self.resolved.tables]
+        tables[_LEVEL_IDS] = _needed_differences(self.resolved, tables[_LEVELS], tables[_LEVEL_IDS])
         places = self.lists(tables[_LISTS])
         own = _own_arrays(self.resolved.keep)
         pieces: list[npt.NDArray[np.uint8]] = []
@@ -161,6 +166,20 @@ class _Upload:
         self.held.append(resident)
         assert resident.address is not None
         return resident.address
+
+
+def _needed_differences(
+    resolved: ResolvedSearch, levels: npt.NDArray[Any], level_ids: npt.NDArray[Any]
+) -> npt.NDArray[Any]:
+    """Let each level differ only from those that it could be equal to, as the host derives it; return the new ids."""
+    ids = [level_ids]
+    n = len(level_ids)
+    for k, mask in enumerate(derive(resolved.plan).levels["different"].tolist()):
+        kept = [j for j in range(k) if mask >> j & 1]
+        levels["different"]["first"][k], levels["different"]["count"][k] = n, len(kept)
+        ids.append(np.array(kept, level_ids.dtype))
+        n += len(kept)
+    return np.concatenate(ids)
 
 
 def _own_arrays(keep: tuple[Any, ...]) -> dict[int, npt.NDArray[np.uint8]]:

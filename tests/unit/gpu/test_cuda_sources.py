@@ -10,7 +10,7 @@ import pytest
 
 from qengine.errors import DeviceError
 from qengine.exec.cpu import match_plan
-from qengine.exec.gpu import compiled, nvrtc, search_job, tree_plan
+from qengine.exec.gpu import compiled, extend_total, nvrtc, search_job, tree_plan
 from qengine.exec.gpu.families import FAMILIES
 
 CHECKOUT = Path(__file__).resolve().parents[3]
@@ -95,6 +95,12 @@ def test_the_search_gets_what_it_expects() -> None:
         f"static_assert(kLanes == {search_job.LANES});",
     )
     check_layouts("search_stack.cuh", structs, 90, *sizes)
+
+
+def test_the_count_by_extension_gets_what_it_expects() -> None:
+    names = ("TotalTable", "TotalStep", "TotalState", "TotalJob")
+    records = (extend_total.TABLE, extend_total.STEP, extend_total.STATE, extend_total.JOB)
+    check_layouts("extend_total_job.cuh", dict(zip(names, records, strict=True)), 90)
 
 
 def test_an_error_names_the_file_and_the_line() -> None:

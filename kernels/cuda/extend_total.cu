@@ -1,0 +1,282 @@
+// Counts the embeddings of a plan without seeds by breadth-first extension, in one launch.
+//
+// Problem: the tree of counts that the host derives (qe/derived_plan.h) as a list of steps over tables of rows. A row binds
+// one level, and extends a row of the table above it; table 0 is the one row that binds nothing. `kExtend` makes a table
+// of all extensions of another's rows by one level, `kTally` counts them for each row, `kFold` adds up a table's rows by
+// the rows that they extend. What a row's steps count multiplies: that is its weight, and table 0's the answer. Levels
+// that don't mention each other are so never combined, and memory is bounded by paths of the tree.
+// Preconditions: all of the grid's blocks run at a time (a cooperative launch); the state is zeros, but for rows[0] = 1.
+// Launch: blocks of whole warps. A warp takes up to 32 rows in turn, and tests their candidates (qe/extend_step.h) a slot a
+// lane; rows with many are cut into tiles that all warps share, after a barrier (SGSI §7's layers). Shared memory: `warp_bytes`
+// a warp, for the values and operands of 32 rows.
+// Bytes moved: a row's lists once; each row made 8 bytes (of a relationship 12), read once a step on it, 16 a step for weights.
+// The order of rows depends on timing, the sums don't. Where a table or the list of tiles has no room, or a sum exceeds 64
+// bits, all stop; the state says why. job.stop ends it within a millisecond.
+// Source: Prealloc-Combine's slots (GSI §V); AND/OR search trees (Dechter and Mateescu, AIJ 2007).
+#include "extend_total_job.cuh"
+#include "extend_window.cuh"
+
+using namespace qe;
+
+namespace {
+
+constexpr int kThreads = 256, kBlocks = 4;
+constexpr long long kLookCycles = 1 << 20;
+
+}  // namespace
+
+namespace {
+
+struct Worker {
+  const TotalJob& job;
+  const MatchPlan& plan;
+  uint32_t barriers = 0;
+  long long look_at;
+
+  __device__ explicit Worker(const TotalJob& given)
+      : job(given), plan(*given.plan), look_at(clock64() + kLookCycles) {}
+
+  // Waits for all blocks.
+  __device__ void meet(int32_t* outcome) {
+    ++barriers;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      __threadfence();
+      atomicAdd(&job.state->arrived, 1u);
+      while (*static_cast<volatile uint32_t*>(&job.state->arrived) < barriers * gridDim.x) look(outcome);
+      __threadfence();
+    }
+    __syncthreads();
+  }
+
+  // Looks at job.stop, now and then: only one thread of the grid does, since each look goes to the host's memory.
+  __device__ void look(int32_t* outcome) {
+    if (blockIdx.x != 0 || threadIdx.x != 0 || clock64() < look_at) return;
+    look_at = clock64() + kLookCycles;
+    if (*static_cast<const volatile int32_t*>(job.stop) != 0) fail(outcome, kStopped);
+  }
+
+  __device__ void fail(int32_t* outcome, Outcome why) { atomicExch(outcome, static_cast<int32_t>(why)); }
+
+  __device__ bool must_stop(int32_t* outcome) {
+    look(outcome);
+    return __shfl_sync(kAllLanes, *static_cast<volatile int32_t*>(outcome), 0) != kDone;
+  }
+
+  // What the steps on a row have counted so far.
+  __device__ uint64_t weight(const TotalTable& table, uint32_t row, const TotalStep& step, int32_t* outcome) {
+    if (step.pending == kNothing) return 1;
+    const auto taken = static_cast<uint32_t>(step.taken);
+    const uint64_t found = table.counts[row], count = found > taken ? found - taken : 0;
+    if (step.pending == kFirst) return count;
+    const uint64_t before = table.weights[row];
+    if (__umul64hi(before, count) != 0) fail(outcome, kTooMany);
+    return before * count;
+  }
+
+  __device__ void add(unsigned long long* count, uint64_t more, int32_t* outcome) {
+    if (atomicAdd(count, static_cast<unsigned long long>(more)) + more < more) fail(outcome, kTooMany);
+  }
+
+  // Reads what a row is bound to, up to table 0.
+  __device__ void load(const TotalStep& step, uint32_t at, StepRow row) {
+    for (uint64_t rest = step.blank; rest != 0; rest &= rest - 1) row.value[(__ffsll(rest) - 1) * row.stride] = -1;
+    int32_t number = step.from;
+    while (number > 0) {
+      const TotalTable& table = job.tables[number];
+      row.value[table.level * row.stride] = table.edges != nullptr ? table.edges[at] : int64_t{table.vertices[at]};
+      at = table.parents[at];
+      number = table.up;
+    }
+  }
+
+  // Whether a level's candidates are one list, without those that `different` excludes.
+  __device__ bool is_list(const LevelTraits& traits, int index) {
+    const PlanLevel& level = plan.levels[index];
+    return traits.plain && traits.operands == 1 && level.ranges.count == 1 && level.bitset == nullptr &&
+           level.pairs.count == 0 && level.conditions.count == 0;
+  }
+
+  __device__ uint64_t size_of_list(int index, StepRow row) {
+    const PlanSpan different = plan.levels[index].different;
+    uint64_t n = *row.length;
+    for (int k = 0; k < different.count; ++k) {
+      const uint32_t other = vertex_of(row, plan.level_ids[different.first + k]);
+      bool again = false;
+      for (int before = 0; before < k; ++before)
+        again = again || vertex_of(row, plan.level_ids[different.first + before]) == other;
+      if (!again && contains(*row.data, *row.length, other)) --n;
+    }
+    return n;
+  }
+
+  // How many slots of a row one tile has; a row with no more is not cut.
+  __device__ static uint64_t tile_size(uint64_t slots, uint64_t least) {
+    const uint64_t size = (slots / (256 * kLanes) + kLanes - 1) / kLanes * kLanes;
+    return size > least ? size : least;
+  }
+
+  // A row's candidates for a step, of those that the job takes: from `base` on.
+  __device__ uint64_t slots_of(uint32_t number, uint64_t slots) const {
+    if (number != 0) return slots;
+    const uint64_t end = slots < job.end ? slots : job.end;
+    return end > job.begin ? end - job.begin : 0;
+  }
+  __device__ uint64_t base(uint32_t number) const { return number == 0 ? job.begin : 0; }
+
+  // Takes what 32 slots give: `at`: the lane of each slot's row, which is row `row`.
+  __device__ void take(const TotalStep& step, bool passes, int at, uint32_t row, int64_t value, int32_t* outcome) {
+    const uint32_t passing = __ballot_sync(kAllLanes, passes);
+    if (passing == 0) return;
+    if (step.kind == kTally) {
+      const uint32_t together = __match_any_sync(kAllLanes, passes ? at : -1);
+      if (passes && lane_id() == __ffs(together) - 1)
+        add(&job.tables[step.from].counts[row], static_cast<uint64_t>(__popc(together)), outcome);
+      return;
+    }
+    const TotalTable& to = job.tables[step.to];
+    uint32_t first = 0;
+    if (lane_id() == 0) {
+      first = atomicAdd(&job.state->rows[step.to], static_cast<uint32_t>(__popc(passing)));
+      if (first > job.room - kLanes) fail(outcome, kNoRoom);
+    }
+    first = __shfl_sync(kAllLanes, first, 0);
+    if (!passes || first > job.room - kLanes) return;
+    const uint32_t place = first + rank_in(passing);
+    if (to.edges != nullptr) to.edges[place] = value;
+    else to.vertices[place] = static_cast<uint32_t>(value);
+    to.parents[place] = row;
+  }
+
+  // The first half of a step: all rows, but those with more than `least` slots only cut into tiles.
+  __device__ void rows(const TotalStep& step, uint32_t number, uint32_t n, uint64_t least, int each) {
+    const Window to = window(plan, step.level, step.level, job.warp_bytes);
+    const LevelTraits traits = traits_of(plan, step.level);
+    const bool at_once = step.kind == kTally && number != 0 && is_list(traits, step.level);
+    const TotalTable& from = job.tables[step.from];
+    int32_t* outcome = &job.state->outcome[2 * number];
+    const int lane = lane_id();
+    for (uint64_t first = warp_id() * each; first < n; first += warps() * each) {
+      if (must_stop(outcome)) return;
+      const uint32_t row = static_cast<uint32_t>(first) + lane;
+      uint64_t slots = 0;
+      __syncwarp();
+      if (lane < each && row < n) {
+        const uint64_t so_far = weight(from, row, step, outcome);
+        uint64_t counted = 0;
+        if (so_far != 0) {
+          load(step, row, to.row(lane));
+          to.steps[lane] = plan_step(plan, step.level, to.row(lane));
+          slots = slots_of(number, to.steps[lane].slots);
+          if (at_once && to.steps[lane].kind == kFromOperand) {
+            counted = size_of_list(step.level, to.row(lane));
+            slots = 0;
+          }
+        }
+        from.counts[row] = counted;
+        from.weights[row] = so_far;
+        if (slots > least) {
+          cut(number, row, slots, tile_size(slots, least), outcome);
+          slots = 0;
+        }
+      }
+      const uint64_t end = scan_inclusive(slots);
+      to.starts[lane] = end - slots;
+      const uint64_t total = __shfl_sync(kAllLanes, end, kLanes - 1);
+      __syncwarp();
+      for (uint64_t begin = 0; begin < total; begin += kLanes) {
+        const uint64_t slot = begin + lane;
+        const int at = to.row_at(slot);
+        int64_t value = 0;
+        const bool passes = slot < total && extension(plan, traits, step.level, to.steps[at], to.row(at),
+                                                      base(number) + slot - to.starts[at], &value);
+        take(step, passes, at, static_cast<uint32_t>(first) + at, value, outcome);
+      }
+    }
+  }
+
+  __device__ void cut(uint32_t number, uint32_t row, uint64_t slots, uint64_t size, int32_t* outcome) {
+    const auto n = static_cast<uint32_t>((slots + size - 1) / size);
+    const uint32_t first = atomicAdd(&job.state->tiles[number], n);
+    if (first > job.tile_room || n > job.tile_room - first) {
+      fail(outcome, kNoRoom);
+      return;
+    }
+    for (uint32_t k = 0; k < n; ++k) job.tiles[first + k] = {row, k};
+  }
+
+  // The second half of a step: the tiles.
+  __device__ void tiles(const TotalStep& step, uint32_t number, uint32_t n, uint64_t least) {
+    const Window to = window(plan, step.level, step.level, job.warp_bytes);
+    const LevelTraits traits = traits_of(plan, step.level);
+    int32_t* outcome = &job.state->outcome[2 * number + 1];
+    const int lane = lane_id();
+    for (uint64_t t = warp_id(); t < n; t += warps()) {
+      if (must_stop(outcome)) return;
+      const TotalTile tile = job.tiles[t];
+      __syncwarp();
+      if (lane == 0) {
+        load(step, tile.row, to.row(0));
+        to.steps[0] = plan_step(plan, step.level, to.row(0));
+      }
+      __syncwarp();
+      const uint64_t slots = slots_of(number, to.steps[0].slots), size = tile_size(slots, least);
+      const uint64_t first = tile.number * size;
+      const uint64_t end = first + size < slots ? first + size : slots;
+      uint64_t counted = 0;
+      for (uint64_t begin = first; begin < end; begin += kLanes) {
+        const uint64_t slot = begin + lane;
+        int64_t value = 0;
+        const bool passes =
+            slot < end && extension(plan, traits, step.level, to.steps[0], to.row(0), base(number) + slot, &value);
+        if (step.kind == kTally) counted += __popc(__ballot_sync(kAllLanes, passes));
+        else take(step, passes, 0, tile.row, value, outcome);
+      }
+      if (lane == 0 && counted != 0) add(&job.tables[step.from].counts[tile.row], counted, outcome);
+    }
+  }
+
+  // Adds up the rows of a table by the rows that they extend.
+  __device__ void fold(const TotalStep& step, uint32_t number, uint32_t n) {
+    const TotalTable& from = job.tables[step.from];
+    const TotalTable& up = job.tables[from.up];
+    int32_t* outcome = &job.state->outcome[2 * number];
+    const int lane = lane_id();
+    for (uint64_t first = warp_id() * kLanes; first < n; first += warps() * kLanes) {
+      const uint32_t row = static_cast<uint32_t>(first) + lane;
+      const uint64_t mine = row < n ? weight(from, row, step, outcome) : 0;
+      const uint32_t parent = row < n ? from.parents[row] : 0;
+      const uint32_t leader = __shfl_sync(kAllLanes, parent, 0);
+      if (__all_sync(kAllLanes, (row >= n || parent == leader) && mine < UINT64_MAX / kLanes)) {
+        const uint64_t all = sum_over(mine);
+        if (lane == 0 && all != 0) add(&up.counts[leader], all, outcome);
+      } else if (mine != 0) {
+        add(&up.counts[parent], mine, outcome);
+      }
+    }
+  }
+};
+
+}  // namespace
+
+extern "C" __global__ void __launch_bounds__(kThreads, kBlocks) extend_total(const TotalJob* given) {
+  const TotalJob& job = *given;
+  Worker worker(job);
+  for (uint32_t k = 0; k < job.n_steps; ++k) {
+    const TotalStep step = job.steps[k];
+    const uint32_t n = job.state->rows[step.from];
+    if (n == 0) continue;
+    const uint64_t all = warps();
+    const int each = n >= kLanes * all ? kLanes : static_cast<int>((n + all - 1) / all);
+    const uint64_t least = each < 8 ? 2 * kLanes : 16 * kLanes;
+    if (step.kind == kFold) worker.fold(step, k, n);
+    else worker.rows(step, k, n, least, each);
+    worker.meet(&job.state->outcome[2 * k]);
+    if (job.state->outcome[2 * k] != kDone) return;
+    const uint32_t tiles = job.state->tiles[k];
+    if (tiles == 0) continue;
+    worker.tiles(step, k, tiles, least);
+    worker.meet(&job.state->outcome[2 * k + 1]);
+    if (job.state->outcome[2 * k + 1] != kDone) return;
+  }
+}

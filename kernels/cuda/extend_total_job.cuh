@@ -1,0 +1,57 @@
+// The arguments of `extend_total`. Python mirrors them (qengine/exec/gpu/extend_total.py; a test compares the layouts).
+#pragma once
+#include "qe/match_plan.h"
+
+namespace qe {
+
+constexpr int kMaxSteps = 2 * kMaxLevels;
+
+enum TotalKind : int32_t { kExtend = 0, kTally = 1, kFold = 2 };
+enum Outcome : int32_t { kDone = 0, kNoRoom = 1, kTooMany = 2, kStopped = 3 };
+// What the steps on a row have counted so far: nothing; `counts`; `counts` times `weights`.
+enum Pending : int32_t { kNothing = 0, kFirst = 1, kProduct = 2 };
+
+// A table's columns, and the level that it binds; `up`: the table that its rows extend.
+struct TotalTable {
+  uint32_t* vertices;  // of a vertex level
+  int64_t* edges;      // of a relationship level
+  uint32_t* parents;
+  unsigned long long* weights;
+  unsigned long long* counts;
+  int32_t level, up;
+};
+
+// One step on the rows of table `from`. `to`: kExtend: the table that is made. `pending`: what earlier steps on these rows
+// have counted; `taken`: of the last one's count so many are not to be had, since other levels have them. `blank`: levels
+// that must differ from this one, and don't yet have a vertex.
+struct TotalStep {
+  int32_t kind, level, from, to, pending, taken;
+  uint64_t blank;
+};
+
+// A part of the candidates of one row.
+struct TotalTile {
+  uint32_t row, number;
+};
+
+struct TotalState {
+  uint32_t arrived;
+  uint32_t rows[kMaxLevels + 1];
+  uint32_t tiles[kMaxSteps];
+  int32_t outcome[2 * kMaxSteps];  // of each step's two halves
+};
+
+// `begin`, `end`: the first step takes these candidates only.
+struct TotalJob {
+  const MatchPlan* plan;
+  const int32_t* stop;
+  TotalState* state;
+  const TotalTable* tables;
+  const TotalStep* steps;
+  TotalTile* tiles;
+  uint64_t begin, end;
+  uint32_t n_steps, room, tile_room, warp_bytes;
+};
+
+}  // namespace qe
+
