@@ -12,7 +12,7 @@ from qengine.errors import DeviceError, Notice, QengineError, QueryInterrupted, 
 from qengine.exec.executions import Executions
 from qengine.plan.cache import PlanCache
 from qengine.plan.logical import LogicalPlan
-from qengine.plan.physical import PhysicalPlan
+from qengine.plan.physical import PhysicalPlan, Search
 from qengine.plan.traverse import parameters
 from qengine.result import Result, ResultBatch, ResultStats
 
@@ -660,6 +660,7 @@ class Prepared:
         context = ExecutionContext(dict(params or {}), timeout, memory_limit, threads, gpu_memory_limit)
         if plan.explain == "profile":
             context.profile = explanation.profile = {}
+        context.rivals = _rivals
         batches = self._graph._start(planned, context, stats)
         result = Result(planned.logical.columns, batches, stats, explanation, planned.notices)
         return result if context.profile is None else profiled(result, explanation)
@@ -671,6 +672,13 @@ def _too_deep() -> Unsupported:
         "The query nests deeper than the calls that Python allows from here.",
         hint="Split it into several queries, or run it from fewer nested calls.",
     )
+
+
+def _rivals(store: GraphStore, search: Search, masks: Any, context: ExecutionContext, samples: int) -> Sequence[Search]:
+    """Look for better orders of a search that takes long (``exec.context.Rivals``); imported when one does."""
+    from qengine.estimate.rival import other_orders
+
+    return other_orders(store, search, masks, context, samples)
 
 
 def _chosen(device: str, planned: _Planned, store: GraphStore) -> tuple[str, str]:

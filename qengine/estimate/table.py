@@ -11,13 +11,13 @@ from typing import Any
 from qengine.errors import Unsupported
 from qengine.estimate.bound import upper_bound
 from qengine.estimate.kernel import draw
-from qengine.estimate.levels import links, reordered, without_order
 from qengine.estimate.result import Estimate, Sums, interval
 from qengine.estimate.target import target_of
 from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.masks import Masks
 from qengine.exec.cpu.resolve import resolve
 from qengine.exec.cpu.runtime import Runtime
+from qengine.plan.levels import links, reordered, without_order
 from qengine.plan.physical import PhysicalPlan, Search, VertexLevel
 
 __all__ = ["EstimateTable", "estimate_all"]

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from qengine._control import Control, Status, call
 from qengine.errors import InternalError, OutOfMemory, QueryInterrupted, QueryTimeout, ResourceError
+from qengine.plan.physical import Search
 
-__all__ = ["Control", "ExecutionContext", "OperatorStats", "Status"]
+__all__ = ["Control", "ExecutionContext", "OperatorStats", "Rivals", "Status"]
 
 
 @dataclass(slots=True)
@@ -21,6 +22,18 @@ class OperatorStats:
     rows: int = 0
     seconds: float = 0.0
     bytes: int = 0
+
+
+class Rivals(Protocol):
+    """Finds other matching orders for a search that takes long."""
+
+    def __call__(
+        self, store: Any, search: Search, masks: Any, context: ExecutionContext, samples: int
+    ) -> Sequence[Search]:
+        """Return searches with the same total in orders that look better, the most promising first; perhaps none.
+
+        ``samples``: the effort, samples drawn in each order looked at.
+        """
 
 
 class ExecutionContext:
@@ -40,7 +53,7 @@ class ExecutionContext:
         Bytes that may be in use on the device while this runs, None for what it has.
     """
 
-    __slots__ = ("control", "gpu_memory_limit", "memory_limit", "parameters", "profile", "timeout")
+    __slots__ = ("control", "gpu_memory_limit", "memory_limit", "parameters", "profile", "rivals", "timeout")
 
     def __init__(
         self,
@@ -54,6 +67,8 @@ class ExecutionContext:
         self.timeout = timeout
         #: By ``id`` of an operator, while a query is profiled; else None.
         self.profile: dict[int, OperatorStats] | None = None
+        #: Looks for better matching orders of searches that take long; None: no search is overtaken.
+        self.rivals: Rivals | None = None
         self.memory_limit = memory_limit
         self.gpu_memory_limit = gpu_memory_limit
         deadline = 0 if timeout is None else max(1, time.monotonic_ns() + int(timeout * 1e9))
@@ -79,6 +94,14 @@ class ExecutionContext:
             self.raise_for(Status.INTERRUPTED)
         if self.control.deadline_ns and time.monotonic_ns() >= self.control.deadline_ns:
             self.raise_for(Status.TIMEOUT)
+
+    def beside(self) -> ExecutionContext:
+        """Return limits for work that runs beside this and may fail alone: what is left of the time and the memory."""
+        left = None if self.memory_limit is None else max(1, self.memory_limit - int(self.control.memory_used))
+        found = ExecutionContext(self.parameters, None, left, self.threads)
+        found.timeout = self.timeout
+        found.control.deadline_ns = self.control.deadline_ns
+        return found
 
     def interrupt(self) -> None:
         """Stop the execution soon, from any thread."""

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Iterator, Sequence
-from functools import cache
-from math import prod
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from qengine import _native
 from qengine._control import Status
 from qengine._frozen import frozen
 from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.match_plan import SearchMode
+from qengine.exec.cpu.race import raced
 from qengine.exec.cpu.resolve import MaskProvider, ResolvedSearch, resolve
+from qengine.exec.cpu.running import Running
 from qengine.plan.physical import Search
 
 __all__ = ["MaskProvider", "SearchChunk", "run_search"]
 
 _CHUNK_ROWS = 65_536
-_WAIT_MS = 20
-"""The native search is asked again after this long, so that Python can handle Ctrl-C."""
-
 _MAX_COUNT = 2**63 - 1
 
 Ids = npt.NDArray[np.int64]
@@ -69,7 +64,7 @@ def run_search(
     if resolved is None:
         return
     chunk_rows = _chunk_rows(resolved, search, context)
-    found = _run(resolved, search, seeds, rows if search.seeds else 1, context, chunk_rows)
+    found = _run(store, resolved, search, seeds, rows if search.seeds else 1, context, masks, chunk_rows)
     yield from completed(found, resolved, search, seeds, rows, chunk_rows)
 
 
@@ -95,51 +90,39 @@ def completed(
 
 
 def _run(
+    store: Any,
     resolved: ResolvedSearch,
     search: Search,
     seeds: Sequence[Ids],
     rows: int,
     context: ExecutionContext,
+    masks: MaskProvider,
     chunk_rows: int,
 ) -> Iterator[SearchChunk]:
     """Yield what the native search finds; where nothing is walked, one count for each row."""
-    library = _library()
-    arrays = [np.ascontiguousarray(seed, dtype=np.int64) for seed in seeds]
-    addresses = (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))
-    handle = ctypes.c_void_p()
-    control = ctypes.byref(context.control)
-    plan = resolved.plan.ctypes.data
-    context.raise_for(library.qe_search_open(plan, control, rows, addresses, chunk_rows, ctypes.byref(handle)))
+    running = Running(resolved, seeds, rows, context, chunk_rows)
     try:
-        n, done = ctypes.c_int64(), ctypes.c_int32()
-        while True:
-            context.raise_for(library.qe_search_wait(handle, _WAIT_MS, ctypes.byref(n), ctypes.byref(done)))
-            if done.value:
-                break
-            if n.value:
-                yield _take(library, handle, resolved, search, n.value, context)
         if resolved.summed and not search.seeds:
-            yield from _total(library, handle, search, context)
+            total, winner = raced(running, store, search, context, masks, chunk_rows)
+            yield from one_total(total, winner, context)
+            return
+        done = False
+        while not done:
+            n, done = running.wait()
+            if n:
+                yield _taken(running, resolved, search, n, context)
     except KeyboardInterrupt:
         context.interrupt()
         context.raise_for(Status.INTERRUPTED)
     finally:
-        library.qe_search_close(handle)
+        running.close()
 
 
-def _take(
-    library: ctypes.CDLL,
-    handle: ctypes.c_void_p,
-    resolved: ResolvedSearch,
-    search: Search,
-    n: int,
-    context: ExecutionContext,
+def _taken(
+    running: Running, resolved: ResolvedSearch, search: Search, n: int, context: ExecutionContext
 ) -> SearchChunk:
     counted = resolved.summed or resolved.mode is SearchMode.COUNT
-    width = 1 + len(resolved.outputs) + counted
-    data = np.empty((width, n), np.int64)
-    columns = (ctypes.c_void_p * width)(*(data.ctypes.data + 8 * n * k for k in range(width)))
-    context.raise_for(library.qe_search_take(handle, columns))
+    data = running.take(n, 1 + len(resolved.outputs) + counted)
     count = scaled(data[-1], search, context) if counted else None
     if resolved.mode is SearchMode.EXISTS:
         count = None
@@ -153,16 +136,6 @@ def scaled(count: Ids, search: Search, context: ExecutionContext) -> Ids:
             context.raise_for(Status.OVERFLOW)
         count *= search.orbits
     return count
-
-
-def _total(
-    library: ctypes.CDLL, handle: ctypes.c_void_p, search: Search, context: ExecutionContext
-) -> Iterator[SearchChunk]:
-    """Yield the count of a search that neither has seeds nor walks, unless it is 0."""
-    halves = np.zeros(2 * max(1, len(search.levels)), np.uint64)
-    n = library.qe_search_totals(handle, halves.ctypes.data, len(halves) // 2)
-    factors = [int(low) + (int(high) << 64) for low, high in halves[: 2 * n].reshape(-1, 2)]
-    yield from one_total(prod(factors), search, context)
 
 
 def one_total(found: int, search: Search, context: ExecutionContext) -> Iterator[SearchChunk]:
@@ -221,16 +194,3 @@ def _chunk_rows(resolved: ResolvedSearch, search: Search, context: ExecutionCont
     if search.strategy == "extend":
         columns += 2 * len(search.levels) * (len(search.levels) + 2)
     return max(1, min(_CHUNK_ROWS, context.memory_limit // 4 // (8 * columns)))
-
-
-@cache
-def _library() -> ctypes.CDLL:
-    library = _native.load()
-    pointer, i64, i32 = ctypes.c_void_p, ctypes.c_int64, ctypes.c_int32
-    library.qe_search_open.argtypes = (pointer, pointer, i64, pointer, i64, pointer)
-    library.qe_search_wait.argtypes = (pointer, i64, pointer, pointer)
-    library.qe_search_take.argtypes = (pointer, pointer)
-    library.qe_search_totals.argtypes = (pointer, pointer, i32)
-    library.qe_search_close.argtypes = (pointer,)
-    library.qe_search_close.restype = None
-    return library
