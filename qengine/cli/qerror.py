@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from qengine.cli.arguments import add_estimate_options, add_graph
@@ -66,7 +67,7 @@ def main(arguments: Sequence[str]) -> int:
     if options.csv:
         qerror.write_csv(measured, options.csv)
     if options.plot:
-        qerror.plot(measured, options.plot, title=str(options.workload))
+        qerror.plot(measured, options.plot, title=Path(options.workload).name)
     return 0
 
 
