@@ -32,34 +32,37 @@ struct Worker {
   const MatchPlan& plan;
   uint32_t barriers = 0;
   long long look_at;
+  bool stopping = false;
 
   __device__ explicit Worker(const TotalJob& given)
       : job(given), plan(*given.plan), look_at(clock64() + kLookCycles) {}
 
-  // Waits for all blocks.
+  // Waits for all blocks. An outcome is written before the block arrives, so that all read the same one afterwards.
   __device__ void meet(int32_t* outcome) {
     ++barriers;
     __syncthreads();
     if (threadIdx.x == 0) {
+      if (stopping) fail(outcome, kStopped);
       __threadfence();
       atomicAdd(&job.state->arrived, 1u);
-      while (*static_cast<volatile uint32_t*>(&job.state->arrived) < barriers * gridDim.x) look(outcome);
+      while (*static_cast<volatile uint32_t*>(&job.state->arrived) < barriers * gridDim.x) look();
       __threadfence();
     }
     __syncthreads();
   }
 
   // Looks at job.stop, now and then: only one thread of the grid does, since each look goes to the host's memory.
-  __device__ void look(int32_t* outcome) {
+  __device__ void look() {
     if (blockIdx.x != 0 || threadIdx.x != 0 || clock64() < look_at) return;
     look_at = clock64() + kLookCycles;
-    if (*static_cast<const volatile int32_t*>(job.stop) != 0) fail(outcome, kStopped);
+    stopping = stopping || *static_cast<const volatile int32_t*>(job.stop) != 0;
   }
 
   __device__ void fail(int32_t* outcome, Outcome why) { atomicExch(outcome, static_cast<int32_t>(why)); }
 
   __device__ bool must_stop(int32_t* outcome) {
-    look(outcome);
+    look();
+    if (stopping) fail(outcome, kStopped);
     return __shfl_sync(kAllLanes, *static_cast<volatile int32_t*>(outcome), 0) != kDone;
   }
 
