@@ -41,10 +41,12 @@ def estimate(
     timeout: float | None,
     memory_limit: int | None,
     threads: int,
+    gpu_memory_limit: int | None = None,
 ) -> Estimate:
     """Estimate the rows of a statement; see ``Graph.estimate``."""
     request.check()
     with _started(graph, text, params, timeout, memory_limit, threads) as (counted, context):
+        context.gpu_memory_limit = gpu_memory_limit
         return sampling.estimate(counted.physical, graph._store, context, request)
 
 

@@ -17,7 +17,7 @@ from qengine.plan.traverse import parameters
 from qengine.result import Result, ResultBatch, ResultStats
 
 if TYPE_CHECKING:
-    from qengine.estimate import Estimate, EstimateTable, Estimator
+    from qengine.estimate import DeviceEstimator, Estimate, EstimateTable, Estimator
     from qengine.estimates import Counted
     from qengine.exec.choice import LargestSearch
     from qengine.exec.context import ExecutionContext
@@ -375,14 +375,17 @@ class Graph:
         text: str,
         params: Mapping[str, Any] | None = None,
         *,
-        method: str | Estimator = "auto",
+        method: str | Estimator | DeviceEstimator = "auto",
         rel_error: float | None = None,
         confidence: float = 0.95,
         budget_ms: float | None = None,
         samples: int | None = None,
         seed: int | None = None,
+        device: str = "auto",
+        inheritance: bool = False,
         timeout: float | None = None,
         memory_limit: int | None = None,
+        gpu_memory_limit: int | None = None,
         threads: int = 0,
     ) -> Estimate:
         """Estimate how many rows a pattern has, by sampling.
@@ -402,7 +405,7 @@ class Graph:
             below them, after Shin et al., PVLDB 2024; it builds a candidate graph, however large), "trawling" (§5:
             sampled prefixes, completed by counting), "exact" (count), or "auto": counts where that is cheap, else the
             sampler with the least variance for its work. Or an ``Estimator`` of yours, which Python runs, thousands of
-            samples a second.
+            samples a second, or a ``DeviceEstimator``, for the GPU.
         rel_error
             Half the interval's width as a share of the value.
         confidence
@@ -413,22 +416,30 @@ class Graph:
             Number of samples.
         seed
             Any integer. The same seed and limits (other than ``budget_ms``) give the same estimate, whatever the
-            threads.
-        timeout, memory_limit, threads
+            threads and the device.
+        device
+            "cpu", "gpu", or "auto": the GPU where there is one and a million samples or more are asked for. Samples
+            are the same on both, sums differ by rounding. Guided picks, trawling and what follows the pattern run on
+            the CPU; the estimate's ``device`` says where samples were drawn.
+        inheritance
+            On the GPU, let walks that have ended go on from others' (gSWORD §4.1): unbiased, other samples for a seed.
+        timeout, memory_limit, gpu_memory_limit, threads
             As for ``query``.
 
         Raises
         ------
         QuerySyntaxError, SemanticError, Unsupported
             For what is wrong with the text or the request.
+        DeviceError
+            If the device can't be used.
         QueryTimeout, QueryInterrupted, OutOfMemory, ExecutionError
             From sampling.
         """
         from qengine import estimates
         from qengine.estimate import Request
 
-        request = Request(method, rel_error, confidence, budget_ms, samples, seed)
-        return estimates.estimate(self, text, request, params, timeout, memory_limit, threads)
+        request = Request(method, rel_error, confidence, budget_ms, samples, seed, device, inheritance)
+        return estimates.estimate(self, text, request, params, timeout, memory_limit, threads, gpu_memory_limit)
 
     def estimate_all(
         self,

@@ -20,7 +20,8 @@ __device__ inline uint64_t scan_inclusive(uint64_t mine) {
 }
 
 // The sum over all lanes, given to each.
-__device__ inline uint64_t sum_over(uint64_t mine) {
+template <typename T>
+__device__ T sum_over(T mine) {
   for (int step = kLanes / 2; step > 0; step /= 2) mine += __shfl_xor_sync(kAllLanes, mine, step);
   return mine;
 }

@@ -28,12 +28,15 @@ void SampleBatch::draw(uint64_t first, int n, SampleSums* sums) {
         fine_[static_cast<size_t>(slot)] = guide_block(id(slot), level);
       }
     SampleSums& at = sums[level];
-    if (plan_.levels[level].kind == kEdgeLevel) at.work += extend_edges(level);
+    const SampleWork cost = work(level);
+    at.work += int64_t{cost.walk} * alive_;
+    int64_t places = 0;
+    if (plan_.levels[level].kind == kEdgeLevel) extend_edges(level);
     else if (!plain_[static_cast<size_t>(level)].sources.empty())
-      at.work += method_ == kWanderJoin ? walk_plain(level) : refine_plain(level);
-    else if (method_ == kWanderJoin) at.work += walk_vertices(level);
-    else at.work += refine_vertices(level);
-    at.work += summed_work_;
+      places = method_ == kWanderJoin ? walk_plain(level) : refine_plain(level);
+    else if (method_ == kWanderJoin) places = walk_vertices(level);
+    else places = refine_vertices(level);
+    at.work += cost.place * places + summed_work_;
     summed_work_ = 0;
     for (int k = 0; k < alive_; ++k) {
       const double weight = weights_[static_cast<size_t>(slot_[static_cast<size_t>(k)])];
@@ -42,6 +45,15 @@ void SampleBatch::draw(uint64_t first, int n, SampleSums* sums) {
     }
     at.reached += alive_;
   }
+}
+
+// Plain levels are refined by intersecting lists, others by validating each place against each source.
+SampleWork SampleBatch::work(int index) const {
+  const PlanLevel& level = plan_.levels[index];
+  if (level.kind == kEdgeLevel) return {kLevelWork + kSourceWork * level.types.count, 0};
+  const bool intersects = method_ == kAlley && !plain_[static_cast<size_t>(index)].sources.empty();
+  const int32_t looked_up = level.sources.count - (intersects ? 1 : 0);
+  return {kLevelWork + kSourceWork * level.sources.count, kMemberWork * looked_up};
 }
 
 // Asks for the row index of each source's lists.
@@ -109,7 +121,7 @@ int64_t SampleBatch::walk_vertices(int level) {
     weights_[static_cast<size_t>(slot)] *= static_cast<double>(pending.step.n);
     slot_[static_cast<size_t>(alive_++)] = slot;
   }
-  return step_work(plan, before) + picked * plan.sources.count * kMemberWork;
+  return picked;
 }
 
 // Alley: each sample refines its candidates and picks one of those that are left. Levels without a source have the same
@@ -141,10 +153,10 @@ int64_t SampleBatch::refine_vertices(int level) {
     weights_[static_cast<size_t>(slot)] *= static_cast<double>(kept);
     slot_[static_cast<size_t>(alive_++)] = slot;
   }
-  return step_work(plan, before) + static_cast<int64_t>(validated) * plan.sources.count * kMemberWork;
+  return static_cast<int64_t>(validated);
 }
 
-int64_t SampleBatch::extend_edges(int level) {
+void SampleBatch::extend_edges(int level) {
   const int before = alive_;
   alive_ = 0;
   for (int k = 0; k < before; ++k) {
@@ -154,7 +166,6 @@ int64_t SampleBatch::extend_edges(int level) {
     weights_[static_cast<size_t>(slot)] *= static_cast<double>(factor);
     slot_[static_cast<size_t>(alive_++)] = slot;
   }
-  return before * (kLevelWork + kSourceWork * plan_.levels[level].types.count);
 }
 
 }  // namespace qe

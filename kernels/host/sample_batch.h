@@ -19,14 +19,10 @@ constexpr int kBatchSamples = 512;
 constexpr int kAhead = 12;  // samples between asking for memory and using it
 
 // Work of a level for one sample, of one more source, and of validating one candidate against one source.
-constexpr int64_t kLevelWork = 8, kSourceWork = 8, kMemberWork = 5;
-
-inline int64_t step_work(const PlanLevel& level, int samples) {
-  return samples * (kLevelWork + kSourceWork * level.sources.count);
-}
+constexpr int32_t kLevelWork = 8, kSourceWork = 8, kMemberWork = 5;
 
 // What samples weighed when they had bound a level: the sum, the sum of squares, how many got there, and the work done
-// on the level in units of about a nanosecond (counted, not measured: the same on every machine).
+// on the level (SampleWork).
 struct SampleSums {
   double weight = 0, square = 0;
   int64_t reached = 0, work = 0;
@@ -46,6 +42,8 @@ class SampleBatch {
 
   // Draws samples [first, first + n), n <= kBatchSamples, and adds to sums[0..depth).
   void draw(uint64_t first, int n, SampleSums* sums);
+
+  SampleWork work(int level) const;
 
   // Those of the last draw that got to the end: how many, their values by level, weight and number.
   int alive() const { return alive_; }
@@ -91,12 +89,12 @@ class SampleBatch {
   void prefetch_lists(const PlanLevel& level, int slot);
   void prefetch_members(const PlanLevel& level, const SampleStep& step, int slot);
 
-  // Each takes the samples that are left through a level, and returns the work of that.
+  // Each takes the samples that are left through a level, and returns how many places were refined or picked.
   int64_t walk_plain(int level);    // these two: sample_plain.cpp
   int64_t refine_plain(int level);
   int64_t walk_vertices(int level);
   int64_t refine_vertices(int level);
-  int64_t extend_edges(int level);
+  void extend_edges(int level);
   int64_t guide_roots(int level);   // these: sample_guide.cpp
 
   const GuideLevel* guide_of(int level) const;

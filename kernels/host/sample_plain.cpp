@@ -96,7 +96,7 @@ int64_t SampleBatch::walk_plain(int level) {
     weights_[static_cast<size_t>(slot)] *= static_cast<double>(pending.step.n);
     slot_[static_cast<size_t>(alive_++)] = slot;
   }
-  return step_work(plan_.levels[level], before) + picked * kMemberWork * static_cast<int64_t>(plain.sources.size());
+  return picked;
 }
 
 // Alley: intersect the lists, the shortest first; leave out the vertices that must differ by skipping their places.
@@ -154,8 +154,7 @@ int64_t SampleBatch::refine_plain(int level) {
     weights_[static_cast<size_t>(slot)] *= static_cast<double>(left);
     slot_[static_cast<size_t>(alive_++)] = slot;
   }
-  return step_work(plan_.levels[level], before) +
-         static_cast<int64_t>(validated) * kMemberWork * static_cast<int64_t>(n_sources - 1);
+  return static_cast<int64_t>(validated);
 }
 
 }  // namespace qe

@@ -116,6 +116,18 @@ QE_API int32_t qe_sample_run(const qe::MatchPlan* plan, qe::Control* control, co
   }
 }
 
+// What each of the first `depth` levels costs.
+QE_API int32_t qe_sample_work(const qe::MatchPlan* plan, int32_t method, int32_t depth, qe::SampleWork* costs) {
+  if (depth > plan->n_levels) return qe::kInvalid;
+  try {
+    const qe::SampleBatch batch(*plan, method, depth, 0);
+    for (int level = 0; level < depth; ++level) costs[level] = batch.work(level);
+    return qe::kOk;
+  } catch (const std::bad_alloc&) {
+    return qe::kOutOfMemory;
+  }
+}
+
 // For tests: the four words of a Philox block.
 QE_API void qe_philox(uint64_t low, uint64_t high, uint64_t key, uint32_t* words) {
   const qe::PhiloxBlock block = qe::philox(low, high, key);

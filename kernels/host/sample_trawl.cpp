@@ -29,7 +29,6 @@ struct TrawlTask {
 namespace {
 
 constexpr int64_t kBlockSamples = 32;
-constexpr uint64_t kDepthBlock = 1ull << 33;  // of Philox, apart from those of the levels
 
 // Counts completions of the first `depth` levels; one worker a thread.
 class Completion {
@@ -95,7 +94,7 @@ class Trawler {  // of one thread
         prefixes_(static_cast<size_t>(deepest_) + 1), completions_(static_cast<size_t>(deepest_) + 1) {}
 
   void draw(uint64_t number, SampleSums* sums) {
-    const auto depth = static_cast<size_t>(choose_depth(number));
+    const auto depth = static_cast<size_t>(trawled_depth({task_.seed, number}, least_, deepest_));
     if (prefixes_[depth] == nullptr) {
       prefixes_[depth] = std::make_unique<SampleBatch>(plan_, task_.method, static_cast<int>(depth), task_.seed, task_.guide);
       completions_[depth] = std::make_unique<Completion>(plan_, static_cast<int>(depth), control_);
@@ -123,20 +122,6 @@ class Trawler {  // of one thread
   }
 
  private:
-  // Each level more is half as likely.
-  int choose_depth(uint64_t number) const {
-    const double u = philox(number, kDepthBlock, task_.seed).word[0] * 0x1p-32;
-    double total = 0, share = 1;
-    for (int j = least_; j <= deepest_; ++j, share /= 2) total += share;
-    double reached = 0;
-    share = 1;
-    for (int j = least_; j < deepest_; ++j, share /= 2) {
-      reached += share / total;
-      if (u < reached) return j;
-    }
-    return deepest_;
-  }
-
   const MatchPlan& plan_;
   Control* control_;
   const TrawlTask& task_;

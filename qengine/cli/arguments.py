@@ -25,6 +25,8 @@ def add_estimate_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--budget-ms", type=float, metavar="MS", help="stop after so long")
     parser.add_argument("--samples", type=int, metavar="N", help="stop after so many samples")
     parser.add_argument("--seed", type=int, metavar="N", help="the same seed gives the same samples")
+    parser.add_argument("--device", choices=("auto", "cpu", "gpu"), default="auto", help="where samples are drawn")
+    parser.add_argument("--inheritance", action="store_true", help="on the GPU, let ended walks go on from others'")
     parser.add_argument(
         "-P", "--param", action="append", default=[], type=_parameter, metavar="NAME=VALUE",
         help="a parameter; the value is read as JSON, else as text (repeatable)",

@@ -74,7 +74,8 @@ def _profile(session: Session, argument: str, out: Sink) -> None:
 def _estimate(session: Session, argument: str, out: Sink) -> None:
     """Estimate how many rows a pattern has, by sampling."""
     _require(argument, ":estimate MATCH …")
-    out.write(f"{session.graph.estimate(argument, session.parameters, timeout=session.timeout)}\n")
+    found = session.graph.estimate(argument, session.parameters, device=session.device, timeout=session.timeout)
+    out.write(f"{found}\n")
 
 
 def _timing(session: Session, argument: str, out: Sink) -> None:

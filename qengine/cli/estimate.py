@@ -42,6 +42,8 @@ def main(arguments: Sequence[str]) -> int:
         budget_ms=options.budget_ms,
         samples=options.samples,
         seed=options.seed,
+        device=options.device,
+        inheritance=options.inheritance,
     )
     print(found.to_json() if options.json else found)
     return 0

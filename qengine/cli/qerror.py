@@ -58,6 +58,8 @@ def main(arguments: Sequence[str]) -> int:
             budget_ms=options.budget_ms,
             samples=options.samples,
             seed=options.seed,
+            device=options.device,
+            inheritance=options.inheritance,
         )
     )
     rows = [_row(each) for each in measured]

@@ -9,26 +9,38 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
 from qengine.errors import SemanticError, Unsupported
 from qengine.estimate.anytime import Goal, run
 from qengine.estimate.choice import choose, hit_rarely, try_each
+from qengine.estimate.device import DeviceEstimator, DeviceSampler, choose_device, device_sampler, on_device
 from qengine.estimate.kernel import count_within
 from qengine.estimate.reference import Estimator, ReferenceSampler
 from qengine.estimate.result import Estimate, Sums, interval
 from qengine.estimate.sampler import PatternSampler, Sampler, TrawlingSampler
-from qengine.estimate.space import make_space
+from qengine.estimate.space import Space, make_space
 from qengine.estimate.table import EstimateTable, estimate_all
 from qengine.estimate.target import Target, target_of
 from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.masks import Masks
 from qengine.exec.cpu.pipeline import run as run_exactly
 from qengine.exec.cpu.runtime import Runtime
+from qengine.exec.gpu import run as run_on_gpu
 from qengine.plan.physical import PhysicalPlan
 
-__all__ = ["METHODS", "Estimate", "EstimateTable", "Estimator", "Request", "estimate", "estimate_all"]
+__all__ = [
+    "METHODS",
+    "DeviceEstimator",
+    "Estimate",
+    "EstimateTable",
+    "Estimator",
+    "Request",
+    "estimate",
+    "estimate_all",
+]
 
 METHODS = ("auto", "wanderjoin", "alley", "guided", "trawling", "exact")
 
@@ -48,12 +60,14 @@ little of it."""
 class Request:
     """What is asked of an estimate; see ``Graph.estimate``."""
 
-    method: str | Estimator = "auto"
+    method: str | Estimator | DeviceEstimator = "auto"
     rel_error: float | None = None
     confidence: float = 0.95
     budget_ms: float | None = None
     samples: int | None = None
     seed: int | None = None
+    device: str = "auto"
+    inheritance: bool = False
 
     def check(self) -> None:
         """Refuse what makes no sense.
@@ -95,8 +109,17 @@ def estimate(plan: PhysicalPlan, store: Any, context: ExecutionContext, request:
     begin = time.perf_counter()
     request.check()
     target = target_of(plan.root)
+    own = isinstance(request.method, DeviceEstimator)
+    device = choose_device("gpu" if own and request.device == "auto" else request.device, request.samples)
+    if own and device != "gpu":
+        raise Unsupported("This estimator is for the GPU.", hint='Use device="gpu", or an Estimator written in Python.')
+    if request.inheritance and (device != "gpu" or target.tail is not None or isinstance(request.method, Estimator)):
+        raise Unsupported(
+            "Samples are inherited on the GPU only, where a pattern alone is sampled by WanderJoin or Alley.",
+            hint='Use device="gpu", or leave inheritance out.',
+        )
     if request.method == "exact":
-        return _count(plan, store, context, begin)
+        return _count(plan, store, context, begin, device)
     deadline = None if request.budget_ms is None else begin + request.budget_ms / 1e3
     goal = Goal(request.confidence, request.rel_error, request.samples, deadline)
     space = make_space(target, store, context, request.samples, request.budget_ms, request.method == "guided")
@@ -104,35 +127,65 @@ def estimate(plan: PhysicalPlan, store: Any, context: ExecutionContext, request:
         return Estimate(0.0, 0.0, 0.0, 0, 0, "exact", True, 0.0, time.perf_counter() - begin)
     if request.method == "auto":
         if space.bound <= _CHEAP:
-            return _count(plan, store, context, begin)
+            return _count(plan, store, context, begin, "cpu")
         work = _exact_work(request)
         found = None if target.tail is not None else count_within(space.plan, context, work)
         if found is not None:
             return _exactly(found * target.search.orbits, begin)
     seed = int.from_bytes(os.urandom(8), "little") if request.seed is None else request.seed % 2**64
-    names = ("wanderjoin", "alley", "guided") if space.candidates is not None else ("wanderjoin", "alley")
-    samplers: dict[str, Sampler] = {name: PatternSampler(target, space, context, seed, store, name) for name in names}
     if isinstance(request.method, Estimator):
         sums = run(_of_user(request.method, target, store, context, seed), goal)
         return _finished(sums, request.method.name, space.bound, request.confidence, seed, begin)
-    if target.tail is None:
-        samplers["trawling"] = TrawlingSampler(target, space, context, seed)
-    if request.method == "auto":
-        tried = try_each(samplers, goal)
-        if target.tail is None and hit_rarely(tried):
-            found = count_within(space.plan, context, _exact_work(request, _RARE))
-            if found is not None:
-                return _exactly(found * target.search.orbits, begin)
-        chosen, goal, first = choose(samplers, tried, goal)
-    elif request.method in samplers:
-        chosen, first = samplers[request.method], 0
-    else:
-        raise Unsupported(
-            "Trawling counts completions of a pattern alone: this query has more after it.",
-            hint='Use method="alley".',
-        )
-    sums = run(chosen, goal, first)
-    return _finished(sums, chosen.name, space.bound, request.confidence, seed, begin)
+    with ExitStack() as lent:
+        samplers = _samplers(request, target, space, store, context, seed, device, lent)
+        name = request.method.name if isinstance(request.method, DeviceEstimator) else request.method
+        if name == "auto":
+            tried = try_each(samplers, goal)
+            if target.tail is None and hit_rarely(tried):
+                found = count_within(space.plan, context, _exact_work(request, _RARE))
+                if found is not None:
+                    return _exactly(found * target.search.orbits, begin)
+            chosen, goal, first = choose(samplers, tried, goal)
+        elif name in samplers:
+            chosen, first = samplers[name], 0
+        else:
+            raise Unsupported(
+                f"The method {name!r} can't take this query: trawling counts completions of a pattern alone, and only "
+                "WanderJoin and Alley inherit samples.",
+                hint='Use method="alley".',
+            )
+        sums = run(chosen, goal, first)
+    ran_on = device if isinstance(chosen, DeviceSampler) else "cpu"
+    return _finished(sums, chosen.name, space.bound, request.confidence, seed, begin, ran_on)
+
+
+def _samplers(
+    request: Request,
+    target: Target,
+    space: Space,
+    store: Any,
+    context: ExecutionContext,
+    seed: int,
+    device: str,
+    lent: ExitStack,
+) -> dict[str, Sampler]:
+    """Return the samplers that there are for a target, by name. What they borrow on the device is put on ``lent``."""
+    own = request.method if isinstance(request.method, DeviceEstimator) else None
+    names = ["wanderjoin", "alley"]
+    if space.candidates is not None and not request.inheritance:
+        names.append("guided")
+    found: dict[str, Sampler]
+    found = {name: PatternSampler(target, space, context, seed, store, name) for name in names}
+    if target.tail is None and not request.inheritance:
+        found["trawling"] = TrawlingSampler(target, space, context, seed)
+    if device == "gpu" and request.method not in ("guided", "trawling"):
+        place = lent.enter_context(on_device(space, store, context, request.samples, any_plan=own is not None))
+        given = (place, target, store, context, seed)
+        if own is not None:
+            return {own.name: device_sampler(*given, own, request.inheritance)}
+        for name in ("wanderjoin", "alley"):
+            found[name] = device_sampler(*given, name, request.inheritance)
+    return found
 
 
 def _of_user(estimator: Estimator, target: Target, store: Any, context: ExecutionContext, seed: int) -> Sampler:
@@ -157,16 +210,18 @@ def _exact_work(request: Request, times: int = 1) -> int:
     return work
 
 
-def _count(plan: PhysicalPlan, store: Any, context: ExecutionContext, begin: float) -> Estimate:
-    (rows,) = run_exactly(plan, store, context)
-    return _exactly(float(rows.values(plan.columns[0])[0]), begin)
+def _count(plan: PhysicalPlan, store: Any, context: ExecutionContext, begin: float, device: str) -> Estimate:
+    (rows,) = (run_on_gpu if device == "gpu" else run_exactly)(plan, store, context)
+    return _exactly(float(rows.values(plan.columns[0])[0]), begin, device)
 
 
-def _exactly(count: float, begin: float) -> Estimate:
-    return Estimate(count, count, count, 0, 0, "exact", True, count, time.perf_counter() - begin)
+def _exactly(count: float, begin: float, device: str = "cpu") -> Estimate:
+    return Estimate(count, count, count, 0, 0, "exact", True, count, time.perf_counter() - begin, device)
 
 
-def _finished(sums: Sums, method: str, bound: float, confidence: float, seed: int, begin: float) -> Estimate:
+def _finished(
+    sums: Sums, method: str, bound: float, confidence: float, seed: int, begin: float, device: str = "cpu"
+) -> Estimate:
     low, high = interval(sums, confidence)
     value = min(sums.mean, bound)
     return Estimate(
@@ -179,5 +234,6 @@ def _finished(sums: Sums, method: str, bound: float, confidence: float, seed: in
         False,
         bound,
         time.perf_counter() - begin,
-        seed=seed,
+        device,
+        seed,
     )

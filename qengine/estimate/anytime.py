@@ -11,6 +11,9 @@ from qengine.estimate.sampler import Sampler
 __all__ = ["Goal", "run"]
 
 _LARGEST_BATCH = 1 << 20
+_LARGEST_WHOLE = 1 << 24
+"""Of samples whose number is given: nothing is looked at before all are drawn."""
+
 _DEFAULT_ERROR = 0.05
 _MOST_SAMPLES = 1 << 22
 _MOST_WORK = 2_000_000_000
@@ -55,10 +58,13 @@ class Goal:
         return (high - low) / 2 <= wanted * sums.mean
 
     def next_batch(self, sums: Sums, seconds: float, least: int) -> int:
-        """Return how many samples to draw next: as many as so far, fewer where a limit is near.
+        """Return how many samples to draw next: as many as so far, fewer where a limit is near; all that are asked for
+        where their number alone ends it.
 
         ``least``: of the first batch. ``seconds``: what the samples so far took; it matters to a deadline alone.
         """
+        if self.samples is not None and self.rel_error is None and self.deadline is None and self.work is None:
+            return min(self.samples - sums.samples, _LARGEST_WHOLE)
         batch = min(max(least, sums.samples), _LARGEST_BATCH)
         if self.samples is not None:
             batch = min(batch, self.samples - sums.samples)

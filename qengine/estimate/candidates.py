@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import ctypes
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from qengine import _native
 from qengine.exec.context import ExecutionContext
+from qengine.exec.cpu.match_plan import LEVEL, PCSR, PLAN, RANGE, SOURCE, records
 from qengine.exec.cpu.resolve import ResolvedSearch
 
 __all__ = ["CandidateGraph", "build"]
+
+_LEVELS, _SOURCES, _RANGES, _LIST_IDS, _LISTS = 0, 1, 2, 8, 9
+"""Places in ``ResolvedSearch.tables``."""
 
 
 class CandidateGraph:
@@ -54,6 +62,26 @@ class CandidateGraph:
             self._guide = int(found.value or 0)
         return self._guide
 
+    def resolved(self) -> ResolvedSearch:
+        """Return its plan as a resolved search, whose arrays lie in native memory and live as long as this."""
+        made_from = self._keep[0]
+        plan = records(self.plan, PLAN, 1)
+        levels = records(int(plan["levels"][0]), LEVEL, int(plan["n_levels"][0]))
+        n_sources, n_ranges = (_end(levels[name]) for name in ("sources", "ranges"))
+        lists = records(int(plan["lists"][0]), PCSR, int(plan["n_lists"][0]))
+        tables = list(made_from.tables)  # in the order of the plan's fields
+        tables[_LEVELS] = levels
+        tables[_SOURCES] = records(int(plan["sources"][0]), SOURCE, n_sources)
+        tables[_RANGES] = records(int(plan["ranges"][0]), RANGE, n_ranges)
+        tables[_LIST_IDS] = records(int(plan["list_ids"][0]), np.int32, n_sources)
+        tables[_LISTS] = lists
+        gathered = lists[len(made_from.tables[_LISTS]) :]
+        own = [records(int(each["offsets"]), np.uint64, int(each["hi"] - each["lo"]) + 1) for each in gathered]
+        own += [records(int(each["neighbours"]), np.uint32, int(each["n_entries"])) for each in gathered]
+        own += [records(int(each["candidates"]), np.uint32, int(each["n_candidates"])) for each in levels]
+        keep = (self, *made_from.keep, *(each for each in own if len(each)))
+        return replace(made_from, plan=plan, tables=tuple(tables), keep=keep, reusable=False)
+
     def __del__(self) -> None:
         _library().qe_candidates_close(self._handle)
 
@@ -72,6 +100,10 @@ def build(plan: ResolvedSearch, context: ExecutionContext, most_entries: int) ->
         _library().qe_candidates_build(plan.plan.ctypes.data, control, most_entries, ctypes.byref(handle))
     )
     return CandidateGraph(handle, plan, context) if handle.value else None
+
+
+def _end(spans: npt.NDArray[Any]) -> int:
+    return int((spans["first"] + spans["count"]).max(initial=0))
 
 
 @cache

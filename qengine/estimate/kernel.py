@@ -14,7 +14,7 @@ from qengine import _native
 from qengine.estimate.result import Sums
 from qengine.exec.context import ExecutionContext
 
-__all__ = ["METHODS", "Draw", "count_within", "draw", "philox", "trawl"]
+__all__ = ["METHODS", "Draw", "count_within", "draw", "level_work", "philox", "trawl"]
 
 METHODS = {"wanderjoin": 0, "alley": 1}
 
@@ -175,6 +175,13 @@ def count_within(plan: int, context: ExecutionContext, work: int) -> float | Non
     return total.value if done.value else None
 
 
+def level_work(plan: int, method: str, depth: int, context: ExecutionContext) -> npt.NDArray[np.int32]:
+    """Return what the first levels cost: int32[depth, 2], for each walk and for each place (``qe::SampleWork``)."""
+    found = np.zeros((depth, 2), np.int32)
+    context.raise_for(_library().qe_sample_work(plan, METHODS[method], depth, found.ctypes.data))
+    return found
+
+
 def philox(low: int, high: int, key: int) -> tuple[int, int, int, int]:
     """Return the four 32-bit words of one Philox4x32-10 block."""
     words = np.zeros(4, np.uint32)
@@ -190,6 +197,7 @@ def _library() -> ctypes.CDLL:
     library.qe_sample_run.argtypes = (pointer,) * 7
     library.qe_trawl_run.argtypes = (pointer,) * 4
     library.qe_count_within.argtypes = (pointer, pointer, ctypes.c_int64, pointer, pointer)
+    library.qe_sample_work.argtypes = (pointer, ctypes.c_int32, ctypes.c_int32, pointer)
     library.qe_philox.argtypes = (u64, u64, u64, pointer)
     library.qe_philox.restype = None
     return library  # type: ignore[no-any-return]

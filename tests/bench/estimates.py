@@ -41,7 +41,13 @@ def main() -> None:
     parser.add_argument("--each", type=int, default=20, help="queries of a size in a data set (default: 20)")
     parser.add_argument("--coverage", action="store_true", help="repeat estimates with many seeds instead")
     parser.add_argument("--rates", action="store_true", help="samples a second on the enron16 queries instead")
+    parser.add_argument("--gpu", action="store_true", help="samples a second on the GPU instead")
     options = parser.parse_args()
+    if options.gpu:
+        from tests.bench.estimates_gpu import rates_on_gpu
+
+        rates_on_gpu()
+        return
     if options.rates:
         rates()
         return

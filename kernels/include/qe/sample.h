@@ -27,6 +27,12 @@ struct SampleId {
   uint64_t seed, number;
 };
 
+// What a level costs, in units of about a nanosecond of one core (counted, not measured: the same everywhere): for each
+// walk that comes, and for each place that it refines, or picks where it only picks.
+struct SampleWork {
+  int32_t walk, place;
+};
+
 constexpr int kBlockLevels = 4;            // levels whose numbers come from one block
 constexpr uint64_t kWideChoice = 1 << 16;  // more candidates than this take a number of 64 bits
 
@@ -41,11 +47,30 @@ QE_BOTH inline uint64_t multiply_high(uint64_t a, uint64_t b) {
   return (a >> 32) * (b >> 32) + (two >> 32) + (middle >> 32);
 }
 
-// One of 0..n-1, n > 0, by the level's word of its block. No choice is more likely than another by more than 2^-16.
-QE_BOTH inline uint64_t pick(SampleId id, int level, uint32_t word, uint64_t n) {
-  if (n <= kWideChoice) return (static_cast<uint64_t>(word) * n) >> 32;
+QE_BOTH QE_APART inline uint64_t pick_wide(SampleId id, int level, uint32_t word, uint64_t n) {
   const PhiloxBlock more = philox(id.number, (1ull << 32) + static_cast<uint64_t>(level), id.seed);
   return multiply_high((static_cast<uint64_t>(word) << 32) + more.word[0], n);
+}
+
+// One of 0..n-1, n > 0, by the level's word of its block. No choice is more likely than another by more than 2^-16.
+QE_BOTH inline uint64_t pick(SampleId id, int level, uint32_t word, uint64_t n) {
+  return n <= kWideChoice ? (static_cast<uint64_t>(word) * n) >> 32 : pick_wide(id, level, word, n);
+}
+
+constexpr uint64_t kDepthBlock = 1ull << 33;  // of Philox, apart from those of the levels
+
+// Where a trawled sample's prefix ends: P(depth = j) is proportional to 2^-j, j from `least` to `deepest` (gSWORD §5).
+QE_BOTH inline int trawled_depth(SampleId id, int least, int deepest) {
+  const double u = philox(id.number, kDepthBlock, id.seed).word[0] * (1.0 / 4294967296.0);
+  double total = 0, share = 1;
+  for (int j = least; j <= deepest; ++j, share /= 2) total += share;
+  double reached = 0;
+  share = 1;
+  for (int j = least; j < deepest; ++j, share /= 2) {
+    reached += share / total;
+    if (u < reached) return j;
+  }
+  return deepest;
 }
 
 // The candidates that one level's pick is made from.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum, IntFlag
@@ -20,6 +21,7 @@ __all__ = [
     "PlanTables",
     "SearchMode",
     "SourceFlag",
+    "records",
 ]
 
 MAX_LEVELS = 64
@@ -155,6 +157,16 @@ class PlanTables:
         )
         header = (len(self.levels), seeds, walked, int(mode), outputs, len(self.lists), int(breadth_first), 0)
         return np.array([(*header, *(table.ctypes.data for table in tables))], PLAN), tables
+
+
+def records(address: int, dtype: npt.DTypeLike, n: int) -> npt.NDArray[Any]:
+    """Return an array of native memory, not copied; it must not be used longer than the memory is there."""
+    kind = np.dtype(dtype)
+    if not (address and n):
+        return np.empty(0, kind)
+    memory: Any = (ctypes.c_char * (n * kind.itemsize)).from_address(address)
+    found: npt.NDArray[Any] = np.frombuffer(memory, kind)
+    return found
 
 
 def span(table: list[Any], entries: Sequence[Any]) -> Span:

@@ -61,27 +61,34 @@ class Device:
     _modules: dict[tuple[Any, ...], Any] = field(default_factory=dict, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
-    def kernel(self, family: str, name: str, macros: Mapping[str, int] | None = None, shared_bytes: int = 0) -> Any:
+    def kernel(
+        self,
+        family: str,
+        name: str,
+        macros: Mapping[str, int | str] | None = None,
+        shared_bytes: int = 0,
+        preface: str = "",
+    ) -> Any:
         """Return a kernel as a ``cupy.cuda.Function``: ``kernel(grid, block, arguments, shared_bytes)``.
 
         Its family is compiled by NVRTC once for each set of macros, and kept on disk. ``shared_bytes``: dynamic shared
-        memory that it will be launched with at most.
+        memory that it will be launched with at most. ``preface``: code to put before the family's.
 
         Raises
         ------
         DeviceError
             If there is no NVRTC.
         """
-        key = (family, *sorted((macros or {}).items()))
+        key = (family, preface, *sorted((macros or {}).items()))
         with self._lock:
             if key not in self._modules:
                 module = cupy().cuda.function.Module()
-                if sys.stderr.isatty() and not is_compiled(family, self.capability, macros):
+                if sys.stderr.isatty() and not is_compiled(family, self.capability, macros, preface):
                     print(
                         f"compiling the GPU kernels {family!r} (once; qengine warmup does it beforehand)",
                         file=sys.stderr,
                     )
-                module.load(compiled(family, self.capability, macros))
+                module.load(compiled(family, self.capability, macros, preface))
                 self._modules[key] = module
             kernel = self._modules[key].get_function(name)
         if shared_bytes > _PLAIN_SHARED_BYTES:

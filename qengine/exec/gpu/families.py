@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 __all__ = ["FAMILIES"]
 
-_TEAMS: tuple[Mapping[str, int], ...] = ({}, {"QE_TEAM_WARP": 1})
+_TEAMS: tuple[Mapping[str, int | str], ...] = ({}, {"QE_TEAM_WARP": 1})
 
 
-def _counting() -> dict[str, tuple[Mapping[str, int], ...]]:
+def _counting() -> dict[str, tuple[Mapping[str, int | str], ...]]:
     """Return the variants that count small patterns: a team is a block or a warp."""
     edges = [{"QE_TAKEN": taken, "QE_ORDERED": 1, **team} for taken in (1, 2) for team in _TEAMS]
     cliques = [
@@ -29,11 +29,20 @@ def _counting() -> dict[str, tuple[Mapping[str, int], ...]]:
     }
 
 
-FAMILIES: Mapping[str, tuple[Mapping[str, int], ...]] = {
+_SAMPLED_TRIANGLES: Mapping[str, int | str] = {
+    "QE_DEPTH": 3, "QE_FROM": "0,0,16", "QE_SOURCES": "0,1,2", "QE_DIFFERENT": "0,0,1", "QE_LESS": "0,1,2",
+    "QE_GREATER": "0,0,0", "QE_WIDTH": 2, "QE_ID": "uint16_t", "QE_OFFSET": "uint16_t", "QE_SHARED": 1,
+    "QE_THREADS": 512,
+}  # fmt: skip
+"""One of the patterns that samplers are compiled for; the others follow what is asked for."""
+
+FAMILIES: Mapping[str, tuple[Mapping[str, int | str], ...]] = {
     **_counting(),
     "extend": ({"QE_WINDOW_ROWS": 32},),
     "extend_total": ({},),
     "pcsr": ({},),
+    "sample": ({"QE_LEVELS": 16},),
+    "sample_packed": (_SAMPLED_TRIANGLES,),
     "search": ({"QE_LEVELS": 8}, {"QE_LEVELS": 64}),
 }
 """For each family its variants, as macros. ``qengine warmup`` compiles them; a test compiles them without a GPU."""

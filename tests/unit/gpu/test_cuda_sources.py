@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,7 @@ import pytest
 
 from qengine.errors import DeviceError
 from qengine.exec.cpu import match_plan
-from qengine.exec.gpu import compiled, extend_total, nvrtc, search_job, tree_plan
+from qengine.exec.gpu import compiled, extend_total, nvrtc, sample_job, search_job, tree_plan
 from qengine.exec.gpu.families import FAMILIES
 
 CHECKOUT = Path(__file__).resolve().parents[3]
@@ -51,11 +53,17 @@ def test_every_family_is_known() -> None:
 @pytest.mark.parametrize(
     ("family", "macros"), [(family, macros) for family, variants in FAMILIES.items() for macros in variants]
 )
-def test_every_variant_compiles(family: str, macros: dict[str, int], architecture: int) -> None:
+def test_every_variant_compiles(family: str, macros: Mapping[str, int | str], architecture: int) -> None:
     assert compiled.compile_family(family, architecture, macros).startswith(b"\x7fELF")
 
 
-def check_layouts(header: str, structs: dict[str, np.dtype[Any]], architecture: int, *further: str) -> None:
+def check_layouts(
+    header: str,
+    structs: dict[str, np.dtype[Any]],
+    architecture: int,
+    *further: str,
+    macros: Mapping[str, int | str] = MappingProxyType({"QE_LEVELS": 8}),
+) -> None:
     """Compile assertions that the device lays structs out as NumPy does."""
     lines = [f'#include "{header}"', "using namespace qe;", *further]
     for name, dtype in structs.items():
@@ -63,7 +71,8 @@ def check_layouts(header: str, structs: dict[str, np.dtype[Any]], architecture: 
         places = ((field, dtype.fields[field][1]) for field in dtype.names)
         lines += [f"static_assert(__builtin_offsetof({name}, {field}) == {place});" for field, place in places]
     include = [f"--include-path={CHECKOUT / 'kernels' / folder}" for folder in ("include", "cuda")]
-    nvrtc.compile_program("\n".join(lines), "layout.cu", architecture, ["--std=c++17", "-DQE_LEVELS=8", *include])
+    given = [f"--define-macro={name}={value}" for name, value in macros.items()]
+    nvrtc.compile_program("\n".join(lines), "layout.cu", architecture, ["--std=c++17", *given, *include])
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
@@ -101,6 +110,15 @@ def test_the_count_by_extension_gets_what_it_expects() -> None:
     names = ("TotalTable", "TotalStep", "TotalState", "TotalJob")
     records = (extend_total.TABLE, extend_total.STEP, extend_total.STATE, extend_total.JOB)
     check_layouts("extend_total_job.cuh", dict(zip(names, records, strict=True)), 90)
+
+
+def test_the_samplers_get_what_they_expect() -> None:
+    structs = {"SampleJob": sample_job.JOB, "SampleTotals": sample_job.TOTALS, "SampleWork": sample_job.WORK}
+    check_layouts("sample.cuh", structs, 90, f"static_assert(kMostWarps == {sample_job.MOST_WARPS});")
+    shape = FAMILIES["sample_packed"][0]
+    sizes = (f"static_assert(kPackedLevels == {sample_job.PACKED_LEVELS});",)
+    sizes += (f"static_assert(kPackedSources == {sample_job.PACKED_SOURCES});",)
+    check_layouts("sample_packed.cuh", {"PackedGraph": sample_job.PACKED_GRAPH}, 90, *sizes, macros=shape)
 
 
 def test_an_error_names_the_file_and_the_line() -> None:

@@ -1,0 +1,204 @@
+"""Samplers on the GPU: the CPU's samples, drawn by ``qengine.exec.gpu.sample``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from qengine.errors import DeviceError, InternalError, SemanticError
+from qengine.estimate.kernel import Draw, level_work
+from qengine.estimate.result import Sums
+from qengine.estimate.sampler import PatternSampler
+from qengine.estimate.space import Space
+from qengine.estimate.target import Target
+from qengine.exec.context import ExecutionContext
+from qengine.exec.cpu.resolve import ResolvedSearch
+
+__all__ = [
+    "DEVICES",
+    "DeviceEstimator",
+    "DeviceSampler",
+    "SpaceOnDevice",
+    "choose_device",
+    "device_sampler",
+    "on_device",
+]
+
+DEVICES = ("auto", "cpu", "gpu")
+
+_MANY_SAMPLES = 1 << 20
+"""Samples from which "auto" takes the GPU: about 0.1 s of the CPU's."""
+
+_WORTH_COMPILING = 1 << 28
+"""Samples from which kernels are compiled for one pattern, which takes about as long as these in the general ones."""
+
+_TEAM = 64
+"""With inheritance samples are drawn in multiples of this."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceEstimator:
+    """An estimator of yours for the GPU, as CUDA C++ that NVRTC compiles when it is first used.
+
+    ``source`` defines a struct ``Estimator`` that derives from ``qe::SampleEstimator`` and replaces what it wants of
+
+    - ``refine(step, place)``: may this place be picked? By default where ``step.admits(place)``.
+    - ``sample(step, n, &factor)``: which of the n places that may be picked is taken, from 0, and the inverse of its
+      probability. By default each is as likely.
+    - ``validate(step, place)``: does the walk go on with this place? By default where ``step.admits(place)``.
+
+    All are static templates over the type of ``step``, which says ``level()``, ``places()`` (how many there are),
+    ``has_source()``, ``bound(level)`` (the id that an earlier level has), ``admits(place)`` and ``choose(n)`` (one of
+    0..n-1). They are what ``Estimator`` is in Python, and draw the same samples if they say the same; the host runs
+    that one, not this. The estimate is unbiased under the same conditions. For example, half of the time the first::
+
+        struct Estimator : qe::SampleEstimator {
+          template <typename Step>
+          __device__ static uint64_t sample(Step& step, uint64_t n, double* factor) {
+            if (n == 1) return *factor = 1, 0;
+            const uint64_t choice = step.choose(2 * n - 2);
+            const bool first = choice < n - 1;
+            *factor = first ? 2 : 2.0 * (n - 1);
+            return first ? 0 : choice - n + 2;
+          }
+        };
+    """
+
+    name: str
+    source: str
+
+
+def choose_device(asked: str, samples: int | None) -> str:
+    """Return "cpu" or "gpu"; "auto" takes the GPU where there is one and many samples are asked for.
+
+    Raises
+    ------
+    DeviceError
+        For "gpu" without a usable device, and for a name that is no device.
+    """
+    if asked not in DEVICES:
+        raise DeviceError(f"There is no device {asked!r}.", hint="Use one of: " + ", ".join(map(repr, DEVICES)) + ".")
+    if asked == "cpu" or (asked == "auto" and (samples is None or samples < _MANY_SAMPLES)):
+        return "cpu"
+    from qengine.exec.gpu.device import device, missing
+
+    if asked == "gpu":
+        device()
+        return "gpu"
+    return "gpu" if missing() is None else "cpu"
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceOnDevice:
+    """What is sampled, on the device. ``sampled``: a ``SampledSpace``; ``run``: a ``DeviceRun``."""
+
+    space: Space
+    sampled: Any
+    run: Any
+
+
+@contextmanager
+def on_device(
+    space: Space, store: Any, context: ExecutionContext, samples: int | None, any_plan: bool = False
+) -> Iterator[SpaceOnDevice]:
+    """Lend what is sampled on the device.
+
+    ``samples``: how many are asked for. ``any_plan``: whether it shall be for the kernels that take any plan.
+
+    Raises
+    ------
+    DeviceError, OutOfMemory
+        If there is no usable device, or no room on it.
+    """
+    from qengine.exec.gpu.launch import device_run
+    from qengine.exec.gpu.sample import plan_space
+    from qengine.exec.gpu.upload import device_plan
+
+    with ExitStack() as lent:
+        run = lent.enter_context(device_run(context))
+        resolved = space.resolved
+        sampled = None
+        if space.candidates is not None:
+            resolved = space.candidates.resolved()
+            sampled = None if any_plan else _packed(resolved, run, samples)
+        if sampled is None:
+            sampled = plan_space(lent.enter_context(device_plan(store, resolved, run)))
+        yield SpaceOnDevice(space, sampled, run)
+
+
+def _packed(candidates: ResolvedSearch, run: Any, samples: int | None) -> Any:
+    """Return a candidate graph for kernels that know its plan, if they are compiled or that is worth it; else None."""
+    from qengine.exec.gpu.compiled import is_compiled
+    from qengine.exec.gpu.sample_packed import packed_plan
+
+    packed = packed_plan(candidates)
+    if packed is None:
+        return None
+    macros, _, _ = packed.variant(run.device)
+    wanted = (samples or 0) >= _WORTH_COMPILING or is_compiled("sample_packed", run.device.capability, macros)
+    return packed.space(run) if wanted else None
+
+
+@dataclass
+class DeviceSampler(PatternSampler):
+    """Samples a target's search on the GPU.
+
+    With inheritance samples are others than the CPU's, drawn in multiples of 64, and ``Sums.square`` is that of
+    independent samples that vary as these do.
+    """
+
+    _samples: Any = None
+    _inheritance: bool = False
+
+    def _native(self, first: int, samples: int, rows: bool) -> Draw:
+        if self._inheritance:
+            samples = -(-samples // _TEAM) * _TEAM
+        found = self._samples.draw(self._seed, first, samples, rows=rows, inheritance=self._inheritance)
+        totals = found.totals
+        level = Sums(samples, totals.reached, totals.weight, totals.square, totals.work)
+        if found.rows is None or found.weights is None:
+            return Draw((level,))
+        hit = np.flatnonzero(found.weights)
+        return Draw((level,), found.rows[hit], found.weights[hit])
+
+
+def device_sampler(
+    place: SpaceOnDevice,
+    target: Target,
+    store: Any,
+    context: ExecutionContext,
+    seed: int,
+    method: str | DeviceEstimator,
+    inheritance: bool = False,
+) -> DeviceSampler:
+    """Return a sampler by WanderJoin, Alley, or a user's estimator.
+
+    Raises
+    ------
+    SemanticError
+        If the estimator's source doesn't compile; the message holds the compiler's.
+    OutOfMemory
+        If there is no room for the sums.
+    """
+    from qengine.exec.gpu.sample import DeviceSamples, with_estimator
+    from qengine.exec.gpu.sample_job import WORK
+
+    depth, sampled = len(target.search.levels), place.sampled
+    name, kernel, costs = (method, method, method) if isinstance(method, str) else (method.name, "own", "alley")
+    if not isinstance(method, str):
+        sampled = with_estimator(sampled, method.name, method.source)
+    work = level_work(place.space.plan, costs, depth, context).view(WORK).reshape(-1)
+    try:
+        samples = DeviceSamples(place.run, sampled, kernel, work)
+    except InternalError as error:
+        if isinstance(method, str) or error.code != "Nvrtc":
+            raise
+        raise SemanticError(
+            f"The estimator {name!r} doesn't compile. {error.message}",
+            hint="See the docstring of qengine.estimate.DeviceEstimator.",
+        ) from None
+    return DeviceSampler(target, place.space, context, seed, store, name, _samples=samples, _inheritance=inheritance)

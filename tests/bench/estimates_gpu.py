@@ -1,0 +1,159 @@
+"""Samples a second on the GPU: ``python -m tests.bench.estimates --gpu``.
+
+For each query, millions of samples a second, the candidate graph on the device already: WanderJoin and Alley by the
+kernels for any plan and by those made for the pattern, with and without inheritance and streaming; and the milliseconds
+from text to interval of a million samples.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from qengine import Graph
+from qengine.estimate.kernel import level_work
+from qengine.estimate.space import Space, make_space
+from qengine.estimate.target import target_of
+from qengine.exec.context import ExecutionContext
+from qengine.exec.gpu.compiled import compiled
+from qengine.exec.gpu.device import device
+from qengine.exec.gpu.launch import device_run
+from qengine.exec.gpu.sample import DeviceSamples, SampledSpace, plan_space
+from qengine.exec.gpu.sample_job import WORK
+from qengine.exec.gpu.sample_packed import packed_plan
+from qengine.exec.gpu.upload import device_plan
+from qengine.qerror import Case
+
+SETS = ("enron16", "fb15k-237", "rmat-20")
+SEED = 1
+COLUMNS = ("WJ any", "WJ", "Alley any", "Alley none", "+ inheritance", "+ streaming", "+ both", "text, ms")
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A query's space; ``packed``: None where its plan can't be packed."""
+
+    case: Case
+    depth: int
+    space: Space
+    packed: Any
+
+
+def rates_on_gpu() -> None:
+    """Print a line a query, and the medians of each size."""
+    wanted = os.environ.get("QENGINE_BENCH_SETS", ",".join(SETS)).split(",")
+    for name in wanted:
+        graph, cases = _load(name)
+        prepared = list(_prepare(graph, cases))
+        _compile(prepared)
+        print(f"| {name} | nodes | " + " | ".join(COLUMNS) + " |")
+        print("|---|---|" + "---|" * len(COLUMNS), flush=True)
+        columns: dict[int, list[list[float]]] = defaultdict(list)
+        for each in prepared:
+            line = _measure(graph, each)
+            columns[each.depth].append(line)
+            print(_line(each.case.name, each.depth, line), flush=True)
+        for depth, lines in sorted(columns.items()):
+            print(
+                _line("median", depth, [statistics.median(column) for column in zip(*lines, strict=True)]), flush=True
+            )
+
+
+def _line(name: str, depth: int, line: list[float]) -> str:
+    rates = " | ".join(f"{each:,.0f}" for each in line[:-1])
+    return f"| {name} | {depth} | {rates} | {line[-1]:.1f} |"
+
+
+def _load(name: str) -> tuple[Graph, list[Case]]:
+    from tests.bench.estimates import SETS as LOADERS
+
+    if name != "rmat-20":
+        graph, cases = LOADERS[name]()
+        return graph, cases[:: max(1, len(cases) // 40)]
+    import numpy as np
+    import pyarrow as pa
+
+    from qengine.testing import generate
+
+    start, end = generate.to_csr(generate.rmat(20, 16, 42)).edges()
+    labels = generate.vertex_labels(1 << 20, 16, 42)
+    nodes = [(f"L{k}", pa.table({"id": np.flatnonzero(labels == k)})) for k in range(16)]
+    graph = Graph.from_arrow(nodes, [("E", pa.table({"src": start, "dst": end}))], undirected=["E"])
+    return graph, LOADERS["enron16"]()[1][::2]
+
+
+def _prepare(graph: Graph, cases: list[Case]) -> Iterator[Prepared]:
+    from qengine.estimates import _plan
+
+    for case in cases:
+        counted = _plan(graph, case.query)
+        target = target_of(counted.physical.root)
+        space = make_space(target, graph._store, ExecutionContext(threads=1), 1 << 24, None)
+        if space is None or target.tail is not None:
+            continue
+        packed = packed_plan(space.candidates.resolved()) if space.candidates is not None else None
+        yield Prepared(case, len(target.search.levels), space, packed)
+
+
+def _compile(prepared: list[Prepared]) -> None:
+    """Compile the kernels of all patterns at once, which is not what is measured."""
+    on = device()
+    variants = {tuple(each.packed.variant(on)[0].items()) for each in prepared if each.packed is not None}
+    begin = time.perf_counter()
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(lambda macros: compiled("sample_packed", on.capability, dict(macros)), variants))
+    print(f"compiled {len(variants)} patterns in {time.perf_counter() - begin:.1f} s\n", flush=True)
+
+
+def _measure(graph: Graph, each: Prepared) -> list[float]:
+    context = ExecutionContext(threads=1)
+    line = []
+    with _spaces(graph, each, context) as (run, plain, packed):
+        for method, space, options in (
+            ("wanderjoin", plain, {}),
+            ("wanderjoin", packed, {}),
+            ("alley", plain, {}),
+            ("alley", packed, {"streaming": False}),
+            ("alley", packed, {"streaming": False, "inheritance": True}),
+            ("alley", packed, {}),
+            ("alley", packed, {"inheritance": True}),
+        ):
+            work = level_work(each.space.plan, method, each.depth, context).view(WORK).reshape(-1)
+            samples = DeviceSamples(run, space, method, work)
+            line.append(_rate(samples, options) / 1e6)
+    best = float("inf")
+    for _ in range(5):
+        begin = time.perf_counter()
+        graph.estimate(each.case.query, method="wanderjoin", samples=1_000_000, seed=SEED, device="gpu")
+        best = min(best, time.perf_counter() - begin)
+    return [*line, 1e3 * best]
+
+
+@contextmanager
+def _spaces(
+    graph: Graph, each: Prepared, context: ExecutionContext
+) -> Iterator[tuple[Any, SampledSpace, SampledSpace]]:
+    resolved = each.space.resolved if each.space.candidates is None else each.space.candidates.resolved()
+    with device_run(context) as run, device_plan(graph._store, resolved, run) as plan:
+        plain = plan_space(plan)
+        yield run, plain, each.packed.space(run) if each.packed is not None else plain
+
+
+def _rate(samples: DeviceSamples, options: dict[str, Any]) -> float:
+    """Return samples a second, the best of three launches of so many that each takes some milliseconds."""
+    n = 1 << 20
+    best = 0.0
+    for _ in range(3):
+        begin = time.perf_counter()
+        samples.draw(SEED, 0, n, **options)
+        seconds = time.perf_counter() - begin
+        best = max(best, n / seconds)
+        n = max(1 << 20, min(1 << 26, int(best * 0.04) // 64 * 64))
+    return best

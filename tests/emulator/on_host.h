@@ -1,0 +1,22 @@
+// Makes a kernel callable on the host by the addresses of its arguments: QE_ON_HOST(name), after the kernel.
+#pragma once
+#include <utility>
+
+#include "warps.h"
+
+namespace {
+
+template <typename... A, size_t... I>
+void call(void (*kernel)(A...), void** arguments, std::index_sequence<I...>) {
+  kernel(*static_cast<A*>(arguments[I])...);
+}
+
+template <typename... A>
+void run(void (*kernel)(A...), unsigned blocks, unsigned threads, void** arguments) {
+  emulator::run(blocks, threads, [&] { call(kernel, arguments, std::index_sequence_for<A...>()); });
+}
+
+}  // namespace
+
+#define QE_ON_HOST(name) \
+  extern "C" void name##_on_host(unsigned blocks, unsigned threads, void** arguments) { run(name, blocks, threads, arguments); }

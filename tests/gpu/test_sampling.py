@@ -1,0 +1,91 @@
+"""The GPU's samplers on a device: the host's samples, and means that chance allows, with inheritance too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from qengine import Graph
+from qengine.estimate.candidates import build
+from qengine.estimate.kernel import count_within, level_work
+from qengine.exec.context import ExecutionContext
+from qengine.exec.cpu.resolve import resolve
+from qengine.exec.gpu.launch import device_run
+from qengine.exec.gpu.sample import DeviceSamples, plan_space
+from qengine.exec.gpu.sample_job import WORK
+from qengine.exec.gpu.sample_packed import packed_plan
+from qengine.exec.gpu.upload import device_plan
+from qengine.plan.physical import Search
+from tests.property.search_cases import Masks, graphs, searches
+from tests.property.test_gpu_sampling import check_samples, two_labels
+from tests.property.test_sampling import without_seeds
+
+pytestmark = pytest.mark.gpu
+
+MANY = 1 << 24
+
+
+@given(graphs(), searches(), st.booleans())
+@settings(max_examples=300)
+def test_the_device_draws_the_hosts_samples(store: Any, search: Search, streaming: bool) -> None:
+    search = without_seeds(search)
+    resolved = resolve(store, search, Masks())
+    assume(resolved is not None)
+    assert resolved is not None
+    context = ExecutionContext(threads=1)
+    candidates = build(resolved, context, 1 << 20)
+    assert candidates is not None
+    for space, address in ((resolved, resolved.plan.ctypes.data), (candidates.resolved(), candidates.plan)):
+        with device_run(context) as run, device_plan(store, space, run) as plan:
+            check_samples(run, plan_space(plan), address, len(search.levels), streaming)
+
+
+@pytest.mark.parametrize("method", ["wanderjoin", "alley"])
+def test_many_samples_mean_the_count(method: str) -> None:
+    """Four standard errors, for a seed that never changes; so with and without inheritance, streaming and packing."""
+    store, _, _, candidates = two_labels()
+    context = ExecutionContext(threads=1)
+    truth = count_within(candidates.plan, context, 1 << 40)
+    packed = packed_plan(candidates.resolved())
+    assert truth and packed is not None
+    work = level_work(candidates.plan, method, 5, context).view(WORK).reshape(-1)
+    with device_run(context) as run, device_plan(store, candidates.resolved(), run) as plan:
+        for space in (plan_space(plan), packed.space(run)):
+            check_samples(run, space, candidates.plan, 5, True)
+            samples = DeviceSamples(run, space, method, work)
+            for inheritance in (False, True):
+                for streaming in (False, True):
+                    found = samples.draw(1, 0, MANY, inheritance=inheritance, streaming=streaming).totals
+                    mean = found.weight / MANY
+                    error = ((found.square / MANY - mean**2) / MANY) ** 0.5
+                    assert 0 < error < 0.01 * mean
+                    assert abs(mean - truth) < 4 * error
+
+
+QUERIES = (
+    "MATCH (a:A)-[:R]->(b)-[:R]->(c:B)-[:R]->(a)",
+    "MATCH (a:A)-[r:R]->(b)-[s:R]->(c:B) WHERE a.x < c.x RETURN count(*)",
+    "MATCH (a:A)-[:R]->(b) WITH a, b WHERE a.x + b.x > 50 UNWIND [1, 2] AS k RETURN k",
+)
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_estimates_are_the_cpus(query: str) -> None:
+    graph = Graph.from_records(*records())
+    options: dict[str, Any] = {"method": "alley", "samples": 100_000, "seed": 3}
+    on_cpu, on_gpu = (graph.estimate(query, device=device, **options) for device in ("cpu", "gpu"))
+    assert (on_cpu.device, on_gpu.device) == ("cpu", "gpu")
+    assert (on_cpu.hits, on_cpu.samples) == (on_gpu.hits, on_gpu.samples)
+    assert on_gpu.value == pytest.approx(on_cpu.value)
+    assert on_gpu.low == pytest.approx(on_cpu.low)
+
+
+def records() -> tuple[list[Any], list[Any]]:
+    nodes = [{"id": k, "labels": ["A" if k % 3 else "B"], "properties": {"x": k * 7 % 60}} for k in range(60)]
+    relationships = [
+        {"type": "R", "start": k % 60, "end": (k * k + 7 * k + k // 60) % 60, "properties": {}} for k in range(900)
+    ]
+    return nodes, relationships

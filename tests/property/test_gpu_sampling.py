@@ -1,0 +1,231 @@
+"""The GPU's samplers, their kernels run on the host: the host's samples, and unbiased with inheritance."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from qengine import DeviceError, Graph, Unsupported
+from qengine.estimate import DeviceEstimator
+from qengine.estimate.candidates import CandidateGraph, build
+from qengine.estimate.kernel import draw, level_work
+from qengine.estimate.reference import ReferenceSampler
+from qengine.exec.context import ExecutionContext
+from qengine.exec.cpu.resolve import ResolvedSearch, resolve
+from qengine.exec.gpu import sample as sample_module
+from qengine.exec.gpu.memory import DeviceMemory
+from qengine.exec.gpu.sample import DeviceSamples, SampledSpace, plan_space, with_estimator
+from qengine.exec.gpu.sample_job import WORK
+from qengine.exec.gpu.sample_packed import packed_plan
+from qengine.exec.gpu.upload import device_plan
+from qengine.plan.logical import Unit
+from qengine.plan.pattern import Direction, LabelIs
+from qengine.plan.physical import Search, Source, VertexLevel
+from qengine.storage import from_records
+from tests.emulator.device import CHECKOUT, EmulatedRun, Full, Pool
+from tests.property.search_cases import Masks, graphs, searches
+from tests.property.test_sampling import without_seeds
+from tests.unit.estimate.test_estimators import FavoursTheFirst
+
+SAMPLES = 192
+METHODS = ("wanderjoin", "alley")
+
+
+@functools.cache
+def library(family: str, macros: tuple[tuple[str, int | str], ...], preface: str) -> ctypes.CDLL:
+    with tempfile.TemporaryDirectory() as folder:
+        target, source = Path(folder) / "sample.so", Path(folder) / "sample.cpp"
+        kernels = ["sample_own"] if preface else [f"sample_{method}" for method in METHODS]
+        lines = [
+            '#include "on_host.h"',
+            preface,
+            f'#include "{family}.cu"',
+            *(f"QE_ON_HOST({name})" for name in kernels),
+        ]
+        source.write_text("\n".join(lines))
+        places = [CHECKOUT / "kernels" / "include", CHECKOUT / "kernels" / "cuda", CHECKOUT / "tests" / "emulator"]
+        command = ["g++", "-std=c++17", "-O1", "-shared", "-fPIC", *(f"-D{name}={value}" for name, value in macros)]
+        subprocess.run([*command, *(f"-I{place}" for place in places), "-o", target, source], check=True)
+        return ctypes.CDLL(str(target))
+
+
+class Run(EmulatedRun):
+    """Launches the samplers."""
+
+    def __init__(self, shared_bytes: int = 1 << 18) -> None:
+        super().__init__(ExecutionContext(threads=1), DeviceMemory(Pool(), Full))
+        self.device.shared_bytes = self.device.shared_bytes_each = shared_bytes
+
+    def kernel(
+        self, family: str, name: str, macros: Mapping[str, int | str], shared_bytes: int = 0, preface: str = ""
+    ) -> Any:
+        return getattr(library(family, tuple(macros.items()), preface), f"{name}_on_host")
+
+    def launch(self, kernel: Any, blocks: int, threads: int, arguments: Sequence[Any], shared_bytes: int = 0) -> None:
+        held = [np.atleast_1d(each) for each in arguments]
+        kernel(blocks, threads, (ctypes.c_void_p * len(held))(*(each.ctypes.data for each in held)))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def two_warps() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sample_module, "_THREADS", 64)
+        yield
+
+
+def check_samples(run: Run, space: SampledSpace, plan: int, depth: int, streaming: bool) -> None:
+    """Compare what the device draws with what the host draws, sample by sample."""
+    for method in METHODS:
+        work = level_work(plan, method, depth, run.context).view(WORK).reshape(-1)
+        samples = DeviceSamples(run, space, method, work)  # type: ignore[arg-type]
+        expected = draw(plan, method, run.context, depth=depth, seed=5, first=7, samples=SAMPLES, rows=True)
+        found = samples.draw(5, 7, SAMPLES, rows=True, streaming=streaming)
+        assert found.rows is not None and found.weights is not None
+        assert expected.rows is not None and expected.weights is not None
+        hit = np.flatnonzero(found.weights)
+        assert found.rows[hit].tolist() == expected.rows.tolist()
+        assert found.weights[hit].tolist() == expected.weights.tolist()
+        assert (found.totals.reached, found.totals.work) == (expected.sums.hits, expected.sums.work)
+        assert found.totals.weight == pytest.approx(expected.sums.weight)
+        assert found.totals.square == pytest.approx(expected.sums.square)
+
+
+@given(graphs(), searches(), st.booleans())
+@settings(max_examples=25)
+def test_the_device_draws_the_hosts_samples(store: Any, search: Search, streaming: bool) -> None:
+    search = without_seeds(search)
+    resolved = resolve(store, search, Masks())
+    assume(resolved is not None)
+    assert resolved is not None
+    run = Run()
+    candidates = build(resolved, run.context, 1 << 20)
+    assert candidates is not None
+    for space, address in ((resolved, resolved.plan.ctypes.data), (candidates.resolved(), candidates.plan)):
+        with device_plan(store, space, run) as plan:  # type: ignore[arg-type]
+            check_samples(run, plan_space(plan), address, len(search.levels), streaming)
+
+
+def two_labels() -> tuple[Any, Search, ResolvedSearch, CandidateGraph]:
+    """Return a graph whose lists are longer than a warp, a pattern on it, and its candidate graph."""
+    generator = np.random.default_rng(3)
+    nodes = [{"id": k, "labels": ["A" if k % 3 else "B"]} for k in range(90)]
+    ends = generator.integers(0, 90, (5000, 2))
+    store = from_records(nodes, [{"type": "R", "start": int(a), "end": int(b)} for a, b in ends])
+    levels = (
+        VertexLevel("a", LabelIs("A")),
+        VertexLevel("b", None, (), (Source(0, ("R",), Direction.BOTH),), different=(0,)),
+        VertexLevel("c", LabelIs("B"), (), (Source(1, ("R",), Direction.BOTH), Source(0, ("R",), Direction.OUT))),
+        VertexLevel(
+            "d", LabelIs("A"), (), (Source(2, ("R",), Direction.OUT), Source(0, ("R",), Direction.BOTH)), greater=(0,)
+        ),
+        VertexLevel("e", None, (), (Source(3, ("R",), Direction.BOTH),), less=(1,), different=(0, 2)),
+    )
+    search = Search(Unit(), levels, 0, ())
+    resolved = resolve(store, search, Masks())
+    assert resolved is not None
+    candidates = build(resolved, ExecutionContext(threads=1), 1 << 20)
+    assert candidates is not None
+    return store, search, resolved, candidates
+
+
+@pytest.fixture(scope="module")
+def dense() -> CandidateGraph:
+    return two_labels()[3]
+
+
+@pytest.mark.parametrize("shared_bytes", [1 << 18, 1 << 12])
+def test_packed_candidate_graphs_give_the_same_samples(dense: CandidateGraph, shared_bytes: int) -> None:
+    packed = packed_plan(dense.resolved())
+    assert packed is not None
+    run = Run(shared_bytes)
+    assert packed.variant(run.device)[0]["QE_SHARED"] == int(shared_bytes > 1 << 12)  # type: ignore[arg-type]
+    for streaming in (False, True):
+        check_samples(run, packed.space(run), dense.plan, 5, streaming)  # type: ignore[arg-type]
+
+
+FIRST = """
+struct Estimator : qe::SampleEstimator {
+  template <typename Step>
+  __device__ static uint64_t sample(Step& step, uint64_t n, double* factor) {
+    if (n == 1) return *factor = 1, 0;
+    const uint64_t choice = step.choose(2 * n - 2);
+    const bool first = choice < n - 1;
+    *factor = first ? 2 : 2.0 * static_cast<double>(n - 1);
+    return first ? 0 : choice - n + 2;
+  }
+};
+"""
+
+
+def test_a_users_estimator_draws_what_its_python_does() -> None:
+    store, search, resolved, _ = two_labels()
+    run = Run()
+    with device_plan(store, resolved, run) as plan:  # type: ignore[arg-type]
+        space = with_estimator(plan_space(plan), "first", FIRST)
+        work = level_work(resolved.plan.ctypes.data, "alley", 5, run.context).view(WORK).reshape(-1)
+        found = DeviceSamples(run, space, "own", work).draw(5, 0, 64, rows=True)  # type: ignore[arg-type]
+    reference = ReferenceSampler(store, search, Masks(), FavoursTheFirst(), seed=5)
+    assert found.weights == pytest.approx([reference.weigh(number) for number in range(64)])
+
+
+@pytest.fixture
+def with_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let estimates find the emulated device."""
+
+    @contextmanager
+    def lend(context: ExecutionContext) -> Iterator[Run]:
+        yield Run()
+
+    monkeypatch.setattr("qengine.exec.gpu.device.device", lambda: None)
+    monkeypatch.setattr("qengine.exec.gpu.launch.device_run", lend)
+
+
+QUERY = "MATCH (a:A)-[:R]->(b)-[:R]->(c)-[:R]->(a)"
+
+
+@pytest.fixture(scope="module")
+def graph() -> Graph:
+    nodes = [{"id": k, "labels": ["A" if k % 3 else "B"], "properties": {"x": k * 7 % 60}} for k in range(60)]
+    ends = np.random.default_rng(1).integers(0, 60, (900, 2)).tolist()
+    return Graph.from_records(nodes, [{"type": "R", "start": a, "end": b} for a, b in ends])
+
+
+@pytest.mark.usefixtures("with_device")
+@pytest.mark.parametrize("query", [QUERY, QUERY + " WHERE a.x < c.x", QUERY + " WITH a, b WHERE a.x + b.x > 50"])
+def test_estimates_are_the_cpus(graph: Graph, query: str) -> None:
+    options: dict[str, Any] = {"method": "alley", "samples": 512, "seed": 3}
+    on_cpu, on_gpu = (graph.estimate(query, device=device, **options) for device in ("cpu", "gpu"))
+    assert (on_cpu.device, on_gpu.device) == ("cpu", "gpu")
+    assert (on_cpu.hits, on_cpu.samples) == (on_gpu.hits, on_gpu.samples)
+    assert on_gpu.value == pytest.approx(on_cpu.value)
+
+
+@pytest.mark.usefixtures("with_device")
+def test_inheritance_and_a_users_estimator(graph: Graph) -> None:
+    truth = graph.estimate(QUERY, method="exact", device="cpu").value
+    found = graph.estimate(QUERY, method="wanderjoin", samples=1_000, seed=3, device="gpu", inheritance=True)
+    assert found.samples == 1_024 and found.low < truth < found.high
+    own = graph.estimate(QUERY, method=DeviceEstimator("first", FIRST), samples=1_000, seed=3)
+    assert (own.method, own.device) == ("first", "gpu") and own.low < truth < own.high
+    with pytest.raises(Unsupported, match="inherit"):
+        graph.estimate(QUERY, method="trawling", samples=1_000, device="gpu", inheritance=True)
+
+
+def test_without_a_device_both_are_refused(graph: Graph) -> None:
+    with pytest.raises(Unsupported, match="GPU only"):
+        graph.estimate(QUERY, method="alley", samples=1_000, device="cpu", inheritance=True)
+    with pytest.raises(Unsupported, match="for the GPU"):
+        graph.estimate(QUERY, method=DeviceEstimator("first", FIRST), device="cpu")
+    with pytest.raises(DeviceError, match="no device 'tpu'"):
+        graph.estimate(QUERY, device="tpu")
