@@ -53,6 +53,7 @@ def other_orders(
     for times, keep in _ROUNDS:
         costs: dict[tuple[str, ...], float] = {}
         for order, each in left.items():
+            context.check()
             resolved = resolve(store, each, masks)
             if resolved is None:
                 return ()

@@ -53,7 +53,7 @@ class ExecutionContext:
         Bytes that may be in use on the device while this runs, None for what it has.
     """
 
-    __slots__ = ("control", "gpu_memory_limit", "memory_limit", "parameters", "profile", "rivals", "timeout")
+    __slots__ = ("_beside", "control", "gpu_memory_limit", "memory_limit", "parameters", "profile", "rivals", "timeout")
 
     def __init__(
         self,
@@ -69,6 +69,7 @@ class ExecutionContext:
         self.profile: dict[int, OperatorStats] | None = None
         #: Looks for better matching orders of searches that take long; None: no search is overtaken.
         self.rivals: Rivals | None = None
+        self._beside: ExecutionContext | None = None
         self.memory_limit = memory_limit
         self.gpu_memory_limit = gpu_memory_limit
         deadline = 0 if timeout is None else max(1, time.monotonic_ns() + int(timeout * 1e9))
@@ -90,7 +91,7 @@ class ExecutionContext:
         QueryTimeout
             Once the time is over.
         """
-        if self.control.stop:
+        if self.control.stop or (self._beside is not None and self._beside.control.stop):
             self.raise_for(Status.INTERRUPTED)
         if self.control.deadline_ns and time.monotonic_ns() >= self.control.deadline_ns:
             self.raise_for(Status.TIMEOUT)
@@ -101,6 +102,7 @@ class ExecutionContext:
         found = ExecutionContext(self.parameters, None, left, self.threads)
         found.timeout = self.timeout
         found.control.deadline_ns = self.control.deadline_ns
+        found._beside = self
         return found
 
     def interrupt(self) -> None:

@@ -123,6 +123,31 @@ def test_an_interrupt_ends_the_race(clique: Any) -> None:
         run(clique, Endless(context), context)
 
 
+def test_an_interrupt_while_others_are_looked_for_is_one_of_the_query(clique: Any) -> None:
+    context = ExecutionContext()
+
+    def interrupted(*args: Any) -> list[Search]:
+        beside: ExecutionContext = args[3]
+        context.interrupt()
+        beside.check()
+        raise AssertionError("not stopped")
+
+    context.rivals = interrupted
+    with pytest.raises(QueryInterrupted):
+        run(clique, Endless(context), context)
+
+
+def test_ctrl_c_while_samples_are_drawn_is_not_lost(clique: Any) -> None:
+    context = ExecutionContext()
+
+    def stop(*_: Any) -> list[Search]:
+        raise QueryInterrupted("Ctrl-C, as seen by a native call")
+
+    context.rivals = stop
+    with pytest.raises(QueryInterrupted):
+        run(clique, Endless(context), context)
+
+
 def test_limits_of_work_beside() -> None:
     context = ExecutionContext(timeout=60, memory_limit=1000)
     context.control.memory_used = 400

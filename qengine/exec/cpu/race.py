@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from qengine.errors import QengineError
+from qengine.errors import QengineError, QueryInterrupted
 from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.resolve import MaskProvider, resolve
 from qengine.exec.cpu.running import Running
@@ -97,6 +97,8 @@ def raced(
                     rivals = _Rivals(store, search, context, masks, chunk_rows)
                 elif (found := rivals.total()) is not None:
                     return found
+            except QueryInterrupted:  # Ctrl-C while samples were drawn: it is meant for the whole query
+                context.interrupt()
             except QengineError:  # the search itself meets the limits, too, if they are what it failed by
                 alone = True
                 if rivals is not None:
