@@ -80,6 +80,17 @@ size_t filter_plain(const uint64_t* bits, const uint32_t* list, size_t n, uint32
   return found;
 }
 
+size_t filter_tally_plain(const uint64_t* bits, const uint32_t* list, size_t n, uint32_t* tally, uint32_t* out) {
+  size_t found = 0;
+  for (size_t i = 0; i < n; ++i) {
+    const uint32_t v = list[i], member = bits[v >> 6] >> (v & 63) & 1;
+    out[found] = v;
+    found += member;
+    tally[i] += member;
+  }
+  return found;
+}
+
 size_t filter_count_plain(const uint64_t* bits, const uint32_t* list, size_t n) {
   size_t c0 = 0, c1 = 0, c2 = 0, c3 = 0, i = 0;
   for (; i + 4 <= n; i += 4) {
@@ -101,7 +112,7 @@ void member_bits_plain(const uint64_t* bits, const uint32_t* list, size_t n, uin
   }
 }
 
-const SetOps kBaselineOps = {merge_store, merge_count, filter_plain, filter_count_plain, member_bits_plain, and_count,
+const SetOps kBaselineOps = {merge_store, merge_count, filter_plain, filter_tally_plain, filter_count_plain, member_bits_plain, and_count,
                              pair_count,  row_counts,  40};
 
 const SetOps& set_ops(Isa isa) {

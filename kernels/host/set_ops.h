@@ -29,6 +29,8 @@ struct SetOps {
   size_t (*merge_count)(const uint32_t* a, size_t na, const uint32_t* b, size_t nb);
   // Those of a list whose bit is set.
   size_t (*filter)(const uint64_t* bits, const uint32_t* list, size_t n, uint32_t* out);
+  // The same; tally[i] grows by 1 where list[i]'s bit is set.
+  size_t (*filter_tally)(const uint64_t* bits, const uint32_t* list, size_t n, uint32_t* tally, uint32_t* out);
   size_t (*filter_count)(const uint64_t* bits, const uint32_t* list, size_t n);
   // Bit i of `out` (whole words): whether the bit of list[i] is set.
   void (*member_bits)(const uint64_t* bits, const uint32_t* list, size_t n, uint64_t* out);
@@ -51,6 +53,7 @@ extern const SetOps kAvx512Ops;
 #endif
 
 size_t filter_plain(const uint64_t* bits, const uint32_t* list, size_t n, uint32_t* out);
+size_t filter_tally_plain(const uint64_t* bits, const uint32_t* list, size_t n, uint32_t* tally, uint32_t* out);
 size_t filter_count_plain(const uint64_t* bits, const uint32_t* list, size_t n);
 void member_bits_plain(const uint64_t* bits, const uint32_t* list, size_t n, uint64_t* out);
 size_t gallop(const uint32_t* few, size_t n_few, const uint32_t* many, size_t n_many, uint32_t* out);

@@ -113,7 +113,7 @@ QE_AVX2 void row_counts(const uint64_t* set, const BitRow* rows, size_t n, const
 
 }  // namespace
 
-const SetOps kAvx2Ops = {merge_store, merge_count, filter_plain, filter_count_plain, member_bits_plain,
+const SetOps kAvx2Ops = {merge_store, merge_count, filter_plain, filter_tally_plain, filter_count_plain, member_bits_plain,
                          and_count,   pair_count,  row_counts,  12};
 
 }  // namespace qe

@@ -1,8 +1,8 @@
 """Hints of a statement, ``/*+ … */``: read, checked, and laid into the query graphs of its matches.
 
 ``order(a, b, c)`` binds these nodes first, in this order; ``order(gsi)``, ``order(ri)`` and ``order(quicksi)`` order by
-a published rule; ``search`` goes depth first, ``extend`` breadth first. Several stand side by side, with or without
-commas, or in hints of their own.
+a published rule; ``search`` goes depth first, ``extend`` breadth first, ``eliminate`` counts without matching. Several
+stand side by side, with or without commas, or in hints of their own.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ from qengine.plan.pattern import Hints
 from qengine.plan.traverse import rewrite_plan
 from qengine.syntax import ast
 
-_STRATEGIES = ("search", "extend")
+_STRATEGIES = ("search", "extend", "eliminate")
 _RULES = ("gsi", "ri", "quicksi")
 _KNOWN = (
-    "Hints are order(a, b, …), order(gsi), order(ri), order(quicksi), search, extend, join(a, … | b, …) and as_written."
+    "Hints are order(a, b, …), order(gsi), order(ri), order(quicksi), search, extend, "
+    "eliminate, join(a, … | b, …) and as_written."
 )
 _JOIN = "Write join(a, b | b, c), with the nodes that the two sides share in both."
 _WORD = re.compile(r"`(?:[^`]|``)*`|\w+|\S")

@@ -27,7 +27,7 @@ def plan_count(logical: LogicalPlan, catalog: CatalogView) -> PhysicalPlan:
         If the statement ends with another aggregate, or no executor can run a part of it.
     """
     root = logical.root
-    counted = _counted(root) if isinstance(root, Aggregate) else _rows(root)
+    counted = rewrite_plan(_counted(root) if isinstance(root, Aggregate) else _rows(root), _searched)
     aggregate = Aggregate(counted, (), ((_COUNT, AggregateCall("count", (), type=INTEGER)),))
     searched = rewrite_plan(rewritten(aggregate), _as_one_search)
     return PhysicalPlan(lower(searched, Demand(frozenset((_COUNT,))), catalog).root, (_COUNT,))
@@ -39,6 +39,14 @@ def _as_one_search(operator: Operator) -> Operator:
         return operator
     hints = replace(operator.graph.hints, strategy="search", join=None)
     return replace(operator, graph=replace(operator.graph, hints=hints))
+
+
+def _searched(operator: Operator) -> Operator:
+    """Have a match searched: an elimination has no embeddings to sample."""
+    if not isinstance(operator, Match) or operator.graph.hints.strategy is not None:
+        return operator
+    graph = operator.graph
+    return replace(operator, graph=replace(graph, hints=replace(graph.hints, strategy="search")))
 
 
 def _rows(root: Operator) -> Operator:

@@ -192,8 +192,9 @@ class CardinalitySource(Protocol):
 class Hints:
     """What the user wants of the search. ``order``: nodes in the order of binding, all or the first of them.
 
-    ``rule``: the published rule that orders them, "gsi", "ri" or "quicksi". ``strategy``: "search" (depth first) or
-    "extend" (breadth first). ``join``: nodes of two parts that are matched apart and joined by the nodes in both.
+    ``rule``: the published rule that orders them, "gsi", "ri" or "quicksi". ``strategy``: "search" (depth first),
+    "extend" (breadth first) or "eliminate". ``join``: nodes of two parts that are matched apart and joined by the nodes
+    in both.
     ``as_written``: nothing is optimized; every match is walked in the order of the text.
     ``known``: where cardinalities of parts come from, before the statistics.
     """

@@ -2,12 +2,14 @@
 
 A ``Search`` is a matching order turned into levels. Levels are either vertices (intersect neighbour sets of
 earlier levels) or relationships (walk the edges between two earlier levels: only where their identity,
-properties or number matters). Executors resolve names to arrays and run it (DESIGN: MatchPlan).
+properties or number matters). Executors resolve names to arrays and run it (DESIGN: MatchPlan). ``Eliminate`` counts
+without enumerating; its program is in ``plan.elimination``.
 """
 
 from __future__ import annotations
 
 from qengine._frozen import frozen
+from qengine.plan.elimination import Step, Term
 from qengine.plan.expr import Expr
 from qengine.plan.logical import Operator
 from qengine.plan.pattern import Direction, LabelExpr, PathMode
@@ -126,6 +128,32 @@ class HashJoin(Operator):
     semi: bool = False
     reason: str = ""
     rows: float | None = None
+
+
+@frozen
+class Eliminate(Operator):
+    """Emits what ``search`` (over ``Unit``, without seeds) does, for each input row, by summing vertices out.
+
+    The count is the sum of ``terms``: of homomorphisms of the pattern and of what it becomes where elements that must
+    differ coincide, with signs (inclusion and exclusion). ``steps`` compute them; ``emit`` is () or one node, for which
+    the terms have outputs. Executors without these steps run ``search``. ``reason`` says in EXPLAIN why.
+    """
+
+    input: Operator
+    search: Search
+    steps: tuple[Step, ...]
+    terms: tuple[Term, ...]
+    reason: str = ""
+
+    @property
+    def emit(self) -> tuple[str, ...]:
+        """The node by which is counted."""
+        return self.search.emit
+
+    @property
+    def count(self) -> str | None:
+        """The column of the count, None where only existence is asked for."""
+        return self.search.count
 
 
 @frozen

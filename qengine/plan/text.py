@@ -11,6 +11,7 @@ from typing import Any
 
 from qengine._frozen import frozen
 from qengine.plan import logical, physical
+from qengine.plan.elimination_text import elimination_lines
 from qengine.plan.expr import Expr, Subquery
 from qengine.plan.expr_text import ExprText, labels_text, name_text
 from qengine.plan.logical import LogicalPlan, Operator
@@ -69,6 +70,9 @@ class _Writer:
             for place, level in enumerate(operator.levels):
                 given = " (given)" if place < operator.seeds else ""
                 yield Line(depth + 1, f"· {self._level(level, names)}{given}")
+        if isinstance(operator, physical.Eliminate):
+            for text in elimination_lines(operator, self.expr):
+                yield Line(depth + 1, f"· {text}")
         numbered = list(enumerate(self.expr.subqueries[written:], written + 1))
         for below in inputs(operator):
             yield from self.lines(below, depth + 1)
@@ -150,6 +154,12 @@ class _Writer:
             text += f" not ({' and '.join(both)})" if len(both) > 1 else f" {both[0].replace(' = ', ' ≠ ')}"
         return text + (f" ({operator.reason})" if operator.reason else "")
 
+    def _eliminate(self, operator: physical.Eliminate) -> str:
+        text = "Eliminate"
+        text += f" emit {_names(operator.emit)}" if operator.emit else ""
+        text += f" count {name_text(operator.count)}" if operator.count else " exists"
+        return text + (f" ({operator.reason})" if operator.reason else "")
+
     def _level(self, level: physical.Level, names: list[str]) -> str:
         if isinstance(level, EdgeLevel):
             types = f":{'|'.join(map(name_text, level.types))}" if level.types else ""
@@ -215,6 +225,7 @@ _RULES: dict[type[Operator], Callable[[_Writer, Any], str]] = {
     logical.Union: lambda writer, each: "UnionAll" if each.all else "Union",
     physical.Search: _Writer._search,
     physical.HashJoin: _Writer._hash_join,
+    physical.Eliminate: _Writer._eliminate,
     physical.Walk: _Writer._walk,
     physical.Shortest: _Writer._walk,
     physical.Optional: lambda writer, each: f"Optional {_names(each.columns)}".rstrip(),

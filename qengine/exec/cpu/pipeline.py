@@ -15,7 +15,7 @@ from qengine.exec.cpu.operators.apply import attach_stage, optional_stage
 from qengine.exec.cpu.operators.distinct import distinct_stage, union_stage
 from qengine.exec.cpu.operators.join import hash_join_stage
 from qengine.exec.cpu.operators.limit import limit_stage, skip_stage
-from qengine.exec.cpu.operators.matching import search_stage, shortest_stage, walk_stage
+from qengine.exec.cpu.operators.matching import eliminate_stage, search_stage, shortest_stage, walk_stage
 from qengine.exec.cpu.operators.rows import argument_stage, filter_stage, project_stage, unit_stage, unwind_stage
 from qengine.exec.cpu.operators.sort import sort_stage
 from qengine.exec.cpu.operators.stage import Build, Stage
@@ -39,6 +39,7 @@ _STAGES: dict[type[logical.Operator], Callable[[Any, Build, int], Stage]] = {
     logical.Union: union_stage,
     physical.Search: search_stage,
     physical.HashJoin: hash_join_stage,
+    physical.Eliminate: eliminate_stage,
     physical.Walk: walk_stage,
     physical.Shortest: shortest_stage,
     physical.Optional: optional_stage,

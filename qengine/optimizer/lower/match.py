@@ -12,8 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from qengine.catalog.view import CatalogView
+from qengine.errors import Unsupported
 from qengine.optimizer.cardinality import Cardinality
 from qengine.optimizer.difference import Differences, differences
+from qengine.optimizer.elimination import Eliminated, eliminated
 from qengine.optimizer.joins import Join, Side, better_join
 from qengine.optimizer.lower.conditions import PostFilters, as_filter, split_predicates
 from qengine.optimizer.lower.demand import Demand, Duplicates, Lowered
@@ -27,7 +29,7 @@ from qengine.plan.expr import Call, Comparison, Expr, HasLabels, Literal, PathOf
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.logical import Filter, Limit, Operator, Project, Unit
 from qengine.plan.pattern import MatchMode, PatternNode, PatternRelationship, QueryGraph
-from qengine.plan.physical import HashJoin, Search
+from qengine.plan.physical import Eliminate, HashJoin, Search
 from qengine.plan.traverse import conjunction, free_variables, substitute
 from qengine.types import BOOLEAN, INTEGER, NODE, RELATIONSHIP
 
@@ -201,7 +203,8 @@ class MatchLowering:
         )
         cardinality = Cardinality(self.catalog, self.nodes)
         order = matching_order(matching, cardinality)
-        join = better_join(matching, order, cardinality)
+        elimination = self._elimination(matching, emitted, order.cost)
+        join = None if elimination is not None else better_join(matching, order, cardinality)
         if join is not None:
             self._join(join, filters, wanted, final)
             return
@@ -226,7 +229,7 @@ class MatchLowering:
             count = self.demand.duplicates is Duplicates.COUNT
             exists = not count
         name = self._unused("@weight") if count else None
-        self.root = Search(
+        search = Search(
             self.root,
             levels,
             len(seeds),
@@ -239,6 +242,16 @@ class MatchLowering:
             rows=order.rows,
             cost=order.cost,
         )
+        if elimination is not None and shortened:
+            self.root = self._eliminate(search, elimination)
+        elif self.graph.hints.strategy == "eliminate":
+            raise Unsupported(
+                "This pattern can't be counted by elimination.",
+                hint="Leave the hint eliminate out. What can be: counts in all, or by one node, of a pattern of up to "
+                "12 nodes that is a forest, or becomes one without one node or without corners of triangles.",
+            )
+        else:
+            self.root = search
         self.columns += emit
         self.bound |= set(new)
         if name is not None:
@@ -279,6 +292,28 @@ class MatchLowering:
         own = PostFilters(conditions=list(side.conditions))
         self._search(list(side.names), list(side.edges), side.difference, own, needed, final)
         return own.general
+
+    def _elimination(self, matching: Matching, emitted: set[str], cost: float) -> Eliminated | None:
+        """Return how to eliminate what is counted, where that costs less than ``cost`` or the hints ask for it."""
+        hints = self.graph.hints
+        asked = hints.strategy == "eliminate"
+        free = hints.strategy is None and not (hints.order or hints.rule or hints.join)
+        countable = matching.counted and not (matching.bound or matching.conditions)
+        if not (asked or free) or not countable or len(emitted) > 1 or not emitted <= set(matching.names):
+            return None
+        output = next(iter(emitted), None)
+        found = eliminated(matching.names, self.nodes, matching.edges, matching.difference, output, self.catalog)
+        if found is None or (found.cost >= cost and not asked):
+            return None
+        if self.demand.duplicates is Duplicates.IGNORE and len(found.terms) > 1:
+            return None  # a search stops at the first embedding
+        return found
+
+    def _eliminate(self, search: Search, found: Eliminated) -> Operator:
+        asked = self.graph.hints.strategy == "eliminate"
+        searched = f"instead of {(search.cost or 0.0) / 1e6:,.3g} ms by search"
+        reason = "as hinted" if asked else f"~{found.cost / 1e6:,.3g} ms {searched}"
+        return Eliminate(self.root, replace(search, input=Unit()), found.steps, found.terms, reason)
 
     def _constrained(self, name: str, edges: list[PatternEdge], difference: Differences, filters: PostFilters) -> bool:
         """Tell whether a bound node takes part in the search at all."""

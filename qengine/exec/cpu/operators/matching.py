@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +22,7 @@ from qengine.exec.cpu.columns import (
 from qengine.exec.cpu.operators.stage import Build, Stage, pieces
 from qengine.plan import physical
 
-__all__ = ["search_stage", "shortest_stage", "vertex_ids", "walk_stage"]
+__all__ = ["eliminate_stage", "search_stage", "shortest_stage", "vertex_ids", "walk_stage"]
 
 
 def vertex_ids(column: Column) -> IntArray:
@@ -68,6 +69,35 @@ def search_stage(operator: physical.Search, build: Build, first: int) -> Stage:
                     yield Batch(length, {**kept.columns, **emitted})
                     runtime.context.check()
                     wanted = min(BATCH_ROWS, 4 * wanted)
+
+    return run
+
+
+def eliminate_stage(operator: physical.Eliminate, build: Build, first: int) -> Stage:
+    """Emit the count of a pattern for each input row, in all or by a node; where another executor searches, search."""
+    from qengine.exec.cpu.eliminate import run_eliminate
+
+    runtime = build.runtime
+    if runtime.search is not None:
+        return search_stage(replace(operator.search, input=operator.input), build, first)
+    upstream = build(operator.input, first)
+
+    def run(outer: Batch) -> Iterator[Batch]:
+        found: tuple[IntArray | None, IntArray] | None = None
+        for batch in upstream(outer):
+            if found is None:
+                found = run_eliminate(operator, runtime, build.masks)
+            vertices, counts = found
+            for row in range(batch.length if len(counts) else 0):
+                for offset, length in pieces(len(counts), first):
+                    emitted: dict[str, Column] = {}
+                    if vertices is not None:
+                        emitted[operator.emit[0]] = NodeColumn(vertices[offset : offset + length])
+                    if operator.count is not None:
+                        emitted[operator.count] = integer_column(counts[offset : offset + length])
+                    kept = batch.take(np.full(length, row, np.int64)) if batch.columns else batch
+                    yield Batch(length, {**kept.columns, **emitted})
+                    runtime.context.check()
 
     return run
 

@@ -1,0 +1,108 @@
+// Counting by elimination: what its kernels share. A vector has a number for each vertex, a matrix is a list of linked
+// vertices a row, perhaps with numbers. Numbers are of 64 bits, or of 128 where those overflowed: `wide` says which.
+// Sums and products are checked: a kernel that would wrap returns kOverflow.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <ctime>
+#include <type_traits>
+
+#include "qe/abi.h"
+#include "qe/pcsr.h"
+#include "search_memory.h"
+#include "workers.h"
+
+namespace qe::eliminate {
+
+using Narrow = uint64_t;
+using Wide = unsigned __int128;
+
+// Row v is ids[offsets[v - lo], offsets[v - lo + 1]), ascending; outside [lo, hi) rows are empty. values: a number an entry,
+// or null: 1 each. The same id twice in a row counts twice.
+struct Matrix {
+  const uint64_t* offsets;
+  const uint32_t* ids;
+  const void* values;
+  uint32_t lo, hi;
+};
+
+inline Slice row(const Matrix& m, uint32_t v) {
+  if (v < m.lo || v >= m.hi) return {0, 0};
+  return {m.offsets[v - m.lo], m.offsets[v - m.lo + 1]};
+}
+
+template <typename V>
+V value(const Matrix& m, uint64_t entry) {
+  return m.values ? static_cast<const V*>(m.values)[entry] : V{1};
+}
+
+template <typename V>
+V plus(V a, V b) {
+  V sum;
+  if (__builtin_add_overflow(a, b, &sum)) throw Halt{kOverflow};
+  return sum;
+}
+
+template <typename V>
+V times(V a, V b) {
+  V product;
+  if (__builtin_mul_overflow(a, b, &product)) throw Halt{kOverflow};
+  return product;
+}
+
+// Deals [0, n) in pieces to workers; looks at the clock and the stop flag between them.
+class Pieces {
+ public:
+  Pieces(Control* control, uint64_t n, uint64_t size) : control_(control), n_(n), size_(size) {}
+
+  bool take(uint64_t* begin, uint64_t* end) {
+    if (status_.load(std::memory_order_relaxed) != kOk) return false;
+    *begin = next_.fetch_add(size_, std::memory_order_relaxed);
+    if (*begin >= n_) return false;
+    *end = *begin + size_ < n_ ? *begin + size_ : n_;
+    poll();
+    return true;
+  }
+  void poll() const {
+    if (__atomic_load_n(&control_->stop, __ATOMIC_RELAXED)) throw Halt{kInterrupted};
+    if (control_->deadline_ns == 0) return;
+    timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    if (static_cast<int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec >= control_->deadline_ns) throw Halt{kTimeout};
+  }
+  void fail(Status status) { status_ = status; }
+  Status status() const { return static_cast<Status>(status_.load()); }
+
+ private:
+  Control* control_;
+  uint64_t n_, size_;
+  std::atomic<uint64_t> next_{0};
+  std::atomic<int32_t> status_{kOk};
+};
+
+constexpr uint64_t kShort = 1 << 16;  // entries that are not worth a second thread
+
+inline int workers_for(const Control* control, uint64_t entries) {
+  return entries < kShort ? 1 : static_cast<int>(control->threads);
+}
+
+// Calls work(worker) on so many threads until all pieces are taken; work loops over pieces.take.
+template <typename Work>
+Status deal(int threads, Pieces& pieces, Work&& work) {
+  const Status ran = run_workers(threads, [&](int worker) {
+    try {
+      work(worker);
+    } catch (const Halt& halt) {
+      pieces.fail(halt.status);
+    }
+  });
+  return pieces.status() != kOk ? pieces.status() : ran;
+}
+
+// Calls typed(V{}) with the type of the numbers.
+template <typename Typed>
+Status numbered(int32_t wide, Typed&& typed) {
+  return wide ? typed(Wide{}) : typed(Narrow{});
+}
+
+}  // namespace qe::eliminate

@@ -1,0 +1,89 @@
+"""Counting by elimination: whether a match can be counted by summing its vertices out, how, and what that costs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from qengine._frozen import frozen
+from qengine.catalog.view import CatalogView
+from qengine.optimizer.difference import Differences
+from qengine.optimizer.elimination.cost import StepCosts
+from qengine.optimizer.elimination.program import Elimination, Program, used
+from qengine.optimizer.elimination.quotients import Quotient, relation_of, signed_quotients
+from qengine.optimizer.pattern_edges import PatternEdge
+from qengine.plan.elimination import Own, Relation, Step, Term
+from qengine.plan.pattern import PatternNode
+
+__all__ = ["Eliminated", "eliminated"]
+
+_MOST_VERTICES = 12
+
+
+@frozen
+class Eliminated:
+    """A program, its terms, and what it is expected to cost in nanoseconds of one core."""
+
+    steps: tuple[Step, ...]
+    terms: tuple[Term, ...]
+    cost: float
+
+
+def eliminated(
+    names: Sequence[str],
+    nodes: dict[str, PatternNode],
+    edges: Sequence[PatternEdge],
+    difference: Differences,
+    output: str | None,
+    catalog: CatalogView,
+) -> Eliminated | None:
+    """Return how to count a pattern, in all or by its node ``output``, by elimination; None where it can't be."""
+    if len(names) > _MOST_VERTICES or not edges:
+        return None
+    quotients = signed_quotients(names, edges, difference)
+    if quotients is None:
+        return None
+    program = Program()
+    costs = StepCosts(catalog, program.steps)
+    factors: dict[tuple[tuple[int, ...], int | None], int] = {}
+    for quotient, factor in quotients.items():
+        root = None if output is None else quotient.classes[list(names).index(output)]
+        elimination = _elimination(quotient, names, nodes, edges, program, costs, root)
+        result = elimination.run()
+        if result is None:
+            return None
+        totals, by_vertex = result
+        key = tuple(sorted(totals)), by_vertex
+        factors[key] = factors.get(key, 0) + factor
+    terms = tuple(Term(factor, *key) for key, factor in factors.items() if factor)
+    steps, terms = used(program.steps, terms)
+    return Eliminated(steps, terms, StepCosts(catalog, list(steps)).total())
+
+
+def _elimination(
+    quotient: Quotient,
+    names: Sequence[str],
+    nodes: dict[str, PatternNode],
+    edges: Sequence[PatternEdge],
+    program: Program,
+    costs: StepCosts,
+    root: int | None,
+) -> Elimination:
+    relations: dict[tuple[int, int], list[Relation]] = {}
+    for bundle in quotient.bundles:
+        relation, simple = relation_of(bundle, edges)
+        one, other = bundle.start, bundle.end
+        if one > other:
+            one, other, relation = other, one, relation.reversed()
+        found = relations.setdefault((one, other), [])
+        if not simple or relation not in found:
+            found.append(relation)
+    elimination = Elimination(program, costs, root)
+    for vertex in sorted(set(quotient.classes)):
+        members = [nodes[name] for name, place in zip(names, quotient.classes, strict=True) if place == vertex]
+        parts = {(node.name if node.predicates else "", node.labels, node.predicates) for node in members}
+        parts -= {("", None, ())}
+        loops = relations.pop((vertex, vertex), [])
+        elimination.vertex(vertex, Own(tuple(sorted(parts, key=repr)), tuple(sorted(loops, key=repr))))
+    for (one, other), found in relations.items():
+        elimination.pair(one, other, found)
+    return elimination

@@ -1,0 +1,154 @@
+"""Inclusion and exclusion: a pattern whose elements must differ as signed patterns in which nothing must.
+
+Each pair that must differ is an event that must not happen. The product over the events of (1 - event) is multiplied
+out one event after the other; the partial sums are kept by what coincides, where many subsets of events meet, so that
+their signs add up to the partitions' Möbius numbers. (Rota 1964; for subgraph counts Curticapean, Dell, Marx 2017.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+
+from qengine._frozen import frozen
+from qengine.optimizer.difference import Differences
+from qengine.optimizer.pattern_edges import PatternEdge
+from qengine.plan.elimination import Relation
+from qengine.plan.pattern import Direction
+
+_MOST = 400
+"""Quotients of one pattern; with more of them the pattern is searched."""
+
+
+@frozen
+class Bundle:
+    """Pattern edges that are one relationship, between two classes of vertices.
+
+    ``members``: their places. ``symmetric``: its ends can be swapped. ``types``: those that all members can match.
+    """
+
+    members: tuple[int, ...]
+    start: int
+    end: int
+    symmetric: bool
+    types: tuple[str, ...]
+
+
+@frozen
+class Quotient:
+    """``classes``: for each vertex the least that it coincides with; ``bundles`` cover the edges."""
+
+    classes: tuple[int, ...]
+    bundles: tuple[Bundle, ...]
+
+
+def signed_quotients(
+    names: Sequence[str], edges: Sequence[PatternEdge], difference: Differences
+) -> dict[Quotient, int] | None:
+    """Return by quotient how often its homomorphisms count; None if there are too many, or one has no relation.
+
+    The embeddings in which everything differs that must are the sum, over the quotients, of factor times homomorphisms.
+    """
+    if difference.contradiction:
+        return {}
+    if any(edge.swappable and not edge.symmetric for edge in edges):
+        return None
+    return _Quotients(names, edges).signed(difference)
+
+
+class _Quotients:
+    def __init__(self, names: Sequence[str], edges: Sequence[PatternEdge]) -> None:
+        self.vertices = {name: place for place, name in enumerate(names)}
+        self.edges = edges
+        self.places = {edge.name: place for place, edge in enumerate(edges)}
+        self.loops = {info.name for edge in edges for info in edge.types if info.loops}
+
+    def signed(self, difference: Differences) -> dict[Quotient, int] | None:
+        number = self.vertices
+        bundles = [
+            Bundle((place,), number[edge.ends[0]], number[edge.ends[1]], edge.symmetric, edge.type_names())
+            for place, edge in enumerate(self.edges)
+        ]
+        whole = self._merged(Quotient(tuple(range(len(self.vertices))), tuple(bundles)), ())
+        found = {} if whole is None else {whole: 1}
+        vertices = [tuple(sorted(self.vertices[name] for name in pair)) for pair in difference.vertices]
+        equalities = [[(one, other)] for one, other in sorted(vertices)]
+        equalities += [[(self.vertices[a], self.vertices[b]) for a, b in same] for same in difference.pairs]
+        for event in equalities:
+            found = _without(found, partial(self._coinciding, event))
+            if len(found) > _MOST:
+                return None
+        for one, other in sorted(tuple(sorted(self.places[name] for name in pair)) for pair in difference.edges):
+            found = _without(found, partial(self._same, one, other))
+            if len(found) > _MOST:
+                return None
+        return found
+
+    def _coinciding(self, event: Iterable[tuple[int, int]], quotient: Quotient) -> Iterator[tuple[int, Quotient]]:
+        merged = self._merged(quotient, event)
+        if merged is not None:
+            yield 1, merged
+
+    def _same(self, one: int, other: int, quotient: Quotient) -> Iterator[tuple[int, Quotient]]:
+        """Yield signed quotients whose homomorphisms are those in which two edges are the same relationship."""
+        first = next(bundle for bundle in quotient.bundles if one in bundle.members)
+        second = next(bundle for bundle in quotient.bundles if other in bundle.members)
+        if first is second:
+            yield 1, quotient
+            return
+        aligned: tuple[tuple[int, int], ...] = ((first.start, second.start), (first.end, second.end))
+        ways = [(1, aligned)]
+        if first.symmetric or second.symmetric:
+            swapped = ((first.start, second.end), (first.end, second.start))
+            ways += [(1, swapped), (-1, aligned + swapped)]
+        rest = tuple(bundle for bundle in quotient.bundles if bundle is not first and bundle is not second)
+        directed = second if first.symmetric else first
+        joined = Bundle(
+            tuple(sorted(first.members + second.members)),
+            directed.start,
+            directed.end,
+            first.symmetric and second.symmetric,
+            tuple(name for name in first.types if name in second.types),
+        )
+        for sign, equalities in ways:
+            merged = self._merged(Quotient(quotient.classes, (*rest, joined)), equalities)
+            if merged is not None:
+                yield sign, merged
+
+    def _merged(self, quotient: Quotient, equalities: Iterable[tuple[int, int]]) -> Quotient | None:
+        """Return the quotient with more vertices made one; None if then no relationship can match some edge."""
+        classes = list(quotient.classes)
+        for one, other in equalities:
+            low, high = sorted((classes[one], classes[other]))
+            classes = [low if each == high else each for each in classes]
+        bundles = []
+        for each in quotient.bundles:
+            start, end = classes[each.start], classes[each.end]
+            if each.symmetric and start > end:
+                start, end = end, start
+            if not each.types or (start == end and not self.loops & set(each.types)):
+                return None
+            bundles.append(Bundle(each.members, start, end, each.symmetric, each.types))
+        return Quotient(tuple(classes), tuple(sorted(bundles, key=lambda each: each.members)))
+
+
+_Event = Callable[[Quotient], Iterator[tuple[int, Quotient]]]
+
+
+def _without(found: dict[Quotient, int], event: _Event) -> dict[Quotient, int]:
+    """Multiply signed quotients by (1 - event)."""
+    result = dict(found)
+    for quotient, factor in found.items():
+        for sign, merged in event(quotient):
+            result[merged] = result.get(merged, 0) - sign * factor
+    return {quotient: factor for quotient, factor in result.items() if factor}
+
+
+def relation_of(bundle: Bundle, edges: Sequence[PatternEdge]) -> tuple[Relation, bool]:
+    """Return a bundle's relation seen from its start, and whether it joins two vertices at most once."""
+    members = [edges[place] for place in bundle.members]
+    conditions = tuple((each.name, each.relationship.predicates) for each in members if each.relationship.predicates)
+    infos = [info for info in members[0].types if info.name in bundle.types]
+    relation = Relation(bundle.types, Direction.BOTH if bundle.symmetric else Direction.OUT, conditions)
+    simple = len(infos) == 1 and not infos[0].parallel and (infos[0].undirected or not bundle.symmetric)
+    return relation, simple

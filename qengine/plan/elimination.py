@@ -1,0 +1,126 @@
+"""What an ``Eliminate`` computes: a straight-line program over vectors and matrices, and signed terms of its results.
+
+A *vector* has a number for each vertex of the graph, a *matrix* one for each pair of vertices that it links. The
+graph's relationships are matrices (how many join two vertices), and so are sums over a vertex that has been eliminated
+between two linked ones. A step names the results of earlier steps by their places in the program. Numbers are whole
+and not negative; None for a vector stands for 1 everywhere.
+"""
+
+from __future__ import annotations
+
+from qengine._frozen import frozen
+from qengine.plan.expr import Expr
+from qengine.plan.pattern import Direction, LabelExpr
+
+
+@frozen
+class Relation:
+    """How many relationships of ``types`` lead from one vertex to another in ``direction``; a self-loop counts once.
+
+    ``conditions``: predicates with the variable that stands for the relationship in them.
+    """
+
+    types: tuple[str, ...]
+    direction: Direction
+    conditions: tuple[tuple[str, tuple[Expr, ...]], ...] = ()
+
+    def reversed(self) -> Relation:
+        """Return the relation seen from the other end."""
+        return Relation(self.types, self.direction.reversed(), self.conditions)
+
+
+@frozen
+class Own:
+    """A vector: 1 for each vertex with the labels and predicates of some nodes that coincide, times its self-loops.
+
+    ``nodes``: for each its name ("" where no predicate mentions it), labels and predicates.
+    """
+
+    nodes: tuple[tuple[str, LabelExpr | None, tuple[Expr, ...]], ...] = ()
+    loops: tuple[Relation, ...] = ()
+
+
+@frozen
+class Matrix:
+    """A matrix: the product, pair by pair, of one or more relations, seen from the row's vertex."""
+
+    relations: tuple[Relation, ...]
+
+
+@frozen
+class Product:
+    """The product, entry by entry, of vectors, or of matrices that link the same pairs."""
+
+    factors: tuple[int, ...]
+
+
+@frozen
+class Message:
+    """A vector: for each u the sum over v of ``matrix[u, v] * vector[v]``. It sums out v, which only u knows."""
+
+    matrix: int
+    vector: int | None
+
+
+@frozen
+class Closed:
+    """A matrix: for each pair (a, b) that ``across`` links the sum over c of ``left[a, c] * vector[c] * right[b, c]``.
+
+    It sums out c, the third vertex of a triangle. ``across`` is a ``Matrix``, whose own numbers don't count.
+    """
+
+    across: int
+    left: int
+    right: int
+    vector: int | None
+
+
+@frozen
+class Arm:
+    """A vertex x of a forest that is summed out for one root u after the other: a sparse vector s over x.
+
+    s[x] is ``start[u, x]`` (None: 1) times ``vector[x]`` times, for each of ``arms`` (places of earlier arms, one as
+    often as it counts), the sum over their vertices y of that arm's s[y] times its ``link[y, x]``. The top has no link.
+    """
+
+    start: int | None
+    vector: int | None
+    arms: tuple[int, ...]
+    link: int | None
+
+
+@frozen
+class Around:
+    """A vector: for each root u ``vector[u]`` times, for each of ``tops``, the sum of that arm's vector."""
+
+    arms: tuple[Arm, ...]
+    tops: tuple[int, ...]
+    vector: int | None
+
+
+def operands(step: Step) -> tuple[int, ...]:
+    """Return the places of the steps that one reads, in the order of its fields."""
+    match step:
+        case Product(factors=factors):
+            found: tuple[int | None, ...] = factors
+        case Message(matrix=matrix, vector=vector):
+            found = matrix, vector
+        case Closed(across=across, left=left, right=right, vector=vector):
+            found = across, left, right, vector
+        case Around(arms=arms, vector=vector):
+            found = (*(place for arm in arms for place in (arm.start, arm.vector, arm.link)), vector)
+        case _:
+            found = ()
+    return tuple(place for place in found if place is not None)
+
+
+Step = Own | Matrix | Product | Message | Closed | Around
+
+
+@frozen
+class Term:
+    """``factor`` times the sums of the vectors ``totals``, times the vector ``output`` where the count is by vertex."""
+
+    factor: int
+    totals: tuple[int, ...]
+    output: int | None = None

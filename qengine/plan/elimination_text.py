@@ -1,0 +1,78 @@
+"""The program of an ``Eliminate`` as lines: what each step sums out, then the terms that the count is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from qengine.plan.elimination import Around, Closed, Matrix, Message, Own, Product, Relation, Step, Term
+from qengine.plan.expr_text import ExprText, labels_text, name_text
+from qengine.plan.pattern import Direction
+from qengine.plan.physical import Eliminate
+
+__all__ = ["elimination_lines"]
+
+
+def elimination_lines(operator: Eliminate, expr: ExprText) -> Iterator[str]:
+    """Yield a line for each step, numbered, and one for the terms."""
+    matrices = {
+        place
+        for place, step in enumerate(operator.steps)
+        if isinstance(step, Matrix | Closed)
+        or (isinstance(step, Product) and isinstance(operator.steps[step.factors[0]], Matrix | Closed))
+    }
+    names = [f"{'M' if place in matrices else 'v'}{place}" for place in range(len(operator.steps))]
+    for name, step in zip(names, operator.steps, strict=True):
+        yield f"{name} = {_step(step, names, expr)}"
+    yield "count = " + (" ".join(_term(term, names) for term in operator.terms) or "0")
+
+
+def _step(step: Step, names: list[str], expr: ExprText) -> str:
+    def of(place: int | None) -> str:
+        return "" if place is None else f" {names[place]}"
+
+    match step:
+        case Own(nodes=(), loops=()):
+            return "1"
+        case Own(nodes=nodes, loops=loops):
+            parts = []
+            for name, labels, predicates in nodes:
+                where = f" WHERE {expr.joined(predicates, ' AND ')}" if predicates else ""
+                parts.append(f"({name_text(name) if name else ''}{f':{labels_text(labels)}' if labels else ''}{where})")
+            return " ".join(parts + [f"loops {_relation(each, expr)}" for each in loops])
+        case Matrix(relations=relations):
+            return " × ".join(_relation(each, expr) for each in relations)
+        case Product(factors=factors):
+            return " × ".join(names[place] for place in factors)
+        case Message(matrix=matrix, vector=vector):
+            return f"sum over rows of {names[matrix]}{of(vector)}"
+        case Closed(across=across, left=left, right=right, vector=vector):
+            return f"across {names[across]}: sum over{of(left)}{of(vector)}{of(right)}"
+        case Around(arms=arms, tops=tops, vector=vector):
+            shown = " and ".join(_arm(arms[top].arms, top, step, names) for top in tops)
+            return f"around each root{of(vector)}: sum over {shown}"
+
+
+def _arm(below: tuple[int, ...], place: int, step: Around, names: list[str]) -> str:
+    arm = step.arms[place]
+    parts = [] if arm.start is None else [names[arm.start]]
+    parts += [] if arm.vector is None else [names[arm.vector]]
+    for each in dict.fromkeys(below):
+        under = step.arms[each]
+        count = below.count(each)
+        link = f"{_arm(under.arms, each, step, names)} → {names[under.link or 0]}"
+        parts.append(f"({link})" + (f"^{count}" if count > 1 else ""))
+    return " ".join(parts)
+
+
+def _relation(relation: Relation, expr: ExprText) -> str:
+    types = f":{'|'.join(map(name_text, relation.types))}" if relation.types else ""
+    where = "".join(f" WHERE {expr.joined(predicates, ' AND ')}" for _, predicates in relation.conditions)
+    left, right = "<" * (relation.direction is Direction.IN), ">" * (relation.direction is Direction.OUT)
+    return f"{left}-[{types}{where}]-{right}"
+
+
+def _term(term: Term, names: list[str]) -> str:
+    sign = "-" if term.factor < 0 else "+"
+    factor = f"{abs(term.factor)} " if abs(term.factor) != 1 else ""
+    sums = [f"Σ{names[place]}" for place in term.totals]
+    return f"{sign} {factor}" + " ".join(sums + ([] if term.output is None else [names[term.output]]))
