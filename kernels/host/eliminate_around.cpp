@@ -53,11 +53,86 @@ struct Sparse {
   V number(size_t i) const { return row ? V{1} : numbers[i]; }
 };
 
+// An array over all vertices, all 0 but at the places `touched`, or anywhere where those are too many to be listed.
+template <typename Number>
+class Dense {
+ public:
+  explicit Dense(uint32_t n) : numbers_(n, Number{0}), touched_(n + 1) {}
+
+  // Before `additions` additions.
+  void open(uint64_t additions) {
+    n_ = 0;
+    whole_ = additions > numbers_.size() / 4;
+  }
+  // Adds along ids, where no sum can wrap.
+  void add(const uint32_t* ids, const uint32_t* end, Number more) {
+    Number* numbers = numbers_.data();
+    if (whole_) {
+      for (; ids < end; ++ids) numbers[*ids] += more;
+      return;
+    }
+    for (; ids < end; ++ids) {
+      touch(*ids);
+      numbers[*ids] += more;
+    }
+  }
+  void add_checked(uint32_t v, Number more) {
+    if (more == 0) return;
+    if (!whole_) touch(v);
+    numbers_[v] = plus(numbers_[v], more);
+  }
+  Number operator[](uint32_t v) const { return numbers_[v]; }
+
+  // Calls each(v, number) for the numbers that are not 0, and clears them.
+  template <typename Each>
+  void drain(Each&& each) {
+    const auto n = static_cast<uint32_t>(numbers_.size());
+    if (whole_) {
+      for (uint32_t v = 0; v < n; ++v)
+        if (numbers_[v] != 0) each(v, numbers_[v]);
+    } else {
+      for (size_t i = 0; i < n_; ++i) each(touched_[i], numbers_[touched_[i]]);
+    }
+    clear();
+  }
+  void clear() {
+    if (whole_) std::fill(numbers_.begin(), numbers_.end(), Number{0});
+    else
+      for (size_t i = 0; i < n_; ++i) numbers_[touched_[i]] = 0;
+  }
+  // The sum of the squares, where it can't wrap; cleared.
+  uint64_t squares() {
+    uint64_t sum = 0;
+    if (whole_) {
+      for (const Number number : numbers_) sum += static_cast<uint64_t>(number) * static_cast<uint64_t>(number);
+    } else {
+      for (size_t i = 0; i < n_; ++i) {
+        const auto number = static_cast<uint64_t>(numbers_[touched_[i]]);
+        sum += number * number;
+      }
+    }
+    clear();
+    return sum;
+  }
+
+ private:
+  void touch(uint32_t v) {
+    touched_[n_] = v;
+    n_ += numbers_[v] == 0;
+  }
+
+  std::vector<Number> numbers_;
+  std::vector<uint32_t> touched_;
+  size_t n_ = 0;
+  bool whole_ = false;
+};
+
 template <typename V>
 class Roots {
  public:
   Roots(const AroundPlan& plan, const Pieces& pieces)
-      : plan_(plan), pieces_(pieces), dense_(plan.n, V{0}), touched_(plan.n + 1), arms_(static_cast<size_t>(plan.n_arms)) {}
+      : plan_(plan), pieces_(pieces), dense_(plan.n), other_(plan.n), counters_(plan.n),
+        arms_(static_cast<size_t>(plan.n_arms)) {}
 
   V root(uint32_t u) {
     V product = plan_.roots ? static_cast<const V*>(plan_.roots)[u] : V{1};
@@ -81,20 +156,54 @@ class Roots {
   V total(int32_t k, uint32_t u) {
     const Arm& at = arm(k);
     const int32_t* children = plan_.children + at.first;
-    const bool one_kind = at.count > 0 && children[0] == children[at.count - 1];
     V sum = 0;
-    if (one_kind && at.start < 0 && at.vector < 0) {
-      push(children[0], u);
-      for (size_t i = 0; i < n_touched_; ++i) {
-        V& number = dense_[touched_[i]];
-        sum = plus(sum, power(number, at.count));
-        number = 0;
+    if (at.count > 0 && at.start < 0 && at.vector < 0) {
+      const int32_t first = children[0], last = children[at.count - 1];
+      const auto firsts = static_cast<int>(std::count(children, children + at.count, first));
+      if (first == last) {
+        if (at.count == 2 && count_squares(first, u, &sum)) return sum;
+        push(first, u, dense_);
+        dense_.drain([&](uint32_t, V number) { sum = plus(sum, power(number, at.count)); });
+        return sum;
       }
-      return sum;
+      const auto lasts = static_cast<int>(std::count(children, children + at.count, last));
+      if (firsts + lasts == at.count && arm(first).count == 0) {  // whose vector needs no array of its own
+        push(last, u, dense_);
+        push(first, u, other_);
+        dense_.drain([&](uint32_t v, V number) {
+          const V beside = other_[v];
+          if (beside != 0) sum = plus(sum, times(power(number, lasts), power(beside, firsts)));
+        });
+        other_.clear();
+        return sum;
+      }
     }
     const Sparse<V>& made = vector(k, u);
     for (size_t i = 0; i < made.n; ++i) sum = plus(sum, made.number(i));
     return sum;
+  }
+
+  // The pairs of equal arms that are rows without numbers: counters of 32 bits do. False where they are not.
+  bool count_squares(int32_t child, uint32_t u, V* sum) {
+    const Arm& at = arm(child);
+    const Matrix& link = matrix(at.link);
+    if (at.count > 0 || at.vector >= 0 || link.values != nullptr || matrix(at.start).values != nullptr) return false;
+    const Matrix& m = matrix(at.start);
+    const Slice members = row(m, u);
+    uint64_t additions = 0;
+    for (uint64_t e = members.begin; e < members.end; ++e) {
+      const Slice pushed = row(link, m.ids[e]);
+      additions += pushed.end - pushed.begin;
+    }
+    if (additions >> 32) return false;
+    counters_.open(additions);
+    for (uint64_t e = members.begin; e < members.end; ++e) {
+      const Slice pushed = row(link, m.ids[e]);
+      counters_.add(link.ids + pushed.begin, link.ids + pushed.end, 1);
+    }
+    pieces_.poll();
+    *sum = counters_.squares();
+    return true;
   }
 
   const Sparse<V>& vector(int32_t k, uint32_t u) {
@@ -110,7 +219,7 @@ class Roots {
       const int32_t child = children[j];
       const int first = j;
       for (; j < at.count && children[j] == child; ++j) continue;
-      push(child, u);
+      push(child, u, dense_);
       if (first == 0) take(made, j, factors);
       else meet(made, j - first);
       if (made.n == 0) return made;
@@ -141,11 +250,21 @@ class Roots {
     made.n = made.ids.size();
   }
 
-  // Adds what an arm hands on to the dense array.
-  void push(int32_t child, uint32_t u) {
+  // Adds what an arm hands on to an array.
+  void push(int32_t child, uint32_t u, Dense<V>& to) {
     const Sparse<V>& from = vector(child, u);
     const Matrix& link = matrix(arm(child).link);
-    n_touched_ = 0;
+    uint64_t additions = 0;
+    V bound = 0;  // of every sum
+    bool wraps = false;
+    for (size_t i = 0; i < from.n; ++i) {
+      const Slice at = row(link, from.members()[i]);
+      additions += at.end - at.begin;
+      V most;
+      wraps = wraps || __builtin_mul_overflow(from.number(i), static_cast<V>(at.end - at.begin), &most) ||
+              __builtin_add_overflow(bound, most, &bound);
+    }
+    to.open(additions);
     uint64_t steps = 0;
     for (size_t i = 0; i < from.n; ++i) {
       const Slice at = row(link, from.members()[i]);
@@ -154,59 +273,36 @@ class Roots {
         steps = 0;
         pieces_.poll();
       }
-      if (link.values == nullptr && from.row) {
-        for (uint64_t e = at.begin; e < at.end; ++e) {  // fewer than 2^64 in all
-          touch(link.ids[e]);
-          ++dense_[link.ids[e]];
-        }
+      const V number = from.number(i);
+      if (link.values == nullptr && !wraps) {
+        to.add(link.ids + at.begin, link.ids + at.end, number);
         continue;
       }
-      const V number = from.number(i);
-      for (uint64_t e = at.begin; e < at.end; ++e) {
-        const V more = link.values ? times(number, value<V>(link, e)) : number;
-        if (more == 0) continue;
-        touch(link.ids[e]);
-        V& sum = dense_[link.ids[e]];
-        sum = plus(sum, more);
-      }
+      for (uint64_t e = at.begin; e < at.end; ++e) to.add_checked(link.ids[e], times(number, value<V>(link, e)));
     }
   }
 
   void spread(const Matrix& m, uint32_t u) {
     const Slice at = row(m, u);
-    n_touched_ = 0;
-    for (uint64_t e = at.begin; e < at.end; ++e) {
-      const V number = value<V>(m, e);
-      if (number == 0) continue;
-      touch(m.ids[e]);
-      dense_[m.ids[e]] = plus(dense_[m.ids[e]], number);
-    }
+    dense_.open(at.end - at.begin);
+    for (uint64_t e = at.begin; e < at.end; ++e) dense_.add_checked(m.ids[e], value<V>(m, e));
   }
 
-  void touch(uint32_t v) {
-    touched_[n_touched_] = v;
-    n_touched_ += dense_[v] == 0;
-  }
-
-  // Makes a sparse vector of the dense array's numbers to some power, times factors, and clears the array.
+  // Makes a sparse vector of the array's numbers to some power, times factors, and clears the array.
   void take(Sparse<V>& made, int exponent, const V* factors) {
     made.row = nullptr;
     made.ids.clear();
     made.numbers.clear();
-    for (size_t i = 0; i < n_touched_; ++i) {
-      const uint32_t v = touched_[i];
-      V& number = dense_[v];
-      if (factors == nullptr || factors[v] != 0) {
-        const V found = power(number, exponent);
-        made.ids.push_back(v);
-        made.numbers.push_back(factors ? times(found, factors[v]) : found);
-      }
-      number = 0;
-    }
+    dense_.drain([&](uint32_t v, V number) {
+      if (factors != nullptr && factors[v] == 0) return;
+      const V found = power(number, exponent);
+      made.ids.push_back(v);
+      made.numbers.push_back(factors ? times(found, factors[v]) : found);
+    });
     made.n = made.ids.size();
   }
 
-  // Multiplies a sparse vector by the dense array's numbers to some power, and clears the array.
+  // Multiplies a sparse vector by the array's numbers to some power, and clears the array.
   void meet(Sparse<V>& made, int exponent) {
     size_t kept = 0;
     for (size_t i = 0; i < made.n; ++i) {
@@ -216,14 +312,13 @@ class Roots {
       made.numbers[kept++] = times(made.numbers[i], power(number, exponent));
     }
     made.n = kept;
-    for (size_t i = 0; i < n_touched_; ++i) dense_[touched_[i]] = 0;
+    dense_.clear();
   }
 
   const AroundPlan& plan_;
   const Pieces& pieces_;
-  std::vector<V> dense_;
-  std::vector<uint32_t> touched_;
-  size_t n_touched_ = 0;
+  Dense<V> dense_, other_;
+  Dense<uint32_t> counters_;
   std::vector<Sparse<V>> arms_;
 };
 
@@ -239,7 +334,7 @@ Status around(const AroundPlan& plan, V* out, Control* control) {
   }
   const int threads = workers_for(control, 4 * entries);
   try {
-    charge.add(static_cast<size_t>(threads) * plan.n * (sizeof(V) + 4) * static_cast<size_t>(1 + plan.n_arms));
+    charge.add(static_cast<size_t>(threads) * plan.n * (sizeof(V) + 4) * static_cast<size_t>(3 + plan.n_arms));
   } catch (const Halt& halt) {
     return halt.status;
   }
