@@ -54,11 +54,11 @@ def run_search(
     if resolved is None:
         return
     with device_run(context) as run, device_plan(store, resolved, run) as plan:
-        inputs, shape = rows if search.seeds else 1, shape_of(resolved)
+        inputs = rows if search.seeds else 1
         total = _total(store, plan, run)
         if total is not None:
             chunks = one_total(total, search, context)
-        elif shape.extendable:
+        elif (shape := shape_of(resolved)).extendable:
             chunks = extended(plan, shape, search, seeds, inputs, run)
         else:
             chunks = _Generic(plan, search, seeds, inputs, run).found()
