@@ -314,7 +314,7 @@ class Graph:
             What the planner is to believe, before its statistics: rows of parts of the query's patterns, as
             ``{"(a:Person)-[:KNOWS]->(b)": 12.0}``. A part is found whatever its variables are called; its rows may have
             equal nodes and relationships. What isn't found comes as a notice. Or "sampled": all parts are estimated by
-            sampling while the query is planned, which takes some milliseconds and pays for long searches.
+            sampling while the query is planned, which takes tens of milliseconds and pays for long searches.
 
         Raises
         ------

@@ -18,6 +18,8 @@ __all__ = ["SampledRows"]
 
 _SEED = 0  # a statement has one plan
 _CONFIDENCE = 0.95
+_WORST_ERROR = 10.0
+"""Parts whose intervals are wider than this are left out: statistics are steadier then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,7 @@ class SampledRows:
         """Return the estimated rows of the connected parts of a pattern, by the names of their nodes.
 
         Nothing is known of patterns that can't be sampled before they run: with parameters, or of more than ten nodes.
-        Parts that no sample hit are left out.
+        Parts that samples seldom hit are left out.
         """
         graph = QueryGraph(
             tuple(replace(node, bound=False) for node in nodes.values()),
@@ -64,5 +66,4 @@ class SampledRows:
             )
         except Unsupported:
             return {}
-        found = {part: table.rows(part) for part in table}
-        return {part: rows for part, rows in found.items() if rows is not None}
+        return {part: found.value for part, found in table.items() if found.relative_error <= _WORST_ERROR}
