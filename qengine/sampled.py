@@ -19,7 +19,7 @@ __all__ = ["SampledRows"]
 _SEED = 0  # a statement has one plan
 _CONFIDENCE = 0.95
 _WORST_ERROR = 10.0
-"""Parts whose intervals are wider than this are left out: statistics are steadier then."""
+"""Parts known worse than this (half the interval as a share of the value) are left out: statistics are steadier."""
 
 
 @dataclass(frozen=True, slots=True)
