@@ -10,7 +10,7 @@ from pathlib import Path
 from qengine.testing import generate
 from qengine.testing.generate.raw import RawStream
 from tests.bench.datasets import Dataset, PatternGraph, SocialGraph
-from tests.bench.patterns import CYCLIC, PATHS, Pattern
+from tests.bench.patterns import CYCLIC, PATHS, SUMMABLE, Pattern
 from tests.bench.thresholds import AtMost, BestOf, Rate, Scaled, Threshold, Times
 
 Answer = int | list[list[int]]
@@ -146,6 +146,15 @@ def _rmat18(data: Path) -> Suite:
     return Suite("rmat18", PatternGraph(data, 18), CYCLIC[:4] + PATHS, RMAT18_TRUTH, TRIANGLE_THRESHOLDS)
 
 
+def _elimination(data: Path) -> Suite:
+    truth = RMAT16_TRUTH | {"tailed-triangle": 65_478_962_709, "3-star": 557_948_923_325}
+    return Suite("elimination", PatternGraph(data, 16), SUMMABLE, truth)
+
+
+def _elimination18(data: Path) -> Suite:
+    return Suite("elimination18", PatternGraph(data, 18), SUMMABLE, RMAT18_TRUTH)
+
+
 def _labelled(data: Path) -> Suite:
     dataset = PatternGraph(data, 16, label_count=16)
     queries = labelled_patterns(dataset, count=6, size=8, least_edges=19)
@@ -179,6 +188,8 @@ def _tiny_social(data: Path) -> Suite:
 SUITES = {
     "rmat16": _rmat16,
     "rmat18": _rmat18,
+    "elimination": _elimination,
+    "elimination18": _elimination18,
     "labelled": _labelled,
     "social": _social,
     "load": _load,
