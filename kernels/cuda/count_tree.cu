@@ -17,6 +17,10 @@
 namespace qe {
 namespace {
 
+#ifndef QE_BATCH
+#define QE_BATCH 32
+#endif
+constexpr int kBatch = QE_BATCH;       // vertices bound at a time; 1: a prefix a warp
 constexpr int kLookEvery = 64;         // steps between two looks at the stop flag
 constexpr int64_t kHostEvery = 4'000'000;  // cycles (some 2 ms) between two looks at the host's memory
 constexpr int kProbes = 8;             // places of a remembered count
@@ -206,7 +210,7 @@ class TreeCount {
     const uint32_t end = branch.end[lane_id()], first = branch.first, step = branch.step, count = branch.count;
     uint32_t at = branch.at;
     int n = 0;
-    while (n < kLanes && at < count) {
+    while (n < kBatch && at < count) {
       const uint32_t k = at + static_cast<uint32_t>(lane_id()), number = first + k * step;
       const int entry = owner(end, number);
       const uint32_t before = __shfl_sync(kAllLanes, end, entry > 0 ? entry - 1 : 0);
@@ -218,7 +222,7 @@ class TreeCount {
         found = admits(node, entry, pivot, vertex);
       }
       const uint32_t mask = __ballot_sync(kAllLanes, found);
-      const int taken = min(__popc(mask), kLanes - n), rank = rank_in(mask);
+      const int taken = min(__popc(mask), kBatch - n), rank = rank_in(mask);
       if (found && rank < taken) {
         branch.value[n + rank] = vertex;
         branch.parent[n + rank] = static_cast<uint8_t>(entry);
@@ -280,6 +284,7 @@ class TreeCount {
       branch.product[lane_id()] = product *= count;
     }
     const bool any = __any_sync(kAllLanes, product > 0);
+    __syncwarp();  // all have read which child this was
     if (lane_id() == 0) branch.child = any ? next : kDraw;
     __syncwarp();
   }

@@ -23,6 +23,8 @@ _LANES = 32
 _SLICE_THREADS = 256
 _ALIGNMENT = 256
 _MOST_MEMO_BITS = 18
+_MACROS: dict[str, int] = {}
+"""The kernel's variant: measurements take others."""
 
 
 @dataclass(eq=False)
@@ -74,15 +76,19 @@ def counted_by_tree(store: Any, plan: DevicePlan, run: DeviceRun) -> int | None:
 @contextmanager
 def _prepared(store: Any, plan: DevicePlan, run: DeviceRun) -> Iterator[_Prepared]:
     """Lend the plan's trees, made now or by an earlier query."""
-    if not plan.resolved.reusable:
-        yield _prepare(plan, run)
-        return
     key = (id(store), "tree", id(plan.resolved))
-    resident: Resident | None = run.memory.pin(key)
+    resident: Resident | None = run.memory.pin(key) if plan.resolved.reusable else None
     if resident is None or resident.keep[1] is not plan:
         if resident is not None:
             run.memory.unpin(resident)
-        made = _prepare(plan, run)
+        try:
+            made = _prepare(plan, run)
+        except OutOfMemory:  # the general search takes less
+            yield _Prepared(None)
+            return
+        if not plan.resolved.reusable:
+            yield made
+            return
         run.publish()
         resident = run.memory.add(key, made, made.n_bytes, (made, plan))
         run.memory.follow(store)
@@ -94,12 +100,7 @@ def _prepared(store: Any, plan: DevicePlan, run: DeviceRun) -> Iterator[_Prepare
 
 def _prepare(plan: DevicePlan, run: DeviceRun) -> _Prepared:
     found = trees(plan.resolved, plan.levels)
-    if found is None:
-        return _Prepared(None)
-    try:
-        return _Prepared([_place(tree, plan, run) for tree in found])
-    except OutOfMemory:  # the general search takes less
-        return _Prepared(None)
+    return _Prepared(None if found is None else [_place(tree, plan, run) for tree in found])
 
 
 def _place(tree: Tree, plan: DevicePlan, run: DeviceRun) -> _Part:
@@ -132,7 +133,7 @@ def _place(tree: Tree, plan: DevicePlan, run: DeviceRun) -> _Part:
     run.write(block, image)
     address = block.ptr + starts["plan"]
     if len(views):
-        cut = run.device.kernel("count_tree", "tree_slices")
+        cut = run.device.kernel("count_tree", "tree_slices", _MACROS)
         most = max(int(view["hi"]) - int(view["lo"]) for view in views)
         run.launch(cut, -(-most // _SLICE_THREADS), _SLICE_THREADS, (np.uint64(plan.address), np.uint64(address)))
     return _Part(tree, block, at, address, memo_bits)
@@ -141,7 +142,7 @@ def _place(tree: Tree, plan: DevicePlan, run: DeviceRun) -> _Part:
 def _blocks(tree: Tree, run: DeviceRun) -> tuple[Any, int]:
     """Return the kernel and how many blocks of it run at a time."""
     shared = _warp_bytes(tree) * _THREADS // _LANES
-    kernel = run.device.kernel("count_tree", "count_tree", None, shared)
+    kernel = run.device.kernel("count_tree", "count_tree", _MACROS, shared)
     return kernel, max(1, run.device.resident_blocks(kernel, _THREADS, shared))
 
 
