@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qengine import Graph
-from qengine.errors import ResourceError
+from qengine.errors import OutOfMemory, ResourceError
 from qengine.exec import choice
 from qengine.exec.gpu import search as search_module
 from qengine.exec.gpu import tree, tree_plan
@@ -37,13 +37,13 @@ PATTERNS = (
     "(a)--(b)--(c)--(d) WHERE c.x <> 7 AND d.x < 4",
 )
 small_cases = dense_cases().filter(lambda case: case[0].vertex_count <= 20)
+memory = DeviceMemory(Pool(), Full)
 MODES = ("DIFFERENT NODES", "DIFFERENT RELATIONSHIPS", "REPEATABLE ELEMENTS")
 
 
 @pytest.fixture(scope="module", autouse=True)
 def counted() -> Iterator[list[int | None]]:
     """What the kernel has counted since the test began; None for a plan that it doesn't take."""
-    memory = DeviceMemory(Pool(), Full)
     seen: list[int | None] = []
 
     def count(*given: Any) -> int | None:
@@ -108,3 +108,16 @@ def test_what_it_does_not_count_is_left_to_the_general_search(labelled: Graph, c
     text = "MATCH (a)--(b)--(c)--(a) WHERE a.x < b.x RETURN count(*)"
     assert labelled.query(text, device="gpu").value() == labelled.query(text, device="cpu").value()
     assert counted == [None]
+
+
+def test_a_plan_is_laid_out_again_after_the_device_was_full(labelled: Graph, counted: list[int | None]) -> None:
+    text = "MATCH (a:L0)--(b:L0)--(c:L1)--(a) RETURN count(*) + 1"
+    memory.fail_from = memory.allocations + 1  # after the plan's
+    try:
+        with pytest.raises(OutOfMemory, match="bytes"):
+            labelled.query(text, device="gpu").value()
+    finally:
+        memory.fail_from = None
+    counted.clear()
+    assert labelled.query(text, device="gpu").value() == labelled.query(text, device="cpu").value()
+    assert len(counted) == 1 and None not in counted
