@@ -118,17 +118,23 @@ class _Layout:
     branches: int = 0
 
     def __post_init__(self) -> None:
-        (_, self.sources, self.all_ranges, self.all_pairs, *_, self.level_ids, self.list_ids, _) = self.resolved.tables
+        tables = self.resolved.tables
+        self.rows, self.sources = _rows(self.levels), _rows(tables[1])
+        self.derived_nodes, self.derived_levels = _rows(self.derived.nodes), _rows(self.derived.levels)
+        self.derived_ids = self.derived.ids.tolist()
+        self.all_ranges, self.all_pairs = tables[2].tolist(), tables[3].tolist()
+        self.level_ids, self.list_ids = tables[7].tolist(), tables[8].tolist()
 
     def tree(self, root: int) -> Tree:
         """Lay out one of the derived components."""
-        node = self.derived.nodes[root]
+        node = self.derived_nodes[root]
         if node["shape"] == Shape.GROUP:
             raise _NotCountedError
-        self.branch(root, self.ids(node["levels"])[0], {}, spine=True)
-        level = self.levels[self.ids(node["levels"])[0]]
+        index = self.ids(node["levels"])[0]
+        self.branch(root, index, {}, spine=True)
+        level = self.rows[index]
         lo, hi = self.hull(level)
-        if level["sources"]["count"]:
+        if level["sources"][1]:
             raise _NotCountedError
         self.nodes[0]["first"] = 0 if level["candidates"] else lo
         views = [
@@ -140,23 +146,22 @@ class _Layout:
             np.array(views, VIEW),
             np.array(self.ranges, RANGE),
             np.array(self.pairs, PAIR),
-            int(level["n_candidates"]) if level["candidates"] else hi - lo,
+            level["n_candidates"] if level["candidates"] else hi - lo,
             self.spine,
             self.memos,
             self.branches,
         )
 
-    def ids(self, span: Any) -> list[int]:
+    def ids(self, span: tuple[int, int]) -> list[int]:
         """Return a span of the derived ids."""
-        first = int(span["first"])
-        return [int(each) for each in self.derived.ids[first : first + int(span["count"])]]
+        return _part(self.derived_ids, span)
 
     def hull(self, level: Any) -> tuple[int, int]:
         """Return the least range of ids that holds a level's."""
-        first, count = int(level["ranges"]["first"]), int(level["ranges"]["count"])
-        if count == 0:
+        ranges = _part(self.all_ranges, level["ranges"])
+        if not ranges:
             raise _NotCountedError
-        begin, end = int(self.all_ranges[first]["begin"]), int(self.all_ranges[first + count - 1]["end"])
+        begin, end = ranges[0][0], ranges[-1][1]
         if end > _MOST_IDS:
             raise _NotCountedError
         return begin, end
@@ -165,22 +170,21 @@ class _Layout:
 
     def branch(self, index: int, level: int, bound: dict[int, int], spine: bool) -> int:
         """Add a branch with all that is below it; return the node's number. ``bound``: depths of the levels above."""
-        derived = self.derived.nodes[index]
+        derived = self.derived_nodes[index]
         number = self.node(level, bound, leaf=False, spine=spine)
         self.spine += spine
         self.branches = max(self.branches, len(bound) + 1)
         if derived["memo"] >= 0 and not spine:
             self.remember(number, self.ids(derived["context"]), bound)
         below = {**bound, level: len(bound)}
-        first = int(derived["children"]["first"])
-        children = sorted(range(first, first + int(derived["children"]["count"])), key=self.weight)
+        children = sorted(_span(derived["children"]), key=self.weight)
         last = children[-1] if children and spine and self.is_spine(children[-1]) else -1
         self.link(number, [each for child in children for each in self.child(child, below, child == last)])
         return number
 
     def child(self, index: int, bound: dict[int, int], spine: bool) -> Iterator[int]:
         """Add what stands for a derived node below a branch."""
-        derived = self.derived.nodes[index]
+        derived = self.derived_nodes[index]
         levels = self.ids(derived["levels"])
         if derived["shape"] == Shape.BRANCH:
             yield self.branch(index, levels[0], bound, spine)
@@ -188,7 +192,7 @@ class _Layout:
             yield self.node(levels[0], bound, leaf=True)
         elif derived["nested"]:
             for k, level in enumerate(levels):
-                again = bool(int(derived["repeats"]) >> k & 1)
+                again = bool(derived["repeats"] >> k & 1)
                 yield self.node(level, bound, leaf=True, besides=levels, minus=k, again=again)
         else:
             yield self.chain(sorted(levels), bound)
@@ -204,20 +208,18 @@ class _Layout:
 
     def weight(self, index: int) -> tuple[bool, bool, int]:
         """Order children: leaves, then what is remembered, the largest last; a 0 makes all later ones needless."""
-        node = self.derived.nodes[index]
+        node = self.derived_nodes[index]
         return node["shape"] == Shape.BRANCH, self.is_spine(index), self.size(index)
 
     def is_spine(self, index: int) -> bool:
         """Tell whether a branch may go on adding to the total: not if its counts are worth remembering."""
-        node = self.derived.nodes[index]
+        node = self.derived_nodes[index]
         return bool(node["shape"] == Shape.BRANCH and node["memo"] < 0)
 
     def size(self, index: int) -> int:
         """Return the levels of a derived node and below."""
-        node = self.derived.nodes[index]
-        first = int(node["children"]["first"])
-        below = range(first, first + int(node["children"]["count"]))
-        return int(node["levels"]["count"]) + sum(map(self.size, below))
+        node = self.derived_nodes[index]
+        return int(node["levels"][1]) + sum(map(self.size, _span(node["children"])))
 
     def link(self, parent: int, children: list[int]) -> None:
         """Chain children together below their parent."""
@@ -250,15 +252,15 @@ class _Layout:
         again: bool = False,
     ) -> int:
         """Add the node of one level; return its number."""
-        level = self.levels[index]
-        if level["conditions"]["count"]:
+        level = self.rows[index]
+        if level["conditions"][1]:
             raise _NotCountedError
         checks = sorted(self.demands(index, bound, besides or []), key=lambda check: (-check[1], check[0]))
         links = sum(check[0] == _LINKED for check in checks)
         if len(checks) > _MOST_CHECKS or (bound and not links and not level["candidates"]):
             raise _NotCountedError
-        several = int(level["ranges"]["count"]) > 1
-        pairs = int(level["pairs"]["count"])
+        several = level["ranges"][1] > 1
+        pairs = _part(self.all_pairs, level["pairs"])
         simple = not (several or level["bitset"] or level["candidates"] or pairs)
         ordered = any(check[0] in (_LOWER, _HIGHER) for check in checks)
         record = {
@@ -266,44 +268,41 @@ class _Layout:
             "plain": leaf and simple and links == 1 and not ordered, "minus": minus, "again": again, "memo": -1,
             "memo_depth": (-1, -1), "checks": (len(self.checks), len(checks)),
             "ranges": self.range_span(level) if several else (0, 0),
-            "pairs": (len(self.pairs), pairs), "bitset_begin": int(level["bitset_begin"]),
-            "n_candidates": int(level["n_candidates"]), "first": 0, "bitset": int(level["bitset"]),
-            "candidates": int(level["candidates"]),
+            "pairs": (len(self.pairs), len(pairs)), "bitset_begin": level["bitset_begin"],
+            "n_candidates": level["n_candidates"], "first": 0, "bitset": level["bitset"],
+            "candidates": level["candidates"],
         }  # fmt: skip
         self.checks += checks
-        first = int(level["pairs"]["first"])
-        for pair in self.all_pairs[first : first + pairs]:
-            self.pairs.append(tuple(-1 if each == index else bound[each] for each in pair.tolist()))
+        for pair in pairs:
+            self.pairs.append(tuple(-1 if each == index else bound[each] for each in pair))
         self.nodes.append(record)
         return len(self.nodes) - 1
 
     def range_span(self, level: Any) -> tuple[int, int]:
         """Copy a level's ranges."""
-        first, count = int(level["ranges"]["first"]), int(level["ranges"]["count"])
         begin = len(self.ranges)
-        self.ranges += [(int(low), int(high)) for low, high in self.all_ranges[first : first + count].tolist()]
-        return begin, count
+        self.ranges += _part(self.all_ranges, level["ranges"])
+        return begin, level["ranges"][1]
 
     def demands(self, index: int, bound: dict[int, int], besides: list[int]) -> Iterator[tuple[int, int, int, int]]:
         """Yield a level's checks. What its slices are cut by already is left out."""
-        level = self.levels[index]
+        level = self.rows[index]
         less, greater = self.named(level["less"]), self.named(level["greater"])
-        first = int(level["sources"]["first"])
         linked = set()
-        for source in self.sources[first : first + int(level["sources"]["count"])]:
-            if source["lists"]["count"] != 1 or source["flags"] & SourceFlag.REPEATS:
+        for source in _part(self.sources, level["sources"]):
+            if source["lists"][1] != 1 or source["flags"] & SourceFlag.REPEATS:
                 raise _NotCountedError
-            other = int(source["level"])
+            other = source["level"]
             linked.add(other)
             key = (
-                int(self.list_ids[source["lists"]["first"]]),
-                *self.hull(self.levels[other]),
+                self.list_ids[source["lists"][0]],
+                *self.hull(self.rows[other]),
                 *self.hull(level),
                 int(other in less),
                 int(other in greater),
             )
             yield _LINKED, bound[other], self.views.setdefault(key, len(self.views)), 0
-        different = int(self.derived.levels[index]["different"])
+        different = self.derived_levels[index]["different"]
         for other, depth in bound.items():
             if different >> other & 1 and other not in besides:
                 yield _DIFFERENT, depth, 0, 0
@@ -311,15 +310,24 @@ class _Layout:
             for other in sorted(others - linked):
                 yield kind, bound[other], 0, 0
 
-    def named(self, span: Any) -> set[int]:
+    def named(self, span: tuple[int, int]) -> set[int]:
         """Return the levels that a span of the plan names."""
-        first = int(span["first"])
-        return set(self.level_ids[first : first + int(span["count"])].tolist())
+        return set(_part(self.level_ids, span))
+
+
+def _rows(table: npt.NDArray[Any]) -> list[dict[str, Any]]:
+    """Return records as Python's own values, which are faster to look at one by one; spans as (first, count)."""
+    names = table.dtype.names or ()
+    return [dict(zip(names, row, strict=True)) for row in table.tolist()]
+
+
+def _span(span: tuple[int, int]) -> range:
+    return range(span[0], span[0] + span[1])
+
+
+def _part(values: list[Any], span: tuple[int, int]) -> list[Any]:
+    return values[span[0] : span[0] + span[1]]
 
 
 def _records(rows: list[dict[str, Any]]) -> npt.NDArray[Any]:
-    found = np.zeros(len(rows), NODE)
-    for record, row in zip(found, rows, strict=True):
-        for name, value in row.items():
-            record[name] = value
-    return found
+    return np.array([tuple(row[name] for name in NODE.names or ()) for row in rows], NODE)
