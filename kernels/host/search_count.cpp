@@ -13,7 +13,9 @@ constexpr uint64_t kMemoTrial = 4, kMemoHits = 16;     // asked so many times it
 
 }  // namespace
 
-uint64_t Worker::count(const Node& node) { return node.memo < 0 ? count_anew(node) : count_remembered(node); }
+uint64_t Worker::count(const Node& node) {
+  return node.memo < 0 ? count_anew(node) : remembered(node, [&] { return count_anew(node); });
+}
 
 uint64_t Worker::count_anew(const Node& node) {
   if (node.shape == Shape::kGroup) return count_group(node);
@@ -25,15 +27,17 @@ uint64_t Worker::count_anew(const Node& node) {
 // The count of a component, looked up by the vertices of its context in a table that forgets what another key
 // overwrites. With one vertex and a large enough table nothing is forgotten: the count of a path or tree of any length
 // is one pass over the lists. The table is not used any more when it doesn't help.
-uint64_t Worker::count_remembered(const Node& node) {
-  if (node.levels[0] == split_level_) return count_anew(node);  // only a part of it
+// Where it is only asked whether there is an embedding, what is kept of a branch is 0 or 1.
+template <typename Anew>
+uint64_t Worker::remembered(const Node& node, Anew anew) {
+  if (node.levels[0] == split_level_) return anew();  // only a part of it
   Memo& memo = memos_[static_cast<size_t>(node.memo)];
   if (memo.size == 0) size_memo(node, memo);
   ++memo.asked;
   const bool useless = memo.asked > kMemoTrial * memo.size && memo.found * kMemoHits < memo.asked;
-  if (memo.asked * kMemoShare < memo.size || useless) return count_anew(node);
+  if (memo.asked * kMemoShare < memo.size || useless) return anew();
   if (memo.table.capacity() == 0) {
-    if (!charge_.affords(memo.size * sizeof(Remembered))) return count_anew(node);
+    if (!charge_.affords(memo.size * sizeof(Remembered))) return anew();
     std::fill_n(memo.table.reserve(memo.size, charge_), memo.size, Remembered{UINT64_MAX, 0});
   }
   uint64_t key = 0;
@@ -45,7 +49,7 @@ uint64_t Worker::count_remembered(const Node& node) {
     ++memo.found;
     return known.count;
   }
-  const uint64_t sum = count_anew(node);
+  const uint64_t sum = anew();
   memo.table.data()[slot] = {key, sum};
   return sum;
 }
@@ -136,8 +140,13 @@ bool Worker::any_children(const std::vector<Node>& children) {
 }
 
 bool Worker::any(const Node& node) {
-  const int level = node.levels[0];
   if (node.shape != Shape::kBranch) return count(node) > 0;
+  if (node.memo < 0) return any_anew(node);
+  return remembered(node, [&] { return uint64_t{any_anew(node)}; }) > 0;
+}
+
+bool Worker::any_anew(const Node& node) {
+  const int level = node.levels[0];
   if (!info(level).vertex) {
     bool found = false;
     each_edge(level, [&] { found = found || any_children(node.children); });

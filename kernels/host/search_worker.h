@@ -287,11 +287,13 @@ class Worker {
   // Counting (search_count.cpp)
   uint64_t count_anew(const Node& node);
   uint64_t count_branch(const Node& node);
-  uint64_t count_remembered(const Node& node);
+  template <typename Anew>
+  uint64_t remembered(const Node& node, Anew anew);
   void size_memo(const Node& node, Memo& memo) const;
   uint64_t count_children(const std::vector<Node>& children);
   uint64_t count_group(const Node& node);
   bool any(const Node& node);
+  bool any_anew(const Node& node);
 
   // Rows of bits for the heads of lists (search_heads.cpp)
   Heads& heads(const View& view);
