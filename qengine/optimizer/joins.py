@@ -5,6 +5,9 @@ selective, or two dense parts meet in one vertex, two searches whose rows are jo
 and not their product. Cuts are the sets of up to three vertices whose removal takes the pattern apart; the two sides
 are ordered, and may be cut again, like patterns of their own. (Moerkotte and Neumann 2006; a search beats joins on
 cycles, so it is left only by a margin.)
+
+A pattern that is only asked for its existence, row by row, may be matched once without the rows, which then look up
+what it has found: a semi-join.
 """
 
 from __future__ import annotations
@@ -32,6 +35,7 @@ _WORTH = 5e6  # nanoseconds of a search that is worth looking for a join
 _MOST_HELD = 5e7  # rows
 _CUT = 3  # vertices that two sides share, at most
 _LOOKED_AT = 3  # cuts whose sides are ordered
+_ROWS_AT_ONCE = 65_536  # rows that ask together whether something exists for them, each different one once
 _COMPONENTS = 4  # what a cut leaves may fall into so many parts
 
 Equations = tuple[tuple[str, str], ...]
@@ -74,8 +78,7 @@ def better_join(matching: Matching, order: MatchingOrder, cardinality: Cardinali
     hints = matching.hints
     if hints.join is not None:
         return _hinted(matching, cardinality, order)
-    free = hints.strategy is None and hints.rule is None and not hints.order and not hints.as_written
-    if not free or matching.bound or order.cost < _WORTH or not 3 <= len(matching.names) <= EXACT:
+    if not _is_free(matching) or matching.bound or order.cost < _WORTH or not 3 <= len(matching.names) <= EXACT:
         return None
     names, problem = stated(matching, cardinality)
     model = CostModel(problem)
@@ -103,6 +106,49 @@ def better_join(matching: Matching, order: MatchingOrder, cardinality: Cardinali
 
 def _milliseconds(nanoseconds: float) -> str:
     return f"~{nanoseconds / 1e6:,.0f} ms"
+
+
+def walked_instead(matching: Matching, order: MatchingOrder, cardinality: Cardinality) -> Matching | None:
+    """Return a matching whose rows are all walked, where that is cheaper than to find each wanted vertex but once.
+
+    For rows that count once however often they come: from the selective end of a pattern it may be a short way to the
+    vertices that are wanted, which else must be bound first.
+    """
+    if order.cost < _WORTH or not _is_free(matching):
+        return None
+    walked = replace(matching, counted=False, wanted=matching.names)
+    return walked if matching_order(walked, cardinality).cost * _MARGIN <= order.cost else None
+
+
+def reversed_semi_join(matching: Matching, order: MatchingOrder, cardinality: Cardinality, times: float) -> Join | None:
+    """Return a join that matches a pattern once for all of the ``times`` rows that ask whether it exists for them.
+
+    The rows give the bound vertices; the pattern is matched without them, and each row looks its vertices up.
+    """
+    candidates = 1.0
+    for name in matching.bound:
+        candidates *= max(cardinality.candidates(name), 1.0)
+    asked = min(times, max(candidates, times * candidates / _ROWS_AT_ONCE))
+    cost = asked * order.cost
+    if not matching.bound or cost < _WORTH or not _is_free(matching):
+        return None
+    keys = tuple(matching.bound)
+    names = (*keys, *matching.names)
+    everything = replace(matching, names=names, bound=(), counted=False, wanted=names)
+    found = matching_order(everything, cardinality)
+    once = found.cost + BUILD * found.rows + PROBE * times
+    if once * _MARGIN > cost or found.rows > _MOST_HELD:
+        return None
+    rows = Side(keys, (), Differences(), ())
+    pattern = Side(names, tuple(matching.edges), matching.difference, tuple(matching.conditions))
+    reason = f"{_milliseconds(once)} for all rows, {_milliseconds(cost)} one by one"
+    return Join(rows, pattern, keys, (), (), times, reason)
+
+
+def _is_free(matching: Matching) -> bool:
+    """Tell whether no hint says how to match."""
+    hints = matching.hints
+    return hints.strategy is None and hints.rule is None and not hints.order and not hints.as_written
 
 
 # ------------------------------------------------------------ cuts

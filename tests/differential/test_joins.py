@@ -124,6 +124,23 @@ def test_limits_hold() -> None:
             pass
 
 
+def test_what_many_rows_ask_for_is_matched_once() -> None:
+    n = 1200
+    halves = [(row, row // 600 * 600 + (row * 37 + k * k * 11) % 600) for row in range(n) for k in range(20)]
+    edges = [{"type": "R", "start": start, "end": end} for start, end in halves]
+    graph = Graph.from_records([{"id": row, "labels": "P", "properties": {"x": row}} for row in range(n)], edges)
+    inside = "(a)-[:R]-(b)-[:R]-(c)-[:R]-(d:P {x: 3})"
+    for text in (
+        f"MATCH (a:P) WHERE EXISTS {{ {inside} }} RETURN a.x",
+        f"MATCH (a:P)-[:R]->(e) WHERE NOT EXISTS {{ {inside} }} RETURN a.x, e.x",
+        f"MATCH {inside} RETURN DISTINCT a.x",
+    ):
+        assert ("SemiJoin on a" in str(graph.explain(text))) == ("EXISTS" in text)
+        assert "SemiJoin" not in str(graph.explain(f"/*+ search */ {text}"))
+        found, searched = graph.query(text).fetchall(), graph.query(f"/*+ search */ {text}").fetchall()
+        assert sorted(found) == sorted(searched) and found
+
+
 def test_a_join_is_chosen_where_selective_ends_meet() -> None:
     n = 3000
     edges = [{"type": "R", "start": row, "end": (row * 31 + k * k * 7) % n} for row in range(n) for k in range(30)]

@@ -54,7 +54,7 @@ def check(block: int, size: int) -> None:
 
 
 def test_some_queries() -> None:
-    check(0, 200)
+    check(0, 100)
 
 
 @pytest.mark.slow

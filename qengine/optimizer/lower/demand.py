@@ -24,10 +24,14 @@ class Duplicates(Enum):
 
 @frozen
 class Demand:
-    """The columns that are needed from an input, and what its duplicates mean."""
+    """The columns that are needed from an input, and what its duplicates mean.
+
+    ``times``: for about how many outer rows a subquery is run.
+    """
 
     columns: frozenset[str]
     duplicates: Duplicates = Duplicates.KEEP
+    times: float = 1.0
 
     def also(self, *exprs: Expr) -> Demand:
         """Return the demand with the variables of ``exprs`` added."""

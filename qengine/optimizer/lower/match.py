@@ -16,7 +16,7 @@ from qengine.errors import Unsupported
 from qengine.optimizer.cardinality import Cardinality
 from qengine.optimizer.difference import Differences, differences
 from qengine.optimizer.elimination import Eliminated, eliminated
-from qengine.optimizer.joins import Join, Side, better_join
+from qengine.optimizer.joins import Join, Side, better_join, reversed_semi_join, walked_instead
 from qengine.optimizer.lower.conditions import PostFilters, as_filter, split_predicates
 from qengine.optimizer.lower.demand import Demand, Duplicates, Lowered
 from qengine.optimizer.lower.inner_nodes import repetition_conditions, walk_mode
@@ -203,8 +203,15 @@ class MatchLowering:
         )
         cardinality = Cardinality(self.catalog, self.nodes)
         order = matching_order(matching, cardinality)
-        elimination = self._elimination(matching, emitted, order.cost)
+        ignoring = countable and self.demand.duplicates is Duplicates.IGNORE
+        walked = walked_instead(matching, order, cardinality) if ignoring else None
+        found = order if walked is None else matching_order(walked, cardinality)
+        elimination = self._elimination(matching, emitted, found.cost)
+        if walked is not None and elimination is None:
+            matching, order, countable = walked, found, False
         join = None if elimination is not None else better_join(matching, order, cardinality)
+        if join is None and ignoring:
+            join = reversed_semi_join(matching, order, cardinality, self.demand.times)
         if join is not None:
             self._join(join, filters, wanted, final)
             return
@@ -219,7 +226,7 @@ class MatchLowering:
             difference,
             symmetry.greater,
             filters.conditions,
-            existence=countable and self.demand.duplicates is Duplicates.IGNORE,
+            existence=ignoring,
         )
         levels = build_levels(parts)
         emit = tuple(level.name for level in levels[len(seeds) :] if level.name in emitted)
@@ -289,6 +296,8 @@ class MatchLowering:
 
     def _side(self, side: Side, needed: set[str], final: bool) -> list[Expr]:
         """Search one side of a join, and return the conditions that are left to be checked on rows."""
+        if not side.edges and self.bound.issuperset(side.names):
+            return []
         own = PostFilters(conditions=list(side.conditions))
         self._search(list(side.names), list(side.edges), side.difference, own, needed, final)
         return own.general

@@ -8,6 +8,7 @@ from itertools import count
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.lower.comprehensions import unscoped
 from qengine.optimizer.lower.demand import Demand, Duplicates
+from qengine.optimizer.rows import estimated_rows
 from qengine.optimizer.rules import rewritten
 from qengine.plan.expr import Expr, Subquery, Variable
 from qengine.plan.logical import Operator
@@ -31,7 +32,8 @@ def attach_subqueries(
             return expr
         duplicates = {"exists": Duplicates.IGNORE, "count": Duplicates.COUNT}.get(expr.kind, Duplicates.KEEP)
         wanted = frozenset(output_columns(expr.plan)) if expr.kind == "collect" else frozenset()
-        lowered = lower(rewritten(expr.plan), Demand(wanted, duplicates), catalog)
+        times = estimated_rows(state, catalog)[id(state)]
+        lowered = lower(rewritten(expr.plan), Demand(wanted, duplicates, times), catalog)
         name = next(each for each in fresh if each not in names)
         state = Attach(state, lowered.root, expr.kind, name, expr.outer, lowered.weight)
         names.append(name)
