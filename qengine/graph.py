@@ -419,8 +419,8 @@ class Graph:
             threads and the device.
         device
             "cpu", "gpu", or "auto": the GPU where there is one and a million samples or more are asked for. Samples
-            are the same on both, sums differ by rounding. Guided picks, trawling and what follows the pattern run on
-            the CPU; the estimate's ``device`` says where samples were drawn.
+            are the same on both, sums differ by rounding. Trawling and what follows the pattern run on the CPU; the
+            estimate's ``device`` says where samples were drawn.
         inheritance
             On the GPU, let walks that have ended go on from others' (gSWORD §4.1): unbiased, other samples for a seed.
         timeout, memory_limit, gpu_memory_limit, threads

@@ -18,4 +18,5 @@ QE_SAMPLER(sample_own, QE_ESTIMATOR)
 #else
 QE_SAMPLER(sample_wanderjoin, qe::WanderJoin)
 QE_SAMPLER(sample_alley, qe::Alley)
+QE_SAMPLER(sample_guided, qe::Guided)
 #endif

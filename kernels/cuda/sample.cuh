@@ -38,12 +38,14 @@ struct SampleJob {
   int32_t depth;                  // levels to bind
   int32_t least;                  // not 0: trawled prefixes, of random depths from this on
   int32_t inheritance, streaming;
+  const GuideLevel* guide;        // of each level, for guided picks
   SampleWork work[kMaxLevels];    // of each level
 };
 
 struct SampleRandom {
   SampleId id;
-  PhiloxBlock block;  // of the level's group
+  PhiloxBlock block;   // of the level's group
+  PhiloxBlock guided;  // the same for guided picks
 
   __device__ uint32_t word(int level) const {
     const int k = level % kBlockLevels;
@@ -54,7 +56,7 @@ struct SampleRandom {
 // A level's further numbers, call > 0: as qengine/estimate/reference.py draws them.
 __device__ __noinline__ uint64_t choose_again(SampleId id, int level, uint64_t call, uint64_t n) {
   const uint64_t further = call << 34;
-  const SampleRandom more = {id, philox(id.number, further + static_cast<uint64_t>(level / kBlockLevels), id.seed)};
+  const SampleRandom more = {id, philox(id.number, further + static_cast<uint64_t>(level / kBlockLevels), id.seed), {}};
   if (n <= kWideChoice) return more.word(level) * n >> 32;
   const uint64_t wide = philox(id.number, further + (1ull << 32) + static_cast<uint64_t>(level), id.seed).word[0];
   return multiply_high((static_cast<uint64_t>(more.word(level)) << 32) + wide, n);
@@ -96,6 +98,12 @@ class SampleView {
 
   __device__ void bind(uint64_t place) {
     if (bound_ != place) space_.bind(level_, step_, value_, place);
+    bound_ = place;
+  }
+  // The way that a guide gives to a place's vertex.
+  __device__ double way(const GuideLevel& guide, uint64_t place) {
+    bind(place);
+    return guide.ways[space_.id(level_, value_) - guide.lo];
   }
 
  private:
@@ -114,6 +122,8 @@ struct SampleEstimator {
   static constexpr bool kRefines = true;
   template <typename View>
   __device__ static bool refines(View&) { return true; }
+  // Does the job's guide say how likely each pick is?
+  static constexpr bool kGuided = false;
   // May this place be picked?
   template <typename View>
   __device__ static bool refine(View& view, uint64_t place) { return view.admits(place); }
@@ -139,6 +149,11 @@ struct Alley : SampleEstimator {
   __device__ static bool refines(View& view) { return view.has_source(); }
   template <typename View>
   __device__ static bool validate(View& view, uint64_t place) { return view.has_source() || view.admits(place); }
+};
+
+// Alley, each pick as likely as its ways to go on say (host/sample_guide.h).
+struct Guided : Alley {
+  static constexpr bool kGuided = true;
 };
 
 // What a walk takes at a level: a place, and the inverse of its probability. `found`: else there was none.
@@ -219,6 +234,89 @@ __device__ SampleTaken take_streamed(const Space& space, Level level, const Walk
   }
 }
 
+// Sums of ways run over survivors in their order, one after the other, as on the host: rounding picks the same there.
+
+// One lane picks among the places of its own walk.
+template <typename View>
+__device__ SampleTaken take_guided(View& view, const GuideLevel& guide, double fraction) {
+  const uint64_t n = view.places();
+  double total = 0;
+  uint64_t bits = 0;
+#pragma unroll 1
+  for (uint64_t k = 0; k < n; ++k) {
+    if (!view.admits(k)) continue;
+    if (k < 64) bits |= 1ull << k;
+    total += view.way(guide, k);
+  }
+  SampleTaken taken = {total > 0, 0, 0};
+  const double goal = fraction * total;
+  double sum = 0;
+#pragma unroll 1
+  for (uint64_t k = 0; taken.found; ++k) {
+    if (k < 64 ? (bits >> k & 1) == 0 : !view.admits(k)) continue;
+    const double way = view.way(guide, k);
+    sum += way;
+    if (!(sum > goal || sum >= total)) continue;
+    taken.place = k;
+    taken.factor = total / way;
+    break;
+  }
+  return taken;
+}
+
+// All lanes refine the places of the leader's walk; returns what the leader takes.
+template <typename Space, typename Level>
+__device__ SampleTaken take_guided_streamed(const Space& space, Level level, const Walk<Space>& walk,
+                                            const typename Space::Step& step, const SampleRandom& random,
+                                            const GuideLevel& guide, int leader) {
+  typename Space::Values value = walk.value;
+  space.lend(value, level, leader);
+  const typename Space::Step theirs = space.lend(step, leader);
+  SampleView<Space, Level> view(space, level, theirs, value, random);
+  const double fraction = __shfl_sync(kAllLanes, guide_fraction(random.guided, level), leader);
+  double total = 0, sum = 0, goal = 0;
+  SampleTaken taken = {false, 0, 0};
+#pragma unroll 1
+  for (uint64_t begin = 0;; begin += kLanes) {
+    if (begin >= theirs.n) {
+      total = sum;
+      if (!(total > 0)) return taken;
+      taken.found = true;
+      goal = fraction * total;
+      sum = 0;
+      begin = 0;
+    }
+    const uint64_t place = begin + static_cast<uint64_t>(lane_id());
+    const bool admitted = place < theirs.n && view.admits(place);
+    const double mine = admitted ? view.way(guide, place) : 0;
+#pragma unroll 1
+    for (uint32_t left = __ballot_sync(kAllLanes, admitted); left; left &= left - 1) {
+      const int lane = __ffs(static_cast<int>(left)) - 1;
+      const double way = __shfl_sync(kAllLanes, mine, lane);
+      sum += way;
+      if (!taken.found || !(sum > goal || sum >= total)) continue;
+      taken.place = begin + static_cast<uint64_t>(lane);
+      taken.factor = total / way;
+      return taken;
+    }
+  }
+}
+
+// Picks among a level's own vertices, whose sums of ways are known.
+template <typename View>
+__device__ SampleTaken take_guided_root(View& view, const GuideLevel& guide, double fraction) {
+  const uint64_t n = view.places();
+  const double total = guide.running[n - 1], goal = fraction * total;
+  if (!(total > 0)) return {false, 0, 0};
+  uint64_t low = 0, high = n;
+  while (low < high) {
+    const uint64_t middle = low + (high - low) / 2;
+    if (guide.running[middle] > goal || guide.running[middle] >= total) high = middle;
+    else low = middle + 1;
+  }
+  return {true, low, total / view.way(guide, low)};
+}
+
 // Takes the walks of a warp that are `going` through one level.
 template <typename Estimator, typename Space, typename Level>
 __device__ void advance(const Space& space, Level level, Walk<Space>& walk, bool going, const SampleRandom& random,
@@ -234,21 +332,33 @@ __device__ void advance(const Space& space, Level level, Walk<Space>& walk, bool
     *work += static_cast<uint64_t>(cost.walk) + static_cast<uint64_t>(cost.place) * places;
   }
   SampleTaken taken = {false, 0, 0};
+  GuideLevel guide = {};
+  if constexpr (Estimator::kGuided) guide = job.guide[level];
   if constexpr (Estimator::kRefines) {
     const bool large = job.streaming && refines && step.n >= kLanes;
     uint32_t left = job.streaming ? __ballot_sync(kAllLanes, large) : 0;
 #pragma unroll 1
     for (; left; left &= left - 1) {
       const int leader = __ffs(static_cast<int>(left)) - 1;
-      const SampleTaken theirs = take_streamed<Estimator>(space, level, walk, step, random, leader);
+      SampleTaken theirs;
+      if (Estimator::kGuided && guide.ways)
+        theirs = take_guided_streamed(space, level, walk, step, random, guide, leader);
+      else theirs = take_streamed<Estimator>(space, level, walk, step, random, leader);
       if (lane_id() == leader) taken = theirs;
     }
-    if (refines && !large) taken = take_refined<Estimator>(view);
+    if (refines && !large) {
+      if (Estimator::kGuided && guide.ways) taken = take_guided(view, guide, guide_fraction(random.guided, level));
+      else taken = take_refined<Estimator>(view);
+    }
   }
   if (!going) return;
   if (!refines && step.n > 0) {
-    taken.found = true;
-    taken.place = Estimator::sample(view, step.n, &taken.factor);
+    if (Estimator::kGuided && guide.ways) {
+      taken = take_guided_root(view, guide, guide_fraction(random.guided, level));
+    } else {
+      taken.found = true;
+      taken.place = Estimator::sample(view, step.n, &taken.factor);
+    }
   }
   walk.alive = taken.found && Estimator::validate(view, taken.place);
   if (!walk.alive) return;
@@ -273,7 +383,7 @@ __device__ void inherit(const Space& space, int levels, Walk<Space>& walk) {
 // Draws one sample a lane, `number` of those of the job.
 template <typename Estimator, typename Space>
 __device__ Walk<Space> draw_walk(const Space& space, const SampleJob& job, uint64_t number, uint64_t* work) {
-  SampleRandom random = {{job.seed, job.first + number}, {}};
+  SampleRandom random = {{job.seed, job.first + number}, {}, {}};
   Walk<Space> walk;
   walk.weight = 1;
   walk.alive = number < job.samples;
@@ -282,6 +392,8 @@ __device__ Walk<Space> draw_walk(const Space& space, const SampleJob& job, uint6
     const bool going = walk.alive && level < depth;
     if (!__any_sync(kAllLanes, going)) return false;
     if (level % kBlockLevels == 0 && going) random.block = sample_block(random.id, level);
+    if constexpr (Estimator::kGuided)
+      if (level % kGuidedLevels == 0 && going) random.guided = guide_block(random.id, level);
     advance<Estimator>(space, level, walk, going, random, job, work);
     if (job.inheritance && level + 1 < job.depth) inherit(space, level + 1, walk);
     return true;

@@ -22,14 +22,13 @@ __device__ void draw_packed(const PackedGraph& graph, const SampleJob& job, char
 
 }  // namespace qe
 
-extern "C" __global__ void __launch_bounds__(QE_THREADS, 1024 / QE_THREADS)
-    sample_wanderjoin(const qe::PackedGraph graph, const qe::SampleJob job) {
-  extern __shared__ __align__(16) char shared[];
-  qe::draw_packed<qe::WanderJoin>(graph, job, shared);
-}
+#define QE_SAMPLER(name, Estimator)                                                                                    \
+  extern "C" __global__ void __launch_bounds__(QE_THREADS, 1024 / QE_THREADS)                                          \
+      name(const qe::PackedGraph graph, const qe::SampleJob job) {                                                     \
+    extern __shared__ __align__(16) char shared[];                                                                     \
+    qe::draw_packed<Estimator>(graph, job, shared);                                                                    \
+  }
 
-extern "C" __global__ void __launch_bounds__(QE_THREADS, 1024 / QE_THREADS)
-    sample_alley(const qe::PackedGraph graph, const qe::SampleJob job) {
-  extern __shared__ __align__(16) char shared[];
-  qe::draw_packed<qe::Alley>(graph, job, shared);
-}
+QE_SAMPLER(sample_wanderjoin, qe::WanderJoin)
+QE_SAMPLER(sample_alley, qe::Alley)
+QE_SAMPLER(sample_guided, qe::Guided)

@@ -36,8 +36,7 @@ void SampleBatch::draw(uint64_t first, int n, SampleSums* sums) {
       places = method_ == kWanderJoin ? walk_plain(level) : refine_plain(level);
     else if (method_ == kWanderJoin) places = walk_vertices(level);
     else places = refine_vertices(level);
-    at.work += cost.place * places + summed_work_;
-    summed_work_ = 0;
+    at.work += cost.place * places;
     for (int k = 0; k < alive_; ++k) {
       const double weight = weights_[static_cast<size_t>(slot_[static_cast<size_t>(k)])];
       at.weight += weight;
@@ -53,7 +52,8 @@ SampleWork SampleBatch::work(int index) const {
   if (level.kind == kEdgeLevel) return {kLevelWork + kSourceWork * level.types.count, 0};
   const bool intersects = method_ == kAlley && !plain_[static_cast<size_t>(index)].sources.empty();
   const int32_t looked_up = level.sources.count - (intersects ? 1 : 0);
-  return {kLevelWork + kSourceWork * level.sources.count, kMemberWork * looked_up};
+  const int32_t weighed = level.sources.count > 0 && guide_of(index) ? 1 : 0;
+  return {kLevelWork + kSourceWork * level.sources.count, kMemberWork * looked_up + weighed};
 }
 
 // Asks for the row index of each source's lists.

@@ -98,7 +98,6 @@ class SampleBatch {
   int64_t guide_roots(int level);   // these: sample_guide.cpp
 
   const GuideLevel* guide_of(int level) const;
-  double fraction(int slot, int level) const;
   // Binds one of the ids, each as likely as its ways say, but none at the places to skip (ascending); false: there is none.
   // `running`: their sums of ways, null: not known.
   bool bind_guided(int level, int slot, List ids, const double* running, const uint64_t* skipped, size_t n_skipped);
@@ -118,7 +117,6 @@ class SampleBatch {
   const SampleGuide* guide_;
   std::vector<PhiloxBlock> fine_;  // for guided picks: 64 bits a level
   std::vector<double> summed_;
-  int64_t summed_work_ = 0;
 };
 
 }  // namespace qe

@@ -197,7 +197,7 @@ const SampleGuide& CandidateGraph::guide() {
     for (double& each : ways) each = std::pow(each, kTemper);
     const uint32_t lo = levels_[at].lo;
     std::vector<double>& running = running_[at];
-    guide_[at] = {ways.data(), lo, nullptr};
+    guide_[at] = {ways.data(), nullptr, lo, 0};
     if (sources > 1) continue;
     const std::vector<uint32_t>& ids = sources == 0 ? roots_[at] : edges_[first].ids;
     charge_.add(ids.size() * sizeof(double));
@@ -291,6 +291,9 @@ QE_API const qe::MatchPlan* qe_candidates_plan(const qe::CandidateGraph* graph, 
   *bound = graph->tree_bound();
   return &graph->plan();
 }
+
+// What a guide says of each level.
+QE_API const qe::GuideLevel* qe_guide_levels(const qe::SampleGuide* guide) { return guide->data(); }
 
 // Its guide, which lives as long as the graph. Not for two threads at a time.
 QE_API int32_t qe_candidates_guide(qe::CandidateGraph* graph, const qe::SampleGuide** guide) {

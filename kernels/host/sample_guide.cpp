@@ -6,28 +6,15 @@
 #include "sample_batch.h"
 
 namespace qe {
-namespace {
-
-constexpr double kUnit = 0x1p-53;
-
-}  // namespace
-
 const GuideLevel* SampleBatch::guide_of(int level) const {
   const GuideLevel* guide = guide_ ? guide_->data() + level : nullptr;
   return guide && guide->ways ? guide : nullptr;
-}
-
-// In [0, 1).
-double SampleBatch::fraction(int slot, int level) const {
-  const uint32_t* word = fine_[static_cast<size_t>(slot)].word + 2 * (level % kGuidedLevels);
-  return static_cast<double>((static_cast<uint64_t>(word[0]) << 32 | word[1]) >> 11) * kUnit;
 }
 
 bool SampleBatch::bind_guided(int level, int slot, List ids, const double* running, const uint64_t* skipped,
                               size_t n_skipped) {
   const GuideLevel& guide = *guide_of(level);
   if (running == nullptr || n_skipped > 0) {
-    summed_work_ += static_cast<int64_t>(ids.n);
     if (summed_.size() < ids.n) summed_.resize(2 * ids.n);
     double total = 0;
     size_t next = 0;
@@ -40,7 +27,7 @@ bool SampleBatch::bind_guided(int level, int slot, List ids, const double* runni
   }
   const double total = running[ids.n - 1];
   if (!(total > 0)) return false;
-  auto choice = static_cast<uint64_t>(std::upper_bound(running, running + ids.n, fraction(slot, level) * total) - running);
+  auto choice = static_cast<uint64_t>(std::upper_bound(running, running + ids.n, guide_fraction(fine_[static_cast<size_t>(slot)], level) * total) - running);
   if (choice == ids.n)  // by rounding
     choice = static_cast<uint64_t>(std::lower_bound(running, running + ids.n, total) - running);
   const uint32_t v = ids.ids[choice];

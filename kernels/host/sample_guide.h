@@ -14,18 +14,6 @@
 
 namespace qe {
 
-constexpr int kGuidedLevels = 2;  // levels whose numbers come from one block
-
-inline PhiloxBlock guide_block(SampleId id, int level) {
-  return philox(id.number, (1ull << 34) + static_cast<uint64_t>(level / kGuidedLevels), id.seed);
-}
-
-struct GuideLevel {
-  const double* ways = nullptr;     // of the vertices from `lo` on; null: all candidates are as likely
-  uint32_t lo = 0;
-  const double* running = nullptr;  // sums of ways: over the level's candidates, or within each list of its only source
-};
-
 using SampleGuide = std::vector<GuideLevel>;
 
 }  // namespace qe

@@ -116,11 +116,12 @@ QE_API int32_t qe_sample_run(const qe::MatchPlan* plan, qe::Control* control, co
   }
 }
 
-// What each of the first `depth` levels costs.
-QE_API int32_t qe_sample_work(const qe::MatchPlan* plan, int32_t method, int32_t depth, qe::SampleWork* costs) {
+// What each of the first `depth` levels costs; `guide` as in a task.
+QE_API int32_t qe_sample_work(const qe::MatchPlan* plan, int32_t method, int32_t depth, const qe::SampleGuide* guide,
+                              qe::SampleWork* costs) {
   if (depth > plan->n_levels) return qe::kInvalid;
   try {
-    const qe::SampleBatch batch(*plan, method, depth, 0);
+    const qe::SampleBatch batch(*plan, method, depth, 0, guide);
     for (int level = 0; level < depth; ++level) costs[level] = batch.work(level);
     return qe::kOk;
   } catch (const std::bad_alloc&) {

@@ -115,7 +115,7 @@ def estimate(plan: PhysicalPlan, store: Any, context: ExecutionContext, request:
         raise Unsupported("This estimator is for the GPU.", hint='Use device="gpu", or an Estimator written in Python.')
     if request.inheritance and (device != "gpu" or target.tail is not None or isinstance(request.method, Estimator)):
         raise Unsupported(
-            "Samples are inherited on the GPU only, where a pattern alone is sampled by WanderJoin or Alley.",
+            "Samples are inherited on the GPU only, where a pattern alone is sampled.",
             hint='Use device="gpu", or leave inheritance out.',
         )
     if request.method == "exact":
@@ -150,8 +150,8 @@ def estimate(plan: PhysicalPlan, store: Any, context: ExecutionContext, request:
             chosen, first = samplers[name], 0
         else:
             raise Unsupported(
-                f"The method {name!r} can't take this query: trawling counts completions of a pattern alone, and only "
-                "WanderJoin and Alley inherit samples.",
+                f"The method {name!r} can't take this query: trawling counts completions of a pattern alone, and "
+                "inherits no samples.",
                 hint='Use method="alley".',
             )
         sums = run(chosen, goal, first)
@@ -171,19 +171,17 @@ def _samplers(
 ) -> dict[str, Sampler]:
     """Return the samplers that there are for a target, by name. What they borrow on the device is put on ``lent``."""
     own = request.method if isinstance(request.method, DeviceEstimator) else None
-    names = ["wanderjoin", "alley"]
-    if space.candidates is not None and not request.inheritance:
-        names.append("guided")
+    names = ["wanderjoin", "alley"] if space.candidates is None else ["wanderjoin", "alley", "guided"]
     found: dict[str, Sampler]
     found = {name: PatternSampler(target, space, context, seed, store, name) for name in names}
     if target.tail is None and not request.inheritance:
         found["trawling"] = TrawlingSampler(target, space, context, seed)
-    if device == "gpu" and request.method not in ("guided", "trawling"):
+    if device == "gpu" and request.method != "trawling":
         place = lent.enter_context(on_device(space, store, context, request.samples, any_plan=own is not None))
         given = (place, target, store, context, seed)
         if own is not None:
             return {own.name: device_sampler(*given, own, request.inheritance)}
-        for name in ("wanderjoin", "alley"):
+        for name in (each for each in names if request.method in ("auto", each)):
             found[name] = device_sampler(*given, name, request.inheritance)
     return found
 

@@ -14,6 +14,7 @@ from qengine import _native
 from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.match_plan import LEVEL, PCSR, PLAN, RANGE, SOURCE, records
 from qengine.exec.cpu.resolve import ResolvedSearch
+from qengine.exec.gpu.sample_job import GUIDE
 
 __all__ = ["CandidateGraph", "build"]
 
@@ -61,6 +62,28 @@ class CandidateGraph:
             self._keep[1].raise_for(_library().qe_candidates_guide(self._handle, ctypes.byref(found)))
             self._guide = int(found.value or 0)
         return self._guide
+
+    def guide_levels(self) -> list[tuple[int, npt.NDArray[np.float64], npt.NDArray[np.float64]]]:
+        """Return what the guide says of each level: its first vertex, the ways, and their sums; empty where nothing.
+
+        Raises
+        ------
+        OutOfMemory
+            As ``guide``.
+        """
+        resolved = self.resolved()
+        levels, sources, ranges, lists = (resolved.tables[k] for k in (_LEVELS, _SOURCES, _RANGES, _LISTS))
+        address = int(_library().qe_guide_levels(self.guide))
+        found = []
+        for level, each in zip(levels, records(address, GUIDE, len(levels)), strict=True):
+            begin, end = ranges[level["ranges"]["first"]].tolist() if level["ranges"]["count"] else (0, 0)
+            own = int(level["n_candidates"])
+            if level["sources"]["count"]:
+                only = sources[level["sources"]["first"]]["lists"]["first"]
+                own = int(lists[resolved.tables[_LIST_IDS][only]]["n_entries"])
+            ways, running = (int(each[name]) for name in ("ways", "running"))
+            found.append((int(each["lo"]), records(ways, np.float64, end - begin), records(running, np.float64, own)))
+        return found
 
     def resolved(self) -> ResolvedSearch:
         """Return its plan as a resolved search, whose arrays lie in native memory and live as long as this."""
@@ -114,6 +137,8 @@ def _library() -> ctypes.CDLL:
     library.qe_candidates_plan.argtypes = (pointer,) * 4
     library.qe_candidates_plan.restype = pointer
     library.qe_candidates_guide.argtypes = (pointer,) * 2
+    library.qe_guide_levels.argtypes = (pointer,)
+    library.qe_guide_levels.restype = pointer
     library.qe_candidates_close.argtypes = (pointer,)
     library.qe_candidates_close.restype = None
     return library  # type: ignore[no-any-return]

@@ -175,7 +175,7 @@ def device_sampler(
     method: str | DeviceEstimator,
     inheritance: bool = False,
 ) -> DeviceSampler:
-    """Return a sampler by WanderJoin, Alley, or a user's estimator.
+    """Return a sampler by WanderJoin, Alley, Alley with guided picks, or a user's estimator.
 
     Raises
     ------
@@ -184,16 +184,21 @@ def device_sampler(
     OutOfMemory
         If there is no room for the sums.
     """
-    from qengine.exec.gpu.sample import DeviceSamples, with_estimator
+    from qengine.exec.gpu.sample import DeviceSamples, upload_guide, with_estimator
     from qengine.exec.gpu.sample_job import WORK
 
     depth, sampled = len(target.search.levels), place.sampled
-    name, kernel, costs = (method, method, method) if isinstance(method, str) else (method.name, "own", "alley")
+    name, kernel = (method, method) if isinstance(method, str) else (method.name, "own")
     if not isinstance(method, str):
         sampled = with_estimator(sampled, method.name, method.source)
-    work = level_work(place.space.plan, costs, depth, context).view(WORK).reshape(-1)
+    guide, on_host = (), None
+    if method == "guided":
+        assert place.space.candidates is not None
+        guide, on_host = upload_guide(place.run, place.space.candidates.guide_levels()), place.space.guide
+    costs = "wanderjoin" if method == "wanderjoin" else "alley"
+    work = level_work(place.space.plan, costs, depth, context, on_host).view(WORK).reshape(-1)
     try:
-        samples = DeviceSamples(place.run, sampled, kernel, work)
+        samples = DeviceSamples(place.run, sampled, kernel, work, guide)
     except InternalError as error:
         if isinstance(method, str) or error.code != "Nvrtc":
             raise

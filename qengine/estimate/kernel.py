@@ -175,10 +175,12 @@ def count_within(plan: int, context: ExecutionContext, work: int) -> float | Non
     return total.value if done.value else None
 
 
-def level_work(plan: int, method: str, depth: int, context: ExecutionContext) -> npt.NDArray[np.int32]:
+def level_work(
+    plan: int, method: str, depth: int, context: ExecutionContext, guide: int | None = None
+) -> npt.NDArray[np.int32]:
     """Return what the first levels cost: int32[depth, 2], for each walk and for each place (``qe::SampleWork``)."""
     found = np.zeros((depth, 2), np.int32)
-    context.raise_for(_library().qe_sample_work(plan, METHODS[method], depth, found.ctypes.data))
+    context.raise_for(_library().qe_sample_work(plan, METHODS[method], depth, guide, found.ctypes.data))
     return found
 
 
@@ -197,7 +199,7 @@ def _library() -> ctypes.CDLL:
     library.qe_sample_run.argtypes = (pointer,) * 7
     library.qe_trawl_run.argtypes = (pointer,) * 4
     library.qe_count_within.argtypes = (pointer, pointer, ctypes.c_int64, pointer, pointer)
-    library.qe_sample_work.argtypes = (pointer, ctypes.c_int32, ctypes.c_int32, pointer)
+    library.qe_sample_work.argtypes = (pointer, ctypes.c_int32, ctypes.c_int32, pointer, pointer)
     library.qe_philox.argtypes = (u64, u64, u64, pointer)
     library.qe_philox.restype = None
     return library  # type: ignore[no-any-return]

@@ -2,7 +2,7 @@
 
 For each query, millions of samples a second, the candidate graph on the device already: WanderJoin and Alley by the
 kernels for any plan and by those made for the pattern, with and without inheritance and streaming; and the milliseconds
-from text to interval of a million samples.
+from text to interval of a million samples. Guided picks by both kinds of kernels, too.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from qengine.exec.context import ExecutionContext
 from qengine.exec.gpu.compiled import compiled
 from qengine.exec.gpu.device import device
 from qengine.exec.gpu.launch import device_run
-from qengine.exec.gpu.sample import DeviceSamples, SampledSpace, plan_space
+from qengine.exec.gpu.sample import DeviceSamples, SampledSpace, plan_space, upload_guide
 from qengine.exec.gpu.sample_job import WORK
 from qengine.exec.gpu.sample_packed import packed_plan
 from qengine.exec.gpu.upload import device_plan
@@ -33,7 +33,10 @@ from qengine.qerror import Case
 
 SETS = ("enron16", "fb15k-237", "rmat-20")
 SEED = 1
-COLUMNS = ("WJ any", "WJ", "Alley any", "Alley none", "+ inheritance", "+ streaming", "+ both", "text, ms")
+COLUMNS = (
+    "WJ any", "WJ", "Alley any", "Alley none", "+ inheritance", "+ streaming", "+ both", "guided any", "guided",
+    "text, ms",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -124,9 +127,17 @@ def _measure(graph: Graph, each: Prepared) -> list[float]:
             ("alley", packed, {"streaming": False, "inheritance": True}),
             ("alley", packed, {}),
             ("alley", packed, {"inheritance": True}),
+            ("guided", plain, {}),
+            ("guided", packed, {}),
         ):
-            work = level_work(each.space.plan, method, each.depth, context).view(WORK).reshape(-1)
-            samples = DeviceSamples(run, space, method, work)
+            candidates = each.space.candidates
+            if method == "guided" and candidates is None:
+                line.append(0.0)
+                continue
+            costs = "alley" if method == "guided" else method
+            work = level_work(each.space.plan, costs, each.depth, context).view(WORK).reshape(-1)
+            guide = upload_guide(run, candidates.guide_levels()) if method == "guided" else ()  # type: ignore[union-attr]
+            samples = DeviceSamples(run, space, method, work, guide)
             line.append(_rate(samples, options) / 1e6)
     best = float("inf")
     for _ in range(5):

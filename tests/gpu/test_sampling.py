@@ -14,7 +14,7 @@ from qengine.estimate.kernel import count_within, level_work
 from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.resolve import resolve
 from qengine.exec.gpu.launch import device_run
-from qengine.exec.gpu.sample import DeviceSamples, plan_space
+from qengine.exec.gpu.sample import DeviceSamples, plan_space, upload_guide
 from qengine.exec.gpu.sample_job import WORK
 from qengine.exec.gpu.sample_packed import packed_plan
 from qengine.exec.gpu.upload import device_plan
@@ -38,12 +38,13 @@ def test_the_device_draws_the_hosts_samples(store: Any, search: Search, streamin
     context = ExecutionContext(threads=1)
     candidates = build(resolved, context, 1 << 20)
     assert candidates is not None
-    for space, address in ((resolved, resolved.plan.ctypes.data), (candidates.resolved(), candidates.plan)):
+    both = ((resolved, resolved.plan.ctypes.data, None), (candidates.resolved(), candidates.plan, candidates))
+    for space, address, own in both:
         with device_run(context) as run, device_plan(store, space, run) as plan:
-            check_samples(run, plan_space(plan), address, len(search.levels), streaming)
+            check_samples(run, plan_space(plan), address, len(search.levels), streaming, own)
 
 
-@pytest.mark.parametrize("method", ["wanderjoin", "alley"])
+@pytest.mark.parametrize("method", ["wanderjoin", "alley", "guided"])
 def test_many_samples_mean_the_count(method: str) -> None:
     """Four standard errors, for a seed that never changes; so with and without inheritance, streaming and packing."""
     store, _, _, candidates = two_labels()
@@ -51,11 +52,13 @@ def test_many_samples_mean_the_count(method: str) -> None:
     truth = count_within(candidates.plan, context, 1 << 40)
     packed = packed_plan(candidates.resolved())
     assert truth and packed is not None
-    work = level_work(candidates.plan, method, 5, context).view(WORK).reshape(-1)
+    costs, guide = ("alley", candidates.guide) if method == "guided" else (method, None)
+    work = level_work(candidates.plan, costs, 5, context, guide).view(WORK).reshape(-1)
     with device_run(context) as run, device_plan(store, candidates.resolved(), run) as plan:
         for space in (plan_space(plan), packed.space(run)):
-            check_samples(run, space, candidates.plan, 5, True)
-            samples = DeviceSamples(run, space, method, work)
+            check_samples(run, space, candidates.plan, 5, True, candidates)
+            on_device = upload_guide(run, candidates.guide_levels()) if guide else ()
+            samples = DeviceSamples(run, space, method, work, on_device)
             for inheritance in (False, True):
                 for streaming in (False, True):
                     found = samples.draw(1, 0, MANY, inheritance=inheritance, streaming=streaming).totals
@@ -72,10 +75,11 @@ QUERIES = (
 )
 
 
+@pytest.mark.parametrize("method", ["alley", "guided"])
 @pytest.mark.parametrize("query", QUERIES)
-def test_estimates_are_the_cpus(query: str) -> None:
+def test_estimates_are_the_cpus(query: str, method: str) -> None:
     graph = Graph.from_records(*records())
-    options: dict[str, Any] = {"method": "alley", "samples": 100_000, "seed": 3}
+    options: dict[str, Any] = {"method": method, "samples": 100_000, "seed": 3}
     on_cpu, on_gpu = (graph.estimate(query, device=device, **options) for device in ("cpu", "gpu"))
     assert (on_cpu.device, on_gpu.device) == ("cpu", "gpu")
     assert (on_cpu.hits, on_cpu.samples) == (on_gpu.hits, on_gpu.samples)

@@ -25,7 +25,7 @@ from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.resolve import ResolvedSearch, resolve
 from qengine.exec.gpu import sample as sample_module
 from qengine.exec.gpu.memory import DeviceMemory
-from qengine.exec.gpu.sample import DeviceSamples, SampledSpace, plan_space, with_estimator
+from qengine.exec.gpu.sample import DeviceSamples, SampledSpace, plan_space, upload_guide, with_estimator
 from qengine.exec.gpu.sample_job import WORK
 from qengine.exec.gpu.sample_packed import packed_plan
 from qengine.exec.gpu.upload import device_plan
@@ -39,7 +39,7 @@ from tests.property.test_sampling import without_seeds
 from tests.unit.estimate.test_estimators import FavoursTheFirst
 
 SAMPLES = 192
-METHODS = ("wanderjoin", "alley")
+METHODS = ("wanderjoin", "alley", "guided")
 
 
 @functools.cache
@@ -84,12 +84,19 @@ def two_warps() -> Iterator[None]:
         yield
 
 
-def check_samples(run: Run, space: SampledSpace, plan: int, depth: int, streaming: bool) -> None:
-    """Compare what the device draws with what the host draws, sample by sample."""
-    for method in METHODS:
-        work = level_work(plan, method, depth, run.context).view(WORK).reshape(-1)
-        samples = DeviceSamples(run, space, method, work)  # type: ignore[arg-type]
-        expected = draw(plan, method, run.context, depth=depth, seed=5, first=7, samples=SAMPLES, rows=True)
+def check_samples(
+    run: Run, space: SampledSpace, plan: int, depth: int, streaming: bool, candidates: CandidateGraph | None
+) -> None:
+    """Compare what the device draws with what the host draws, sample by sample. ``candidates``: whose plan it is."""
+    guided = candidates is not None and not candidates.empty
+    for method in METHODS if guided else METHODS[:2]:
+        on_host, on_device, way = None, (), method
+        if method == "guided" and candidates is not None:
+            on_host, way = candidates.guide, "alley"
+            on_device = upload_guide(run, candidates.guide_levels())  # type: ignore[arg-type]
+        work = level_work(plan, way, depth, run.context, on_host).view(WORK).reshape(-1)
+        samples = DeviceSamples(run, space, method, work, on_device)  # type: ignore[arg-type]
+        expected = draw(plan, way, run.context, depth=depth, seed=5, first=7, samples=SAMPLES, rows=True, guide=on_host)
         found = samples.draw(5, 7, SAMPLES, rows=True, streaming=streaming)
         assert found.rows is not None and found.weights is not None
         assert expected.rows is not None and expected.weights is not None
@@ -111,9 +118,10 @@ def test_the_device_draws_the_hosts_samples(store: Any, search: Search, streamin
     run = Run()
     candidates = build(resolved, run.context, 1 << 20)
     assert candidates is not None
-    for space, address in ((resolved, resolved.plan.ctypes.data), (candidates.resolved(), candidates.plan)):
+    both = ((resolved, resolved.plan.ctypes.data, None), (candidates.resolved(), candidates.plan, candidates))
+    for space, address, own in both:
         with device_plan(store, space, run) as plan:  # type: ignore[arg-type]
-            check_samples(run, plan_space(plan), address, len(search.levels), streaming)
+            check_samples(run, plan_space(plan), address, len(search.levels), streaming, own)
 
 
 def two_labels() -> tuple[Any, Search, ResolvedSearch, CandidateGraph]:
@@ -151,7 +159,7 @@ def test_packed_candidate_graphs_give_the_same_samples(dense: CandidateGraph, sh
     run = Run(shared_bytes)
     assert packed.variant(run.device)[0]["QE_SHARED"] == int(shared_bytes > 1 << 12)  # type: ignore[arg-type]
     for streaming in (False, True):
-        check_samples(run, packed.space(run), dense.plan, 5, streaming)  # type: ignore[arg-type]
+        check_samples(run, packed.space(run), dense.plan, 5, streaming, dense)  # type: ignore[arg-type]
 
 
 FIRST = """
@@ -202,11 +210,13 @@ def graph() -> Graph:
 
 
 @pytest.mark.usefixtures("with_device")
+@pytest.mark.parametrize("method", ["alley", "guided", "auto"])
 @pytest.mark.parametrize("query", [QUERY, QUERY + " WHERE a.x < c.x", QUERY + " WITH a, b WHERE a.x + b.x > 50"])
-def test_estimates_are_the_cpus(graph: Graph, query: str) -> None:
-    options: dict[str, Any] = {"method": "alley", "samples": 512, "seed": 3}
+def test_estimates_are_the_cpus(graph: Graph, query: str, method: str) -> None:
+    options: dict[str, Any] = {"method": method, "samples": 512, "seed": 3}
     on_cpu, on_gpu = (graph.estimate(query, device=device, **options) for device in ("cpu", "gpu"))
-    assert (on_cpu.device, on_gpu.device) == ("cpu", "gpu")
+    assert (on_cpu.device, on_gpu.device) == ("cpu", "gpu" if not on_gpu.is_exact else "cpu")
+    assert (on_cpu.method, on_cpu.is_exact) == (on_gpu.method, on_gpu.is_exact)
     assert (on_cpu.hits, on_cpu.samples) == (on_gpu.hits, on_gpu.samples)
     assert on_gpu.value == pytest.approx(on_cpu.value)
 

@@ -57,6 +57,27 @@ QE_BOTH inline uint64_t pick(SampleId id, int level, uint32_t word, uint64_t n) 
   return n <= kWideChoice ? (static_cast<uint64_t>(word) * n) >> 32 : pick_wide(id, level, word, n);
 }
 
+constexpr int kGuidedLevels = 2;  // levels whose numbers for guided picks come from one block: 64 bits each
+
+QE_BOTH inline PhiloxBlock guide_block(SampleId id, int level) {
+  return philox(id.number, (1ull << 34) + static_cast<uint64_t>(level / kGuidedLevels), id.seed);
+}
+
+// A level's number of its block, in [0, 1).
+QE_BOTH inline double guide_fraction(const PhiloxBlock& block, int level) {
+  const bool second = level % kGuidedLevels != 0;
+  const uint64_t high = second ? block.word[2] : block.word[0], low = second ? block.word[3] : block.word[1];
+  return static_cast<double>((high << 32 | low) >> 11) * (1.0 / 9007199254740992.0);
+}
+
+// How many ways each candidate of a level has to go on: see host/sample_guide.h.
+struct GuideLevel {
+  const double* ways;     // of the vertices from `lo` on; null: all candidates are as likely
+  const double* running;  // sums of ways: over the level's candidates, or within each list of its only source; or null
+  uint32_t lo;
+  uint32_t unused;
+};
+
 constexpr uint64_t kDepthBlock = 1ull << 33;  // of Philox, apart from those of the levels
 
 // Where a trawled sample's prefix ends: P(depth = j) is proportional to 2^-j, j from `least` to `deepest` (gSWORD §5).

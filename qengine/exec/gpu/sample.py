@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qengine.exec.gpu.launch import DeviceRun
-from qengine.exec.gpu.sample_job import JOB, MOST_WARPS, TOTALS
+from qengine.exec.gpu.sample_job import GUIDE, JOB, MOST_WARPS, TOTALS
 from qengine.exec.gpu.upload import DevicePlan
 
 __all__ = [
@@ -58,6 +58,27 @@ def plan_space(plan: DevicePlan) -> SampledSpace:
     return SampledSpace("sample", {"QE_LEVELS": variant}, (np.uint64(plan.address),), _THREADS, TOTALS_BYTES)
 
 
+def upload_guide(
+    run: DeviceRun, levels: Sequence[tuple[int, npt.NDArray[np.float64], npt.NDArray[np.float64]]]
+) -> tuple[Any, ...]:
+    """Copy a guide to the device: of each level its first vertex, the ways, and their sums; empty where nothing.
+
+    Returns
+    -------
+    tuple
+        A block of ``sample_job.GUIDE`` records, and the blocks that they point to.
+    """
+    table = np.zeros(len(levels), GUIDE)
+    blocks = []
+    for record, (lo, *arrays) in zip(table, levels, strict=True):
+        record["lo"] = lo
+        for name, array in zip(("ways", "running"), arrays, strict=True):
+            if len(array):
+                blocks.append(run.upload(array, "the guide of samples"))
+                record[name] = blocks[-1].ptr
+    return run.upload(table, "the guide of samples"), *blocks
+
+
 def with_estimator(space: SampledSpace, name: str, source: str) -> SampledSpace:
     """Return a plan's space for a user's estimator: ``source`` defines a struct ``Estimator``."""
     preface = f'#include "sample_plan.cuh"\n#line 1 "{_printable(name)}"\n{source}'
@@ -96,12 +117,16 @@ class DeviceSamples:
     run
         The query's work on the device.
     method
-        "wanderjoin", "alley", or "own" for the estimator of the space's preface.
+        "wanderjoin", "alley", "guided", or "own" for the estimator of the space's preface.
     work
         ``sample_job.WORK`` records of the levels to bind: what they cost, by the method.
+    guide
+        For "guided": what ``upload_guide`` returned.
     """
 
-    def __init__(self, run: DeviceRun, space: SampledSpace, method: str, work: npt.NDArray[Any]) -> None:
+    def __init__(
+        self, run: DeviceRun, space: SampledSpace, method: str, work: npt.NDArray[Any], guide: tuple[Any, ...] = ()
+    ) -> None:
         self._run = run
         self._space = space
         self._depth = len(work)
@@ -112,6 +137,8 @@ class DeviceSamples:
         self._totals = run.allocate(self._most_blocks * TOTALS.itemsize, "the sums of samples")
         self._job = np.zeros(1, JOB)
         self._job["work"][0, : self._depth] = work
+        self._guide = guide
+        self._job["guide"] = guide[0].ptr if guide else 0
         self._job["totals"], self._job["stop"], self._job["depth"] = self._totals.ptr, run.stop_flag, self._depth
 
     def draw(

@@ -6,7 +6,7 @@ import numpy as np
 
 from qengine.exec.cpu.match_plan import MAX_LEVELS
 
-__all__ = ["JOB", "MOST_WARPS", "PACKED_GRAPH", "PACKED_LEVELS", "PACKED_SOURCES", "TOTALS", "WORK"]
+__all__ = ["GUIDE", "JOB", "MOST_WARPS", "PACKED_GRAPH", "PACKED_LEVELS", "PACKED_SOURCES", "TOTALS", "WORK"]
 
 MOST_WARPS = 32
 PACKED_LEVELS = 16
@@ -17,8 +17,9 @@ WORK = np.dtype([("walk", "<i4"), ("place", "<i4")])
 JOB = np.dtype(
     [("seed", "<u8"), ("first", "<u8"), ("samples", "<u8"), ("totals", "<u8"), ("rows", "<u8"), ("weights", "<u8"),
      ("stop", "<u8"), ("depth", "<i4"), ("least", "<i4"), ("inheritance", "<i4"), ("streaming", "<i4"),
-     ("work", WORK, MAX_LEVELS)]
+     ("guide", "<u8"), ("work", WORK, MAX_LEVELS)]
 )  # fmt: skip
+GUIDE = np.dtype([("ways", "<u8"), ("running", "<u8"), ("lo", "<u4"), ("unused", "<u4")])
 PACKED_GRAPH = np.dtype(
     [("words", "<u8"), ("n_words", "<u4"), ("ids", "<u4"), ("lo", "<u4", PACKED_LEVELS),
      ("roots", "<u4", PACKED_LEVELS), ("n_roots", "<u4", PACKED_LEVELS), ("offsets", "<u4", PACKED_SOURCES),

@@ -114,6 +114,7 @@ def test_the_count_by_extension_gets_what_it_expects() -> None:
 
 def test_the_samplers_get_what_they_expect() -> None:
     structs = {"SampleJob": sample_job.JOB, "SampleTotals": sample_job.TOTALS, "SampleWork": sample_job.WORK}
+    structs["GuideLevel"] = sample_job.GUIDE
     check_layouts("sample.cuh", structs, 90, f"static_assert(kMostWarps == {sample_job.MOST_WARPS});")
     shape = FAMILIES["sample_packed"][0]
     sizes = (f"static_assert(kPackedLevels == {sample_job.PACKED_LEVELS});",)
