@@ -171,6 +171,7 @@ OrderModel::Step OrderModel::step_by_degrees(uint64_t bound, int vertex) const {
     size *= chance;
     least = std::min(least, chance);
   }
+  if (exhausted(bound, vertex)) size = 0.0;
   double cost = constants.locate + checks;
   if (n > 1) {  // the newest list meets what the others have in common, or is met by it
     const double older = n == 2 ? lists[0].size : std::min(lists[0].size, size / least);
@@ -178,6 +179,23 @@ OrderModel::Step OrderModel::step_by_degrees(uint64_t bound, int vertex) const {
   }
   if (problem.filtered >> vertex & 1) cost += constants.check * size;
   return {std::max(size * halves * (problem.candidates[vertex] / labelled), kLeast), cost};
+}
+
+// Whether some bound vertex has no neighbour left for this one: as many as it has at most are taken by others.
+bool OrderModel::exhausted(uint64_t bound, int vertex) const {
+  const uint64_t others = different[vertex] & bound;
+  if (others == 0) return false;
+  return std::any_of(ways_[vertex].begin(), ways_[vertex].end(), [&](const Way& way) {
+    if ((bound >> way.origin & 1) == 0) return false;
+    int taken = 0;
+    for_each(others & adjacent[way.origin], [&](int other) {
+      taken += problem.kinds[other] == problem.kinds[vertex] &&
+               std::any_of(ways_[other].begin(), ways_[other].end(), [&](const Way& like) {
+                 return like.origin == way.origin && equal(*like.ties, *way.ties);
+               });
+    });
+    return taken >= way.ties->most;
+  });
 }
 
 double OrderModel::grown(int origin, Order kind, uint64_t bound) const {

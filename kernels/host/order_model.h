@@ -90,6 +90,7 @@ class OrderModel {
   Step step_by_degrees(uint64_t bound, int vertex) const;
   double rows_by_degrees(uint64_t bound);
   double correction(uint64_t bound);
+  bool exhausted(uint64_t bound, int vertex) const;
   double grown(int origin, Order kind, uint64_t bound) const;
   double growth_of(int vertex, Order kind, const Order* present, int n) const;
   uint64_t mentions(uint64_t part) const;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import combinations, permutations
 
 import pytest
@@ -103,3 +104,12 @@ def test_more_vertices_than_a_set_holds_are_refused() -> None:
     problem = Problem([1.0] * 65, [1.0] * 65, frozenset(), [])
     with pytest.raises(Unsupported, match="65 nodes"):
         CostModel(problem).best_order()
+
+
+def test_nothing_is_left_where_others_took_all_there_is() -> None:
+    to_one = Link(0, 1, 1e-2, Ties(1.0, 1.0), Ties(100.0, 200.0))
+    again = Link(0, 2, 1e-2, Ties(1.0, 1.0), Ties(100.0, 200.0))
+    problem = Problem([1e4] * 3, [1e4] * 3, frozenset(), [to_one, again], kinds=["T", "L", "L"])
+    assert CostModel(problem).rows(7) == pytest.approx(1e4, rel=0.1)
+    assert CostModel(replace(problem, different=[(1, 2)])).rows(7) < 1
+    assert CostModel(replace(problem, different=[(1, 2)], kinds=["T", "L", "M"])).rows(7) == pytest.approx(1e4, rel=0.1)
