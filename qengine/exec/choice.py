@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 from qengine.catalog.costs import costs
 from qengine.exec.cpu.resolve import resolve_pattern
-from qengine.plan.physical import PhysicalPlan, Search
+from qengine.plan.physical import Eliminate, PhysicalPlan, Search
 from qengine.plan.traverse import operators
 
 __all__ = ["LargestSearch", "choose", "devices_of", "largest_search"]
@@ -16,9 +16,13 @@ __all__ = ["LargestSearch", "choose", "devices_of", "largest_search"]
 
 @dataclass(eq=False)
 class LargestSearch:
-    """The search of a plan that is estimated to find the most embeddings, and where the GPU has a kernel for it."""
+    """The search of a plan that is estimated to find the most embeddings, and where the GPU has a kernel for it.
+
+    ``eliminated``: on the CPU its vertices are summed out instead.
+    """
 
     search: Search
+    eliminated: bool = False
     _known: WeakKeyDictionary[Any, bool] = field(default_factory=WeakKeyDictionary)
 
     @property
@@ -29,11 +33,12 @@ class LargestSearch:
     def has_kernel(self, store: Any) -> bool:
         """Tell whether the GPU extends the search for rows, or counts it by its shape or its tree of levels.
 
-        The kernel that takes any plan is slower than the CPU's search.
+        The kernel that takes any plan is slower than the CPU's search; only those made for a shape are faster than
+        elimination.
         """
         found = self._known.get(store)
         if found is None:
-            found = self._known[store] = _has_kernel(self.search, store)
+            found = self._known[store] = _has_kernel(self.search, store, self.eliminated)
         return found
 
 
@@ -72,7 +77,7 @@ def choose(asked: str, largest: LargestSearch | None, store: Any) -> tuple[str, 
     return "gpu", f"an estimated {rows:,.0f} embeddings are many"
 
 
-def _has_kernel(search: Search, store: Any) -> bool:
+def _has_kernel(search: Search, store: Any, by_shape: bool) -> bool:
     from qengine.exec.gpu.count_plan import components
     from qengine.exec.gpu.extend import shape_of
     from qengine.exec.gpu.tree_plan import trees
@@ -80,20 +85,26 @@ def _has_kernel(search: Search, store: Any) -> bool:
     resolved = resolve_pattern(store, search)
     if resolved is None:
         return False
-    if shape_of(resolved).extendable:
-        return True
     if not any(level.predicates for level in search.levels) and components(resolved.plan) is not None:
         return True
-    return trees(resolved, resolved.tables[0]) is not None
+    if by_shape:
+        return False
+    return shape_of(resolved).extendable or trees(resolved, resolved.tables[0]) is not None
 
 
 def largest_search(plan: PhysicalPlan) -> LargestSearch | None:
     """Return the plan's search that is estimated to find the most embeddings, None if it has none."""
-    searches = (each for each in operators(plan.root) if isinstance(each, Search))
-    found = max(searches, key=lambda each: each.rows or 0.0, default=None)
-    return None if found is None else LargestSearch(found)
+    searches = (
+        LargestSearch(each) if isinstance(each, Search) else LargestSearch(each.search, eliminated=True)
+        for each in operators(plan.root)
+        if isinstance(each, Search | Eliminate)
+    )
+    return max(searches, key=lambda each: each.rows, default=None)
 
 
 def devices_of(plan: PhysicalPlan, chosen: str) -> tuple[tuple[str, str], ...]:
     """Return for each operator, the last one first, its name and the device that runs it."""
-    return tuple((type(each).__name__, chosen if isinstance(each, Search) else "cpu") for each in operators(plan.root))
+    return tuple(
+        (type(each).__name__, chosen if isinstance(each, Search | Eliminate) else "cpu")
+        for each in operators(plan.root)
+    )

@@ -46,6 +46,16 @@ def test_large_searches_without_one_stay_on_the_cpu(graph: Graph, monkeypatch: p
     assert device == "cpu" and "no kernel" in reason
 
 
+def test_what_the_cpu_eliminates_runs_on_the_gpu_by_kernels_of_its_shape(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    diamond = "MATCH /*+ eliminate */ (a)-[:R]-(b)-[:R]-(c)-[:R]-(a), (b)-[:R]-(d)-[:R]-(c) RETURN count(*)"
+    path = "MATCH /*+ eliminate */ (a)-[:R]-(b)-[:R]-(c)-[:R]-(d)-[:R]-(e) RETURN count(*)"
+    assert "Eliminate" in str(graph.explain(diamond))
+    assert chosen(graph, diamond, monkeypatch)[0] == "gpu"
+    assert chosen(graph, path, monkeypatch)[0] == "cpu"
+
+
 def test_small_searches_stay_on_the_cpu(graph: Graph) -> None:
     plan = graph.explain("MATCH (a)-[:R]-(b) RETURN count(*)")
     assert plan.device == "cpu" and "are few" in plan.device_reason
