@@ -15,6 +15,7 @@ class Deriver {
 
  private:
   const PlanLevel& level(int j) const { return plan_.levels[j]; }
+  const LevelInfo& info(int j) const { return out_.levels[static_cast<size_t>(j)]; }
   LevelInfo& info(int j) { return out_.levels[static_cast<size_t>(j)]; }
   const PlanSource& source(int j, int k) const { return plan_.sources[level(j).sources.first + k]; }
 
@@ -33,6 +34,7 @@ class Deriver {
 
   // Operands of a level's intersection, given the levels above it (search_operands.cpp)
   bool can_start_from(int i, int j);
+  Levels vertices(Levels levels) const;
   Levels reduced(Levels bounds, bool less) const;
   int view_of(const PlanSource& from, int j);
   Levels implied(int by, bool less) const;

@@ -68,6 +68,13 @@ Levels Deriver::implied(int by, bool less) const {
   return mask;
 }
 
+// Those that are vertices: sets depend on no relationship, and only vertices are stamped when they are bound.
+Levels Deriver::vertices(Levels levels) const {
+  for (int x = 0; x < plan_.n_levels; ++x)
+    if (!info(x).vertex) levels &= ~bit_of(x);
+  return levels;
+}
+
 void Deriver::set_operands(int j, Levels above) {
   LevelInfo& to = info(j);
   if (!to.vertex || out_.impossible) return;
@@ -76,7 +83,7 @@ void Deriver::set_operands(int j, Levels above) {
   const int base = base_of(j, above);
   if (base >= 0) out_.bases |= bit_of(base);
   if (base >= 0)
-    to.operands.push_back({From::kKept, base, newest(above & (bit_of(base) - 1)), less & ~info(base).less,
+    to.operands.push_back({From::kKept, base, newest(vertices(above & (bit_of(base) - 1))), less & ~info(base).less,
                            greater & ~info(base).greater, info(base).lo != to.lo || info(base).hi != to.hi});
   for (int k = 0; k < from.sources.count; ++k) {
     if (base >= 0 && has_source(base, source(j, k))) continue;

@@ -120,7 +120,7 @@ def found_in(graph: qengine.Graph, query: str) -> tuple[Any, tuple[Component, ..
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(search, "resolve", resolve)
-        graph.query(query).fetchall()
+        graph.query(query.replace("MATCH", "MATCH /*+ search */", 1)).fetchall()
     assert len(seen) == 1
     return seen[0]
 
