@@ -17,6 +17,13 @@ from qengine.plan.pattern import PatternNode
 __all__ = ["Eliminated", "eliminated"]
 
 _MOST_VERTICES = 12
+_LEAST = 4e6
+"""Nanoseconds that a search must cost for elimination to be looked into: that can take as long."""
+
+_A_QUOTIENT = 1e5
+"""Nanoseconds that planning and running a quotient take, at the least."""
+
+_MOST_QUOTIENTS = 400
 
 
 @frozen
@@ -35,11 +42,15 @@ def eliminated(
     difference: Differences,
     output: str | None,
     catalog: CatalogView,
+    limit: float,
 ) -> Eliminated | None:
-    """Return how to count a pattern, in all or by its node ``output``, by elimination; None where it can't be."""
-    if len(names) > _MOST_VERTICES or not edges:
+    """Return how to count a pattern, in all or by its node ``output``, by elimination.
+
+    None where it can't be, or would cost ``limit`` nanoseconds or more.
+    """
+    if len(names) > _MOST_VERTICES or not edges or limit < _LEAST:
         return None
-    quotients = signed_quotients(names, edges, difference)
+    quotients = signed_quotients(names, edges, difference, int(min(limit / _A_QUOTIENT, _MOST_QUOTIENTS)))
     if quotients is None:
         return None
     program = Program()
@@ -56,7 +67,8 @@ def eliminated(
         factors[key] = factors.get(key, 0) + factor
     terms = tuple(Term(factor, *key) for key, factor in factors.items() if factor)
     steps, terms = used(program.steps, terms)
-    return Eliminated(steps, terms, StepCosts(catalog, list(steps)).total())
+    cost = StepCosts(catalog, list(steps)).total()
+    return Eliminated(steps, terms, cost) if cost < limit else None
 
 
 def _elimination(

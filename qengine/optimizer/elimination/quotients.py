@@ -16,9 +16,6 @@ from qengine.optimizer.pattern_edges import PatternEdge
 from qengine.plan.elimination import Relation
 from qengine.plan.pattern import Direction
 
-_MOST = 400
-"""Quotients of one pattern; with more of them the pattern is searched."""
-
 
 @frozen
 class Bundle:
@@ -43,9 +40,9 @@ class Quotient:
 
 
 def signed_quotients(
-    names: Sequence[str], edges: Sequence[PatternEdge], difference: Differences
+    names: Sequence[str], edges: Sequence[PatternEdge], difference: Differences, most: int
 ) -> dict[Quotient, int] | None:
-    """Return by quotient how often its homomorphisms count; None if there are too many, or one has no relation.
+    """Return by quotient how often its homomorphisms count; None if there are over ``most``, or one has no relation.
 
     The embeddings in which everything differs that must are the sum, over the quotients, of factor times homomorphisms.
     """
@@ -53,7 +50,7 @@ def signed_quotients(
         return {}
     if any(edge.swappable and not edge.symmetric for edge in edges):
         return None
-    return _Quotients(names, edges).signed(difference)
+    return _Quotients(names, edges).signed(difference, most)
 
 
 class _Quotients:
@@ -63,7 +60,7 @@ class _Quotients:
         self.places = {edge.name: place for place, edge in enumerate(edges)}
         self.loops = {info.name for edge in edges for info in edge.types if info.loops}
 
-    def signed(self, difference: Differences) -> dict[Quotient, int] | None:
+    def signed(self, difference: Differences, most: int) -> dict[Quotient, int] | None:
         number = self.vertices
         bundles = [
             Bundle((place,), number[edge.ends[0]], number[edge.ends[1]], edge.symmetric, edge.type_names())
@@ -76,11 +73,11 @@ class _Quotients:
         equalities += [[(self.vertices[a], self.vertices[b]) for a, b in same] for same in difference.pairs]
         for event in equalities:
             found = _without(found, partial(self._coinciding, event))
-            if len(found) > _MOST:
+            if len(found) > most:
                 return None
         for one, other in sorted(tuple(sorted(self.places[name] for name in pair)) for pair in difference.edges):
             found = _without(found, partial(self._same, one, other))
-            if len(found) > _MOST:
+            if len(found) > most:
                 return None
         return found
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from math import inf
 
 from qengine.catalog.view import CatalogView
 from qengine.errors import Unsupported
@@ -311,8 +312,11 @@ class MatchLowering:
         if not (asked or free) or not countable or len(emitted) > 1 or not emitted <= set(matching.names):
             return None
         output = next(iter(emitted), None)
-        found = eliminated(matching.names, self.nodes, matching.edges, matching.difference, output, self.catalog)
-        if found is None or (found.cost >= cost and not asked):
+        found = eliminated(
+            matching.names, self.nodes, matching.edges, matching.difference, output, self.catalog,
+            inf if asked else cost,
+        )  # fmt: skip
+        if found is None:
             return None
         if self.demand.duplicates is Duplicates.IGNORE and len(found.terms) > 1:
             return None  # a search stops at the first embedding
