@@ -221,7 +221,7 @@ def test_a_failed_save_keeps_the_old_graph(saved, monkeypatch):
 
 
 KILLER = """
-import os, random, signal, sys, time
+import os, random, signal, sys
 from qengine.plan.pattern import Direction
 from qengine.storage import from_arrow, from_records, open_saved, save
 
@@ -231,17 +231,28 @@ graphs = [
                  [{"type": "R", "start": i, "end": (i + version) % 50} for i in range(50)])
     for version in (1, 2)
 ]
-begin = time.monotonic()
+steps, last = 0, None  # of a save: files opened, written to, renamed and removed; which of them is not taken
+
+def step():
+    global steps
+    steps += 1
+    if last is not None and steps > last:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+audited = ("open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.listdir", "os.scandir")
+sys.addaudithook(lambda event, args: step() if event in audited else None)
+fsync = os.fsync
+os.fsync = lambda file: (step(), fsync(file), step())
 save(graphs[0], path)
-duration = time.monotonic() - begin
 rng, old, outcomes, partial = random.Random(7), 0, [], 0
+in_all, steps = steps, 0
 for kill in range(kills):
     child = os.fork()
     if not child:
+        steps, last = 0, rng.randrange(2 * in_all)
         save(graphs[1 - old], path)
         os._exit(0)
-    time.sleep(rng.random() * 2 * duration)
-    os.kill(child, signal.SIGKILL)
+    rng.random()
     os.waitpid(child, 0)
     partial += len(os.listdir(path)) > 2
     store = open_saved(path)
