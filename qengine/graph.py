@@ -309,7 +309,7 @@ class Graph:
         gpu_memory_limit
             Bytes that may be in use on the GPU meanwhile, with the graphs that stay there between queries.
         threads
-            Worker threads; 0 for one a CPU.
+            Worker threads; 0 for one a CPU. A count that takes long is raced by others, on as many threads again.
         cardinalities
             What the planner is to believe, before its statistics: rows of parts of the query's patterns, as
             ``{"(a:Person)-[:KNOWS]->(b)": 12.0}``. A part is found whatever its variables are called; its rows may have
