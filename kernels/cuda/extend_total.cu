@@ -1,11 +1,15 @@
-// Counts the embeddings of a plan without seeds by breadth-first extension, in one launch.
+// Counts the embeddings of a plan, or the completions of rows that bind its first levels, by breadth-first extension, in one
+// launch.
 //
 // Problem: the tree of counts that the host derives (qe/derived_plan.h) as a list of steps over tables of rows. A row binds
 // one level, and extends a row of the table above it; table 0 is the one row that binds nothing. `kExtend` makes a table
 // of all extensions of another's rows by one level, `kTally` counts them for each row, `kFold` adds up a table's rows by
-// the rows that they extend. What a row's steps count multiplies: that is its weight, and table 0's the answer. Levels
-// that don't mention each other are so never combined, and memory is bounded by paths of the tree.
-// Preconditions: all of the grid's blocks run at a time (a cooperative launch); the state is zeros, but for rows[0] = 1.
+// the rows that they extend. What a row's steps count multiplies: that is its weight, and table 0's the answer; or where
+// tables are given that bind the first levels, `kSettle` makes it the count of each row of the last one. Levels that don't
+// mention each other are so never combined, and memory is bounded by paths of the tree. Where it is enough to know which
+// counts are 0, all that is counted for a row is 0 or 1, and its candidates are left once some have been found.
+// Preconditions: all of the grid's blocks run at a time (a cooperative launch); the state is zeros, but for the rows of the
+// last table that is given.
 // Launch: blocks of whole warps. A warp takes up to 32 rows in turn, and tests their candidates (qe/extend_step.h) a slot a
 // lane; rows with many are cut into tiles that all warps share, after a barrier (SGSI §7's layers). Shared memory: `warp_bytes`
 // a warp, for the values and operands of 32 rows.
@@ -30,12 +34,13 @@ namespace {
 struct Worker {
   const TotalJob& job;
   const MatchPlan& plan;
+  const bool once;
   uint32_t barriers = 0;
   long long look_at;
   bool stopping = false;
 
   __device__ explicit Worker(const TotalJob& given)
-      : job(given), plan(*given.plan), look_at(clock64() + kLookCycles) {}
+      : job(given), plan(*given.plan), once(given.once != 0), look_at(clock64() + kLookCycles) {}
 
   // Waits for all blocks. An outcome is written before the block arrives, so that all read the same one afterwards.
   __device__ void meet(int32_t* outcome) {
@@ -70,7 +75,9 @@ struct Worker {
   __device__ uint64_t weight(const TotalTable& table, uint32_t row, const TotalStep& step, int32_t* outcome) {
     if (step.pending == kNothing) return 1;
     const auto taken = static_cast<uint32_t>(step.taken);
-    const uint64_t found = table.counts[row], count = found > taken ? found - taken : 0;
+    const uint64_t found = table.counts[row];
+    uint64_t count = found > taken ? found - taken : 0;
+    if (once) count = count != 0;
     if (step.pending == kFirst) return count;
     const uint64_t before = table.weights[row];
     if (__umul64hi(before, count) != 0) fail(outcome, kTooMany);
@@ -88,7 +95,7 @@ struct Worker {
     while (number > 0) {
       const TotalTable& table = job.tables[number];
       row.value[table.level * row.stride] = table.edges != nullptr ? table.edges[at] : int64_t{table.vertices[at]};
-      at = table.parents[at];
+      if (table.parents != nullptr) at = table.parents[at];
       number = table.up;
     }
   }
@@ -119,13 +126,11 @@ struct Worker {
     return size > least ? size : least;
   }
 
-  // A row's candidates for a step, of those that the job takes: from `base` on.
-  __device__ uint64_t slots_of(uint32_t number, uint64_t slots) const {
-    if (number != 0) return slots;
-    const uint64_t end = slots < job.end ? slots : job.end;
-    return end > job.begin ? end - job.begin : 0;
+  // Whether it doesn't matter how many more a row has: no group takes so many.
+  __device__ bool enough(const TotalStep& step, uint32_t row) const {
+    if (!once || step.kind != kTally) return false;
+    return *static_cast<volatile unsigned long long*>(&job.tables[step.from].counts[row]) > kMaxLevels;
   }
-  __device__ uint64_t base(uint32_t number) const { return number == 0 ? job.begin : 0; }
 
   // Takes what 32 slots give: `at`: the lane of each slot's row, which is row `row`.
   __device__ void take(const TotalStep& step, bool passes, int at, uint32_t row, int64_t value, int32_t* outcome) {
@@ -155,7 +160,7 @@ struct Worker {
   __device__ void rows(const TotalStep& step, uint32_t number, uint32_t n, uint64_t least, int each) {
     const Window to = window(plan, step.level, step.level, job.warp_bytes);
     const LevelTraits traits = traits_of(plan, step.level);
-    const bool at_once = step.kind == kTally && number != 0 && is_list(traits, step.level);
+    const bool at_once = step.kind == kTally && is_list(traits, step.level);
     const TotalTable& from = job.tables[step.from];
     int32_t* outcome = &job.state->outcome[2 * number];
     const int lane = lane_id();
@@ -170,7 +175,7 @@ struct Worker {
         if (so_far != 0) {
           load(step, row, to.row(lane));
           to.steps[lane] = plan_step(plan, step.level, to.row(lane));
-          slots = slots_of(number, to.steps[lane].slots);
+          slots = to.steps[lane].slots;
           if (at_once && to.steps[lane].kind == kFromOperand) {
             counted = size_of_list(step.level, to.row(lane));
             slots = 0;
@@ -191,8 +196,9 @@ struct Worker {
         const uint64_t slot = begin + lane;
         const int at = to.row_at(slot);
         int64_t value = 0;
-        const bool passes = slot < total && extension(plan, traits, step.level, to.steps[at], to.row(at),
-                                                      base(number) + slot - to.starts[at], &value);
+        const bool passes =
+            slot < total && !enough(step, static_cast<uint32_t>(first) + at) &&
+            extension(plan, traits, step.level, to.steps[at], to.row(at), slot - to.starts[at], &value);
         take(step, passes, at, static_cast<uint32_t>(first) + at, value, outcome);
       }
     }
@@ -223,19 +229,27 @@ struct Worker {
         to.steps[0] = plan_step(plan, step.level, to.row(0));
       }
       __syncwarp();
-      const uint64_t slots = slots_of(number, to.steps[0].slots), size = tile_size(slots, least);
+      const uint64_t slots = to.steps[0].slots, size = tile_size(slots, least);
       const uint64_t first = tile.number * size;
       const uint64_t end = first + size < slots ? first + size : slots;
       uint64_t counted = 0;
       for (uint64_t begin = first; begin < end; begin += kLanes) {
+        if (once && __any_sync(kAllLanes, counted > kMaxLevels || enough(step, tile.row))) break;
         const uint64_t slot = begin + lane;
         int64_t value = 0;
-        const bool passes =
-            slot < end && extension(plan, traits, step.level, to.steps[0], to.row(0), base(number) + slot, &value);
+        const bool passes = slot < end && extension(plan, traits, step.level, to.steps[0], to.row(0), slot, &value);
         if (step.kind == kTally) counted += __popc(__ballot_sync(kAllLanes, passes));
         else take(step, passes, 0, tile.row, value, outcome);
       }
       if (lane == 0 && counted != 0) add(&job.tables[step.from].counts[tile.row], counted, outcome);
+    }
+  }
+
+  // Makes what all steps have counted for a row its count.
+  __device__ void settle(const TotalStep& step, uint32_t number, uint32_t n) {
+    for (uint64_t row = warp_id() * kLanes + lane_id(); row < n; row += warps() * kLanes) {
+      const auto at = static_cast<uint32_t>(row);
+      job.tables[step.from].counts[at] = weight(job.tables[step.from], at, step, &job.state->outcome[2 * number]);
     }
   }
 
@@ -273,6 +287,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, kBlocks) extend_total(con
     const int each = n >= kLanes * all ? kLanes : static_cast<int>((n + all - 1) / all);
     const uint64_t least = each < 8 ? 2 * kLanes : 16 * kLanes;
     if (step.kind == kFold) worker.fold(step, k, n);
+    else if (step.kind == kSettle) worker.settle(step, k, n);
     else worker.rows(step, k, n, least, each);
     worker.meet(&job.state->outcome[2 * k]);
     if (job.state->outcome[2 * k] != kDone) return;

@@ -6,7 +6,7 @@ namespace qe {
 
 constexpr int kMaxSteps = 2 * kMaxLevels;
 
-enum TotalKind : int32_t { kExtend = 0, kTally = 1, kFold = 2 };
+enum TotalKind : int32_t { kExtend = 0, kTally = 1, kFold = 2, kSettle = 3 };
 enum Outcome : int32_t { kDone = 0, kNoRoom = 1, kTooMany = 2, kStopped = 3 };
 // What the steps on a row have counted so far: nothing; `counts`; `counts` times `weights`.
 enum Pending : int32_t { kNothing = 0, kFirst = 1, kProduct = 2 };
@@ -15,7 +15,7 @@ enum Pending : int32_t { kNothing = 0, kFirst = 1, kProduct = 2 };
 struct TotalTable {
   uint32_t* vertices;  // of a vertex level
   int64_t* edges;      // of a relationship level
-  uint32_t* parents;
+  uint32_t* parents;   // null: each row extends the one with its own number
   unsigned long long* weights;
   unsigned long long* counts;
   int32_t level, up;
@@ -41,7 +41,7 @@ struct TotalState {
   int32_t outcome[2 * kMaxSteps];  // of each step's two halves
 };
 
-// `begin`, `end`: the first step takes these candidates only.
+// `once`: 1: it is enough to know which counts are 0.
 struct TotalJob {
   const MatchPlan* plan;
   const int32_t* stop;
@@ -49,8 +49,8 @@ struct TotalJob {
   const TotalTable* tables;
   const TotalStep* steps;
   TotalTile* tiles;
-  uint64_t begin, end;
   uint32_t n_steps, room, tile_room, warp_bytes;
+  int32_t once, unused;
 };
 
 }  // namespace qe

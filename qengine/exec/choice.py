@@ -31,14 +31,14 @@ class LargestSearch:
         return self.search.rows or 0.0
 
     def has_kernel(self, store: Any) -> bool:
-        """Tell whether the GPU extends the search for rows, or counts it by its shape or its tree of levels.
-
-        The kernel that takes any plan is slower than the CPU's search; only those made for a shape are faster than
-        elimination.
+        """Tell whether the GPU is as fast as the CPU's way: it searches anything; but only kernels made for a shape are
+        faster than elimination.
         """
+        if not self.eliminated:
+            return True
         found = self._known.get(store)
         if found is None:
-            found = self._known[store] = _has_kernel(self.search, store, self.eliminated)
+            found = self._known[store] = _has_kernel(self.search, store)
         return found
 
 
@@ -73,23 +73,17 @@ def choose(asked: str, largest: LargestSearch | None, store: Any) -> tuple[str, 
         return "cpu", reason.message
     assert largest is not None
     if not largest.has_kernel(store):
-        return "cpu", "the GPU has no kernel for the pattern's shape, only the one that takes any"
+        return "cpu", "the GPU has no kernel for the pattern's shape, and the CPU needs no search"
     return "gpu", f"an estimated {rows:,.0f} embeddings are many"
 
 
-def _has_kernel(search: Search, store: Any, by_shape: bool) -> bool:
+def _has_kernel(search: Search, store: Any) -> bool:
     from qengine.exec.gpu.count_plan import components
-    from qengine.exec.gpu.extend import shape_of
-    from qengine.exec.gpu.tree_plan import trees
 
     resolved = resolve_pattern(store, search)
-    if resolved is None:
+    if resolved is None or any(level.predicates for level in search.levels):
         return False
-    if not any(level.predicates for level in search.levels) and components(resolved.plan) is not None:
-        return True
-    if by_shape:
-        return False
-    return shape_of(resolved).extendable or trees(resolved, resolved.tables[0]) is not None
+    return components(resolved.plan) is not None
 
 
 def largest_search(plan: PhysicalPlan) -> LargestSearch | None:

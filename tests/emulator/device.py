@@ -13,9 +13,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pytest
 
 from qengine.exec.context import ExecutionContext
+from qengine.exec.gpu import extend, host_rows, search
 from qengine.exec.gpu.memory import DeviceMemory
+from tests.emulator.arrays import DeviceArray, Stream, cupy
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 WARPS = 4
@@ -61,48 +64,48 @@ class Pool:
 
 
 KERNELS = {
-    "search": (
-        'extern "C" void search_on_host(unsigned blocks, unsigned threads, const uint64_t* given) {\n'
-        "  const auto* job = reinterpret_cast<const qe::SearchJob*>(given[0]);\n"
-        "  emulator::run(blocks, threads, [&] { search(job, static_cast<uint32_t>(given[1])); });\n}\n"
-    ),
-    "count_tree": (
-        'extern "C" void tree_slices_on_host(unsigned blocks, unsigned threads, const uint64_t* given) {\n'
-        "  const auto* plan = reinterpret_cast<const qe::MatchPlan*>(given[0]);\n"
-        "  const auto* tree = reinterpret_cast<const qe::TreePlan*>(given[1]);\n"
-        "  emulator::run(blocks, threads, [&] { tree_slices(plan, tree); });\n}\n"
-        'extern "C" void count_tree_on_host(unsigned blocks, unsigned threads, const uint64_t* given) {\n'
-        "  const auto* tree = reinterpret_cast<const qe::TreePlan*>(given[0]);\n"
-        "  auto* state = reinterpret_cast<qe::TreeState*>(given[1]);\n"
-        "  auto* memos = reinterpret_cast<qe::TreeMemo*>(given[2]);\n"
-        "  const auto* stop = reinterpret_cast<const int32_t*>(given[3]);\n"
-        "  const auto bytes = static_cast<uint32_t>(given[4]);\n"
-        "  emulator::run(blocks, threads, [&] { count_tree(tree, state, memos, stop, bytes); });\n}\n"
-    ),
-}
-"""For each family what calls its kernels with arguments of 64 bits each."""
+    "count_tree": ("tree_slices", "count_tree"),
+    "extend": ("extend_seeds", "extend_bound", "extend_fill", "extend_link", "extend_gather", "extend_count",
+               "extend_tell"),
+    "extend_total": ("extend_total",),
+    "sample": ("sample_wanderjoin", "sample_alley", "sample_guided"),
+    "sample_packed": ("sample_wanderjoin", "sample_alley", "sample_guided"),
+    "search": ("search",),
+}  # fmt: skip
+"""The families and their kernels."""
 
 
 @functools.cache
-def library(family: str, macros: tuple[tuple[str, int], ...]) -> ctypes.CDLL:
-    """Compile a family for the host."""
+def library(family: str, macros: tuple[tuple[str, int | str], ...], preface: str) -> ctypes.CDLL:
+    """Compile a family for the host; after a preface only the kernels of a user's estimator."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "emulated.cpp"
-        source.write_text(f'#include "{CHECKOUT}/tests/emulator/warps.h"\n#include "{family}.cu"\n{KERNELS[family]}')
+        kernels = ("sample_own",) if "Estimator" in preface else KERNELS[family]
+        lines = [
+            '#include "on_host.h"',
+            preface,
+            f'#include "{family}.cu"',
+            *(f"QE_ON_HOST({name})" for name in kernels),
+        ]
+        source.write_text("\n".join(lines))
         target = Path(folder) / "emulated.so"
-        include = [f"-I{CHECKOUT}/kernels/{folder}" for folder in ("include", "cuda")]
+        folders = ("kernels/include", "kernels/cuda", "tests/emulator")
+        include = [f"-I{CHECKOUT}/{folder}" for folder in folders]
         given = [f"-D{name}={value}" for name, value in (*macros, ("QE_LOOK_EVERY", 1))]  # share work at every step
-        command = ["g++", "-std=c++17", "-O2", "-shared", "-fPIC", "-pthread", *given, *include, "-o", target, source]
+        command = ["g++", "-std=c++17", "-O1", "-shared", "-fPIC", "-pthread", *given, *include, "-o", target, source]
         subprocess.run(command, check=True, capture_output=True)
         return ctypes.CDLL(str(target))
 
 
 class EmulatedRun:
-    """Stands in for ``DeviceRun``."""
+    """Stands in for ``DeviceRun``. ``free``: bytes of memory that it says are free; without any nothing is extended."""
 
-    def __init__(self, context: ExecutionContext, memory: DeviceMemory) -> None:
+    stream = Stream()
+
+    def __init__(self, context: ExecutionContext, memory: DeviceMemory, free: int = 0) -> None:
         self.context = context
         self.memory = memory
+        self.free = free
         self.flag = np.zeros(1, np.int32)
         self.device = SimpleNamespace(
             shared_bytes=1 << 18, kernel=self.kernel, resident_blocks=lambda *_: 1, capability=90
@@ -112,8 +115,15 @@ class EmulatedRun:
     def stop_flag(self) -> int:
         return self.flag.ctypes.data
 
-    def kernel(self, family: str, name: str, macros: Mapping[str, int] | None = None, shared_bytes: int = 0) -> Any:
-        return getattr(library(family, tuple((macros or {}).items())), f"{name}_on_host")
+    def kernel(
+        self,
+        family: str,
+        name: str,
+        macros: Mapping[str, int | str] | None = None,
+        shared_bytes: int = 0,
+        preface: str = "",
+    ) -> Any:
+        return getattr(library(family, tuple((macros or {}).items()), preface), f"{name}_on_host")
 
     def allocate(self, n_bytes: int, what: str) -> Block:
         return self.memory.allocate(n_bytes, self.context.gpu_memory_limit, what)
@@ -141,13 +151,38 @@ class EmulatedRun:
     def read(self, address: int, host: Any) -> None:
         ctypes.memmove(host.ctypes.data, address, host.nbytes)
 
-    def launch(self, kernel: Any, blocks: int, threads: int, arguments: Sequence[Any], shared_bytes: int = 0) -> None:
-        kernel(ctypes.c_uint(blocks), ctypes.c_uint(threads), np.array(arguments, np.uint64).ctypes)
+    def free_bytes(self) -> int:
+        return self.free
+
+    def launch(
+        self,
+        kernel: Any,
+        blocks: int,
+        threads: int,
+        arguments: Sequence[Any],
+        shared_bytes: int = 0,
+        *,
+        together: bool = False,
+    ) -> None:
+        given = [np.uint64(each.data.ptr) if isinstance(each, DeviceArray) else each for each in arguments]
+        held = [np.atleast_1d(each) for each in given]
+        addresses = (ctypes.c_void_p * len(held))(*(each.ctypes.data for each in held))
+        kernel(blocks, min(threads, 32 * WARPS) if together else threads, addresses)
 
     def wait(self) -> None:
         self.context.check()
 
 
 @contextmanager
-def emulated_run(context: ExecutionContext, memory: DeviceMemory) -> Iterator[EmulatedRun]:
-    yield EmulatedRun(context, memory)
+def emulated(memory: DeviceMemory, free: int = 0) -> Iterator[pytest.MonkeyPatch]:
+    """Let searches run on the emulated device, with so much of its memory free."""
+
+    @contextmanager
+    def run(context: ExecutionContext) -> Iterator[EmulatedRun]:
+        yield EmulatedRun(context, memory, free)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(search, "device_run", run)
+        for module in (extend, host_rows):
+            patch.setattr(module, "cupy", lambda: cupy)
+        yield patch

@@ -33,23 +33,28 @@ COUNTS = (
 )
 
 
+@pytest.mark.parametrize("room", [True, False])
 @settings(max_examples=400)
-@given(cases(), st.sampled_from([1, 3, 1 << 16]))
-def test_equals_backtracking(case: Any, chunk_rows: int) -> None:
-    assert equals_backtracking_in_chunks(search_module, case, chunk_rows)
+@given(case=cases(), chunk_rows=st.sampled_from([1, 3, 1 << 16]))
+def test_equals_backtracking(room: bool, case: Any, chunk_rows: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        if not room:  # for frontiers: depth first
+            patch.setattr(search_module, "has_room", lambda *_: False)
+            patch.setattr(search_module, "_total", lambda *_: None)
+        assert equals_backtracking_in_chunks(search_module, case, chunk_rows)
 
 
-@pytest.mark.parametrize("tree", [True, False])
+@pytest.mark.parametrize("way", ["tree", "extension", "search"])
 @settings(max_examples=30)
 @given(case=dense_cases())
-def test_denser_patterns(tree: bool, case: Any) -> None:
+def test_denser_patterns(way: str, case: Any) -> None:
     store, search = case
-    assume(tree or store.vertex_count <= 20)
+    assume(way == "tree" or store.vertex_count <= 20)
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("try_count", "try_total"):
-            patch.setattr(search_module, name, lambda *_, **__: None)
-        if not tree:
-            patch.setattr(search_module, "counted_by_tree", lambda *_: None)
+        for name in ("try_count", "try_total", *(() if way == "tree" else ("counted_by_tree",))):
+            patch.setattr(search_module, name, lambda *_: None)
+        if way == "search":
+            patch.setattr(search_module, "has_room", lambda *_: False)
         result = found(run_search, store, search, [], 1)
     assert sum(row[-1] for row in result) == count_by_sets(store, search)
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qengine import Graph
-from qengine.exec.gpu import extend_total
 from qengine.exec.gpu import search as search_module
+from qengine.exec.gpu import total_plan
 from qengine.exec.gpu.search import run_search
 from qengine.testing.generate import rmat, to_csr, vertex_labels
 from tests.property.search_cases import cases, counted, expected, found
@@ -27,13 +27,16 @@ SHAPES = (
 )
 
 
+@pytest.mark.parametrize("whole", [True, False])
 @settings(max_examples=300)
-@given(case=cases().map(counted), room=st.sampled_from([32, 64, 1 << 18]))
-def test_equals_backtracking(case: Any, room: int) -> None:
-    store, search, seeds, rows = case
+@given(case=cases(), room=st.sampled_from([32, 64, 1 << 18]))
+def test_equals_backtracking(whole: bool, case: Any, room: int) -> None:
+    store, search, seeds, rows = counted(case) if whole else case
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(extend_total, "_FIRST_ROWS", room)
-        patch.setattr(search_module, "try_count", lambda *_: None)
+        for name in ("_FIRST_ROWS", "_MOST_ROWS"):
+            patch.setattr(total_plan, name, room)
+        for name in ("try_count", "counted_by_tree"):
+            patch.setattr(search_module, name, lambda *_: None)
         result = found(run_search, store, search, seeds, rows)
     assert result == expected(store, search, seeds, rows)
 
@@ -47,6 +50,21 @@ def labelled() -> Graph:
     labels = vertex_labels((1 << 12) + 1, 8)
     nodes = [(f"L{k}", pa.table({"id": np.flatnonzero(labels == k)})) for k in range(8)]
     return Graph.from_arrow(nodes, [("E", pa.table(dict(zip(("src", "dst"), ends, strict=True))))], undirected=["E"])
+
+
+GROUPED = (
+    "MATCH {} RETURN id(a) AS a, count(*) AS n ORDER BY n DESC, a LIMIT 50",
+    "MATCH {} RETURN id(b) AS b, id(a) AS a, count(*) AS n ORDER BY n DESC, a, b LIMIT 50",
+    "MATCH (a:L0) WHERE EXISTS {{ {} }} RETURN count(*), sum(id(a))",
+    "MATCH (a:L0) RETURN id(a) AS a, COUNT {{ {} }} AS n ORDER BY n DESC, a LIMIT 50",
+)
+
+
+@pytest.mark.parametrize("query", GROUPED)
+@pytest.mark.parametrize("shape", SHAPES[:3])
+def test_counts_by_row_are_the_cpus(labelled: Graph, shape: str, query: str) -> None:
+    text = query.format(shape)
+    assert labelled.query(text, device="gpu").fetchall() == labelled.query(text, device="cpu").fetchall()
 
 
 @pytest.mark.parametrize("mode", ["DIFFERENT NODES", "DIFFERENT RELATIONSHIPS", "REPEATABLE ELEMENTS"])

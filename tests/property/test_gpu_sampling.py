@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import ctypes
-import functools
-import subprocess
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -33,7 +28,7 @@ from qengine.plan.logical import Unit
 from qengine.plan.pattern import Direction, LabelIs
 from qengine.plan.physical import Search, Source, VertexLevel
 from qengine.storage import from_records
-from tests.emulator.device import CHECKOUT, EmulatedRun, Full, Pool
+from tests.emulator.device import EmulatedRun, Full, Pool
 from tests.property.search_cases import Masks, graphs, searches
 from tests.property.test_sampling import without_seeds
 from tests.unit.estimate.test_estimators import FavoursTheFirst
@@ -42,39 +37,12 @@ SAMPLES = 192
 METHODS = ("wanderjoin", "alley", "guided")
 
 
-@functools.cache
-def library(family: str, macros: tuple[tuple[str, int | str], ...], preface: str) -> ctypes.CDLL:
-    with tempfile.TemporaryDirectory() as folder:
-        target, source = Path(folder) / "sample.so", Path(folder) / "sample.cpp"
-        kernels = ["sample_own"] if preface else [f"sample_{method}" for method in METHODS]
-        lines = [
-            '#include "on_host.h"',
-            preface,
-            f'#include "{family}.cu"',
-            *(f"QE_ON_HOST({name})" for name in kernels),
-        ]
-        source.write_text("\n".join(lines))
-        places = [CHECKOUT / "kernels" / "include", CHECKOUT / "kernels" / "cuda", CHECKOUT / "tests" / "emulator"]
-        command = ["g++", "-std=c++17", "-O1", "-shared", "-fPIC", *(f"-D{name}={value}" for name, value in macros)]
-        subprocess.run([*command, *(f"-I{place}" for place in places), "-o", target, source], check=True)
-        return ctypes.CDLL(str(target))
-
-
 class Run(EmulatedRun):
-    """Launches the samplers."""
+    """Has so much shared memory."""
 
     def __init__(self, shared_bytes: int = 1 << 18) -> None:
         super().__init__(ExecutionContext(threads=1), DeviceMemory(Pool(), Full))
         self.device.shared_bytes = self.device.shared_bytes_each = shared_bytes
-
-    def kernel(
-        self, family: str, name: str, macros: Mapping[str, int | str], shared_bytes: int = 0, preface: str = ""
-    ) -> Any:
-        return getattr(library(family, tuple(macros.items()), preface), f"{name}_on_host")
-
-    def launch(self, kernel: Any, blocks: int, threads: int, arguments: Sequence[Any], shared_bytes: int = 0) -> None:
-        held = [np.atleast_1d(each) for each in arguments]
-        kernel(blocks, threads, (ctypes.c_void_p * len(held))(*(each.ctypes.data for each in held)))
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -6,7 +6,6 @@ Rows, too, come from the depth-first search here; the extension has a test of it
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -23,19 +22,15 @@ from qengine.plan.logical import Unit
 from qengine.plan.pattern import Direction
 from qengine.plan.physical import Search, Source, VertexLevel
 from qengine.testing.generate import rmat, to_csr
-from tests.emulator.device import WARPS, Full, Pool, emulated_run
+from tests.emulator.device import WARPS, Full, Pool, emulated
 from tests.property.search_cases import cases, count_by_sets, dense_cases, equals_backtracking_in_chunks, found
 
 
 @pytest.fixture(scope="module", autouse=True)
-def emulated() -> Iterator[None]:
-    memory = DeviceMemory(Pool(), Full)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(search_module, "device_run", lambda context: emulated_run(context, memory))
+def depth_first() -> Iterator[None]:
+    with emulated(DeviceMemory(Pool(), Full)) as patch:  # without memory for frontiers
         patch.setattr(search_module, "_THREADS", 32 * WARPS)
-        for name in ("try_count", "try_total", "counted_by_tree"):  # the emulator runs the search's kernel alone
-            patch.setattr(search_module, name, lambda *_, **__: None)
-        patch.setattr(search_module, "shape_of", lambda resolved: SimpleNamespace(extendable=False))
+        patch.setattr(search_module, "_total", lambda *_: None)
         yield
 
 

@@ -22,7 +22,7 @@ from qengine.exec.cpu.resolve import ResolvedSearch
 from qengine.exec.gpu.device import cupy
 from qengine.exec.gpu.launch import DeviceRun
 
-__all__ = ["DeviceRows", "Extension", "Shape", "shape_of", "window_bytes"]
+__all__ = ["DeviceRows", "Extension", "Shape", "has_room", "shape_of", "window_bytes"]
 
 _LANES = 32
 _STEP_BYTES = 32
@@ -56,9 +56,9 @@ class Shape:
         return len(self.vertex)
 
     @property
-    def extendable(self) -> bool:
-        """Are rows wanted, with at most the last level counted?"""
-        return self.walked > self.seeds and (self.mode is SearchMode.ROWS or self.walked + 1 >= self.levels)
+    def rows(self) -> int:
+        """Levels that a row has: all where rows are wanted, else those before the first that is only counted."""
+        return self.levels if self.mode is SearchMode.ROWS and self.walked > self.seeds else self.walked
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class Extension:
     plan
         Device address of the ``MatchPlan``; all of its pointers are device addresses.
     shape
-        Of the same plan; it must be ``extendable``.
+        Of the same plan, with no more than one level that is only counted.
     budget
         Bytes of device memory that frontiers may take.
     most_slots
@@ -176,8 +176,9 @@ class Extension:
     def _extend(self, level: int, n: int) -> Iterator[DeviceRows]:
         """Yield the rows that stem from the n rows of the table before ``level``."""
         shape = self.shape
-        if level == (shape.levels if shape.mode is SearchMode.ROWS else shape.walked):
-            found = self._gather(level, n) if shape.mode is SearchMode.ROWS else self._counted(level, n)
+        if level == shape.rows:
+            whole = level == shape.levels and shape.mode is SearchMode.ROWS
+            found = self._gather(level, n) if whole else self._counted(level, n)
             if found.n:
                 yield found
             self.slots = min(self.most_slots, self.slots * _GROWTH)
@@ -214,16 +215,23 @@ class Extension:
 
     def _counted(self, level: int, n: int) -> DeviceRows:
         """Return those of n rows that have any completion, with how many."""
+        counts = self._counts(level, n)
         with self._working() as cp:
-            if level == self.shape.levels:
-                return replace(self._gather(level, n), count=cp.ones(n, np.uint64))
-            offsets, total = self._offsets(level, n)
+            chosen = cp.flatnonzero(counts)
+            return replace(self._gather(level, len(chosen), chosen), count=counts[chosen])
+
+    def _counts(self, level: int, n: int) -> Any:
+        """Return how many completions each of the n rows of the table before ``level`` has (uint64[n])."""
+        if level == self.shape.levels:
+            with self._working() as cp:
+                return cp.ones(n, np.uint64)
+        offsets, total = self._offsets(level, n)
+        with self._working() as cp:
             counts = cp.zeros(n, np.uint64)
             for at in range(0, total, self.most_slots):
                 self._launch_tiles("extend_count", level, n, offsets, at, min(total, at + self.most_slots), counts)
                 self.run.wait()
-            chosen = cp.flatnonzero(counts)
-            return replace(self._gather(level, len(chosen), chosen), count=counts[chosen])
+            return counts
 
     def _offsets(self, level: int, n: int) -> tuple[Any, int]:
         """Return where the slots of each row of the table before ``level`` begin (int64[n + 1]), and their number."""
@@ -358,6 +366,11 @@ class _Table:
     def room(self) -> int:
         """Rows that can be appended."""
         return self.size - self.n
+
+
+def has_room(shape: Shape, free: int) -> bool:
+    """Tell whether so many bytes of memory have room for frontiers; who walks depth first needs none."""
+    return _fitting(shape, free // 2) >= _LEAST_SLOTS
 
 
 def _fitting(shape: Shape, budget: int) -> int:

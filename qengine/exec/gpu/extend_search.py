@@ -1,20 +1,24 @@
-"""Runs a search that wants rows by breadth-first extension, and hands its rows on as they come to the host."""
+"""Runs a search by breadth-first extension, and hands its rows on as they come to the host."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
+from qengine.exec.context import Status
 from qengine.exec.cpu.search import Ids, SearchChunk, scaled
-from qengine.exec.gpu.extend import Extension, Shape
+from qengine.exec.gpu.extend import Shape
+from qengine.exec.gpu.extend_counts import CountingExtension
 from qengine.exec.gpu.host_rows import HostRows, to_host
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.upload import DevicePlan
 from qengine.plan.physical import Search
 
-__all__ = ["extended"]
+__all__ = ["as_emitted", "extended"]
 
+_MAX_COUNT = 2**63 - 1
 _LEAST_BUFFER = 1 << 12
 _MOST_BUFFER = 32 << 20
 _CHUNK_ROWS = 1 << 17
@@ -25,7 +29,7 @@ _PIECE_SLOTS = 1 << 24
 def extended(
     plan: DevicePlan, shape: Shape, search: Search, seeds: Sequence[Ids], rows: int, run: DeviceRun
 ) -> Iterator[SearchChunk]:
-    """Yield the rows of a plan whose ``shape`` is extendable, in an order that depends on the plan alone.
+    """Yield the rows of a plan, in an order that depends on the plan alone, with their counts where levels are counted.
 
     Parameters
     ----------
@@ -39,7 +43,7 @@ def extended(
     """
     free, limit = run.free_bytes(), run.context.memory_limit
     buffer = min(_MOST_BUFFER, free // 64, _MOST_BUFFER if limit is None else limit // 64)
-    extension = Extension(run, plan.address, shape, free // 2, most_slots=_PIECE_SLOTS)
+    extension = CountingExtension(run, plan, shape, free // 2, most_slots=_PIECE_SLOTS)
     for part in to_host(extension.rows(seeds, rows), run.stream, max(_LEAST_BUFFER, buffer)):
         for begin in range(0, part.n, _CHUNK_ROWS):
             end = min(part.n, begin + _CHUNK_ROWS)
@@ -50,5 +54,19 @@ def _chunk(part: HostRows, which: slice, n: int, names: tuple[str, ...], search:
     """Return n of the rows as operators take them: ids in 64 bits, in memory that can be paged."""
     row = np.zeros(n, np.int64) if part.row is None else part.row[which].copy()
     columns = {name: part.columns[k][which].astype(np.int64) for k, name in enumerate(names)}
-    count = None if part.count is None or search.exists else part.count[which].astype(np.int64)
-    return SearchChunk(row, columns, None if count is None else scaled(count, search, run.context))
+    if part.count is None or search.exists:
+        return SearchChunk(row, columns, None)
+    return SearchChunk(row, columns, as_emitted(part.count[which], search, run))
+
+
+def as_emitted(counts: npt.NDArray[np.uint64], search: Search, run: DeviceRun) -> Ids:
+    """Return counts as they are emitted.
+
+    Raises
+    ------
+    ResourceError
+        If one exceeds what a number holds.
+    """
+    if int(counts.max()) > _MAX_COUNT:
+        run.context.raise_for(Status.OVERFLOW)
+    return scaled(counts.astype(np.int64), search, run.context)

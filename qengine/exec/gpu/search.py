@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from qengine.errors import OutOfMemory
-from qengine.exec.context import ExecutionContext, Status
+from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.match_plan import SearchMode
 from qengine.exec.cpu.resolve import MaskProvider, ResolvedSearch, resolve
 from qengine.exec.cpu.search import Ids, SearchChunk, completed, one_total, scaled
 from qengine.exec.gpu.count import try_count
-from qengine.exec.gpu.extend import shape_of
-from qengine.exec.gpu.extend_search import extended
+from qengine.exec.gpu.extend import has_room, shape_of
+from qengine.exec.gpu.extend_search import as_emitted, extended
 from qengine.exec.gpu.extend_total import try_total
 from qengine.exec.gpu.launch import DeviceRun, device_run
 from qengine.exec.gpu.search_job import JOB, LANES, STATE, donation_bytes, frame_bytes, saved_bytes
@@ -33,7 +33,8 @@ _THREADS = 128
 _FIRST_ROWS = 1 << 16
 _MOST_ROWS = 1 << 22
 _LEAST_ROWS = 1 << 10
-_MAX_COUNT = 2**63 - 1
+_MACROS: dict[str, int] = {}
+"""Of the kernel, besides its variant: measurements take others."""
 
 
 def run_search(
@@ -58,7 +59,7 @@ def run_search(
         total = _total(store, plan, run)
         if total is not None:
             chunks = one_total(total, search, context)
-        elif (shape := shape_of(resolved)).extendable:
+        elif has_room(shape := shape_of(resolved), run.free_bytes()):
             chunks = extended(plan, shape, search, seeds, inputs, run)
         else:
             chunks = _Generic(plan, search, seeds, inputs, run).found()
@@ -66,13 +67,13 @@ def run_search(
 
 
 def _total(store: Any, plan: DevicePlan, run: DeviceRun) -> int | None:
-    """Return the count of a plan that has nothing else to give, None where only the general kernel finds it."""
+    """Return the count of a plan that has nothing else to give, None where that is left to those who give rows."""
+    if plan.resolved.mode is SearchMode.EXISTS:
+        return None
     total = try_count(store, plan, run)
     if total is None:
         total = try_total(plan, run)
-    if total is None:
-        total = counted_by_tree(store, plan, run)
-    return try_total(plan, run, in_pieces=True) if total is None else total
+    return counted_by_tree(store, plan, run) if total is None else total
 
 
 @dataclass
@@ -94,7 +95,7 @@ class _Generic:
         warps = max(1, min(_THREADS // LANES, device.shared_bytes // self.warp_bytes))
         self.threads = warps * LANES
         self.shared_bytes = warps * self.warp_bytes
-        self.kernel = device.kernel("search", "search", {"QE_LEVELS": variant}, self.shared_bytes)
+        self.kernel = device.kernel("search", "search", {"QE_LEVELS": variant, **_MACROS}, self.shared_bytes)
         self.blocks = max(1, device.resident_blocks(self.kernel, self.threads, self.shared_bytes))
         self.stack_bytes = saved_bytes(frames)
         self.job = np.zeros(1, JOB)
@@ -210,11 +211,7 @@ class _Generic:
 
     def counted(self, host: npt.NDArray[np.uint64]) -> Ids | None:
         """Return counts as they are emitted."""
-        if self.resolved.mode is SearchMode.EXISTS:
-            return None
-        if int(host.max()) > _MAX_COUNT:
-            self.run.context.raise_for(Status.OVERFLOW)
-        return scaled(host.view(np.int64), self.search, self.run.context)
+        return None if self.resolved.mode is SearchMode.EXISTS else as_emitted(host, self.search, self.run)
 
 
 @dataclass

@@ -12,7 +12,7 @@ import pytest
 
 from qengine.errors import DeviceError
 from qengine.exec.cpu import match_plan
-from qengine.exec.gpu import compiled, extend_total, nvrtc, sample_job, search_job, tree_plan
+from qengine.exec.gpu import compiled, nvrtc, sample_job, search_job, total_plan, tree_plan
 from qengine.exec.gpu.families import FAMILIES
 
 CHECKOUT = Path(__file__).resolve().parents[3]
@@ -108,7 +108,7 @@ def test_the_search_gets_what_it_expects() -> None:
 
 def test_the_count_by_extension_gets_what_it_expects() -> None:
     names = ("TotalTable", "TotalStep", "TotalState", "TotalJob")
-    records = (extend_total.TABLE, extend_total.STEP, extend_total.STATE, extend_total.JOB)
+    records = (total_plan.TABLE, total_plan.STEP, total_plan.STATE, total_plan.JOB)
     check_layouts("extend_total_job.cuh", dict(zip(names, records, strict=True)), 90)
 
 
