@@ -11,7 +11,7 @@
 // Source: tree of counts: Dechter and Mateescu, AIJ 2007; batches: gMatch §4.2.
 #include "candidates.cuh"
 #include "qe/abi.h"
-#include "tree_plan.cuh"
+#include "tree_node.cuh"
 #include "warp.cuh"
 
 namespace qe {
@@ -52,15 +52,16 @@ class TreeCount {
     while (take_task()) {
       while (depth_ >= 0) {
         if (!go_on()) return;
-        Branch& branch = branches_[depth_];
+        const Branch& branch = branches_[depth_];
         const int child = branch.child;
-        if (child == kDraw) {
-          if (!draw()) close();
-        } else if (child < 0) {
-          finish();
-        } else {
-          count_child(child);
-        }
+        at_node(plan_, child >= 0 ? child : branch.node, [&](auto node) {
+          if (child >= 0) {
+            count_child(node, child);
+          } else if (node.leaf() == 0) {
+            if (child != kDraw) finish(node);
+            else if (!draw(node)) close(node);
+          }
+        });
         __syncwarp();
       }
     }
@@ -130,64 +131,63 @@ class TreeCount {
   // ------------------------------------------------------------------ candidates
 
   // The candidates of a level below an entry, before its tests: its shortest slice, or its list.
-  __device__ Pool open(const TreeNode& node, int entry) const {
+  template <typename AnyNode>
+  __device__ Pool open(const AnyNode& node, int entry) const {
     Pool pool{0, UINT32_MAX, kFromList};
-    if (node.candidates) pool.n = node.n_candidates;
-    int depth = node.depth - 1;
-    for (int k = 0; k < node.checks.count; ++k) {
-      const TreeCheck& check = plan_.checks[node.checks.first + k];
-      if (check.kind != kLinked) continue;
+    if (node.filter() == kByList) pool.n = node.at.n_candidates;
+    int depth = node.depth() - 1;
+    node.all_checks(plan_, [&](const TreeCheck& check, int k) {
+      if (check.kind != kLinked) return true;
       for (; depth > check.depth; --depth) entry = branches_[depth].parent[entry];
       const TreeView& view = plan_.views[check.view];
       const TreeSlice slice = view.slices[branches_[depth].value[entry] - view.lo];
       if (slice.n < pool.n) pool = {slice.begin, slice.n, k};
-    }
+      return true;
+    });
     return pool;
   }
 
-  __device__ uint32_t candidate(const TreeNode& node, int pivot, uint64_t at) const {
-    if (pivot != kFromList) return plan_.views[plan_.checks[node.checks.first + pivot].view].neighbours[at];
-    return node.candidates ? node.candidates[at] : static_cast<uint32_t>(at);
+  template <typename AnyNode>
+  __device__ uint32_t candidate(const AnyNode& node, int pivot, uint64_t at) const {
+    if (pivot != kFromList) return plan_.views[plan_.checks[node.checks().first + pivot].view].neighbours[at];
+    return node.filter() == kByList ? node.at.candidates[at] : static_cast<uint32_t>(at);
   }
 
   // Whether a candidate is one below an entry.
-  __device__ bool admits(const TreeNode& node, int entry, int pivot, uint32_t vertex) const {
-    if (node.bitset && !has_bit(node.bitset, vertex - node.bitset_begin)) return false;
-    if (node.candidates && pivot != kFromList && !contains(node.candidates, node.n_candidates, vertex)) return false;
-    if (node.ranges.count > 0 && !in_ranges(node, vertex)) return false;
-    if (node.pairs.count > 0 && !passes_pairs(node, entry, vertex)) return false;
-    int depth = node.depth - 1;
-    for (int k = 0; k < node.checks.count; ++k) {
-      const TreeCheck check = plan_.checks[node.checks.first + k];
+  template <typename AnyNode>
+  __device__ bool admits(const AnyNode& node, int entry, int pivot, uint32_t vertex) const {
+    if (node.filter() == kByBits && !has_bit(node.at.bitset, vertex - node.at.bitset_begin)) return false;
+    if (node.filter() == kByList && pivot != kFromList && !contains(node.at.candidates, node.at.n_candidates, vertex))
+      return false;
+    if (node.ranges().count > 0 && !in_ranges(node.ranges(), vertex)) return false;
+    if (node.pairs().count > 0 && !passes_pairs(node, entry, vertex)) return false;
+    int depth = node.depth() - 1;
+    return node.all_checks(plan_, [&](const TreeCheck& check, int k) {
       for (; depth > check.depth; --depth) entry = branches_[depth].parent[entry];
       const uint32_t other = branches_[depth].value[entry];
-      if (check.kind == kLinked) {
-        if (k == pivot) continue;
-        const TreeView& view = plan_.views[check.view];
-        const TreeSlice slice = view.slices[other - view.lo];
-        if (!contains(view.neighbours + slice.begin, slice.n, vertex)) return false;
-      } else if (check.kind == kDifferent) {
-        if (vertex == other) return false;
-      } else if (check.kind == kLower ? vertex >= other : vertex <= other) {
-        return false;
-      }
-    }
-    return true;
+      if (check.kind == kDifferent) return vertex != other;
+      if (check.kind != kLinked) return check.kind == kLower ? vertex < other : vertex > other;
+      if (k == pivot) return true;
+      const TreeView& view = plan_.views[check.view];
+      const TreeSlice slice = view.slices[other - view.lo];
+      return contains(view.neighbours + slice.begin, slice.n, vertex);
+    });
   }
 
   // No pair of the level has both its equalities.
-  __device__ bool passes_pairs(const TreeNode& node, int entry, uint32_t vertex) const {
-    const auto value = [&](int32_t depth) { return depth < 0 ? vertex : value_at(node.depth - 1, entry, depth); };
-    for (int k = 0; k < node.pairs.count; ++k) {
-      const PlanPair pair = plan_.pairs[node.pairs.first + k];
+  template <typename AnyNode>
+  __device__ bool passes_pairs(const AnyNode& node, int entry, uint32_t vertex) const {
+    const auto value = [&](int32_t depth) { return depth < 0 ? vertex : value_at(node.depth() - 1, entry, depth); };
+    for (int k = 0; k < node.pairs().count; ++k) {
+      const PlanPair pair = plan_.pairs[node.pairs().first + k];
       if (value(pair.a) == value(pair.b) && value(pair.c) == value(pair.d)) return false;
     }
     return true;
   }
 
-  __device__ bool in_ranges(const TreeNode& node, uint32_t vertex) const {
-    for (int k = 0; k < node.ranges.count; ++k) {
-      const PlanRange range = plan_.ranges[node.ranges.first + k];
+  __device__ bool in_ranges(PlanSpan ranges, uint32_t vertex) const {
+    for (int k = 0; k < ranges.count; ++k) {
+      const PlanRange range = plan_.ranges[ranges.first + k];
       if (range.begin <= vertex && vertex < range.end) return true;
     }
     return false;
@@ -204,9 +204,9 @@ class TreeCount {
   // ------------------------------------------------------------------ branches
 
   // Binds the next batch; false if there is none.
-  __device__ bool draw() {
-    Branch& branch = branches_[depth_];
-    const TreeNode& node = plan_.nodes[branch.node];
+  template <typename AnyNode>
+  __device__ bool draw(const AnyNode& node) {
+    Branch& branch = branches_[node.depth()];
     const uint32_t end = branch.end[lane_id()], first = branch.first, step = branch.step, count = branch.count;
     uint32_t at = branch.at;
     int n = 0;
@@ -226,7 +226,7 @@ class TreeCount {
       if (found && rank < taken) {
         branch.value[n + rank] = vertex;
         branch.parent[n + rank] = static_cast<uint8_t>(entry);
-        branch.product[n + rank] = node.spine && depth_ > 0 ? branches_[depth_ - 1].product[entry] : 1;
+        branch.product[n + rank] = node.spine() && node.depth() > 0 ? branches_[node.depth() - 1].product[entry] : 1;
       }
       at += static_cast<uint32_t>(taken < __popc(mask) ? nth_lane(mask, taken) : kLanes);
       n += taken;
@@ -236,18 +236,19 @@ class TreeCount {
     if (lane_id() == 0) {
       branch.at = at;
       branch.n = n;
-      branch.child = node.child;
+      branch.child = node.child();
     }
     __syncwarp();
     return n > 0;
   }
 
   // The batch is counted: adds it up.
-  __device__ void finish() {
-    Branch& branch = branches_[depth_];
+  template <typename AnyNode>
+  __device__ void finish(const AnyNode& node) {
+    Branch& branch = branches_[node.depth()];
     const bool held = lane_id() < branch.n;
     const uint64_t product = held ? branch.product[lane_id()] : 0;
-    if (plan_.nodes[branch.node].spine) {
+    if (node.spine()) {
       low_ += product;
       high_ += low_ < product;
     } else if (product > 0) {
@@ -260,24 +261,24 @@ class TreeCount {
   }
 
   // The pool is empty: gives the branch above what was counted.
-  __device__ void close() {
-    Branch& branch = branches_[depth_--];
+  template <typename AnyNode>
+  __device__ void close(const AnyNode& node) {
+    const Branch& branch = branches_[node.depth()];
+    depth_ = node.depth() - 1;
     if (depth_ < 0) return;
-    const TreeNode& node = plan_.nodes[branch.node];
-    if (node.spine) {
-      if (lane_id() == 0) branches_[depth_].child = kDraw;
+    if (node.spine()) {
+      if (lane_id() == 0) branches_[node.depth() - 1].child = kDraw;
       __syncwarp();
       return;
     }
     const int lane = lane_id();
-    if (node.memo >= 0 && branch.computed >> lane & 1) remember(node, key_of(node, lane), branch.sum[lane]);
+    if (node.memo() >= 0 && branch.computed >> lane & 1) remember(node, key_of(node, lane), branch.sum[lane]);
     const uint64_t sum = branch.sum[branch.leader[lane]];
-    multiply(sum, node.next);
+    multiply(branches_[node.depth() - 1], sum, node.next());
   }
 
   // Multiplies what each entry has by what its child counts; goes on with the next child if anything is left.
-  __device__ void multiply(uint64_t count, int next) {
-    Branch& branch = branches_[depth_];
+  __device__ void multiply(Branch& branch, uint64_t count, int next) {
     uint64_t product = lane_id() < branch.n ? branch.product[lane_id()] : 0;
     if (product > 0) {
       if (__umul64hi(product, count) != 0) fail(kOverflow);
@@ -289,22 +290,23 @@ class TreeCount {
     __syncwarp();
   }
 
-  __device__ void count_child(int index) {
-    Branch& branch = branches_[depth_];
-    const TreeNode& node = plan_.nodes[index];
+  // Counts a child of the branch that is bound last, or goes down to it.
+  template <typename AnyNode>
+  __device__ void count_child(const AnyNode& node, int index) {
+    Branch& branch = branches_[node.depth() - 1];
     const int lane = lane_id();
     const bool live = lane < branch.n && branch.product[lane] > 0;
-    if (node.leaf) {
-      if (!node.again) members_ = count_leaf(node, live);
-      const auto minus = static_cast<uint64_t>(node.minus);
-      multiply(members_ > minus ? members_ - minus : 0, node.next);
+    if (node.leaf()) {
+      if (!node.again()) members_ = count_leaf(node, live);
+      const auto minus = static_cast<uint64_t>(node.minus());
+      multiply(branch, members_ > minus ? members_ - minus : 0, node.next());
       return;
     }
-    Branch& below = branches_[depth_ + 1];
+    Branch& below = branches_[node.depth()];
     below.leader[lane] = static_cast<uint8_t>(lane);
     below.sum[lane] = 0;
     bool wanted = live;
-    if (node.memo >= 0) wanted = recall(node, live, below);
+    if (node.memo() >= 0) wanted = recall(node, live, below);
     const Pool pool = wanted ? open(node, lane) : Pool{0, 0, 0};
     const uint32_t end = scan(pool.n), total = __shfl_sync(kAllLanes, end, kLanes - 1);
     below.end[lane] = end;
@@ -312,7 +314,7 @@ class TreeCount {
     below.pivot[lane] = static_cast<int8_t>(pool.pivot);
     const uint32_t computed = __ballot_sync(kAllLanes, wanted);
     if (lane == 0) {
-      const int cut = node.spine && depth_ < 2 ? depth_ : -1;
+      const int cut = node.spine() && node.depth() <= 2 ? node.depth() - 1 : -1;
       below.first = cut >= 0 ? part_[cut] : 0;
       below.step = cut >= 0 ? parts_[cut] : 1;
       below.at = 0;
@@ -321,7 +323,7 @@ class TreeCount {
       below.child = kDraw;
       below.computed = computed;
     }
-    ++depth_;
+    depth_ = node.depth();
     __syncwarp();
   }
 
@@ -336,10 +338,11 @@ class TreeCount {
   // ------------------------------------------------------------------ leaves
 
   // How many candidates the leaf has below this lane's entry.
-  __device__ uint64_t count_leaf(const TreeNode& node, bool live) {
+  template <typename AnyNode>
+  __device__ uint64_t count_leaf(const AnyNode& node, bool live) {
     const int lane = lane_id();
     const Pool pool = live ? open(node, lane) : Pool{0, 0, 0};
-    if (node.plain) return live ? count_plain_leaf(node, lane, pool) : 0;
+    if (node.plain()) return live ? count_plain_leaf(node, lane, pool) : 0;
     const uint32_t end = scan(pool.n), start = end - pool.n, total = __shfl_sync(kAllLanes, end, kLanes - 1);
     uint64_t found = 0;
     for (uint32_t base = 0; base < total; base += kLanes) {
@@ -364,20 +367,19 @@ class TreeCount {
     return upto & ~((1u << from) - 1);
   }
 
-  __device__ uint64_t count_plain_leaf(const TreeNode& node, int entry, const Pool& pool) const {
-    const uint32_t* list = plan_.views[plan_.checks[node.checks.first + pool.pivot].view].neighbours + pool.begin;
+  template <typename AnyNode>
+  __device__ uint64_t count_plain_leaf(const AnyNode& node, int entry, const Pool& pool) const {
+    const uint32_t* list = plan_.views[plan_.checks[node.checks().first + pool.pivot].view].neighbours + pool.begin;
     uint64_t n = pool.n;
-    for (int k = 0; k < node.checks.count; ++k) {
-      const TreeCheck& check = plan_.checks[node.checks.first + k];
-      if (check.kind != kDifferent) continue;
-      const uint32_t other = value_at(node.depth - 1, entry, check.depth);
-      bool first = true;  // two of them may be the same vertex
-      for (int before = 0; before < k && first; ++before) {
-        const TreeCheck& one = plan_.checks[node.checks.first + before];
-        first = one.kind != kDifferent || value_at(node.depth - 1, entry, one.depth) != other;
-      }
+    node.all_checks(plan_, [&](const TreeCheck& check, int k) {
+      if (check.kind != kDifferent) return true;
+      const uint32_t other = value_at(node.depth() - 1, entry, check.depth);
+      const bool first = node.all_checks(plan_, [&](const TreeCheck& one, int before) {  // two may be the same vertex
+        return before >= k || one.kind != kDifferent || value_at(node.depth() - 1, entry, one.depth) != other;
+      });
       n -= first && contains(list, pool.n, other);
-    }
+      return true;
+    });
     return n;
   }
 
@@ -388,18 +390,22 @@ class TreeCount {
 
   // ------------------------------------------------------------------ remembered counts
 
-  __device__ uint64_t key_of(const TreeNode& node, int entry) const {
+  template <typename AnyNode>
+  __device__ uint64_t key_of(const AnyNode& node, int entry) const {
     uint64_t key = 0;
-    int depth = node.depth - 1;
+    int depth = node.depth() - 1;
     for (int k = 0; k < 2; ++k) {
-      if (node.memo_depth[k] < 0) continue;
-      for (; depth > node.memo_depth[k]; --depth) entry = branches_[depth].parent[entry];
+      if (node.memo_depth(k) < 0) continue;
+      for (; depth > node.memo_depth(k); --depth) entry = branches_[depth].parent[entry];
       key = key << 32 | branches_[depth].value[entry];
     }
     return key + 1;
   }
 
-  __device__ TreeMemo* table(const TreeNode& node) const { return memos_ + (static_cast<size_t>(node.memo) << plan_.memo_bits); }
+  template <typename AnyNode>
+  __device__ TreeMemo* table(const AnyNode& node) const {
+    return memos_ + (static_cast<size_t>(node.memo()) << plan_.memo_bits);
+  }
 
   __device__ uint64_t place(uint64_t key, int probe) const {
     return ((key * 0x9E3779B97F4A7C15ull >> (64 - plan_.memo_bits)) + probe) & ((uint64_t{1} << plan_.memo_bits) - 1);
@@ -407,7 +413,8 @@ class TreeCount {
 
   // Fills in the counts that are remembered, and lets one entry count for all with the same vertices. Returns whether this
   // lane's entry must be counted.
-  __device__ bool recall(const TreeNode& node, bool live, Branch& below) {
+  template <typename AnyNode>
+  __device__ bool recall(const AnyNode& node, bool live, Branch& below) {
     const int lane = lane_id();
     const uint64_t key = live ? key_of(node, lane) : 0;
     const int leader = __ffs(__match_any_sync(kAllLanes, key)) - 1;
@@ -428,7 +435,8 @@ class TreeCount {
   }
 
   // All who count for the same vertices find the same, so it matters not who writes. Where there is no place it is forgotten.
-  __device__ void remember(const TreeNode& node, uint64_t key, uint64_t count) {
+  template <typename AnyNode>
+  __device__ void remember(const AnyNode& node, uint64_t key, uint64_t count) {
     TreeMemo* entries = table(node);
     for (int probe = 0; probe < kProbes; ++probe) {
       TreeMemo& at = entries[place(key, probe)];

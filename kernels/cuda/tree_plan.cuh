@@ -34,6 +34,9 @@ struct TreeCheck {
   int32_t unused;
 };
 
+// How its own predicate says which vertices a level admits: not at all, by `bitset`, or by `candidates`.
+enum TreeFilter : int32_t { kNoFilter = 0, kByBits = 1, kByList = 2 };
+
 // A level. Branches bind a vertex and multiply what their children count; leaves count their candidates.
 struct TreeNode {
   int32_t leaf;          // 0 or 1
@@ -43,14 +46,17 @@ struct TreeNode {
   int32_t plain;         // leaf: every entry of its only slice counts, but for those that `different` excludes
   int32_t minus;         // leaf: so many of the candidates are taken by the leaves before it in its group
   int32_t again;         // leaf: has the candidates of the leaf before it
+  int32_t filter;        // TreeFilter
   int32_t memo;          // number of the table that remembers its counts, -1: none
   int32_t memo_depth[2]; // by the vertices at these depths, -1: by one alone
   PlanSpan checks;       // those at the lowest depths first
   PlanSpan ranges;       // where it has several
   PlanSpan pairs;        // of TreePlan::pairs
+  // The rest is not known when a kernel is compiled for a tree.
   uint32_t bitset_begin;
   uint32_t n_candidates;
   uint32_t first;        // root: the first id, where it has no candidates
+  uint32_t unused;
   const uint64_t* bitset;       // admitted ids, or null: all
   const uint32_t* candidates;   // the admitted ids, ascending, or null
 };

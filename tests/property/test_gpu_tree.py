@@ -19,7 +19,7 @@ from qengine.exec.gpu import tree, tree_plan
 from qengine.exec.gpu.memory import DeviceMemory
 from qengine.exec.gpu.search import run_search
 from qengine.testing.generate import rmat, to_csr
-from tests.emulator.device import WARPS, Full, Pool, emulated_run
+from tests.emulator.device import WARPS, Full, Pool, emulated
 from tests.property.search_cases import count_by_sets, dense_cases, found
 
 PATTERNS = (
@@ -50,14 +50,14 @@ def counted() -> Iterator[list[int | None]]:
         seen.append(tree.counted_by_tree(*given))
         return seen[-1]
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(search_module, "device_run", lambda context: emulated_run(context, memory))
+    with emulated(memory) as patch:
         patch.setattr(choice, "choose", lambda asked, *_: (asked, "as asked"))
         for name in ("try_count", "try_total"):
             patch.setattr(search_module, name, lambda *_, **__: None)
         patch.setattr(search_module, "counted_by_tree", count)
         patch.setattr(tree, "_THREADS", 32 * WARPS)
         patch.setattr(tree, "_MOST_MEMO_BITS", 5)  # tables that are soon full
+        patch.setattr(tree.specialised, "ready", lambda form: False)
         yield seen
 
 
@@ -92,6 +92,17 @@ def test_patterns_count_as_on_the_cpu(
     monkeypatch.setattr(tree_plan, "_PARTS", 3)
     counted.clear()
     text = f"MATCH {mode} {pattern} RETURN count(*)"
+    assert labelled.query(text, device="gpu").value() == labelled.query(text, device="cpu").value()
+    assert None not in counted and len(counted) == 1
+
+
+@pytest.mark.parametrize("pattern", [PATTERNS[8], PATTERNS[11]])
+def test_kernels_compiled_for_a_form_count_the_same(
+    labelled: Graph, pattern: str, counted: list[int | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tree.specialised, "ready", lambda form: True)
+    counted.clear()
+    text = f"MATCH {pattern} RETURN count(*) + 2"
     assert labelled.query(text, device="gpu").value() == labelled.query(text, device="cpu").value()
     assert None not in counted and len(counted) == 1
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +14,8 @@ import numpy.typing as npt
 from qengine.errors import OutOfMemory
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.memory import Resident
+from qengine.exec.gpu.specialised import Form, specialised
+from qengine.exec.gpu.tree_code import tree_code
 from qengine.exec.gpu.tree_plan import BRANCH, MEMO, PLAN, SLICE, STATE, Tree, trees
 from qengine.exec.gpu.upload import DevicePlan
 
@@ -23,7 +26,7 @@ _LANES = 32
 _SLICE_THREADS = 256
 _ALIGNMENT = 256
 _MOST_MEMO_BITS = 18
-_MACROS: dict[str, int] = {}
+_MACROS: dict[str, int | str] = {}
 """The kernel's variant: measurements take others."""
 
 
@@ -41,9 +44,13 @@ class _Prepared:
 
 @dataclass(frozen=True)
 class _Part:
-    """One component: its ``TreePlan`` is at ``address`` in ``block``; tables of counts have ``2**memo_bits`` places."""
+    """One component: its ``TreePlan`` is at ``address`` in ``block``; tables of counts have ``2**memo_bits`` places.
+
+    ``form``: of kernels that are compiled for such trees.
+    """
 
     tree: Tree
+    form: Form
     block: Any
     n_bytes: int
     address: int
@@ -119,7 +126,8 @@ def _place(tree: Tree, plan: DevicePlan, run: DeviceRun) -> _Part:
     views = tree.views
     views["slices"] = [block.ptr + start for start in slices]
     views["neighbours"] = [int(plan.lists[index]["neighbours"]) for index in views["list"].tolist()]
-    blocks = _blocks(tree, run)[1]
+    form = Form.of("count_tree", run.device.capability, _MACROS, tree_code(tree))
+    blocks = _kernel(tree, form, run)[1]
     memo_bits = _MOST_MEMO_BITS
     record = tables["plan"]
     for name in ("nodes", "checks", "views", "ranges", "pairs"):
@@ -136,18 +144,19 @@ def _place(tree: Tree, plan: DevicePlan, run: DeviceRun) -> _Part:
         cut = run.device.kernel("count_tree", "tree_slices", _MACROS)
         most = max(int(view["hi"]) - int(view["lo"]) for view in views)
         run.launch(cut, -(-most // _SLICE_THREADS), _SLICE_THREADS, (np.uint64(plan.address), np.uint64(address)))
-    return _Part(tree, block, at, address, memo_bits)
+    return _Part(tree, form, block, at, address, memo_bits)
 
 
-def _blocks(tree: Tree, run: DeviceRun) -> tuple[Any, int]:
-    """Return the kernel and how many blocks of it run at a time."""
+def _kernel(tree: Tree, form: Form, run: DeviceRun) -> tuple[Any, int, bool]:
+    """Return the kernel, how many blocks of it run at a time, and whether it was compiled for the tree's form."""
     shared = _warp_bytes(tree) * _THREADS // _LANES
-    kernel = run.device.kernel("count_tree", "count_tree", _MACROS, shared)
-    return kernel, max(1, run.device.resident_blocks(kernel, _THREADS, shared))
+    own = specialised.ready(form)
+    kernel = run.device.kernel("count_tree", "count_tree", _MACROS, shared, form.code if own else "")
+    return kernel, max(1, run.device.resident_blocks(kernel, _THREADS, shared)), own
 
 
 def _count(part: _Part, run: DeviceRun) -> int:
-    kernel, blocks = _blocks(part.tree, run)
+    kernel, blocks, own = _kernel(part.tree, part.form, run)
     warp_bytes = _warp_bytes(part.tree)
     memos = MEMO.itemsize * part.tree.memos << part.memo_bits
     room = run.zeroed(_rounded(STATE.itemsize) + memos, "the count and what it remembers")
@@ -158,8 +167,11 @@ def _count(part: _Part, run: DeviceRun) -> int:
         np.uint64(run.stop_flag),
         np.uint32(warp_bytes),
     )
+    begin = time.perf_counter()
     run.launch(kernel, blocks, _THREADS, arguments, warp_bytes * _THREADS // _LANES)
     run.wait()
+    if not own:
+        specialised.ran(part.form, time.perf_counter() - begin)
     state: npt.NDArray[Any] = np.zeros(1, STATE)
     run.read(room.ptr, state)
     run.context.raise_for(int(state["status"][0]))

@@ -23,9 +23,9 @@ VIEW = np.dtype(
 CHECK = np.dtype([("kind", "<i4"), ("depth", "<i4"), ("view", "<i4"), ("unused", "<i4")])
 NODE = np.dtype(
     [("leaf", "<i4"), ("depth", "<i4"), ("child", "<i4"), ("next", "<i4"), ("spine", "<i4"), ("plain", "<i4"),
-     ("minus", "<i4"), ("again", "<i4"), ("memo", "<i4"), ("memo_depth", "<i4", 2), ("checks", SPAN),
-     ("ranges", SPAN), ("pairs", SPAN), ("bitset_begin", "<u4"), ("n_candidates", "<u4"), ("first", "<u4"),
-     ("bitset", "<u8"), ("candidates", "<u8")]
+     ("minus", "<i4"), ("again", "<i4"), ("filter", "<i4"), ("memo", "<i4"), ("memo_depth", "<i4", 2),
+     ("checks", SPAN), ("ranges", SPAN), ("pairs", SPAN), ("bitset_begin", "<u4"), ("n_candidates", "<u4"),
+     ("first", "<u4"), ("unused", "<u4"), ("bitset", "<u8"), ("candidates", "<u8")]
 )  # fmt: skip
 PLAN = np.dtype(
     [("nodes", "<u8"), ("checks", "<u8"), ("views", "<u8"), ("ranges", "<u8"), ("pairs", "<u8"), ("n_roots", "<u4"),
@@ -43,6 +43,7 @@ BRANCH = np.dtype(
 )  # fmt: skip
 
 _LINKED, _DIFFERENT, _LOWER, _HIGHER = range(4)
+_NO_FILTER, _BY_BITS, _BY_LIST = range(3)
 _MOST_CHECKS = 120
 _MOST_IDS = 1 << 27
 """Vertices of a graph up to which the candidates of 32 prefixes have 32-bit numbers."""
@@ -265,11 +266,12 @@ class _Layout:
         ordered = any(check[0] in (_LOWER, _HIGHER) for check in checks)
         record = {
             "leaf": leaf, "depth": len(bound), "child": -1, "next": -1, "spine": spine,
-            "plain": leaf and simple and links == 1 and not ordered, "minus": minus, "again": again, "memo": -1,
-            "memo_depth": (-1, -1), "checks": (len(self.checks), len(checks)),
+            "plain": leaf and simple and links == 1 and not ordered, "minus": minus, "again": again,
+            "filter": _BY_LIST if level["candidates"] else _BY_BITS if level["bitset"] else _NO_FILTER,
+            "memo": -1, "memo_depth": (-1, -1), "checks": (len(self.checks), len(checks)),
             "ranges": self.range_span(level) if several else (0, 0),
             "pairs": (len(self.pairs), len(pairs)), "bitset_begin": level["bitset_begin"],
-            "n_candidates": level["n_candidates"], "first": 0, "bitset": level["bitset"],
+            "n_candidates": level["n_candidates"], "first": 0, "unused": 0, "bitset": level["bitset"],
             "candidates": level["candidates"],
         }  # fmt: skip
         self.checks += checks
