@@ -84,8 +84,8 @@ class CountingExtension(Extension):
         if steps is None:
             return True
         while True:
-            rows = steps.rows
-            room = room_for(steps, rows, self.run)
+            wanted = steps.n_bytes
+            room = room_for(wanted, self.run)
             with self._rows_from(level, at), self._working() as cp:
                 weights = cp.empty(len(counts), np.uint64)
                 given = self._given(level, counts, weights)
@@ -99,7 +99,7 @@ class CountingExtension(Extension):
                 self.run.context.raise_for(Status.OVERFLOW)
             if outcome is Outcome.DONE:
                 return True
-            if room < rows or not steps.grow():
+            if room < wanted or not steps.grow():
                 return False
 
     def _steps(self, level: int) -> TotalPlan | None:

@@ -41,9 +41,9 @@ def try_total(plan: DevicePlan, run: DeviceRun) -> int | None:
     if "total" not in plan.made:
         plan.made["total"] = total_plan(plan.resolved)
     steps: TotalPlan | None = plan.made["total"]
-    while steps is not None and steps.rows:
-        rows = steps.rows  # another run may change it meanwhile
-        room = room_for(steps, rows, run)
+    while steps is not None and steps.n_bytes:
+        wanted = steps.n_bytes  # another run may change it meanwhile
+        room = room_for(wanted, run)
         tables = np.zeros(1, TABLE)
         try:
             outcome, weight, count = run_steps(plan.address, steps, run, room, tables, 1)
@@ -52,16 +52,16 @@ def try_total(plan: DevicePlan, run: DeviceRun) -> int | None:
         if outcome is Outcome.DONE:
             times, taken = steps.last
             return max(0, count - taken) * (weight if times > 1 else 1)
-        if room < rows and outcome is Outcome.NO_ROOM:  # that is the memory's limit today, not the plan's size
+        if room < wanted and outcome is Outcome.NO_ROOM:  # that is the memory's limit today, not the plan's size
             return None
         if outcome is not Outcome.NO_ROOM or not steps.grow():
-            steps.rows = 0
+            steps.n_bytes = 0
     return None
 
 
-def room_for(steps: TotalPlan, rows: int, run: DeviceRun) -> int:
-    """Return how many rows tables may have: so many, or fewer where memory is short."""
-    return max(_LANES, min(rows, run.free_bytes() // _SHARE // max(1, steps.row_bytes())))
+def room_for(n_bytes: int, run: DeviceRun) -> int:
+    """Return how many bytes tables may take: so many, or fewer where memory is short."""
+    return min(n_bytes, run.free_bytes() // _SHARE)
 
 
 def run_steps(
@@ -80,7 +80,7 @@ def run_steps(
     address
         Of the device's ``MatchPlan``.
     room
-        Rows that each table may have, at least 32.
+        Bytes that its tables may take.
     given
         ``TABLE`` records of table 0 and of those that bind the first levels, with the device's pointers. The last one,
         where it isn't table 0, gets the count of each of its rows.
@@ -94,7 +94,8 @@ def run_steps(
     tuple
         How it ended, and table 0's weight and count.
     """
-    block = run.allocate(room * steps.row_bytes(), "rows that are only counted")
+    rows = max(_LANES, room // steps.row_bytes())
+    block = run.allocate(max(room, rows * steps.row_bytes()), "rows that are only counted")
     image = np.zeros(1, _IMAGE)
     tables = np.zeros(len(steps.levels), TABLE)
     tables[: len(given)] = given
@@ -108,13 +109,13 @@ def run_steps(
             if name in ("edges", "vertices") and steps.vertex[level] == (name == "edges"):
                 continue
             tables[name][k] = at
-            at += width * room
+            at += width * rows
     image["state"]["rows"][0, steps.bound] = n
     job = image["job"]
     job["plan"], job["stop"], job["state"], job["tiles"] = address, run.stop_flag, places["state"], at
     job["tables"] = head.ptr + _IMAGE.itemsize
     job["steps"] = head.ptr + _IMAGE.itemsize + tables.nbytes
-    job["n_steps"], job["room"], job["tile_room"] = len(steps.steps), room, room // 2
+    job["n_steps"], job["room"], job["tile_room"] = len(steps.steps), rows, rows // 2
     job["warp_bytes"], job["once"] = steps.warp_bytes, once
     run.write(head, np.concatenate([each.view(np.uint8) for each in (image, tables, steps.steps)]))
     _launch(run, steps, places["job"])

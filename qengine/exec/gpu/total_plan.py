@@ -40,9 +40,9 @@ JOB = np.dtype(
      ("unused", "<i4")]
 )  # fmt: skip
 
-_FIRST_ROWS = 1 << 18
-_MOST_ROWS = 1 << 23
-"""Rows that a table has room for at first, and at most."""
+_FIRST_BYTES = 1 << 26
+_MOST_BYTES = 1 << 30
+"""Of all tables of a plan, at first and at most: the same for every plan, so that blocks are used again."""
 
 
 class Kind(IntEnum):
@@ -70,8 +70,8 @@ class TotalPlan:
     ``steps``: ``STEP`` records. ``levels``, ``up``: of each table the level that it binds and the table that its rows
     extend; table 0 binds none, the next ones the first ``bound`` levels, and the steps make the others. ``vertex``: of
     each level whether it binds a vertex. ``last``: without bound levels how many steps count for table 0, and how much
-    is taken from the count of the last. ``warp_bytes``: shared memory of a warp. ``rows``: what tables need room for,
-    as far as is known; 0 where no room is enough.
+    is taken from the count of the last. ``warp_bytes``: shared memory of a warp. ``n_bytes``: what tables need, as
+    far as is known; 0 where no room is enough.
     """
 
     bound: int
@@ -81,12 +81,12 @@ class TotalPlan:
     vertex: tuple[bool, ...]
     last: tuple[int, int]
     warp_bytes: int
-    rows: int = field(default_factory=lambda: _FIRST_ROWS)
+    n_bytes: int = field(default_factory=lambda: _FIRST_BYTES)
 
     def grow(self) -> bool:
         """Ask for more room from now on; False where it was the most already."""
-        grown = self.rows < _MOST_ROWS
-        self.rows = _MOST_ROWS
+        grown = self.n_bytes < _MOST_BYTES
+        self.n_bytes = _MOST_BYTES
         return grown
 
     def row_bytes(self) -> int:
