@@ -1,4 +1,4 @@
-"""Counts the labelled queries on email-Enron: ``python -m tests.bench.enron [--device gpu] [--without cuts] [q8d_0]``.
+"""Counts the labelled queries on email-Enron: ``python -m tests.bench.enron [--device gpu] [q8d_0]``.
 
 For each query the milliseconds from text to count: the first time, when it is planned and the device gets what it
 needs, and the best of the others. ``PEERS``: kernel times of other codes that visit every match, on one NVIDIA H200. A
@@ -10,10 +10,8 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable
 from math import exp, log
 
-from qengine.exec.gpu import tree, tree_plan
 from tests.bench.estimates import SETS
 
 PEERS = {
@@ -23,24 +21,13 @@ PEERS = {
 """Milliseconds of gMatch and of EGSM."""
 
 
-WITHOUT: dict[str, Callable[[], object]] = {
-    "batches": lambda: tree._MACROS.update(QE_BATCH=1),
-    "cuts": lambda: setattr(tree_plan, "_PARTS", 1),
-    "memory": lambda: setattr(tree_plan._Layout, "remember", lambda *_: None),
-}
-"""What to leave out: 32 prefixes at a time, parts of what lies below hubs, counts that are remembered."""
-
-
 def main() -> int:
     """Print the table."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.enron", description=main.__doc__)
     parser.add_argument("names", nargs="*", help="queries; default: all")
     parser.add_argument("--device", default="gpu", help="gpu, cpu or auto")
     parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--without", choices=WITHOUT, help="on the GPU, without one of its ways")
     options = parser.parse_args()
-    if options.without:
-        WITHOUT[options.without]()
     graph, cases = SETS["enron16"]()
     graph.query("MATCH (a:L0)--(b:L1)--(c:L2)--(d:L0) RETURN count(*)", device=options.device).value()  # compiles
     print(
