@@ -2,7 +2,7 @@
 #include "sample_batch.h"
 
 namespace qe {
-SampleBatch::SampleBatch(const MatchPlan& plan, int32_t method, int depth, uint64_t seed, const SampleGuide* guide)
+SampleBatch::SampleBatch(const MatchPlan& plan, int32_t method, int depth, uint64_t seed, const GuideLevel* guide)
     : plan_(plan), method_(method), depth_(depth), seed_(seed), slot_(kBatchSamples),
       values_(static_cast<size_t>(kBatchSamples) * static_cast<size_t>(depth)), weights_(kBatchSamples),
       blocks_(kBatchSamples), pending_(kBatchSamples), guide_(guide), fine_(guide ? kBatchSamples : 0) {

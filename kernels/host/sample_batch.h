@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "qe/sample.h"
-#include "sample_guide.h"
 #include "set_ops.h"
 
 namespace qe {
@@ -38,7 +37,7 @@ struct SampleSums {
 class SampleBatch {
  public:
   // `guide`: of the plan's candidate graph, for Alley; null: all candidates are as likely.
-  SampleBatch(const MatchPlan& plan, int32_t method, int depth, uint64_t seed, const SampleGuide* guide = nullptr);
+  SampleBatch(const MatchPlan& plan, int32_t method, int depth, uint64_t seed, const GuideLevel* guide = nullptr);
 
   // Draws samples [first, first + n), n <= kBatchSamples, and adds to sums[0..depth).
   void draw(uint64_t first, int n, SampleSums* sums);
@@ -114,7 +113,7 @@ class SampleBatch {
   std::vector<Pending> pending_;
   std::vector<uint32_t> refined_, narrowed_;
   std::vector<PlainLevel> plain_;
-  const SampleGuide* guide_;
+  const GuideLevel* guide_;
   std::vector<PhiloxBlock> fine_;  // for guided picks: 64 bits a level
   std::vector<double> summed_;
 };

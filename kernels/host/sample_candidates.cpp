@@ -2,18 +2,31 @@
 #include "sample_candidates.h"
 
 #include <algorithm>
-#include <cmath>
+#include <array>
 #include <new>
 
+#include "qe/candidate_graph.h"
 #include "stop.h"
 
 namespace qe {
 namespace {
 
-constexpr int kRounds = 3;                    // over all sources, beside the first
-constexpr int64_t kRoundGain = 16;            // another round only where the last removed one candidate in so many
-constexpr double kTemper = 0.75;              // of ways: what closes cycles prunes those with most ways most
 constexpr int64_t kEntryBytes = sizeof(uint32_t);
+
+// The sum of term(0) to term(n - 1), in the order of qe/candidate_graph.h.
+template <int lanes, typename Term>
+double sum_in_lanes(uint64_t n, Term term) {
+  std::array<double, lanes> parts;
+  const uint64_t used = std::min<uint64_t>(n, lanes);
+  for (uint64_t i = 0; i < used; ++i) parts[i] = term(i);
+  for (uint64_t i = used; i < n; ++i) parts[i % lanes] += term(i);
+  uint64_t width = 1;
+  while (width < used) width *= 2;
+  std::fill(parts.begin() + static_cast<int64_t>(used), parts.begin() + static_cast<int64_t>(width), 0.0);
+  for (uint64_t half = width / 2; half > 0; half /= 2)
+    for (uint64_t k = 0; k < half; ++k) parts[k] += parts[k + half];
+  return parts[0];
+}
 
 }  // namespace
 
@@ -134,14 +147,14 @@ bool CandidateGraph::build(int64_t most_entries) {
       settle(j);
     }
   }
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kFilterRounds; ++round) {
     int64_t before = 0, after = 0;
     for (const Level& level : levels_) before += level.count;
     for (size_t k = edges_.size(); k > 0; --k) filter(edges_[k - 1]);
     for (Edges& edges : edges_) filter(edges);
     for (const Level& level : levels_) after += level.count;
     poll();
-    if ((before - after) * kRoundGain <= before) break;
+    if (!filters_on(before, after)) break;
   }
   for (int j = 0; j < from_.n_levels; ++j)
     empty_ = empty_ || (from_.levels[j].kind == kVertexLevel && levels_[static_cast<size_t>(j)].count == 0);
@@ -163,9 +176,7 @@ void CandidateGraph::bound_trees() {
     const auto sources = static_cast<size_t>(from_.levels[j].sources.count);
     const std::vector<double>& here = ways_[static_cast<size_t>(j)];
     if (sources == 0) {
-      double total = 0;
-      for (double ways : here) total += ways;
-      bound_ *= total;
+      bound_ *= sum_in_lanes<kRootLanes>(here.size(), [&](uint64_t i) { return here[i]; });
       continue;
     }
     const Edges* tree = nullptr;
@@ -176,9 +187,8 @@ void CandidateGraph::bound_trees() {
     branches_[static_cast<size_t>(tree->from)] = 1;
     const uint32_t lo = levels_[static_cast<size_t>(j)].lo;
     for (size_t v = 0; v < parent.size(); ++v) {
-      double ways = 0;
-      for (uint64_t i = tree->offsets[v]; i < tree->offsets[v + 1]; ++i) ways += here[tree->ids[i] - lo];
-      parent[v] *= ways;
+      const uint32_t* ids = tree->ids.data() + tree->offsets[v];
+      parent[v] *= sum_in_lanes<kListLanes>(tree->offsets[v + 1] - tree->offsets[v], [&](uint64_t i) { return here[ids[i] - lo]; });
     }
   }
 }
@@ -194,7 +204,7 @@ const SampleGuide& CandidateGraph::guide() {
     next += sources;
     if (from_.levels[j].kind != kVertexLevel || !branches_[at]) continue;
     std::vector<double>& ways = ways_[at];
-    for (double& each : ways) each = std::pow(each, kTemper);
+    for (double& each : ways) each = tempered(each);
     const uint32_t lo = levels_[at].lo;
     std::vector<double>& running = running_[at];
     guide_[at] = {ways.data(), nullptr, lo, 0};
@@ -292,13 +302,10 @@ QE_API const qe::MatchPlan* qe_candidates_plan(const qe::CandidateGraph* graph, 
   return &graph->plan();
 }
 
-// What a guide says of each level.
-QE_API const qe::GuideLevel* qe_guide_levels(const qe::SampleGuide* guide) { return guide->data(); }
-
-// Its guide, which lives as long as the graph. Not for two threads at a time.
-QE_API int32_t qe_candidates_guide(qe::CandidateGraph* graph, const qe::SampleGuide** guide) {
+// Its guide, a record a level, which lives as long as the graph. Not for two threads at a time.
+QE_API int32_t qe_candidates_guide(qe::CandidateGraph* graph, const qe::GuideLevel** guide) {
   try {
-    *guide = &graph->guide();
+    *guide = graph->guide().data();
     return qe::kOk;
   } catch (const qe::Halt& halt) {
     return halt.status;

@@ -7,7 +7,7 @@
 
 namespace qe {
 const GuideLevel* SampleBatch::guide_of(int level) const {
-  const GuideLevel* guide = guide_ ? guide_->data() + level : nullptr;
+  const GuideLevel* guide = guide_ ? guide_ + level : nullptr;
   return guide && guide->ways ? guide : nullptr;
 }
 

@@ -21,7 +21,7 @@ struct SampleTask {
   uint64_t seed;
   uint64_t first;
   int64_t samples;
-  const SampleGuide* guide;
+  const GuideLevel* guide;
 };
 
 namespace {
@@ -117,7 +117,7 @@ QE_API int32_t qe_sample_run(const qe::MatchPlan* plan, qe::Control* control, co
 }
 
 // What each of the first `depth` levels costs; `guide` as in a task.
-QE_API int32_t qe_sample_work(const qe::MatchPlan* plan, int32_t method, int32_t depth, const qe::SampleGuide* guide,
+QE_API int32_t qe_sample_work(const qe::MatchPlan* plan, int32_t method, int32_t depth, const qe::GuideLevel* guide,
                               qe::SampleWork* costs) {
   if (depth > plan->n_levels) return qe::kInvalid;
   try {

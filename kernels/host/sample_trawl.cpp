@@ -23,7 +23,7 @@ struct TrawlTask {
   uint64_t first;
   int64_t samples;
   int64_t most_work;  // of one sample, in ids read
-  const SampleGuide* guide;  // of prefixes, or null
+  const GuideLevel* guide;  // of prefixes, or null
 };
 
 namespace {

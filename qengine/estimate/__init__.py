@@ -16,12 +16,19 @@ from typing import Any
 from qengine.errors import SemanticError, Unsupported
 from qengine.estimate.anytime import Goal, run
 from qengine.estimate.choice import choose, hit_rarely, try_each
-from qengine.estimate.device import DeviceEstimator, DeviceSampler, choose_device, device_sampler, on_device
+from qengine.estimate.device import (
+    DeviceBuilder,
+    DeviceEstimator,
+    DeviceSampler,
+    choose_device,
+    device_sampler,
+    on_device,
+)
 from qengine.estimate.kernel import count_within
 from qengine.estimate.reference import Estimator, ReferenceSampler
 from qengine.estimate.result import Estimate, Sums, interval
 from qengine.estimate.sampler import PatternSampler, Sampler, TrawlingSampler
-from qengine.estimate.space import Space, make_space
+from qengine.estimate.space import Builder, Space, make_space, on_host
 from qengine.estimate.table import EstimateTable, estimate_all
 from qengine.estimate.target import Target, target_of
 from qengine.exec.context import ExecutionContext
@@ -122,21 +129,23 @@ def estimate(plan: PhysicalPlan, store: Any, context: ExecutionContext, request:
         return _count(plan, store, context, begin, device)
     deadline = None if request.budget_ms is None else begin + request.budget_ms / 1e3
     goal = Goal(request.confidence, request.rel_error, request.samples, deadline)
-    space = make_space(target, store, context, request.samples, request.budget_ms, request.method == "guided")
-    if space is None or space.bound == 0:
-        return Estimate(0.0, 0.0, 0.0, 0, 0, "exact", True, 0.0, time.perf_counter() - begin)
-    if request.method == "auto":
-        if space.bound <= _CHEAP:
-            return _count(plan, store, context, begin, "cpu")
-        work = _exact_work(request)
-        found = None if target.tail is not None else count_within(space.plan, context, work)
-        if found is not None:
-            return _exactly(found * target.search.orbits, begin)
-    seed = int.from_bytes(os.urandom(8), "little") if request.seed is None else request.seed % 2**64
-    if isinstance(request.method, Estimator):
-        sums = run(_of_user(request.method, target, store, context, seed), goal)
-        return _finished(sums, request.method.name, space.bound, request.confidence, seed, begin)
     with ExitStack() as lent:
+        build: Builder = DeviceBuilder(store, lent) if device == "gpu" else on_host
+        guided = request.method == "guided"
+        space = make_space(target, store, context, request.samples, request.budget_ms, guided, build)
+        if space is None or space.bound == 0:
+            return Estimate(0.0, 0.0, 0.0, 0, 0, "exact", True, 0.0, time.perf_counter() - begin)
+        if request.method == "auto":
+            if space.bound <= _CHEAP:
+                return _count(plan, store, context, begin, "cpu")
+            work = _exact_work(request)
+            found = None if target.tail is not None else count_within(space.plan, context, work)
+            if found is not None:
+                return _exactly(found * target.search.orbits, begin)
+        seed = int.from_bytes(os.urandom(8), "little") if request.seed is None else request.seed % 2**64
+        if isinstance(request.method, Estimator):
+            sums = run(_of_user(request.method, target, store, context, seed), goal)
+            return _finished(sums, request.method.name, space.bound, request.confidence, seed, begin)
         samplers = _samplers(request, target, space, store, context, seed, device, lent)
         name = request.method.name if isinstance(request.method, DeviceEstimator) else request.method
         if name == "auto":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -16,19 +16,17 @@ from qengine.exec.cpu.match_plan import LEVEL, PCSR, PLAN, RANGE, SOURCE, record
 from qengine.exec.cpu.resolve import ResolvedSearch
 from qengine.exec.gpu.sample_job import GUIDE
 
-__all__ = ["CandidateGraph", "build"]
+__all__ = ["CandidateGraph", "Candidates", "build"]
 
 _LEVELS, _SOURCES, _RANGES, _LIST_IDS, _LISTS = 0, 1, 2, 8, 9
 """Places in ``ResolvedSearch.tables``."""
 
 
-class CandidateGraph:
-    """A candidate graph in native memory (``kernels/host/sample_candidates.h``).
+class Candidates(Protocol):
+    """A candidate graph, wherever it was built.
 
     Attributes
     ----------
-    plan
-        Address of its ``MatchPlan``, which has the embeddings of the plan that it was made from.
     entries
         Vertices in all of its lists.
     empty
@@ -37,20 +35,47 @@ class CandidateGraph:
         No more embeddings of the vertex levels than this.
     """
 
+    entries: int
+    empty: bool
+    bound: float
+
+    @property
+    def plan(self) -> int:
+        """Address of its ``MatchPlan``, which has the embeddings of the plan that it was made from."""
+
+    @property
+    def guide(self) -> int:
+        """Address of the guide of its samples (``kernels/host/sample_guide.h``), which lives as long as the graph."""
+
+    def outline(self, guided: bool) -> tuple[int, int | None]:
+        """Return addresses of a plan and a guide that say what levels cost; what they point to may be elsewhere."""
+
+    def resolved(self) -> ResolvedSearch:
+        """Return its plan as a resolved search."""
+
+
+class CandidateGraph:
+    """A candidate graph in native memory (``kernels/host/sample_candidates.h``); see ``Candidates``."""
+
     def __init__(self, handle: ctypes.c_void_p, made_from: ResolvedSearch, context: ExecutionContext) -> None:
         self._handle = handle
         self._keep = (made_from, context)
         entries, empty, bound = ctypes.c_int64(), ctypes.c_int32(), ctypes.c_double()
         found = _library().qe_candidates_plan(handle, ctypes.byref(entries), ctypes.byref(empty), ctypes.byref(bound))
-        self.plan = int(found)
+        self._plan = int(found)
         self.entries = entries.value
         self.empty = bool(empty.value)
         self.bound = bound.value
         self._guide: int | None = None
 
     @property
+    def plan(self) -> int:
+        """Address of its ``MatchPlan``."""
+        return self._plan
+
+    @property
     def guide(self) -> int:
-        """Address of the guide of its samples (``kernels/host/sample_guide.h``), which lives as long as the graph.
+        """Address of the guide of its samples, which lives as long as the graph.
 
         Raises
         ------
@@ -73,9 +98,8 @@ class CandidateGraph:
         """
         resolved = self.resolved()
         levels, sources, ranges, lists = (resolved.tables[k] for k in (_LEVELS, _SOURCES, _RANGES, _LISTS))
-        address = int(_library().qe_guide_levels(self.guide))
         found = []
-        for level, each in zip(levels, records(address, GUIDE, len(levels)), strict=True):
+        for level, each in zip(levels, records(self.guide, GUIDE, len(levels)), strict=True):
             begin, end = ranges[level["ranges"]["first"]].tolist() if level["ranges"]["count"] else (0, 0)
             own = int(level["n_candidates"])
             if level["sources"]["count"]:
@@ -84,6 +108,10 @@ class CandidateGraph:
             ways, running = (int(each[name]) for name in ("ways", "running"))
             found.append((int(each["lo"]), records(ways, np.float64, end - begin), records(running, np.float64, own)))
         return found
+
+    def outline(self, guided: bool) -> tuple[int, int | None]:
+        """Return the addresses of its plan, and of its guide if that is wanted."""
+        return self.plan, self.guide if guided else None
 
     def resolved(self) -> ResolvedSearch:
         """Return its plan as a resolved search, whose arrays lie in native memory and live as long as this."""
@@ -137,8 +165,6 @@ def _library() -> ctypes.CDLL:
     library.qe_candidates_plan.argtypes = (pointer,) * 4
     library.qe_candidates_plan.restype = pointer
     library.qe_candidates_guide.argtypes = (pointer,) * 2
-    library.qe_guide_levels.argtypes = (pointer,)
-    library.qe_guide_levels.restype = pointer
     library.qe_candidates_close.argtypes = (pointer,)
     library.qe_candidates_close.restype = None
     return library  # type: ignore[no-any-return]

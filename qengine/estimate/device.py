@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from qengine.errors import DeviceError, InternalError, SemanticError
+from qengine.errors import DeviceError, InternalError, OutOfMemory, SemanticError
+from qengine.estimate.candidates import CandidateGraph, Candidates, build
 from qengine.estimate.kernel import Draw, level_work
 from qengine.estimate.result import Sums
 from qengine.estimate.sampler import PatternSampler
@@ -18,8 +19,12 @@ from qengine.estimate.target import Target
 from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.resolve import ResolvedSearch
 
+if TYPE_CHECKING:
+    from qengine.exec.gpu.candidate_graph import DeviceCandidates
+
 __all__ = [
     "DEVICES",
+    "DeviceBuilder",
     "DeviceEstimator",
     "DeviceSampler",
     "SpaceOnDevice",
@@ -32,6 +37,13 @@ DEVICES = ("auto", "cpu", "gpu")
 
 _MANY_SAMPLES = 1 << 20
 """Samples from which "auto" takes the GPU: about 0.1 s of the CPU's."""
+
+_FEW_ENTRIES = 1 << 12
+"""Entries up to which one core of the host builds a candidate graph faster than the device, which takes 0.7 ms for
+any."""
+
+_WORTH_COPYING = 1 << 24
+"""Samples from which a candidate graph that was built on the device is copied to the host, to be packed there."""
 
 _WORTH_COMPILING = 1 << 28
 """Samples from which kernels are compiled for one pattern, which takes about as long as these in the general ones."""
@@ -93,6 +105,33 @@ def choose_device(asked: str, samples: int | None) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class DeviceBuilder:
+    """Builds candidate graphs on the device where they are large, else, or where there is no room, on the host.
+
+    ``lent``: keeps what is borrowed on the device as long as the graph is used.
+    """
+
+    store: Any
+    lent: ExitStack
+
+    def __call__(
+        self, plan: ResolvedSearch, context: ExecutionContext, most_entries: int, expected: int
+    ) -> Candidates | None:
+        """Build one as ``candidates.build``."""
+        if expected > _FEW_ENTRIES:
+            from qengine.exec.gpu.candidate_graph import build_on_device
+            from qengine.exec.gpu.launch import device_run
+            from qengine.exec.gpu.upload import device_plan
+
+            try:
+                run = self.lent.enter_context(device_run(context))
+                return build_on_device(self.lent.enter_context(device_plan(self.store, plan, run)), run, most_entries)
+            except OutOfMemory:
+                pass
+        return build(plan, context, most_entries)
+
+
+@dataclass(frozen=True, slots=True)
 class SpaceOnDevice:
     """What is sampled, on the device. ``sampled``: a ``SampledSpace``; ``run``: a ``DeviceRun``."""
 
@@ -118,19 +157,28 @@ def on_device(
     from qengine.exec.gpu.sample import plan_space
     from qengine.exec.gpu.upload import device_plan
 
+    candidates = space.candidates
+    there = None if candidates is None else _on_device(candidates)
     with ExitStack() as lent:
-        run = lent.enter_context(device_run(context))
-        resolved = space.resolved
+        run = lent.enter_context(device_run(context)) if there is None else there.run
         sampled = None
-        if space.candidates is not None:
-            resolved = space.candidates.resolved()
-            sampled = None if any_plan else _packed(resolved, run, samples)
+        wanted = samples or 0
+        if candidates is not None and not any_plan and (there is None or wanted >= _WORTH_COPYING):
+            sampled = _packed(candidates.resolved(), run, wanted)
+        if sampled is None and there is not None:
+            sampled = plan_space(there.on_device)
         if sampled is None:
+            resolved = space.resolved if candidates is None else candidates.resolved()
             sampled = plan_space(lent.enter_context(device_plan(store, resolved, run)))
         yield SpaceOnDevice(space, sampled, run)
 
 
-def _packed(candidates: ResolvedSearch, run: Any, samples: int | None) -> Any:
+def _on_device(candidates: Candidates) -> DeviceCandidates | None:
+    """Return a candidate graph if it was built on the device."""
+    return None if isinstance(candidates, CandidateGraph) else cast("DeviceCandidates", candidates)
+
+
+def _packed(candidates: ResolvedSearch, run: Any, samples: int) -> Any:
     """Return a candidate graph for kernels that know its plan, if they are compiled or that is worth it; else None."""
     from qengine.exec.gpu.compiled import is_compiled
     from qengine.exec.gpu.sample_packed import packed_plan
@@ -139,7 +187,7 @@ def _packed(candidates: ResolvedSearch, run: Any, samples: int | None) -> Any:
     if packed is None:
         return None
     macros, _, _ = packed.variant(run.device)
-    wanted = (samples or 0) >= _WORTH_COMPILING or is_compiled("sample_packed", run.device.capability, macros)
+    wanted = samples >= _WORTH_COMPILING or is_compiled("sample_packed", run.device.capability, macros)
     return packed.space(run) if wanted else None
 
 
@@ -184,19 +232,18 @@ def device_sampler(
     OutOfMemory
         If there is no room for the sums.
     """
-    from qengine.exec.gpu.sample import DeviceSamples, upload_guide, with_estimator
+    from qengine.exec.gpu.sample import DeviceSamples, with_estimator
     from qengine.exec.gpu.sample_job import WORK
 
     depth, sampled = len(target.search.levels), place.sampled
     name, kernel = (method, method) if isinstance(method, str) else (method.name, "own")
     if not isinstance(method, str):
         sampled = with_estimator(sampled, method.name, method.source)
-    guide, on_host = (), None
-    if method == "guided":
-        assert place.space.candidates is not None
-        guide, on_host = upload_guide(place.run, place.space.candidates.guide_levels()), place.space.guide
+    candidates = place.space.candidates
+    plan, on_host = (place.space.plan, None) if candidates is None else candidates.outline(method == "guided")
     costs = "wanderjoin" if method == "wanderjoin" else "alley"
-    work = level_work(place.space.plan, costs, depth, context, on_host).view(WORK).reshape(-1)
+    work = level_work(plan, costs, depth, context, on_host).view(WORK).reshape(-1)
+    guide = _guide(candidates, place.run) if method == "guided" and candidates is not None else ()
     try:
         samples = DeviceSamples(place.run, sampled, kernel, work, guide)
     except InternalError as error:
@@ -207,3 +254,12 @@ def device_sampler(
             hint="See the docstring of qengine.estimate.DeviceEstimator.",
         ) from None
     return DeviceSampler(target, place.space, context, seed, store, name, _samples=samples, _inheritance=inheritance)
+
+
+def _guide(candidates: Candidates, run: Any) -> tuple[Any, ...]:
+    """Return the guide of a candidate graph on the device, as ``sample.upload_guide`` does."""
+    from qengine.exec.gpu.sample import upload_guide
+
+    if isinstance(candidates, CandidateGraph):
+        return upload_guide(run, candidates.guide_levels())
+    return cast("DeviceCandidates", candidates).guide_blocks()

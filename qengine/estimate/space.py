@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from qengine.estimate.bound import candidate_entries, multiplicity, upper_bound
-from qengine.estimate.candidates import CandidateGraph, build
+from qengine.estimate.candidates import Candidates
+from qengine.estimate.candidates import build as build_on_host
 from qengine.estimate.target import Target
 from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.masks import Masks
 from qengine.exec.cpu.resolve import ResolvedSearch, resolve
 from qengine.exec.cpu.runtime import Runtime
 
-__all__ = ["Space", "make_space"]
+__all__ = ["Builder", "Space", "make_space", "on_host"]
 
 _ENTRIES_PER_SAMPLE = 4
 """Entries that may be gathered for each sample that is asked for: each costs less than a step of a sample."""
@@ -33,7 +34,7 @@ class Space:
     """
 
     resolved: ResolvedSearch
-    candidates: CandidateGraph | None
+    candidates: Candidates | None
     bound: float
 
     @property
@@ -47,6 +48,20 @@ class Space:
         return None if self.candidates is None else self.candidates.guide
 
 
+class Builder(Protocol):
+    """Builds candidate graphs."""
+
+    def __call__(
+        self, plan: ResolvedSearch, context: ExecutionContext, most_entries: int, expected: int
+    ) -> Candidates | None:
+        """Build one as ``candidates.build``. ``expected``: entries that it may have before predicates remove any."""
+
+
+def on_host(plan: ResolvedSearch, context: ExecutionContext, most_entries: int, expected: int) -> Candidates | None:
+    """Build one on the host."""
+    return build_on_host(plan, context, most_entries)
+
+
 def make_space(
     target: Target,
     store: Any,
@@ -54,10 +69,11 @@ def make_space(
     samples: int | None,
     milliseconds: float | None,
     guided: bool = False,
+    build: Builder = on_host,
 ) -> Space | None:
     """Return what to sample for a target; None where there certainly is no embedding.
 
-    ``guided``: whether there must be a candidate graph, however large.
+    ``guided``: whether there must be a candidate graph, however large. ``build``: makes it.
     """
     search = target.search
     resolved = resolve(store, search, Masks(Runtime(store, context)))
@@ -66,8 +82,9 @@ def make_space(
     bound = upper_bound(store, search)
     candidates = None
     limit = _NO_LIMIT if guided else _entries(samples, milliseconds)
-    if candidate_entries(store, search) <= limit:
-        candidates = build(resolved, context, limit)
+    expected = candidate_entries(store, search)
+    if expected <= limit:
+        candidates = build(resolved, context, limit, expected)
     if candidates is not None:
         bound = min(bound, candidates.bound * multiplicity(store, search) * search.orbits)
         if candidates.empty:

@@ -42,7 +42,13 @@ def main() -> None:
     parser.add_argument("--coverage", action="store_true", help="repeat estimates with many seeds instead")
     parser.add_argument("--rates", action="store_true", help="samples a second on the enron16 queries instead")
     parser.add_argument("--gpu", action="store_true", help="samples a second on the GPU instead")
+    parser.add_argument("--building", action="store_true", help="building candidate graphs on host and GPU instead")
     options = parser.parse_args()
+    if options.building:
+        from tests.bench.estimates_gpu import building
+
+        building()
+        return
     if options.gpu:
         from tests.bench.estimates_gpu import rates_on_gpu
 

@@ -1,4 +1,4 @@
-"""Samples a second on the GPU: ``python -m tests.bench.estimates --gpu``.
+"""Samples a second on the GPU: ``python -m tests.bench.estimates --gpu``; building candidate graphs: ``--building``.
 
 For each query, millions of samples a second, the candidate graph on the device already: WanderJoin and Alley by the
 kernels for any plan and by those made for the pattern, with and without inheritance and streaming; and the milliseconds
@@ -11,17 +11,24 @@ import os
 import statistics
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from qengine import Graph
+from qengine.estimate.candidates import build
 from qengine.estimate.kernel import level_work
 from qengine.estimate.space import Space, make_space
 from qengine.estimate.target import target_of
+from qengine.estimates import _plan
 from qengine.exec.context import ExecutionContext
+from qengine.exec.cpu.masks import Masks
+from qengine.exec.cpu.resolve import resolve
+from qengine.exec.cpu.runtime import Runtime
+from qengine.exec.gpu.candidate_graph import build_on_device
 from qengine.exec.gpu.compiled import compiled
 from qengine.exec.gpu.device import device
 from qengine.exec.gpu.launch import device_run
@@ -93,8 +100,6 @@ def _load(name: str) -> tuple[Graph, list[Case]]:
 
 
 def _prepare(graph: Graph, cases: list[Case]) -> Iterator[Prepared]:
-    from qengine.estimates import _plan
-
     for case in cases:
         counted = _plan(graph, case.query)
         target = target_of(counted.physical.root)
@@ -145,6 +150,57 @@ def _measure(graph: Graph, each: Prepared) -> list[float]:
         graph.estimate(each.case.query, method="wanderjoin", samples=1_000_000, seed=SEED, device="gpu")
         best = min(best, time.perf_counter() - begin)
     return [*line, 1e3 * best]
+
+
+def building() -> None:
+    """Print what building candidate graphs takes, and estimates with them.
+
+    Of each query the entries, the milliseconds of building on one core of the host and on the device, and those from
+    text to interval of a million samples by each method; medians of each size.
+    """
+    methods = ("wanderjoin", "alley", "guided", "auto")
+    for name in os.environ.get("QENGINE_BENCH_SETS", ",".join(SETS)).split(","):
+        graph, cases = _load(name)
+        print(f"| {name} | nodes | entries | host | device | " + " | ".join(methods) + " |")
+        print("|---|---|---|---|---|" + "---|" * len(methods), flush=True)
+        groups: dict[int, list[list[float]]] = defaultdict(list)
+        for case in cases:
+            target = target_of(_plan(graph, case.query).physical.root)
+            context = ExecutionContext(threads=1)
+            resolved = resolve(graph._store, target.search, Masks(Runtime(graph._store, context)))
+            if resolved is None or target.tail is not None:
+                continue
+            with device_run(context) as run, device_plan(graph._store, resolved, run) as plan:
+                made = build_on_device(plan, run, 1 << 62)
+                if made is None:
+                    continue
+                host = build(resolved, context, 1 << 62)
+                assert host is not None and (host.entries, host.bound) == (made.entries, made.bound)
+                line = [float(made.entries), _best(partial(build, resolved, context, 1 << 62))]
+                line.append(_best(partial(build_on_device, plan, run, 1 << 62)))
+            for method in methods:
+                options: dict[str, Any] = {"method": method, "samples": 1_000_000, "seed": SEED, "device": "gpu"}
+                line.append(_best(partial(graph.estimate, case.query, **options)))
+            groups[len(target.search.levels)].append(line)
+            print(_times(case.name, len(target.search.levels), line), flush=True)
+        for depth, lines in sorted(groups.items()):
+            print(
+                _times("median", depth, [statistics.median(column) for column in zip(*lines, strict=True)]), flush=True
+            )
+
+
+def _best(call: Callable[[], object]) -> float:
+    """Return the milliseconds of the fastest of five calls."""
+    best = float("inf")
+    for _ in range(5):
+        begin = time.perf_counter()
+        call()
+        best = min(best, time.perf_counter() - begin)
+    return 1e3 * best
+
+
+def _times(name: str, depth: int, line: list[float]) -> str:
+    return f"| {name} | {depth} | {line[0]:,.0f} | " + " | ".join(f"{each:.2f}" for each in line[1:]) + " |"
 
 
 @contextmanager

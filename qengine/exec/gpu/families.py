@@ -38,6 +38,7 @@ _SAMPLED_TRIANGLES: Mapping[str, int | str] = {
 
 FAMILIES: Mapping[str, tuple[Mapping[str, int | str], ...]] = {
     **_counting(),
+    "candidate_graph": ({},),
     "extend": ({"QE_WINDOW_ROWS": 32},),
     "extend_total": ({},),
     "pcsr": ({},),

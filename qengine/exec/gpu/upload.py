@@ -44,6 +44,8 @@ class DevicePlan:
         ``match_plan.PCSR`` records with the device's pointers, as in ``MatchPlan::lists``. ``edge_ids`` is null.
     levels
         ``match_plan.LEVEL`` records with the device's pointers.
+    record
+        The device's ``qe::MatchPlan``: one ``match_plan.PLAN`` record.
     made
         What those who run the plan have made of it, to run it again, by their names.
     """
@@ -52,6 +54,7 @@ class DevicePlan:
     resolved: ResolvedSearch
     lists: npt.NDArray[Any]
     levels: npt.NDArray[Any]
+    record: npt.NDArray[Any]
     parts: tuple[Resident, ...]
     made: dict[str, Any] = field(default_factory=dict)
 
@@ -134,7 +137,7 @@ class _Upload:
         self.run.write(block, image)
         self.run.publish()
         parts = tuple(self.held[begin:])
-        plan = DevicePlan(block.ptr + header, self.resolved, tables[_LISTS], tables[_LEVELS], parts)
+        plan = DevicePlan(block.ptr + header, self.resolved, tables[_LISTS], tables[_LEVELS], record, parts)
         self.held.append(self.resident(key, block, image.nbytes, plan))
         return plan
 

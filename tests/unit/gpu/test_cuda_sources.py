@@ -12,7 +12,7 @@ import pytest
 
 from qengine.errors import DeviceError
 from qengine.exec.cpu import match_plan
-from qengine.exec.gpu import compiled, nvrtc, sample_job, search_job, total_plan, tree_plan
+from qengine.exec.gpu import candidate_job, compiled, nvrtc, sample_job, search_job, total_plan, tree_plan
 from qengine.exec.gpu.families import FAMILIES
 
 CHECKOUT = Path(__file__).resolve().parents[3]
@@ -120,6 +120,20 @@ def test_the_samplers_get_what_they_expect() -> None:
     sizes = (f"static_assert(kPackedLevels == {sample_job.PACKED_LEVELS});",)
     sizes += (f"static_assert(kPackedSources == {sample_job.PACKED_SOURCES});",)
     check_layouts("sample_packed.cuh", {"PackedGraph": sample_job.PACKED_GRAPH}, 90, *sizes, macros=shape)
+
+
+def test_the_candidate_graph_gets_what_it_expects() -> None:
+    structs = {
+        "CandidateLevel": candidate_job.LEVEL,
+        "CandidateSource": candidate_job.SOURCE,
+        "CandidateStep": candidate_job.STEP,
+        "CandidateState": candidate_job.STATE,
+        "CandidateJob": candidate_job.JOB,
+        "RunningLists": candidate_job.RUNNING,
+    }
+    sizes = (f"static_assert(kFilterRounds == {candidate_job.FILTER_ROUNDS});",)
+    sizes += (f"static_assert(kRootLanes == {candidate_job.ROOT_LANES});",)
+    check_layouts("candidate_graph.cuh", structs, 90, *sizes)
 
 
 def test_an_error_names_the_file_and_the_line() -> None:
