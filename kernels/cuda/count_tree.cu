@@ -8,6 +8,7 @@
 //   time on each level: the candidates of all of them are one pool, each lane tests one of the pool, whichever prefix it
 //   belongs to, and what passes is packed into the next 32. Leaves count theirs without binding them.
 // Numbers: products are checked for 64 bits, the total has 128. Deterministic. Stops within some hundred microseconds.
+//   Asked to leave, warps end their tasks; the state and the tables of remembered counts are then another launch's to go on with.
 // Source: tree of counts: Dechter and Mateescu, AIJ 2007; batches: gMatch §4.2.
 #include "candidates.cuh"
 #include "qe/abi.h"
@@ -21,8 +22,11 @@ namespace {
 #define QE_BATCH 32
 #endif
 constexpr int kBatch = QE_BATCH;       // vertices bound at a time; 1: a prefix a warp
-constexpr int kLookEvery = 64;         // steps between two looks at the stop flag
-constexpr int64_t kHostEvery = 4'000'000;  // cycles (some 2 ms) between two looks at the host's memory
+#ifndef QE_LOOK_EVERY
+#define QE_LOOK_EVERY 64
+#endif
+constexpr int kLookEvery = QE_LOOK_EVERY;  // steps between two looks at the stop flag
+constexpr int64_t kHostEvery = QE_LOOK_EVERY > 1 ? 4'000'000 : 0;  // cycles (some 2 ms) between two at the host's memory
 constexpr int kProbes = 8;             // places of a remembered count
 constexpr int kFromList = -2;          // a pivot that is no check: the level's candidates
 
@@ -72,8 +76,8 @@ class TreeCount {
   // ------------------------------------------------------------------ tasks
 
   __device__ bool take_task() {
-    uint64_t task = 0;
-    if (lane_id() == 0) task = atomicAdd(reinterpret_cast<Wide*>(&state_.next_task), Wide{1});
+    uint64_t task = n_tasks_;
+    if (lane_id() == 0 && !look(state_.leave)) task = atomicAdd(reinterpret_cast<Wide*>(&state_.next_task), Wide{1});
     task = __shfl_sync(kAllLanes, task, 0);
     if (task >= n_tasks_) return false;
     uint32_t root, n = 1;
@@ -123,9 +127,10 @@ class TreeCount {
     const int64_t time = clock64();
     if (time - host_look_ < kHostEvery) return false;
     host_look_ = time;
-    if (look(*stop_) == 0) return false;
-    atomicExch(&state_.stop, 1);
-    return true;
+    const int32_t asked = look(*stop_);
+    if (asked == 0) return false;
+    atomicExch(asked == kLeave ? &state_.leave : &state_.stop, 1);
+    return asked != kLeave;
   }
 
   // ------------------------------------------------------------------ candidates

@@ -80,7 +80,11 @@ struct TreeState {
   uint64_t total_low, total_high;
   int32_t stop;
   int32_t status;  // a Status
+  int32_t leave;   // 1: take no more tasks; another launch goes on with those that are left
+  int32_t unused;
 };
+
+constexpr int32_t kLeave = 2;  // what the host asks for, where 1 is to stop at once
 
 // A remembered count, plus 1; 0: not there yet. The key is the vertices' ids plus 1, 0: a free place.
 struct TreeMemo {

@@ -6,7 +6,7 @@ import ctypes
 import functools
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
@@ -169,8 +169,9 @@ class EmulatedRun:
         addresses = (ctypes.c_void_p * len(held))(*(each.ctypes.data for each in held))
         kernel(blocks, min(threads, 32 * WARPS) if together else threads, addresses)
 
-    def wait(self) -> None:
+    def wait(self, leave: Callable[[], bool] | None = None) -> None:
         self.context.check()
+        self.flag[0] = 0
 
 
 @contextmanager

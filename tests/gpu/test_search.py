@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from qengine import Graph
 from qengine.exec.context import ExecutionContext
 from qengine.exec.gpu import search as search_module
+from qengine.exec.gpu import tree
+from qengine.exec.gpu.compiled import compiled
 from qengine.exec.gpu.launch import device_run
 from qengine.exec.gpu.search import run_search
 from qengine.plan.pattern import Direction
@@ -74,6 +76,25 @@ def test_a_skewed_graph_counts_as_on_the_cpu(skewed: Graph, query: str) -> None:
     assert result.fetchall() == skewed.query(query, device="cpu").fetchall()
     assert result.stats.device == "gpu"
     assert ("Search", "gpu") in result.stats.operators
+
+
+def test_kernels_compiled_while_a_count_runs(skewed: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+
+    def ready(form: Any) -> bool:
+        asked.append(form)
+        if len(asked) == 2:  # the count for any tree has been launched
+            compiled(form.family, form.capability, dict(form.macros), form.code)
+        return len(asked) > 2
+
+    for name in ("try_count", "try_total"):
+        monkeypatch.setattr(search_module, name, lambda *_: None)
+    monkeypatch.setattr(tree.specialised, "ready", ready)
+    monkeypatch.setattr(tree.specialised, "ran", lambda *_: None)
+    clique = ", ".join(f"(v{i})-[:E]-(v{j})" for i in range(6) for j in range(i))
+    text = f"MATCH {clique} RETURN count(*)"
+    assert skewed.query(text, device="gpu").value() == skewed.query(text, device="cpu").value()
+    assert len(asked) >= 3
 
 
 def test_rows_of_a_skewed_graph(skewed: Graph) -> None:

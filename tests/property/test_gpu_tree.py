@@ -19,7 +19,7 @@ from qengine.exec.gpu import tree, tree_plan
 from qengine.exec.gpu.memory import DeviceMemory
 from qengine.exec.gpu.search import run_search
 from qengine.testing.generate import rmat, to_csr
-from tests.emulator.device import WARPS, Full, Pool, emulated
+from tests.emulator.device import WARPS, EmulatedRun, Full, Pool, emulated
 from tests.property.search_cases import count_by_sets, dense_cases, found
 
 PATTERNS = (
@@ -105,6 +105,20 @@ def test_kernels_compiled_for_a_form_count_the_same(
     text = f"MATCH {pattern} RETURN count(*) + 2"
     assert labelled.query(text, device="gpu").value() == labelled.query(text, device="cpu").value()
     assert None not in counted and len(counted) == 1
+
+
+def test_a_launch_goes_on_where_the_one_before_has_left(labelled: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    launch, launches = EmulatedRun.launch, []
+
+    def told_to_leave(run: EmulatedRun, *given: Any, **options: Any) -> None:
+        run.flag[0] = 2 if len(launches) < 3 else 0
+        launches.append(given)
+        launch(run, *given, **options)
+
+    monkeypatch.setattr(EmulatedRun, "launch", told_to_leave)
+    text = "MATCH (a)--(b)--(c)--(a) RETURN count(*) + 3"
+    assert labelled.query(text, device="gpu").value() == labelled.query(text, device="cpu").value()
+    assert len(launches) > 2  # the slices, and the count in parts
 
 
 def test_a_product_beyond_64_bits_is_an_error() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +20,7 @@ __all__ = ["DeviceRun", "device_run"]
 
 _SPIN_SECONDS = 0.002
 _SLEEP_SECONDS = 0.0005
+_LEAVE = 2
 
 
 @dataclass
@@ -123,8 +124,13 @@ class DeviceRun:
         with self.stream:
             kernel((blocks,), (threads,), tuple(arguments), shared_mem=shared_bytes, enable_cooperative_groups=together)
 
-    def wait(self) -> None:
+    def wait(self, leave: Callable[[], bool] | None = None) -> None:
         """Wait for what was launched.
+
+        Parameters
+        ----------
+        leave
+            Asked now and then whether kernels that can go on later shall leave; they are told so by a 2 for a 1.
 
         Raises
         ------
@@ -138,6 +144,9 @@ class DeviceRun:
             while not event.done:
                 self.context.check()
                 if time.perf_counter() - begin > _SPIN_SECONDS:
+                    if leave is not None and leave():
+                        self._lane.flag[0] = _LEAVE
+                        leave = None
                     time.sleep(_SLEEP_SECONDS)
         except KeyboardInterrupt:
             self.context.interrupt()
@@ -147,6 +156,7 @@ class DeviceRun:
             self._stop()
             raise
         event.synchronize()
+        self._lane.flag[0] = 0
 
     def _stop(self) -> None:
         """Make the kernels stop, and wait until they have."""

@@ -1,8 +1,8 @@
 """Kernels compiled for one form of plan: when that pays, and without keeping a query waiting.
 
 Compiling takes seconds. So the kernels that take any plan run first; when they have run for as long as compiling takes
-on plans of one form, its kernels are compiled in the background. Whoever stops asking has lost no more than he has used
-(the rule of the rented skis), and the binaries are kept on disk for the next process.
+on plans of one form, its kernels are compiled in the background, and take over what still runs. Whoever stops asking
+has lost no more than he has used (the rule of the rented skis), and the binaries are kept on disk for the next process.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Specialised:
         return False
 
     def ran(self, form: Form, seconds: float) -> Future[None] | None:
-        """Note that kernels for any plan have run on a form. Returns its compilation, once that has begun."""
+        """Note that kernels for any plan have run on a form. Returns its compilation where that begins."""
         worth = costs("gpu", "specialised")["seconds"]
         with self._lock:
             before = self._absent.get(form, 0.0)

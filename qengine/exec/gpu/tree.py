@@ -155,8 +155,21 @@ def _kernel(tree: Tree, form: Form, run: DeviceRun) -> tuple[Any, int, bool]:
     return kernel, max(1, run.device.resident_blocks(kernel, _THREADS, shared)), own
 
 
+class _Watch:
+    """Notes how long kernels for any tree run, and tells when those compiled for its form are there to go on."""
+
+    def __init__(self, form: Form) -> None:
+        self.form = form
+        self.noted = time.perf_counter()
+
+    def __call__(self) -> bool:
+        now = time.perf_counter()
+        specialised.ran(self.form, now - self.noted)
+        self.noted = now
+        return specialised.ready(self.form)
+
+
 def _count(part: _Part, run: DeviceRun) -> int:
-    kernel, blocks, own = _kernel(part.tree, part.form, run)
     warp_bytes = _warp_bytes(part.tree)
     memos = MEMO.itemsize * part.tree.memos << part.memo_bits
     room = run.zeroed(_rounded(STATE.itemsize) + memos, "the count and what it remembers")
@@ -167,13 +180,19 @@ def _count(part: _Part, run: DeviceRun) -> int:
         np.uint64(run.stop_flag),
         np.uint32(warp_bytes),
     )
-    begin = time.perf_counter()
-    run.launch(kernel, blocks, _THREADS, arguments, warp_bytes * _THREADS // _LANES)
-    run.wait()
-    if not own:
-        specialised.ran(part.form, time.perf_counter() - begin)
     state: npt.NDArray[Any] = np.zeros(1, STATE)
-    run.read(room.ptr, state)
+    while True:
+        kernel, blocks, own = _kernel(part.tree, part.form, run)
+        watch = None if own else _Watch(part.form)
+        run.launch(kernel, blocks, _THREADS, arguments, warp_bytes * _THREADS // _LANES)
+        run.wait(watch)
+        run.read(room.ptr, state)
+        if not state["leave"][0]:
+            break
+        state["leave"] = 0
+        run.write(room, state)
+    if watch is not None:
+        watch()
     run.context.raise_for(int(state["status"][0]))
     return int(state["total_low"][0]) + (int(state["total_high"][0]) << 64)
 

@@ -33,8 +33,9 @@ PLAN = np.dtype(
      ("unused", "<u4")]
 )  # fmt: skip
 STATE = np.dtype(
-    [("next_task", "<u8"), ("total_low", "<u8"), ("total_high", "<u8"), ("stop", "<i4"), ("status", "<i4")]
-)
+    [("next_task", "<u8"), ("total_low", "<u8"), ("total_high", "<u8"), ("stop", "<i4"), ("status", "<i4"),
+     ("leave", "<i4"), ("unused", "<i4")]
+)  # fmt: skip
 MEMO = np.dtype([("key", "<u8"), ("count", "<u8")])
 BRANCH = np.dtype(
     [("begin", "<u8", 32), ("sum", "<u8", 32), ("product", "<u8", 32), ("value", "<u4", 32), ("end", "<u4", 32),
