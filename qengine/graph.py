@@ -367,7 +367,7 @@ class Graph:
 
         planned = self._plan(text, False, cardinalities)
         assert planned.physical is not None
-        chosen, reason = _chosen(device, planned, self._store)
+        chosen, reason = _chosen(device, planned)
         return Explanation(planned.physical, self._store, chosen, reason, planned.notices)
 
     def estimate(
@@ -654,7 +654,7 @@ class Prepared:
 
         assert self._planned.physical is not None
         plan = self._planned.physical
-        chosen, reason = _chosen(device, self._planned, self._graph._store)
+        chosen, reason = _chosen(device, self._planned)
         planned = self._planned
         if device == "reference":
             planned = self._graph._plan(self.text, reference=True)
@@ -692,13 +692,13 @@ def _rivals(store: GraphStore, search: Search, masks: Any, context: ExecutionCon
     return other_orders(store, search, masks, context, samples)
 
 
-def _chosen(device: str, planned: _Planned, store: GraphStore) -> tuple[str, str]:
+def _chosen(device: str, planned: _Planned) -> tuple[str, str]:
     """Return where a plan runs, and why."""
     from qengine.exec.choice import choose
 
     if device not in _DEVICES:
         raise DeviceError(f"There is no device {device!r}.", hint="Use one of: " + ", ".join(map(repr, _DEVICES)) + ".")
-    return (device, "as asked") if device == "reference" else choose(device, planned.largest, store)
+    return (device, "as asked") if device == "reference" else choose(device, planned.largest)
 
 
 def check_parameters(text: str, needed: Mapping[str, Span | None], params: Mapping[str, Any] | None) -> None:

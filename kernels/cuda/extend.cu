@@ -20,19 +20,6 @@ namespace {
 constexpr int kRows = QE_WINDOW_ROWS;  // of which a warp takes slots together
 constexpr int kThreads = 256, kBlocks = 4;  // of a block at most; of a multiprocessor at least: 64 registers a thread
 
-// The last row whose slots begin at or before `slot`, by the whole warp: a lane probes one of 32 rows at a time.
-__device__ uint64_t row_of(const uint64_t* offsets, uint64_t n, uint64_t slot) {
-  uint64_t low = 0, high = n;
-  while (high - low > 1) {
-    const uint64_t step = (high - low + kLanes - 1) / kLanes;
-    const uint64_t probe = low + (lane_id() + 1) * step;
-    const uint32_t below = __ballot_sync(kAllLanes, probe < high && offsets[probe] <= slot);
-    low += __popc(below) * step;
-    high = low + step < high ? low + step : high;
-  }
-  return low;
-}
-
 // Calls visit(active, lane of the slot's row, index in the row, row) for each slot of [begin, end) by the whole warp, with
 // the window's rows loaded and planned.
 template <typename Visit>

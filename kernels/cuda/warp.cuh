@@ -35,4 +35,18 @@ __device__ inline int nth_lane(uint32_t mask, int n) {
   return __ffs(mask) - 1;
 }
 
+// The last of n rows whose entries begin at or before `entry`: a lane probes one of 32 rows at a time. Row k has the entries
+// [offsets[k], offsets[k + 1]).
+__device__ inline uint64_t row_of(const uint64_t* offsets, uint64_t n, uint64_t entry) {
+  uint64_t low = 0, high = n;
+  while (high - low > 1) {
+    const uint64_t step = (high - low + kLanes - 1) / kLanes;
+    const uint64_t probe = low + (lane_id() + 1) * step;
+    const uint32_t below = __ballot_sync(kAllLanes, probe < high && offsets[probe] <= entry);
+    low += __popc(below) * step;
+    high = low + step < high ? low + step : high;
+  }
+  return low;
+}
+
 }  // namespace qe

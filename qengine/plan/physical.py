@@ -136,13 +136,15 @@ class Eliminate(Operator):
 
     The count is the sum of ``terms``: of homomorphisms of the pattern and of what it becomes where elements that must
     differ coincide, with signs (inclusion and exclusion). ``steps`` compute them; ``emit`` is () or one node, for which
-    the terms have outputs. Executors without these steps run ``search``. ``reason`` says in EXPLAIN why.
+    the terms have outputs. Executors without these steps run ``search``. ``cost``: nanoseconds of one core that are
+    expected. ``reason`` says in EXPLAIN why.
     """
 
     input: Operator
     search: Search
     steps: tuple[Step, ...]
     terms: tuple[Term, ...]
+    cost: float = 0.0
     reason: str = ""
 
     @property

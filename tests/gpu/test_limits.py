@@ -20,6 +20,8 @@ ROWS = "MATCH (a)-[:E]-(b)-[:E]-(c)-[:E]-(d) RETURN a, b, c, d"
 TRIANGLES = "MATCH (a)-[:E]-(b)-[:E]-(c)-[:E]-(a) RETURN count(*)"
 PAIRS = "MATCH (a)-[:E]-(b) RETURN id(a) AS a, id(b) AS b ORDER BY a, b"
 GROUPED = "MATCH (a)-[:E]-(b)-[:E]-(c)-[:E]-(a) RETURN a, count(*) AS n ORDER BY n DESC LIMIT 3"
+SUMMED = "/*+ eliminate */ MATCH (a)-[:E]-(b)-[:E]-(c)-[:E]-(a), (c)-[:E]-(d) WHERE id(d) > 3 RETURN count(*)"
+AROUND = "/*+ eliminate */ MATCH (a)-[:E]-(b)-[:E]-(c)-[:E]-(d)-[:E]-(a), (a)-[:E]-(e) RETURN count(*)"
 
 
 WORKING_BYTES = 12_000_000
@@ -64,7 +66,7 @@ def test_a_limit_stops_early(graph: Graph) -> None:
     assert len(graph.query(ROWS + " LIMIT 10", device="gpu", timeout=20).fetchall()) == 10
 
 
-@pytest.mark.parametrize("query", [TRIANGLES, GROUPED, PAIRS])
+@pytest.mark.parametrize("query", [TRIANGLES, GROUPED, PAIRS, SUMMED, AROUND])
 def test_every_allocation_may_fail(memory: DeviceMemory, query: str) -> None:
     """Whichever allocation is the first that fails: a clear error, and the next run is as if nothing had happened."""
     small = loaded(8)

@@ -6,7 +6,7 @@ Numbers are of 64 bits; where one overflows, all is computed again with 128. Tot
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from math import prod
 from typing import Any
@@ -24,7 +24,7 @@ from qengine.exec.cpu.runtime import Runtime
 from qengine.plan.elimination import Around, Closed, Matrix, Message, Own, Product, Step
 from qengine.plan.physical import Eliminate
 
-__all__ = ["run_eliminate"]
+__all__ = ["Counts", "NumberOverflow", "checked_count", "counts_in_64_or_128_bits", "own_numbers", "run_eliminate"]
 
 _MAX_COUNT = 2**63 - 1
 
@@ -36,10 +36,12 @@ _AROUND = np.dtype(
 
 Array = npt.NDArray[Any]
 Ids = npt.NDArray[np.int64]
+Counts = tuple[Ids | None, Ids]
+"""None and the only count of a pattern, none where it is 0; or vertices and their counts."""
 
 
-def run_eliminate(operator: Eliminate, runtime: Runtime, masks: MaskProvider) -> tuple[Ids | None, Ids]:
-    """Return the count of a pattern: (None, its only count, or none where it is 0), or vertices and their counts.
+def run_eliminate(operator: Eliminate, runtime: Runtime, masks: MaskProvider) -> Counts:
+    """Return the count of a pattern, in all or by vertex.
 
     Raises
     ------
@@ -48,19 +50,58 @@ def run_eliminate(operator: Eliminate, runtime: Runtime, masks: MaskProvider) ->
     ResourceError
         If a count exceeds 64 bits, or a number on the way to it 128.
     """
+    return counts_in_64_or_128_bits(lambda wide: _Run(operator, runtime, masks, wide).counts(), runtime.context)
+
+
+class NumberOverflow(Exception):
+    """A number doesn't fit."""
+
+
+def counts_in_64_or_128_bits(run: Callable[[bool], Counts], context: ExecutionContext) -> Counts:
+    """Return what ``run(wide)`` does: with numbers of 64 bits, and if one overflows with 128.
+
+    Raises
+    ------
+    ResourceError
+        If these overflow, too.
+    """
     try:
-        return _Run(operator, runtime, masks, wide=False).counts()
-    except _Overflow:
+        return run(False)
+    except NumberOverflow:
         pass
     try:
-        return _Run(operator, runtime, masks, wide=True).counts()
-    except _Overflow:
-        runtime.context.raise_for(Status.OVERFLOW)
+        return run(True)
+    except NumberOverflow:
+        context.raise_for(Status.OVERFLOW)
         raise
 
 
-class _Overflow(Exception):
-    """A number doesn't fit."""
+def checked_count(count: int, context: ExecutionContext) -> int:
+    """Return a count that has at most 63 bits.
+
+    Raises
+    ------
+    ResourceError
+        If it has more.
+    """
+    if count > _MAX_COUNT:
+        context.raise_for(Status.OVERFLOW)
+    if count < 0:
+        raise InternalError("An elimination's terms add up to a negative count.")
+    return count
+
+
+def own_numbers(store: Any, own: Own, masks: MaskProvider) -> npt.NDArray[np.uint64]:
+    """Return the vector of an ``Own``."""
+    held = np.ones(store.vertex_count, np.uint64)
+    for name, labels, predicates in own.nodes:
+        admitted = np.zeros(store.vertex_count, np.uint64)
+        for begin, end in store.label_ranges(labels).tolist():
+            admitted[begin:end] = masks.vertex_mask(name, predicates, begin, end) if predicates else np.uint64(1)
+        held *= admitted
+    for relation in own.loops:
+        held *= loops_of(store, relation, masks)
+    return held
 
 
 class _Run:
@@ -77,7 +118,7 @@ class _Run:
         self.found: list[Array | SparseMatrix | None] = []
         self.library = _library()
 
-    def counts(self) -> tuple[Ids | None, Ids]:
+    def counts(self) -> Counts:
         with self.runtime.memory.holding("Eliminate") as holding:
             for step in self.operator.steps:
                 made = self._step(step)
@@ -93,7 +134,7 @@ class _Run:
     def _total(self) -> tuple[None, Ids]:
         sums = self._sums()
         total = sum(term.factor * prod(sums[place] for place in term.totals) for term in self.operator.terms)
-        return None, np.array([self._checked(total)] if total else [], np.int64)
+        return None, np.array([checked_count(total, self.context)] if total else [], np.int64)
 
     def _by_vertex(self) -> tuple[Ids, Ids]:
         """Add up the terms' vectors: exactly, in Python's integers where 64 bits may not do."""
@@ -111,7 +152,7 @@ class _Run:
         for factor, vector in scaled:
             counts += factor * (self._integers(vector) if bound > _MAX_COUNT else vector.astype(np.int64))
         if bound > _MAX_COUNT:
-            self._checked(max(counts, default=0))
+            checked_count(max(counts, default=0), self.context)
             counts = counts.astype(np.int64)
         vertices = np.flatnonzero(counts)
         return vertices, counts[vertices]
@@ -138,13 +179,6 @@ class _Run:
         low: Array = (vector[:, 0] if self.wide else vector).astype(object)
         return low + high
 
-    def _checked(self, count: int) -> int:
-        if count > _MAX_COUNT:
-            self.context.raise_for(Status.OVERFLOW)
-        if count < 0:
-            raise InternalError("An elimination's terms add up to a negative count.")
-        return count
-
     # ------------------------------------------------------------ steps
 
     def _step(self, step: Step) -> Array | SparseMatrix | None:
@@ -165,18 +199,7 @@ class _Run:
     def _own(self, own: Own) -> Array | None:
         if not own.nodes and not own.loops:
             return None
-        held = np.ones(self.n, np.uint64)
-        for name, labels, predicates in own.nodes:
-            ranges = self.store.label_ranges(labels).tolist()
-            admitted = np.zeros(self.n, np.uint64)
-            for begin, end in ranges:
-                admitted[begin:end] = (
-                    self.masks.vertex_mask(name, predicates, begin, end) if predicates else np.uint64(1)
-                )
-            held *= admitted
-        for relation in own.loops:
-            held *= loops_of(self.store, relation, self.masks)
-        return self._widened(held)
+        return self._widened(own_numbers(self.store, own, self.masks))
 
     def _product(self, factors: Sequence[Array | SparseMatrix | None]) -> Array | SparseMatrix | None:
         matrices = [factor for factor in factors if isinstance(factor, SparseMatrix)]
@@ -254,7 +277,7 @@ class _Run:
             self.context.run(function, *args)
         except ResourceError as error:
             if error.code == "CountOverflow":
-                raise _Overflow from error
+                raise NumberOverflow from error
             raise
 
     def _matrix(self, place: int) -> SparseMatrix:

@@ -20,7 +20,7 @@ from qengine.exec.cpu.operators.rows import argument_stage, filter_stage, projec
 from qengine.exec.cpu.operators.sort import sort_stage
 from qengine.exec.cpu.operators.stage import Build, Stage
 from qengine.exec.cpu.results import ResultRows
-from qengine.exec.cpu.runtime import Runtime
+from qengine.exec.cpu.runtime import Matchers, Runtime
 from qengine.plan import logical, physical
 
 __all__ = ["continue_from", "run"]
@@ -48,7 +48,7 @@ _STAGES: dict[type[logical.Operator], Callable[[Any, Build, int], Stage]] = {
 
 
 def run(
-    plan: physical.PhysicalPlan, store: Any, context: ExecutionContext, search: Callable[..., Any] | None = None
+    plan: physical.PhysicalPlan, store: Any, context: ExecutionContext, matchers: Matchers | None = None
 ) -> Iterator[ResultRows]:
     """Run a plan lazily: each batch is computed when it is asked for.
 
@@ -60,8 +60,8 @@ def run(
         The ``GraphStore``.
     context
         Parameters and limits; with ``profile`` set, rows and seconds of each operator are counted into it.
-    search
-        Runs a ``Search``, as ``cpu.search.run_search`` does; None for that.
+    matchers
+        What matches patterns; None for the CPU.
 
     Yields
     ------
@@ -75,7 +75,7 @@ def run(
     QueryTimeout, QueryInterrupted, OutOfMemory
         As the context says.
     """
-    runtime = Runtime(store, context, search)
+    runtime = Runtime(store, context, matchers)
     build = _Builder(runtime)
     root = plan.root
     if plan.careful is not None and not conditions_hold_out(root, store, build.masks):

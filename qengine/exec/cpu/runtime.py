@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.memory import MemoryAccount
 from qengine.exec.scalar.environment import Environment
 
-__all__ = ["Runtime"]
+__all__ = ["Matchers", "Runtime"]
+
+
+@dataclass(frozen=True, slots=True)
+class Matchers:
+    """How another executor matches patterns.
+
+    ``search``: runs a ``Search``, as ``cpu.search.run_search`` does. ``eliminate``: runs an ``Eliminate``, as
+    ``cpu.eliminate.run_eliminate`` does, where ``eliminates``, asked with the store and the operator, says so; else it
+    is searched.
+    """
+
+    search: Callable[..., Any]
+    eliminate: Callable[..., Any]
+    eliminates: Callable[..., bool]
 
 
 class Runtime:
@@ -21,14 +36,14 @@ class Runtime:
         The ``GraphStore``.
     context
         Parameters and limits.
-    search
-        Runs a ``Search``, as ``cpu.search.run_search`` does; None for that.
+    matchers
+        What matches patterns; None for the CPU.
     """
 
-    __slots__ = ("context", "environment", "memory", "search", "store")
+    __slots__ = ("context", "environment", "matchers", "memory", "store")
 
-    def __init__(self, store: Any, context: ExecutionContext, search: Callable[..., Any] | None = None) -> None:
-        self.search = search
+    def __init__(self, store: Any, context: ExecutionContext, matchers: Matchers | None = None) -> None:
+        self.matchers = matchers
         self.store = store
         self.context = context
         self.environment = Environment(store, context.parameters)

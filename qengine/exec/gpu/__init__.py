@@ -13,7 +13,7 @@ __all__ = ["run"]
 
 
 def run(plan: PhysicalPlan, store: Any, context: ExecutionContext) -> Iterator[ResultRows]:
-    """Run a plan as ``qengine.exec.cpu.run`` does, each ``Search`` on the GPU.
+    """Run a plan as ``qengine.exec.cpu.run`` does, each ``Search`` and ``Eliminate`` on the GPU.
 
     Raises
     ------
@@ -21,6 +21,8 @@ def run(plan: PhysicalPlan, store: Any, context: ExecutionContext) -> Iterator[R
         If there is no usable device.
     """
     from qengine.exec import cpu
+    from qengine.exec.cpu.runtime import Matchers
+    from qengine.exec.gpu.eliminate import eliminates, run_eliminate
     from qengine.exec.gpu.search import run_search
 
-    return cpu.run(plan, store, context, run_search)
+    return cpu.run(plan, store, context, Matchers(run_search, run_eliminate, eliminates))

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["FAMILIES"]
+__all__ = ["FAMILIES", "MESSAGE_WINDOW"]
+
+MESSAGE_WINDOW = 512
+"""Entries of a matrix that a warp takes at a time in an elimination's message."""
 
 _TEAMS: tuple[Mapping[str, int | str], ...] = ({}, {"QE_TEAM_WARP": 1})
 
@@ -39,6 +42,9 @@ _SAMPLED_TRIANGLES: Mapping[str, int | str] = {
 FAMILIES: Mapping[str, tuple[Mapping[str, int | str], ...]] = {
     **_counting(),
     "candidate_graph": ({},),
+    "eliminate": tuple({"QE_WIDE": wide, "QE_WINDOW": MESSAGE_WINDOW} for wide in (0, 1)),
+    "eliminate_around": ({"QE_WIDE": 0}, {"QE_WIDE": 1}),
+    "eliminate_close": ({"QE_WIDE": 0}, {"QE_WIDE": 1}),
     "extend": ({"QE_WINDOW_ROWS": 32},),
     "extend_total": ({},),
     "pcsr": ({},),

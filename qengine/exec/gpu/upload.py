@@ -18,7 +18,7 @@ from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.memory import Resident
 from qengine.storage.adjacency import PcsrStruct
 
-__all__ = ["DevicePlan", "device_plan"]
+__all__ = ["DevicePlan", "device_plan", "resident_array"]
 
 _ALIGNMENT = 256
 _POINTERS = (
@@ -155,20 +155,21 @@ class _Upload:
             if isinstance(each, PcsrStruct):
                 for array in each.arrays[:-1]:
                     if array is not None and array.nbytes and array.ctypes.data not in places:
-                        places[array.ctypes.data] = self.array(array)
+                        places[array.ctypes.data] = resident_array(self.store, array, self.run, self.held)
         return places
 
-    def array(self, array: npt.NDArray[Any]) -> int:
-        """Return where an array of the graph is on the device, copied there if it isn't yet."""
-        key = (id(self.store), array.ctypes.data, array.nbytes)
-        resident = self.run.memory.pin(key)
-        if resident is None:
-            block = self.run.upload(array, "the graph's relationships")
-            resident = self.run.memory.add(key, block, array.nbytes, array)
-            self.run.memory.follow(self.store)
-        self.held.append(resident)
-        assert resident.address is not None
-        return resident.address
+
+def resident_array(store: Any, array: npt.NDArray[Any], run: DeviceRun, held: list[Resident]) -> int:
+    """Return where an array of the graph is on the device, copied there if it isn't yet; ``held`` gets it, pinned."""
+    key = (id(store), array.ctypes.data, array.nbytes)
+    resident = run.memory.pin(key)
+    if resident is None:
+        block = run.upload(array, "the graph's relationships")
+        resident = run.memory.add(key, block, array.nbytes, array)
+        run.memory.follow(store)
+    held.append(resident)
+    assert resident.address is not None
+    return resident.address
 
 
 def _needed_differences(

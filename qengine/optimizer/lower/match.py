@@ -326,7 +326,7 @@ class MatchLowering:
         asked = self.graph.hints.strategy == "eliminate"
         searched = f"instead of {(search.cost or 0.0) / 1e6:,.3g} ms by search"
         reason = "as hinted" if asked else f"~{found.cost / 1e6:,.3g} ms {searched}"
-        return Eliminate(self.root, replace(search, input=Unit()), found.steps, found.terms, reason)
+        return Eliminate(self.root, replace(search, input=Unit()), found.steps, found.terms, found.cost, reason)
 
     def _constrained(self, name: str, edges: list[PatternEdge], difference: Differences, filters: PostFilters) -> bool:
         """Tell whether a bound node takes part in the search at all."""

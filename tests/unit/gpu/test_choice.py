@@ -20,7 +20,7 @@ def graph() -> Graph:
 
 def chosen(graph: Graph, pattern: str, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
     """Return what "auto" takes for a query that counts as large, on a machine that counts as having a GPU."""
-    monkeypatch.setattr(choice, "costs", lambda device, section: {"rows": 0.0})
+    monkeypatch.setattr(choice, "costs", lambda device, section: {"rows": 0.0, "elimination": 0.0})
     monkeypatch.setattr(device_module, "missing", lambda: None)
     plan = graph.explain(pattern)
     return plan.device, plan.device_reason
@@ -42,15 +42,22 @@ def test_large_searches_with_a_kernel_run_on_the_gpu(graph: Graph, query: str, m
     assert device == "gpu" and "embeddings are many" in reason
 
 
-def test_what_the_cpu_eliminates_runs_on_the_gpu_by_kernels_of_its_shape(
+def test_what_the_cpu_eliminates_is_eliminated_on_the_gpu_or_counted_by_its_shape(
     graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     diamond = "MATCH /*+ eliminate */ (a)-[:R]-(b)-[:R]-(c)-[:R]-(a), (b)-[:R]-(d)-[:R]-(c) RETURN count(*)"
     path = "MATCH /*+ eliminate */ (a)-[:R]-(b)-[:R]-(c)-[:R]-(d)-[:R]-(e) RETURN count(*)"
     assert "Eliminate" in str(graph.explain(diamond))
     assert chosen(graph, diamond, monkeypatch)[0] == "gpu"
-    device, reason = chosen(graph, path, monkeypatch)
-    assert device == "cpu" and "no kernel" in reason
+    assert chosen(graph, path, monkeypatch)[0] == "gpu"
+
+
+def test_a_short_elimination_stays_on_the_cpu(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = "MATCH /*+ eliminate */ (a)-[:R]-(b)-[:R]-(c)-[:R]-(d)-[:R]-(e) RETURN count(*)"
+    chosen(graph, path, monkeypatch)
+    monkeypatch.setattr(choice, "costs", lambda device, section: {"rows": 0.0, "elimination": 1e12})
+    plan = graph.explain(path)
+    assert plan.device == "cpu" and "elimination takes about" in plan.device_reason
 
 
 def test_small_searches_stay_on_the_cpu(graph: Graph) -> None:

@@ -12,8 +12,9 @@ import pytest
 
 from qengine.errors import DeviceError
 from qengine.exec.cpu import match_plan
-from qengine.exec.gpu import candidate_job, compiled, nvrtc, sample_job, search_job, total_plan, tree_plan
-from qengine.exec.gpu.families import FAMILIES
+from qengine.exec.gpu import candidate_job, compiled, eliminate, nvrtc, sample_job, search_job, total_plan, tree_plan
+from qengine.exec.gpu.eliminate_matrix import MATRIX
+from qengine.exec.gpu.families import FAMILIES, MESSAGE_WINDOW
 
 CHECKOUT = Path(__file__).resolve().parents[3]
 ARCHITECTURES = (80, 90)
@@ -110,6 +111,21 @@ def test_the_count_by_extension_gets_what_it_expects() -> None:
     names = ("TotalTable", "TotalStep", "TotalState", "TotalJob")
     records = (total_plan.TABLE, total_plan.STEP, total_plan.STATE, total_plan.JOB)
     check_layouts("extend_total_job.cuh", dict(zip(names, records, strict=True)), 90)
+
+
+def test_elimination_gets_what_it_expects() -> None:
+    names = ("using namespace qe::eliminate;",)
+    for wide in (0, 1):
+        macros = {"QE_WIDE": wide, "QE_WINDOW": MESSAGE_WINDOW}
+        check_layouts("eliminate.cuh", {"Matrix": MATRIX, "Deal": eliminate.DEAL}, 90, *names, macros=macros)
+        vectors = {"Factors": eliminate.FACTORS, "Parts": eliminate.PARTS}
+        check_layouts("eliminate.cu", vectors, 90, f"static_assert(kLanes == {eliminate.LANES});", macros=macros)
+        around = {"Arm": eliminate.ARM, "AroundPlan": eliminate.AROUND}
+        sizes = (
+            f"static_assert(sizeof(Shared) <= {eliminate.SHARED.itemsize});",
+            f"static_assert(kMostArms == {eliminate.MOST_ARMS});",
+        )
+        check_layouts("eliminate_around.cu", around, 90, *sizes, macros=macros)
 
 
 def test_the_samplers_get_what_they_expect() -> None:

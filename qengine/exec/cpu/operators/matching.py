@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -42,11 +41,14 @@ def vertex_ids(column: Column) -> IntArray:
 
 def search_stage(operator: physical.Search, build: Build, first: int) -> Stage:
     """Emit the embeddings for each input row, with the input's columns."""
+    return _searched(operator, build(operator.input, first), build, first)
+
+
+def _searched(operator: physical.Search, upstream: Stage, build: Build, first: int) -> Stage:
     from qengine.exec.cpu.search import run_search
 
     runtime = build.runtime
-    find = runtime.search or run_search
-    upstream = build(operator.input, first)
+    find = run_search if runtime.matchers is None else runtime.matchers.search
     kinds = {
         level.name: NodeColumn if isinstance(level, physical.VertexLevel) else RelationshipColumn
         for level in operator.levels
@@ -74,19 +76,21 @@ def search_stage(operator: physical.Search, build: Build, first: int) -> Stage:
 
 
 def eliminate_stage(operator: physical.Eliminate, build: Build, first: int) -> Stage:
-    """Emit the count of a pattern for each input row, in all or by a node; where another executor searches, search."""
+    """Emit the count of a pattern for each input row, in all or by a node."""
     from qengine.exec.cpu.eliminate import run_eliminate
 
     runtime = build.runtime
-    if runtime.search is not None:
-        return search_stage(replace(operator.search, input=operator.input), build, first)
+    matchers = runtime.matchers
     upstream = build(operator.input, first)
+    if matchers is not None and not matchers.eliminates(runtime.store, operator):
+        return _searched(operator.search, upstream, build, first)
+    eliminate = run_eliminate if matchers is None else matchers.eliminate
 
     def run(outer: Batch) -> Iterator[Batch]:
         found: tuple[IntArray | None, IntArray] | None = None
         for batch in upstream(outer):
             if found is None:
-                found = run_eliminate(operator, runtime, build.masks)
+                found = eliminate(operator, runtime, build.masks)
             vertices, counts = found
             for row in range(batch.length if len(counts) else 0):
                 for offset, length in pieces(len(counts), first):

@@ -1,0 +1,165 @@
+// What the kernels of elimination share: matrices on the device, and numbers that never wrap unseen.
+//
+// Numbers have 64 bits, 128 where a family is compiled with QE_WIDE = 1. A sum has 64 bits more than a number, enough for
+// 2^64 of them; a product or a sum that is no number is told in a flag, and what was computed is of no use then.
+#pragma once
+#include "warp.cuh"
+
+#ifndef QE_WIDE
+#define QE_WIDE 0
+#endif
+
+namespace qe::eliminate {
+
+constexpr int kWords = QE_WIDE ? 2 : 1;
+
+struct alignas(8 * kWords) Number {
+  uint64_t word[kWords];  // the lowest first
+};
+
+// Row v is ids[offsets[v - lo], offsets[v - lo + 1]), ascending; outside [lo, hi) rows are empty. values: a number an entry,
+// or null: 1 each. The same id twice in a row counts twice.
+struct Matrix {
+  const uint64_t* offsets;
+  const uint32_t* ids;
+  const Number* values;
+  uint64_t n_entries;
+  uint32_t lo, hi;
+};
+
+__device__ inline Number number_of(uint64_t low) {
+  Number made{};
+  made.word[0] = low;
+  return made;
+}
+
+__device__ inline Number value(const Matrix& m, uint64_t entry) { return m.values ? m.values[entry] : number_of(1); }
+
+__device__ inline bool is_zero(const Number& number) {
+  uint64_t any = 0;
+  for (int i = 0; i < kWords; ++i) any |= number.word[i];
+  return any == 0;
+}
+
+// a * b; sets *over where that is no number.
+__device__ inline Number times(const Number& a, const Number& b, bool* over) {
+  Number product = number_of(a.word[0] * b.word[0]);
+  const uint64_t high = __umul64hi(a.word[0], b.word[0]);
+#if QE_WIDE
+  const uint64_t one = a.word[1] != 0 ? a.word[1] : b.word[1], other = a.word[1] != 0 ? b.word[0] : a.word[0];
+  product.word[1] = high + one * other;
+  *over |= (a.word[1] != 0 && b.word[1] != 0) || __umul64hi(one, other) != 0 || product.word[1] < high;
+#else
+  *over |= high != 0;
+#endif
+  return product;
+}
+
+struct Sum {
+  uint64_t word[kWords + 1] = {};
+
+  __device__ void add(const Number& more) {
+    uint64_t carry = 0;
+#pragma unroll
+    for (int i = 0; i < kWords; ++i) carry = add_word(i, more.word[i], carry);
+    word[kWords] += carry;
+  }
+  __device__ void add(const Sum& more) {
+    uint64_t carry = 0;
+#pragma unroll
+    for (int i = 0; i <= kWords; ++i) carry = add_word(i, more.word[i], carry);
+  }
+  // The sum as a number; sets *over where it is none.
+  __device__ Number number(bool* over) const {
+    Number made;
+    for (int i = 0; i < kWords; ++i) made.word[i] = word[i];
+    *over |= word[kWords] != 0;
+    return made;
+  }
+  // Adds up the sums of each `team` lanes, 1 to 32, and gives them the result; by the whole warp.
+  __device__ void gather(int team) {
+    for (int step = team / 2; step > 0; step /= 2) {
+      Sum other;
+#pragma unroll
+      for (int i = 0; i <= kWords; ++i) other.word[i] = __shfl_xor_sync(kAllLanes, word[i], step);
+      add(other);
+    }
+  }
+
+ private:
+  __device__ uint64_t add_word(int i, uint64_t more, uint64_t carry) {
+    const uint64_t sum = word[i] + more;
+    word[i] = sum + carry;
+    return (sum < more) + (word[i] < sum);
+  }
+};
+
+// Adds to words [0, n) of a number that other threads add to; returns what is carried beyond them.
+__device__ inline uint64_t add_together(uint64_t* words, const uint64_t* more, int n) {
+  uint64_t carry = 0;
+  for (int i = 0; i < n; ++i) {
+    const uint64_t added = more[i] + carry;
+    carry = added < carry;
+    if (added == 0) continue;
+    carry += atomicAdd(&words[i], added) + added < added;
+  }
+  return carry;
+}
+
+struct Span {
+  uint64_t begin = 0, end = 0;
+
+  __device__ uint64_t size() const { return end - begin; }
+  __device__ Span of_lane(int k) const { return {__shfl_sync(kAllLanes, begin, k), __shfl_sync(kAllLanes, end, k)}; }
+};
+
+__device__ inline Span row(const Matrix& m, uint32_t v) {
+  if (v < m.lo || v >= m.hi) return {};
+  return {m.offsets[v - m.lo], m.offsets[v - m.lo + 1]};
+}
+
+// Work that is dealt out, and an int32 in the host's memory that becomes 1 when all must end.
+struct Deal {
+  uint64_t* next;
+  const volatile int32_t* stop;
+};
+
+// Takes pieces of [0, n), for one thread; looks at the stop flag now and then.
+class Taker {
+ public:
+  __device__ Taker(const Deal& deal, uint64_t n) : deal_(deal), n_(n), looked_(clock64()) {}
+
+  // The first of `pieces` pieces; n or more at the end.
+  __device__ uint64_t take(uint64_t pieces) {
+    if (clock64() - looked_ > kLookEvery) {
+      looked_ = clock64();
+      if (*deal_.stop != 0) return n_;
+    }
+    return atomicAdd(deal_.next, pieces);
+  }
+
+ private:
+  static constexpr int64_t kLookEvery = 1 << 25;  // cycles: a look costs a microsecond, and all warps look
+
+  const Deal& deal_;
+  uint64_t n_;
+  int64_t looked_;
+};
+
+// How many lanes a row gets, so that those of 32 rows take about four entries each and none more than 64, given the entries
+// of this lane's row; the same for all lanes.
+__device__ inline int team_of(uint64_t n) {
+  const uint64_t all = sum_over(n);
+  const uint64_t rows = __popc(__ballot_sync(kAllLanes, n > 0));
+  int team = 1;
+  while (team < kLanes && (4 * team * rows < all || __any_sync(kAllLanes, n > uint64_t{64} * team))) team *= 2;
+  return team;
+}
+
+__device__ inline void tell(uint32_t* flag, bool over) {
+  if (over) atomicExch(flag, 1u);
+}
+
+__device__ inline uint64_t thread_id() { return uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; }
+
+}  // namespace qe::eliminate

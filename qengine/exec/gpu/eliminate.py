@@ -1,0 +1,393 @@
+"""Runs an ``Eliminate`` on the device: its steps one after the other, each some kernels, then its signed terms.
+
+As ``qengine.exec.cpu.eliminate``: numbers of 64 bits, all computed again with 128 where one overflows. A pattern that
+has kernels made for its shape is searched: they are faster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from math import prod
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import numpy.typing as npt
+
+from qengine.errors import InternalError
+from qengine.exec.context import Status
+from qengine.exec.cpu.eliminate import Counts, NumberOverflow, checked_count, counts_in_64_or_128_bits, own_numbers
+from qengine.exec.cpu.resolve import MaskProvider, resolve_pattern
+from qengine.exec.cpu.runtime import Runtime
+from qengine.exec.gpu.count_plan import components
+from qengine.exec.gpu.eliminate_matrix import DeviceMatrix, uploaded
+from qengine.exec.gpu.families import MESSAGE_WINDOW
+from qengine.exec.gpu.launch import DeviceRun, device_run
+from qengine.exec.gpu.memory import Resident
+from qengine.plan.elimination import Around, Closed, Matrix, Message, Own, Product, Step
+from qengine.plan.physical import Eliminate
+
+__all__ = ["eliminates", "run_eliminate"]
+
+MOST_FACTORS, MOST_ARMS = 16, 32
+FACTORS = np.dtype([("of", "<u8", (MOST_FACTORS,)), ("n", "<u4"), ("unused", "<u4")])
+PARTS = np.dtype([("sums", "<u8"), ("open", "<u8")])
+DEAL = np.dtype([("next", "<u8"), ("stop", "<u8")])
+ARM = np.dtype([(name, "<i4") for name in ("start", "vector", "link", "first", "count", "slot")])
+AROUND = np.dtype(
+    [("arms", "<u8"), ("children", "<u8"), ("tops", "<u8"), ("matrices", "<u8"), ("vectors", "<u8"), ("roots", "<u8"),
+     ("scratch", "<u8"), ("scratch_bytes", "<u8"), ("n_arms", "<i4"), ("n_tops", "<i4"), ("n_slots", "<i4"),
+     ("n", "<u4")]
+)  # fmt: skip
+SHARED = np.dtype(
+    [("root", "<u8"), ("touched", "<u4"), ("sizes", "<u4", (MOST_ARMS,)), ("sums", "<u8", (32, 3))], align=True
+)
+"""At most so large: a sum has two words, or three."""
+
+_THREADS = 256
+_AROUND_THREADS = 512
+LANES = 32
+_TOTAL_BLOCKS = 256
+_FLAGS = 16
+"""Bytes before the totals: uint32 whether a number was too large, and whether a count was negative."""
+
+_MOST_FACTOR = 2**62
+"""Of the terms together: 64 bits more than numbers have are enough then."""
+
+_MOST_KNOWN = 256
+_known: WeakKeyDictionary[Any, dict[int, tuple[Eliminate, bool]]] = WeakKeyDictionary()
+
+
+def eliminates(store: Any, operator: Eliminate) -> bool:
+    """Tell whether the device sums the pattern's vertices out, rather than searches."""
+    known: dict[int, tuple[Eliminate, bool]] = _known.setdefault(store, {})
+    if id(operator) not in known:
+        if len(known) >= _MOST_KNOWN:
+            known.clear()
+        known[id(operator)] = operator, _eliminates(store, operator)
+    return known[id(operator)][1]
+
+
+def _eliminates(store: Any, operator: Eliminate) -> bool:
+    if not all(_has_kernels(step) for step in operator.steps):
+        return False
+    search = operator.search
+    if operator.emit or any(level.predicates for level in search.levels):
+        return True
+    resolved = resolve_pattern(store, search)
+    return resolved is None or components(resolved.plan) is None
+
+
+def _has_kernels(step: Step) -> bool:
+    if isinstance(step, Product):
+        return len(step.factors) <= MOST_FACTORS
+    return not isinstance(step, Around) or len(step.arms) <= MOST_ARMS
+
+
+def run_eliminate(operator: Eliminate, runtime: Runtime, masks: MaskProvider) -> Counts:
+    """Return the count of a pattern, as ``qengine.exec.cpu.eliminate.run_eliminate``.
+
+    Raises
+    ------
+    DeviceError
+        If there is no usable device.
+    QueryTimeout, QueryInterrupted, OutOfMemory
+        By the context's limits; ``OutOfMemory`` also for the device's memory.
+    ResourceError
+        If a count exceeds 64 bits, or a number on the way to it 128.
+    """
+
+    def run(wide: bool) -> Counts:
+        held: list[Resident] = []
+
+        def let_go() -> None:
+            for resident in held:
+                on.memory.unpin(resident)
+
+        with ExitStack() as after:
+            after.callback(let_go)  # when the kernels have ended
+            on = after.enter_context(device_run(runtime.context))
+            return _Run(operator, runtime, masks, wide, on, held).counts()
+
+    return counts_in_64_or_128_bits(run, runtime.context)
+
+
+class _Run:
+    """One execution of the program. ``vectors``: blocks by step, None for a vector of ones."""
+
+    def __init__(
+        self,
+        operator: Eliminate,
+        runtime: Runtime,
+        masks: MaskProvider,
+        wide: bool,
+        run: DeviceRun,
+        held: list[Resident],
+    ) -> None:
+        self.operator = operator
+        self.store = runtime.store
+        self.context = runtime.context
+        self.masks = masks
+        self.wide = wide
+        self.run = run
+        self.held = held
+        self.n = int(self.store.vertex_count)
+        self.width = 16 if wide else 8
+        self.vectors: dict[int, Any] = {}
+        self.matrices: dict[int, DeviceMatrix] = {}
+        self.summed = sorted({place for term in operator.terms for place in term.totals})
+        self.blocks: list[Any] = []  # what kernels may still use
+        self.state = self.allocate(_FLAGS + (self.width + 8) * len(self.summed), "the totals", clear=True)
+
+    def counts(self) -> Counts:
+        """Run the steps, then add the terms up."""
+        for place, step in enumerate(self.operator.steps):
+            self.step(place, step)
+            self.context.check()
+        sums = self.totals()
+        factors = [term.factor * prod(sums[place] for place in term.totals) for term in self.operator.terms]
+        if self.operator.emit:
+            return self.by_vertex(factors)
+        return None, np.array([checked_count(sum(factors), self.context)] if sum(factors) else [], np.int64)
+
+    # ------------------------------------------------------------ terms
+
+    def totals(self) -> dict[int, int]:
+        """Return the sums of the vectors whose sums terms have, after all steps."""
+        width = self.width + 8
+        for number, place in enumerate(self.summed):
+            if self.vectors[place] is not None:
+                to = np.uint64(self.state.ptr + _FLAGS + width * number)
+                blocks = min(_TOTAL_BLOCKS, _blocks(self.n))
+                self.launch("eliminate_total", blocks, self.address(place), np.uint64(self.n), to)
+        words = np.zeros((_FLAGS + width * len(self.summed)) // 8, np.uint64)
+        self.read(self.state, words)
+        if words.view(np.uint32)[0]:
+            raise NumberOverflow
+        sums = {}
+        for place, row in zip(self.summed, words[_FLAGS // 8 :].reshape(-1, width // 8), strict=True):
+            sums[place] = self.n if self.vectors[place] is None else _integer(row)
+            if sums[place] >> 128:
+                raise NumberOverflow
+        return sums
+
+    def by_vertex(self, factors: Sequence[int]) -> Counts:
+        """Add the terms' vectors up, each times its factor."""
+        if sum(map(abs, factors)) >= _MOST_FACTOR:
+            counts = self.added_on_host(factors)
+        else:
+            counts = self.added(factors)
+        vertices = np.flatnonzero(counts)
+        return vertices, counts[vertices]
+
+    def added(self, factors: Sequence[int]) -> npt.NDArray[np.int64]:
+        """Add in two's complement, with 64 bits more than numbers have."""
+        n = np.uint64(self.n)
+        sums = self.allocate((self.width + 8) * self.n, "the counts", clear=True)
+        for term, factor in zip(self.operator.terms, factors, strict=True):
+            to = np.uint64(sums.ptr)
+            self.launch("eliminate_term", _blocks(self.n), self.address(term.output), np.int64(factor), n, to)
+        made = self.allocate(8 * self.n, "the counts")
+        self.launch("eliminate_counts", _blocks(self.n), np.uint64(sums.ptr), n, np.uint64(made.ptr), self.flag)
+        counts = np.empty(self.n, np.int64)
+        self.read(made, counts)
+        flags = np.zeros(2, np.uint32)
+        self.run.read(self.state.ptr, flags)
+        if flags[1]:
+            raise InternalError("An elimination's terms add up to a negative count.")
+        if flags[0]:
+            self.context.raise_for(Status.OVERFLOW)
+        return counts
+
+    def added_on_host(self, factors: Sequence[int]) -> npt.NDArray[np.int64]:
+        """Add in Python's integers."""
+        counts = np.zeros(self.n, object)
+        for term, factor in zip(self.operator.terms, factors, strict=True):
+            block = None if term.output is None else self.vectors[term.output]
+            words = np.ones((self.n, 1), np.uint64)
+            if block is not None:
+                words = np.empty((self.n, self.width // 8), np.uint64)
+                self.read(block, words)
+            counts += factor * np.array([_integer(row) for row in words], object)
+        checked_count(max(counts, default=0), self.context)
+        return counts.astype(np.int64)
+
+    # ------------------------------------------------------------ steps
+
+    def step(self, place: int, step: Step) -> None:
+        """Start a step's kernels."""
+        match step:
+            case Own():
+                self.vectors[place] = self.own(step)
+            case Matrix(relations=relations):
+                self.matrices[place] = uploaded(self.store, relations, self.masks, self.run, self.held, self.wide)
+            case Product(factors=factors) if factors[0] in self.matrices:
+                self.matrices[place] = self.matrix_product([self.matrices[each] for each in factors])
+            case Product(factors=factors):
+                self.vectors[place] = self.vector_product([self.vectors[each] for each in factors])
+            case Message(matrix=matrix, vector=vector):
+                self.vectors[place] = self.message(self.matrices[matrix], vector)
+            case Closed():
+                self.matrices[place] = self.closed(step)
+            case Around():
+                self.vectors[place] = self.around(step)
+
+    def own(self, own: Own) -> Any:
+        """Make the vector on the device where one node's labels decide, else on the host."""
+        if not own.nodes and not own.loops:
+            return None
+        if own.loops or len(own.nodes) > 1 or own.nodes[0][2]:
+            host = own_numbers(self.store, own, self.masks)
+            if self.wide:
+                host = np.stack((host, np.zeros_like(host)), axis=1)
+            self.upload(host)
+            return self.blocks[-1]
+        out = self.allocate(self.width * self.n, "a vector", clear=True)
+        for begin, end in self.store.label_ranges(own.nodes[0][1]).tolist():
+            if begin < end:
+                bounds = np.uint64(begin), np.uint64(end)
+                self.launch("eliminate_ones", _blocks(end - begin), *bounds, np.uint64(out.ptr))
+        return out
+
+    def matrix_product(self, factors: Sequence[DeviceMatrix]) -> DeviceMatrix:
+        """Multiply matrices that link the same pairs."""
+        pointers = [int(each.record["values"]) for each in factors if each.record["values"]]
+        return factors[0].with_values(self.product(pointers, factors[0].entries)) if pointers else factors[0]
+
+    def vector_product(self, factors: Sequence[Any]) -> Any:
+        """Multiply vectors."""
+        blocks = [block for block in factors if block is not None]
+        return self.product([block.ptr for block in blocks], self.n) if len(blocks) > 1 else (*blocks, None)[0]
+
+    def product(self, pointers: Sequence[int], n: int) -> Any:
+        """Multiply arrays of n numbers."""
+        out = self.allocate(self.width * n, "a product")
+        factors = np.zeros((), FACTORS)
+        factors["of"][: len(pointers)], factors["n"] = pointers, len(pointers)
+        self.launch("eliminate_product", _blocks(n), factors, np.uint64(n), np.uint64(out.ptr), self.flag)
+        return out
+
+    def message(self, matrix: DeviceMatrix, vector: int | None) -> Any:
+        """Multiply a matrix by a vector."""
+        out = self.allocate(self.width * self.n, "a vector", clear=True)
+        record, to = matrix.record, np.uint64(out.ptr)
+        if not matrix.entries:
+            return out
+        if not record["values"] and not self.address(vector):
+            self.launch("eliminate_lengths", _blocks(matrix.rows), record, to)
+            return out
+        windows = -(-matrix.entries // MESSAGE_WINDOW)
+        sums = 2 * (self.width + 8) * windows
+        cut = self.allocate(sums + 4 * windows, "the rows that are cut")
+        parts = np.array((cut.ptr, cut.ptr + sums), PARTS)
+        blocks = _blocks(windows * LANES)
+        self.launch("eliminate_message", blocks, record, self.address(vector), to, parts, self.flag)
+        self.launch("eliminate_join", blocks, record, parts, to, self.flag)
+        return out
+
+    def closed(self, step: Closed) -> DeviceMatrix:
+        """Sum out the third vertices of triangles."""
+        across, left, right = (self.matrices[place] for place in (step.across, step.left, step.right))
+        out = self.allocate(self.width * across.entries, "a matrix", clear=True)
+        if not across.entries:
+            return across.with_values(out)
+        owners = self.allocate(8 * across.rows + 4 * across.entries, "the rows of pairs")
+        middles, rows = np.uint64(owners.ptr), np.uint64(owners.ptr + 8 * across.rows)
+        self.launch_all("eliminate_owners", across.record, rows, middles)
+        deal = np.array((self.allocate(8, "the pairs dealt", clear=True).ptr, self.run.stop_flag), DEAL)
+        vector, to = self.address(step.vector), np.uint64(out.ptr)
+        if step.across == step.left == step.right and across.pairs:
+            self.launch_all("eliminate_triangles", across.record, rows, middles, vector, to, deal, self.flag)
+            self.launch_all("eliminate_mirror", across.record, rows, to)
+        else:
+            matrices = across.record, rows, left.record, right.record
+            self.launch_all("eliminate_close", *matrices, vector, to, deal, self.flag)
+        self.run.wait()
+        return across.with_values(out)
+
+    def around(self, step: Around) -> Any:
+        """Sum a forest out around each root."""
+        tables, slots = self.forest(step)
+        places = [self.upload(table) for table in tables]
+        out = self.allocate(self.width * self.n, "a vector")
+        kernel = self.run.device.kernel("eliminate_around", "eliminate_around", {"QE_WIDE": int(self.wide)})
+        each = -(-self.n * (self.width * (1 + slots) + 4 * (2 + slots)) // 256) * 256
+        resident = self.run.device.resident_blocks(kernel, _AROUND_THREADS, SHARED.itemsize)
+        blocks = max(1, min(resident, self.run.free_bytes() // 2 // max(1, each)))
+        scratch = self.allocate(blocks * each, "what roots reach", clear=True)
+        sizes = len(step.arms), len(step.tops), slots, self.n
+        plan = np.array((*places, self.address(step.vector), scratch.ptr, each, *sizes), AROUND)
+        deal = np.array((self.allocate(8, "the roots dealt", clear=True).ptr, self.run.stop_flag), DEAL)
+        arguments = (plan, np.uint64(out.ptr), deal, self.flag)
+        self.run.launch(kernel, blocks, _AROUND_THREADS, arguments, SHARED.itemsize)
+        self.run.wait()
+        return out
+
+    def forest(self, step: Around) -> tuple[tuple[npt.NDArray[Any], ...], int]:
+        """Return arms, children, tops, matrices and vectors as the kernel takes them, and how many arms are kept."""
+        matrices: dict[int, int] = {}
+        vectors: dict[int, int] = {}
+        children: list[int] = []
+        arms = []
+        slots = 0
+        for arm in step.arms:
+            vector = (
+                -1 if not self.address(arm.vector) else vectors.setdefault(int(self.address(arm.vector)), len(vectors))
+            )
+            start, link = (
+                -1 if place is None else matrices.setdefault(place, len(matrices)) for place in (arm.start, arm.link)
+            )
+            arms.append((start, vector, link, len(children), len(arm.arms), slots if arm.arms else -1))
+            slots += bool(arm.arms)
+            children += arm.arms
+        records = np.array([self.matrices[place].record for place in matrices])
+        tables = (np.array(arms, ARM), np.array([*children, 0], np.int32), np.array(step.tops, np.int32), records)
+        return (*tables, np.array([*vectors, 0], np.uint64)), slots
+
+    # ------------------------------------------------------------ kernels
+
+    @property
+    def flag(self) -> np.uint64:
+        """The address of the flag that says that a number was too large."""
+        return np.uint64(self.state.ptr)
+
+    def address(self, place: int | None) -> np.uint64:
+        """Return the address of a vector, 0 of ones."""
+        block = None if place is None else self.vectors[place]
+        return np.uint64(0 if block is None else block.ptr)
+
+    def allocate(self, n_bytes: int, what: str, *, clear: bool = False) -> Any:
+        """Return a block that lives as long as the run: kernels may use it until they are waited for."""
+        self.blocks.append(self.run.zeroed(n_bytes, what) if clear else self.run.allocate(n_bytes, what))
+        return self.blocks[-1]
+
+    def upload(self, host: npt.NDArray[Any]) -> int:
+        """Copy an array to a block that lives as long as the run; return its address."""
+        self.blocks.append(self.run.upload(host, "what elimination begins with"))
+        return int(self.blocks[-1].ptr)
+
+    def launch(self, name: str, blocks: int, *arguments: Any) -> None:
+        """Start a kernel on vectors."""
+        macros = {"QE_WIDE": int(self.wide), "QE_WINDOW": MESSAGE_WINDOW}
+        self.run.launch(self.run.device.kernel("eliminate", name, macros), blocks, _THREADS, arguments)
+
+    def launch_all(self, name: str, *arguments: Any) -> None:
+        """Start a kernel on the pairs of matrices, on as many blocks as run at a time."""
+        kernel = self.run.device.kernel("eliminate_close", name, {"QE_WIDE": int(self.wide)})
+        blocks = max(1, self.run.device.resident_blocks(kernel, _THREADS, 0))
+        self.run.launch(kernel, blocks, _THREADS, arguments)
+
+    def read(self, block: Any, host: npt.NDArray[Any]) -> None:
+        """Wait for the kernels, and fill an array."""
+        self.run.wait()
+        self.run.read(block.ptr, host)
+
+
+def _integer(words: npt.NDArray[np.uint64]) -> int:
+    """Return the number of words, the lowest first."""
+    return sum(int(word) << 64 * k for k, word in enumerate(words))
+
+
+def _blocks(threads: int) -> int:
+    return max(1, -(-threads // _THREADS))

@@ -1,0 +1,143 @@
+"""Counts by elimination on the GPU: ``python -m tests.bench.gpu_elimination [--graphs rmat16,…] [--patterns 3-path]``.
+
+From text to count with a cached plan, graph on the device: the median of twenty runs, and of their kernels by events,
+beside the CPU's elimination of the same plan, once, with whose count each is compared (a wrong one ends the command
+with 1). The limit is of the messages alone: each reads its matrix's ids once from memory, 4 bytes an entry at 4.8 TB/s.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import time
+from typing import Any
+
+import numpy as np
+
+from qengine import Graph
+from qengine.errors import QengineError, QueryTimeout
+from qengine.exec.gpu.eliminate import eliminates
+from qengine.exec.gpu.launch import DeviceRun
+from qengine.plan.elimination import Message
+from qengine.plan.physical import Eliminate
+from qengine.plan.traverse import operators
+from tests.bench import gpu_graphs
+from tests.bench.gpu_latency import Timed
+
+PATTERNS = {
+    "2-path": "(a)-[:E]-(b)-[:E]-(c)",
+    "3-path": "(a)-[:E]-(b)-[:E]-(c)-[:E]-(d)",
+    "4-path": "(a)-[:E]-(b)-[:E]-(c)-[:E]-(d)-[:E]-(e)",
+    "4-walk": "REPEATABLE ELEMENTS (a)-[:E]-(b)-[:E]-(c)-[:E]-(d)-[:E]-(e)",
+    "5-walk": "REPEATABLE ELEMENTS (a)-[:E]-(b)-[:E]-(c)-[:E]-(d)-[:E]-(e)-[:E]-(f)",
+    "3-star": "(a)-[:E]-(b), (a)-[:E]-(c), (a)-[:E]-(d)",
+    "4-star": "(a)-[:E]-(b), (a)-[:E]-(c), (a)-[:E]-(d), (a)-[:E]-(e)",
+    "fork": "(a)-[:E]-(b)-[:E]-(c), (b)-[:E]-(d), (d)-[:E]-(e)",
+    "tree": "(a)-[:E]-(b), (a)-[:E]-(c), (b)-[:E]-(d), (b)-[:E]-(e), (c)-[:E]-(f)",
+    "triangle with a path": "(a)-[:E]-(b)-[:E]-(c)-[:E]-(a), (c)-[:E]-(d)-[:E]-(e)",
+    "bow tie": "(a)-[:E]-(b)-[:E]-(c)-[:E]-(a), (c)-[:E]-(d)-[:E]-(e)-[:E]-(c)",
+}
+GROUPED = {"3-path by node": "3-path", "triangle by node": "(a)-[:E]-(b)-[:E]-(c)-[:E]-(a)"}
+GRAPHS = ("rmat16", "rmat18", "rmat20")
+
+_BANDWIDTH = 4.8e12
+_RUNS = 20
+_CPU_SECONDS = 20
+
+
+def main() -> int:
+    """Print the table."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.gpu_elimination", description=main.__doc__)
+    parser.add_argument("--graphs", default=",".join(GRAPHS), help="a,b; default: all")
+    parser.add_argument("--patterns", default=",".join([*PATTERNS, *GROUPED]), help="a,b; default: all")
+    parser.add_argument("--no-cpu", action="store_true", help="leave the CPU's count out")
+    options = parser.parse_args()
+    wrong = 0
+    print("| graph | pattern | count | steps | ms | kernels | limit | CPU |\n| - | - | - | - | - | - | - | - |")
+    for name in options.graphs.split(","):
+        graph = load(int(name.removeprefix("rmat")))
+        for pattern in options.patterns.split(","):
+            wrong += not measure(name, graph, pattern, options.no_cpu)
+    return 1 if wrong else 0
+
+
+def text_of(pattern: str) -> str:
+    """Return a pattern's query."""
+    found = GROUPED.get(pattern)
+    if found is None:
+        return f"/*+ eliminate */ MATCH {PATTERNS[pattern]} RETURN count(*)"
+    return f"/*+ eliminate */ MATCH {PATTERNS.get(found, found)} WITH a, count(*) AS n RETURN max(n), count(*)"
+
+
+def load(scale: int) -> Graph:
+    """Return an R-MAT graph, generated on the device."""
+    csr = gpu_graphs.rmat(scale, 16, 42)
+    neighbours = csr.neighbours.get().astype(np.int64)
+    rows = np.repeat(np.arange(csr.n), np.diff(csr.offsets.get()).astype(np.int64))
+    once = rows < neighbours
+    begin = time.perf_counter()
+    graph = Graph.from_edge_list((rows[once], neighbours[once]), type="E", undirected=True)
+    print(f"R-MAT {scale} loaded in {time.perf_counter() - begin:.1f} s", file=sys.stderr, flush=True)
+    return graph
+
+
+def measure(name: str, graph: Graph, pattern: str, no_cpu: bool) -> bool:
+    """Print a row; tell whether the count is right."""
+    text = text_of(pattern)
+    plan = graph.prepare(text)._planned.physical
+    assert plan is not None
+    operator = next(each for each in operators(plan.root) if isinstance(each, Eliminate))
+    way = "" if eliminates(graph._store, operator) else " (searched)"
+    count = answer(graph, text, "gpu")
+    whole, kernels = times(graph, text)
+    messages = sum(isinstance(step, Message) and step.vector is not None for step in operator.steps)
+    limit = messages * 4 * 2 * graph.relationship_count / _BANDWIDTH * 1e3
+    begin = time.perf_counter()
+    expected = None if no_cpu else answer(graph, text, "cpu")
+    cpu = "" if expected is None else f"{(time.perf_counter() - begin) * 1e3:,.1f}"
+    right = expected in (None, "timeout", count)
+    shown = " / ".join(f"{each:,}" for each in count) if isinstance(count, tuple) else count
+    print(
+        f"| {name} | {pattern}{way} | {shown}{'' if right else f' WRONG, not {expected}'} | {len(operator.steps)} "
+        f"| {whole:.3g} | {kernels:.3g} | {limit:.2g} | {cpu} |",
+        flush=True,
+    )
+    return right
+
+
+def answer(graph: Graph, text: str, device: Any) -> tuple[int, ...] | str:
+    """Return a query's row, or why there is none."""
+    try:
+        return tuple(graph.query(text, device=device, timeout=_CPU_SECONDS).fetchone())
+    except QueryTimeout:
+        return "timeout"
+    except QengineError as error:
+        return str(error.code)
+
+
+def times(graph: Graph, text: str) -> tuple[float, float]:
+    """Return milliseconds of a query, and between the start of its first kernel and the end of its last."""
+    timed, whole, kernels = Timed(), [], []
+
+    def launch(run: DeviceRun, *arguments: Any, **options: Any) -> None:
+        timed(run, *arguments, **options)
+
+    for _ in range(_RUNS):
+        begin = time.perf_counter()
+        answer(graph, text, "gpu")
+        whole.append((time.perf_counter() - begin) * 1e3)
+        if sum(whole) > 2e3:
+            break
+    DeviceRun.launch = launch  # type: ignore[method-assign]
+    try:
+        for _ in range(3):
+            answer(graph, text, "gpu")
+            kernels.append(timed.milliseconds())
+    finally:
+        DeviceRun.launch = timed.launch  # type: ignore[method-assign]
+    return statistics.median(whole), statistics.median(kernels)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

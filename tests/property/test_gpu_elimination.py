@@ -1,0 +1,187 @@
+"""Counting by elimination on the GPU, its kernels run on the host: no GPU is needed, only a compiler."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from qengine import Graph
+from qengine.errors import OutOfMemory, ResourceError, Unsupported
+from qengine.exec import choice
+from qengine.exec.context import ExecutionContext
+from qengine.exec.cpu.masks import Masks
+from qengine.exec.cpu.runtime import Runtime
+from qengine.exec.gpu import eliminate
+from qengine.exec.gpu.memory import DeviceMemory
+from qengine.plan.elimination import Term
+from qengine.plan.physical import Eliminate
+from qengine.plan.traverse import operators
+from qengine.testing.compare import difference
+from qengine.testing.generate import rmat, to_csr
+from tests.emulator.device import CHECKOUT, EmulatedRun, Full, Pool
+from tests.property.test_elimination import MODES, RESULTS, graphs, leaves, patterns, star
+
+memory = DeviceMemory(Pool(), Full)
+THREADS = 64
+
+
+@functools.cache
+def library(wide: int, window: int) -> ctypes.CDLL:
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder) / "eliminate.so"
+        places = [CHECKOUT / "kernels" / "include", CHECKOUT / "kernels" / "cuda", CHECKOUT / "tests" / "emulator"]
+        command = ["g++", "-std=c++17", "-O1", "-shared", "-fPIC", f"-DQE_WIDE={wide}", f"-DQE_WINDOW={window}"]
+        source = CHECKOUT / "tests" / "emulator" / "eliminate.cpp"
+        subprocess.run([*command, *(f"-I{place}" for place in places), "-o", target, source], check=True)
+        return ctypes.CDLL(str(target))
+
+
+class Run(EmulatedRun):
+    """Launches the kernels of elimination."""
+
+    def kernel(self, family: str, name: str, macros: Mapping[str, int], shared_bytes: int = 0) -> Any:
+        return getattr(library(macros["QE_WIDE"], eliminate.MESSAGE_WINDOW), f"{name}_on_host")
+
+    def launch(self, kernel: Any, blocks: int, threads: int, arguments: Sequence[Any], shared_bytes: int = 0) -> None:
+        held = [np.array([each]) for each in arguments]
+        kernel(blocks, threads, (ctypes.c_void_p * len(held))(*(each.ctypes.data for each in held)))
+
+    def free_bytes(self) -> int:
+        return 1 << 20
+
+
+@contextmanager
+def emulated(context: ExecutionContext) -> Iterator[Run]:
+    yield Run(context, memory)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def device() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(eliminate, "device_run", emulated)
+        patch.setattr(eliminate, "components", lambda plan: None)
+        patch.setattr(eliminate, "_THREADS", THREADS)
+        patch.setattr(eliminate, "_AROUND_THREADS", THREADS)
+        patch.setattr(eliminate, "MESSAGE_WINDOW", 5)
+        patch.setattr(choice, "choose", lambda asked, *_: (asked, "as asked"))
+        yield
+
+
+def elimination(graph: Graph, text: str) -> Eliminate | None:
+    """Return the operator of a query's plan that the device runs, None where there is none."""
+    plan = graph.prepare(text)._planned.physical
+    assert plan is not None
+    found = [each for each in operators(plan.root) if isinstance(each, Eliminate)]
+    return found[0] if found and all(eliminate.eliminates(graph._store, each) for each in found) else None
+
+
+@settings(max_examples=100)
+@given(graphs(), patterns(), st.sampled_from(MODES), st.sampled_from(RESULTS))
+def test_equals_reference(graph: Graph, pattern: str, mode: str, result: str) -> None:
+    assume("b" in pattern or "b" not in result)
+    query = f"MATCH {mode}{pattern} RETURN {result}"
+    try:
+        if elimination(graph, f"/*+ eliminate */ {query}") is None:
+            return
+    except Unsupported:
+        return
+    found = graph.query(f"/*+ eliminate */ {query}", device="gpu").fetchall()
+    assert difference(graph.query(query, device="reference").fetchall(), found) is None
+
+
+@pytest.fixture(scope="module")
+def skewed() -> Graph:
+    start, end = to_csr(rmat(7, 6, 42)).edges()
+    return Graph.from_edge_list((start.astype(np.int64), end.astype(np.int64)), undirected=True)
+
+
+@pytest.mark.parametrize("window", [5, 150])
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "(a)--(b)--(c)--(d)",
+        "(a)--(b)--(c)--(d)--(a)",
+        "(a)--(b)--(c)--(d)--(a), (a)--(e)--(b)",
+        "(a)--(b)--(c)--(a)",
+        "(a)--(b)--(c)--(a), (c)--(d)--(e)",
+        "(a)-->(b)-->(c)--(a)--(d)",
+    ],
+)
+@pytest.mark.parametrize("result", ["count(*)", "id(a), count(*)"])
+def test_rows_of_all_lengths(
+    skewed: Graph, window: int, pattern: str, result: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(eliminate, "MESSAGE_WINDOW", window)
+    text = f"/*+ eliminate */ MATCH {pattern} RETURN {result}"
+    assert elimination(skewed, text)
+    expected, found = (skewed.query(text, device=device).fetchall() for device in ("cpu", "gpu"))
+    assert difference(expected, found) is None
+
+
+@pytest.fixture(scope="module")
+def hub() -> Graph:
+    return star(3_600)
+
+
+def run(graph: Graph, operator: Eliminate) -> Any:
+    runtime = Runtime(graph._store, ExecutionContext({}))
+    return eliminate.run_eliminate(operator, runtime, Masks(runtime))
+
+
+def test_numbers_beyond_64_bits_are_carried(hub: Graph) -> None:
+    operator = elimination(hub, f"/*+ eliminate */ MATCH REPEATABLE ELEMENTS {leaves(7)} RETURN count(*)")
+    assert operator is not None
+    place = operator.terms[0].totals[0]
+    assert [*run(hub, replace(operator, terms=(Term(1, (place,)), Term(-1, (place,)))))[1]] == []
+    operator = elimination(hub, f"/*+ eliminate */ MATCH REPEATABLE ELEMENTS {leaves(7)} RETURN h, count(*)")
+    assert operator is not None
+    output = operator.terms[0].output
+    for factor in (1, 2**61, 2**70):  # the largest is added on the host
+        terms = tuple(Term(sign * factor, (), output) for sign in (1, -1))
+        assert [*run(hub, replace(operator, terms=terms))[1]] == []
+
+
+@pytest.mark.parametrize("count", [6, 11])
+@pytest.mark.parametrize("result", ["count(*)", "h, count(*)"])
+def test_counts_beyond_64_bits_are_refused(hub: Graph, count: int, result: str) -> None:
+    text = f"/*+ eliminate */ MATCH REPEATABLE ELEMENTS {leaves(count)} RETURN {result}"
+    assert elimination(hub, text)
+    with pytest.raises(ResourceError, match="exceeds 64 bits"):
+        hub.query(text, device="gpu").fetchall()
+
+
+def test_differences_of_large_counts_are_exact(hub: Graph) -> None:
+    text = f"/*+ eliminate */ MATCH {leaves(5)} RETURN count(*)"
+    assert elimination(hub, text)
+    assert hub.query(text, device="gpu").value() == 3_600 * 3_599 * 3_598 * 3_597 * 3_596
+
+
+def test_a_failed_allocation_is_a_clear_error() -> None:
+    start, end = to_csr(rmat(4, 3, 42)).edges()
+    small = Graph.from_edge_list((start.astype(np.int64), end.astype(np.int64)), undirected=True)
+    text = "/*+ eliminate */ MATCH (a)--(b)--(c)--(a), (c)--(d) WHERE id(d) > 3 RETURN id(a), count(*) ORDER BY id(a)"
+    expected = small.query(text, device="cpu").fetchall()
+    for number in range(100):
+        memory.fail_from = first = memory.allocations + number
+        try:
+            assert small.query(text, device="gpu").fetchall() == expected
+        except OutOfMemory as error:
+            assert "bytes" in error.message
+        finally:
+            memory.fail_from = None
+        if memory.allocations <= first:
+            break
+    assert 3 < number < 99
+    assert small.query(text, device="gpu").fetchall() == expected
