@@ -36,8 +36,8 @@ struct SampleJob {
   double* weights;                // of each sample, or null
   const volatile int32_t* stop;   // the host's memory: not 0 to stop
   int32_t depth;                  // levels to bind
-  int32_t least;                  // not 0: trawled prefixes, of random depths from this on
   int32_t inheritance, streaming;
+  int32_t unused;
   const GuideLevel* guide;        // of each level, for guided picks
   SampleWork work[kMaxLevels];    // of each level
 };
@@ -387,9 +387,8 @@ __device__ Walk<Space> draw_walk(const Space& space, const SampleJob& job, uint6
   Walk<Space> walk;
   walk.weight = 1;
   walk.alive = number < job.samples;
-  const int depth = job.least && walk.alive ? trawled_depth(random.id, job.least, job.depth) : job.depth;
   space.each_level(job.depth, [&](auto level) {
-    const bool going = walk.alive && level < depth;
+    const bool going = walk.alive && level < job.depth;
     if (!__any_sync(kAllLanes, going)) return false;
     if (level % kBlockLevels == 0 && going) random.block = sample_block(random.id, level);
     if constexpr (Estimator::kGuided)
