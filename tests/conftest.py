@@ -1,4 +1,4 @@
-"""What all tests share: the skips of the markers, `--slow`, `--update-golden`, and a hypothesis that repeats itself.
+"""What all tests share: markers' skips, `--slow`, `--gpu`, `--update-golden`, and a hypothesis that repeats itself.
 
 ``@pytest.mark.shared_data`` skips where the open graphs are absent; ``@pytest.mark.shared_data("yeast", "hprd")``
 only where one of the data sets that it names is.
@@ -29,24 +29,29 @@ def pytest_configure() -> None:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--slow", action="store_true", help="also run the tests marked slow")
+    parser.addoption(
+        "--gpu", action="store_true", help="run what needs a GPU, nothing else; what is missing is a failure"
+    )
     parser.addoption("--update-golden", action="store_true", help="write the golden files anew from what is now")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if config.getoption("--slow"):
-        return
-    slow = [item for item in items if item.get_closest_marker("slow")]
-    if slow:
-        config.hook.pytest_deselected(items=slow)
-        items[:] = [item for item in items if not item.get_closest_marker("slow")]
+    def left_out(item: pytest.Item) -> bool:
+        slow, gpu = (item.get_closest_marker(name) is not None for name in ("slow", "gpu"))
+        return (slow and not config.getoption("--slow")) or (not gpu and config.getoption("--gpu"))
+
+    if out := [item for item in items if left_out(item)]:
+        config.hook.pytest_deselected(items=out)
+        items[:] = [item for item in items if not left_out(item)]
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
+    skip = pytest.fail if item.config.getoption("--gpu") else pytest.skip
     for marker in item.iter_markers("shared_data"):
         if reason := _missing_data(marker.args):
-            pytest.skip(reason)
+            skip(reason)
     if item.get_closest_marker("gpu") and (reason := _missing_gpu()):
-        pytest.skip(reason)
+        skip(reason)
 
 
 def _missing_data(names: Iterable[str]) -> str | None:

@@ -51,17 +51,36 @@ struct Sum {
     high += __umul64hi(a, b);
     add(a * b);
   }
-  // Adds the warp's sums to *total.
+  // Adds the block's sums to *total. All threads of the block call it.
   __device__ void flush(unsigned long long* total) {
+    __shared__ uint64_t lows[kWarp], highs[kWarp];
+    const uint32_t lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+    reduce();
+    __syncthreads();
+    if (lane == 0) {
+      lows[warp] = low;
+      highs[warp] = high;
+    }
+    __syncthreads();
+    if (warp != 0) return;
+    const bool mine = lane < blockDim.x / kWarp;
+    low = mine ? lows[lane] : 0;
+    high = mine ? highs[lane] : 0;
+    reduce();
+    if (lane != 0 || (low | high) == 0) return;
+    const unsigned long long before = atomicAdd(total, static_cast<unsigned long long>(low));
+    const uint64_t carry = before + low < before;
+    if (high + carry) atomicAdd(total + 1, static_cast<unsigned long long>(high + carry));
+  }
+
+ private:
+  // Gives lane 0 the warp's sum.
+  __device__ void reduce() {
     for (int step = 16; step > 0; step /= 2) {
       const uint64_t more = __shfl_down_sync(kFull, low, step);
       high += __shfl_down_sync(kFull, high, step);
       add(more);
     }
-    if (threadIdx.x % kWarp != 0 || (low | high) == 0) return;
-    const unsigned long long before = atomicAdd(total, static_cast<unsigned long long>(low));
-    const uint64_t carry = before + low < before;
-    if (high + carry) atomicAdd(total + 1, static_cast<unsigned long long>(high + carry));
   }
 };
 
@@ -72,6 +91,7 @@ __device__ inline uint32_t team_size() { return kWarp; }
 __device__ inline uint32_t team_warp() { return 0; }
 __device__ inline uint32_t team_warps() { return 1; }
 __device__ inline uint32_t team_in_block() { return threadIdx.x / kWarp; }
+__device__ inline uint32_t teams_in_block() { return blockDim.x / kWarp; }
 __device__ inline void team_sync() { __syncwarp(); }
 #else
 __device__ inline uint32_t team_rank() { return threadIdx.x; }
@@ -79,8 +99,10 @@ __device__ inline uint32_t team_size() { return blockDim.x; }
 __device__ inline uint32_t team_warp() { return threadIdx.x / kWarp; }
 __device__ inline uint32_t team_warps() { return blockDim.x / kWarp; }
 __device__ inline uint32_t team_in_block() { return 0; }
+__device__ inline uint32_t teams_in_block() { return 1; }
 __device__ inline void team_sync() { __syncthreads(); }
 #endif
+__device__ inline uint32_t all_teams() { return gridDim.x * teams_in_block(); }
 
 // Calls visit(id) for list[begin .. end), all lanes of a warp together; four loads are under way at a time.
 template <typename Visit>
@@ -132,19 +154,21 @@ __device__ inline bool are_short(uint32_t n) {
   return __reduce_add_sync(kFull, n) <= kWarp * __popc(__ballot_sync(kFull, n > 0));
 }
 
-// The pieces of work 0 .. n-1, dealt to teams one by one. The stop flag is in the host's memory, where a look costs more than
-// many a piece: a team looks after kPollEvery nanoseconds, and if it is set takes all work away.
+// The pieces of work 0 .. n-1, dealt to teams one by one: the first by the team's number, so that teams don't queue for it at
+// one address. The stop flag is in the host's memory, where a look costs more than many a piece: a team looks after
+// kPollEvery nanoseconds, and if it is set takes all work away.
 struct Pieces {
-  uint32_t* next;
+  uint32_t* next;  // how many were dealt beside the first ones
   uint32_t n;
   const volatile int32_t* stop;
   uint64_t look_at;
+  uint32_t own;
   bool gone = false;
 
   static constexpr uint64_t kPollEvery = 30'000'000;
 
   __device__ Pieces(uint32_t* next, uint32_t n, const volatile int32_t* stop)
-      : next(next), n(n), stop(stop), look_at(now() + kPollEvery) {}
+      : next(next), n(n), stop(stop), look_at(now() + kPollEvery), own(team_in_block() * gridDim.x + blockIdx.x) {}
 
   __device__ static uint64_t now() {
     uint64_t time;
@@ -166,7 +190,8 @@ struct Pieces {
   __device__ uint32_t take(uint32_t* shared) {
     uint32_t at = 0;
     if (team_rank() == 0) {
-      at = atomicAdd(next, 1u);
+      at = own != kNoVertex ? own : all_teams() < n ? all_teams() + atomicAdd(next, 1u) : n;
+      own = kNoVertex;
       if (at < n && now() >= look_at) {
         look_at = now() + kPollEvery;
         if (*stop != 0) {

@@ -60,13 +60,14 @@ extern "C" __global__ void hub_rows(const uint32_t* neighbours, const ViewSlice*
   for (uint32_t w = lane; w < hub_words; w += kWarp) rows[size_t{hub} * hub_words + w] = row[w];
 }
 
-// Sorts the roots into classes by the size of their slice: class k takes sizes up to limits[k], and none is kept below `least`.
+// Sorts the roots into classes by the size of their slice: class k takes sizes up to limits[k]. None is kept below `least`, or
+// without a member in its slice of `needed`.
 // classes[k * capacity ...]: the roots; counts[k]: how many; counts[4]: the largest size.
-extern "C" __global__ void sort_roots(const ViewSlice* sized, RootSet roots, uint32_t least, uint4 limits, uint32_t n_classes,
-                                      uint32_t capacity, uint32_t* classes, uint32_t* counts) {
+extern "C" __global__ void sort_roots(const ViewSlice* sized, const ViewSlice* needed, RootSet roots, uint32_t least, uint4 limits,
+                                      uint32_t n_classes, uint32_t capacity, uint32_t* classes, uint32_t* counts) {
   const uint32_t v = roots.root(blockIdx.x * blockDim.x + threadIdx.x);
   const uint32_t size = v == kNoVertex ? 0 : sized[v].end - sized[v].begin;
-  const bool kept = size >= least && size > 0;
+  const bool kept = size >= least && size > 0 && needed[v].begin < needed[v].end;
   const uint32_t largest = __reduce_max_sync(kFull, size);
   if (threadIdx.x % kWarp == 0 && largest > counts[4]) atomicMax(&counts[4], largest);
   const uint32_t limit[4] = {limits.x, limits.y, limits.z, limits.w};

@@ -13,7 +13,9 @@ import argparse
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from qengine import Graph
+from qengine.storage.kernels import sort_lists
 from qengine.testing import generate
 from qengine.testing import open_graphs as og
 from qengine.testing.data import data_set
@@ -29,6 +32,8 @@ from tests.bench import candidates
 SIZE = 12
 _STEPS = 2_000
 """A walk that has not seen so many nodes after so many steps is in too small a component."""
+_PART = 1 << 20
+"""Labels that a thread draws at a time."""
 
 
 @dataclass(frozen=True)
@@ -57,9 +62,8 @@ class Labelled:
 
     def queries(self, count: int, seed: int) -> list[str]:
         """Return the texts of random-walk queries."""
-        order = np.argsort(np.concatenate([self.source, self.target]), kind="stable")
-        ends = np.concatenate([self.target, self.source])[order]
-        offsets = np.searchsorted(np.concatenate([self.source, self.target])[order], np.arange(self.n + 1))
+        both = [np.concatenate(pair).astype(np.uint32) for pair in permutations((self.source, self.target))]
+        offsets, ends, order = sort_lists(both[0], 0, self.n, both[1], order=True)
         random, found = np.random.default_rng(seed), []
         while len(found) < count:
             walk = self._walk(random, order, ends, offsets)
@@ -94,7 +98,15 @@ class Labelled:
 def _zipf(random: Any, kinds: int, n: int) -> npt.NDArray[np.int16]:
     """Return n labels below ``kinds``, number k in proportion to 1 / (k + 1)."""
     ends = np.cumsum(1 / np.arange(1, kinds + 1))
-    return np.searchsorted(ends / ends[-1], random.random(n), side="right").astype(np.int16)
+    drawn, labels = random.random(n), np.empty(n, np.int16)
+
+    def label(begin: int) -> None:
+        part = slice(begin, begin + _PART)
+        labels[part] = np.searchsorted(ends / ends[-1], drawn[part], side="right")
+
+    with ThreadPoolExecutor() as threads:
+        list(threads.map(label, range(0, n, _PART)))
+    return labels
 
 
 def _labelled(source: Any, target: Any, n: int, kinds: tuple[int, int], directed: bool = False) -> Labelled:

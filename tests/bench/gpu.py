@@ -3,7 +3,8 @@
 Graphs are generated on the device (``gpu_graphs``), or read where the open graphs are. A pattern is planned by the
 engine from its text on a small graph; what its plan counts is then run on each graph by the same kernels as a query's.
 Times are of the kernels, by events, the median of five runs; what they need beforehand (slices of lists, rows of hubs,
-sorted roots), which a query keeps on the device, is shown beside, and last how many MB beyond the graph it all takes.
+sorted roots), which a query keeps on the device, is shown beside, then each kernel alone, which run side by side in
+the first time, and last how many MB beyond the graph it all takes.
 ``rmat22+star`` is the graph with one node more, that neighbours all others. Counts are of subgraphs, each once, and
 compared with what other codes agree on; a wrong one ends the command with 1.
 
@@ -20,18 +21,21 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import chain
 from math import exp, log
 from typing import Any
 
 import numpy as np
 
 from qengine import Graph
+from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.match_plan import PCSR
 from qengine.exec.cpu.resolve import resolve
 from qengine.exec.gpu.count_kernels import Roots, ShapeCounter
 from qengine.exec.gpu.count_plan import components
 from qengine.exec.gpu.count_shapes import Shape, StarFactor, ViewSpec
-from qengine.exec.gpu.device import Device, cupy, device
+from qengine.exec.gpu.device import cupy
+from qengine.exec.gpu.launch import DeviceRun, device_run
 from qengine.plan.physical import Search
 from qengine.plan.traverse import operators
 from qengine.testing.data import data_set
@@ -139,7 +143,7 @@ _SKIPPED = {("rmat22", "house")}
 
 @dataclass(frozen=True)
 class Cell:
-    """One pattern on one graph: subgraphs, milliseconds of the kernels and of their preparation, launches, memory."""
+    """One pattern on one graph: subgraphs, milliseconds of the kernels, of their preparation and of each, memory."""
 
     graph: str
     pattern: str
@@ -170,33 +174,6 @@ class Cell:
         )
 
 
-class Run:
-    """The kernels' memory and launches, on the default stream and without limits."""
-
-    def __init__(self, on: Device) -> None:
-        self.device = on
-        self._flag = cupy().zeros(1, np.int32)
-
-    @property
-    def stop_flag(self) -> int:
-        return int(self._flag.data.ptr)
-
-    def allocate(self, n_bytes: int, what: str) -> Any:
-        return cupy().cuda.alloc(max(1, n_bytes))
-
-    def clear(self, block: Any, n_bytes: int) -> None:
-        block.memset_async(0, n_bytes)
-
-    def launch(self, kernel: Any, blocks: int, threads: int, arguments: Sequence[Any], shared_bytes: int = 0) -> None:
-        kernel((blocks,), (threads,), tuple(arguments), shared_bytes)
-
-    def wait(self) -> None:
-        cupy().cuda.Device().synchronize()
-
-    def read(self, address: int, host: np.ndarray[Any, Any]) -> None:
-        cupy().cuda.runtime.memcpy(host.ctypes.data, address, host.nbytes, 2)
-
-
 def main() -> int:
     """Print the table, and how many times faster than the peers in the geometric mean."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.gpu", description=main.__doc__)
@@ -204,12 +181,18 @@ def main() -> int:
     parser.add_argument("--patterns", default=",".join(PATTERNS), help="a,b; default: all")
     options = parser.parse_args()
     patterns = {name: planned(PATTERNS[name]) for name in options.patterns.split(",")}
+    with device_run(ExecutionContext()) as run:
+        return table(options.graphs.split(","), patterns, run)
+
+
+def table(graphs: Sequence[str], patterns: dict[str, tuple[Shape, Fraction]], run: DeviceRun) -> int:
+    """Print a row for each pattern on each graph; return 1 if a count is wrong."""
     cells = []
-    run = Run(device())
     print(run.device.name)
-    for name in options.graphs.split(","):
+    for name in graphs:
         begin = time.perf_counter()
         graph = load(name)
+        cupy().cuda.runtime.deviceSynchronize()  # made on another stream
         print(f"{name}: {graph.n:,} vertices, {len(graph.neighbours) // 2:,} edges,", end=" ")
         print(f"ready in {time.perf_counter() - begin:.1f} s", flush=True)
         for pattern, (shape, times) in patterns.items():
@@ -267,7 +250,9 @@ def load(name: str) -> gpu_graphs.DeviceCsr:
     return gpu_graphs.from_edges(1 + int(max(each.max() for each in ends)), *ends)
 
 
-def measure(name: str, pattern: str, graph: gpu_graphs.DeviceCsr, shape: Shape, times: Fraction, run: Run) -> Cell:
+def measure(
+    name: str, pattern: str, graph: gpu_graphs.DeviceCsr, shape: Shape, times: Fraction, run: DeviceRun
+) -> Cell:
     """Count a pattern on a graph, once to warm up and then five times."""
     lists = np.zeros(1, PCSR)
     lists["hi"], lists["n_entries"] = graph.n, len(graph.neighbours)
@@ -277,27 +262,27 @@ def measure(name: str, pattern: str, graph: gpu_graphs.DeviceCsr, shape: Shape, 
     prepare = []
     for _ in range(2):
         counter = ShapeCounter(lists, widened(shape, used), roots)
-        prepare.append(_milliseconds(lambda counter=counter: counter.prepare(run)))  # type: ignore[misc]
+        prepare.append(_milliseconds(lambda counter=counter: counter.prepare(run), run))  # type: ignore[misc]
     counter.start(run)
     found = counter.result(run)
     assert found is not None
-    kernels = statistics.median(_milliseconds(lambda: counter.start(run)) for _ in range(_RUNS))
+    kernels = statistics.median(_milliseconds(lambda: counter.start(run), run) for _ in range(_RUNS))
     if counter.result(run) != found:
         raise SystemExit(f"{pattern} on {name} gives another count each time")
     launches = []
     run.clear(counter.counters, 128)
-    for kernel, launch, task in counter.launches:
+    for kernel, launch, task in chain.from_iterable(counter.branches):
         arguments = (kernel, launch.blocks, launch.threads, (task,), launch.shared)
-        launches.append(_milliseconds(lambda arguments=arguments: run.launch(*arguments)))  # type: ignore[misc]
+        launches.append(_milliseconds(lambda arguments=arguments: run.launch(*arguments), run))  # type: ignore[misc]
     return Cell(name, pattern, int(found * times), kernels, prepare[-1], tuple(launches), counter.n_bytes)
 
 
-def _milliseconds(work: Any) -> float:
+def _milliseconds(work: Any, run: DeviceRun) -> float:
     cuda = cupy().cuda
     begin, end = cuda.Event(), cuda.Event()
-    begin.record()
+    begin.record(run.stream)
     work()
-    end.record()
+    end.record(run.stream)
     end.synchronize()
     return float(cuda.get_elapsed_time(begin, end))
 

@@ -37,17 +37,33 @@ COLD = (
 
 
 class Timed:
-    """Records an event before the first launch of a query, and one after each."""
+    """Records an event before the first launch of a query, and one after each, as long as it is entered."""
+
+    NAMES = ("launch", "replay")
 
     def __init__(self) -> None:
         self.events: list[Any] = []
-        self.launch = DeviceRun.launch
+        self.methods = {name: getattr(DeviceRun, name) for name in self.NAMES}
 
-    def __call__(self, run: DeviceRun, *arguments: Any, **options: Any) -> None:
-        if not self.events:
+    def __enter__(self) -> Timed:
+        for name in self.NAMES:
+            setattr(DeviceRun, name, self.timed(self.methods[name]))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for name, method in self.methods.items():
+            setattr(DeviceRun, name, method)
+
+    def timed(self, method: Any) -> Any:
+        """Return the method with its events."""
+
+        def call(run: DeviceRun, *arguments: Any, **options: Any) -> None:
+            if not self.events:
+                self.mark(run)
+            method(run, *arguments, **options)
             self.mark(run)
-        self.launch(run, *arguments, **options)
-        self.mark(run)
+
+        return call
 
     def mark(self, run: DeviceRun) -> None:
         event = cupy().cuda.Event()
@@ -69,18 +85,11 @@ def warm(graph: Graph, text: str) -> tuple[float, float]:
         return (time.perf_counter() - begin) * 1e3
 
     whole = statistics.median([run() for _ in range(_RUNS)][_RUNS // 4 :])
-    timed, kernels = Timed(), []
-
-    def launch(run: DeviceRun, *arguments: Any, **options: Any) -> None:
-        timed(run, *arguments, **options)
-
-    DeviceRun.launch = launch  # type: ignore[method-assign]
-    try:
+    kernels = []
+    with Timed() as timed:
         for _ in range(_RUNS // 4):
             run()
             kernels.append(timed.milliseconds())
-    finally:
-        DeviceRun.launch = timed.launch  # type: ignore[method-assign]
     return whole, statistics.median(kernels)
 
 

@@ -73,7 +73,7 @@ class ResolvedSearch:
 
     ``plan``: one ``match_plan.PLAN`` record. ``tables``: what it points to, in the order of its fields. ``keep``: the
     arrays that the tables point into. ``outputs``: names of its output columns. ``summed``: no level is walked, so
-    that the result is a count for each input row. ``reusable``: it holds for every execution.
+    that the result is a count for each input row. ``reusable``: it is remembered, since it holds for every execution.
     """
 
     plan: npt.NDArray[Any]
@@ -82,7 +82,7 @@ class ResolvedSearch:
     outputs: tuple[str, ...]
     mode: SearchMode
     summed: bool
-    reusable: bool
+    reusable: bool = False
 
     @property
     def held(self) -> int:
@@ -108,6 +108,7 @@ def resolve(store: Any, search: Search, masks: MaskProvider) -> ResolvedSearch |
         return entry[1]
     resolved = _Resolver(store, search, masks).run()
     if not _differs(search) and (resolved is None or resolved.held <= _HELD):
+        resolved = resolved and replace(resolved, reusable=True)
         if len(known) >= _KNOWN:
             known.clear()
         known[id(search)] = search, resolved
@@ -143,11 +144,6 @@ def _is_function(part: Expr) -> bool:
     return called is not None and called.kind != "operator"
 
 
-def _has_predicates(search: Search) -> bool:
-    """Tell whether masks are evaluated, which may differ from execution to execution: on a device they are not kept."""
-    return any(level.predicates for level in search.levels)
-
-
 class _Resolver:
     def __init__(self, store: Any, search: Search, masks: MaskProvider) -> None:
         self.store = store
@@ -176,8 +172,7 @@ class _Resolver:
         mode = SearchMode.EXISTS if search.exists else SearchMode.COUNT if search.count else SearchMode.ROWS
         summed = walked == search.seeds
         plan, tables = self.tables.plan(search.seeds, walked, mode, len(outputs), search.strategy == "extend")
-        reusable = not _has_predicates(search)
-        return ResolvedSearch(plan, tables, tuple(self.tables.keep), outputs, mode, summed, reusable)
+        return ResolvedSearch(plan, tables, tuple(self.tables.keep), outputs, mode, summed)
 
     def vertex_level(self, level: VertexLevel, output: int) -> tuple[Any, ...] | None:
         ranges = self.store.label_ranges(level.labels)
@@ -345,10 +340,10 @@ class _Resolver:
         if column is None or pa.types.is_null(column.array.type):
             return []
         begin, array = base + column.begin, column.array
-        if pa.types.is_floating(array.type):
-            kind, array = ColumnKind.FLOAT64, array.cast(pa.float64())
-        elif pa.types.is_integer(array.type):
-            kind, array = ColumnKind.INT64, array.cast(pa.int64())
+        if pa.types.is_float64(array.type):
+            kind = ColumnKind.FLOAT64
+        elif pa.types.is_int64(array.type):
+            kind = ColumnKind.INT64
         else:
             raise InternalError(f"A search compares a column of {array.type}: only numbers are lowered to it.")
         validity, values = array.buffers()

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from qengine.exec.gpu.count_policy import (
     CLIQUE_LIMITS,
-    EDGE_LIMITS,
     Launch,
     clique_launch,
     edge_launch,
+    edge_limits,
     filter_launch,
     house_launches,
     hub_words,
@@ -22,8 +23,9 @@ from qengine.exec.gpu.count_policy import (
     wedge_launches,
 )
 from qengine.exec.gpu.count_shapes import CliqueShape, EdgeShape, HouseShape, Shape, StarShape, ViewSpec, WedgeShape
+from qengine.exec.gpu.launch import DeviceRun
 
-__all__ = ["Prepared", "Roots", "Run", "ShapeCounter"]
+__all__ = ["Prepared", "Roots", "ShapeCounter"]
 
 _SLICE = 16
 """Bytes of a ``ViewSlice``."""
@@ -32,9 +34,6 @@ _WARP = 32
 _NEXT = 32
 _COUNTERS = 128
 """Bytes of the total, and after it of each launch's counter of pieces dealt and the like."""
-
-_STATIC_SHARED = 512
-"""Bytes of shared memory that kernels take beside what they are launched with, at most."""
 
 _UINT4 = np.dtype([("x", "<u4"), ("y", "<u4"), ("z", "<u4"), ("w", "<u4")])
 
@@ -72,31 +71,6 @@ WEDGE_TASK = np.dtype(
      ("cuts", "<u8"), ("lo", "<u4"), ("tile", "<u4"), ("tiles", "<u4"), ("table", "<u4"), ("bound", "<i4"),
      ("apart", "<i4"), ("total", "<u8")]
 )  # fmt: skip
-
-
-class Run(Protocol):
-    """What a count needs of a ``launch.DeviceRun``."""
-
-    device: Any
-
-    @property
-    def stop_flag(self) -> int:
-        """Return the device's address of an int32 that becomes 1 when kernels must stop."""
-
-    def allocate(self, n_bytes: int, what: str) -> Any:
-        """Return a block of device memory with its address ``ptr``."""
-
-    def clear(self, block: Any, n_bytes: int) -> None:
-        """Fill the first bytes of a block with zeros."""
-
-    def launch(self, kernel: Any, blocks: int, threads: int, arguments: Sequence[Any], shared_bytes: int = 0) -> None:
-        """Start a kernel."""
-
-    def wait(self) -> None:
-        """Wait for what was launched."""
-
-    def read(self, address: int, host: npt.NDArray[Any]) -> None:
-        """Fill an array with what is at a device's address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,11 +121,12 @@ class ShapeCounter:
         self.roots = roots
         self.n_bytes = 0
         self.blocks: list[Any] = []
-        self.launches: list[tuple[Any, Launch, npt.NDArray[Any]]] = []
+        self.branches: list[list[tuple[Any, Launch, npt.NDArray[Any]]]] = []
         self._views: dict[tuple[ViewSpec, int], Prepared] = {}
         self._given = 0
+        self._recorded: dict[int, Any] = {}
 
-    def prepare(self, run: Run) -> bool:
+    def prepare(self, run: DeviceRun) -> bool:
         """Find slices, make rows of hubs, sort the roots: all that the count itself needs.
 
         Returns
@@ -172,15 +147,23 @@ class ShapeCounter:
             return self._prepare_wedges(shape)
         return self._prepare_houses(shape) if isinstance(shape, HouseShape) else self._prepare_stars(shape)
 
-    def start(self, run: Run) -> None:
-        """Start the kernels."""
-        run.clear(self.counters, _COUNTERS)
-        for kernel, launch, task in self.launches:
+    def start(self, run: DeviceRun) -> None:
+        """Start the kernels, all in one launch: classes of roots side by side, one fills another's last moments."""
+        recorded = self._recorded.get(run.stop_flag)
+        if recorded is None:
+            branches = [partial(self._launch_all, run, each) for each in self.branches]
+            recorded = run.record(lambda: run.clear(self.counters, _COUNTERS), branches)
+            self._recorded[run.stop_flag] = recorded
+        run.replay(recorded)
+
+    def _launch_all(self, run: DeviceRun, branch: Sequence[tuple[Any, Launch, npt.NDArray[Any]]], stream: Any) -> None:
+        """Launch kernels one after the other."""
+        for kernel, launch, task in branch:
             if "stop" in (task.dtype.names or ()):
                 task["stop"] = run.stop_flag
-            run.launch(kernel, launch.blocks, launch.threads, (task,), launch.shared)
+            run.launch(kernel, launch.blocks, launch.threads, (task,), launch.shared, stream=stream)
 
-    def result(self, run: Run) -> int | None:
+    def result(self, run: DeviceRun) -> int | None:
         """Wait, and return the count; None where one root's part exceeds 64 bits."""
         run.wait()
         total = np.empty(4, np.uint64)
@@ -197,9 +180,11 @@ class ShapeCounter:
         span = shape.marked.hi - shape.marked.lo
         outer, marked = self.view(shape.outer), self.view(shape.marked)
         streamed = self.view(shape.streamed, hub_words(span), shape.marked.lo)
-        classes, counts, numbers, _ = self.sort_roots(marked, EDGE_LIMITS, shape.taken)
+        others = shape.outer == shape.marked and (shape.streamed.below or shape.streamed.above)
+        least = shape.taken + int(others)  # a member is among the root's, and not in its own list
+        classes, counts, numbers, _ = self.sort_roots(marked, outer, edge_limits(span), least)
         macros = {"QE_TAKEN": shape.taken, "QE_ORDERED": int(shape.ordered)}
-        for k in reversed(range(len(EDGE_LIMITS))):
+        for k in reversed(range(3)):
             if numbers[k] == 0:
                 continue
             launch = edge_launch(self.device, k, span, int(numbers[k]), macros)
@@ -216,7 +201,7 @@ class ShapeCounter:
         span = shape.outer.hi - shape.outer.lo
         outer = self.view(shape.outer)
         streamed = self.view(shape.streamed, hub_words(span), shape.outer.lo)
-        classes, counts, numbers, largest = self.sort_roots(outer, CLIQUE_LIMITS, shape.depth)
+        classes, counts, numbers, largest = self.sort_roots(outer, outer, CLIQUE_LIMITS, shape.depth)
         if largest > CLIQUE_LIMITS[-1]:
             return False
         for k in reversed(range(len(CLIQUE_LIMITS))):
@@ -278,7 +263,8 @@ class ShapeCounter:
                 scratch = self.allocate(4 * launch.blocks * words)
                 self.run.clear(scratch, 4 * launch.blocks * words)
                 task["scratch"] = scratch.ptr
-            self._add("count_houses", f"count_houses_{'hashed' if k < 2 else 'array'}", launch, task)
+            name = f"count_houses_{'hashed' if k < 2 else 'array'}"
+            self._add("count_houses", name, launch, task, after_last=k < 2)
         return True
 
     def _add_filter(self, task: npt.NDArray[Any], n_roots: int) -> None:
@@ -292,7 +278,7 @@ class ShapeCounter:
 
     def _prepare_stars(self, shape: StarShape) -> bool:
         views = [self.view(factor.view) for factor in shape.factors]
-        classes, counts, numbers, _ = self.sort_roots(views[0], (2**32 - 1,), 1)
+        classes, counts, numbers, _ = self.sort_roots(views[0], views[0], (2**32 - 1,), 1)
         if numbers[0] == 0:
             return True
         task = self._task(STAR_TASK, classes, counts)
@@ -328,8 +314,10 @@ class ShapeCounter:
         made = self._views[spec, words] = Prepared(view, words)
         return made
 
-    def sort_roots(self, sized: Prepared, limits: Sequence[int], least: int) -> tuple[int, int, npt.NDArray[Any], int]:
-        """Sort the roots into classes by the size of a view.
+    def sort_roots(
+        self, sized: Prepared, needed: Prepared, limits: Sequence[int], least: int
+    ) -> tuple[int, int, npt.NDArray[Any], int]:
+        """Sort the roots that have ``least`` members of a view, and any of ``needed``, into classes by the former.
 
         Returns
         -------
@@ -341,7 +329,8 @@ class ShapeCounter:
         bounds[: len(limits)] = limits
         packed = bounds.view(_UINT4).reshape(())
         sizes = (np.uint32(least), packed, np.uint32(len(limits)), np.uint32(self.roots.count))
-        classes, counts, numbers = self._classes("sort_roots", (sized.view["slices"][()],), sizes, len(limits), 1)
+        slices = (sized.view["slices"][()], needed.view["slices"][()])
+        classes, counts, numbers = self._classes("sort_roots", slices, sizes, len(limits), 1)
         return classes, counts, numbers, int(numbers[4])
 
     def weigh_roots(
@@ -385,6 +374,11 @@ class ShapeCounter:
         self._given += 1
         return int(self.counters.ptr) + _NEXT + 4 * (self._given - 1)
 
-    def _add(self, family: str, name: str, launch: Launch, task: npt.NDArray[Any]) -> None:
-        kernel = self.device.kernel(family, name, launch.macros, launch.shared + _STATIC_SHARED)
-        self.launches.append((kernel, launch, task))
+    def _add(self, family: str, name: str, launch: Launch, task: npt.NDArray[Any], *, after_last: bool = False) -> None:
+        """Add a launch of no more blocks than run at a time; it waits for the one added last if ``after_last``."""
+        kernel = self.device.kernel(family, name, launch.macros, launch.shared)
+        most = self.device.resident_blocks(kernel, launch.threads, launch.shared)
+        launch = replace(launch, blocks=max(1, min(launch.blocks, most)))
+        if not after_last:
+            self.branches.append([])
+        self.branches[-1].append((kernel, launch, task))

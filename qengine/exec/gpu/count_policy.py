@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 
 __all__ = [
     "CLIQUE_LIMITS",
-    "EDGE_LIMITS",
     "Launch",
     "clique_launch",
     "edge_launch",
+    "edge_limits",
     "filter_launch",
     "house_launches",
     "hub_words",
@@ -24,15 +24,22 @@ _HUBS = 16384
 _MOST_SCRATCH = 1 << 31
 """Bytes of bit matrices in global memory, all blocks together."""
 
-_FEW_ROOTS = 16
+_FEW_ROOTS = 4
 """So few roots a multiprocessor get large blocks: the last of them would work alone for long."""
 
-_RESERVED = 1024
-"""Bytes of shared memory that the system keeps for each block."""
+_FEW_IDS = 1 << 16
+"""In a range of so few ids roots of over 512 members get large blocks: bits take little room, so two are resident."""
 
-EDGE_LIMITS = (64, 1024, 2**32 - 1)
+_RESERVED = 1024
+"""Bytes of shared memory that the system keeps for each block; a kernel's own are no more."""
+
 CLIQUE_LIMITS = (64, 256, 768, 65535)
 """Classes of roots, by the size of the slice that is marked."""
+
+
+def edge_limits(span: int) -> tuple[int, int, int]:
+    """Return the classes of ``count_edges``'s roots, as ``CLIQUE_LIMITS``; ``span``: ids of the marked view's range."""
+    return 64, 512 if span <= _FEW_IDS else 1024, 2**32 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +67,12 @@ def hub_words(span: int) -> int:
 
 def edge_launch(device: object, size_class: int, span: int, n_roots: int, macros: dict[str, int]) -> Launch:
     """Return the launch of ``count_edges`` for a class of ``n_roots``; ``span``: ids of the marked view's range."""
+    launch = _edge_launch(device, size_class, span, n_roots, macros)
+    teams = launch.threads // _WARP if size_class == 0 else 1
+    return replace(launch, blocks=min(launch.blocks, -(-n_roots // teams)))
+
+
+def _edge_launch(device: object, size_class: int, span: int, n_roots: int, macros: dict[str, int]) -> Launch:
     words = hub_words(span)
     whole = span <= 32 * words
     if size_class == 0:

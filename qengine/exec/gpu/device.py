@@ -19,8 +19,8 @@ _EXTRAS = "pip install 'qengine-graph[cuda13]', or [cuda12] for a driver of CUDA
 _NO_DRIVER = (35, 3)
 """cudaErrorInsufficientDriver, cudaErrorInitializationError."""
 
-_PLAIN_SHARED_BYTES = 48 * 1024
-"""A kernel that needs more shared memory has to say so before it is launched."""
+_PLAIN_SHARED_BYTES = 40 * 1024
+"""A kernel that needs more than 48 KB of shared memory has to say so before it is launched; some of it is its own."""
 
 
 @functools.cache
@@ -59,6 +59,7 @@ class Device:
     shared_bytes_each: int
     memory_bytes: int
     _modules: dict[tuple[Any, ...], Any] = field(default_factory=dict, repr=False)
+    _shared: dict[int, int] = field(default_factory=dict, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def kernel(
@@ -91,9 +92,11 @@ class Device:
                 module.load(compiled(family, self.capability, macros, preface))
                 self._modules[key] = module
             kernel = self._modules[key].get_function(name)
-        if shared_bytes > _PLAIN_SHARED_BYTES:
-            driver = cupy().cuda.driver
-            driver.funcSetAttribute(kernel.ptr, driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, shared_bytes)
+            if shared_bytes > self._shared.get(kernel.ptr, _PLAIN_SHARED_BYTES):  # never less: others launch it, too
+                driver = cupy().cuda.driver
+                most = driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+                driver.funcSetAttribute(kernel.ptr, most, shared_bytes)
+                self._shared[kernel.ptr] = shared_bytes
         return kernel
 
     def resident_blocks(self, kernel: Any, threads: int, shared_bytes: int) -> int:

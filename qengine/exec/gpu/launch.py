@@ -116,13 +116,46 @@ class DeviceRun:
         shared_bytes: int = 0,
         *,
         together: bool = False,
+        stream: Any = None,
     ) -> None:
         """Start a kernel, after the copies and kernels of this run that came before.
 
         ``together``: its blocks wait for each other, so that all must run at a time (a cooperative launch).
+        ``stream``: of a branch of ``record``.
         """
-        with self.stream:
+        with stream or self.stream:
             kernel((blocks,), (threads,), tuple(arguments), shared_mem=shared_bytes, enable_cooperative_groups=together)
+
+    def record(self, first: Callable[[], None], branches: Sequence[Callable[[Any], None]]) -> Any:
+        """Return what is launched in ``first`` and then side by side in each branch, to be launched by ``replay``.
+
+        Nothing of it runs yet. A branch is given the stream that it must launch on. What is recorded holds this run's
+        ``stop_flag``: it may be replayed by runs that have the same.
+        """
+        cuda = cupy().cuda
+        forked, sides = cuda.Event(disable_timing=True), []
+        self.stream.begin_capture()
+        try:
+            first()
+            forked.record(self.stream)
+            for k, branch in enumerate(branches):
+                if k == 0:
+                    branch(self.stream)
+                    continue
+                side, joined = cuda.Stream(non_blocking=True), cuda.Event(disable_timing=True)
+                side.wait_event(forked)
+                branch(side)
+                joined.record(side)
+                sides.append((side, joined))
+            for _, joined in sides:
+                self.stream.wait_event(joined)
+        finally:
+            recorded = self.stream.end_capture()
+        return recorded
+
+    def replay(self, recorded: Any) -> None:
+        """Launch what was recorded, as one launch."""
+        recorded.launch(self.stream)
 
     def wait(self, leave: Callable[[], bool] | None = None) -> None:
         """Wait for what was launched.

@@ -104,11 +104,11 @@ class _Upload:
     held: list[Resident]
 
     def plan(self, key: Any) -> DevicePlan:
-        """Copy the plan: its lists one by one, all that belongs to it alone in one block."""
+        """Copy the plan: the graph's arrays one by one, all that belongs to it alone in one block."""
         begin = len(self.held)
         tables = [table.copy() for table in self.resolved.tables]
         tables[_LEVEL_IDS] = _needed_differences(self.resolved, tables[_LEVELS], tables[_LEVEL_IDS])
-        places = self.lists(tables[_LISTS])
+        places = self.lists(tables[_LISTS]) | self.columns()
         own = _own_arrays(self.resolved.keep)
         pieces: list[npt.NDArray[np.uint8]] = []
         offsets: dict[int, int] = {}  # of the host's address in the block
@@ -122,7 +122,7 @@ class _Upload:
             starts.append(size)
             size += -(-table.nbytes // _ALIGNMENT) * _ALIGNMENT
         header = size
-        block = self.run.allocate(size + PLAN.itemsize, "the plan, its predicates and its columns")
+        block = self.run.allocate(size + PLAN.itemsize, "the plan and its predicates")
         places |= {address: block.ptr + offset for address, offset in offsets.items()}
         for table, fields in zip(tables, _POINTERS, strict=True):
             for name in fields:
@@ -158,13 +158,30 @@ class _Upload:
                         places[array.ctypes.data] = resident_array(self.store, array, self.run, self.held)
         return places
 
+    def columns(self) -> dict[int, int]:
+        """Make the property columns that are compared resident; return the device's addresses by the host's."""
+        places: dict[int, int] = {}
+        for each in self.resolved.keep:
+            if isinstance(each, pa.Array) and len(each):
+                validity, values = each.buffers()
+                found = [np.frombuffer(values, np.uint8)[8 * each.offset : 8 * (each.offset + len(each))]]
+                if validity is not None:
+                    found.append(np.frombuffer(validity, np.uint8))
+                places |= {
+                    part.ctypes.data: resident_array(self.store, part, self.run, self.held, "properties")
+                    for part in found
+                }
+        return places
 
-def resident_array(store: Any, array: npt.NDArray[Any], run: DeviceRun, held: list[Resident]) -> int:
+
+def resident_array(
+    store: Any, array: npt.NDArray[Any], run: DeviceRun, held: list[Resident], what: str = "the graph's relationships"
+) -> int:
     """Return where an array of the graph is on the device, copied there if it isn't yet; ``held`` gets it, pinned."""
     key = (id(store), array.ctypes.data, array.nbytes)
     resident = run.memory.pin(key)
     if resident is None:
-        block = run.upload(array, "the graph's relationships")
+        block = run.upload(array, what)
         resident = run.memory.add(key, block, array.nbytes, array)
         run.memory.follow(store)
     held.append(resident)
@@ -187,19 +204,8 @@ def _needed_differences(
 
 
 def _own_arrays(keep: tuple[Any, ...]) -> dict[int, npt.NDArray[np.uint8]]:
-    """Return the arrays that a plan points into besides the graph's lists, by address."""
-    found: dict[int, npt.NDArray[np.uint8]] = {}
-    for each in keep:
-        if isinstance(each, np.ndarray):
-            found[each.ctypes.data] = _bytes(each)
-        elif isinstance(each, pa.Array) and len(each):
-            validity, values = each.buffers()
-            found[values.address + 8 * each.offset] = np.frombuffer(values, np.uint8)[
-                8 * each.offset : 8 * (each.offset + len(each))
-            ]
-            if validity is not None:
-                found[validity.address] = np.frombuffer(validity, np.uint8)
-    return found
+    """Return the arrays that a plan points into besides the graph's, by address."""
+    return {each.ctypes.data: _bytes(each) for each in keep if isinstance(each, np.ndarray)}
 
 
 def _bytes(array: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 
 from qengine.exec.gpu.compiled import compiled, is_compiled
 from qengine.exec.gpu.device import device
@@ -13,7 +14,7 @@ __all__ = ["warm_up"]
 
 
 def warm_up() -> Iterator[tuple[str, float]]:
-    """Compile every variant of every family for the current device.
+    """Compile every variant of every family for the current device, several at a time.
 
     Yields
     ------
@@ -26,12 +27,21 @@ def warm_up() -> Iterator[tuple[str, float]]:
         If there is no usable device, or no compiler.
     """
     capability = device().capability
-    for family, variants in FAMILIES.items():
-        for macros in variants:
-            name = " ".join((family, *(f"{key}={value}" for key, value in macros.items())))
-            if is_compiled(family, capability, macros):
-                yield name, 0.0
-                continue
-            begin = time.perf_counter()
-            compiled(family, capability, macros)
-            yield name, time.perf_counter() - begin
+
+    def make(family: str, macros: Mapping[str, int | str]) -> tuple[str, float]:
+        name = " ".join((family, *(f"{key}={value}" for key, value in macros.items())))
+        if is_compiled(family, capability, macros):
+            return name, 0.0
+        begin = time.perf_counter()
+        compiled(family, capability, macros)
+        return name, time.perf_counter() - begin
+
+    with ThreadPoolExecutor() as threads:
+        all_made = [
+            threads.submit(make, family, macros) for family, variants in FAMILIES.items() for macros in variants
+        ]
+        try:
+            for each in all_made:
+                yield each.result()
+        finally:
+            threads.shutdown(cancel_futures=True)
