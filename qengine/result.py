@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -80,7 +80,7 @@ class ResultStats:
     device: str = "cpu"
     bytes: int = 0
     device_reason: str = "as asked"
-    plan: PhysicalPlan | None = None
+    plan: PhysicalPlan | None = field(default=None, repr=False)
 
     @property
     def operators(self) -> tuple[tuple[str, str], ...]:

@@ -118,10 +118,13 @@ def device() -> Device:
     try:
         count = runtime.getDeviceCount()
     except runtime.CUDARuntimeError as error:
+        if not _has_driver():
+            raise _no_driver() from None
         if error.status in _NO_DRIVER:
+            driver, made_for = map(_version, (runtime.driverGetVersion(), runtime.runtimeGetVersion()))
             raise DeviceError(
-                "There is no CUDA driver, or one too old for CuPy.",
-                hint=f"Install NVIDIA's driver; {_EXTRAS}.",
+                f"The CUDA driver, {driver}, is too old for the installed CuPy, which is made for CUDA {made_for}.",
+                hint=f"Update NVIDIA's driver, or {_EXTRAS}.",
                 code="NoDriver",
             ) from None
         raise DeviceError(f"The GPU can't be used: {error}.", hint='Use device="cpu".', code="NoDevice") from None
@@ -149,10 +152,19 @@ def _has_driver() -> bool:
     return True
 
 
+def _no_driver() -> DeviceError:
+    return DeviceError("There is no CUDA driver.", hint="Install NVIDIA's driver.", code="NoDriver")
+
+
+def _version(number: int) -> str:
+    """Return CUDA's number of a version, 12040, as people write it: 12.4."""
+    return f"{number // 1000}.{number % 1000 // 10}"
+
+
 def missing() -> DeviceError | None:
     """Return why there is no usable device, None where there is one. Without a driver CuPy isn't even imported."""
     if not _has_driver():
-        return DeviceError("There is no CUDA driver.", hint="Install NVIDIA's driver.", code="NoDriver")
+        return _no_driver()
     try:
         device()
     except DeviceError as error:
