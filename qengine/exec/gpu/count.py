@@ -58,7 +58,9 @@ def try_count(store: Any, plan: DevicePlan, run: DeviceRun) -> int | None:
     resident = run.memory.pin(key) if resolved.reusable else None
     if resident is not None:
         try:
-            return _counted(resident.keep[0], run)
+            made, _, parts = resident.keep
+            if parts == plan.parts:  # else lists that it reads have been evicted, and are elsewhere now
+                return _counted(made, run)
         finally:
             run.memory.unpin(resident)
     try:
@@ -67,7 +69,7 @@ def try_count(store: Any, plan: DevicePlan, run: DeviceRun) -> int | None:
         return None
     if not resolved.reusable:
         return _counted(made, run)
-    resident = run.memory.add(key, made, made.n_bytes, (made, resolved))
+    resident = run.memory.add(key, made, made.n_bytes, (made, resolved, plan.parts))
     run.memory.follow(store)
     try:
         return _counted(made, run)

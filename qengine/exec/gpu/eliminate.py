@@ -252,8 +252,12 @@ class _Run:
 
     def matrix_product(self, factors: Sequence[DeviceMatrix]) -> DeviceMatrix:
         """Multiply matrices that link the same pairs."""
-        pointers = [int(each.record["values"]) for each in factors if each.record["values"]]
-        return factors[0].with_values(self.product(pointers, factors[0].entries)) if pointers else factors[0]
+        numbered = [each for each in factors if each.record["values"]]
+        if len(numbered) < 2:
+            return numbered[0] if numbered else factors[0]
+        return numbered[0].with_values(
+            self.product([int(each.record["values"]) for each in numbered], factors[0].entries)
+        )
 
     def vector_product(self, factors: Sequence[Any]) -> Any:
         """Multiply vectors."""
