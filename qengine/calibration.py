@@ -1,9 +1,9 @@
 """Measures on a machine what the cost model adds up: the constants of ``catalog/cost/cpu.toml``.
 
-The cost of an order is a sum: so many lists found, ids read, vertices bound, each times what one takes. The model
-says how many, given 1 for one constant and 0 for the others. Patterns are counted by the real search in several orders
-on a graph whose sizes the model knows well (edges at random), and the constants are fitted to the times: least squares
-of the logarithms. What the patterns say little about follows the general speed of the machine.
+The cost of a plan is a sum: so many lists found, ids read, vertices bound, each times what one takes. The model
+says how many, given 1 for one constant and 0 for the others. Patterns are counted by the real search in several orders,
+or by elimination, on a graph whose sizes the model knows well (edges at random), and the constants are fitted to the
+times: least squares of the logarithms. What the patterns say little about follows the general speed of the machine.
 """
 
 from __future__ import annotations
@@ -20,24 +20,44 @@ from qengine._frozen import frozen
 from qengine.binder import bind
 from qengine.catalog.costs import costs, using
 from qengine.graph import Graph, Prepared
-from qengine.plan.physical import Search
+from qengine.optimizer.elimination.cost import StepCosts
+from qengine.plan.physical import Eliminate, Search
 from qengine.plan.traverse import operators
 from qengine.syntax import parse
 
-__all__ = ["Calibration", "calibrate", "fitted", "queries"]
+__all__ = ["SECTIONS", "Calibration", "calibrate", "fitted", "queries"]
+
+SECTIONS = ("search", "elimination")
+"""What is measured, by the names in the catalogue."""
 
 Floats = npt.NDArray[np.float64]
 
 _PATTERNS = {
-    "triangle": "(a)--(b)--(c)--(a)",
-    "square": "(a)--(b)--(c)--(d)--(a)",
-    "path": "(a)--(b)--(c)--(d)",
-    "star": "(a)--(b), (a)--(c), (a)--(d)",
-    "tailed triangle": "(a)--(b)--(c)--(a)--(d)",
-    "diamond": "(a)--(b)--(c)--(a), (b)--(d)--(c)",
-    "house": "(a)--(b)--(c)--(d)--(a), (a)--(e)--(b)",
-    "labelled path": "(a:A)--(b:B)--(c:A)--(d:B)",
-    "labelled square": "(a:A)--(b:B)--(c:A)--(d)--(a)",
+    "triangle": "(a)-[:R]-(b)-[:R]-(c)-[:R]-(a)",
+    "square": "(a)-[:R]-(b)-[:R]-(c)-[:R]-(d)-[:R]-(a)",
+    "path": "(a)-[:R]-(b)-[:R]-(c)-[:R]-(d)",
+    "star": "(a)-[:R]-(b), (a)-[:R]-(c), (a)-[:R]-(d)",
+    "tailed triangle": "(a)-[:R]-(b)-[:R]-(c)-[:R]-(a)-[:R]-(d)",
+    "diamond": "(a)-[:R]-(b)-[:R]-(c)-[:R]-(a), (b)-[:R]-(d)-[:R]-(c)",
+    "house": "(a)-[:R]-(b)-[:R]-(c)-[:R]-(d)-[:R]-(a), (a)-[:R]-(e)-[:R]-(b)",
+    "labelled path": "(a:A)-[:R]-(b:B)-[:R]-(c:A)-[:R]-(d:B)",
+    "labelled square": "(a:A)-[:R]-(b:B)-[:R]-(c:A)-[:R]-(d)-[:R]-(a)",
+}
+_ELIMINATED = {
+    "path": "(a)-[:R]-(b)-[:R]-(c)-[:R]-(d)-[:R]-(e)",
+    "directed path": "(a)-[:S]->(b)-[:S]->(c)-[:S]->(d)",
+    "path either way": "(a)-[:S]-(b)-[:S]-(c)-[:S]-(d)",
+    "labelled star": "(a:A)-[:R]-(b:B), (a)-[:R]-(c:A), (a)-[:R|S]-(d:B)",
+    "triangle": "(a)-[:R]-(b)-[:R]-(c)-[:R]-(a)",
+    "tailed triangle": "(a)-[:R]-(b)-[:R]-(c)-[:R]-(a)-[:R]-(d)",
+    "labelled triangle": "(a)-[:R]-(b:A)-[:R]-(c:B)-[:R]-(a)",
+    "triangle either way": "(a)-[:S]-(b)-[:S]-(c)-[:S]-(a)",
+    "directed triangle": "(a)-[:S]->(b)-[:S]->(c)-[:S]->(a)",
+    "diamond": "(a)-[:R]-(b)-[:R]-(c)-[:R]-(a), (b)-[:R]-(d)-[:R]-(c)",
+    "square": "(a)-[:R]-(b)-[:R]-(c)-[:R]-(d)-[:R]-(a)",
+    "square of two types": "(a)-[:R]-(b)-[:S]->(c)-[:R]-(d)-[:S]->(a)",
+    "house": "(a)-[:R]-(b)-[:R]-(c)-[:R]-(d)-[:R]-(a), (a)-[:R]-(e)-[:R]-(b)",
+    "pentagon": "(a)-[:R]-(b)-[:R]-(c)-[:R]-(d)-[:R]-(e)-[:R]-(a)",
 }
 _ORDERS = ("abcde", "badce", "cabde", "dabce", "bcade")
 _MODES = ("DIFFERENT RELATIONSHIPS ", "REPEATABLE ELEMENTS ")
@@ -59,14 +79,17 @@ class Calibration:
 
 
 def calibrate(
+    section: str = "search",
     vertices: int = 20_000,
     clock: Callable[[], float] = time.process_time,
     progress: Callable[[str], None] = lambda message: None,
 ) -> Calibration:
-    """Measure the constants of the search.
+    """Measure the constants of one section of the catalogue.
 
     Parameters
     ----------
+    section
+        One of ``SECTIONS``.
     vertices
         Of the graph that is searched.
     clock
@@ -76,13 +99,14 @@ def calibrate(
     """
     progress("make a graph")
     graph = _graph(vertices)
-    base = costs("cpu", "search")
+    base = costs("cpu", section)
     times, events = [], []
-    for number, text in enumerate(texts := queries()):
+    for number, text in enumerate(texts := queries(section)):
         progress(f"{number + 1} of {len(texts)}: {text}")
-        with using(base):
+        with using(base, section):
             query = graph.prepare(text)
-        counted = np.array([_cost(graph, text, {each: float(each == name) for each in base}) for name in base])
+        one = ({each: float(each == name) for each in base} for name in base)
+        counted = np.array([_cost(query, section, constants) for constants in one])
         if counted @ np.array(list(base.values())) > _LONGEST * 1e9:
             continue
         seconds = min(_seconds(query, clock) for _ in range(3))
@@ -97,8 +121,11 @@ def calibrate(
     )
 
 
-def queries() -> list[str]:
-    """Return counting texts whose order is given."""
+def queries(section: str = "search") -> list[str]:
+    """Return counting texts: whose order is given, or that are eliminated."""
+    if section == "elimination":
+        texts = (f"MATCH {mode}{pattern} RETURN count(*)" for pattern in _ELIMINATED.values() for mode in _MODES)
+        return [f"/*+ eliminate */ {text}" for text in texts]
     found = []
     for pattern in _PATTERNS.values():
         nodes = [name for name in "abcde" if f"({name}" in pattern]
@@ -147,20 +174,30 @@ def fitted(times: Floats, events: Floats, base: Sequence[float]) -> Floats:
 
 
 def _graph(vertices: int) -> Graph:
-    """Return a graph with relationships at random, each between two nodes and once, and two labels."""
+    """Return a graph with relationships at random, each between two nodes and once, and two labels.
+
+    R has no direction; S, which joins the same nodes, has one.
+    """
     rng = np.random.default_rng(1)
     ends = np.sort(rng.integers(0, vertices, (2, vertices * _DEGREE // 2)), axis=0)
     ends = np.unique(ends[:, ends[0] != ends[1]], axis=1)
     picked = random.Random(1)
     nodes = [{"id": row, "labels": picked.choice("AB")} for row in range(vertices)]
-    relationships = [{"type": "R", "start": start, "end": end} for start, end in ends.T.tolist()]
+    relationships = [{"type": name, "start": start, "end": end} for name in "RS" for start, end in ends.T.tolist()]
     return Graph.from_records(nodes, relationships, undirected=["R"])
 
 
-def _cost(graph: Graph, text: str, constants: Mapping[str, float]) -> float:
-    with using(constants):
-        plan = optimizer.plan(bind(parse(text)[0], text, graph._store).plan, graph._store)
-    return sum(each.cost or 0.0 for each in operators(plan.root) if isinstance(each, Search))
+def _cost(query: Prepared, section: str, constants: Mapping[str, float]) -> float:
+    """Return what a query costs by these constants, in the order or by the steps that it runs in."""
+    graph, text = query._graph, query.text
+    if section == "elimination":
+        with using(constants, section):
+            plan = query._planned.physical
+            found = [] if plan is None else [each for each in operators(plan.root) if isinstance(each, Eliminate)]
+            return sum(StepCosts(graph._store, list(each.steps)).total() for each in found)
+    with using(constants, section):
+        ordered = optimizer.plan(bind(parse(text)[0], text, graph._store).plan, graph._store)
+    return sum(each.cost or 0.0 for each in operators(ordered.root) if isinstance(each, Search))
 
 
 def _seconds(query: Prepared, clock: Callable[[], float]) -> float:

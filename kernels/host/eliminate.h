@@ -1,5 +1,5 @@
 // Counting by elimination: what its kernels share. A vector has a number for each vertex, a matrix is a list of linked
-// vertices a row, perhaps with numbers. Numbers are of 64 bits, or of 128 where those overflowed: `wide` says which.
+// vertices a row, perhaps with numbers. Numbers are computed in 64 bits, or in 128 where those overflowed: `wide` says which.
 // Sums and products are checked: a kernel that would wrap returns kOverflow.
 #pragma once
 #include <atomic>
@@ -17,23 +17,50 @@ namespace qe::eliminate {
 using Narrow = uint64_t;
 using Wide = unsigned __int128;
 
+// Whole numbers of 4, 8 or 16 bytes each.
+struct Numbers {
+  const void* at;
+  int32_t bytes;
+  int32_t unused;
+
+  template <typename V>
+  V get(uint64_t place) const {
+    if (bytes == 4) return static_cast<const uint32_t*>(at)[place];
+    if (bytes == 8) return static_cast<const uint64_t*>(at)[place];
+    return static_cast<V>(static_cast<const Wide*>(at)[place]);
+  }
+};
+
 // Row v is ids[offsets[v - lo], offsets[v - lo + 1]), ascending; outside [lo, hi) rows are empty. values: a number an entry,
 // or null: 1 each. The same id twice in a row counts twice.
 struct Matrix {
   const uint64_t* offsets;
   const uint32_t* ids;
-  const void* values;
+  Numbers values;
   uint32_t lo, hi;
 };
+
+// The lists of one type in one direction, of which `admitted` may select relationships by their local ids.
+struct Part {
+  Pcsr lists;
+  Pcsr out;                 // the type's OUT lists, in which ids that aren't kept are found
+  const uint8_t* admitted;  // a byte a relationship, or null: all
+  int32_t ids;              // where a relationship's id is: IdsFrom
+  int32_t skip_loops;       // another part has them
+};
+
+enum IdsFrom : int32_t { kPlace = 0, kKept = 1, kBackward = 2, kEitherWay = 3 };
 
 inline Slice row(const Matrix& m, uint32_t v) {
   if (v < m.lo || v >= m.hi) return {0, 0};
   return {m.offsets[v - m.lo], m.offsets[v - m.lo + 1]};
 }
 
+inline uint64_t entries_of(const Matrix& m) { return m.hi > m.lo ? m.offsets[m.hi - m.lo] : 0; }
+
 template <typename V>
 V value(const Matrix& m, uint64_t entry) {
-  return m.values ? static_cast<const V*>(m.values)[entry] : V{1};
+  return m.values.at ? m.values.get<V>(entry) : V{1};
 }
 
 template <typename V>

@@ -9,47 +9,57 @@
 namespace qe::eliminate {
 namespace {
 
-constexpr uint64_t kRows = 512;
+constexpr uint64_t kRows = 64;
+
+// Sums without a check: fewer than 2^32 numbers below 2^32.
+template <typename V>
+uint64_t sum_of(const uint32_t* ids, const uint32_t* end, const V* vector) {
+  uint64_t sums[4] = {0, 0, 0, 0};
+  for (; ids + 4 <= end; ids += 4)
+    for (int k = 0; k < 4; ++k) sums[k] += static_cast<uint64_t>(vector[ids[k]]);
+  for (; ids < end; ++ids) sums[0] += static_cast<uint64_t>(*(vector + *ids));
+  return sums[0] + sums[1] + sums[2] + sums[3];
+}
 
 template <typename V>
-Status message(const Matrix& m, uint32_t n, const V* vector, V* out, Control* control) {
-  const uint64_t entries = m.hi > m.lo ? m.offsets[m.hi - m.lo] : 0;
+Status message(const Matrix& m, const Numbers* factors, int32_t n_factors, uint32_t n, const V* vector, V* out,
+               Control* control) {
   Pieces pieces(control, n, kRows);
-  // Sums of fewer than 2^32 numbers below 2^32 don't wrap.
-  const bool safe = std::is_same_v<V, Narrow> && m.values == nullptr &&
-                    (vector == nullptr || *std::max_element(vector, vector + n) < uint64_t{1} << 32);
-  return deal(workers_for(control, entries), pieces, [&](int) {
+  const bool below = vector == nullptr || n == 0 || *std::max_element(vector, vector + n) >> 32 == 0;
+  const bool bare = n_factors == 0;
+  return deal(workers_for(control, entries_of(m)), pieces, [&](int) {
     for (uint64_t begin, end; pieces.take(&begin, &end);) {
       for (uint64_t u = begin; u < end; ++u) {
         const Slice at = row(m, static_cast<uint32_t>(u));
-        V sum = 0;
-        if (vector == nullptr && m.values == nullptr) {
-          sum = at.end - at.begin;
-        } else if (safe) {
-          for (uint64_t e = at.begin; e < at.end; ++e) sum += vector[m.ids[e]];
+        if (bare && vector == nullptr) {
+          out[u] = at.end - at.begin;
+        } else if (bare && below) {
+          out[u] = sum_of(m.ids + at.begin, m.ids + at.end, vector);
         } else {
+          V sum = 0;
           for (uint64_t e = at.begin; e < at.end; ++e) {
-            const V number = value<V>(m, e);
-            sum = plus(sum, vector ? times(number, vector[m.ids[e]]) : number);
+            V number = vector ? vector[m.ids[e]] : V{1};
+            for (int32_t k = 0; k < n_factors; ++k) number = times(number, factors[k].get<V>(e));
+            sum = plus(sum, number);
           }
+          out[u] = sum;
         }
-        out[u] = sum;
       }
     }
   });
 }
 
 template <typename V>
-Status product(const V* const* factors, int32_t count, uint64_t n, V* out, Control* control) {
+Status product(const Numbers* factors, int32_t count, uint64_t n, V* out, Control* control) {
   Pieces pieces(control, n, kShort);
   return deal(workers_for(control, n), pieces, [&](int) {
     for (uint64_t begin, end; pieces.take(&begin, &end);) {
       for (uint64_t i = begin; i < end; ++i) {
-        V found = factors[0][i];
+        V found = factors[0].get<V>(i);
         for (int32_t k = 1; k < count && found != 0; ++k) {
-          if (factors[k][i] == 0) found = 0;  // before a product of others could wrap
+          if (factors[k].get<V>(i) == 0) found = 0;  // before a product of others could wrap
         }
-        for (int32_t k = 1; k < count && found != 0; ++k) found = times(found, factors[k][i]);
+        for (int32_t k = 1; k < count && found != 0; ++k) found = times(found, factors[k].get<V>(i));
         out[i] = found;
       }
     }
@@ -62,21 +72,22 @@ Status product(const V* const* factors, int32_t count, uint64_t n, V* out, Contr
 using namespace qe::eliminate;
 using qe::Control;
 
-// out[u], for each of n vertices: the sum over the row of u of the matrix's numbers times the vector's (null: 1).
-QE_API int32_t qe_eliminate_message(const Matrix* matrix, uint32_t n, const void* vector, int32_t wide, void* out,
-                                    Control* control) {
+// out[u], for each of n vertices: the sum over the entries of u's row of the product of their factors (in place of the
+// matrix's own numbers) and the vector's number (null: 1).
+QE_API int32_t qe_eliminate_message(const Matrix* matrix, const Numbers* factors, int32_t n_factors, uint32_t n,
+                                    const void* vector, int32_t wide, void* out, Control* control) {
   return numbered(wide, [&](auto zero) {
     using V = decltype(zero);
-    return message<V>(*matrix, n, static_cast<const V*>(vector), static_cast<V*>(out), control);
+    return message<V>(*matrix, factors, n_factors, n, static_cast<const V*>(vector), static_cast<V*>(out), control);
   });
 }
 
-// out[i]: the product of the factors' i-th numbers; out may be one of them.
-QE_API int32_t qe_eliminate_product(const void* const* factors, int32_t count, uint64_t n, int32_t wide, void* out,
+// out[i]: the product of the factors' i-th numbers.
+QE_API int32_t qe_eliminate_product(const Numbers* factors, int32_t count, uint64_t n, int32_t wide, void* out,
                                     Control* control) {
   return numbered(wide, [&](auto zero) {
     using V = decltype(zero);
-    return product<V>(reinterpret_cast<const V* const*>(factors), count, n, static_cast<V*>(out), control);
+    return product<V>(factors, count, n, static_cast<V*>(out), control);
   });
 }
 

@@ -20,7 +20,7 @@ from qengine.errors import QengineError
 
 __all__ = ["costs", "costs_file", "using"]
 
-_instead: ContextVar[Mapping[str, float] | None] = ContextVar("costs", default=None)
+_instead: ContextVar[tuple[str, Mapping[str, float]] | None] = ContextVar("costs", default=None)
 
 
 def costs(device: str, section: str) -> Mapping[str, float]:
@@ -32,13 +32,15 @@ def costs(device: str, section: str) -> Mapping[str, float]:
         For a damaged file in the user's configuration directory.
     """
     instead = _instead.get()
-    return instead if instead is not None and (device, section) == ("cpu", "search") else _known(device, section)
+    if instead is not None and device == "cpu" and section == instead[0]:
+        return instead[1]
+    return _known(device, section)
 
 
 @contextmanager
-def using(search: Mapping[str, float]) -> Iterator[None]:
-    """Plan in this block with other constants of the CPU's search."""
-    token = _instead.set(search)
+def using(constants: Mapping[str, float], section: str = "search") -> Iterator[None]:
+    """Plan in this block with other constants of one section of the CPU's."""
+    token = _instead.set((section, constants))
     try:
         yield
     finally:

@@ -14,8 +14,8 @@ def parser() -> argparse.ArgumentParser:
     """Return the command line's parser."""
     found = argparse.ArgumentParser(
         prog="qengine calibrate",
-        description="Measure what searches take on this machine, about half a minute of an idle one, and keep it for "
-        "the planner, in cost/cpu.toml of the user's configuration directory (QENGINE_CONFIG_DIR, else "
+        description="Measure what searches and eliminations take on this machine, about half a minute of an idle one, "
+        "and keep it for the planner, in cost/cpu.toml of the user's configuration directory (QENGINE_CONFIG_DIR, else "
         "~/.config/qengine). Remove that file to plan by the built-in constants again.",
     )
     found.add_argument("--dry-run", action="store_true", help="show what was measured, and keep nothing")
@@ -31,27 +31,30 @@ def main(arguments: Sequence[str]) -> int:
         If the file can't be written.
     """
     options = parser().parse_args(arguments)
-    from qengine.calibration import calibrate
+    from qengine.calibration import SECTIONS, calibrate
     from qengine.catalog.costs import costs, costs_file
 
-    before = costs("cpu", "search")
-    measured = calibrate(progress=_progress)
-    _progress("")
-    print(f"{'nanoseconds':<12}{'before':>10}{'measured':>10}")
-    for name, value in measured.constants.items():
-        print(f"{name:<12}{before[name]:>10.3g}{value:>10.3g}")
-    print(f"Costs missed times by a factor of {measured.before:.2f} on average, now by {measured.after:.2f}.")
+    found = {}
+    for section in SECTIONS:
+        before = costs("cpu", section)
+        measured = calibrate(section, progress=_progress)
+        found[section] = measured.constants
+        _progress("")
+        print(f"{section}, ns".ljust(20) + f"{'before':>10}{'measured':>10}")
+        for name, value in measured.constants.items():
+            print(f"{name:<20}{before[name]:>10.3g}{value:>10.3g}")
+        print(f"Costs missed times by a factor of {measured.before:.2f} on average, now by {measured.after:.2f}.")
     if not options.dry_run:
         path = costs_file("cpu")
         if path is None:
             raise QengineError("There is no home directory to keep the costs in.", hint="Set QENGINE_CONFIG_DIR.")
-        write(path, measured.constants)
+        write(path, found)
         print(f"Written to {path}.")
     return 0
 
 
-def write(path: Path, constants: Mapping[str, float]) -> None:
-    """Keep measured constants in a file, whole or not at all.
+def write(path: Path, constants: Mapping[str, Mapping[str, float]]) -> None:
+    """Keep measured constants, by section, in a file, whole or not at all.
 
     Raises
     ------
@@ -59,10 +62,12 @@ def write(path: Path, constants: Mapping[str, float]) -> None:
         If it can't be written.
     """
     beside = path.with_name(path.name + ".new")
-    lines = [f"{name} = {value:.4g}" for name, value in constants.items()]
+    lines = ["# Written by `qengine calibrate`."]
+    for section, values in constants.items():
+        lines += [f"[{section}]", *(f"{name} = {value:.4g}" for name, value in values.items())]
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        beside.write_text("\n".join(["# Written by `qengine calibrate`.", "[search]", *lines, ""]), encoding="utf-8")
+        beside.write_text("\n".join([*lines, ""]), encoding="utf-8")
         beside.replace(path)
     except OSError as error:
         raise QengineError(f"{path} can't be written: {error}.", hint="Set QENGINE_CONFIG_DIR to a folder.") from None

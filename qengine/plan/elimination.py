@@ -98,6 +98,17 @@ class Around:
     vector: int | None
 
 
+@frozen
+class Pairs:
+    """A matrix whose rows are made one after the other, and not kept: for each root u ``vector[u]`` times a vector.
+
+    That is the sparse vector of the last of ``arms``; without arms it is 1 at u itself.
+    """
+
+    arms: tuple[Arm, ...]
+    vector: int | None
+
+
 def operands(step: Step) -> tuple[int, ...]:
     """Return the places of the steps that one reads, in the order of its fields."""
     match step:
@@ -107,19 +118,22 @@ def operands(step: Step) -> tuple[int, ...]:
             found = matrix, vector
         case Closed(across=across, left=left, right=right, vector=vector):
             found = across, left, right, vector
-        case Around(arms=arms, vector=vector):
+        case Around(arms=arms, vector=vector) | Pairs(arms=arms, vector=vector):
             found = (*(place for arm in arms for place in (arm.start, arm.vector, arm.link)), vector)
         case _:
             found = ()
     return tuple(place for place in found if place is not None)
 
 
-Step = Own | Matrix | Product | Message | Closed | Around
+Step = Own | Matrix | Product | Message | Closed | Around | Pairs
 
 
 @frozen
 class Term:
-    """``factor`` times the sums of the vectors ``totals``, times the vector ``output`` where the count is by vertex."""
+    """``factor`` times the sums of the vectors ``totals``, and times ``output`` where the count is by vertices.
+
+    That is a vector for one vertex, ``Pairs`` for two.
+    """
 
     factor: int
     totals: tuple[int, ...]

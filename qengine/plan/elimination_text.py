@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from qengine.plan.elimination import Around, Closed, Matrix, Message, Own, Product, Relation, Step, Term
+from qengine.plan.elimination import Arm, Around, Closed, Matrix, Message, Own, Pairs, Product, Relation, Step, Term
 from qengine.plan.expr_text import ExprText, labels_text, name_text
 from qengine.plan.pattern import Direction
 from qengine.plan.physical import Eliminate
@@ -17,7 +17,7 @@ def elimination_lines(operator: Eliminate, expr: ExprText) -> Iterator[str]:
     matrices = {
         place
         for place, step in enumerate(operator.steps)
-        if isinstance(step, Matrix | Closed)
+        if isinstance(step, Matrix | Closed | Pairs)
         or (isinstance(step, Product) and isinstance(operator.steps[step.factors[0]], Matrix | Closed))
     }
     names = [f"{'M' if place in matrices else 'v'}{place}" for place in range(len(operator.steps))]
@@ -48,18 +48,22 @@ def _step(step: Step, names: list[str], expr: ExprText) -> str:
         case Closed(across=across, left=left, right=right, vector=vector):
             return f"across {names[across]}: sum over{of(left)}{of(vector)}{of(right)}"
         case Around(arms=arms, tops=tops, vector=vector):
-            shown = " and ".join(_arm(arms[top].arms, top, step, names) for top in tops)
+            shown = " and ".join(_arm(arms, top, names) for top in tops)
             return f"around each root{of(vector)}: sum over {shown}"
+        case Pairs(arms=(), vector=vector):
+            return f"each root{of(vector)} with itself"
+        case Pairs(arms=arms, vector=vector):
+            return f"each root{of(vector)} with {_arm(arms, len(arms) - 1, names)}"
 
 
-def _arm(below: tuple[int, ...], place: int, step: Around, names: list[str]) -> str:
-    arm = step.arms[place]
+def _arm(arms: tuple[Arm, ...], place: int, names: list[str]) -> str:
+    arm = arms[place]
+    below = arm.arms
     parts = [] if arm.start is None else [names[arm.start]]
     parts += [] if arm.vector is None else [names[arm.vector]]
     for each in dict.fromkeys(below):
-        under = step.arms[each]
         count = below.count(each)
-        link = f"{_arm(under.arms, each, step, names)} → {names[under.link or 0]}"
+        link = f"{_arm(arms, each, names)} → {names[arms[each].link or 0]}"
         parts.append(f"({link})" + (f"^{count}" if count > 1 else ""))
     return " ".join(parts)
 

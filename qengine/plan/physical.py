@@ -135,22 +135,18 @@ class Eliminate(Operator):
     """Emits what ``search`` (over ``Unit``, without seeds) does, for each input row, by summing vertices out.
 
     The count is the sum of ``terms``: of homomorphisms of the pattern and of what it becomes where elements that must
-    differ coincide, with signs (inclusion and exclusion). ``steps`` compute them; ``emit`` is () or one node, for which
-    the terms have outputs. Executors without these steps run ``search``. ``cost``: nanoseconds of one core that are
-    expected. ``reason`` says in EXPLAIN why.
+    differ coincide, with signs (inclusion and exclusion). ``steps`` compute them; ``emit`` is up to two nodes, for
+    which the terms have outputs. Executors without these steps run ``search``. ``cost``: nanoseconds of one core that
+    are expected. ``reason`` says in EXPLAIN why.
     """
 
     input: Operator
     search: Search
     steps: tuple[Step, ...]
     terms: tuple[Term, ...]
+    emit: tuple[str, ...] = ()
     cost: float = 0.0
     reason: str = ""
-
-    @property
-    def emit(self) -> tuple[str, ...]:
-        """The node by which is counted."""
-        return self.search.emit
 
     @property
     def count(self) -> str | None:

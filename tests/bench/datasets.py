@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from qengine.testing import generate
+from qengine.testing.data import data_set
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,8 @@ class PatternGraph:
     def arrays(self) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
         """Return the number of vertices and the two columns of ``oriented.parquet``."""
         table = pq.read_table(self.folder / "oriented.parquet")
-        return 1 << self.scale, table["src"].to_numpy(), table["dst"].to_numpy()
+        size = pq.read_metadata(self.folder / "vertices.parquet").num_rows
+        return size, table["src"].to_numpy(), table["dst"].to_numpy()
 
     def ranked_labels(self) -> NDArray[np.int32]:
         """Return the labels by the ids of ``oriented.parquet``."""
@@ -72,6 +74,27 @@ class PatternGraph:
             dst_label=ranked_labels[both[1]],
         )
         np.savetxt(folder / "oriented.txt", np.column_stack([low, high]), fmt="%d")
+
+
+@dataclass(frozen=True)
+class OpenGraph(PatternGraph):
+    """One of the open graphs, directions and self-loops left out, in the same files."""
+
+    scale: int = 0
+    name: str = ""
+
+    @property
+    def folder(self) -> Path:
+        return self.root / self.name
+
+    def plain(self) -> tuple[generate.Csr, NDArray[np.int32]]:
+        """Read the graph; all vertices have one label."""
+        source = data_set(self.name)
+        size = pq.read_metadata(source / "vertices.parquet").num_rows
+        edges = pq.read_table(source / "edges.parquet", columns=["src", "dst"])
+        ends = (edges[end].to_numpy().astype(np.int64) for end in ("src", "dst"))
+        graph = generate.to_csr(generate.EdgeDraws(size, *ends))
+        return graph, np.zeros(size, np.int32)
 
 
 @dataclass(frozen=True)

@@ -24,12 +24,15 @@ class Pattern:
     oriented
         Whether the pattern is directed, edge by edge from the first to the second vertex, and to be found in the
         acyclic orientation of the graph, from low to high degree. Embeddings are then counted.
+    crossing
+        Whether vertices may coincide where all edges differ, which must then be ruled out.
     """
 
     name: str
     edges: tuple[tuple[int, int], ...]
     labels: tuple[int, ...] = ()
     oriented: bool = False
+    crossing: bool = False
 
     @property
     def size(self) -> int:
@@ -93,5 +96,6 @@ HOUSE = Pattern("house", ((0, 1), (1, 2), (2, 3), (0, 3), (0, 4), (1, 4)))
 CYCLIC = (TRIANGLE, FOUR_CYCLE, DIAMOND, clique(4), clique(5), HOUSE)
 TAILED_TRIANGLE = Pattern("tailed-triangle", ((0, 1), (0, 2), (1, 2), (0, 3)))
 STAR = Pattern("3-star", ((0, 1), (0, 2), (0, 3)))
+SIX_CYCLE = Pattern("6-cycle", ((0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (0, 5)), crossing=True)
 PATHS = (path(2), path(3))
-SUMMABLE = (*PATHS, path(4), STAR, TAILED_TRIANGLE, DIAMOND, FOUR_CYCLE, HOUSE)
+SUMMABLE = (*PATHS, path(4), STAR, TAILED_TRIANGLE, DIAMOND, FOUR_CYCLE, HOUSE, SIX_CYCLE)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from qengine.testing import generate
 from qengine.testing.generate.raw import RawStream
-from tests.bench.datasets import Dataset, PatternGraph, SocialGraph
+from tests.bench.datasets import Dataset, OpenGraph, PatternGraph, SocialGraph
 from tests.bench.patterns import CYCLIC, PATHS, SUMMABLE, Pattern
 from tests.bench.thresholds import AtMost, BestOf, Rate, Scaled, Threshold, Times
 
@@ -155,6 +155,10 @@ def _elimination18(data: Path) -> Suite:
     return Suite("elimination18", PatternGraph(data, 18), SUMMABLE, RMAT18_TRUTH)
 
 
+def _elimination_cnr(data: Path) -> Suite:
+    return Suite("elimination-cnr", OpenGraph(data, name="cnr-2000"), SUMMABLE)
+
+
 def _labelled(data: Path) -> Suite:
     dataset = PatternGraph(data, 16, label_count=16)
     queries = labelled_patterns(dataset, count=6, size=8, least_edges=19)
@@ -190,6 +194,7 @@ SUITES = {
     "rmat18": _rmat18,
     "elimination": _elimination,
     "elimination18": _elimination18,
+    "elimination-cnr": _elimination_cnr,
     "labelled": _labelled,
     "social": _social,
     "load": _load,

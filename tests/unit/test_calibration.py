@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from qengine import Graph
-from qengine.calibration import calibrate, fitted, queries
+from qengine.calibration import SECTIONS, calibrate, fitted, queries
 from qengine.catalog import costs as module
 from qengine.catalog.costs import costs, costs_file, using
 from qengine.cli import calibrate as command
@@ -57,9 +57,10 @@ def test_what_nothing_is_measured_of_follows_the_others() -> None:
     assert fitted(np.zeros(0), np.zeros((0, 2)), [20.0, 4.0]) == pytest.approx([20.0, 4.0])
 
 
-def test_a_machine_half_as_fast_has_twice_the_constants(monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = queries()
-    monkeypatch.setattr("qengine.calibration.queries", lambda: texts[::18])
+@pytest.mark.parametrize("section", SECTIONS)
+def test_a_machine_half_as_fast_has_twice_the_constants(section: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = queries(section)
+    monkeypatch.setattr("qengine.calibration.queries", lambda section: texts[:: len(texts) // 5])
 
     def measured(speed: float) -> dict[str, float]:
         now = 0.0
@@ -69,17 +70,17 @@ def test_a_machine_half_as_fast_has_twice_the_constants(monkeypatch: pytest.Monk
             now += speed  # each query takes as long
             return now
 
-        return dict(calibrate(vertices=300, clock=clock).constants)
+        return dict(calibrate(section, vertices=300, clock=clock).constants)
 
     slow, fast = measured(0.2), measured(0.1)
-    assert slow.keys() == costs("cpu", "search").keys()
+    assert slow.keys() == costs("cpu", section).keys()
     assert [slow[name] / fast[name] for name in slow] == pytest.approx([2.0] * len(slow), rel=1e-3)
 
 
 def test_the_command_keeps_what_it_measures_for_the_planner(own: Path) -> None:
     before = cost(ring())
     constants = {name: 10 * value for name, value in costs("cpu", "search").items()}
-    command.write(own, constants)
+    command.write(own, {"search": constants})
     module._known.cache_clear()
     assert costs("cpu", "search") == pytest.approx(constants)
     assert cost(ring()) == pytest.approx(10 * before, rel=0.01)
@@ -88,13 +89,14 @@ def test_the_command_keeps_what_it_measures_for_the_planner(own: Path) -> None:
 def test_the_command_shows_and_writes(
     own: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("qengine.calibration.queries", lambda: [])
+    monkeypatch.setattr("qengine.calibration.queries", lambda section: [])
     assert command.main(["--dry-run"]) == 0
     assert not own.exists()
     assert command.main([]) == 0
     shown = capsys.readouterr().out
     assert "locate" in shown and f"Written to {own}." in shown
-    assert own.read_text(encoding="utf-8").startswith("# Written by `qengine calibrate`.\n[search]\nlocate = ")
+    text = own.read_text(encoding="utf-8")
+    assert text.startswith("# Written by `qengine calibrate`.\n[search]\nlocate = ") and "[elimination]\n" in text
 
 
 @pytest.mark.parametrize(

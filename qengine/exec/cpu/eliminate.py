@@ -6,8 +6,11 @@ Numbers are of 64 bits; where one overflows, all is computed again with 128. Tot
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
+from itertools import chain
 from math import prod
 from typing import Any
 
@@ -16,15 +19,17 @@ import numpy.typing as npt
 
 from qengine import _native
 from qengine._control import Status
+from qengine._frozen import frozen
 from qengine.errors import InternalError, ResourceError
 from qengine.exec.context import ExecutionContext
-from qengine.exec.cpu.relations import MATRIX, SparseMatrix, loops_of, matrix_of
+from qengine.exec.cpu.memory import Holding
+from qengine.exec.cpu.relations import MATRIX, NUMBERS, Lists, Relations, SparseMatrix, numbers
 from qengine.exec.cpu.resolve import MaskProvider
 from qengine.exec.cpu.runtime import Runtime
-from qengine.plan.elimination import Around, Closed, Matrix, Message, Own, Product, Step
+from qengine.plan.elimination import Arm, Around, Closed, Matrix, Message, Own, Pairs, Product, Step, operands
 from qengine.plan.physical import Eliminate
 
-__all__ = ["Counts", "NumberOverflow", "checked_count", "counts_in_64_or_128_bits", "own_numbers", "run_eliminate"]
+__all__ = ["Counts", "NumberOverflow", "checked_count", "own_numbers", "run_eliminate"]
 
 _MAX_COUNT = 2**63 - 1
 
@@ -33,15 +38,24 @@ _AROUND = np.dtype(
     [("n_arms", "<i4"), ("n_tops", "<i4"), ("arms", "<u8"), ("children", "<u8"), ("tops", "<u8"), ("matrices", "<u8"),
      ("vectors", "<u8"), ("roots", "<u8"), ("n", "<u4"), ("unused", "<u4")]
 )  # fmt: skip
+_PAIR_TERM = np.dtype([("plan", "<u8"), ("factor_low", "<u8"), ("factor_high", "<i8")])
+_PAIR_CHUNK = np.dtype(
+    [(name, "<u8") for name in ("first", "next", "most", "capacity", "ends", "counts", "begins", "lengths")]
+)
+
+_PAIRS = 1 << 18
+"""Pairs that a worker makes before they are handed on."""
 
 Array = npt.NDArray[Any]
 Ids = npt.NDArray[np.int64]
-Counts = tuple[Ids | None, Ids]
-"""None and the only count of a pattern, none where it is 0; or vertices and their counts."""
+Counts = tuple[tuple[Ids, ...], Ids]
+"""For each of the nodes by which is counted their ids, and the counts: without nodes one, or none where it is 0."""
 
 
-def run_eliminate(operator: Eliminate, runtime: Runtime, masks: MaskProvider) -> Counts:
-    """Return the count of a pattern, in all or by vertex.
+def run_eliminate(operator: Eliminate, runtime: Runtime, masks: MaskProvider) -> Iterator[Counts]:
+    """Yield the counts of a pattern: its only one (none where it is 0), or those by vertices.
+
+    Each is a tuple of vertex ids for each node of ``operator.emit``, and the counts.
 
     Raises
     ------
@@ -50,30 +64,33 @@ def run_eliminate(operator: Eliminate, runtime: Runtime, masks: MaskProvider) ->
     ResourceError
         If a count exceeds 64 bits, or a number on the way to it 128.
     """
-    return counts_in_64_or_128_bits(lambda wide: _Run(operator, runtime, masks, wide).counts(), runtime.context)
+    first = 0  # row of pairs that isn't done yet
+    for wide in (False, True):
+        try:
+            for counts, after in _Run(operator, runtime, masks, wide).counts(first):
+                yield counts
+                first = after
+            return
+        except NumberOverflow:
+            if wide:
+                runtime.context.raise_for(Status.OVERFLOW)
+                raise
+
+
+@frozen
+class _Plan:
+    """An ``_AROUND`` record, and the tables that it points to."""
+
+    record: Array
+    tables: tuple[Array, ...]
+
+    @property
+    def address(self) -> int:
+        return self.record.ctypes.data
 
 
 class NumberOverflow(Exception):
     """A number doesn't fit."""
-
-
-def counts_in_64_or_128_bits(run: Callable[[bool], Counts], context: ExecutionContext) -> Counts:
-    """Return what ``run(wide)`` does: with numbers of 64 bits, and if one overflows with 128.
-
-    Raises
-    ------
-    ResourceError
-        If these overflow, too.
-    """
-    try:
-        return run(False)
-    except NumberOverflow:
-        pass
-    try:
-        return run(True)
-    except NumberOverflow:
-        context.raise_for(Status.OVERFLOW)
-        raise
 
 
 def checked_count(count: int, context: ExecutionContext) -> int:
@@ -91,16 +108,18 @@ def checked_count(count: int, context: ExecutionContext) -> int:
     return count
 
 
-def own_numbers(store: Any, own: Own, masks: MaskProvider) -> npt.NDArray[np.uint64]:
+def own_numbers(relations: Relations, own: Own) -> npt.NDArray[np.uint64]:
     """Return the vector of an ``Own``."""
+    store = relations.store
     held = np.ones(store.vertex_count, np.uint64)
     for name, labels, predicates in own.nodes:
         admitted = np.zeros(store.vertex_count, np.uint64)
         for begin, end in store.label_ranges(labels).tolist():
-            admitted[begin:end] = masks.vertex_mask(name, predicates, begin, end) if predicates else np.uint64(1)
+            mask = relations.masks.vertex_mask(name, predicates, begin, end) if predicates else np.uint64(1)
+            admitted[begin:end] = mask
         held *= admitted
     for relation in own.loops:
-        held *= loops_of(store, relation, masks)
+        held *= relations.loops(relation)
     return held
 
 
@@ -115,28 +134,61 @@ class _Run:
         self.masks = masks
         self.wide = wide
         self.n = self.store.vertex_count
-        self.found: list[Array | SparseMatrix | None] = []
+        self.found: list[Array | SparseMatrix | Lists | None] = []
+        self.relations = Relations(self.store, masks, self.context, self._charge)
         self.library = _library()
+        self.holding: Holding = runtime.memory.holding("Eliminate")
+        self.making = 0
+        self.last_use = _last_uses(operator)
 
-    def counts(self) -> Counts:
-        with self.runtime.memory.holding("Eliminate") as holding:
-            for step in self.operator.steps:
-                made = self._step(step)
-                self.found.append(made)
-                if isinstance(made, SparseMatrix) and isinstance(step, Matrix):
-                    continue  # the graph's, or kept with it
-                holding.add(0 if made is None else made.nbytes)
+    def counts(self, first: int) -> Iterator[tuple[Counts, int]]:
+        """Yield counts, and how many rows of pairs are complete with them; of pairs those from row ``first`` on."""
+        try:
+            for place, step in enumerate(self.operator.steps):
+                self.found.append(self._step(step))
+                for read in (*operands(step), place):
+                    if self.last_use.get(read, place) <= place:
+                        self.found[read] = None
+                self._charge(0)
                 self.context.check()
-            return self._total() if not self.operator.emit else self._by_vertex()
+            if len(self.operator.emit) == 2:
+                yield from self._by_pair(first)
+            else:
+                yield self._by_vertex() if self.operator.emit else self._total(), 0
+        finally:
+            self._hold(0)
+
+    def _charge(self, more: int) -> None:
+        """Hold what has been found and is still wanted, and ``more`` bytes for what is being made.
+
+        Raises
+        ------
+        OutOfMemory
+            Where the limit doesn't allow it.
+        """
+        self.making = self.making + more if more else 0
+        live = {
+            id(array): array.nbytes
+            for found in self.found
+            for array in (found.arrays if isinstance(found, SparseMatrix) else (found,))
+            if isinstance(array, np.ndarray)
+        }
+        self._hold(sum(live.values()) + self.making)
+
+    def _hold(self, count: int) -> None:
+        """Hold ``count`` bytes in all, also before the kernels, which have buffers of their own."""
+        before = self.holding.bytes
+        self.holding.set(count)
+        self.context.control.memory_used += count - before
 
     # ------------------------------------------------------------ terms
 
-    def _total(self) -> tuple[None, Ids]:
+    def _total(self) -> Counts:
         sums = self._sums()
         total = sum(term.factor * prod(sums[place] for place in term.totals) for term in self.operator.terms)
-        return None, np.array([checked_count(total, self.context)] if total else [], np.int64)
+        return (), np.array([checked_count(total, self.context)] if total else [], np.int64)
 
-    def _by_vertex(self) -> tuple[Ids, Ids]:
+    def _by_vertex(self) -> Counts:
         """Add up the terms' vectors: exactly, in Python's integers where 64 bits may not do."""
         sums = self._sums()
         scaled = []
@@ -155,7 +207,40 @@ class _Run:
             checked_count(max(counts, default=0), self.context)
             counts = counts.astype(np.int64)
         vertices = np.flatnonzero(counts)
-        return vertices, counts[vertices]
+        return (vertices,), counts[vertices]
+
+    def _by_pair(self, first: int) -> Iterator[tuple[Counts, int]]:
+        sums = self._sums()
+        plans = []
+        records = []
+        for term in self.operator.terms:
+            factor = term.factor * prod(sums[place] for place in term.totals)
+            assert term.output is not None
+            step = self.operator.steps[term.output]
+            assert isinstance(step, Pairs)
+            if abs(factor) >> 127:
+                raise NumberOverflow
+            plans.append(self._plan(step.arms, [len(step.arms) - 1] if step.arms else [], step.vector))
+            records.append((plans[-1].address, factor % 2**64, factor >> 64))
+        terms = np.array(records, _PAIR_TERM)
+        capacity = max(self.n, _PAIRS)
+        rows = min(self.n, _PAIRS)
+        threads = self.context.threads
+        self._charge(threads * capacity * 12 + rows * 16)
+        ends, counts = np.empty(threads * capacity, np.uint32), np.empty(threads * capacity, np.int64)
+        begins, lengths = np.empty(rows, np.uint64), np.empty(rows, np.uint64)
+        pointers = (each.ctypes.data for each in (ends, counts, begins, lengths))
+        chunk = np.array([(first, first, rows, capacity, *pointers)], _PAIR_CHUNK)
+        while first < self.n:
+            chunk["first"] = first
+            self._call("qe_eliminate_pairs", terms.ctypes.data, len(terms), self.n, int(self.wide), chunk.ctypes.data)
+            after = int(chunk["next"][0])
+            found = lengths[: after - first].astype(np.int64)
+            shift = begins[: after - first].astype(np.int64) - (np.cumsum(found) - found)
+            places = np.arange(found.sum()) + np.repeat(shift, found)
+            starts = np.repeat(np.arange(first, after), found)
+            first = after
+            yield ((starts, ends[places].astype(np.int64)), counts[places]), first
 
     def _sums(self) -> dict[int, int]:
         places = {place for term in self.operator.terms for place in term.totals}
@@ -166,7 +251,9 @@ class _Run:
         if vector is None:
             return int(self.n)
         halves = np.zeros(2, np.uint64)
-        self._call("qe_eliminate_total", vector.ctypes.data, self.n, int(self.wide), halves.ctypes.data, control=False)
+        with _overflows():
+            status = self.library.qe_eliminate_total(vector.ctypes.data, self.n, int(self.wide), halves.ctypes.data)
+            self.context.raise_for(status)
         return int(halves[0]) | int(halves[1]) << 64
 
     def _greatest(self, vector: Array) -> int:
@@ -181,129 +268,185 @@ class _Run:
 
     # ------------------------------------------------------------ steps
 
-    def _step(self, step: Step) -> Array | SparseMatrix | None:
+    def _step(self, step: Step) -> Array | SparseMatrix | Lists | None:
         match step:
             case Own():
                 return self._own(step)
-            case Matrix(relations=relations):
-                return self._numbers(matrix_of(self.store, relations, self.masks))
+            case Matrix():
+                return self._relation(step)
             case Product(factors=factors):
                 return self._product([self.found[place] for place in factors])
             case Message(matrix=place, vector=vector):
-                return self._message(self._matrix(place), self._optional(vector))
+                return self._message(place, self._optional(vector))
             case Closed():
                 return self._closed(step)
             case Around():
                 return self._around(step)
+            case Pairs():
+                return None  # made when all else is
 
     def _own(self, own: Own) -> Array | None:
         if not own.nodes and not own.loops:
             return None
-        return self._widened(own_numbers(self.store, own, self.masks))
+        return self._widened(own_numbers(self.relations, own))
 
-    def _product(self, factors: Sequence[Array | SparseMatrix | None]) -> Array | SparseMatrix | None:
+    def _relation(self, step: Matrix) -> SparseMatrix | Lists:
+        """Return relationships as they are stored, where only messages go along them, else as a matrix."""
+        place = len(self.found)
+        readers = [each for each in self.operator.steps if place in operands(each)]
+        if len(step.relations) == 1 and all(isinstance(each, Message) for each in readers):
+            return self.relations.stored(step.relations) or self.relations.lists(step.relations[0])
+        return self.relations.matrix(step.relations)
+
+    def _product(self, factors: Sequence[Array | SparseMatrix | Lists | None]) -> Array | SparseMatrix | None:
+        """Return the product: of matrices one with the factors of all, which are multiplied where they are read."""
         matrices = [factor for factor in factors if isinstance(factor, SparseMatrix)]
         if matrices:
-            values = self._multiplied([each.values for each in matrices], len(matrices[0].ids))
-            first = matrices[0]
-            return SparseMatrix(first.offsets, first.ids, first.lo, first.hi, values)
-        return self._multiplied([factor for factor in factors if not isinstance(factor, SparseMatrix)], self.n)
+            return replace(matrices[0], factors=tuple(chain.from_iterable(each.factors for each in matrices)))
+        vectors = [factor for factor in factors if isinstance(factor, np.ndarray)]
+        return self._multiplied(vectors, self.n) if len(vectors) > 1 else vectors[0] if vectors else None
 
-    def _multiplied(self, factors: Sequence[Array | None], n: int) -> Array | None:
-        present = [factor for factor in factors if factor is not None]
-        if len(present) < 2:
-            return present[0] if present else None
+    def _multiplied(self, factors: Sequence[Array], n: int) -> Array:
         out = self._empty(n)
-        pointers = np.array([factor.ctypes.data for factor in present], np.uint64)
-        self._call("qe_eliminate_product", pointers.ctypes.data, len(present), n, int(self.wide), out.ctypes.data)
+        records = _records(factors)
+        self._call("qe_eliminate_product", records.ctypes.data, len(factors), n, int(self.wide), out.ctypes.data)
         return out
 
-    def _message(self, matrix: SparseMatrix, vector: Array | None) -> Array:
+    def _message(self, place: int, vector: Array | None) -> Array:
+        matrix = self.found[place]
         out = self._empty(self.n)
-        record = np.array([matrix.record()], MATRIX)
+        if isinstance(matrix, Lists):
+            with _overflows():
+                self.relations.message(matrix, vector, self.wide, out)
+            return out
+        assert isinstance(matrix, SparseMatrix)
+        record = np.array([replace(matrix, factors=()).record()], MATRIX)
+        factors = _records(matrix.factors)
         self._call(
-            "qe_eliminate_message", record.ctypes.data, self.n, _address(vector), int(self.wide), out.ctypes.data
-        )
+            "qe_eliminate_message", record.ctypes.data, factors.ctypes.data, len(factors), self.n, _address(vector),
+            int(self.wide), out.ctypes.data,
+        )  # fmt: skip
         return out
 
     def _closed(self, step: Closed) -> SparseMatrix:
-        across, left, right = self._matrix(step.across), self._matrix(step.left), self._matrix(step.right)
+        across = self.found[step.across]
+        assert isinstance(across, SparseMatrix)
         vector = self._optional(step.vector)
-        out = self._empty(len(across.ids))
-        records = np.array([across.record(), left.record(), right.record()], MATRIX)
-        where = [records.ctypes.data + place * MATRIX.itemsize for place in range(3)]
-        if step.across == step.left == step.right and across.pairs:
-            self._call("qe_eliminate_triangles", where[0], _address(vector), int(self.wide), out.ctypes.data)
+        if step.across == step.left == step.right and across.pairs and not across.factors:
+            out = self._triangles(across, vector)
         else:
+            across = replace(across, factors=())
+            left, right = self._matrix(step.left), self._matrix(step.right)
+            out = self._empty(len(across.ids))
+            records = np.array([across.record(), left.record(), right.record()], MATRIX)
+            where = [records.ctypes.data + place * MATRIX.itemsize for place in range(3)]
             self._call("qe_eliminate_close", *where, self.n, _address(vector), int(self.wide), out.ctypes.data)
-        return SparseMatrix(across.offsets, across.ids, across.lo, across.hi, out)
+        return replace(across, factors=(out,), pairs=False)
+
+    def _triangles(self, matrix: SparseMatrix, vector: Array | None) -> Array:
+        record = np.array([matrix.record()], MATRIX)
+        if vector is None:
+            self._charge(4 * len(matrix.ids))
+            out: Array = np.empty(len(matrix.ids), np.uint32)
+            self._call("qe_eliminate_triangles", record.ctypes.data, out.ctypes.data)
+            return out
+        out = self._empty(len(matrix.ids))
+        wide = int(self.wide)
+        self._call("qe_eliminate_triangle_sums", record.ctypes.data, vector.ctypes.data, wide, out.ctypes.data)
+        return out
 
     def _around(self, step: Around) -> Array:
+        plan = self._plan(step.arms, step.tops, step.vector)
+        out = self._empty(self.n)
+        self._call("qe_eliminate_around", plan.address, int(self.wide), out.ctypes.data)
+        return out
+
+    def _plan(self, steps: Sequence[Arm], tops: Sequence[int], vector: int | None) -> _Plan:
         matrices: dict[int, int] = {}
         vectors: dict[int, int] = {}
         children: list[int] = []
         arms = []
-        for arm in step.arms:
-            vector = -1
+        for arm in steps:
+            factor = -1
             if arm.vector is not None and self.found[arm.vector] is not None:
-                vector = vectors.setdefault(arm.vector, len(vectors))
+                factor = vectors.setdefault(arm.vector, len(vectors))
             start, link = (
                 -1 if place is None else matrices.setdefault(place, len(matrices)) for place in (arm.start, arm.link)
             )
-            arms.append((start, vector, link, len(children), len(arm.arms), 0))
+            arms.append((start, factor, link, len(children), len(arm.arms), 0))
             children += arm.arms
         tables = (
             np.array(arms, _ARM),
             np.array([*children, 0], np.int32),
-            np.array(step.tops, np.int32),
+            np.array(tops, np.int32),
             np.array([self._matrix(place).record() for place in matrices], MATRIX),
             np.array([*(_address(self._vector(place)) for place in vectors), 0], np.uint64),
         )
-        roots = _address(self._optional(step.vector))
-        plan = np.array(
-            [(len(arms), len(step.tops), *(table.ctypes.data for table in tables), roots, self.n, 0)], _AROUND
-        )
-        out = self._empty(self.n)
-        self._call("qe_eliminate_around", plan.ctypes.data, int(self.wide), out.ctypes.data)
-        return out
+        roots = _address(self._optional(vector))
+        record = np.array([(len(arms), len(tops), *(table.ctypes.data for table in tables), roots, self.n, 0)], _AROUND)
+        return _Plan(record, tables)
 
     # ------------------------------------------------------------ numbers
 
-    def _call(self, name: str, *args: Any, control: bool = True) -> None:
-        function = getattr(self.library, name)
-        if control:
-            args = (*args, ctypes.byref(self.context.control))
-        try:
-            self.context.run(function, *args)
-        except ResourceError as error:
-            if error.code == "CountOverflow":
-                raise NumberOverflow from error
-            raise
+    def _call(self, name: str, *args: Any) -> None:
+        with _overflows():
+            self.context.run(getattr(self.library, name), *args, ctypes.byref(self.context.control))
 
     def _matrix(self, place: int) -> SparseMatrix:
+        """Return a matrix with at most one number an entry."""
         found = self.found[place]
         assert isinstance(found, SparseMatrix)
-        return found
+        if len(found.factors) < 2:
+            return found
+        multiplied = replace(found, factors=(self._multiplied(found.factors, len(found.ids)),))
+        self.found[place] = multiplied
+        return multiplied
 
     def _optional(self, place: int | None) -> Array | None:
         found = None if place is None else self.found[place]
-        assert not isinstance(found, SparseMatrix)
+        assert not isinstance(found, SparseMatrix | Lists)
         return found
 
     def _vector(self, place: int) -> Array:
         found = self._optional(place)
         return self._widened(np.ones(self.n, np.uint64)) if found is None else found
 
-    def _numbers(self, matrix: SparseMatrix) -> SparseMatrix:
-        if matrix.values is None or not self.wide:
-            return matrix
-        return SparseMatrix(matrix.offsets, matrix.ids, matrix.lo, matrix.hi, self._widened(matrix.values))
-
     def _widened(self, numbers: Array) -> Array:
         return np.stack((numbers, np.zeros_like(numbers)), axis=1) if self.wide else numbers
 
     def _empty(self, n: int) -> Array:
+        self._charge(n * (16 if self.wide else 8))
         return np.empty((n, 2) if self.wide else n, np.uint64)
+
+
+def _last_uses(operator: Eliminate) -> dict[int, int]:
+    """Return for each step the last one that reads it; what terms and pairs read is read after all."""
+    found: dict[int, int] = {}
+    after = len(operator.steps)
+    for place, step in enumerate(operator.steps):
+        if not isinstance(step, Pairs):
+            found |= dict.fromkeys(operands(step), place)
+    for step in operator.steps:
+        if isinstance(step, Pairs):
+            found |= dict.fromkeys(operands(step), after)
+    for term in operator.terms:
+        found |= dict.fromkeys(term.totals if term.output is None else (*term.totals, term.output), after)
+    return found
+
+
+@contextmanager
+def _overflows() -> Iterator[None]:
+    """Tell overflow from other errors of native functions."""
+    try:
+        yield
+    except ResourceError as error:
+        if error.code == "CountOverflow":
+            raise NumberOverflow from error
+        raise
+
+
+def _records(arrays: Sequence[Array]) -> Array:
+    return np.array([numbers(array) for array in arrays], NUMBERS)
 
 
 def _address(vector: Array | None) -> int:
@@ -314,10 +457,12 @@ def _address(vector: Array | None) -> int:
 def _library() -> ctypes.CDLL:
     library = _native.load()
     pointer, u64, u32, i32 = ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_int32
-    library.qe_eliminate_message.argtypes = (pointer, u32, pointer, i32, pointer, pointer)
+    library.qe_eliminate_message.argtypes = (pointer, pointer, i32, u32, pointer, i32, pointer, pointer)
     library.qe_eliminate_product.argtypes = (pointer, i32, u64, i32, pointer, pointer)
     library.qe_eliminate_total.argtypes = (pointer, u64, i32, pointer)
     library.qe_eliminate_close.argtypes = (pointer, pointer, pointer, u32, pointer, i32, pointer, pointer)
-    library.qe_eliminate_triangles.argtypes = (pointer, pointer, i32, pointer, pointer)
+    library.qe_eliminate_triangles.argtypes = (pointer, pointer, pointer)
+    library.qe_eliminate_triangle_sums.argtypes = (pointer, pointer, i32, pointer, pointer)
     library.qe_eliminate_around.argtypes = (pointer, i32, pointer, pointer)
+    library.qe_eliminate_pairs.argtypes = (pointer, i32, u32, i32, pointer, pointer)
     return library

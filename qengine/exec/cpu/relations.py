@@ -1,81 +1,225 @@
 """Relationships as matrices for elimination: for each vertex which vertices an edge leads to, and how often.
 
-One undirected type, or one type in its own direction, is taken as it is stored where its row index is dense. Everything
-else is put together once, and remembered with the graph unless predicates select from it.
+One undirected type, or one type in its own direction, is taken as it is stored where its row index is dense. Other
+relations are lists of several types and directions: sums along them are taken as they are stored, and what needs a
+matrix merges them, for one execution.
 """
 
 from __future__ import annotations
 
+import ctypes
+from collections import Counter
+from collections.abc import Callable
+from functools import cache
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
 
+from qengine import _native
 from qengine._frozen import frozen
+from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.resolve import MaskProvider
 from qengine.plan.elimination import Relation
 from qengine.plan.pattern import Direction
-from qengine.storage.adjacency import Form
+from qengine.storage.adjacency import Form, PcsrStruct
 
-__all__ = ["MATRIX", "SparseMatrix", "loops_of", "matrix_of"]
+__all__ = ["MATRIX", "NUMBERS", "Lists", "Relations", "SparseMatrix", "numbers"]
 
-MATRIX = np.dtype([("offsets", "<u8"), ("ids", "<u8"), ("values", "<u8"), ("lo", "<u4"), ("hi", "<u4")])
+NUMBERS = np.dtype([("at", "<u8"), ("bytes", "<i4"), ("unused", "<i4")])
+"""As ``qe::eliminate::Numbers``."""
+
+MATRIX = np.dtype([("offsets", "<u8"), ("ids", "<u8"), ("values", NUMBERS), ("lo", "<u4"), ("hi", "<u4")])
 """As ``qe::eliminate::Matrix``."""
 
 Array = npt.NDArray[Any]
+
+_PLACE, _KEPT, _BACKWARD, _EITHER_WAY = range(4)  # as qe::eliminate::IdsFrom
+
+
+class _Part(ctypes.Structure):
+    """Mirror of ``qe::eliminate::Part``."""
+
+    _fields_ = (
+        ("lists", PcsrStruct),
+        ("out", PcsrStruct),
+        ("admitted", ctypes.c_void_p),
+        ("ids", ctypes.c_int32),
+        ("skip_loops", ctypes.c_int32),
+    )
 
 
 @frozen
 class SparseMatrix:
     """Row v, for ``lo <= v < hi``, links v to ``ids[offsets[v - lo]:offsets[v - lo + 1]]``, ascending.
 
-    ``values``: a number an entry (uint64, or uint64[2] halves where ``wide``), None for 1 each. ``pairs``: it is
-    symmetric and links two different vertices at most once, none with itself.
+    ``factors``: numbers of the entries, which multiply: uint32, uint64, or uint64[2] halves; () for 1 each. ``pairs``:
+    it is symmetric and links two different vertices at most once, none with itself. ``kept``: offsets and ids are the
+    graph's own.
     """
 
     offsets: Array
     ids: Array
     lo: int
     hi: int
-    values: Array | None = None
+    factors: tuple[Array, ...] = ()
     pairs: bool = False
+    kept: bool = True
 
-    def record(self) -> tuple[int, int, int, int, int]:
-        """Return its ``MATRIX`` record, which points into the arrays."""
-        values = 0 if self.values is None else self.values.ctypes.data
-        return self.offsets.ctypes.data, self.ids.ctypes.data if len(self.ids) else 0, values, self.lo, self.hi
+    def record(self) -> tuple[Any, ...]:
+        """Return its ``MATRIX`` record, which points into the arrays; it has at most one factor."""
+        (values,) = self.factors or (None,)
+        return self.offsets.ctypes.data, self.ids.ctypes.data if len(self.ids) else 0, numbers(values), self.lo, self.hi
 
     @property
-    def nbytes(self) -> int:
-        """Bytes of the arrays, the graph's own included."""
-        return self.offsets.nbytes + self.ids.nbytes + (0 if self.values is None else self.values.nbytes)
+    def arrays(self) -> tuple[Array, ...]:
+        """The arrays that the graph doesn't keep."""
+        return self.factors if self.kept else (self.offsets, self.ids, *self.factors)
 
 
-_known: WeakKeyDictionary[Any, dict[tuple[Relation, ...], SparseMatrix]] = WeakKeyDictionary()
-_MOST_KNOWN = 16
+@frozen
+class Lists:
+    """A relation as stored lists. ``parts``: an array of ``qe::eliminate::Part``; ``keep``: what they point into."""
+
+    parts: Any
+    symmetric: bool
+    keep: tuple[Any, ...]
 
 
-def matrix_of(store: Any, relations: tuple[Relation, ...], masks: MaskProvider) -> SparseMatrix:
-    """Return the product, pair by pair, of relations, seen from the row's vertex."""
-    known = _known.setdefault(store, {})
-    if relations in known:
-        return known[relations]
-    found = _stored(store, relations[0]) if len(relations) == 1 else None
-    if found is None:
-        found = _made(store, relations, masks)
-    if not any(relation.conditions for relation in relations):
-        if len(known) >= _MOST_KNOWN:
-            known.clear()
-        known[relations] = found
-    return found
+def numbers(values: Array | None) -> tuple[int, int, int]:
+    """Return the ``NUMBERS`` record of an array of numbers."""
+    if values is None:
+        return 0, 0, 0
+    return values.ctypes.data, values.itemsize * (values.shape[1] if values.ndim == 2 else 1), 0
 
 
-def loops_of(store: Any, relation: Relation, masks: MaskProvider) -> npt.NDArray[np.uint64]:
-    """Return for each vertex how many self-loops a relation has."""
-    start, end = _ends(store, relation, masks)
-    loops = start[start == end]
-    return np.bincount(loops, minlength=store.vertex_count).astype(np.uint64)
+class Relations:
+    """The relations of one execution. ``charge`` is told of bytes before they are allocated, and may refuse them."""
+
+    def __init__(
+        self, store: Any, masks: MaskProvider, context: ExecutionContext, charge: Callable[[int], None]
+    ) -> None:
+        self.store = store
+        self.masks = masks
+        self.context = context
+        self.charge = charge
+        self.n = store.vertex_count
+
+    def stored(self, relations: tuple[Relation, ...]) -> SparseMatrix | None:
+        """Return the matrix of relations where the graph has it."""
+        return _stored(self.store, relations[0]) if len(relations) == 1 else None
+
+    def matrix(self, relations: tuple[Relation, ...]) -> SparseMatrix:
+        """Return the product, pair by pair, of relations, seen from the row's vertex.
+
+        Raises
+        ------
+        QueryTimeout, QueryInterrupted, OutOfMemory
+            By the context's limits, from inside.
+        """
+        if len(relations) == 1:
+            return self.stored(relations) or self._single(relations[0])
+        return self._product(relations)
+
+    def lists(self, relation: Relation) -> Lists:
+        """Return a relation as stored lists."""
+        parts: list[_Part] = []
+        keep: list[Any] = []
+        symmetric = True
+        for index in filter(lambda index: index is not None, map(self.store.type_index, relation.types)):
+            info = self.store.types[index]
+            both = relation.direction is Direction.BOTH
+            if info.undirected:
+                ways: tuple[Direction, ...] = (Direction.BOTH,)
+            else:
+                ways = (Direction.OUT, Direction.IN) if both else (relation.direction,)
+            symmetric = symmetric and (info.undirected or both)
+            mask = self._admitted(relation, index)
+            out = self.store.adjacency(index, Direction.OUT).as_struct()
+            for way in ways:
+                lists = self.store.adjacency(index, way)
+                struct = lists.as_struct()
+                if way is Direction.OUT:
+                    ids = _PLACE
+                elif lists.edge_ids is not None:
+                    ids = _KEPT
+                else:
+                    ids = _BACKWARD if way is Direction.IN else _EITHER_WAY
+                admitted = None if mask is None else mask.ctypes.data
+                parts.append(_Part(struct, out, admitted, ids, way is Direction.IN and len(ways) > 1))
+                keep += [struct, out, mask]
+        return Lists((_Part * len(parts))(*parts), symmetric, tuple(keep))
+
+    def loops(self, relation: Relation) -> npt.NDArray[np.uint64]:
+        """Return for each vertex how many self-loops a relation has."""
+        lists = self.lists(relation)
+        out = np.empty(self.n, np.uint64)
+        self.context.run(_library().qe_eliminate_loops, *self._parts(lists), out.ctypes.data, self._control())
+        return out
+
+    def message(self, lists: Lists, vector: Array | None, wide: bool, out: Array) -> None:
+        """Write for each vertex the sum of a vector's numbers (None: 1 each) over its entries in the lists."""
+        at = 0 if vector is None else vector.ctypes.data
+        gather = _library().qe_eliminate_gather
+        self.context.run(gather, *self._parts(lists), at, int(wide), out.ctypes.data, self._control())
+
+    # ------------------------------------------------------------ making matrices
+
+    def _admitted(self, relation: Relation, index: int) -> npt.NDArray[np.bool_] | None:
+        """Return for each relationship of a type whether all conditions hold, None where there are none."""
+        found = None
+        for variable, predicates in relation.conditions:
+            mask = self.masks.edge_mask(variable, predicates, index, 0, self.store.types[index].count)
+            found = mask if found is None else found & mask
+        return found
+
+    def _single(self, relation: Relation) -> SparseMatrix:
+        lists = self.lists(relation)
+        offsets = self._offsets()
+        library = _library()
+        parts = self._parts(lists)
+        self.context.run(library.qe_eliminate_count_rows, *parts, offsets.ctypes.data, self._control())
+        ids = self._array(int(offsets[-1]), np.uint32)
+        facts = np.zeros(2, np.int32)
+        pointers = (each.ctypes.data for each in (offsets, ids, facts))
+        self.context.run(library.qe_eliminate_fill_rows, *parts, *pointers, self._control())
+        return SparseMatrix(offsets, ids, 0, self.n, pairs=lists.symmetric and not facts.any(), kept=False)
+
+    def _product(self, relations: tuple[Relation, ...]) -> SparseMatrix:
+        """Make the matrix of the pairs that all relations link, each once."""
+        parts: list[_Part] = []
+        factors = []
+        keep = []
+        for relation, exponent in Counter(relations).items():
+            lists = self.lists(relation)
+            factors.append((len(parts), len(lists.parts), exponent))
+            parts += lists.parts
+            keep.append(lists)
+        all_parts = (_Part * len(parts))(*parts)
+        table = np.array(factors, np.int32)
+        where = ctypes.addressof(all_parts), table.ctypes.data, len(factors), self.n
+        library = _library()
+        offsets, most = self._offsets(), ctypes.c_uint64()
+        counted = offsets.ctypes.data, ctypes.byref(most)
+        self.context.run(library.qe_eliminate_count_product, *where, *counted, self._control())
+        ids = self._array(int(offsets[-1]), np.uint32)
+        values = None if most.value <= 1 else self._array(len(ids), np.uint32 if most.value < 2**32 else np.uint64)
+        filled = offsets.ctypes.data, ids.ctypes.data, *numbers(values)[:2]
+        self.context.run(library.qe_eliminate_fill_product, *where, *filled, self._control())
+        return SparseMatrix(offsets, ids, 0, self.n, () if values is None else (values,), kept=False)
+
+    def _offsets(self) -> Array:
+        return self._array(self.n + 1, np.uint64)
+
+    def _array(self, n: int, kind: Any) -> Array:
+        self.charge(n * np.dtype(kind).itemsize)
+        return np.empty(n, kind)
+
+    def _parts(self, lists: Lists) -> tuple[Any, int, int]:
+        return ctypes.addressof(lists.parts), len(lists.parts), self.n
+
+    def _control(self) -> Any:
+        return ctypes.byref(self.context.control)
 
 
 def _stored(store: Any, relation: Relation) -> SparseMatrix | None:
@@ -95,45 +239,14 @@ def _stored(store: Any, relation: Relation) -> SparseMatrix | None:
     return SparseMatrix(adjacency.offsets, adjacency.neighbours, adjacency.lo, adjacency.hi, pairs=pairs)
 
 
-def _made(store: Any, relations: tuple[Relation, ...], masks: MaskProvider) -> SparseMatrix:
-    n = store.vertex_count
-    keys: Array | None = None
-    values: Array | None = None
-    for relation in relations:
-        start, end = _ends(store, relation, masks)
-        if relation.direction is Direction.IN:
-            start, end = end, start
-        elif relation.direction is Direction.BOTH:
-            proper = start != end
-            start, end = np.concatenate((start, end[proper])), np.concatenate((end, start[proper]))
-        found, counts = np.unique(start.astype(np.uint64) * np.uint64(n) + end.astype(np.uint64), return_counts=True)
-        counts = counts.astype(np.uint64)
-        if keys is None or values is None:
-            keys, values = found, counts
-        else:
-            keys, here, there = np.intersect1d(keys, found, assume_unique=True, return_indices=True)
-            values = values[here] * counts[there]
-    assert keys is not None and values is not None
-    offsets = np.searchsorted(keys, np.arange(n + 1, dtype=np.uint64) * np.uint64(n)).astype(np.uint64)
-    ids = (keys % np.uint64(max(n, 1))).astype(np.uint32)
-    single = bool((values == 1).all())
-    symmetric = all(relation.direction is Direction.BOTH for relation in relations)
-    pairs = single and symmetric and not (ids == np.repeat(np.arange(n), np.diff(offsets).astype(np.int64))).any()
-    return SparseMatrix(offsets, ids, 0, n, None if single else values, bool(pairs))
-
-
-def _ends(store: Any, relation: Relation, masks: MaskProvider) -> tuple[Array, Array]:
-    """Return starts and ends (int64) of a relation's relationships, each as it is stored."""
-    starts, ends = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-    for name in relation.types:
-        index = store.type_index(name)
-        if index is None:
-            continue
-        out = store.adjacency(index, Direction.OUT)
-        positions = np.arange(len(out))
-        for variable, predicates in relation.conditions:
-            mask = masks.edge_mask(variable, predicates, index, 0, store.types[index].count)
-            positions = positions[mask[positions]]
-        starts.append(out.owners(positions).astype(np.int64))
-        ends.append(out.neighbours[positions].astype(np.int64))
-    return np.concatenate(starts), np.concatenate(ends)
+@cache
+def _library() -> ctypes.CDLL:
+    library = _native.load()
+    pointer, u32, i32 = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_int32
+    library.qe_eliminate_count_rows.argtypes = (pointer, i32, u32, pointer, pointer)
+    library.qe_eliminate_fill_rows.argtypes = (pointer, i32, u32, pointer, pointer, pointer, pointer)
+    library.qe_eliminate_count_product.argtypes = (pointer, pointer, i32, u32, pointer, pointer, pointer)
+    library.qe_eliminate_fill_product.argtypes = (pointer, pointer, i32, u32, pointer, pointer, pointer, i32, pointer)
+    library.qe_eliminate_loops.argtypes = (pointer, i32, u32, pointer, pointer)
+    library.qe_eliminate_gather.argtypes = (pointer, i32, u32, pointer, i32, pointer, pointer)
+    return library

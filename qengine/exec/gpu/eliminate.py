@@ -17,7 +17,8 @@ import numpy.typing as npt
 
 from qengine.errors import InternalError
 from qengine.exec.context import Status
-from qengine.exec.cpu.eliminate import Counts, NumberOverflow, checked_count, counts_in_64_or_128_bits, own_numbers
+from qengine.exec.cpu.eliminate import Counts, NumberOverflow, checked_count, own_numbers
+from qengine.exec.cpu.relations import Relations
 from qengine.exec.cpu.resolve import MaskProvider, resolve_pattern
 from qengine.exec.cpu.runtime import Runtime
 from qengine.exec.gpu.count_plan import components
@@ -25,7 +26,7 @@ from qengine.exec.gpu.eliminate_matrix import DeviceMatrix, uploaded
 from qengine.exec.gpu.families import MESSAGE_WINDOW
 from qengine.exec.gpu.launch import DeviceRun, device_run
 from qengine.exec.gpu.memory import Resident
-from qengine.plan.elimination import Around, Closed, Matrix, Message, Own, Product, Step
+from qengine.plan.elimination import Around, Closed, Matrix, Message, Own, Pairs, Product, Step
 from qengine.plan.physical import Eliminate
 
 __all__ = ["eliminates", "run_eliminate"]
@@ -82,7 +83,7 @@ def _eliminates(store: Any, operator: Eliminate) -> bool:
 def _has_kernels(step: Step) -> bool:
     if isinstance(step, Product):
         return len(step.factors) <= MOST_FACTORS
-    return not isinstance(step, Around) or len(step.arms) <= MOST_ARMS
+    return not isinstance(step, Pairs) and (not isinstance(step, Around) or len(step.arms) <= MOST_ARMS)
 
 
 def run_eliminate(operator: Eliminate, runtime: Runtime, masks: MaskProvider) -> Counts:
@@ -108,9 +109,19 @@ def run_eliminate(operator: Eliminate, runtime: Runtime, masks: MaskProvider) ->
         with ExitStack() as after:
             after.callback(let_go)  # when the kernels have ended
             on = after.enter_context(device_run(runtime.context))
-            return _Run(operator, runtime, masks, wide, on, held).counts()
+            host = after.enter_context(runtime.memory.holding("Eliminate"))
+            relations = Relations(runtime.store, masks, runtime.context, host.add)
+            return _Run(operator, runtime, relations, wide, on, held).counts()
 
-    return counts_in_64_or_128_bits(run, runtime.context)
+    try:
+        return run(False)
+    except NumberOverflow:
+        pass
+    try:
+        return run(True)
+    except NumberOverflow:
+        runtime.context.raise_for(Status.OVERFLOW)
+        raise
 
 
 class _Run:
@@ -120,7 +131,7 @@ class _Run:
         self,
         operator: Eliminate,
         runtime: Runtime,
-        masks: MaskProvider,
+        relations: Relations,
         wide: bool,
         run: DeviceRun,
         held: list[Resident],
@@ -128,7 +139,7 @@ class _Run:
         self.operator = operator
         self.store = runtime.store
         self.context = runtime.context
-        self.masks = masks
+        self.relations = relations
         self.wide = wide
         self.run = run
         self.held = held
@@ -149,7 +160,7 @@ class _Run:
         factors = [term.factor * prod(sums[place] for place in term.totals) for term in self.operator.terms]
         if self.operator.emit:
             return self.by_vertex(factors)
-        return None, np.array([checked_count(sum(factors), self.context)] if sum(factors) else [], np.int64)
+        return (), np.array([checked_count(sum(factors), self.context)] if sum(factors) else [], np.int64)
 
     # ------------------------------------------------------------ terms
 
@@ -179,7 +190,7 @@ class _Run:
         else:
             counts = self.added(factors)
         vertices = np.flatnonzero(counts)
-        return vertices, counts[vertices]
+        return (vertices,), counts[vertices]
 
     def added(self, factors: Sequence[int]) -> npt.NDArray[np.int64]:
         """Add in two's complement, with 64 bits more than numbers have."""
@@ -221,7 +232,7 @@ class _Run:
             case Own():
                 self.vectors[place] = self.own(step)
             case Matrix(relations=relations):
-                self.matrices[place] = uploaded(self.store, relations, self.masks, self.run, self.held, self.wide)
+                self.matrices[place] = uploaded(self.relations, relations, self.run, self.held, self.wide)
             case Product(factors=factors) if factors[0] in self.matrices:
                 self.matrices[place] = self.matrix_product([self.matrices[each] for each in factors])
             case Product(factors=factors):
@@ -238,7 +249,7 @@ class _Run:
         if not own.nodes and not own.loops:
             return None
         if own.loops or len(own.nodes) > 1 or own.nodes[0][2]:
-            host = own_numbers(self.store, own, self.masks)
+            host = own_numbers(self.relations, own)
             if self.wide:
                 host = np.stack((host, np.zeros_like(host)), axis=1)
             self.upload(host)

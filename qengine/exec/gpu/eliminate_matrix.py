@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from qengine.exec.cpu.relations import matrix_of
-from qengine.exec.cpu.resolve import MaskProvider
+from qengine.exec.cpu.relations import Relations
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.memory import Resident
 from qengine.exec.gpu.upload import resident_array
@@ -52,36 +51,34 @@ class DeviceMatrix:
 
 
 def uploaded(
-    store: Any,
+    known: Relations,
     relations: tuple[Relation, ...],
-    masks: MaskProvider,
     run: DeviceRun,
     held: list[Resident],
     wide: bool,
 ) -> DeviceMatrix:
     """Return the product, pair by pair, of relations, on the device.
 
-    What doesn't depend on predicates stays there; ``held`` gets it, pinned. ``wide``: numbers have 128 bits.
+    The graph's own arrays stay there; ``held`` gets them, pinned. ``wide``: numbers have 128 bits.
 
     Raises
     ------
     OutOfMemory
         If it doesn't fit.
     """
-    found = matrix_of(store, relations, masks)
-    lasting = not any(relation.conditions for relation in relations)
+    found = known.matrix(relations)
     keep: list[Any] = []
 
-    def placed(array: npt.NDArray[Any], again: bool) -> int:
-        if again and array.nbytes:
-            return resident_array(store, array, run, held)
+    def placed(array: npt.NDArray[Any], lasting: bool) -> int:
+        if lasting and array.nbytes:
+            return resident_array(known.store, array, run, held)
         keep.append(run.upload(np.ascontiguousarray(array), "the pattern's relationships"))
         return int(keep[-1].ptr)
 
     record = np.zeros((), MATRIX)
     record["lo"], record["hi"], record["n_entries"] = found.lo, found.hi, len(found.ids)
-    record["offsets"], record["ids"] = placed(found.offsets, lasting), placed(found.ids, lasting)
-    if found.values is not None:
-        values = np.stack((found.values, np.zeros_like(found.values)), axis=1) if wide else found.values
-        record["values"] = placed(values, lasting and not wide)
+    record["offsets"], record["ids"] = placed(found.offsets, found.kept), placed(found.ids, found.kept)
+    for factor in found.factors:
+        values = factor.astype(np.uint64)
+        record["values"] = placed(np.stack((values, np.zeros_like(values)), axis=1) if wide else values, False)
     return DeviceMatrix(record, found.pairs, tuple(keep))

@@ -40,11 +40,11 @@ def eliminated(
     nodes: dict[str, PatternNode],
     edges: Sequence[PatternEdge],
     difference: Differences,
-    output: str | None,
+    outputs: Sequence[str],
     catalog: CatalogView,
     limit: float,
 ) -> Eliminated | None:
-    """Return how to count a pattern, in all or by its node ``output``, by elimination.
+    """Return how to count a pattern, in all or by one or two of its nodes, by elimination.
 
     None where it can't be, or would cost ``limit`` nanoseconds or more.
     """
@@ -57,8 +57,8 @@ def eliminated(
     costs = StepCosts(catalog, program.steps)
     factors: dict[tuple[tuple[int, ...], int | None], int] = {}
     for quotient, factor in quotients.items():
-        root = None if output is None else quotient.classes[list(names).index(output)]
-        elimination = _elimination(quotient, names, nodes, edges, program, costs, root)
+        kept = tuple(quotient.classes[list(names).index(output)] for output in outputs)
+        elimination = _elimination(quotient, names, nodes, edges, program, costs, kept)
         result = elimination.run()
         if result is None:
             return None
@@ -78,7 +78,7 @@ def _elimination(
     edges: Sequence[PatternEdge],
     program: Program,
     costs: StepCosts,
-    root: int | None,
+    kept: tuple[int, ...],
 ) -> Elimination:
     relations: dict[tuple[int, int], list[Relation]] = {}
     for bundle in quotient.bundles:
@@ -89,7 +89,7 @@ def _elimination(
         found = relations.setdefault((one, other), [])
         if not simple or relation not in found:
             found.append(relation)
-    elimination = Elimination(program, costs, root)
+    elimination = Elimination(program, costs, kept)
     for vertex in sorted(set(quotient.classes)):
         members = [nodes[name] for name, place in zip(names, quotient.classes, strict=True) if place == vertex]
         parts = {(node.name if node.predicates else "", node.labels, node.predicates) for node in members}

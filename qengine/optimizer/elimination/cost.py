@@ -1,25 +1,18 @@
 """What the steps of an elimination cost, in nanoseconds of one core: estimates from whole types, labels left aside.
 
-Matrices are read whole, so that their entries and the squares of their rows' lengths say what a step takes.
+Matrices are read whole, so that their entries and the squares of their rows' lengths say what a step takes. What each
+thing takes is in ``catalog/cost``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import sqrt
 
+from qengine.catalog.costs import costs
 from qengine.catalog.view import CatalogView, EdgeStatistics
-from qengine.plan.elimination import Around, Closed, Matrix, Message, Own, Product, Relation, Step
+from qengine.plan.elimination import Arm, Around, Closed, Matrix, Message, Own, Pairs, Product, Relation, Step, operands
 from qengine.plan.pattern import Direction
-
-START = 100_000.0  # of an elimination, before its first step
-STEP = 40_000.0  # a step's own
-VERTEX = 1.0  # an entry of a vector
-PREDICATE = 10.0  # and where predicates are evaluated
-ENTRY = 1.5  # an entry of a matrix, and of the vector that it meets
-COMMON = 0.06  # by the square root of the entries, finding a triangle's third vertices for an entry
-COPY = 2.0  # an entry that is merged with others into a matrix of its own
-SCATTER = 1.5  # a number added to a sparse vector
-ROOT = 100.0  # a root of its own
 
 
 class StepCosts:
@@ -29,62 +22,88 @@ class StepCosts:
         self._catalog = catalog
         self._steps = steps
         self._known: dict[int, float] = {}
+        self._take = costs("cpu", "elimination")
         self.vertices = float(max(catalog.vertex_count, 1))
 
     def total(self) -> float:
         """Return the cost of the whole program."""
-        return START + sum(map(self.of, range(len(self._steps))))
+        return self._take["start"] + sum(map(self.of, range(len(self._steps))))
 
     def of(self, place: int) -> float:
         """Return the cost of a step, its operands aside."""
         if place not in self._known:
-            self._known[place] = STEP + self._cost(self._steps[place])
+            self._known[place] = self._take["step"] + self._cost(place)
         return self._known[place]
 
-    def _cost(self, step: Step) -> float:
-        match step:
+    def _cost(self, place: int) -> float:
+        take = self._take
+        match self._steps[place]:
             case Own(nodes=nodes, loops=loops):
-                tested = sum(PREDICATE for _, _, predicates in nodes if predicates)
-                return self.vertices * (VERTEX + tested) + COPY * sum(map(self._entries, loops))
-            case Matrix(relations=(relation,)) if not relation.conditions and len(relation.types) == 1:
-                return COPY * self._entries(relation) * (self._is_union(relation) or 0.0)
+                tested = sum(take["predicate"] for _, _, predicates in nodes if predicates)
+                looked_up = len(loops) * take["root"]
+                return self.vertices * (take["vertex"] + tested + looked_up)
             case Matrix(relations=relations):
-                return COPY * 8 * sum(map(self._entries, relations))
+                return self._making(relations) if self._is_merged(place) else 0.0
             case Product(factors=factors):
                 matrix = isinstance(self._steps[factors[0]], Matrix | Closed)
-                return len(factors) * VERTEX * (self.entries(factors[0]) if matrix else self.vertices)
-            case Message(matrix=matrix, vector=None) if isinstance(self._steps[matrix], Matrix):
-                return VERTEX * self.vertices
+                return 0.0 if matrix else len(factors) * take["vertex"] * self.vertices
+            case Message(matrix=matrix, vector=None) if self._is_whole(self._steps[matrix]):
+                return take["vertex"] * self.vertices
             case Message(matrix=matrix):
-                return ENTRY * self.entries(matrix) + VERTEX * self.vertices
-            case Closed(across=across, left=left, right=right):
+                return take["entry"] * self.entries(matrix) + take["vertex"] * self.vertices
+            case Closed(across=across, left=left, right=right, vector=vector):
                 entries = self.entries(across)
-                if across == left == right and self.symmetric(across):
-                    return entries * (10 + COMMON * sqrt(entries))
-                return ENTRY * min(self.meetings(left, across), self.meetings(across, right))
-            case Around():
-                return self._around(step)
+                if across == left == right and self.symmetric(across) and self._is_whole(self._steps[across]):
+                    found = take["triangle"] if vector is None else take["read"]
+                    return entries * (take["pair"] + found * sqrt(entries))
+                return take["read"] * min(self.meetings(left, across), self.meetings(across, right))
+            case Around(arms=arms, tops=tops):
+                cost, _ = self._around(arms, tops)
+                return cost
+            case Pairs(arms=arms):
+                cost, pairs = self._around(arms, ())
+                return cost + take["row"] * pairs
 
-    def _around(self, step: Around) -> float:
+    def _making(self, relations: tuple[Relation, ...]) -> float:
+        """Return what it costs to merge relations into a matrix."""
+        tested = self._take["predicate"]
+        return sum((self._take["merge"] + tested * len(each.conditions)) * self._entries(each) for each in relations)
+
+    def _is_merged(self, place: int) -> bool:
+        """Tell whether a matrix must be made: it isn't stored, and something else than a message reads it."""
+        readers = (step for step in self._steps if place in operands(step))
+        return not self._is_whole(self._steps[place]) and not all(isinstance(step, Message) for step in readers)
+
+    def _is_kept(self, relation: Relation) -> bool:
+        return not relation.conditions and len(relation.types) == 1 and not self._is_union(relation)
+
+    def _is_whole(self, step: Step) -> bool:
+        """Tell whether a matrix is one type as it is stored."""
+        return isinstance(step, Matrix) and len(step.relations) == 1 and self._is_kept(step.relations[0])
+
+    def _around(self, arms: Sequence[Arm], tops: Sequence[int]) -> tuple[float, float]:
+        """Return what arms cost, and how many numbers the last one's vectors have, over all roots."""
         roots = self.vertices
-        cost = ROOT * roots
+        cost = self._take["root"] * roots
         reach: list[float] = []  # of each arm: what its sparse vectors hold, over all roots
-        for arm in step.arms:
+        for place, arm in enumerate(arms):
             held = roots * self.vertices
-            for place in dict.fromkeys(arm.arms):
-                below = step.arms[place]
-                assert below.link is not None
-                if below.start is not None and not below.arms:
-                    pushed = self.meetings(below.start, below.link)
+            below = list(dict.fromkeys(arm.arms))
+            read = len(arm.arms) == len(below) == 2 and place in tops and arm.start is None and arm.vector is None
+            for child in below:
+                under = arms[child]
+                assert under.link is not None
+                if under.start is not None and not under.arms:
+                    pushed = self.meetings(under.start, under.link)
                 else:
-                    pushed = reach[place] * self.entries(below.link) / self.vertices
-                pushed = min(pushed, roots * self.entries(below.link))
-                cost += SCATTER * pushed
+                    pushed = reach[child] * self.entries(under.link) / self.vertices
+                pushed = min(pushed, roots * self.entries(under.link))
+                cost += self._take["read" if read and child == below[-1] else "scatter"] * pushed
                 held = min(held, pushed)
             if arm.start is not None:
                 held = min(held, self.entries(arm.start))
             reach.append(held)
-        return cost
+        return cost, reach[-1] if reach else roots
 
     # ------------------------------------------------------------ matrices
 

@@ -3,7 +3,8 @@
 A vertex with one neighbour sends it a message. A vertex whose two neighbours are linked leaves a matrix between them. A
 tree that hangs together at one vertex only, by several edges, is summed out for each value of that vertex (cutset
 conditioning). A pattern of which something else is left is not eliminated: cliques, and most of treewidth 3, are
-better searched. Equal steps are one step. (Dechter 1999, bucket elimination; Abo Khamis et al. 2016, FAQ.)
+better searched. What is counted by two vertices is such a tree around the one, in which the other stays. Equal steps
+are one step. (Dechter 1999, bucket elimination; Abo Khamis et al. 2016, FAQ.)
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from qengine.plan.elimination import (
     Matrix,
     Message,
     Own,
+    Pairs,
     Product,
     Relation,
     Step,
@@ -88,24 +90,28 @@ def _placed(step: Step, place_of: dict[int, int]) -> Step:
         case Closed(across=across, left=left, right=right, vector=vector):
             return Closed(place_of[across], place_of[left], place_of[right], _new(vector, place_of))
         case Around(arms=arms, tops=tops, vector=vector):
-            moved = tuple(
-                Arm(_new(arm.start, place_of), _new(arm.vector, place_of), arm.arms, _new(arm.link, place_of))
-                for arm in arms
-            )
-            return Around(moved, tops, _new(vector, place_of))
+            return Around(_moved(arms, place_of), tops, _new(vector, place_of))
+        case Pairs(arms=arms, vector=vector):
+            return Pairs(_moved(arms, place_of), _new(vector, place_of))
     return step
+
+
+def _moved(arms: Sequence[Arm], place_of: dict[int, int]) -> tuple[Arm, ...]:
+    return tuple(
+        Arm(_new(arm.start, place_of), _new(arm.vector, place_of), arm.arms, _new(arm.link, place_of)) for arm in arms
+    )
 
 
 class Elimination:
     """One pattern as it shrinks: ``vectors`` of its vertices, and ``matrices`` of its pairs (a, b), a < b, seen from a.
 
-    ``output`` is a vertex that stays, None where all may go.
+    ``outputs``: the vertices that stay, up to two, which may be one vertex.
     """
 
-    def __init__(self, program: Program, costs: StepCosts, output: int | None) -> None:
+    def __init__(self, program: Program, costs: StepCosts, outputs: tuple[int, ...]) -> None:
         self.program = program
         self.costs = costs
-        self.output = output
+        self.outputs = outputs
         self.vectors: dict[int, list[int]] = {}
         self.matrices: dict[tuple[int, int], list[int]] = {}
 
@@ -126,18 +132,41 @@ class Elimination:
         """
         while self._sum_out() or self._close() or self._go_around():
             pass
+        if len(self.outputs) == 2:
+            return self._pairs()
         if self.matrices:
             return None
+        found = self._left()
+        by_vertex = found.pop(self.outputs[0]) if self.outputs else None
+        return [place for _, place in sorted(found.items())], by_vertex
+
+    def _left(self) -> dict[int, int]:
+        """Return the vector of each vertex that is left."""
         every = {vertex: self.program.product(vectors) for vertex, vectors in self.vectors.items()}
-        found = {vertex: self.program.add(Own()) if place is None else place for vertex, place in every.items()}
-        by_vertex = None if self.output is None else found[self.output]
-        return [place for vertex, place in sorted(found.items()) if vertex != self.output], by_vertex
+        return {vertex: self.program.add(Own()) if place is None else place for vertex, place in every.items()}
+
+    def _pairs(self) -> tuple[list[int], int | None] | None:
+        root, end = self.outputs
+        arms: list[Arm] = []
+        vector = self._vector(root)
+        if root != end:
+            part = next((part for part in self._apart(root) if end in part), None)
+            if part is None or not self._is_tree(part):
+                return None
+            self._add_arm(arms, root, end, None)
+            for vertex in part:
+                self._remove(vertex)
+        if self.matrices:
+            return None
+        del self.vectors[root]
+        pairs = self.program.add(Pairs(tuple(arms), vector))
+        return [place for _, place in sorted(self._left().items())], pairs
 
     # ------------------------------------------------------------ steps
 
     def _sum_out(self) -> bool:
         """Let a vertex with one neighbour send it a message: first one that costs least."""
-        leaves = [vertex for vertex in self.vectors if vertex != self.output and len(self._near(vertex)) == 1]
+        leaves = [vertex for vertex in self.vectors if vertex not in self.outputs and len(self._near(vertex)) == 1]
         if not leaves:
             return False
         leaf = min(leaves, key=lambda each: (len(self.vectors[each]), len(self._between(each, *self._near(each)))))
@@ -152,7 +181,7 @@ class Elimination:
         found: list[tuple[float, int, Closed, tuple[int, int]]] = []
         for vertex in self.vectors:
             near = self._near(vertex)
-            if vertex == self.output or len(near) != 2:
+            if vertex in self.outputs or len(near) != 2:
                 continue
             one, other = sorted(near)
             if (one, other) in self.matrices:
@@ -171,7 +200,7 @@ class Elimination:
         best: tuple[float, int, Around, frozenset[int]] | None = None
         for root in self.vectors:
             for part in self._apart(root):
-                if self.output in part or not self._is_tree(part):
+                if part.intersection(self.outputs) or not self._is_tree(part):
                     continue
                 for around in self._ways_around(root, part):
                     cost = self.costs.of(self.program.add(around))
@@ -189,18 +218,20 @@ class Elimination:
     def _ways_around(self, root: int, part: frozenset[int]) -> Iterator[Around]:
         for top in sorted(part):
             arms: list[Arm] = []
-
-            def arm(vertex: int, parent: int | None, arms: list[Arm] = arms) -> int:
-                below = sorted(arm(other, vertex) for other in self._near(vertex) if other not in (root, parent))
-                start = self._matrix(root, vertex) if root in self._near(vertex) else None
-                link = None if parent is None else self._matrix(vertex, parent)
-                made = Arm(start, self._vector(vertex), tuple(below), link)
-                if made not in arms:
-                    arms.append(made)
-                return arms.index(made)
-
-            place = arm(top, None)
+            place = self._add_arm(arms, root, top, None)
             yield Around(tuple(arms), (place,), self._vector(root))
+
+    def _add_arm(self, arms: list[Arm], root: int, vertex: int, parent: int | None) -> int:
+        """Add the arm of a vertex of a tree around a root, after those below it; return its place."""
+        below = sorted(
+            self._add_arm(arms, root, other, vertex) for other in self._near(vertex) if other not in (root, parent)
+        )
+        start = self._matrix(root, vertex) if root in self._near(vertex) else None
+        link = None if parent is None else self._matrix(vertex, parent)
+        made = Arm(start, self._vector(vertex), tuple(below), link)
+        if made not in arms:
+            arms.append(made)
+        return arms.index(made)
 
     # ------------------------------------------------------------ the pattern
 

@@ -231,7 +231,7 @@ class MatchLowering:
         )
         levels = build_levels(parts)
         emit = tuple(level.name for level in levels[len(seeds) :] if level.name in emitted)
-        shortened = countable and levels[-1].name not in emitted
+        shortened = countable and (levels[-1].name not in emitted or elimination is not None)
         count = exists = False
         if shortened:
             count = self.demand.duplicates is Duplicates.COUNT
@@ -250,13 +250,13 @@ class MatchLowering:
             rows=order.rows,
             cost=order.cost,
         )
-        if elimination is not None and shortened:
-            self.root = self._eliminate(search, elimination)
+        if elimination is not None:
+            self.root = self._eliminate(search, elimination, _outputs(matching, emitted))
         elif self.graph.hints.strategy == "eliminate":
             raise Unsupported(
                 "This pattern can't be counted by elimination.",
-                hint="Leave the hint eliminate out. What can be: counts in all, or by one node, of a pattern of up to "
-                "12 nodes that is a forest, or becomes one without one node or without corners of triangles.",
+                hint="Leave the hint eliminate out. What can be: counts in all, or by up to two nodes, of a pattern of "
+                "up to 12 nodes that is a forest, or becomes one without one node or without corners of triangles.",
             )
         else:
             self.root = search
@@ -309,24 +309,28 @@ class MatchLowering:
         asked = hints.strategy == "eliminate"
         free = hints.strategy is None and not (hints.order or hints.rule or hints.join)
         countable = matching.counted and not (matching.bound or matching.conditions)
-        if not (asked or free) or not countable or len(emitted) > 1 or not emitted <= set(matching.names):
+        if not (asked or free) or not countable or len(emitted) > 2 or not emitted <= set(matching.names):
             return None
-        output = next(iter(emitted), None)
+        if len(emitted) == 2 and not isinstance(self.root, Unit):
+            return None  # pairs are not kept for the next input row
+        outputs = _outputs(matching, emitted)
         found = eliminated(
-            matching.names, self.nodes, matching.edges, matching.difference, output, self.catalog,
+            matching.names, self.nodes, matching.edges, matching.difference, outputs, self.catalog,
             inf if asked else cost,
         )  # fmt: skip
         if found is None:
             return None
-        if self.demand.duplicates is Duplicates.IGNORE and len(found.terms) > 1:
+        if self.demand.duplicates is Duplicates.IGNORE and len(found.terms) > 1 and not asked:
             return None  # a search stops at the first embedding
         return found
 
-    def _eliminate(self, search: Search, found: Eliminated) -> Operator:
+    def _eliminate(self, search: Search, found: Eliminated, outputs: tuple[str, ...]) -> Operator:
         asked = self.graph.hints.strategy == "eliminate"
         searched = f"instead of {(search.cost or 0.0) / 1e6:,.3g} ms by search"
         reason = "as hinted" if asked else f"~{found.cost / 1e6:,.3g} ms {searched}"
-        return Eliminate(self.root, replace(search, input=Unit()), found.steps, found.terms, found.cost, reason)
+        return Eliminate(
+            self.root, replace(search, input=Unit()), found.steps, found.terms, outputs, found.cost, reason
+        )
 
     def _constrained(self, name: str, edges: list[PatternEdge], difference: Differences, filters: PostFilters) -> bool:
         """Tell whether a bound node takes part in the search at all."""
@@ -440,6 +444,11 @@ def _renamed_edge(edge: PatternRelationship) -> PatternRelationship:
         for each in edge.predicates
     )
     return replace(edge, name=name, predicates=predicates)
+
+
+def _outputs(matching: Matching, emitted: set[str]) -> tuple[str, ...]:
+    """Return what is emitted, in the order of the pattern's nodes."""
+    return tuple(name for name in matching.names if name in emitted)
 
 
 def _reason(order: MatchingOrder) -> str:

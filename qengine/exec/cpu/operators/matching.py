@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +21,9 @@ from qengine.exec.cpu.columns import (
 )
 from qengine.exec.cpu.operators.stage import Build, Stage, pieces
 from qengine.plan import physical
+
+if TYPE_CHECKING:
+    from qengine.exec.cpu.eliminate import Counts
 
 __all__ = ["eliminate_stage", "search_stage", "shortest_stage", "vertex_ids", "walk_stage"]
 
@@ -84,24 +88,29 @@ def eliminate_stage(operator: physical.Eliminate, build: Build, first: int) -> S
     upstream = build(operator.input, first)
     if matchers is not None and not matchers.eliminates(runtime.store, operator):
         return _searched(operator.search, upstream, build, first)
-    eliminate = run_eliminate if matchers is None else matchers.eliminate
+
+    def counted() -> Iterable[Counts]:
+        if matchers is None:
+            return run_eliminate(operator, runtime, build.masks)
+        return [matchers.eliminate(operator, runtime, build.masks)]
 
     def run(outer: Batch) -> Iterator[Batch]:
-        found: tuple[IntArray | None, IntArray] | None = None
+        kept: Iterable[Counts] | None = None
         for batch in upstream(outer):
-            if found is None:
-                found = eliminate(operator, runtime, build.masks)
-            vertices, counts = found
-            for row in range(batch.length if len(counts) else 0):
-                for offset, length in pieces(len(counts), first):
-                    emitted: dict[str, Column] = {}
-                    if vertices is not None:
-                        emitted[operator.emit[0]] = NodeColumn(vertices[offset : offset + length])
-                    if operator.count is not None:
-                        emitted[operator.count] = integer_column(counts[offset : offset + length])
-                    kept = batch.take(np.full(length, row, np.int64)) if batch.columns else batch
-                    yield Batch(length, {**kept.columns, **emitted})
-                    runtime.context.check()
+            for row in range(batch.length):
+                if kept is None or len(operator.emit) == 2:  # pairs are too many to be kept
+                    kept = counted() if len(operator.emit) == 2 else list(counted())
+                for vertices, counts in kept:
+                    for offset, length in pieces(len(counts), first):
+                        part = slice(offset, offset + length)
+                        emitted: dict[str, Column] = {
+                            name: NodeColumn(ids[part]) for name, ids in zip(operator.emit, vertices, strict=True)
+                        }
+                        if operator.count is not None:
+                            emitted[operator.count] = integer_column(counts[part])
+                        input_row = batch.take(np.full(length, row, np.int64)) if batch.columns else batch
+                        yield Batch(length, {**input_row.columns, **emitted})
+                        runtime.context.check()
 
     return run
 
