@@ -1,7 +1,7 @@
 // Builds a plan's candidate graph: the same as the host's, entry by entry (host/sample_candidates.h says what it is).
 //
-// `candidate_rows` finds the vertices that ranges, bitset and predicates admit, and how long each of their lists is; then the
-// host allocates. `candidate_filter` writes all entries as pairs and filters them along one source after the other, in the
+// `candidate_rows` finds the vertices that ranges, bitset, predicates and signatures admit, and how long each of their lists
+// is; then the host allocates. `candidate_filter` writes all entries as pairs and filters them along one source after the other, in the
 // host's order: an entry stays if both ends are candidates, a vertex if it has an entry. What is left is packed in order, and
 // ways are counted up the trees. `guide_temper` and `guide_running` make the guide of samples of it.
 // Preconditions: the first two are cooperative launches; the state is zeros, but for bound = 1; fewer than 2^32 slots.
@@ -31,7 +31,8 @@ class Builder {
       const CandidateLevel& own = job.levels[j];
       const PlanLevel& level = plan.levels[j];
       grid.each(own.lo, own.hi, [&](uint64_t v) {
-        job.stamps[own.first + v - own.lo] = admits(level, static_cast<uint32_t>(v));
+        const auto id = static_cast<uint32_t>(v);
+        job.stamps[own.first + v - own.lo] = starts_with(level, id) && admits(job.signatures, j, id);
       });
     }
     if (job.n_rows == 0 && blockIdx.x == 0 && threadIdx.x == 0) job.starts[0] = 0;
@@ -60,7 +61,7 @@ class Builder {
   }
 
  private:
-  __device__ bool admits(const PlanLevel& level, uint32_t v) const {
+  __device__ bool starts_with(const PlanLevel& level, uint32_t v) const {
     const uint32_t bit = v - level.bitset_begin;
     if (level.bitset && !(level.bitset[bit >> 6] >> (bit & 63) & 1)) return false;
     if (level.candidates) return contains(level.candidates, static_cast<size_t>(level.n_candidates), v);

@@ -41,6 +41,7 @@ struct CandidateState {
 
 struct CandidateJob {
   const MatchPlan* plan;
+  LevelSignatures signatures;
   const int32_t* stop;
   CandidateState* state;
   const CandidateLevel* levels;

@@ -5,7 +5,6 @@
 #include <array>
 #include <new>
 
-#include "qe/candidate_graph.h"
 #include "stop.h"
 
 namespace qe {
@@ -46,6 +45,7 @@ void CandidateGraph::start_level(int j) {
   auto admit = [&](uint32_t v) {
     const uint32_t bit = v - plan.bitset_begin;
     if (plan.bitset && !(plan.bitset[bit >> 6] >> (bit & 63) & 1)) return;
+    if (!admits(signatures_, j, v)) return;
     level.in[v - level.lo] = 1;
     ++level.count;
   };
@@ -278,12 +278,12 @@ void CandidateGraph::make_plan() {
 
 // Builds the candidate graph of a plan without seeds, which must live as long. *graph is null where it would have more than
 // `most_entries` entries.
-QE_API int32_t qe_candidates_build(const qe::MatchPlan* plan, qe::Control* control, int64_t most_entries,
-                                   qe::CandidateGraph** graph) {
+QE_API int32_t qe_candidates_build(const qe::MatchPlan* plan, const qe::LevelSignatures* signatures, qe::Control* control,
+                                   int64_t most_entries, qe::CandidateGraph** graph) {
   *graph = nullptr;
   if (plan->seeds != 0) return qe::kInvalid;
   try {
-    auto made = std::make_unique<qe::CandidateGraph>(*plan, control);
+    auto made = std::make_unique<qe::CandidateGraph>(*plan, *signatures, control);
     if (made->build(most_entries)) *graph = made.release();
     return qe::kOk;
   } catch (const qe::Halt& halt) {

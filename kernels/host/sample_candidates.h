@@ -1,7 +1,7 @@
 // The candidate graph of a plan: candidate sets C(u), and for each source the candidates next to each candidate.
 //
 // Problem: from a plan without seeds, make one with the same embeddings whose lists hold nothing but candidates. C(u) starts
-// as the vertices that ranges, bitset and predicates admit. A vertex leaves it if a source leads from it to no candidate,
+// as the vertices that ranges, bitset, predicates and signatures admit. A vertex leaves it if a source leads from it to no candidate,
 // or to it from none; a few rounds over all sources remove most dead ends (directed arc consistency, as in CFL and CECI).
 // The result is a plan like any other: each source has one list in dense form, without repetitions, within the level, so
 // samplers and searches run on it unchanged. gSWORD's three CSRs (§3.1) are its sources, its row indexes and its lists.
@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "qe/abi.h"
+#include "qe/candidate_graph.h"
 #include "qe/sample.h"
 #include "sample_guide.h"
 #include "search_memory.h"
@@ -25,7 +26,8 @@ namespace qe {
 
 class CandidateGraph {
  public:
-  CandidateGraph(const MatchPlan& plan, Control* control) : from_(plan), control_(control), charge_(control) {}
+  CandidateGraph(const MatchPlan& plan, const LevelSignatures& signatures, Control* control)
+      : from_(plan), signatures_(signatures), control_(control), charge_(control) {}
 
   // False: it would have more entries than that.
   bool build(int64_t most_entries);
@@ -58,6 +60,7 @@ class CandidateGraph {
   void poll();
 
   const MatchPlan& from_;
+  const LevelSignatures signatures_;
   Control* control_;
   Charge charge_;
   std::vector<Level> levels_;

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qengine import _native
+from qengine.exec.candidates import LevelSignatures
 from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.match_plan import LEVEL, PCSR, PLAN, RANGE, SOURCE, records
 from qengine.exec.cpu.resolve import ResolvedSearch
@@ -137,8 +138,23 @@ class CandidateGraph:
         _library().qe_candidates_close(self._handle)
 
 
-def build(plan: ResolvedSearch, context: ExecutionContext, most_entries: int) -> CandidateGraph | None:
+class _Signatures(ctypes.Structure):
+    """Mirror of ``qe::LevelSignatures``."""
+
+    _fields_ = (
+        ("table", ctypes.c_void_p),
+        ("wanted", ctypes.c_void_p),
+        ("n_vertices", ctypes.c_uint32),
+        ("unused", ctypes.c_uint32),
+    )
+
+
+def build(
+    plan: ResolvedSearch, context: ExecutionContext, most_entries: int, signatures: LevelSignatures | None = None
+) -> CandidateGraph | None:
     """Build the candidate graph of a plan without seeds; None where it would have more than ``most_entries``.
+
+    ``signatures``: what the candidates of its levels start from, if anything.
 
     Raises
     ------
@@ -146,9 +162,13 @@ def build(plan: ResolvedSearch, context: ExecutionContext, most_entries: int) ->
         By the context's limits.
     """
     handle = ctypes.c_void_p()
-    control = ctypes.byref(context.control)
+    given = _Signatures()
+    if signatures is not None:
+        table, wanted = signatures
+        given = _Signatures(table.ctypes.data, wanted.ctypes.data, table.shape[1])
+    address, control = plan.plan.ctypes.data, ctypes.byref(context.control)
     context.raise_for(
-        _library().qe_candidates_build(plan.plan.ctypes.data, control, most_entries, ctypes.byref(handle))
+        _library().qe_candidates_build(address, ctypes.byref(given), control, most_entries, ctypes.byref(handle))
     )
     return CandidateGraph(handle, plan, context) if handle.value else None
 
@@ -161,7 +181,7 @@ def _end(spans: npt.NDArray[Any]) -> int:
 def _library() -> ctypes.CDLL:
     library: Any = _native.load()
     pointer = ctypes.c_void_p
-    library.qe_candidates_build.argtypes = (pointer, pointer, ctypes.c_int64, pointer)
+    library.qe_candidates_build.argtypes = (pointer, pointer, pointer, ctypes.c_int64, pointer)
     library.qe_candidates_plan.argtypes = (pointer,) * 4
     library.qe_candidates_plan.restype = pointer
     library.qe_candidates_guide.argtypes = (pointer,) * 2

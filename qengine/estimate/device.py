@@ -16,6 +16,7 @@ from qengine.estimate.result import Sums
 from qengine.estimate.sampler import PatternSampler
 from qengine.estimate.space import Space
 from qengine.estimate.target import Target
+from qengine.exec.candidates import LevelSignatures
 from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.resolve import ResolvedSearch
 
@@ -115,7 +116,12 @@ class DeviceBuilder:
     lent: ExitStack
 
     def __call__(
-        self, plan: ResolvedSearch, context: ExecutionContext, most_entries: int, expected: int
+        self,
+        plan: ResolvedSearch,
+        context: ExecutionContext,
+        most_entries: int,
+        signatures: LevelSignatures | None,
+        expected: int,
     ) -> Candidates | None:
         """Build one as ``candidates.build``."""
         if expected > _FEW_ENTRIES:
@@ -125,10 +131,11 @@ class DeviceBuilder:
 
             try:
                 run = self.lent.enter_context(device_run(context))
-                return build_on_device(self.lent.enter_context(device_plan(self.store, plan, run)), run, most_entries)
+                on_device = self.lent.enter_context(device_plan(self.store, plan, run))
+                return build_on_device(self.store, on_device, run, most_entries, signatures)
             except OutOfMemory:
                 pass
-        return build(plan, context, most_entries)
+        return build(plan, context, most_entries, signatures)
 
 
 @dataclass(frozen=True, slots=True)

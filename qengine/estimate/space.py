@@ -9,6 +9,7 @@ from qengine.estimate.bound import candidate_entries, multiplicity, upper_bound
 from qengine.estimate.candidates import Candidates
 from qengine.estimate.candidates import build as build_on_host
 from qengine.estimate.target import Target
+from qengine.exec.candidates import LevelSignatures, level_signatures
 from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.masks import Masks
 from qengine.exec.cpu.resolve import ResolvedSearch, resolve
@@ -24,6 +25,10 @@ _ENTRIES_PER_MS = 20_000
 
 _LEAST_ENTRIES, _MOST_ENTRIES = 1 << 16, 1 << 22
 _NO_LIMIT = 1 << 62
+
+_SIGNED_VERTICES = 1 << 17
+"""Vertices of a graph up to which candidates start from signatures: these are made when first asked for, at half a
+microsecond a vertex or more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +57,25 @@ class Builder(Protocol):
     """Builds candidate graphs."""
 
     def __call__(
-        self, plan: ResolvedSearch, context: ExecutionContext, most_entries: int, expected: int
+        self,
+        plan: ResolvedSearch,
+        context: ExecutionContext,
+        most_entries: int,
+        signatures: LevelSignatures | None,
+        expected: int,
     ) -> Candidates | None:
         """Build one as ``candidates.build``. ``expected``: entries that it may have before predicates remove any."""
 
 
-def on_host(plan: ResolvedSearch, context: ExecutionContext, most_entries: int, expected: int) -> Candidates | None:
+def on_host(
+    plan: ResolvedSearch,
+    context: ExecutionContext,
+    most_entries: int,
+    signatures: LevelSignatures | None,
+    expected: int,
+) -> Candidates | None:
     """Build one on the host."""
-    return build_on_host(plan, context, most_entries)
+    return build_on_host(plan, context, most_entries, signatures)
 
 
 def make_space(
@@ -84,7 +100,8 @@ def make_space(
     limit = _NO_LIMIT if guided else _entries(samples, milliseconds)
     expected = candidate_entries(store, search)
     if expected <= limit:
-        candidates = build(resolved, context, limit, expected)
+        signatures = level_signatures(store, search) if store.vertex_count <= _SIGNED_VERTICES else None
+        candidates = build(resolved, context, limit, signatures, expected)
     if candidates is not None:
         bound = min(bound, candidates.bound * multiplicity(store, search) * search.orbits)
         if candidates.empty:

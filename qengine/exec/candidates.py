@@ -8,15 +8,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
 
 from qengine.plan.pattern import Direction, LabelAnd, LabelExpr, LabelIs
 from qengine.plan.physical import EdgeLevel, Search, VertexLevel
-from qengine.storage.signatures import ANY_LABEL, PatternSignature
+from qengine.storage.signatures import ANY_LABEL, SIGNATURE_WORDS, PatternSignature
 
-__all__ = ["admit_by_degree", "admit_by_signature"]
+__all__ = ["LevelSignatures", "admit_by_degree", "admit_by_signature", "level_signatures"]
+
+
+_KNOWN = 256
+_wanted: WeakKeyDictionary[Any, dict[int, tuple[Search, npt.NDArray[np.uint32]]]] = WeakKeyDictionary()
+"""For each graph what the searches asked for last want of signatures, by identity: cached plans are estimated again."""
+
+
+class LevelSignatures(NamedTuple):
+    """The signatures of a graph, and what those of each level's vertices must have.
+
+    ``table``: uint32[16, vertices]. ``wanted``: uint32[levels, 16].
+    """
+
+    table: npt.NDArray[np.uint32]
+    wanted: npt.NDArray[np.uint32]
 
 
 class _Neighbour(NamedTuple):
@@ -25,6 +41,21 @@ class _Neighbour(NamedTuple):
     type_index: int
     direction: Direction
     level: int
+
+
+def level_signatures(store: Any, search: Search) -> LevelSignatures:
+    """Return what signatures say of all levels of a search; an edge level wants nothing."""
+    known = _wanted.setdefault(store, {})
+    if (entry := known.get(id(search))) is not None:
+        return LevelSignatures(store.signatures.table, entry[1])
+    wanted = np.zeros((len(search.levels), SIGNATURE_WORDS), np.uint32)
+    for index, level in enumerate(search.levels):
+        if isinstance(level, VertexLevel):
+            wanted[index] = _signature(store, search, index).words
+    if len(known) >= _KNOWN:
+        known.clear()
+    known[id(search)] = search, wanted
+    return LevelSignatures(store.signatures.table, wanted)
 
 
 def admit_by_signature(store: Any, search: Search, level: int, begin: int, admitted: npt.NDArray[np.bool_]) -> None:

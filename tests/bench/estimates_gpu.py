@@ -171,13 +171,13 @@ def building() -> None:
             if resolved is None or target.tail is not None:
                 continue
             with device_run(context) as run, device_plan(graph._store, resolved, run) as plan:
-                made = build_on_device(plan, run, 1 << 62)
+                made = build_on_device(graph._store, plan, run, 1 << 62)
                 if made is None:
                     continue
                 host = build(resolved, context, 1 << 62)
                 assert host is not None and (host.entries, host.bound) == (made.entries, made.bound)
                 line = [float(made.entries), _best(partial(build, resolved, context, 1 << 62))]
-                line.append(_best(partial(build_on_device, plan, run, 1 << 62)))
+                line.append(_best(partial(build_on_device, graph._store, plan, run, 1 << 62)))
             for method in methods:
                 options: dict[str, Any] = {"method": method, "samples": 1_000_000, "seed": SEED, "device": "gpu"}
                 line.append(_best(partial(graph.estimate, case.query, **options)))

@@ -14,6 +14,7 @@ from qengine.estimate import device as device_module
 from qengine.estimate.candidates import build
 from qengine.estimate.target import target_of
 from qengine.estimates import _plan
+from qengine.exec.candidates import level_signatures
 from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.resolve import resolve
 from qengine.exec.gpu.candidate_graph import build_on_device
@@ -46,10 +47,11 @@ def skewed() -> Graph:
 @given(graphs(), searches())
 @settings(max_examples=300)
 def test_the_device_builds_the_hosts_graph(store: Any, search: Search) -> None:
-    resolved = resolve(store, without_seeds(search), Masks())
+    search = without_seeds(search)
+    resolved = resolve(store, search, Masks())
     assume(resolved is not None)
     assert resolved is not None
-    compare(store, resolved)
+    compare(store, search, resolved)
 
 
 @pytest.mark.parametrize("query", QUERIES)
@@ -57,19 +59,20 @@ def test_lists_of_hubs(skewed: Graph, query: str) -> None:
     search = target_of(_plan(skewed, query).physical.root).search
     resolved = resolve(skewed._store, search, Masks())
     assert resolved is not None
-    compare(skewed._store, resolved)
+    compare(skewed._store, search, resolved)
 
 
-def compare(store: Any, resolved: Any) -> None:
+def compare(store: Any, search: Search, resolved: Any) -> None:
     context = ExecutionContext(threads=1)
-    expected = build(resolved, context, 1 << 40)
-    assert expected is not None
-    with device_run(context) as run, device_plan(store, resolved, run) as plan:
-        made = build_on_device(plan, run, 1 << 40)
-        assert made is not None
-        check_graph(made, expected)
-        if expected.entries:
-            assert build_on_device(plan, run, expected.entries - 1) is None
+    for signatures in (None, level_signatures(store, search)):
+        expected = build(resolved, context, 1 << 40, signatures)
+        assert expected is not None
+        with device_run(context) as run, device_plan(store, resolved, run) as plan:
+            made = build_on_device(store, plan, run, 1 << 40, signatures)
+            assert made is not None
+            check_graph(made, expected)
+            if expected.entries:
+                assert build_on_device(store, plan, run, expected.entries - 1, signatures) is None
 
 
 @pytest.mark.parametrize("method", ["wanderjoin", "alley", "guided", "trawling", "auto"])

@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 from qengine import Graph, OutOfMemory
 from qengine.estimate import device as device_module
 from qengine.estimate.candidates import CandidateGraph, build
+from qengine.exec.candidates import level_signatures
 from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.match_plan import records
 from qengine.exec.cpu.resolve import ResolvedSearch, resolve
@@ -116,23 +118,25 @@ def ranges(resolved: Any, level: Any) -> Any:
     return resolved.tables[RANGES][first : first + count].tolist()
 
 
-@given(graphs(), searches())
+@given(graphs(), searches(), st.booleans())
 @settings(max_examples=100)
-def test_the_device_builds_the_hosts_graph(store: Any, search: Search) -> None:
-    resolved = resolve(store, without_seeds(search), Masks())
+def test_the_device_builds_the_hosts_graph(store: Any, search: Search, signed: bool) -> None:
+    search = without_seeds(search)
+    signatures = level_signatures(store, search) if signed else None
+    resolved = resolve(store, search, Masks())
     assume(resolved is not None)
     assert resolved is not None
     run = Run()
-    expected = build(resolved, run.context, 1 << 20)
+    expected = build(resolved, run.context, 1 << 20, signatures)
     assert expected is not None
     with device_plan(store, resolved, run) as plan:  # type: ignore[arg-type]
-        made = build_on_device(plan, run, 1 << 20)  # type: ignore[arg-type]
+        made = build_on_device(store, plan, run, 1 << 20, signatures)  # type: ignore[arg-type]
         assert made is not None
         check_graph(made, expected)
         if expected.entries:
             fewer = expected.entries - 1
-            assert build_on_device(plan, run, fewer) is None  # type: ignore[arg-type]
-            assert build(resolved, run.context, fewer) is None
+            assert build_on_device(store, plan, run, fewer, signatures) is None  # type: ignore[arg-type]
+            assert build(resolved, run.context, fewer, signatures) is None
 
 
 def test_long_lists() -> None:
@@ -164,7 +168,7 @@ def test_several_rounds(seed: int) -> None:
 def check(store: Any, resolved: ResolvedSearch, expected: CandidateGraph) -> None:
     run = Run()
     with device_plan(store, resolved, run) as plan:  # type: ignore[arg-type]
-        made = build_on_device(plan, run, 1 << 20)  # type: ignore[arg-type]
+        made = build_on_device(store, plan, run, 1 << 20)  # type: ignore[arg-type]
         assert made is not None
         check_graph(made, expected)
 

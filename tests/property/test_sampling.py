@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 from qengine import _native, storage
 from qengine.estimate.candidates import build
 from qengine.estimate.kernel import count_within, draw, philox, trawl
 from qengine.estimate.reference import Alley, Estimator, ReferenceSampler, WanderJoin, expectation
+from qengine.exec.candidates import level_signatures
 from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.resolve import resolve
 from qengine.plan.logical import Unit
@@ -83,18 +85,19 @@ def test_the_native_sampler_draws_the_same_samples(store: Any, search: Search) -
         assert {tuple(row) for row in found.rows.tolist()} <= truth
 
 
-@given(graphs(), searches())
+@given(graphs(), searches(), st.booleans())
 @settings(max_examples=120, deadline=None)
-def test_the_candidate_graph_has_the_same_embeddings(store: Any, search: Search) -> None:
+def test_the_candidate_graph_has_the_same_embeddings(store: Any, search: Search, signed: bool) -> None:
     search = without_seeds(search)
+    signatures = level_signatures(store, search) if signed else None
     plan = resolve(store, search, Masks())
     assume(plan is not None)
     assert plan is not None
     truth = set(Oracle(store, search).embeddings([]))
     context = ExecutionContext(threads=1)
-    candidates = build(plan, context, 1 << 20)
+    candidates = build(plan, context, 1 << 20, signatures)
     assert candidates is not None
-    assert build(plan, context, candidates.entries - 1) is None or candidates.entries == 0
+    assert build(plan, context, candidates.entries - 1, signatures) is None or candidates.entries == 0
     assert not candidates.empty or not truth
     assert candidates.bound >= len(vertices_of(search, truth))
     assert count_within(candidates.plan, context, 1 << 40) == len(truth)

@@ -14,13 +14,15 @@ import numpy as np
 import numpy.typing as npt
 
 from qengine.errors import OutOfMemory
+from qengine.exec.candidates import LevelSignatures
 from qengine.exec.cpu.match_plan import PCSR, PLAN, RANGE, LevelKind, SourceFlag
 from qengine.exec.cpu.match_plan import SOURCE as PLAN_SOURCE
 from qengine.exec.cpu.resolve import ResolvedSearch
 from qengine.exec.gpu.candidate_job import FILTER_ROUNDS, JOB, LEVEL, ROOT_LANES, RUNNING, SOURCE, STATE, STEP
 from qengine.exec.gpu.launch import DeviceRun
+from qengine.exec.gpu.memory import Resident
 from qengine.exec.gpu.sample_job import GUIDE
-from qengine.exec.gpu.upload import DevicePlan
+from qengine.exec.gpu.upload import DevicePlan, resident_array
 
 __all__ = ["DeviceCandidates", "build_on_device"]
 
@@ -95,10 +97,17 @@ def _steps(sources: npt.NDArray[Any], n_levels: int) -> tuple[npt.NDArray[Any], 
     return np.array(steps, STEP), np.array(after, np.int32)
 
 
-def build_on_device(plan: DevicePlan, run: DeviceRun, most_entries: int) -> DeviceCandidates | None:
+def build_on_device(
+    store: Any, plan: DevicePlan, run: DeviceRun, most_entries: int, signatures: LevelSignatures | None = None
+) -> DeviceCandidates | None:
     """Build the candidate graph of a plan without seeds; None where it would have more than ``most_entries``.
 
-    ``plan`` must be lent as long as the graph is used.
+    Parameters
+    ----------
+    plan
+        Must be lent as long as the graph is used.
+    signatures
+        What the candidates of its levels start from, if anything.
 
     Raises
     ------
@@ -109,13 +118,27 @@ def build_on_device(plan: DevicePlan, run: DeviceRun, most_entries: int) -> Devi
     """
     if "candidate graph" not in plan.made:
         plan.made["candidate graph"] = _shape(plan.resolved)
-    return _Build(plan, run, plan.made["candidate graph"], most_entries).graph()
+    held: list[Resident] = []
+    try:
+        table = 0 if signatures is None else resident_array(store, signatures.table, run, held)
+        return _Build(plan, run, plan.made["candidate graph"], most_entries, signatures, table).graph()
+    finally:
+        for resident in held:
+            run.memory.unpin(resident)
 
 
 class _Build:
     """One run of the kernels."""
 
-    def __init__(self, plan: DevicePlan, run: DeviceRun, shape: _Shape, most_entries: int) -> None:
+    def __init__(
+        self,
+        plan: DevicePlan,
+        run: DeviceRun,
+        shape: _Shape,
+        most_entries: int,
+        signatures: LevelSignatures | None,
+        table: int,
+    ) -> None:
         self.plan, self.run, self.shape = plan, run, shape
         self.kernels = [
             run.device.kernel("candidate_graph", name, {}, _SHARED_BYTES)
@@ -128,7 +151,8 @@ class _Build:
             [("state", STATE), ("begins", "<u8", n_sources + 1), ("n_roots", "<u8", n_levels)], align=True
         )
         self.job = np.zeros(1, JOB)
-        tables = (shape.levels, shape.sources, shape.steps, shape.stamps_after)
+        wanted = np.empty(0, np.uint32) if signatures is None else signatures.wanted
+        tables = (shape.levels, shape.sources, shape.steps, shape.stamps_after, wanted)
         sizes = [self.results.itemsize, *(each.nbytes for each in tables)]
         self.head, at = _block(run, sizes)
         self.device_job = run.allocate(JOB.itemsize, _WHAT)
@@ -136,8 +160,11 @@ class _Build:
         job["plan"], job["stop"], job["state"] = plan.address, run.stop_flag, at[0]
         for name in ("begins", "n_roots"):
             job[name] = at[0] + self.results.fields[name][1]  # type: ignore[index]
-        for name, place in zip(("levels", "sources", "steps", "stamps_after"), at[1:], strict=True):
+        for name, place in zip(("levels", "sources", "steps", "stamps_after"), at[1:5], strict=True):
             job[name] = place
+        if signatures is not None:
+            job["signatures"]["table"], job["signatures"]["wanted"] = table, at[5]
+            job["signatures"]["n_vertices"] = signatures.table.shape[1]
         job["n_vertices"], job["n_rows"], job["most_entries"] = shape.n_vertices, shape.n_rows, most_entries
         job["n_levels"], job["n_sources"] = n_levels, n_sources
         n = shape.n_vertices

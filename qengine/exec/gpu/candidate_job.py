@@ -6,7 +6,7 @@ import numpy as np
 
 from qengine.exec.cpu.match_plan import MAX_LEVELS
 
-__all__ = ["FILTER_ROUNDS", "JOB", "LEVEL", "ROOT_LANES", "RUNNING", "SOURCE", "STATE", "STEP"]
+__all__ = ["FILTER_ROUNDS", "JOB", "LEVEL", "ROOT_LANES", "RUNNING", "SIGNATURES", "SOURCE", "STATE", "STEP"]
 
 FILTER_ROUNDS = 3
 ROOT_LANES = 1024
@@ -18,10 +18,11 @@ STATE = np.dtype(
     [("arrived", "<u4", 2), ("stopped", "<u4", 2), ("slots", "<u8"), ("gathered", "<u8"), ("entries", "<u8"),
      ("bound", "<f8"), ("rounds", "<u8"), ("counts", "<u4", (FILTER_ROUNDS + 1, MAX_LEVELS))]
 )  # fmt: skip
+SIGNATURES = np.dtype([("table", "<u8"), ("wanted", "<u8"), ("n_vertices", "<u4"), ("unused", "<u4")])
 JOB = np.dtype(
-    [(name, "<u8") for name in (
-        "plan", "stop", "state", "levels", "sources", "steps", "stamps_after", "sums", "stamps", "starts", "from", "to",
-        "places", "ids", "offsets", "roots", "ways", "begins", "n_roots", "n_vertices", "n_rows", "slots",
+    [("plan", "<u8"), ("signatures", SIGNATURES)] + [(name, "<u8") for name in (
+        "stop", "state", "levels", "sources", "steps", "stamps_after", "sums", "stamps", "starts", "from",
+        "to", "places", "ids", "offsets", "roots", "ways", "begins", "n_roots", "n_vertices", "n_rows", "slots",
         "most_entries",
     )] + [("n_levels", "<i4"), ("n_sources", "<i4")]
 )  # fmt: skip

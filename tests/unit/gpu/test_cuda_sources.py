@@ -144,6 +144,7 @@ def test_the_candidate_graph_gets_what_it_expects() -> None:
         "CandidateSource": candidate_job.SOURCE,
         "CandidateStep": candidate_job.STEP,
         "CandidateState": candidate_job.STATE,
+        "LevelSignatures": candidate_job.SIGNATURES,
         "CandidateJob": candidate_job.JOB,
         "RunningLists": candidate_job.RUNNING,
     }
