@@ -83,7 +83,9 @@ def _comparison(names: list[str]) -> tuple[Callable[[Any, Any], Any], Callable[[
     content: Callable[[Any], Any] = attrgetter(*names) if names else lambda node: ()
 
     def __eq__(self: Any, other: Any) -> Any:  # noqa: N807
-        return content(self) == content(other) if other.__class__ is self.__class__ else NotImplemented
+        if other.__class__ is not self.__class__:
+            return NotImplemented
+        return self is other or content(self) == content(other)
 
     def __hash__(self: Any) -> int:  # noqa: N807
         return hash(content(self))

@@ -8,6 +8,7 @@ from typing import Any
 from qengine.binder import bind
 from qengine.catalog.view import CatalogView
 from qengine.errors import Notice, QengineError, SemanticError
+from qengine.exec.executions import Executions
 from qengine.optimizer.given_rows import GivenPart, GivenRows, matched_part, with_cardinalities
 from qengine.plan.logical import LogicalPlan
 from qengine.syntax import parse
@@ -30,11 +31,17 @@ def given_rows(cardinalities: Mapping[str, float], catalog: CatalogView) -> Give
 
 
 def told(
-    plan: LogicalPlan, cardinalities: Mapping[str, float] | str, store: Any, notices: tuple[Notice, ...]
+    plan: LogicalPlan,
+    cardinalities: Mapping[str, float] | str,
+    store: Any,
+    notices: tuple[Notice, ...],
+    executions: Executions,
+    timeout: float | None,
 ) -> tuple[LogicalPlan, tuple[Notice, ...]]:
     """Return a plan whose matches know the cardinalities, and the notices with those about them.
 
-    ``cardinalities``: as ``given_rows`` reads them, or "sampled". ``store``: a ``GraphStore``.
+    ``cardinalities``: as ``given_rows`` reads them, or "sampled". ``store``: a ``GraphStore``. ``executions``: where
+    sampling can be stopped. ``timeout``: seconds that it may take.
 
     Raises
     ------
@@ -52,7 +59,7 @@ def told(
         )
     from qengine.sampled import SampledRows
 
-    return with_cardinalities(plan, SampledRows(store)), notices
+    return with_cardinalities(plan, SampledRows(store, executions, timeout)), notices
 
 
 def _part(text: str, rows: float, catalog: CatalogView) -> GivenPart:

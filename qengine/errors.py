@@ -6,7 +6,7 @@ else that escapes is a defect of the engine.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from qengine._frozen import frozen
 
 __all__ = [
     "DeviceError",
@@ -29,7 +29,7 @@ __all__ = [
 _MAX_LINE = 160
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Span:
     """A place in a query's text: character offsets ``[start, end)``."""
 
@@ -154,7 +154,7 @@ class InternalError(QengineError):
     kind = "Internal error"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Notice:
     """A warning that comes with a result: the query ran, but probably isn't what was meant."""
 

@@ -45,8 +45,7 @@ def estimate(
 ) -> Estimate:
     """Estimate the rows of a statement; see ``Graph.estimate``."""
     request.check()
-    with _started(graph, text, params, timeout, memory_limit, threads) as (counted, context):
-        context.gpu_memory_limit = gpu_memory_limit
+    with _started(graph, text, params, timeout, memory_limit, threads, gpu_memory_limit) as (counted, context):
         return sampling.estimate(counted.physical, graph._store, context, request)
 
 
@@ -77,13 +76,14 @@ def _started(
     timeout: float | None,
     memory_limit: int | None,
     threads: int,
+    gpu_memory_limit: int | None = None,
 ) -> Iterator[tuple[Counted, ExecutionContext]]:
     """Plan a statement and let it be interrupted; errors get their place in the text."""
     from qengine.graph import check_parameters
 
     counted = graph._estimated.get(text, lambda: _plan(graph, text))
     check_parameters(counted.text, counted.parameters, params)
-    context = ExecutionContext(dict(params or {}), timeout, memory_limit, threads)
+    context = ExecutionContext(dict(params or {}), timeout, memory_limit, threads, gpu_memory_limit)
     with graph._executions.running(context):
         try:
             yield counted, context
@@ -95,18 +95,17 @@ def _started(
 
 def _plan(graph: Graph, text: str) -> Counted:
     from qengine.binder import bind
+    from qengine.graph import planning
     from qengine.optimizer.counting import plan_count
 
     text = text.strip().removesuffix(";")
-    try:
+    with planning(text, "estimate"):
         text, statement = _statement(text)
         bound = bind(statement, text, graph._store)
         if bound.plan.explain is not None:
             raise SemanticError("An estimate is of a query, not of its plan.", hint="Leave out EXPLAIN and PROFILE.")
         physical = plan_count(bound.plan, graph._store)
-    except QengineError as error:
-        raise error.at(text) from None
-    return Counted(text, bound.plan, physical, parameters(bound.plan.root))
+        return Counted(text, bound.plan, physical, parameters(bound.plan.root))
 
 
 def _statement(text: str) -> tuple[str, Any]:

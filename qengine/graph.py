@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
 
+from qengine._collector import collector_paused
 from qengine.errors import DeviceError, Notice, QengineError, QueryInterrupted, SemanticError, Span, Unsupported
 from qengine.exec.executions import Executions
 from qengine.plan.cache import PlanCache
@@ -303,7 +305,8 @@ class Graph:
             is one, the query's largest search is large and the GPU has a kernel made for it, else the CPU; ``stats``
             of the result says which, and why. "reference" is the slow oracle that tests compare with.
         timeout
-            Seconds from now on that execution may take; the time in which nobody fetches counts too.
+            Seconds from now on that execution may take; the time in which nobody fetches counts too. Sampling of
+            cardinalities may take as many before.
         memory_limit
             Bytes that the query's operators may hold at once.
         gpu_memory_limit
@@ -325,7 +328,7 @@ class Graph:
         ExecutionError, QueryTimeout, QueryInterrupted, OutOfMemory
             From the result's methods.
         """
-        return self.prepare(text, cardinalities=cardinalities).run(
+        return Prepared(self, text, cardinalities, timeout).run(
             params,
             device=device,
             timeout=timeout,
@@ -353,7 +356,7 @@ class Graph:
             yield self.query(part, params, **options)
 
     def explain(self, text: str, *, device: str = "auto", cardinalities: Cardinalities | None = None) -> Explanation:
-        """Return the plan of a statement; ``str()`` of it is the operator tree.
+        """Return the plan of a statement; ``str()`` of it is the operator tree, ``notices`` are EXPLAIN's warnings.
 
         Its ``device`` and ``device_reason`` say where ``query`` with this ``device`` would run it; ``cardinalities`` as
         for ``query``.
@@ -365,7 +368,7 @@ class Graph:
         """
         from qengine.explain import Explanation
 
-        planned = self._plan(text, False, cardinalities)
+        planned = self._plan(text, False, cardinalities, explaining=True)
         assert planned.physical is not None
         chosen, reason = _chosen(device, planned)
         return Explanation(planned.physical, self._store, chosen, reason, planned.notices)
@@ -527,44 +530,53 @@ class Graph:
 
     # ------------------------------------------------------------ inside
 
-    def _plan(self, text: str, reference: bool, cardinalities: Cardinalities | None = None) -> _Planned:
+    def _plan(
+        self,
+        text: str,
+        reference: bool,
+        cardinalities: Cardinalities | None = None,
+        *,
+        timeout: float | None = None,
+        explaining: bool = False,
+    ) -> _Planned:
+        """Return what a statement was planned to, or plan it: for the reference; with what EXPLAIN warns of."""
         if isinstance(cardinalities, str):
             given: object = cardinalities
         else:
             given = tuple(sorted((part, repr(rows)) for part, rows in (cardinalities or {}).items()))
-        return self._plans.get((text, reference, given), lambda: self._plan_anew(text, reference, cardinalities or {}))
 
-    def _plan_anew(self, text: str, reference: bool, cardinalities: Cardinalities) -> _Planned:
+        def make() -> _Planned:
+            with planning(text), collector_paused():
+                return self._plan_anew(text, reference, cardinalities or {}, timeout, explaining)
+
+        return self._plans.get((text, reference, given, explaining), make)
+
+    def _plan_anew(
+        self, text: str, reference: bool, cardinalities: Cardinalities, timeout: float | None, explaining: bool
+    ) -> _Planned:
+        from qengine import optimizer
+        from qengine.binder import bind
+        from qengine.exec.choice import largest_search
+        from qengine.syntax import parse
+
         begin = time.perf_counter()
-        try:
-            from qengine import optimizer
-            from qengine.binder import bind
-            from qengine.exec.choice import largest_search
-            from qengine.syntax import parse
+        statements = parse(text)
+        if len(statements) != 1:
+            found = "none" if not statements else f"{len(statements)} statements"
+            raise SemanticError(
+                f"There must be one statement, not {found}.",
+                span=statements[1].span if statements else None,
+                hint="Run them one by one with graph.script(text)." if statements else "Type a query.",
+            )
+        bound = bind(statements[0], text, self._store, explaining=explaining)
+        logical, notices = bound.plan, bound.notices
+        if cardinalities:
+            from qengine.cardinalities import told
 
-            statements = parse(text)
-            if len(statements) != 1:
-                found = "none" if not statements else f"{len(statements)} statements"
-                raise SemanticError(
-                    f"There must be one statement, not {found}.",
-                    span=statements[1].span if statements else None,
-                    hint="Run them one by one with graph.script(text)." if statements else "Type a query.",
-                )
-            bound = bind(statements[0], text, self._store)
-            logical, notices = bound.plan, bound.notices
-            if cardinalities:
-                from qengine.cardinalities import told
-
-                logical, notices = told(logical, cardinalities, self._store, notices)
-            physical = None if reference else optimizer.plan(logical, self._store)
-            names = parameters(logical.root)
-            largest = None if physical is None else largest_search(physical)
-        except QengineError as error:
-            raise error.at(text) from None
-        except RecursionError:
-            raise _too_deep() from None
-        except KeyboardInterrupt:
-            raise QueryInterrupted("The query was interrupted while it was planned.", code="Interrupted") from None
+            logical, notices = told(logical, cardinalities, self._store, notices, self._executions, timeout)
+        physical = None if reference else optimizer.plan(logical, self._store)
+        names = parameters(logical.root)
+        largest = None if physical is None else largest_search(physical)
         return _Planned(text, logical, physical, notices, names, time.perf_counter() - begin, largest)
 
     def _start(self, planned: _Planned, context: ExecutionContext, stats: ResultStats) -> Iterator[ResultBatch]:
@@ -617,11 +629,13 @@ class Graph:
 class Prepared:
     """A planned statement of one graph; ``run`` it with different parameters."""
 
-    def __init__(self, graph: Graph, text: str, cardinalities: Cardinalities | None = None) -> None:
+    def __init__(
+        self, graph: Graph, text: str, cardinalities: Cardinalities | None = None, timeout: float | None = None
+    ) -> None:
         self._graph = graph
         self.text = text
         self._cardinalities = cardinalities if isinstance(cardinalities, str) else dict(cardinalities or {})
-        self._planned = graph._plan(text, False, self._cardinalities)
+        self._planned = graph._plan(text, False, self._cardinalities, timeout=timeout)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -675,6 +689,19 @@ class Prepared:
         batches = self._graph._start(planned, context, stats)
         result = Result(planned.logical.columns, batches, stats, explanation, planned.notices)
         return result if context.profile is None else profiled(result, explanation)
+
+
+@contextmanager
+def planning(text: str, what: str = "query") -> Iterator[None]:
+    """Give errors of planning their text, and turn what Python raises where planning is stopped into ours."""
+    try:
+        yield
+    except QengineError as error:
+        raise error.at(text) from None
+    except RecursionError:
+        raise _too_deep() from None
+    except KeyboardInterrupt:
+        raise QueryInterrupted(f"The {what} was interrupted while it was planned.", code="Interrupted") from None
 
 
 def _too_deep() -> Unsupported:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, Protocol
 
+from qengine._collector import collector_paused
 from qengine.errors import Notice
 
 if TYPE_CHECKING:
@@ -153,7 +152,7 @@ class Result:
         """Return all rows that are left."""
         found = self._rows[self._position :]
         self._position = len(self._rows)
-        with _collector_paused():
+        with collector_paused():
             while self._load():
                 found += self._rows
                 self._position = len(self._rows)
@@ -177,7 +176,7 @@ class Result:
         return False
 
     def _as_rows(self, batch: ResultBatch) -> list[Row]:
-        with _collector_paused():
+        with collector_paused():
             columns = [batch.values(name) for name in self._columns]
             return list(map(self._row_type, zip(*columns, strict=True) if columns else repeat((), batch.length)))
 
@@ -272,19 +271,6 @@ class Result:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
-
-
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Hold up the search for reference cycles while rows are made: it would look at all of them again and again."""
-    if not gc.isenabled():
-        yield
-        return
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
 
 
 def _shown(value: Any) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from qengine import estimate
 from qengine.errors import Unsupported
 from qengine.exec.context import ExecutionContext
+from qengine.exec.executions import Executions
 from qengine.optimizer.counting import plan_count
 from qengine.plan.logical import LogicalPlan, Match, Unit
 from qengine.plan.pattern import MatchMode, PatternNode, PatternRelationship, QueryGraph
@@ -30,11 +31,17 @@ class SampledRows:
     ----------
     store
         The ``GraphStore``.
+    executions
+        Those that run on the graph: sampling is one of them, so that it can be stopped.
+    timeout
+        Seconds that sampling one pattern may take, None for no limit.
     samples
         In all parts of one pattern.
     """
 
     store: Any
+    executions: Executions
+    timeout: float | None = None
     samples: int = 50_000
 
     @property
@@ -60,10 +67,11 @@ class SampledRows:
             return {}
         try:
             counted = plan_count(LogicalPlan(match, graph.variables()), self.store)
-            context = ExecutionContext()
-            table = estimate.estimate_all(
-                counted, self.store, context, samples=self.samples, confidence=_CONFIDENCE, seed=_SEED
-            )
+            context = ExecutionContext(timeout=self.timeout)
+            with self.executions.running(context):
+                table = estimate.estimate_all(
+                    counted, self.store, context, samples=self.samples, confidence=_CONFIDENCE, seed=_SEED
+                )
         except Unsupported:
             return {}
         return {part: found.value for part, found in table.items() if found.relative_error <= _WORST_ERROR}

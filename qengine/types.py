@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
+
+from qengine._frozen import frozen
 
 __all__ = ["ANY", "BOOLEAN", "FLOAT", "INTEGER", "LIST", "MAP", "NODE", "NULL", "NUMBER", "PATH", "RELATIONSHIP",
            "STRING", "Kind", "Node", "Path", "Relationship", "Type", "list_of"]  # fmt: skip
@@ -33,8 +34,10 @@ class Kind(Enum):
     LOCAL_DATETIME = "LOCAL DATETIME"
     DURATION = "DURATION"
 
+    __hash__ = object.__hash__  # Enum's own is written in Python
 
-@dataclass(frozen=True, slots=True)
+
+@frozen
 class Type:
     """A static type: a kind, and for lists the type of the items (None: any). Every type admits null."""
 

@@ -28,6 +28,7 @@ class Binding:
     explaining: bool = False
     names: Names = field(default_factory=Names)
     notices: dict[tuple[str, str], Notice] = field(default_factory=dict)
+    _known: dict[str, Mapping[str, None]] = field(default_factory=dict)
 
     def quoted(self, span: Span | None) -> str:
         """Return what is written at a place, in backticks."""
@@ -54,14 +55,21 @@ class Binding:
 
     def check_label(self, name: str, span: Span | None, kinds: Iterable[str]) -> None:
         """Note a label or type name that the graph doesn't have as any of ``kinds``."""
-        known = {LABEL: self.catalog.labels, RELATIONSHIP_TYPE: self.catalog.relationship_types}
         kinds = tuple(kinds)
-        if any(name in known[kind] for kind in kinds):
+        if any(name in self._names_of(kind) for kind in kinds):
             return
         kind = kinds[0]
         code = "UnknownLabel" if kind == LABEL else "UnknownRelationshipType"
-        hint = did_you_mean(closest(name, known[kind]))
+        hint = did_you_mean(closest(name, self._names_of(kind)))
         self.notice(code, name, f"The graph has no {kind} `{name}`.", span, hint)
+
+    def _names_of(self, kind: str) -> Mapping[str, None]:
+        """Return the graph's labels or types, in its order."""
+        known = self._known.get(kind)
+        if known is None:
+            names = self.catalog.labels if kind == LABEL else self.catalog.relationship_types
+            known = self._known[kind] = dict.fromkeys(names)
+        return known
 
     def property_type(self, subject: Type, key: str, span: Span | None) -> Type:
         """Return a property's static type, and note a key that no node or relationship has."""

@@ -178,7 +178,7 @@ class GraphBuilder:
         old = self.nodes.get(name)
         if old is None:
             self.nodes[name] = PatternNode(name, labels, bound=known)
-        else:
+        elif labels is not None:
             self.nodes[name] = replace(old, labels=both(old.labels, labels))
         self._write(name, element, hops=False, selected=False)
         return name
@@ -281,7 +281,7 @@ class GraphBuilder:
                 span,
                 "Give this element another name.",
             )
-        self.declared[user_name] = replace(symbol, type=type)
+        self.declared[user_name] = symbol if symbol.type == type else replace(symbol, type=type)
         return symbol.name, known
 
     def _labels(self, labels: ast.LabelExpression | None, kind: str) -> LabelExpr | None:

@@ -24,7 +24,12 @@ class BoundStatement:
 
 
 def bind(
-    statement: ast.Statement, text: str, catalog: CatalogView, parameters: Mapping[str, Any] | None = None
+    statement: ast.Statement,
+    text: str,
+    catalog: CatalogView,
+    parameters: Mapping[str, Any] | None = None,
+    *,
+    explaining: bool = False,
 ) -> BoundStatement:
     """Resolve the names of a statement against a graph's catalogue, check it, and return its logical plan.
 
@@ -38,6 +43,8 @@ def bind(
         The graph's schema.
     parameters
         The parameters that will be given; a missing one is an error. None: not known yet.
+    explaining
+        Its plan is asked for, as EXPLAIN and PROFILE in the statement do: warn also of what may take long.
 
     Raises
     ------
@@ -46,7 +53,7 @@ def bind(
     Unsupported
         If it is legal, but not built.
     """
-    binding = Binding(text, catalog, parameters, explaining=statement.explain is not None)
+    binding = Binding(text, catalog, parameters, explaining=explaining or statement.explain is not None)
     body = bind_body(binding, statement.body, Unit())
     root = with_hints(body.root, statement.hints, text) if statement.hints else body.root
     plan = LogicalPlan(root, body.columns, statement.explain)

@@ -28,8 +28,7 @@ _MOST_VERTICES = 10
 class EstimateTable(Mapping[frozenset[str], Estimate]):
     """An estimate for each connected set of a pattern's nodes: of the rows of the part between them.
 
-    Implements ``qengine.catalog.cardinalities.SubpatternRows``. Nodes that the query doesn't name have names that begin
-    with ``@``.
+    Nodes that the query doesn't name have names that begin with ``@``.
     """
 
     def __init__(self, estimates: Mapping[frozenset[str], Estimate]) -> None:

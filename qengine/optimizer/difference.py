@@ -7,8 +7,9 @@ Where a pair of vertices has at most one relationship that matches, this is a st
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 
 from qengine.optimizer.pattern_edges import PatternEdge, given_name
 from qengine.plan.pattern import MatchMode, PathMode, PatternPath, QueryGraph
@@ -36,21 +37,25 @@ def differences(graph: QueryGraph, edges: Sequence[PatternEdge]) -> Differences:
             _separate_nodes(path, edges, found)
     if graph.mode is MatchMode.REPEATABLE_ELEMENTS:
         return found
-    if graph.mode is MatchMode.DIFFERENT_NODES:
-        names = [node.name for node in graph.nodes]
-        for i, one in enumerate(names):
-            found.vertices |= {frozenset((one, other)) for other in names[i + 1 :] if graph.together(one, other)}
     nodes_differ = graph.mode is MatchMode.DIFFERENT_NODES
-    ends = [frozenset(edge.ends) for edge in edges]
-    for i, first in enumerate(edges):
-        for j in range(i + 1, len(edges)):
-            if nodes_differ and ends[i] != ends[j]:  # so the relationships do
-                continue
-            second = edges[j]
-            if first.shares_type(second) and graph.together(first.name, second.name):
-                _separate(first, second, edges, graph.mode, found)
+    if nodes_differ:
+        pairs = map(frozenset, combinations((node.name for node in graph.nodes), 2))
+        found.vertices.update(pairs if not graph.parts else (pair for pair in pairs if graph.together(*pair)))
+    joined = joined_by(edges)
+    for first, second in _compared(edges, nodes_differ):
+        if first.shares_type(second) and graph.together(first.name, second.name):
+            _separate(first, second, joined, graph.mode, found)
     found.pairs = [same for same in found.pairs if not any(frozenset(each) in found.vertices for each in same)]
     return found
+
+
+def _compared(edges: Sequence[PatternEdge], nodes_differ: bool) -> Iterator[tuple[PatternEdge, PatternEdge]]:
+    """Yield the pairs of relationships that may be one: where nodes differ, those between the same two."""
+    alike: dict[frozenset[str], list[PatternEdge]] = {}
+    for edge in edges:
+        alike.setdefault(frozenset(edge.ends) if nodes_differ else frozenset(), []).append(edge)
+    for group in alike.values():
+        yield from combinations(group, 2)
 
 
 def _separate_nodes(path: PatternPath, edges: Sequence[PatternEdge], found: Differences) -> None:
@@ -68,19 +73,23 @@ def _separate_nodes(path: PatternPath, edges: Sequence[PatternEdge], found: Diff
                 found.vertices.add(frozenset((one, names[j])))
 
 
-def always_different(one: str, other: str, edges: Sequence[PatternEdge], found: Differences) -> bool:
-    """Tell whether two vertices can't be equal anyway: by a constraint, or joined by a loop-free relationship."""
-    return frozenset((one, other)) in found.vertices or _impossible([(one, other)], edges)
+def joined_by(edges: Sequence[PatternEdge]) -> frozenset[frozenset[str]]:
+    """Return the pairs of vertices that can't be equal: a relationship joins them whose types have no self-loop."""
+    return frozenset(frozenset(edge.ends) for edge in edges if not edge.loops)
 
 
 def _separate(
-    first: PatternEdge, second: PatternEdge, edges: Sequence[PatternEdge], mode: MatchMode, found: Differences
+    first: PatternEdge,
+    second: PatternEdge,
+    joined: frozenset[frozenset[str]],
+    mode: MatchMode,
+    found: Differences,
 ) -> None:
     for same in _coincidences(first, second):
         equalities = [(a, b) for a, b in same if a != b]
         if mode is MatchMode.DIFFERENT_NODES and equalities:
             continue
-        if _impossible(equalities, edges):
+        if _impossible(equalities, joined):
             continue
         if first.multiple or second.multiple:
             found.edges.add(frozenset((first.name, second.name)))
@@ -100,16 +109,10 @@ def _coincidences(first: PatternEdge, second: PatternEdge) -> list[Coincidence]:
     return found
 
 
-def _impossible(equalities: Sequence[tuple[str, str]], edges: Sequence[PatternEdge]) -> bool:
-    """Tell whether the equalities would make a relationship a self-loop whose types have none."""
-    parent: dict[str, str] = {}
-
-    def root(name: str) -> str:
-        while name in parent:
-            name = parent[name]
-        return name
-
-    for one, other in equalities:
-        if root(one) != root(other):
-            parent[root(one)] = root(other)
-    return any(root(edge.ends[0]) == root(edge.ends[1]) and not edge.loops for edge in edges)
+def _impossible(equalities: Sequence[tuple[str, str]], joined: frozenset[frozenset[str]]) -> bool:
+    """Tell whether one or two equalities make two vertices one that can't be."""
+    pairs = {frozenset(pair) for pair in equalities}
+    names = frozenset[str]().union(*pairs)
+    if len(pairs) == 2 and len(names) == 3:  # a = b and b = c
+        pairs = set(map(frozenset, combinations(names, 2)))
+    return not pairs.isdisjoint(joined)

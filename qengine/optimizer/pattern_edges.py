@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from qengine._frozen import frozen
 from qengine.catalog.view import CatalogView, RelationshipTypeInfo
 from qengine.optimizer.labels import matching_types
@@ -17,56 +19,77 @@ def given_name(name: str) -> str:
 
 
 @frozen
+class _Nature:
+    """What holds of all pattern relationships of the same types and the same direction."""
+
+    names: tuple[str, ...]
+    symmetric: bool
+    swappable: bool
+    multiple: bool
+    loops: bool
+
+
+@lru_cache(1 << 10)
+def _nature(types: tuple[RelationshipTypeInfo, ...], both: bool) -> _Nature:
+    return _Nature(
+        names=tuple(info.name for info in types),
+        symmetric=both or all(info.undirected for info in types),
+        swappable=both or any(info.undirected for info in types),
+        multiple=len(types) > 1 or any(info.parallel or (both and not info.undirected) for info in types),
+        loops=any(info.loops for info in types),
+    )
+
+
+@frozen
 class PatternEdge:
     """A pattern relationship and its possible types.
 
-    ``multiple``: two vertices may be joined by more than one relationship that matches it, so counting
-    vertices does not count matches.
+    ``name``: of the relationship's variable. ``ends``: names of the start and the end node. ``multiple``: two vertices
+    may be joined by more than one relationship that matches it, so counting vertices does not count matches.
     """
 
     relationship: PatternRelationship
     types: tuple[RelationshipTypeInfo, ...]
-
-    @property
-    def name(self) -> str:
-        """Name of the relationship variable."""
-        return self.relationship.name
-
-    @property
-    def ends(self) -> tuple[str, str]:
-        """Names of the start and the end node."""
-        return self.relationship.start, self.relationship.end
+    name: str
+    ends: tuple[str, str]
+    _nature: _Nature
 
     @property
     def symmetric(self) -> bool:
         """Whether every match stays one when its ends are swapped."""
-        return self.relationship.direction is Direction.BOTH or all(info.undirected for info in self.types)
+        return self._nature.symmetric
 
     @property
     def swappable(self) -> bool:
         """Whether some match may stay one when its ends are swapped."""
-        return self.relationship.direction is Direction.BOTH or any(info.undirected for info in self.types)
+        return self._nature.swappable
 
     @property
     def multiple(self) -> bool:
         """Whether one pair of vertices may match it through several relationships."""
-        both = self.relationship.direction is Direction.BOTH
-        return len(self.types) > 1 or any(info.parallel or (both and not info.undirected) for info in self.types)
+        return self._nature.multiple
 
     @property
     def loops(self) -> bool:
         """Whether a self-loop may match it."""
-        return any(info.loops for info in self.types)
+        return self._nature.loops
 
     def type_names(self) -> tuple[str, ...]:
         """Return the names of the types that it can match."""
-        return tuple(info.name for info in self.types)
+        return self._nature.names
 
     def shares_type(self, other: PatternEdge) -> bool:
         """Tell whether one relationship could match both."""
-        return bool({info.name for info in self.types} & {info.name for info in other.types})
+        mine, others = self._nature.names, other._nature.names
+        return (mine is others and bool(mine)) or not frozenset(mine).isdisjoint(others)
 
 
 def pattern_edge(catalog: CatalogView, relationship: PatternRelationship) -> PatternEdge:
     """Look up the types of a pattern relationship."""
-    return PatternEdge(relationship, matching_types(catalog, relationship.types))
+    return edge_of_types(relationship, matching_types(catalog, relationship.types))
+
+
+def edge_of_types(relationship: PatternRelationship, types: tuple[RelationshipTypeInfo, ...]) -> PatternEdge:
+    """Return a pattern relationship with the types that it can match."""
+    nature = _nature(types, relationship.direction is Direction.BOTH)
+    return PatternEdge(relationship, types, relationship.name, (relationship.start, relationship.end), nature)

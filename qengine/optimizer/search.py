@@ -42,12 +42,16 @@ class SearchParts:
     existence: bool = False
     _level: dict[str, int] = field(default_factory=dict)
     _at: dict[str, list[PatternEdge]] = field(default_factory=dict)
+    _apart: dict[str, list[str]] = field(default_factory=dict)
     _compared: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         for edge in self.edges:
             for end in dict.fromkeys(edge.ends):
                 self._at.setdefault(end, []).append(edge)
+        for one, other in self.differences.vertices.difference(map(frozenset, self.greater)):  # an order implies it
+            self._apart.setdefault(one, []).append(other)
+            self._apart.setdefault(other, []).append(one)
         self._compared = frozenset().union(*self.differences.edges)
 
 
@@ -61,7 +65,7 @@ def build_levels(parts: SearchParts) -> tuple[Level, ...]:
     for name in parts.seeds:
         parts._level[name] = len(levels)
         levels.append(VertexLevel(name, different=_different(name, parts), pairs=_pairs(name, parts)))
-    _close([edge for edge in parts.edges if set(edge.ends) <= parts._level.keys()], parts, levels, late)
+    _close(parts.edges, parts, levels, late)
     for name in parts.order:
         node = parts.nodes[name]
         sources = _sources(name, parts)
@@ -81,7 +85,7 @@ def build_levels(parts: SearchParts) -> tuple[Level, ...]:
                 conditions=_conditions(name, parts),
             )
         )
-        _close([edge for edge in parts._at.get(name, ()) if set(edge.ends) <= parts._level.keys()], parts, levels, late)
+        _close(parts._at.get(name, ()), parts, levels, late)
     for edge in late:
         parts._level[edge.name] = len(levels)
         levels.append(_edge_level(edge, parts))
@@ -97,15 +101,19 @@ def _sources(name: str, parts: SearchParts) -> tuple[Source, ...]:
             found.append(Source(parts._level[start], edge.type_names(), direction))
         elif start == name and end in parts._level:
             found.append(Source(parts._level[end], edge.type_names(), direction.reversed()))
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(found)) if len(found) > 1 else tuple(found)
 
 
 def _close(edges: Iterable[PatternEdge], parts: SearchParts, levels: list[Level], late: list[PatternEdge]) -> None:
-    """Add of relationships whose ends are bound by now those that vertex levels alone don't express."""
+    """Add of the relationships whose ends are bound by now those that vertex levels alone don't express."""
+    bound = parts._level
     for edge in edges:
+        start, end = edge.ends
+        if start not in bound or end not in bound:
+            continue
         identity = edge.name in parts._compared or bool(edge.relationship.predicates) or edge.name in parts.wanted
         # a neighbour set of a vertex level has already seen to it that the relationship exists
-        checked = edge.ends[0] != edge.ends[1] and not set(edge.ends) <= set(parts.seeds)
+        checked = start != end and not (start in parts.seeds and end in parts.seeds)
         if checked and not identity:
             if edge.multiple and not parts.existence:
                 late.append(edge)
@@ -135,21 +143,13 @@ def _edge_level(edge: PatternEdge, parts: SearchParts) -> EdgeLevel:
 
 
 def _different(name: str, parts: SearchParts) -> tuple[int, ...]:
-    implied = {frozenset(pair) for pair in parts.greater}
-    return tuple(
-        sorted(
-            parts._level[other]
-            for pair in parts.differences.vertices
-            if name in pair and pair not in implied
-            for other in pair
-            if other != name and other in parts._level
-        )
-    )
+    level = parts._level
+    return tuple(sorted([level[other] for other in parts._apart.get(name, ()) if other in level]))
 
 
 def _pairs(name: str, parts: SearchParts) -> tuple[tuple[int, int, int, int], ...]:
+    found: list[tuple[int, int, int, int]] = []
     level = parts._level
-    found = []
     for (a, b), (c, d) in parts.differences.pairs:
         if name in (a, b, c, d) and all(other in level for other in (a, b, c, d)):
             found.append((level[a], level[b], level[c], level[d]))

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from qengine._frozen import frozen
-from qengine.optimizer.difference import Differences, always_different
+from qengine.optimizer.difference import Differences, joined_by
 from qengine.optimizer.pattern_edges import PatternEdge
 from qengine.plan.expr import Expr, Variable
 from qengine.plan.pattern import PatternNode
@@ -52,7 +52,8 @@ def break_symmetry(
         return NO_SYMMETRY
     pattern = _Pattern(order, nodes, edges, difference)
     orbits = {name: pattern.orbit(name, ()) for name in order}
-    if not all(always_different(name, other, edges, difference) for name in order for other in orbits[name] - {name}):
+    different = difference.vertices | joined_by(edges)
+    if not all(frozenset((name, other)) in different for name in order for other in orbits[name] - {name}):
         return NO_SYMMETRY
     size, greater = 1, []
     for place, pivot in enumerate(order):

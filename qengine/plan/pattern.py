@@ -88,9 +88,14 @@ class Direction(Enum):
     IN = "in"
     BOTH = "both"
 
+    __hash__ = object.__hash__  # Enum's own is written in Python
+
     def reversed(self) -> Direction:
         """Return the direction seen from the other end."""
-        return {Direction.OUT: Direction.IN, Direction.IN: Direction.OUT, Direction.BOTH: Direction.BOTH}[self]
+        return _REVERSED[self]
+
+
+_REVERSED = {Direction.OUT: Direction.IN, Direction.IN: Direction.OUT, Direction.BOTH: Direction.BOTH}
 
 
 class MatchMode(Enum):

@@ -167,8 +167,17 @@ def parameters(plan: Any) -> dict[str, Span | None]:
         elif isinstance(node, Parameter):
             found.setdefault(node.name, node.span)
         else:
-            todo.extend([getattr(node, name) for name in _names_of_fields(node.__class__)])
+            todo.extend([part for name in _names_of_fields(node.__class__) if (part := getattr(node, name))])
     return found
+
+
+_NO_PARTS = frozenset(
+    (
+        *("str", "int", "float", "bool", "None", "tuple", "frozenset"),
+        *("Span", "Type", "LabelExpr", "Direction", "MatchMode", "PathMode", "PathSelector"),
+    )
+)
+"""Names in the annotations of fields that hold no part of a plan that reads a parameter."""
 
 
 @cache
@@ -176,7 +185,9 @@ def _names_of_fields(kind: Hashable) -> tuple[str, ...]:
     """Return the names of the fields that can hold a part of a plan, the last one first."""
     if not (isinstance(kind, type) and is_dataclass(kind)) or issubclass(kind, Span | Type):
         return ()
-    return tuple(field.name for field in reversed(fields(kind)))
+    return tuple(
+        field.name for field in reversed(fields(kind)) if not _NO_PARTS.issuperset(re.findall(r"\w+", str(field.type)))
+    )
 
 
 def rewrite_plan(plan: Operator, change: Callable[[Operator], Operator]) -> Operator:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 import os
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Automaton", "Refused", "build_grammar", "load"]
 
 _END = "$END"
-_FORMAT = 1  # of the file; a change of it, or of the grammar, gives the file another name
+_FORMAT = 2  # of the file; a change of it, or of the grammar, gives the file another name
 
 
 class Refused(Exception):
@@ -33,6 +34,13 @@ class Refused(Exception):
         super().__init__(token, accepts)
         self.token = token
         self.accepts = accepts
+
+
+_Rule = tuple[
+    slice, Callable[[Sequence[Any]], Any] | None, Callable[[Sequence[Any]], Sequence[Any]] | None, dict[int, int]
+]
+"""Where its parts are on the stacks; the builder's function (None: the one part is passed on); what that is given of
+the parts and a None behind them (None: the parts); and from the state before it to the one behind it."""
 
 
 class Automaton:
@@ -52,8 +60,8 @@ class Automaton:
         # For each state: from a terminal to the state that follows it, or to ~rule where a rule is complete.
         self._actions: list[dict[str, int]] = [table["rows"][row] for row in table["actions"]]
         gotos: list[dict[int, int]] = [dict(pairs) for pairs in table["gotos"]]
-        self._rules: list[tuple[int, Callable[[list[Any]], Any] | None, list[int] | None, dict[int, int]]] = [
-            (length, getattr(builder, name) if name else None, layout, gotos[origin])
+        self._rules: list[_Rule] = [
+            (slice(-length, None), getattr(builder, name) if name else None, _arrange(layout), gotos[origin])
             for origin, length, name, layout in table["rules"]
         ]
 
@@ -75,12 +83,12 @@ class Automaton:
             while (action := row.get(kind)) is None or action < 0:
                 if action is None:
                     raise Refused(token, self._accepts(states))
-                length, build, layout, goto = rules[~action]
+                tail, build, arrange, goto = rules[~action]
                 if build is not None:
-                    parts = values[-length:]
-                    del values[-length:]
-                    values.append(build(parts if layout is None else [None if i < 0 else parts[i] for i in layout]))
-                del states[-length:]
+                    parts: Sequence[Any] = values[tail]
+                    del values[tail]
+                    values.append(build(parts if arrange is None else arrange((*parts, None))))
+                del states[tail]
                 state = goto[states[-1]]
                 states.append(state)
                 row = actions[state]
@@ -95,8 +103,8 @@ class Automaton:
 
     def _takes(self, kind: str, states: list[int]) -> bool:
         while (action := self._actions[states[-1]].get(kind)) is not None and action < 0:
-            length, _, _, goto = self._rules[~action]
-            del states[-length:]
+            tail, _, _, goto = self._rules[~action]
+            del states[tail]
             states.append(goto[states[-1]])
         return action is not None
 
@@ -143,6 +151,8 @@ def _computed() -> dict[str, Any]:
     on) and which parts the function gets (-1: None; null: all as they are).
     ``gotos``: for each nonterminal the pairs of a state and the one that follows it there.
     ``rows``, ``actions``: the different rows of the action table, and for each state which is its.
+
+    States in which nothing can be done but to pass a part on are left out: what leads to one leads to what follows it.
     """
     from lark.parsers.lalr_analysis import Shift
 
@@ -157,24 +167,45 @@ def _computed() -> dict[str, Any]:
         name = None if passes_on else str(rule.alias or rule.origin.name)
         origin = origins.setdefault(rule.origin.name, len(origins))
         rules.append([origin, len(rule.expansion), name, _layout(rule.options.empty_indices)])
-    gotos: list[list[list[int]]] = [[] for _ in origins]
-    rows: dict[str, int] = {}
-    actions: list[int] = [0] * len(table.states)
+    gotos: list[dict[int, int]] = [{} for _ in origins]
+    rows: list[dict[str, int]] = [{} for _ in table.states]
+    rows[table.end_states["statement"]][_END] = table.end_states["statement"]
     for state, entries in table.states.items():
-        row = {_END: state} if state == table.end_states["statement"] else {}
         for symbol, (action, target) in entries.items():
             if symbol in origins:
-                gotos[origins[symbol]].append([state, target])
+                gotos[origins[symbol]][state] = target
             else:
-                row[str(symbol)] = target if action is Shift else ~number[target]
-        actions[state] = rows.setdefault(json.dumps(row), len(rows))
+                rows[state][str(symbol)] = target if action is Shift else ~number[target]
+    passed_to = [_passed_to(row, rules) for row in rows]
+
+    def behind(before: int, state: int) -> int:
+        while (origin := passed_to[state]) is not None:
+            state = gotos[origin][before]
+        return state
+
+    different: dict[str, int] = {}
+    actions = []
+    for state, row in enumerate(rows):
+        shorter = {kind: behind(state, target) if target >= 0 else target for kind, target in row.items()}
+        actions.append(
+            different.setdefault(json.dumps({} if passed_to[state] is not None else shorter), len(different))
+        )
     return {
         "start": table.start_states["statement"],
         "rules": rules,
-        "gotos": gotos,
-        "rows": [json.loads(row) for row in rows],
+        "gotos": [[[state, behind(state, target)] for state, target in pairs.items()] for pairs in gotos],
+        "rows": [json.loads(row) for row in different],
         "actions": actions,
     }
+
+
+def _passed_to(row: dict[str, int], rules: list[list[Any]]) -> int | None:
+    """Return the nonterminal that a part becomes in a state, if nothing else can be done there; else None."""
+    found = set(row.values())
+    if len(found) != 1 or (action := found.pop()) >= 0:
+        return None
+    origin, _, name, _ = rules[~action]
+    return None if name else origin
 
 
 def _layout(empty: tuple[bool, ...]) -> list[int] | None:
@@ -185,6 +216,11 @@ def _layout(empty: tuple[bool, ...]) -> list[int] | None:
     for position, absent in enumerate(empty):
         layout.append(-1 if absent else position - sum(empty[:position]))
     return layout
+
+
+def _arrange(layout: list[int] | None) -> Callable[[Sequence[Any]], Sequence[Any]] | None:
+    """Return what puts the parts of a rule, with a None behind them, to their places."""
+    return None if layout is None else itemgetter(*layout)
 
 
 def _cache_file() -> Path | None:

@@ -16,6 +16,7 @@ MAX_NESTING = 200
 """How deep brackets, and the tree that is built of them, may nest. The later stages recurse over the tree."""
 
 _CLOSING = {"LPAR": "RPAR", "LSQB": "RSQB", "LBRACE": "RBRACE"}
+_LOOKED_AT = frozenset((*_CLOSING, *_CLOSING.values(), "BAR", "COMMA"))
 _CHARACTER = {"LPAR": ")", "LSQB": "]", "LBRACE": "}"}
 
 
@@ -45,13 +46,21 @@ def pair(tokens: list[Token], text: str) -> Brackets:
     opened: list[int] = []
     for index, token in enumerate(tokens):
         kind = token.type
+        if kind not in _LOOKED_AT:
+            continue
         if kind in _CLOSING:
             opened.append(index)
             if len(opened) > MAX_NESTING:
                 raise _error(
                     token, text, f"Brackets nest deeper than {MAX_NESTING} levels.", "Split the query with WITH."
                 )
-        elif kind in ("RPAR", "RSQB", "RBRACE"):
+        elif kind == "BAR":
+            if opened:
+                table.bars.setdefault(opened[-1], []).append(index)
+        elif kind == "COMMA":
+            if opened:
+                table.commas.add(opened[-1])
+        else:
             if not opened:
                 raise _error(token, text, f"This {token.value!r} closes nothing.", "Remove it, or open it before.")
             start = opened.pop()
@@ -61,11 +70,6 @@ def pair(tokens: list[Token], text: str) -> Brackets:
                 message = f"This {opener.value!r} is not closed: {token.value!r} comes before its {character!r}."
                 raise _error(opener, text, message, f"Add {character!r} where it ends.")
             table.partner[start] = index
-        elif kind == "BAR":
-            if opened:
-                table.bars.setdefault(opened[-1], []).append(index)
-        elif kind == "COMMA" and opened:
-            table.commas.add(opened[-1])
     if opened:
         opener = tokens[opened[-1]]
         character = _CHARACTER[opener.type]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from qengine.errors import Span
@@ -20,13 +21,13 @@ class AstBuilder(PatternBuilder):
 
     # ---------------------------------------------------------------------------------------------- statements
 
-    def statement(self, c: list[Any]) -> ast.Statement:
+    def statement(self, c: Sequence[Any]) -> ast.Statement:
         explain, steps, body = c
         if explain is None:
             return self._statement(body, None, body)
         return self._statement(body, "explain steps" if steps else "explain", explain)
 
-    def profile(self, c: list[Any]) -> ast.Statement:
+    def profile(self, c: Sequence[Any]) -> ast.Statement:
         return self._statement(c[1], "profile", c[0])
 
     def _statement(self, parts: list[Any], explain: str | None, start: Any) -> ast.Statement:
@@ -50,10 +51,10 @@ class AstBuilder(PatternBuilder):
             message = f"{literal.value} does not fit a 64-bit integer."
             raise self.fail(message, literal.span, hint, "IntegerOverflow")
 
-    def query_first(self, c: list[Any]) -> list[Any]:
+    def query_first(self, c: Sequence[Any]) -> list[Any]:
         return [self._single(c[0])]
 
-    def query_union(self, c: list[Any]) -> list[Any]:
+    def query_union(self, c: Sequence[Any]) -> list[Any]:
         parts, _, quantifier, clauses = c
         parts += (quantifier is not None and quantifier.type == "ALL", self._single(clauses))
         if len(parts) > 3 and parts[-2] != parts[-4]:
@@ -71,27 +72,27 @@ class AstBuilder(PatternBuilder):
 
     # ------------------------------------------------------------------------------------------------- clauses
 
-    def match(self, c: list[Any]) -> ast.MatchClause:
+    def match(self, c: Sequence[Any]) -> ast.MatchClause:
         optional, start, mode, patterns, where = c
         span = between(optional or start, where or patterns[-1])
         return ast.MatchClause(tuple(patterns), where, optional is not None, mode.value if mode else None, span=span)
 
-    def unwind(self, c: list[Any]) -> ast.UnwindClause:
+    def unwind(self, c: Sequence[Any]) -> ast.UnwindClause:
         return ast.UnwindClause(c[1], c[3].value, span=between(c[0], c[3]))
 
-    def with_clause(self, c: list[Any]) -> ast.WithClause:
+    def with_clause(self, c: Sequence[Any]) -> ast.WithClause:
         return ast.WithClause(c[1], c[2], span=between(c[0], c[2] or c[1]))
 
-    def return_clause(self, c: list[Any]) -> ast.ReturnClause:
+    def return_clause(self, c: Sequence[Any]) -> ast.ReturnClause:
         return ast.ReturnClause(c[1], span=between(c[0], c[1]))
 
-    def finish(self, c: list[Any]) -> ast.ReturnClause:
+    def finish(self, c: Sequence[Any]) -> ast.ReturnClause:
         return ast.ReturnClause(ast.Projection((), span=span_of(c[0])), span=span_of(c[0]))
 
-    def where(self, c: list[Any]) -> ast.Expression:
+    def where(self, c: Sequence[Any]) -> ast.Expression:
         return self.condition(c[1])  # type: ignore[no-any-return]
 
-    def projection_body(self, c: list[Any]) -> ast.Projection:
+    def projection_body(self, c: Sequence[Any]) -> ast.Projection:
         distinct, items, order, skip, limit = c
         first = items[0]
         star = isinstance(first, Token)
@@ -106,7 +107,7 @@ class AstBuilder(PatternBuilder):
             span=between(distinct or first, last),
         )
 
-    def projection_item(self, c: list[Any]) -> ast.ReturnItem:
+    def projection_item(self, c: Sequence[Any]) -> ast.ReturnItem:
         expression, _, alias = c
         span = expression.span
         text = self.text[span.start : span.end]
@@ -114,22 +115,22 @@ class AstBuilder(PatternBuilder):
             return ast.ReturnItem(expression, None, text, span=span)
         return ast.ReturnItem(expression, alias.value, text, span=Span(span.start, alias.end_pos))
 
-    def order(self, c: list[Any]) -> list[ast.SortItem]:
+    def order(self, c: Sequence[Any]) -> list[ast.SortItem]:
         return c[2]  # type: ignore[no-any-return]
 
-    def sort_item(self, c: list[Any]) -> ast.SortItem:
+    def sort_item(self, c: Sequence[Any]) -> ast.SortItem:
         expression, direction = c
         ascending = direction is None or direction.type == "ASC"
         return ast.SortItem(expression, ascending, span=between(expression, direction or expression))
 
-    def skip(self, c: list[Any]) -> ast.Expression:
+    def skip(self, c: Sequence[Any]) -> ast.Expression:
         return c[1]  # type: ignore[no-any-return]
 
     limit = skip
 
     # --------------------------------------------------------------------------- clauses that parse but aren't built
 
-    def create(self, c: list[Any]) -> ast.UnsupportedClause:
+    def create(self, c: Sequence[Any]) -> ast.UnsupportedClause:
         start, patterns = c
         for path in patterns:
             check_created("CREATE", path, self.text)
@@ -138,11 +139,11 @@ class AstBuilder(PatternBuilder):
             del self.loose_parameters[id(node)]
         return ast.UnsupportedClause(start.value.upper(), span=span)
 
-    def merge(self, c: list[Any]) -> ast.UnsupportedClause:
+    def merge(self, c: Sequence[Any]) -> ast.UnsupportedClause:
         check_created("MERGE", c[1], self.text)
         return self.unsupported(c)
 
-    def unsupported(self, c: list[Any]) -> ast.UnsupportedClause:
+    def unsupported(self, c: Sequence[Any]) -> ast.UnsupportedClause:
         start, *_ = parts = [part for part in c if part is not None]
         keyword = start.value.upper()
         if keyword in ("DETACH", "NODETACH", "OPTIONAL"):
@@ -151,7 +152,7 @@ class AstBuilder(PatternBuilder):
             self.condition(parts[-1])
         return ast.UnsupportedClause(keyword, span=self.extent(c).span)
 
-    def extent(self, c: list[Any]) -> ast.Ast:
+    def extent(self, c: Sequence[Any]) -> ast.Ast:
         parts = [part for part in c if part is not None]
         last = parts[-1]
         while isinstance(last, list):
@@ -160,13 +161,13 @@ class AstBuilder(PatternBuilder):
 
     # ---------------------------------------------------------------------------------------------- subqueries
 
-    def subquery_query(self, c: list[Any]) -> ast.SubqueryExpression:
+    def subquery_query(self, c: Sequence[Any]) -> ast.SubqueryExpression:
         word, start, parts, end = c
         body = self._query(parts)
         check_subquery(word, body, self.text)
         return self._subquery(word, body, start, end)
 
-    def subquery_pattern(self, c: list[Any]) -> ast.SubqueryExpression:
+    def subquery_pattern(self, c: Sequence[Any]) -> ast.SubqueryExpression:
         word, start, patterns, where, end = c
         if word.value.upper() == "COLLECT":
             hint = "Write COLLECT { MATCH … RETURN value }."

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 from qengine.errors import QuerySyntaxError, Span
@@ -57,25 +58,25 @@ class ExpressionBuilder:
 
     # -------------------------------------------------------------------------------------------------- lists
 
-    def first(self, c: list[Any]) -> Any:
+    def first(self, c: Sequence[Any]) -> Any:
         return c[0]
 
-    def list_first(self, c: list[Any]) -> list[Any]:
+    def list_first(self, c: Sequence[Any]) -> list[Any]:
         return [c[0]]
 
     sequence_first = list_first
 
-    def list_next(self, c: list[Any]) -> list[Any]:
+    def list_next(self, c: Sequence[Any]) -> list[Any]:
         c[0].append(c[2])
         return c[0]  # type: ignore[no-any-return]
 
-    def sequence_next(self, c: list[Any]) -> list[Any]:
+    def sequence_next(self, c: Sequence[Any]) -> list[Any]:
         c[0].append(c[1])
         return c[0]  # type: ignore[no-any-return]
 
     # ---------------------------------------------------------------------------------------------- sequences
 
-    def expression(self, c: list[Any]) -> ast.Expression:
+    def expression(self, c: Sequence[Any]) -> ast.Expression:
         items = c[0]
         if len(items) == 1:
             return items[0]  # type: ignore[no-any-return]
@@ -92,14 +93,15 @@ class ExpressionBuilder:
                 if (before is None or before in connectives) and (after is None or after in connectives):
                     self.condition(item)
 
-    def prefixed_first(self, c: list[Any]) -> list[Any]:
+    def prefixed_first(self, c: Sequence[Any]) -> list[Any]:
         return self._prefixed([], c[0], c[1])
 
-    def binary_next(self, c: list[Any]) -> list[Any]:
-        c[0] += (c[1], c[2])
-        return c[0]  # type: ignore[no-any-return]
+    def binary_next(self, c: Sequence[Any]) -> list[Any]:
+        before, one, other = c
+        before += (one, other)
+        return before  # type: ignore[no-any-return]
 
-    def prefixed_next(self, c: list[Any]) -> list[Any]:
+    def prefixed_next(self, c: Sequence[Any]) -> list[Any]:
         items, operator, prefixes, operand = c
         if prefixes[0].type == "NOT" and operator.type not in ("AND", "OR", "XOR"):
             hint = "Put NOT and what it negates in parentheses."
@@ -107,18 +109,18 @@ class ExpressionBuilder:
         items.append(operator)
         return self._prefixed(items, prefixes, operand)
 
-    def string_predicate(self, c: list[Any]) -> list[Any]:
+    def string_predicate(self, c: Sequence[Any]) -> list[Any]:
         return self.binary_next([c[0], c[1], c[3]])
 
-    def string_predicate_prefixed(self, c: list[Any]) -> list[Any]:
+    def string_predicate_prefixed(self, c: Sequence[Any]) -> list[Any]:
         return self.prefixed_next([c[0], c[1], c[3], c[4]])
 
-    def null_predicate(self, c: list[Any]) -> list[Any]:
+    def null_predicate(self, c: Sequence[Any]) -> list[Any]:
         kind = "IS_NULL" if len(c) == 3 else "IS_NOT_NULL"
         c[0].append(Token(kind, "", c[1].start_pos, c[-1].end_pos))
         return c[0]  # type: ignore[no-any-return]
 
-    def label_predicate(self, c: list[Any]) -> list[Any]:
+    def label_predicate(self, c: Sequence[Any]) -> list[Any]:
         items, labels = c
         if isinstance(items[-1], Token):
             raise self.fail("A label can only be asked of a node or relationship.", labels.span)
@@ -147,11 +149,11 @@ class ExpressionBuilder:
 
     # ------------------------------------------------------------------------------------------------ operands
 
-    def variable(self, c: list[Any]) -> ast.Variable:
+    def variable(self, c: Sequence[Any]) -> ast.Variable:
         token = c[0]
         return ast.Variable(token.value, span=Span(token.start_pos, token.end_pos))
 
-    def parameter(self, c: list[Any]) -> ast.Parameter:
+    def parameter(self, c: Sequence[Any]) -> ast.Parameter:
         token = c[0]
         name = token.value[1:]
         if name[0] == "`":
@@ -164,25 +166,25 @@ class ExpressionBuilder:
             self.loose_integers[id(node)] = node
         return node
 
-    def integer(self, c: list[Any]) -> ast.Literal:
+    def integer(self, c: Sequence[Any]) -> ast.Literal:
         return self._literal(parse_integer(c[0], self.text), span_of(c[0]))
 
-    def float(self, c: list[Any]) -> ast.Literal:
+    def float(self, c: Sequence[Any]) -> ast.Literal:
         return ast.Literal(parse_float(c[0], self.text), span=span_of(c[0]))
 
-    def string(self, c: list[Any]) -> ast.Literal:
+    def string(self, c: Sequence[Any]) -> ast.Literal:
         return ast.Literal(parse_string(c[0], self.text), span=span_of(c[0]))
 
-    def true(self, c: list[Any]) -> ast.Literal:
+    def true(self, c: Sequence[Any]) -> ast.Literal:
         return ast.Literal(True, span=span_of(c[0]))
 
-    def false(self, c: list[Any]) -> ast.Literal:
+    def false(self, c: Sequence[Any]) -> ast.Literal:
         return ast.Literal(False, span=span_of(c[0]))
 
-    def null(self, c: list[Any]) -> ast.Literal:
+    def null(self, c: Sequence[Any]) -> ast.Literal:
         return ast.Literal(None, span=span_of(c[0]))
 
-    def parenthesized(self, c: list[Any]) -> ast.Expression:
+    def parenthesized(self, c: Sequence[Any]) -> ast.Expression:
         inner = c[1]
         # The span takes the parentheses in: a column is called what was written.
         outer: ast.Expression = dataclasses.replace(inner, span=between(c[0], c[2]))
@@ -191,22 +193,22 @@ class ExpressionBuilder:
                 loose[id(outer)] = outer  # type: ignore[assignment]
         return outer
 
-    def property_lookup(self, c: list[Any]) -> ast.PropertyAccess:
+    def property_lookup(self, c: Sequence[Any]) -> ast.PropertyAccess:
         subject, _, key = c
         return ast.PropertyAccess(subject, key.value, span=between(subject, key), key_span=span_of(key))
 
-    def list_index(self, c: list[Any]) -> ast.Index:
+    def list_index(self, c: Sequence[Any]) -> ast.Index:
         return ast.Index(c[0], c[2], span=between(c[0], c[3]))
 
-    def list_slice(self, c: list[Any]) -> ast.Slice:
+    def list_slice(self, c: Sequence[Any]) -> ast.Slice:
         return ast.Slice(c[0], c[2], c[4], span=between(c[0], c[5]))
 
-    def list_literal(self, c: list[Any]) -> ast.ListLiteral:
+    def list_literal(self, c: Sequence[Any]) -> ast.ListLiteral:
         return ast.ListLiteral(tuple(c[1] or ()), span=between(c[0], c[2]))
 
     # ----------------------------------------------------------------------------------------------- functions
 
-    def function_invocation(self, c: list[Any]) -> ast.Expression:
+    def function_invocation(self, c: Sequence[Any]) -> ast.Expression:
         callee, _, distinct, arguments, end = c
         name = self._function_name(callee)
         arguments = tuple(arguments or ())
@@ -217,7 +219,7 @@ class ExpressionBuilder:
             return ast.PatternPredicate(arguments[0].pattern, span=span)
         return ast.FunctionCall(name, arguments, distinct is not None, span=span, name_span=callee.span)
 
-    def function_star(self, c: list[Any]) -> ast.FunctionCall:
+    def function_star(self, c: Sequence[Any]) -> ast.FunctionCall:
         name = self._function_name(c[0])
         return ast.FunctionCall(name, (), star=True, span=between(c[0], c[3]), name_span=c[0].span)
 
@@ -234,55 +236,55 @@ class ExpressionBuilder:
 
     # ---------------------------------------------------------------------------------------------------- maps
 
-    def map_literal(self, c: list[Any]) -> ast.MapLiteral:
+    def map_literal(self, c: Sequence[Any]) -> ast.MapLiteral:
         return ast.MapLiteral(tuple(c[1] or ()), span=between(c[0], c[2]))
 
-    def map_entry(self, c: list[Any]) -> tuple[str, ast.Expression]:
+    def map_entry(self, c: Sequence[Any]) -> tuple[str, ast.Expression]:
         return c[0].value, c[2]
 
-    def map_projection(self, c: list[Any]) -> ast.MapProjection:
+    def map_projection(self, c: Sequence[Any]) -> ast.MapProjection:
         return ast.MapProjection(self.variable(c), tuple(c[2] or ()), span=between(c[0], c[3]))
 
-    def projection_all(self, c: list[Any]) -> tuple[str, None]:
+    def projection_all(self, c: Sequence[Any]) -> tuple[str, None]:
         return "*", None
 
-    def projection_property(self, c: list[Any]) -> tuple[str, None]:
+    def projection_property(self, c: Sequence[Any]) -> tuple[str, None]:
         return c[1].value, None
 
-    def projection_variable(self, c: list[Any]) -> tuple[str, ast.Expression]:
+    def projection_variable(self, c: Sequence[Any]) -> tuple[str, ast.Expression]:
         return c[0].value, self.variable(c)
 
     # ------------------------------------------------------------------------------------- words with brackets
 
-    def case(self, c: list[Any]) -> ast.CaseExpression:
+    def case(self, c: Sequence[Any]) -> ast.CaseExpression:
         start, subject, whens, _, otherwise, end = c
         if subject is None:
             for when, _ in whens:
                 self.condition(when)
         return ast.CaseExpression(subject, tuple(whens), otherwise, span=between(start, end))
 
-    def case_alternative(self, c: list[Any]) -> tuple[ast.Expression, ast.Expression]:
+    def case_alternative(self, c: Sequence[Any]) -> tuple[ast.Expression, ast.Expression]:
         return c[1], c[3]
 
-    def list_comprehension(self, c: list[Any]) -> ast.ListComprehension:
+    def list_comprehension(self, c: Sequence[Any]) -> ast.ListComprehension:
         start, name, _, source, where, _, result, end = c
         return ast.ListComprehension(name.value, source, where, result, span=between(start, end))
 
-    def pattern_comprehension(self, c: list[Any]) -> ast.PatternComprehension:
+    def pattern_comprehension(self, c: Sequence[Any]) -> ast.PatternComprehension:
         start, name, _, pattern, where, _, result, end = c
         if name is not None:
             pattern = dataclasses.replace(pattern, name=name.value, span=between(name, pattern))
         return ast.PatternComprehension(pattern, where, result, span=between(start, end))
 
-    def quantified_predicate(self, c: list[Any]) -> ast.QuantifierExpression:
+    def quantified_predicate(self, c: Sequence[Any]) -> ast.QuantifierExpression:
         word, _, name, _, source, where, end = c
         return ast.QuantifierExpression(word.value.lower(), name.value, source, where, span=between(word, end))
 
-    def reduce(self, c: list[Any]) -> ast.ReduceExpression:
+    def reduce(self, c: Sequence[Any]) -> ast.ReduceExpression:
         word, _, accumulator, _, initial, _, name, _, source, _, step, end = c
         return ast.ReduceExpression(accumulator.value, initial, name.value, source, step, span=between(word, end))
 
-    def pattern_predicate(self, c: list[Any]) -> ast.PatternPredicate:
+    def pattern_predicate(self, c: Sequence[Any]) -> ast.PatternPredicate:
         node = ast.PatternPredicate(c[0], span=c[0].span)
         self.loose_patterns[id(node)] = node
         return node

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+from collections.abc import Sequence
 from typing import Any
 
 from qengine.errors import Span
@@ -23,23 +24,23 @@ class PatternBuilder(ExpressionBuilder):
 
     # --------------------------------------------------------------------------------------------------- paths
 
-    def pattern_part(self, c: list[Any]) -> ast.PathPattern:
+    def pattern_part(self, c: Sequence[Any]) -> ast.PathPattern:
         name, _, prefix, elements = c
         selector, mode, start = prefix or (None, None, elements[0])
         return self._path(elements, name or start, name, selector, mode)
 
-    def named_shortest_path(self, c: list[Any]) -> ast.PathPattern:
+    def named_shortest_path(self, c: Sequence[Any]) -> ast.PathPattern:
         name, _, path = c
         if name is None:
             return path  # type: ignore[no-any-return]
         return dataclasses.replace(path, name=name.value, span=between(name, path))  # type: ignore[no-any-return]
 
-    def shortest_path(self, c: list[Any]) -> ast.PathPattern:
+    def shortest_path(self, c: Sequence[Any]) -> ast.PathPattern:
         word, _, elements, end = c
         path = self._path(elements, word, None, _SHORTEST[word.value.lower()], None)
         return dataclasses.replace(path, span=between(word, end))
 
-    def pattern_expression(self, c: list[Any]) -> ast.PathPattern:
+    def pattern_expression(self, c: Sequence[Any]) -> ast.PathPattern:
         return self._path(c[1], c[1][0], None, None, None)
 
     def _path(
@@ -55,18 +56,19 @@ class PatternBuilder(ExpressionBuilder):
                 hint = "Join them by a relationship, (a)-->(b), or separate two paths by a comma."
                 raise self.fail("Two nodes can't stand side by side.", right.span, hint)
 
-    def path_step(self, c: list[Any]) -> list[Any]:
-        c[0] += (c[1], c[2])
-        return c[0]  # type: ignore[no-any-return]
+    def path_step(self, c: Sequence[Any]) -> list[Any]:
+        before, one, other = c
+        before += (one, other)
+        return before  # type: ignore[no-any-return]
 
-    def parenthesized_path(self, c: list[Any]) -> ast.QuantifiedPath:
+    def parenthesized_path(self, c: Sequence[Any]) -> ast.QuantifiedPath:
         start, name, _, elements, where, end, hops = c
         self._check_neighbours(elements)
         return ast.QuantifiedPath(
             tuple(elements), where, hops, name.value if name else None, span=between(start, hops or end)
         )
 
-    def path_pattern_prefix(self, c: list[Any]) -> tuple[str, str | None, Token]:
+    def path_pattern_prefix(self, c: Sequence[Any]) -> tuple[str, str | None, Token]:
         (selector, start), mode, _, groups = c
         if groups is not None:
             if not selector.startswith("SHORTEST"):
@@ -74,10 +76,10 @@ class PatternBuilder(ExpressionBuilder):
             selector += " GROUPS"
         return selector, mode.value.upper() if mode else None, start
 
-    def path_mode_prefix(self, c: list[Any]) -> tuple[None, str, Token]:
+    def path_mode_prefix(self, c: Sequence[Any]) -> tuple[None, str, Token]:
         return None, c[0].value.upper(), c[0]
 
-    def path_search(self, c: list[Any]) -> tuple[str, Token]:
+    def path_search(self, c: Sequence[Any]) -> tuple[str, Token]:
         words = [
             str(self._count(token)) if token.type == "INTEGER" else token.value.upper()
             for token in c
@@ -89,21 +91,25 @@ class PatternBuilder(ExpressionBuilder):
 
     # ------------------------------------------------------------------------------------------------ elements
 
-    def node_pattern(self, c: list[Any]) -> ast.NodePattern:
+    def node_pattern(self, c: Sequence[Any]) -> ast.NodePattern:
         start, name, labels, properties, where, end = c
-        self._note_parameter(properties)
-        return ast.NodePattern(name.value if name else None, labels, properties, where, span=between(start, end))
+        if properties is not None:
+            self._note_parameter(properties)
+        span = Span(start.start_pos, end.end_pos)
+        return ast.NodePattern(name.value if name else None, labels, properties, where, span=span)
 
-    def relationship_pattern(self, c: list[Any]) -> ast.RelationshipPattern:
+    def relationship_pattern(self, c: Sequence[Any]) -> ast.RelationshipPattern:
         left, first, detail, last, right, quantifier = c
-        span = between(left or first, quantifier or right or last)
+        end = (right or last).end_pos if quantifier is None else quantifier.span.end
+        span = Span((left or first).start_pos, end)
         if detail is None:
             return ast.RelationshipPattern(left is not None, right is not None, hops=quantifier, span=span)
         name, types, hops, properties, where = detail
         if quantifier is not None and hops is not None:
             hint = "Keep one of them; * inside the brackets means one or more, behind them zero or more."
             raise self.fail("This relationship has two quantifiers.", quantifier.span, hint)
-        self._note_parameter(properties)
+        if properties is not None:
+            self._note_parameter(properties)
         return ast.RelationshipPattern(
             left is not None,
             right is not None,
@@ -115,7 +121,7 @@ class PatternBuilder(ExpressionBuilder):
             span=span,
         )
 
-    def relationship_detail(self, c: list[Any]) -> list[Any]:
+    def relationship_detail(self, c: Sequence[Any]) -> Sequence[Any]:
         return c[1:-1]
 
     def _note_parameter(self, properties: Any) -> None:
@@ -130,27 +136,27 @@ class PatternBuilder(ExpressionBuilder):
     def _hops(self, minimum: int, maximum: int | None, span: Span) -> ast.Hops:
         return ast.Hops(minimum, maximum, span=span)
 
-    def range_exactly(self, c: list[Any]) -> ast.Hops:
+    def range_exactly(self, c: Sequence[Any]) -> ast.Hops:
         star, count = c
         if count is None:
             return self._hops(1, None, span_of(star))
         return self._hops(self._count(count), self._count(count), between(star, count))
 
-    def range_between(self, c: list[Any]) -> ast.Hops:
+    def range_between(self, c: Sequence[Any]) -> ast.Hops:
         star, low, dots, high = c
         minimum = 1 if low is None else self._count(low)
         return self._hops(minimum, None if high is None else self._count(high), between(star, high or dots))
 
-    def quantifier_plus(self, c: list[Any]) -> ast.Hops:
+    def quantifier_plus(self, c: Sequence[Any]) -> ast.Hops:
         return self._hops(1, None, span_of(c[0]))
 
-    def quantifier_star(self, c: list[Any]) -> ast.Hops:
+    def quantifier_star(self, c: Sequence[Any]) -> ast.Hops:
         return self._hops(0, None, span_of(c[0]))
 
-    def quantifier_exactly(self, c: list[Any]) -> ast.Hops:
+    def quantifier_exactly(self, c: Sequence[Any]) -> ast.Hops:
         return self._hops(self._count(c[1]), self._count(c[1]), between(c[0], c[2]))
 
-    def quantifier_between(self, c: list[Any]) -> ast.Hops:
+    def quantifier_between(self, c: Sequence[Any]) -> ast.Hops:
         start, low, _, high, end = c
         minimum = 0 if low is None else self._count(low)
         maximum = None if high is None else self._count(high)
@@ -160,30 +166,42 @@ class PatternBuilder(ExpressionBuilder):
 
     # -------------------------------------------------------------------------------------------------- labels
 
-    def labels(self, c: list[Any]) -> ast.LabelExpression:
-        return _joined(c[1], ast.LabelDisjunction)
+    def labels(self, c: Sequence[Any]) -> ast.LabelExpression:
+        return _labels(c[1])
 
-    def label_first(self, c: list[Any]) -> list[ast.LabelExpression]:
-        return [_joined(c[0], ast.LabelConjunction)]
+    def label_disjunction(self, c: Sequence[Any]) -> _Alternatives:
+        first, _, _, other = c
+        found = first if type(first) is _Alternatives else _Alternatives((_labels(first),))
+        found.append(_labels(other))
+        return found
 
-    def label_next(self, c: list[Any]) -> list[ast.LabelExpression]:
-        c[0].append(_joined(c[3], ast.LabelConjunction))
-        return c[0]  # type: ignore[no-any-return]
+    def label_conjunction(self, c: Sequence[Any]) -> list[ast.LabelExpression]:
+        first, _, other = c
+        found = first if type(first) is list else [first]
+        found.append(other)
+        return found
 
-    def label_name(self, c: list[Any]) -> ast.LabelName:
-        return ast.LabelName(c[0].value, span=span_of(c[0]))
+    def label_name(self, c: Sequence[Any]) -> ast.LabelName:
+        name = c[0]
+        return ast.LabelName(name.value, span=Span(name.start_pos, name.end_pos))
 
-    def label_wildcard(self, c: list[Any]) -> ast.LabelWildcard:
+    def label_wildcard(self, c: Sequence[Any]) -> ast.LabelWildcard:
         return ast.LabelWildcard(span=span_of(c[0]))
 
-    def label_negation(self, c: list[Any]) -> ast.LabelNegation:
+    def label_negation(self, c: Sequence[Any]) -> ast.LabelNegation:
         return ast.LabelNegation(c[1], span=between(c[0], c[1]))
 
-    def label_parenthesized(self, c: list[Any]) -> ast.LabelExpression:
-        return dataclasses.replace(_joined(c[1], ast.LabelDisjunction), span=between(c[0], c[2]))
+    def label_parenthesized(self, c: Sequence[Any]) -> ast.LabelExpression:
+        return dataclasses.replace(_labels(c[1]), span=between(c[0], c[2]))
 
 
-def _joined(
-    parts: list[ast.LabelExpression], join: type[ast.LabelDisjunction] | type[ast.LabelConjunction]
-) -> ast.LabelExpression:
-    return parts[0] if len(parts) == 1 else join(tuple(parts), span=between(parts[0], parts[-1]))
+class _Alternatives(list[ast.LabelExpression]):
+    """Operands of ``|`` while they are read; those of ``&`` are a plain list."""
+
+
+def _labels(found: Any) -> ast.LabelExpression:
+    """Return the node of a label expression: of operands that were read, or what stands alone as it is."""
+    if isinstance(found, list):
+        join = ast.LabelDisjunction if type(found) is _Alternatives else ast.LabelConjunction
+        return join(tuple(found), span=between(found[0], found[-1]))
+    return found  # type: ignore[no-any-return]

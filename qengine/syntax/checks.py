@@ -104,25 +104,29 @@ def check_depth(statement: ast.Statement, text: str) -> None:
         children: list[ast.Ast] = []
         for node in level:
             for name in _child_fields(type(node)):
-                _collect(getattr(node, name), children)
+                if (value := getattr(node, name)) is not None:
+                    _collect(value, children)
         level = children
 
 
 def _collect(value: object, into: list[ast.Ast]) -> None:
+    """Add the nodes of a field that have nodes below them."""
     if isinstance(value, ast.Ast):
-        into.append(value)
+        if _child_fields(type(value)):
+            into.append(value)
     elif isinstance(value, tuple):
         for item in value:
             _collect(item, into)
 
 
+_NO_CHILDREN = frozenset(("Any", "bool", "int", "int | None", "str", "str | None", "Span", "tuple[str, ...]"))
 _CHILD_FIELDS: dict[type, tuple[str, ...]] = {}
 
 
 def _child_fields(kind: type[ast.Ast]) -> tuple[str, ...]:
     names = _CHILD_FIELDS.get(kind)
     if names is None:
-        names = tuple(field.name for field in fields(kind) if field.type not in ("str", "bool", "str | None", "Span"))
+        names = tuple(field.name for field in fields(kind) if field.type not in _NO_CHILDREN)
         _CHILD_FIELDS[kind] = names
     return names
 

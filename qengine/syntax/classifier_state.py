@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 from qengine.syntax.brackets import Brackets
-from qengine.syntax.paths import PathFinder, word
+from qengine.syntax.paths import AHEAD, PathFinder, word
 from qengine.syntax.scanner import BACKTICKED, Token
 from qengine.syntax.words import PATTERN_PREFIX
 
@@ -35,8 +35,9 @@ class ClassifierState:
 
     def __init__(self, tokens: list[Token], brackets: Brackets) -> None:
         self.tokens = tokens
+        self.kinds = [*[token.type for token in tokens], *AHEAD]  # as scanned: they are read from the index on
         self.brackets = brackets
-        self.paths = PathFinder(tokens, brackets)
+        self.paths = PathFinder(tokens, self.kinds, brackets)
         self.out: list[Token] = []
         # The current frame: the kind of text, whether clauses may begin here, whether keys stand after commas, the
         # index of the `|` that divides it, and the index where the path inside an expression ends.
@@ -63,7 +64,7 @@ class ClassifierState:
 
     def kind(self, index: int) -> str:
         """Return the type of the token at an index, ``""`` behind the end."""
-        return self.tokens[index].type if index < len(self.tokens) else ""
+        return self.kinds[index]
 
     def word(self, index: int) -> str:
         """Return the word at an index in upper case, ``""`` for what is no word."""
@@ -71,7 +72,7 @@ class ClassifierState:
 
     def is_name(self, index: int) -> bool:
         """Tell whether a word stands at an index, keyword or not."""
-        return self.kind(index) in ("NAME", BACKTICKED)
+        return self.kinds[index] in ("NAME", BACKTICKED)
 
     def previous(self) -> str:
         """Return the type of the token written last."""

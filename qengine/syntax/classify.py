@@ -19,6 +19,11 @@ __all__ = ["classify"]
 _AFTER_NODE_NAME = frozenset(("RPAR", "COLON", "LBRACE", "PARAMETER"))
 _AFTER_RELATIONSHIP_NAME = frozenset(("RSQB", "COLON", "LBRACE", "PARAMETER", "STAR"))
 
+_PLAIN = frozenset(((), ("NAME",), ("COLON", "NAME"), ("NAME", "COLON", "NAME")))
+"""What stands in the brackets of most nodes and relationships, where each token is what it looks like."""
+
+_LONGEST_PLAIN = max(map(len, _PLAIN))
+
 
 def classify(tokens: list[Token], brackets: Brackets) -> list[Token]:
     """Return one statement's tokens with final types, helper tokens put in and phrases of words joined.
@@ -38,13 +43,13 @@ class _Classifier(WordRules):
 
     def run(self) -> list[Token]:
         """Classify all tokens."""
-        tokens, out, count = self.tokens, self.out, len(self.tokens)
+        tokens, kinds, out, count = self.tokens, self.kinds, self.out, len(self.tokens)
         index = self.statement_prefix()
         while index < count:
             if index == self.path_end:
                 self._end_path(tokens[index - 1])
             token = tokens[index]
-            handler = _HANDLERS.get(token.type)
+            handler = _HANDLERS.get(kinds[index])
             if handler is not None:
                 index = handler(self, index, token)
             else:
@@ -71,6 +76,8 @@ class _Classifier(WordRules):
                 out.append(Token("PATTERN_BEGIN", "", token.start_pos, token.start_pos))
                 self.land, self.path_end = Land.PATTERN, end
         inside = Land.EXPRESSION
+        if self.land is Land.PATTERN and (behind := self._plain(index)):
+            return behind
         if self.previous() == "SHORTEST_PATH":
             inside = Land.PATTERN
         elif self.land is Land.PATTERN:
@@ -87,6 +94,8 @@ class _Classifier(WordRules):
     def _open_square(self, index: int, token: Token) -> int:
         out = self.out
         if self.land is Land.PATTERN:
+            if behind := self._plain(index):
+                return behind
             out.append(token)
             self.push(Land.RELATIONSHIP)
             if self.is_name(index + 1) and self._is_element_name(index + 1, _AFTER_RELATIONSHIP_NAME):
@@ -110,6 +119,14 @@ class _Classifier(WordRules):
         out.append(token)
         self.push(Land.EXPRESSION)
         return index + 1
+
+    def _plain(self, index: int) -> int:
+        """Take a node or relationship whole, if it is a plain one; return the index behind it, 0 if it isn't."""
+        closing = self.brackets.partner[index]
+        if closing - index > _LONGEST_PLAIN + 1 or tuple(self.kinds[index + 1 : closing]) not in _PLAIN:
+            return 0
+        self.out += self.tokens[index : closing + 1]
+        return closing + 1
 
     def _open_brace(self, index: int, token: Token) -> int:
         opens_query = self.previous() == "SUBQUERY" or index in self.query_braces
@@ -154,12 +171,12 @@ class _Classifier(WordRules):
 
     def _is_element_name(self, index: int, followers: frozenset[str]) -> bool:
         """Tell whether the word at the start of a node or relationship is its name: what follows says so."""
+        if self.kind(index + 1) in followers:
+            return self.kind(index + 1) not in ("PARAMETER", "LBRACE") or self.word(index) != "WHERE"
         here, after = self.word(index), self.word(index + 1)
         if here in ("IS", "WHERE") and self.is_name(index + 1):  # (is IS A), but (IS A) and (WHERE is.x)
             return after in ("IS", "WHERE") and self.kind(index + 2) in ("NAME", BACKTICKED, "LPAR", "BANG", "PERCENT")
-        if here == "WHERE" and self.kind(index + 1) in ("PARAMETER", "LBRACE"):
-            return False
-        return self.kind(index + 1) in followers or after in ("IS", "WHERE")
+        return after in ("IS", "WHERE")
 
 
 _HANDLERS = {

@@ -8,7 +8,10 @@ from __future__ import annotations
 from qengine.syntax.brackets import Brackets
 from qengine.syntax.scanner import BACKTICKED, Token
 
-__all__ = ["PathFinder", "word"]
+__all__ = ["AHEAD", "PathFinder", "word"]
+
+AHEAD = ("",) * 4
+"""No token: so many may be asked for behind the end."""
 
 _NAMES = frozenset(("NAME", BACKTICKED))
 _LABEL_OPERATORS = frozenset(("COLON", "BAR", "AMP", "BANG"))
@@ -22,14 +25,15 @@ def word(tokens: list[Token], index: int) -> str:
 
 
 class PathFinder:
-    """Questions about the tokens of one statement, as ``scan`` gives them."""
+    """Questions about the tokens of one statement, as ``scan`` gives them.
 
-    def __init__(self, tokens: list[Token], brackets: Brackets) -> None:
+    ``kinds``: their types, with ``AHEAD`` behind the end, so that one may look ahead without asking how many are left.
+    """
+
+    def __init__(self, tokens: list[Token], kinds: list[str], brackets: Brackets) -> None:
         self._tokens = tokens
+        self._kinds = kinds
         self._brackets = brackets
-
-    def _kind(self, index: int) -> str:
-        return self._tokens[index].type if index < len(self._tokens) else ""
 
     def end(self, start: int) -> int:
         """Return the index behind the longest path of at least one step that begins at ``start``, or -1."""
@@ -38,7 +42,7 @@ class PathFinder:
         partner = self._brackets.partner
         index = end = partner[start] + 1
         while True:
-            if self._kind(index) == "LPAR" and self._kind(index + 1) == "LPAR":  # ((a)-->(b)){2} follows a node
+            if self._kinds[index] == "LPAR" and self._kinds[index + 1] == "LPAR":  # ((a)-->(b)){2} follows a node
                 index = end = self._quantifier_end(partner[index] + 1)
                 if self._is_node(index):
                     index = end = partner[index] + 1
@@ -50,9 +54,9 @@ class PathFinder:
 
     def is_parenthesized(self, index: int) -> bool:
         """Tell whether the ``(`` here, in a pattern, opens a path and not a node."""
-        if self._kind(index + 1) == "LPAR":
+        if self._kinds[index + 1] == "LPAR":
             return True
-        return self._kind(index + 1) in _NAMES and self._kind(index + 2) == "EQ"
+        return self._kinds[index + 1] in _NAMES and self._kinds[index + 2] == "EQ"
 
     def divider(self, opening: int) -> int:
         """Return the index of the ``|`` that divides the comprehension opened here, or -1.
@@ -67,17 +71,17 @@ class PathFinder:
         return bars[-1] if bars else -1
 
     def _joins_labels(self, bar: int) -> bool:
-        label_before = self._kind(bar - 1) in ("RPAR", "PERCENT", *_NAMES) and (
-            self._kind(bar - 2) in _LABEL_OPERATORS or word(self._tokens, bar - 2) == "IS"
+        label_before = self._kinds[bar - 1] in ("RPAR", "PERCENT", *_NAMES) and (
+            self._kinds[bar - 2] in _LABEL_OPERATORS or word(self._tokens, bar - 2) == "IS"
         )
         if not label_before:
             return False
-        return self._kind(bar + 1) in _NAMES and self._kind(bar + 2) in ("BAR", "AMP")
+        return self._kinds[bar + 1] in _NAMES and self._kinds[bar + 2] in ("BAR", "AMP")
 
     def _is_node(self, index: int) -> bool:
-        if self._kind(index) != "LPAR":
+        if self._kinds[index] != "LPAR":
             return False
-        first, second = self._kind(index + 1), self._kind(index + 2)
+        first, second = self._kinds[index + 1], self._kinds[index + 2]
         if first in ("RPAR", "COLON", "LBRACE"):
             return True
         if first not in _NAMES:
@@ -87,22 +91,22 @@ class PathFinder:
         return word(self._tokens, index + 2) in ("IS", "WHERE") or word(self._tokens, index + 1) in ("IS", "WHERE")
 
     def _relationship_end(self, index: int) -> int:
-        index += self._kind(index) == "LT"
-        if self._kind(index) != "MINUS":
+        index += self._kinds[index] == "LT"
+        if self._kinds[index] != "MINUS":
             return -1
         index += 1
-        if self._kind(index) == "LSQB":
+        if self._kinds[index] == "LSQB":
             if not self._is_relationship(index):
                 return -1
             index = self._brackets.partner[index] + 1
-        if self._kind(index) != "MINUS":
+        if self._kinds[index] != "MINUS":
             return -1
         index += 1
-        index += self._kind(index) == "GT"
+        index += self._kinds[index] == "GT"
         return self._quantifier_end(index)
 
     def _is_relationship(self, index: int) -> bool:
-        first, second = self._kind(index + 1), self._kind(index + 2)
+        first, second = self._kinds[index + 1], self._kinds[index + 2]
         if first in ("RSQB", "COLON", "STAR", "LBRACE"):
             return True
         if first not in _NAMES:
@@ -112,8 +116,8 @@ class PathFinder:
         return word(self._tokens, index + 2) in ("IS", "WHERE") or word(self._tokens, index + 1) in ("IS", "WHERE")
 
     def _quantifier_end(self, index: int) -> int:
-        if self._kind(index) in ("PLUS", "STAR"):
+        if self._kinds[index] in ("PLUS", "STAR"):
             return index + 1
-        if self._kind(index) == "LBRACE":
+        if self._kinds[index] == "LBRACE":
             return self._brackets.partner[index] + 1
         return index

@@ -39,26 +39,29 @@ SYMBOLS = {
     "!=": "BANG_EQ", "==": "EQ_EQ", "=>": "EQ_GT", "&&": "AMP_AMP", "+=": "PLUS_EQ", "::": "COLON_COLON",
 }  # fmt: skip
 
-# Possessive quantifiers keep the memory of a 10 MB string or comment constant.
+# Possessive quantifiers keep the memory of a 10 MB string or comment constant. White space is part of what follows it,
+# and what is most frequent is tried first: a name (if Unicode has a say in it, WORD is its first character), a sign.
 _TOKEN = re.compile(
     r"""
-      (?P<SPACE>[\s\ufeff]++)
-    | (?P<NAME>[^\W\d]\w*+)
-    | (?P<FLOAT>(?:[0-9][0-9_]*+)?+\.[0-9][0-9_]*+(?:[eE][+-]?[0-9]++)?+\w*+|[0-9][0-9_]*+[eE][+-]?[0-9]++\w*+)
-    | (?P<INTEGER>[0-9]\w*+)
-    | (?P<STRING>'[^'\\]*+(?:\\.[^'\\]*+)*+'|"[^"\\]*+(?:\\.[^"\\]*+)*+")
-    | (?P<PARAMETER>\$(?:\w++|`(?:[^`]|``)++`))
-    | (?P<BACKTICKED>`(?:[^`]|``)*+`)
-    | (?P<HINT>/\*\+.*?\*/)
-    | (?P<COMMENT>/\*.*?\*/|//[^\n\r]*+)
-    | (?P<UNCLOSED>['"`]|/\*)
-    | (?P<SYMBOL>\.\.|<=|>=|<>|=~|=>|!=|==|\|\||&&|\+=|::|[()\[\]{},.:;|&!%+\-*/^=<>])
-    | (?P<ERROR>.)
+    [\s\ufeff]*+
+    (?:
+        (?P<NAME>[A-Za-z_][A-Za-z0-9_]*+(?![^\x00-\x7f]))
+      | (?P<SYMBOL><=|>=|<>|=~|=>|!=|==|\|\||&&|\+=|::|\.\.|[()\[\]{},:;|&!%+\-*^=<>]|\.(?![0-9])|/(?![*/]))
+      | (?P<FLOAT>(?:[0-9][0-9_]*+)?+\.[0-9][0-9_]*+(?:[eE][+-]?[0-9]++)?+\w*+|[0-9][0-9_]*+[eE][+-]?[0-9]++\w*+)
+      | (?P<INTEGER>[0-9]\w*+)
+      | (?P<STRING>'[^'\\]*+(?:\\.[^'\\]*+)*+'|"[^"\\]*+(?:\\.[^"\\]*+)*+")
+      | (?P<PARAMETER>\$(?:\w++|`(?:[^`]|``)++`))
+      | (?P<BACKTICKED>`(?:[^`]|``)*+`)
+      | (?P<WORD>[^\W\d])
+      | (?P<HINT>/\*\+.*?\*/)
+      | (?P<COMMENT>/\*.*?\*/|//[^\n\r]*+)
+      | (?P<UNCLOSED>['"`]|/\*)
+      | (?P<ERROR>.)
+    )
     """,
     re.VERBOSE | re.DOTALL,
 )
-
-_SKIPPED = frozenset(("SPACE", "COMMENT"))
+_KINDS = ("", *_TOKEN.groupindex)  # by the number of the group
 
 
 def scan(text: str, *, everything: bool = False, limit: int | None = None) -> list[Token]:
@@ -83,18 +86,14 @@ def scan(text: str, *, everything: bool = False, limit: int | None = None) -> li
     append = tokens.append
     match = _TOKEN.scanner(text).match  # type: ignore[attr-defined]
     while (found := match()) is not None:
-        kind = found.lastgroup
-        if kind == "SPACE":
-            continue
-        value = found.group()
-        start, end = found.span()
+        group = found.lastindex
+        kind = _KINDS[group]
+        value = found[group]
+        start, end = found.span(group)
         if kind == "SYMBOL":
             append(Token(SYMBOLS[value], value, start, end))
-        elif kind == "NAME":
-            if value.isascii() and (end == len(text) or text[end] < "\x80"):
-                append(Token("NAME", value, start, end))
-            else:
-                match = _TOKEN.scanner(text, _unicode_name(text, start, tokens)).match  # type: ignore[attr-defined]
+        elif kind == "WORD":
+            match = _TOKEN.scanner(text, _unicode_name(text, start, tokens)).match  # type: ignore[attr-defined]
         elif kind == "UNCLOSED":
             append(Token("ERROR", value, start, end))
             break

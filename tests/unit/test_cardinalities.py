@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from qengine import Graph
-from qengine.errors import SemanticError
+from qengine import Graph, estimate
+from qengine.errors import QueryInterrupted, QueryTimeout, SemanticError
 from qengine.plan.physical import Search
 from qengine.plan.traverse import operators
 
@@ -117,6 +117,20 @@ def test_what_cannot_be_sampled_is_planned_by_statistics(graph: Graph, text: str
     shown = str(graph.explain(text, cardinalities="sampled"))
     assert "sampled" not in shown or "0 cardinalities sampled" in shown
     graph.query(text, {"x": 3}, cardinalities="sampled").fetchone() if "$x" in text else None
+
+
+def test_sampling_obeys_the_timeout_and_the_interrupt(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(QueryTimeout):
+        graph.query(PATH, cardinalities="sampled", timeout=1e-9)
+    sample = estimate.estimate_all
+
+    def interrupted(*args: Any, **named: Any) -> Any:
+        graph.interrupt()
+        return sample(*args, **named)
+
+    monkeypatch.setattr(estimate, "estimate_all", interrupted)
+    with pytest.raises(QueryInterrupted):
+        graph.query(PATH, cardinalities="sampled")
 
 
 def test_another_word_is_refused(graph: Graph) -> None:

@@ -113,6 +113,10 @@ def test_warnings_stand_beside_the_picture_and_the_plan(world: Graph) -> None:
     ET.fromstring(page)
     assert "Nothing joins this part" in page and "no upper bound" in page and "Contry" in page
     assert "nine of ten times" in page and "Runs on the CPU" in page
+    plain = text.removeprefix("EXPLAIN ")
+    for shown in (world.explain(plain), world.prepare(plain).plan):
+        assert [each.code for each in shown.notices] == codes
+    assert [each.code for each in world.query(plain).notices] == ["UnknownLabel"]
 
 
 def test_numbers_are_short() -> None:

@@ -13,9 +13,10 @@ PACKAGE = Path(__file__).resolve().parents[2] / "qengine"
 BASE = {"_frozen", "errors", "_assets", "types", "temporal"}
 ALLOWED = {
     "_frozen": set(),
-    "errors": set(),
+    "_collector": set(),
+    "errors": {"_frozen"},
     "_assets": set(),
-    "types": {"errors"},
+    "types": {"_frozen", "errors"},
     "temporal": {"errors", "types"},
     "_native": BASE,
     "_control": set(),

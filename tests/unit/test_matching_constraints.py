@@ -8,7 +8,7 @@ import pytest
 
 from qengine.catalog.view import RelationshipTypeInfo
 from qengine.optimizer.difference import Differences, differences
-from qengine.optimizer.pattern_edges import PatternEdge
+from qengine.optimizer.pattern_edges import PatternEdge, edge_of_types
 from qengine.optimizer.symmetry import break_symmetry
 from qengine.plan.pattern import Direction, LabelIs, MatchMode, PatternNode, PatternRelationship, QueryGraph
 
@@ -20,7 +20,7 @@ PARALLEL = RelationshipTypeInfo("R", 10, parallel=True)
 
 def edges(text: str, info: RelationshipTypeInfo, direction: Direction = Direction.OUT) -> list[PatternEdge]:
     return [
-        PatternEdge(PatternRelationship(f"r{i}", pair[0], pair[1], direction=direction), (info,))
+        edge_of_types(PatternRelationship(f"r{i}", pair[0], pair[1], direction=direction), (info,))
         for i, pair in enumerate(text.split())
     ]
 
@@ -111,10 +111,10 @@ def test_labels_break_symmetry() -> None:
 
 
 def test_a_directed_type_beside_an_undirected_one_breaks_symmetry() -> None:
-    both = PatternEdge(PatternRelationship("r", "a", "b"), (RelationshipTypeInfo("S", 5), UNDIRECTED))
+    both = edge_of_types(PatternRelationship("r", "a", "b"), (RelationshipTypeInfo("S", 5), UNDIRECTED))
     found = break_symmetry(("a", "b"), {name: PatternNode(name) for name in "ab"}, [both], Differences())
     assert found.orbits == 1
-    alone = PatternEdge(both.relationship, (UNDIRECTED,))
+    alone = edge_of_types(both.relationship, (UNDIRECTED,))
     found = break_symmetry(("a", "b"), {name: PatternNode(name) for name in "ab"}, [alone], Differences())
     assert found.orbits == 2
 
@@ -127,9 +127,9 @@ def test_symmetry_is_left_alone_where_images_may_coincide() -> None:
 
 def test_vertices_that_must_differ_break_the_symmetry_of_those_that_need_not() -> None:
     """(a)-(b), (c)-(d) and a <> c: swapping a and b gives an embedding where b <> c is not known."""
-    first = PatternEdge(PatternRelationship("r", "a", "b", direction=Direction.BOTH), (UNDIRECTED,))
+    first = edge_of_types(PatternRelationship("r", "a", "b", direction=Direction.BOTH), (UNDIRECTED,))
     other = RelationshipTypeInfo("S", 5, undirected=True)
-    second = PatternEdge(PatternRelationship("s", "c", "d", direction=Direction.BOTH), (other,))
+    second = edge_of_types(PatternRelationship("s", "c", "d", direction=Direction.BOTH), (other,))
     found = [first, second]
     assert break_symmetry("abcd", nodes("abcd"), found, Differences()).orbits == 4
     apart = Differences(vertices={frozenset("ac")})

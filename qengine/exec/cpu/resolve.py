@@ -29,13 +29,15 @@ from qengine.exec.cpu.match_plan import (
 )
 from qengine.plan.expr import Call, Expr, Parameter, Subquery
 from qengine.plan.pattern import Direction
-from qengine.plan.physical import ColumnCondition, EdgeLevel, Search, Source, VertexLevel
+from qengine.plan.physical import ColumnCondition, EdgeLevel, Search, VertexLevel
 from qengine.plan.traverse import walk
 
 __all__ = ["MaskProvider", "ResolvedSearch", "resolve", "resolve_pattern"]
 
 _FEW = 16
 """Vertices that predicates admit are listed, not only marked, where they are at most 1 in this many."""
+
+_WITHIN = int(SourceFlag.WITHIN)
 
 _KNOWN = 256
 _HELD = 1 << 20
@@ -151,7 +153,7 @@ class _Resolver:
         self.masks = masks
         self.tables = PlanTables()
         self.list_index: dict[tuple[int, Direction], int] = {}
-        self.sources: dict[tuple[tuple[str, ...], Direction], tuple[int, Span]] = {}
+        self.sources: dict[tuple[tuple[str, ...], Direction], tuple[int, Span, int, int] | None] = {}
 
     def run(self) -> ResolvedSearch | None:
         search = self.search
@@ -175,12 +177,12 @@ class _Resolver:
         return ResolvedSearch(plan, tables, tuple(self.tables.keep), outputs, mode, summed)
 
     def vertex_level(self, level: VertexLevel, output: int) -> tuple[Any, ...] | None:
-        ranges = self.store.label_ranges(level.labels)
+        ranges = self.store.label_ranges(level.labels).tolist()
         bitset = candidates = n_candidates = begin = 0
-        if level.predicates and len(ranges):
+        if level.predicates and ranges:
             mask = self.mask(level, ranges)
             found = np.flatnonzero(mask)
-            begin = int(ranges[0, 0])
+            begin = ranges[0][0]
             if not len(found):
                 return None
             if not level.sources or len(found) * _FEW <= len(mask):
@@ -192,17 +194,18 @@ class _Resolver:
             known = self.source_lists(source.types, source.direction)
             if known is None:
                 return None
-            flags, lists = known
-            within = SourceFlag.WITHIN if self.always_within(ranges, source) else 0
-            sources.append((source.level, flags | within, lists))
-        if not len(ranges):
+            flags, lists, first, behind = known
+            if any(low <= first and behind <= high for low, high in ranges):  # every neighbour is in one range
+                flags |= _WITHIN
+            sources.append((source.level, flags, lists))
+        if not ranges:
             return None
         tables = self.tables
         return (
             LevelKind.VERTEX,
             output,
             span(tables.sources, sources),
-            span(tables.ranges, [(int(low), int(high)) for low, high in ranges]),
+            span(tables.ranges, [(low, high) for low, high in ranges]),
             tables.level_span(level.different),
             tables.level_span(level.less),
             tables.level_span(level.greater),
@@ -218,23 +221,13 @@ class _Resolver:
             0,
         )
 
-    def always_within(self, ranges: npt.NDArray[Any], source: Source) -> bool:
-        """Tell whether one of the ranges holds every neighbour in the source's lists, so that none has to be cut."""
-        reaches = [
-            self.store.adjacency(index, way).reach
-            for index in self.type_indices(source.types)
-            for way in self.ways(index, source.direction)
-        ]
-        begin, end = min(low for low, _ in reaches), max(high for _, high in reaches)
-        return any(low <= begin and end <= high for low, high in ranges.tolist())
-
-    def mask(self, level: VertexLevel, ranges: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    def mask(self, level: VertexLevel, ranges: list[list[int]]) -> npt.NDArray[np.bool_]:
         """Return for each id of the ranges' hull whether it is in a range and the predicates are true."""
-        begin, end = int(ranges[0, 0]), int(ranges[-1, 1])
+        begin, end = ranges[0][0], ranges[-1][1]
         if len(ranges) == 1:
             return self.masks.vertex_mask(level.name, level.predicates, begin, end)
         mask = np.zeros(end - begin, np.bool_)
-        for low, high in ranges.tolist():
+        for low, high in ranges:
             mask[low - begin : high - begin] = self.masks.vertex_mask(level.name, level.predicates, low, high)
         return mask
 
@@ -275,22 +268,28 @@ class _Resolver:
         found = (self.store.type_index(name) for name in dict.fromkeys(names))
         return [index for index in found if index is not None]
 
-    def source_lists(self, types: tuple[str, ...], direction: Direction) -> tuple[int, Span] | None:
-        """Return what the source's lists may hold, and the lists; None if it has none."""
+    def source_lists(self, types: tuple[str, ...], direction: Direction) -> tuple[int, Span, int, int] | None:
+        """Return what the source's lists may hold, the lists, and the range of ids in them; None if it has none."""
         key = (types, direction)
         if key not in self.sources:
-            lists, flags, symmetric = [], SourceFlag(0), True
-            for index in self.type_indices(types):
-                info = self.store.types[index]
-                lists += [self.list_of(index, way) for way in self.ways(index, direction)]
-                symmetric = symmetric and (info.undirected or direction is Direction.BOTH)
-                flags |= SourceFlag.REPEATS if info.parallel else 0
-                flags |= SourceFlag.LOOPS if info.loops else 0
-            if not lists:
-                return None
-            flags |= SourceFlag.SYMMETRIC if symmetric else 0
-            self.sources[key] = int(flags), span(self.tables.list_ids, lists)
+            self.sources[key] = self.find_source_lists(types, direction)
         return self.sources[key]
+
+    def find_source_lists(self, types: tuple[str, ...], direction: Direction) -> tuple[int, Span, int, int] | None:
+        lists, reaches, flags, symmetric = [], [], SourceFlag(0), True
+        for index in self.type_indices(types):
+            info = self.store.types[index]
+            for way in self.ways(index, direction):
+                lists.append(self.list_of(index, way))
+                reaches.append(self.store.adjacency(index, way).reach)
+            symmetric = symmetric and (info.undirected or direction is Direction.BOTH)
+            flags |= SourceFlag.REPEATS if info.parallel else 0
+            flags |= SourceFlag.LOOPS if info.loops else 0
+        if not lists:
+            return None
+        flags |= SourceFlag.SYMMETRIC if symmetric else 0
+        first, behind = min(low for low, _ in reaches), max(high for _, high in reaches)
+        return int(flags), span(self.tables.list_ids, lists), first, behind
 
     def ways(self, type_index: int, direction: Direction) -> tuple[Direction, ...]:
         """Return the stored directions that a pattern's direction stands for."""

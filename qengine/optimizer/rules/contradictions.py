@@ -37,7 +37,10 @@ def _impossible(graph: QueryGraph) -> bool:
         return True
     elements = [(node.labels, node.predicates) for node in graph.nodes]
     elements += [(edge.types, edge.predicates) for edge in graph.relationships if edge.hops is None]
-    return any(FALSE in predicates or _no_labels(labels) or _no_values(predicates) for labels, predicates in elements)
+    return any(
+        _no_labels(labels) or (predicates and (FALSE in predicates or _no_values(predicates)))
+        for labels, predicates in elements
+    )
 
 
 def _no_labels(labels: LabelExpr | None) -> bool:

@@ -31,6 +31,8 @@ def early_conditions(operator: Operator) -> Operator:
 
 
 def _early(graph: QueryGraph) -> QueryGraph:
+    if not graph.predicates:
+        return graph
     graph = conditions_put(graph, tentative=True)
     nodes = {node.name: node for node in graph.nodes if not node.bound}
     edges = {edge.name: edge for edge in graph.relationships if not edge.bound and edge.hops is None}

@@ -42,8 +42,8 @@ def fold_constants(operator: Operator) -> Operator:
         return operator if predicate is operator.predicate else replace(operator, predicate=predicate)
     if isinstance(operator, Match):
         graph = operator.graph
-        nodes = tuple(_folded(node) for node in graph.nodes)
-        relationships = tuple(_folded(edge) for edge in graph.relationships)
+        nodes = tuple(_folded(node) if node.predicates else node for node in graph.nodes)
+        relationships = tuple(_folded(edge) if edge.predicates else edge for edge in graph.relationships)
         predicates = _conditions(graph.predicates)
         if (
             predicates is not graph.predicates

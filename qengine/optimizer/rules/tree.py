@@ -53,6 +53,8 @@ def with_expressions(operator: Operator, change: Callable[[Expr], Expr]) -> Oper
 
 def _each(elements: Elements, change: Callable[[Expr], Expr]) -> Elements:
     """Return nodes or relationships with their conditions changed."""
+    if not any(element.predicates for element in elements):
+        return elements
     changed = []
     for element in elements:
         predicates = _all(element.predicates, change)

@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
-from qengine import Graph, QuerySyntaxError, QueryTimeout, SemanticError, Unsupported
+from qengine import Graph, QueryInterrupted, QuerySyntaxError, QueryTimeout, SemanticError, Unsupported
 from qengine.cli.main import main
+from qengine.exec.context import ExecutionContext
+from qengine.optimizer import counting
 from tests.unit.test_command_line import WORLD
 
 QUERIES = [
@@ -179,3 +181,28 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert found["samples"] == 2000 and found["method"] == "alley" and found["low"] <= found["value"] <= found["high"]
     assert main(["estimate", str(WORLD), "MATCH (a)-[:borders-(b)"]) == 1
     assert "Syntax error" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("raised", "expected"), [(RecursionError, Unsupported), (KeyboardInterrupt, QueryInterrupted)])
+def test_what_stops_planning_is_an_error_of_ours(
+    world: Graph, monkeypatch: pytest.MonkeyPatch, raised: type[BaseException], expected: type[Exception]
+) -> None:
+    def stopped(*_: Any) -> None:
+        raise raised
+
+    monkeypatch.setattr(counting, "plan_count", stopped)
+    with pytest.raises(expected):
+        world.estimate("MATCH (never:Planned)--(before)")
+
+
+def test_the_limit_of_the_gpus_memory_is_known_from_the_start(world: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = []
+    start = ExecutionContext.__init__
+
+    def noted(self: ExecutionContext, *args: Any, **named: Any) -> None:
+        start(self, *args, **named)
+        begun.append(self.gpu_memory_limit)
+
+    monkeypatch.setattr(ExecutionContext, "__init__", noted)
+    world.estimate(QUERIES[0], samples=1000, seed=1, gpu_memory_limit=12345)
+    assert begun[0] == 12345

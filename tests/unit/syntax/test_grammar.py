@@ -20,7 +20,8 @@ from qengine.syntax.build_clauses import AstBuilder
 from qengine.syntax.report import _SYMBOL_OF, _WORDS
 from qengine.syntax.scanner import Token
 
-INLINED = {"clause", "path_term", "properties", "prefix", "binary"}  # rules with `?` that only pass on
+# Rules with `?` that only pass on.
+INLINED = {"clause", "label_expression", "label_term", "path_term", "properties", "prefix", "binary"}
 
 
 def test_the_grammar_has_no_conflict() -> None:
