@@ -1,4 +1,4 @@
-"""``frozen``: frozen, slotted dataclasses that are quick to define."""
+"""``frozen`` and ``record``: slotted dataclasses that are quick to define."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import MISSING, FrozenInstanceError, dataclass, field, fields
 from operator import attrgetter
 from typing import Any, TypeVar, dataclass_transform, overload
 
-__all__ = ["frozen"]
+__all__ = ["frozen", "record"]
 
 _C = TypeVar("_C", bound=type)
 
@@ -29,18 +29,30 @@ def frozen(cls: Any = None, /, *, kw_only: bool = False) -> Any:
     return _make(cls, kw_only)
 
 
+@dataclass_transform(field_specifiers=(field,))
+def record(cls: _C, /) -> _C:
+    """Make a class a slotted dataclass, as ``dataclass(slots=True)`` does, in as little time as ``frozen``."""
+    made = _made(cls, kw_only=False)
+    made.__hash__ = None
+    return made  # type: ignore[no-any-return]
+
+
 def _make(cls: type, kw_only: bool) -> type:
-    made: Any = dataclass(init=False, repr=False, eq=False, slots=True, kw_only=kw_only)(cls)
-    declared = fields(made)
-    made.__init__ = _deferred(made)
+    made = _made(cls, kw_only)
     made.__setattr__ = _refuse_setting
     made.__delattr__ = _refuse_deleting
     made.__setstate__ = _restore
+    return made  # type: ignore[no-any-return]
+
+
+def _made(cls: type, kw_only: bool) -> Any:
+    made: Any = dataclass(init=False, repr=False, eq=False, slots=True, kw_only=kw_only)(cls)
+    made.__init__ = _deferred(made)
     if "__repr__" not in cls.__dict__:
         made.__repr__ = _repr
     if "__eq__" not in cls.__dict__:
-        made.__eq__, made.__hash__ = _comparison([each.name for each in declared if each.compare])
-    return made  # type: ignore[no-any-return]
+        made.__eq__, made.__hash__ = _comparison([each.name for each in fields(made) if each.compare])
+    return made
 
 
 def _deferred(made: Any) -> Callable[..., None]:

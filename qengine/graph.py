@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
 
 from qengine._collector import collector_paused
+from qengine._frozen import frozen
 from qengine.errors import DeviceError, Notice, QengineError, QueryInterrupted, SemanticError, Span, Unsupported
 from qengine.exec.executions import Executions
 from qengine.plan.cache import PlanCache
@@ -35,7 +35,7 @@ _DEVICES = ("auto", "cpu", "gpu", "reference")
 _LARGE = 1 << 22  # bytes of a graph whose loading frees memory worth giving back
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Planned:
     """A statement that is ready to run.
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, Protocol
 
 from qengine._collector import collector_paused
+from qengine._frozen import record
 from qengine.errors import Notice
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class Row(tuple[Any, ...]):
         return "Row(" + ", ".join(f"{name}={value!r}" for name, value in self.asdict().items()) + ")"
 
 
-@dataclass(slots=True)
+@record
 class ResultStats:
     """What the execution took so far.
 

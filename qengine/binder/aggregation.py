@@ -8,8 +8,9 @@ in its group.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from qengine._frozen import record
 from qengine.binder.binding import Binding
 from qengine.binder.items import Item, is_plain
 from qengine.binder.scope import Symbol
@@ -19,7 +20,7 @@ from qengine.plan.logical import Aggregate, Operator
 from qengine.plan.traverse import bound_names, substitute, walk
 
 
-@dataclass(slots=True)
+@record
 class Grouping:
     """How the items of one projection are grouped.
 

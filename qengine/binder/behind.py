@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from qengine._frozen import record
 from qengine.binder.aggregation import ambiguous
 from qengine.binder.binding import Binding
 from qengine.binder.expressions import ExpressionBinder
@@ -16,7 +17,7 @@ from qengine.plan.traverse import bound_names, free_variables, substitute, walk
 from qengine.syntax import ast
 
 
-@dataclass(slots=True)
+@record
 class Behind:
     """Binds expressions that stand behind a projection.
 

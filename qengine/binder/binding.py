@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from qengine._frozen import record
 from qengine.binder.scope import Names, Scope
 from qengine.catalog.view import CatalogView
 from qengine.errors import Notice, SemanticError, Span, Unsupported
@@ -15,7 +16,7 @@ from qengine.types import ANY, NODE, RELATIONSHIP, Type
 LABEL, RELATIONSHIP_TYPE = "label", "relationship type"
 
 
-@dataclass(slots=True)
+@record
 class Binding:
     """State of binding one statement.
 

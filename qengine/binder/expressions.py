@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
+from qengine._frozen import record
 from qengine.binder.binding import Binding
 from qengine.binder.calls import bind_function, bind_operator
 from qengine.binder.inference import indefinite, item_type, join, list_type, literal_type, may_be
@@ -37,7 +38,7 @@ _LAST = 2**63 - 1
 _TEMPORAL = (Kind.DATE, Kind.TIME, Kind.LOCAL_TIME, Kind.DATETIME, Kind.LOCAL_DATETIME, Kind.DURATION)
 
 
-@dataclass(slots=True)
+@record
 class ExpressionBinder:
     """Binds the expressions of one place of a query.
 

@@ -7,8 +7,9 @@ predicates are bound, split into conjuncts, and put at the one element that they
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from qengine._frozen import record
 from qengine.binder.binding import LABEL, RELATIONSHIP_TYPE, Binding
 from qengine.binder.cost_warnings import warn_of_cost
 from qengine.binder.expressions import ExpressionBinder
@@ -49,7 +50,7 @@ def bind_match(binding: Binding, clause: ast.MatchClause, scope: Scope) -> tuple
     return graph, builder.behind()
 
 
-@dataclass(slots=True)
+@record
 class Written:
     """The predicates written inside one element: they are bound when all variables are known."""
 
@@ -63,7 +64,7 @@ class Written:
     group_where: ast.Expression | None = None
 
 
-@dataclass(slots=True)
+@record
 class GraphBuilder:
     """Collects the elements of one MATCH."""
 

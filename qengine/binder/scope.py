@@ -7,9 +7,9 @@ The user may give one name to different things one after the other; in a plan ev
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
-from qengine._frozen import frozen
+from qengine._frozen import frozen, record
 from qengine.plan.expr import Expr
 from qengine.types import Type
 
@@ -26,7 +26,7 @@ class Symbol:
     value: Expr | None = None
 
 
-@dataclass(slots=True)
+@record
 class Names:
     """Gives out the statement's column names: the user's own where it is free, and ``@1``, ``@2``, … for the rest."""
 
@@ -48,7 +48,7 @@ class Names:
         return self.fresh(f"@{self.counter}")
 
 
-@dataclass(slots=True)
+@record
 class Outer:
     """The rows round a subquery: their scope, and which of their columns the subquery has read so far."""
 

@@ -7,12 +7,12 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from importlib.abc import MetaPathFinder
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qengine import __version__
 from qengine.cli.arguments import GRAPH_HELP, parameter
+from qengine.cli.lean import import_less
 from qengine.cli.terminal import report
 from qengine.errors import QengineError, QueryInterrupted
 
@@ -73,19 +73,8 @@ def parser() -> argparse.ArgumentParser:
 
 def command() -> int:
     """Run as a process of its own: the entry point of ``qengine`` and ``python -m qengine``."""
-    sys.meta_path.insert(0, _NoPandas())
+    import_less()
     return main()
-
-
-class _NoPandas(MetaPathFinder):
-    """Refuses to find pandas, which nothing here needs: pyarrow imports it, where there is one, with its first array.
-
-    That takes longer than the rest of a small query.
-    """
-
-    def find_spec(self, name: str, path: object, target: object = None) -> None:
-        if name == "pandas":
-            raise ModuleNotFoundError("the command does without pandas", name=name)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 import time
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from qengine._frozen import record
 from qengine.cli.formats import write
 from qengine.cli.terminal import Sink, report, warn
 from qengine.errors import QengineError, SemanticError
@@ -15,7 +16,7 @@ from qengine.graph import Graph
 from qengine.result import Result
 
 
-@dataclass(slots=True)
+@record
 class Session:
     """A graph and how to run queries on it. ``prefix``: "EXPLAIN" or "PROFILE" put before every query."""
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from qengine._control import Control, Status, call
+from qengine._frozen import record
 from qengine.errors import InternalError, OutOfMemory, QueryInterrupted, QueryTimeout, ResourceError
 from qengine.plan.physical import Search
 
 __all__ = ["Control", "ExecutionContext", "OperatorStats", "Rivals", "Status"]
 
 
-@dataclass(slots=True)
+@record
 class OperatorStats:
     """What one operator did: rows emitted and the bytes that they took, seconds spent in it and below it."""
 

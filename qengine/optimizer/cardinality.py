@@ -7,9 +7,10 @@ Estimates only order alternatives: they never decide whether a plan is right.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass, field
+from dataclasses import astuple, field
 from weakref import WeakKeyDictionary
 
+from qengine._frozen import record
 from qengine.catalog.view import CatalogView, EdgeStatistics
 from qengine.optimizer.cost import Link, Ties
 from qengine.optimizer.labels import vertex_count
@@ -23,7 +24,7 @@ _links: WeakKeyDictionary[CatalogView, dict[object, tuple[float, Ties, Ties]]] =
 """What is known of relationships without conditions, by their ends' labels and their types: no query changes it."""
 
 
-@dataclass(slots=True)
+@record
 class Cardinality:
     """Estimates over one catalogue and one pattern; remembers what it has looked up."""
 

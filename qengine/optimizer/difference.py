@@ -8,16 +8,17 @@ Where a pair of vertices has at most one relationship that matches, this is a st
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import combinations
 
+from qengine._frozen import record
 from qengine.optimizer.pattern_edges import PatternEdge, given_name
 from qengine.plan.pattern import MatchMode, PathMode, PatternPath, QueryGraph
 
 Coincidence = tuple[tuple[str, str], tuple[str, str]]  # (vertex = vertex) and (vertex = vertex)
 
 
-@dataclass(slots=True)
+@record
 class Differences:
     """``vertices``: pairs that must differ. ``pairs``: coincidences that must not hold. ``edges``: pairs of
     relationships to compare. ``contradiction``: two pattern relationships are always the same one.

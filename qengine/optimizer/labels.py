@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from qengine._frozen import record
 from qengine.catalog.view import CatalogView, RelationshipTypeInfo
 from qengine.plan.pattern import LabelExpr
 
 _MOST_KEPT = 4096  # expressions
 
 
-@dataclass(slots=True)
+@record
 class _Known:
     """What was found out of one catalogue. ``sets``: by expression the label sets that satisfy it, as a bit mask."""
 

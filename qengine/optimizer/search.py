@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
-from qengine._frozen import frozen
+from qengine._frozen import frozen, record
 from qengine.optimizer.difference import Differences
 from qengine.optimizer.pattern_edges import PatternEdge
 from qengine.plan.pattern import PatternNode
@@ -23,7 +23,7 @@ class NamedCondition:
     right_key: str
 
 
-@dataclass(slots=True)
+@record
 class SearchParts:
     """What a search must do, before its levels are laid out.
 

@@ -7,9 +7,9 @@ assumed independent (Selinger et al. 1979).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from qengine._frozen import record
 from qengine.catalog.values import ValueSummary
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.value_shares import RANGE, UNKNOWN, ValueRange, equal, nulls, with_text
@@ -39,7 +39,7 @@ def selectivity(predicates: Sequence[Expr], catalog: CatalogView, entity: str, o
     return _Share(catalog, entity, owners).of_all(predicates)
 
 
-@dataclass(slots=True)
+@record
 class _Share:
     catalog: CatalogView
     entity: str

@@ -7,9 +7,9 @@ Common values are known by themselves; the others are spread over an equi-depth 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass
 from typing import Any
 
+from qengine._frozen import record
 from qengine.catalog.values import ValueSummary
 
 __all__ = ["RANGE", "UNKNOWN", "ValueRange", "equal", "nulls", "with_text"]
@@ -23,7 +23,7 @@ RANGE = 0.3
 _LAST = chr(0x10FFFF)
 
 
-@dataclass(slots=True)
+@record
 class ValueRange:
     """Values between two bounds, each with whether it belongs to the range; ``unknown``: bounds that nobody knows."""
 

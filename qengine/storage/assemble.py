@@ -7,12 +7,13 @@ and degrees.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from qengine._frozen import frozen
 from qengine.errors import StorageError
 from qengine.storage.arrays import Array
 from qengine.storage.columns import PropertyColumn
@@ -26,7 +27,7 @@ _MAX_VERTICES = 2**31 - 1
 _MAX_RELATIONSHIPS = 2**32 - 1  # of one type: local ids are 32-bit
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NodeBlock:
     """Vertices with the same labels: consecutive ordinals, and normal property arrays of that length."""
 
@@ -35,7 +36,7 @@ class NodeBlock:
     columns: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RelationshipBlock:
     """Relationships of one type: ordinals of their ends (uint32), and normal property arrays of that length."""
 

@@ -5,8 +5,9 @@ Whoever forgets a bracket learns where the open one stands, not where the parser
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from qengine._frozen import record
 from qengine.errors import QuerySyntaxError, Span
 from qengine.syntax.scanner import Token
 
@@ -20,7 +21,7 @@ _LOOKED_AT = frozenset((*_CLOSING, *_CLOSING.values(), "BAR", "COMMA"))
 _CHARACTER = {"LPAR": ")", "LSQB": "]", "LBRACE": "}"}
 
 
-@dataclass(slots=True)
+@record
 class Brackets:
     """What the classifier asks about brackets; all keys and values are indices into the token list.
 

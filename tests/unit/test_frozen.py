@@ -1,4 +1,4 @@
-"""``frozen`` beside the dataclasses of the standard library, which it stands for."""
+"""``frozen`` and ``record`` beside the dataclasses of the standard library, which it stands for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qengine._frozen import frozen
+from qengine._frozen import frozen, record
 
 
 def classes(make: Any, make_keyword_only: Any) -> tuple[Any, Any, Any]:
@@ -71,3 +71,25 @@ def test_the_rest_is_the_same(kinds: tuple[Any, Any, Any]) -> None:
     with pytest.raises(TypeError):
         pair(1, 2, [], 4)
     assert copy.deepcopy(pair([1], empty())) == pair([1], empty())
+
+
+@pytest.mark.parametrize("make", [record, dataclasses.dataclass(slots=True)])
+def test_a_record_can_be_changed(make: Any) -> None:
+    @make
+    class Point:
+        """One field and a list."""
+
+        x: int
+        tags: list[int] = dataclasses.field(default_factory=list)
+
+    point = Point(1)
+    point.x = 2
+    point.tags.append(3)
+    assert point == Point(2, [3]) != Point(2)
+    assert repr(point).endswith("Point(x=2, tags=[3])")
+    assert dataclasses.replace(point, x=4).tags is point.tags
+    assert not hasattr(point, "__dict__")
+    with pytest.raises(TypeError):
+        hash(point)
+    with pytest.raises(TypeError):
+        Point()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from qengine._frozen import record
 from qengine.exec.cpu.columns import BoolArray, Column, IntArray, concatenate
 
 __all__ = ["BATCH_ROWS", "Batch", "concatenate_batches"]
@@ -14,7 +14,7 @@ __all__ = ["BATCH_ROWS", "Batch", "concatenate_batches"]
 BATCH_ROWS = 65_536  # rows of a full batch: columns of it stay in the second-level cache
 
 
-@dataclass(slots=True)
+@record
 class Batch:
     """``length`` rows; every column has that many values. Operators emit no empty batches."""
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum, IntFlag
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from qengine._frozen import record
 
 __all__ = [
     "MAX_LEVELS",
@@ -116,7 +118,7 @@ Span = tuple[int, int]
 NO_SPAN: Span = (0, 0)
 
 
-@dataclass(slots=True)
+@record
 class PlanTables:
     """The tables of one plan as they grow: lists of records, in the field order of the types above.
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from qengine._frozen import record
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.difference import Differences
 from qengine.optimizer.search import NamedCondition
@@ -15,7 +16,7 @@ from qengine.plan.traverse import free_variables
 from qengine.types import BOOLEAN, Kind
 
 
-@dataclass(slots=True)
+@record
 class PostFilters:
     """``inequalities``: nodes that must differ. ``conditions``: numeric columns compared inside the search.
     ``general``: everything else, on the rows.

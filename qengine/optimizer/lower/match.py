@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import inf
 
+from qengine._frozen import record
 from qengine.catalog.view import CatalogView
 from qengine.errors import Unsupported
 from qengine.optimizer.cardinality import Cardinality
@@ -35,7 +36,7 @@ from qengine.plan.traverse import conjunction, free_variables, substitute
 from qengine.types import BOOLEAN, INTEGER, NODE, RELATIONSHIP
 
 
-@dataclass(slots=True)
+@record
 class MatchLowering:
     """State of lowering one match. ``root`` grows from the input; ``columns`` are its columns by now.
 
