@@ -47,6 +47,7 @@ def choose(asked: str, largest: LargestSearch | None) -> tuple[str, str]:
     if asked == "auto" and (largest is None or rows < costs("gpu", "choice")["rows"]):
         return "cpu", f"an estimated {rows:,.0f} embeddings are few"
     from qengine.exec.gpu.device import device, missing
+    from qengine.exec.gpu.eliminate import has_kernels
 
     if asked == "gpu":
         device()
@@ -56,6 +57,8 @@ def choose(asked: str, largest: LargestSearch | None) -> tuple[str, str]:
     assert largest is not None
     if largest.eliminate is not None and largest.eliminate.cost < costs("gpu", "choice")["elimination"]:
         return "cpu", f"elimination takes about {largest.eliminate.cost / 1e6:,.3g} ms"
+    if largest.eliminate is not None and not has_kernels(largest.eliminate):
+        return "cpu", "the GPU has no kernels for what the CPU sums out"
     return "gpu", f"an estimated {rows:,.0f} embeddings are many"
 
 

@@ -29,7 +29,7 @@ from qengine.exec.gpu.memory import Resident
 from qengine.plan.elimination import Around, Closed, Matrix, Message, Own, Pairs, Product, Step
 from qengine.plan.physical import Eliminate
 
-__all__ = ["eliminates", "run_eliminate"]
+__all__ = ["eliminates", "has_kernels", "run_eliminate"]
 
 MOST_FACTORS, MOST_ARMS = 16, 32
 FACTORS = np.dtype([("of", "<u8", (MOST_FACTORS,)), ("n", "<u4"), ("unused", "<u4")])
@@ -63,15 +63,22 @@ _known: WeakKeyDictionary[Any, dict[int, tuple[Eliminate, bool]]] = WeakKeyDicti
 def eliminates(store: Any, operator: Eliminate) -> bool:
     """Tell whether the device sums the pattern's vertices out, rather than searches."""
     known: dict[int, tuple[Eliminate, bool]] = _known.setdefault(store, {})
-    if id(operator) not in known:
-        if len(known) >= _MOST_KNOWN:
-            known.clear()
-        known[id(operator)] = operator, _eliminates(store, operator)
-    return known[id(operator)][1]
+    if (entry := known.get(id(operator))) is not None:
+        return entry[1]
+    found = _eliminates(store, operator)
+    if len(known) >= _MOST_KNOWN:
+        known.clear()
+    known[id(operator)] = operator, found
+    return found
+
+
+def has_kernels(operator: Eliminate) -> bool:
+    """Tell whether the device has kernels for all steps."""
+    return all(_has_kernels(step) for step in operator.steps)
 
 
 def _eliminates(store: Any, operator: Eliminate) -> bool:
-    if not all(_has_kernels(step) for step in operator.steps):
+    if not has_kernels(operator):
         return False
     search = operator.search
     if operator.emit or any(level.predicates for level in search.levels):

@@ -52,6 +52,13 @@ def test_what_the_cpu_eliminates_is_eliminated_on_the_gpu_or_counted_by_its_shap
     assert chosen(graph, path, monkeypatch)[0] == "gpu"
 
 
+def test_an_elimination_without_kernels_stays_on_the_cpu(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    query = "MATCH /*+ eliminate */ (a)-[:R]-(b)-[:R]-(c)-[:R]-(d) RETURN a, d, count(*)"
+    assert "Eliminate" in str(graph.explain(query))
+    device, reason = chosen(graph, query, monkeypatch)
+    assert device == "cpu" and "no kernels" in reason
+
+
 def test_a_short_elimination_stays_on_the_cpu(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     path = "MATCH /*+ eliminate */ (a)-[:R]-(b)-[:R]-(c)-[:R]-(d)-[:R]-(e) RETURN count(*)"
     chosen(graph, path, monkeypatch)
