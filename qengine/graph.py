@@ -406,9 +406,9 @@ class Graph:
         method
             "wanderjoin" and "alley" (gSWORD §2.2), "guided" (Alley with picks that are likelier the more trees stand
             below them, after Shin et al., PVLDB 2024; it builds a candidate graph, however large), "trawling" (§5:
-            sampled prefixes, completed by counting), "exact" (count), or "auto": counts where that is cheap, else the
-            sampler with the least variance for its work. Or an ``Estimator`` of yours, which Python runs, thousands of
-            samples a second, or a ``DeviceEstimator``, for the GPU.
+            sampled prefixes, completed by counting; a sample is a haul of 256 prefixes), "exact" (count), or "auto":
+            counts where that is cheap, else the sampler with the least variance for its work. Or an ``Estimator`` of
+            yours, which Python runs, thousands of samples a second, or a ``DeviceEstimator``, for the GPU.
         rel_error
             Half the interval's width as a share of the value.
         confidence
@@ -416,14 +416,15 @@ class Graph:
         budget_ms
             Milliseconds of sampling.
         samples
-            Number of samples.
+            Number of samples. Under "auto" fewer where one takes far longer than Alley's: so many as take four times as
+            long as that number of Alley's.
         seed
             Any integer. The same seed and limits (other than ``budget_ms``) give the same estimate, whatever the
             threads and the device.
         device
             "cpu", "gpu", or "auto": the GPU where there is one and a million samples or more are asked for. Samples
-            are the same on both, sums differ by rounding. Trawling and what follows the pattern run on the CPU; the
-            estimate's ``device`` says where samples were drawn.
+            are the same on both, sums differ by rounding. What completes trawled prefixes is counted on the CPU, and
+            what follows the pattern runs there; the estimate's ``device`` says where samples were drawn.
         inheritance
             On the GPU, let walks that have ended go on from others' (gSWORD §4.1): unbiased, other samples for a seed.
         timeout, memory_limit, gpu_memory_limit, threads

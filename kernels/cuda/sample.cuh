@@ -37,7 +37,7 @@ struct SampleJob {
   const volatile int32_t* stop;   // the host's memory: not 0 to stop
   int32_t depth;                  // levels to bind
   int32_t inheritance, streaming;
-  int32_t unused;
+  int32_t least;                  // not 0: prefixes as trawling takes them, of random depths from this on
   const GuideLevel* guide;        // of each level, for guided picks
   SampleWork work[kMaxLevels];    // of each level
 };
@@ -387,8 +387,10 @@ __device__ Walk<Space> draw_walk(const Space& space, const SampleJob& job, uint6
   Walk<Space> walk;
   walk.weight = 1;
   walk.alive = number < job.samples;
+  const SampleId haul = {job.seed, random.id.number / kHaulWalks};
+  const int depth = job.least && walk.alive ? trawled_depth(haul, job.least, job.depth) : job.depth;
   space.each_level(job.depth, [&](auto level) {
-    const bool going = walk.alive && level < job.depth;
+    const bool going = walk.alive && level < depth;
     if (!__any_sync(kAllLanes, going)) return false;
     if (level % kBlockLevels == 0 && going) random.block = sample_block(random.id, level);
     if constexpr (Estimator::kGuided)

@@ -10,39 +10,50 @@ SampleBatch::SampleBatch(const MatchPlan& plan, int32_t method, int depth, uint6
 }
 
 void SampleBatch::draw(uint64_t first, int n, SampleSums* sums) {
+  begin(first, n);
+  for (int level = 0; level < depth_ && alive_ > 0; ++level) advance(level, &sums[level]);
+}
+
+void SampleBatch::begin(uint64_t first, int n) {
   first_ = first;
   alive_ = n;
   for (int k = 0; k < n; ++k) {
     slot_[static_cast<size_t>(k)] = k;
     weights_[static_cast<size_t>(k)] = 1;
   }
-  for (int level = 0; level < depth_ && alive_ > 0; ++level) {
-    if (level % kBlockLevels == 0)
-      for (int k = 0; k < alive_; ++k) {
-        const int slot = slot_[static_cast<size_t>(k)];
-        blocks_[static_cast<size_t>(slot)] = sample_block(id(slot), level);
-      }
-    if (guide_ && level % kGuidedLevels == 0)
-      for (int k = 0; k < alive_; ++k) {
-        const int slot = slot_[static_cast<size_t>(k)];
-        fine_[static_cast<size_t>(slot)] = guide_block(id(slot), level);
-      }
-    SampleSums& at = sums[level];
-    const SampleWork cost = work(level);
-    at.work += int64_t{cost.walk} * alive_;
-    int64_t places = 0;
-    if (plan_.levels[level].kind == kEdgeLevel) extend_edges(level);
-    else if (!plain_[static_cast<size_t>(level)].sources.empty())
-      places = method_ == kWanderJoin ? walk_plain(level) : refine_plain(level);
-    else if (method_ == kWanderJoin) places = walk_vertices(level);
-    else places = refine_vertices(level);
-    at.work += cost.place * places;
-    for (int k = 0; k < alive_; ++k) {
-      const double weight = weights_[static_cast<size_t>(slot_[static_cast<size_t>(k)])];
-      at.weight += weight;
-      at.square += weight * weight;
-    }
-    at.reached += alive_;
+}
+
+void SampleBatch::advance(int level, SampleSums* sums) {
+  if (level % kBlockLevels == 0) draw_blocks(level);
+  if (guide_ && level % kGuidedLevels == 0) draw_fine(level);
+  const SampleWork cost = work(level);
+  sums->work += int64_t{cost.walk} * alive_;
+  int64_t places = 0;
+  if (plan_.levels[level].kind == kEdgeLevel) extend_edges(level);
+  else if (!plain_[static_cast<size_t>(level)].sources.empty())
+    places = method_ == kWanderJoin ? walk_plain(level) : refine_plain(level);
+  else if (method_ == kWanderJoin) places = walk_vertices(level);
+  else places = refine_vertices(level);
+  sums->work += cost.place * places;
+  for (int k = 0; k < alive_; ++k) {
+    const double each = weight(k);
+    sums->weight += each;
+    sums->square += each * each;
+  }
+  sums->reached += alive_;
+}
+
+void SampleBatch::draw_blocks(int level) {
+  for (int k = 0; k < alive_; ++k) {
+    const int slot = slot_[static_cast<size_t>(k)];
+    blocks_[static_cast<size_t>(slot)] = sample_block(id(slot), level);
+  }
+}
+
+void SampleBatch::draw_fine(int level) {
+  for (int k = 0; k < alive_; ++k) {
+    const int slot = slot_[static_cast<size_t>(k)];
+    fine_[static_cast<size_t>(slot)] = guide_block(id(slot), level);
   }
 }
 

@@ -15,6 +15,7 @@
 namespace qe {
 
 constexpr int kBatchSamples = 512;
+constexpr double kEvenShare = 0.5;  // nothing is dealt where walks of equal weight that say as much fill that of the places
 constexpr int kAhead = 12;  // samples between asking for memory and using it
 
 // Work of a level for one sample, of one more source, and of validating one candidate against one source.
@@ -42,6 +43,27 @@ class SampleBatch {
   // Draws samples [first, first + n), n <= kBatchSamples, and adds to sums[0..depth).
   void draw(uint64_t first, int n, SampleSums* sums);
 
+  // The same step by step: `begin`, then `advance` through each level, which adds to *sums.
+  void begin(uint64_t first, int n);
+
+  // Instead of `begin`: walks that have bound levels [0, level) elsewhere, by the same numbers; rows of `stride` ids, weight 0
+  // where a walk has ended.
+  void resume(uint64_t first, int n, int level, const int64_t* rows, const double* weights, int stride);
+  void advance(int level, SampleSums* sums);
+
+  // Between two levels: leaves only the walks for which keep(k) is true, k as in values(k).
+  template <typename Keep>
+  void retain(Keep keep) {
+    int left = 0;
+    for (int k = 0; k < alive_; ++k)
+      if (keep(k)) slot_[static_cast<size_t>(left++)] = slot_[static_cast<size_t>(k)];
+    alive_ = left;
+  }
+
+  // Between two levels: deals n places to the walks that have bound levels [0, level), in proportion to what each
+  // weighs, alike where they are guided, and divides their weights by the places that they get on average. `chance`: in [0, 1).
+  void deal(int level, int n, double chance);
+
   SampleWork work(int level) const;
 
   // Those of the last draw that got to the end: how many, their values by level, weight and number.
@@ -65,10 +87,11 @@ class SampleBatch {
     const uint64_t* offsets;
     const uint32_t* neighbours;
   };
-  // A vertex level of such sources that demands nothing else than differences: as in candidate graphs.
+  // A vertex level of such sources that demands nothing else than differences and an order of ids: as in candidate graphs.
   struct PlainLevel {
     std::vector<PlainSource> sources;  // none: the level isn't plain
     std::vector<int> different;
+    bool ordered = false;              // must ids be less or greater than those of earlier levels
     bool prefetch = false;             // its arrays don't fit the second-level cache
   };
   struct List {
@@ -84,9 +107,15 @@ class SampleBatch {
   uint32_t word(int slot, int level) const { return blocks_[static_cast<size_t>(slot)].word[level % kBlockLevels]; }
   PlainLevel plain_level(int level) const;
   List plain_list(const PlainSource& source, int slot) const;
+  List plain_list(const PlainLevel& level, const PlainSource& source, int slot, PlanRange bounds) const;
+  PlanRange plain_bounds(const PlainLevel& plain, int level, int slot) const;
   void prefetch_plain(const PlainLevel& level, int k) const;
   void prefetch_lists(const PlanLevel& level, int slot);
   void prefetch_members(const PlanLevel& level, const SampleStep& step, int slot);
+
+  void draw_blocks(int level);
+  void draw_fine(int level);
+  void draw_numbers(int level);
 
   // Each takes the samples that are left through a level, and returns how many places were refined or picked.
   int64_t walk_plain(int level);    // these two: sample_plain.cpp
@@ -116,6 +145,8 @@ class SampleBatch {
   const GuideLevel* guide_;
   std::vector<PhiloxBlock> fine_;  // for guided picks: 64 bits a level
   std::vector<double> summed_;
+  std::vector<double> shares_, dealt_weights_;  // scratch of `deal`
+  std::vector<int64_t> dealt_values_;
 };
 
 }  // namespace qe

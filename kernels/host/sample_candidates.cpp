@@ -208,7 +208,7 @@ const SampleGuide& CandidateGraph::guide() {
     const uint32_t lo = levels_[at].lo;
     std::vector<double>& running = running_[at];
     guide_[at] = {ways.data(), nullptr, lo, 0};
-    if (sources > 1) continue;
+    if (sources > 1 || (sources == 1 && edges_.empty())) continue;  // a sketch has no lists
     const std::vector<uint32_t>& ids = sources == 0 ? roots_[at] : edges_[first].ids;
     charge_.add(ids.size() * sizeof(double));
     running.resize(ids.size());
@@ -285,6 +285,22 @@ QE_API int32_t qe_candidates_build(const qe::MatchPlan* plan, const qe::LevelSig
   try {
     auto made = std::make_unique<qe::CandidateGraph>(*plan, *signatures, control);
     if (made->build(most_entries)) *graph = made.release();
+    return qe::kOk;
+  } catch (const qe::Halt& halt) {
+    return halt.status;
+  } catch (const std::bad_alloc&) {
+    return qe::kOutOfMemory;
+  }
+}
+
+// The same without lists: a sketch. *graph is null where making one would read more than `most_entries` entries.
+QE_API int32_t qe_candidates_sketch(const qe::MatchPlan* plan, qe::Control* control, int64_t most_entries,
+                                     qe::CandidateGraph** graph) {
+  *graph = nullptr;
+  if (plan->seeds != 0) return qe::kInvalid;
+  try {
+    auto made = std::make_unique<qe::CandidateGraph>(*plan, qe::LevelSignatures{}, control);
+    if (made->sketch(most_entries)) *graph = made.release();
     return qe::kOk;
   } catch (const qe::Halt& halt) {
     return halt.status;

@@ -32,6 +32,10 @@ class CandidateGraph {
   // False: it would have more entries than that.
   bool build(int64_t most_entries);
 
+  // Instead: a sketch, whose plan keeps the lists that it was made from (sample_sketch.cpp). False: making it would read
+  // more entries than that.
+  bool sketch(int64_t most_entries);
+
   const MatchPlan& plan() const { return plan_; }
   bool empty() const { return empty_; }         // a level has no candidate: there is no embedding
   int64_t entries() const { return entries_; }
@@ -55,6 +59,9 @@ class CandidateGraph {
   bool gather(int j, const PlanSource& source, int64_t most_entries);
   bool filter(Edges& edges);
   bool settle(int j);
+  int64_t entries_of(const PlanSource& source) const;
+  void sum_lists(int j, const PlanSource& source);
+  void plan_roots();
   void bound_trees();
   void make_plan();
   void poll();

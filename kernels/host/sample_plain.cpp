@@ -18,8 +18,7 @@ std::atomic<bool> plain_wanted{true};
 SampleBatch::PlainLevel SampleBatch::plain_level(int index) const {
   const PlanLevel& level = plan_.levels[index];
   const bool bare = level.kind == kVertexLevel && level.ranges.count > 0 && level.bitset == nullptr &&
-                    level.candidates == nullptr && level.less.count == 0 && level.greater.count == 0 &&
-                    level.pairs.count == 0 && level.conditions.count == 0;
+                    level.candidates == nullptr && level.pairs.count == 0 && level.conditions.count == 0;
   if (!bare || !plain_wanted.load(std::memory_order_relaxed)) return {};
   PlainLevel plain;
   uint64_t bytes = 0;
@@ -33,6 +32,7 @@ SampleBatch::PlainLevel SampleBatch::plain_level(int index) const {
   }
   for (int k = 0; k < level.different.count; ++k) plain.different.push_back(plan_.level_ids[level.different.first + k]);
   plain.prefetch = bytes > kCachedBytes;
+  plain.ordered = level.less.count > 0 || level.greater.count > 0;
   return plain;
 }
 
@@ -41,6 +41,23 @@ inline SampleBatch::List SampleBatch::plain_list(const PlainSource& source, int 
   if (v < source.lo || v >= source.hi) return {nullptr, 0};
   const uint64_t* at = source.offsets + (v - source.lo);
   return {source.neighbours + at[0], at[1] - at[0]};
+}
+
+// The part of a list that the order of ids leaves.
+inline SampleBatch::List SampleBatch::plain_list(const PlainLevel& level, const PlainSource& source, int slot,
+                                                 PlanRange bounds) const {
+  List list = plain_list(source, slot);
+  if (!level.ordered || list.n == 0) return list;
+  if (list.ids[list.n - 1] >= bounds.end) list.n = lower_bound(list.ids, list.n, bounds.end);
+  if (list.n > 0 && list.ids[0] < bounds.begin) {
+    const uint64_t skipped = lower_bound(list.ids, list.n, bounds.begin);
+    list = {list.ids + skipped, list.n - skipped};
+  }
+  return list;
+}
+
+inline PlanRange SampleBatch::plain_bounds(const PlainLevel& plain, int level, int slot) const {
+  return plain.ordered ? sample_bounds(plan_, plan_.levels[level], value(slot)) : PlanRange{0, 0};
 }
 
 inline void SampleBatch::prefetch_plain(const PlainLevel& level, int k) const {
@@ -60,10 +77,11 @@ int64_t SampleBatch::walk_plain(int level) {
   for (int k = 0; k < before; ++k) {
     if (plain.prefetch && k + kAhead < before) prefetch_plain(plain, k + kAhead);
     const int slot = slot_[static_cast<size_t>(k)];
-    List least = plain_list(plain.sources[0], slot);
+    const PlanRange bounds = plain_bounds(plain, level, slot);
+    List least = plain_list(plain, plain.sources[0], slot, bounds);
     int source = 0;
     for (size_t j = 1; j < plain.sources.size(); ++j) {
-      const List list = plain_list(plain.sources[j], slot);
+      const List list = plain_list(plain, plain.sources[j], slot, bounds);
       if (plain.prefetch) __builtin_prefetch(list.ids + list.n / 2);
       if (list.n < least.n) {
         least = list;
@@ -113,10 +131,11 @@ int64_t SampleBatch::refine_plain(int level) {
     if (plain.prefetch && k + kAhead < before) prefetch_plain(plain, k + kAhead);
     const int slot = slot_[static_cast<size_t>(k)];
     List lists[kMaxLevels];
-    lists[0] = plain_list(plain.sources[0], slot);
+    const PlanRange bounds = plain_bounds(plain, level, slot);
+    lists[0] = plain_list(plain, plain.sources[0], slot, bounds);
     size_t shortest = 0;
     for (size_t j = 1; j < n_sources; ++j) {
-      lists[j] = plain_list(plain.sources[j], slot);
+      lists[j] = plain_list(plain, plain.sources[j], slot, bounds);
       if (lists[j].n < lists[shortest].n) shortest = j;
     }
     List kept = lists[shortest];
@@ -143,7 +162,7 @@ int64_t SampleBatch::refine_plain(int level) {
     if (kept.n == n_skipped) continue;
     if (n_skipped > 1) std::sort(skipped, skipped + n_skipped);
     if (guide) {
-      const double* running = guide->running ? guide->running + (kept.ids - plain.sources[0].neighbours) : nullptr;
+      const double* running = guide->running && !plain.ordered ? guide->running + (kept.ids - plain.sources[0].neighbours) : nullptr;
       if (bind_guided(level, slot, kept, running, skipped, n_skipped)) slot_[static_cast<size_t>(alive_++)] = slot;
       continue;
     }

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
@@ -20,17 +21,20 @@ from qengine.estimate.device import (
     DeviceBuilder,
     DeviceEstimator,
     DeviceSampler,
+    DeviceTrawlingSampler,
     choose_device,
     device_sampler,
+    device_trawling,
     on_device,
 )
-from qengine.estimate.kernel import count_within
+from qengine.estimate.kernel import HAUL_WALKS, count_within
 from qengine.estimate.reference import Estimator, ReferenceSampler
 from qengine.estimate.result import Estimate, Sums, interval
-from qengine.estimate.sampler import PatternSampler, Sampler, TrawlingSampler
+from qengine.estimate.sampler import PatternSampler, Sampler
 from qengine.estimate.space import Builder, Space, make_space, on_host
 from qengine.estimate.table import EstimateTable, estimate_all
 from qengine.estimate.target import Target, target_of
+from qengine.estimate.trawling import other_spaces, trawler
 from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.masks import Masks
 from qengine.exec.cpu.pipeline import run as run_exactly
@@ -63,6 +67,10 @@ _RARE = 8
 little of it."""
 
 
+_LEAST_MS, _LEAST_WALKS = 1_000, 1 << 18
+"""Time or walks from which other matching orders are looked for, which takes some tenths of a second."""
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """What is asked of an estimate; see ``Graph.estimate``."""
@@ -75,6 +83,13 @@ class Request:
     seed: int | None = None
     device: str = "auto"
     inheritance: bool = False
+
+    @property
+    def walks(self) -> int | None:
+        """How many walks are asked for: of trawling, a sample is a haul of many."""
+        if self.samples is None or self.method != "trawling":
+            return self.samples
+        return self.samples * HAUL_WALKS
 
     def check(self) -> None:
         """Refuse what makes no sense.
@@ -117,7 +132,7 @@ def estimate(plan: PhysicalPlan, store: Any, context: ExecutionContext, request:
     request.check()
     target = target_of(plan.root)
     own = isinstance(request.method, DeviceEstimator)
-    device = choose_device("gpu" if own and request.device == "auto" else request.device, request.samples)
+    device = choose_device("gpu" if own and request.device == "auto" else request.device, request.walks)
     if own and device != "gpu":
         raise Unsupported("This estimator is for the GPU.", hint='Use device="gpu", or an Estimator written in Python.')
     if request.inheritance and (device != "gpu" or target.tail is not None or isinstance(request.method, Estimator)):
@@ -132,7 +147,7 @@ def estimate(plan: PhysicalPlan, store: Any, context: ExecutionContext, request:
     with ExitStack() as lent:
         build: Builder = DeviceBuilder(store, lent) if device == "gpu" else on_host
         guided = request.method == "guided"
-        space = make_space(target, store, context, request.samples, request.budget_ms, guided, build)
+        space = make_space(target, store, context, request.walks, request.budget_ms, guided, build)
         if space is None or space.bound == 0:
             return Estimate(0.0, 0.0, 0.0, 0, 0, "exact", True, 0.0, time.perf_counter() - begin)
         if request.method == "auto":
@@ -151,9 +166,13 @@ def estimate(plan: PhysicalPlan, store: Any, context: ExecutionContext, request:
         if name == "auto":
             tried = try_each(samplers, goal)
             if target.tail is None and hit_rarely(tried):
-                found = count_within(space.plan, context, _exact_work(request, _RARE))
-                if found is not None:
-                    return _exactly(found * target.search.orbits, begin)
+                ways = [(target, space), *_other_ways(request, target, store, context)]
+                for each, its in ways:
+                    found = count_within(its.plan, context, _exact_work(request, _RARE))
+                    if found is not None:
+                        return _exactly(found * each.search.orbits, begin)
+                if not request.inheritance:
+                    samplers["trawling"] = _trawling(request, ways, store, context, seed, device, lent)
             chosen, goal, first = choose(samplers, tried, goal)
         elif name in samplers:
             chosen, first = samplers[name], 0
@@ -164,7 +183,7 @@ def estimate(plan: PhysicalPlan, store: Any, context: ExecutionContext, request:
                 hint='Use method="alley".',
             )
         sums = run(chosen, goal, first)
-    ran_on = device if isinstance(chosen, DeviceSampler) else "cpu"
+    ran_on = device if isinstance(chosen, DeviceSampler | DeviceTrawlingSampler) else "cpu"
     return _finished(sums, chosen.name, space.bound, request.confidence, seed, begin, ran_on)
 
 
@@ -183,16 +202,42 @@ def _samplers(
     names = ["wanderjoin", "alley"] if space.candidates is None else ["wanderjoin", "alley", "guided"]
     found: dict[str, Sampler]
     found = {name: PatternSampler(target, space, context, seed, store, name) for name in names}
-    if target.tail is None and not request.inheritance:
-        found["trawling"] = TrawlingSampler(target, space, context, seed)
-    if device == "gpu" and request.method != "trawling":
-        place = lent.enter_context(on_device(space, store, context, request.samples, any_plan=own is not None))
+    if request.method == "trawling" and target.tail is None and not request.inheritance:
+        ways = [(target, space), *_other_ways(request, target, store, context)]
+        return {"trawling": _trawling(request, ways, store, context, seed, device, lent)}
+    if device == "gpu":
+        place = lent.enter_context(on_device(space, store, context, request.walks, any_plan=own is not None))
         given = (place, target, store, context, seed)
         if own is not None:
             return {own.name: device_sampler(*given, own, request.inheritance)}
         for name in (each for each in names if request.method in ("auto", each)):
             found[name] = device_sampler(*given, name, request.inheritance)
     return found
+
+
+def _trawling(
+    request: Request,
+    ways: list[tuple[Target, Space]],
+    store: Any,
+    context: ExecutionContext,
+    seed: int,
+    device: str,
+    lent: ExitStack,
+) -> Sampler:
+    """Return the sampler that trawls the best of some ways."""
+    found = trawler(ways, context, seed)
+    if device != "gpu":
+        return found
+    return device_trawling(lent.enter_context(on_device(found.space, store, context, request.walks)), found, context)
+
+
+def _other_ways(
+    request: Request, target: Target, store: Any, context: ExecutionContext
+) -> Iterator[tuple[Target, Space]]:
+    """Yield a target in other orders, where there is time to look for them."""
+    short = request.budget_ms is not None and request.budget_ms < _LEAST_MS
+    few = request.walks is not None and request.walks < _LEAST_WALKS
+    return iter(()) if short or few else other_spaces(target, store, context)
 
 
 def _of_user(estimator: Estimator, target: Target, store: Any, context: ExecutionContext, seed: int) -> Sampler:

@@ -17,7 +17,7 @@ from qengine.exec.cpu.match_plan import LEVEL, PCSR, PLAN, RANGE, SOURCE, record
 from qengine.exec.cpu.resolve import ResolvedSearch
 from qengine.exec.gpu.sample_job import GUIDE
 
-__all__ = ["CandidateGraph", "Candidates", "build"]
+__all__ = ["CandidateGraph", "Candidates", "build", "sketch"]
 
 _LEVELS, _SOURCES, _RANGES, _LIST_IDS, _LISTS = 0, 1, 2, 8, 9
 """Places in ``ResolvedSearch.tables``."""
@@ -28,14 +28,17 @@ class Candidates(Protocol):
 
     Attributes
     ----------
+    listed
+        Whether it has lists of its own. A sketch has not: its plan reads those that it was made from.
     entries
-        Vertices in all of its lists.
+        Vertices in all of its lists; of a sketch, what was read to make it.
     empty
         Whether it shows that there is no embedding.
     bound
         No more embeddings of the vertex levels than this.
     """
 
+    listed: bool
     entries: int
     empty: bool
     bound: float
@@ -58,8 +61,11 @@ class Candidates(Protocol):
 class CandidateGraph:
     """A candidate graph in native memory (``kernels/host/sample_candidates.h``); see ``Candidates``."""
 
-    def __init__(self, handle: ctypes.c_void_p, made_from: ResolvedSearch, context: ExecutionContext) -> None:
+    def __init__(
+        self, handle: ctypes.c_void_p, made_from: ResolvedSearch, context: ExecutionContext, listed: bool
+    ) -> None:
         self._handle = handle
+        self.listed = listed
         self._keep = (made_from, context)
         entries, empty, bound = ctypes.c_int64(), ctypes.c_int32(), ctypes.c_double()
         found = _library().qe_candidates_plan(handle, ctypes.byref(entries), ctypes.byref(empty), ctypes.byref(bound))
@@ -103,7 +109,7 @@ class CandidateGraph:
         for level, each in zip(levels, records(self.guide, GUIDE, len(levels)), strict=True):
             begin, end = ranges[level["ranges"]["first"]].tolist() if level["ranges"]["count"] else (0, 0)
             own = int(level["n_candidates"])
-            if level["sources"]["count"]:
+            if level["sources"]["count"] and self.listed:
                 only = sources[level["sources"]["first"]]["lists"]["first"]
                 own = int(lists[resolved.tables[_LIST_IDS][only]]["n_entries"])
             ways, running = (int(each[name]) for name in ("ways", "running"))
@@ -119,6 +125,10 @@ class CandidateGraph:
         made_from = self._keep[0]
         plan = records(self.plan, PLAN, 1)
         levels = records(int(plan["levels"][0]), LEVEL, int(plan["n_levels"][0]))
+        roots = [records(int(each["candidates"]), np.uint32, int(each["n_candidates"])) for each in levels]
+        if not self.listed:
+            keep = (self, *made_from.keep, *(each for each in roots if len(each)))
+            return replace(made_from, plan=plan, tables=(levels, *made_from.tables[1:]), keep=keep, reusable=False)
         n_sources, n_ranges = (_end(levels[name]) for name in ("sources", "ranges"))
         lists = records(int(plan["lists"][0]), PCSR, int(plan["n_lists"][0]))
         tables = list(made_from.tables)  # in the order of the plan's fields
@@ -130,8 +140,7 @@ class CandidateGraph:
         gathered = lists[len(made_from.tables[_LISTS]) :]
         own = [records(int(each["offsets"]), np.uint64, int(each["hi"] - each["lo"]) + 1) for each in gathered]
         own += [records(int(each["neighbours"]), np.uint32, int(each["n_entries"])) for each in gathered]
-        own += [records(int(each["candidates"]), np.uint32, int(each["n_candidates"])) for each in levels]
-        keep = (self, *made_from.keep, *(each for each in own if len(each)))
+        keep = (self, *made_from.keep, *(each for each in own + roots if len(each)))
         return replace(made_from, plan=plan, tables=tuple(tables), keep=keep, reusable=False)
 
     def __del__(self) -> None:
@@ -161,16 +170,30 @@ def build(
     QueryTimeout, QueryInterrupted, OutOfMemory
         By the context's limits.
     """
-    handle = ctypes.c_void_p()
     given = _Signatures()
     if signatures is not None:
         table, wanted = signatures
         given = _Signatures(table.ctypes.data, wanted.ctypes.data, table.shape[1])
+    handle = ctypes.c_void_p()
     address, control = plan.plan.ctypes.data, ctypes.byref(context.control)
     context.raise_for(
         _library().qe_candidates_build(address, ctypes.byref(given), control, most_entries, ctypes.byref(handle))
     )
-    return CandidateGraph(handle, plan, context) if handle.value else None
+    return CandidateGraph(handle, plan, context, listed=True) if handle.value else None
+
+
+def sketch(plan: ResolvedSearch, context: ExecutionContext, most_entries: int) -> CandidateGraph | None:
+    """Sketch the candidate graph of a plan without seeds; None where that would read more than ``most_entries``.
+
+    Raises
+    ------
+    QueryTimeout, QueryInterrupted, OutOfMemory
+        By the context's limits.
+    """
+    handle = ctypes.c_void_p()
+    address, control = plan.plan.ctypes.data, ctypes.byref(context.control)
+    context.raise_for(_library().qe_candidates_sketch(address, control, most_entries, ctypes.byref(handle)))
+    return CandidateGraph(handle, plan, context, listed=False) if handle.value else None
 
 
 def _end(spans: npt.NDArray[Any]) -> int:
@@ -182,6 +205,7 @@ def _library() -> ctypes.CDLL:
     library: Any = _native.load()
     pointer = ctypes.c_void_p
     library.qe_candidates_build.argtypes = (pointer, pointer, pointer, ctypes.c_int64, pointer)
+    library.qe_candidates_sketch.argtypes = (pointer, pointer, ctypes.c_int64, pointer)
     library.qe_candidates_plan.argtypes = (pointer,) * 4
     library.qe_candidates_plan.restype = pointer
     library.qe_candidates_guide.argtypes = (pointer,) * 2

@@ -9,23 +9,26 @@ from qengine.estimate.anytime import Goal
 from qengine.estimate.result import Sums
 from qengine.estimate.sampler import Sampler
 
-__all__ = ["choose", "hit_rarely", "try_each"]
+__all__ = ["choose", "hit_rarely", "relative_cost", "try_each"]
 
 _PILOT = 4_096
 _LEAST_PILOT = 64
 _ENOUGH_HITS = 20.0
+_DEAR = 4
+"""How much more work than Alley's a sample may be before fewer are drawn."""
+
 _HANDICAP = {"wanderjoin": 2.0, "alley": 2.0, "trawling": 4.0}
 """How much better than the guided sampler others must look: their pilots miss more of the heavy samples that make their
 variance, trawling's most, which is short."""
 
 
 def try_each(samplers: Mapping[str, Sampler], goal: Goal) -> dict[str, Sums]:
-    """Return a few samples of each sampler but trawling, which is slow.
+    """Return a few samples of each sampler.
 
     They choose and don't count: else the choice, which depends on them, would bias the mean.
     """
     pilot = _PILOT if goal.samples is None else max(_LEAST_PILOT, min(_PILOT, goal.samples // 8))
-    return {name: samplers[name].draw(0, pilot) for name in samplers if name != "trawling"}
+    return {name: samplers[name].draw(0, pilot) for name in samplers}
 
 
 def hit_rarely(found: Mapping[str, Sums]) -> bool:
@@ -36,27 +39,27 @@ def hit_rarely(found: Mapping[str, Sums]) -> bool:
 def choose(samplers: Mapping[str, Sampler], found: Mapping[str, Sums], goal: Goal) -> tuple[Sampler, Goal, int]:
     """Return the sampler to go on with, when it shall stop, and the number of its first sample.
 
-    ``samplers``: "wanderjoin", "alley", perhaps "guided", and perhaps "trawling", which is tried where none of these
-    hits often. ``found``: of ``try_each``. A goal of so many samples becomes one of as much work for trawling, whose
-    samples cost hundreds of times as much.
+    ``samplers``: "wanderjoin", "alley", perhaps "guided", and where none of these hits often perhaps "trawling".
+    ``found``: of ``try_each``, without trawling, which is slow and tried here. A goal of so many samples becomes one of
+    so much work where each is far more than Alley's: trawling's hauls, guided samples of hubs.
 
     Work is counted, not measured, so that the same seed chooses alike everywhere.
     """
     found = dict(found)
-    if "trawling" in samplers and hit_rarely(found):
+    if "trawling" in samplers:
         found["trawling"] = samplers["trawling"].draw(0, samplers["trawling"].batch)
-    cost = {name: _cost(sums) * _HANDICAP.get(name, 1.0) for name, sums in found.items()}
+    cost = {name: relative_cost(sums) * _HANDICAP.get(name, 1.0) for name, sums in found.items()}
     best = min(cost, key=lambda name: cost[name])
     if all(sums.hits == 0 for sums in found.values()):
         best = next(name for name in ("trawling", "guided", "alley") if name in found)
-    if best == "trawling" and goal.samples is not None:
-        walk = found["alley"]
-        goal = replace(goal, samples=None, work=goal.samples * walk.work // walk.samples)
+    walk, taken = found["alley"], found[best]
+    if goal.samples is not None and taken.work * walk.samples > _DEAR * walk.work * taken.samples:
+        goal = replace(goal, samples=None, work=_DEAR * goal.samples * walk.work // walk.samples)
     return samplers[best], goal, found[best].samples
 
 
-def _cost(sums: Sums) -> float:
-    """Return the relative variance of one sample times its work."""
+def relative_cost(sums: Sums) -> float:
+    """Return the relative variance of one sample times its work; infinite where nothing was hit."""
     if sums.hits == 0:
         return float("inf")
     # few hits may agree by chance: a hit's weight is no better known than its square root

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
@@ -11,14 +12,15 @@ import numpy as np
 
 from qengine.errors import DeviceError, InternalError, OutOfMemory, SemanticError
 from qengine.estimate.candidates import CandidateGraph, Candidates, build
-from qengine.estimate.kernel import Draw, level_work
+from qengine.estimate.kernel import HAUL_WALKS, Draw, level_work
 from qengine.estimate.result import Sums
-from qengine.estimate.sampler import PatternSampler
+from qengine.estimate.sampler import LEAST_DEPTH, PatternSampler, Sampler, TrawlingSampler
 from qengine.estimate.space import Space
 from qengine.estimate.target import Target
 from qengine.exec.candidates import LevelSignatures
 from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.resolve import ResolvedSearch
+from qengine.plan.physical import VertexLevel
 
 if TYPE_CHECKING:
     from qengine.exec.gpu.candidate_graph import DeviceCandidates
@@ -28,9 +30,11 @@ __all__ = [
     "DeviceBuilder",
     "DeviceEstimator",
     "DeviceSampler",
+    "DeviceTrawlingSampler",
     "SpaceOnDevice",
     "choose_device",
     "device_sampler",
+    "device_trawling",
     "on_device",
 ]
 
@@ -48,6 +52,9 @@ _WORTH_COPYING = 1 << 24
 
 _WORTH_COMPILING = 1 << 28
 """Samples from which kernels are compiled for one pattern, which takes about as long as these in the general ones."""
+
+_HAULS_AT_ONCE = 64
+"""Drawn while as many are counted: 16,384 prefixes."""
 
 _TEAM = 64
 """With inheritance samples are drawn in multiples of this."""
@@ -170,7 +177,12 @@ def on_device(
         run = lent.enter_context(device_run(context)) if there is None else there.run
         sampled = None
         wanted = samples or 0
-        if candidates is not None and not any_plan and (there is None or wanted >= _WORTH_COPYING):
+        if (
+            candidates is not None
+            and candidates.listed
+            and not any_plan
+            and (there is None or wanted >= _WORTH_COPYING)
+        ):
             sampled = _packed(candidates.resolved(), run, wanted)
         if sampled is None and there is not None:
             sampled = plan_space(there.on_device)
@@ -212,13 +224,75 @@ class DeviceSampler(PatternSampler):
     def _native(self, first: int, samples: int, rows: bool) -> Draw:
         if self._inheritance:
             samples = -(-samples // _TEAM) * _TEAM
-        found = self._samples.draw(self._seed, first, samples, rows=rows, inheritance=self._inheritance)
+        found = self._samples.draw(self.seed, first, samples, rows=rows, inheritance=self._inheritance)
         totals = found.totals
         level = Sums(samples, totals.reached, totals.weight, totals.square, totals.work)
         if found.rows is None or found.weights is None:
             return Draw((level,))
         hit = np.flatnonzero(found.weights)
         return Draw((level,), found.rows[hit], found.weights[hit])
+
+
+@dataclass
+class DeviceTrawlingSampler(TrawlingSampler):
+    """Trawls prefixes that the GPU draws while the CPU counts what completes those before them (gSWORD figure 9).
+
+    The same as the CPU's: which prefixes are completed depends on no time.
+    """
+
+    _prefixes: Any = None
+    _deepest: int = 0
+
+    def draw(self, first: int, samples: int) -> Sums:
+        """Return the sums of hauls ``[first, first + samples)``, orbits included.
+
+        Raises
+        ------
+        QueryTimeout, QueryInterrupted, OutOfMemory
+            By the context's limits.
+        """
+        total = Sums()
+        with ThreadPoolExecutor(1) as host:
+            counting: Future[Sums] | None = None
+            end = self.skipped + first + samples
+            for begin in range(self.skipped + first, end, _HAULS_AT_ONCE):
+                hauls = min(_HAULS_AT_ONCE, end - begin)
+                found = self._prefixes.draw(
+                    self.seed,
+                    begin * HAUL_WALKS,
+                    hauls * HAUL_WALKS,
+                    rows=True,
+                    least=min(LEAST_DEPTH, self._deepest),
+                )
+                if counting is not None:
+                    total += counting.result()
+                counting = host.submit(self._trawl, begin, hauls, (found.rows, found.weights))
+            if counting is not None:
+                total += counting.result()
+        return total.scaled(self.target.search.orbits)
+
+
+def device_trawling(place: SpaceOnDevice, trawling: TrawlingSampler, context: ExecutionContext) -> Sampler:
+    """Return what draws the hauls of another sampler, their prefixes on the device. ``place``: of the other's space.
+
+    Raises
+    ------
+    OutOfMemory
+        If there is no room for them.
+    """
+    levels = trawling.target.search.levels
+    deepest = next((k for k, level in enumerate(levels) if not isinstance(level, VertexLevel)), len(levels))
+    prefixes = _samples(place, context, deepest, "guided" if trawling.guided else "alley")
+    return DeviceTrawlingSampler(
+        trawling.target,
+        trawling.space,
+        context,
+        trawling.seed,
+        trawling.guided,
+        trawling.skipped,
+        _prefixes=prefixes,
+        _deepest=deepest,
+    )
 
 
 def device_sampler(
@@ -239,20 +313,9 @@ def device_sampler(
     OutOfMemory
         If there is no room for the sums.
     """
-    from qengine.exec.gpu.sample import DeviceSamples, with_estimator
-    from qengine.exec.gpu.sample_job import WORK
-
-    depth, sampled = len(target.search.levels), place.sampled
-    name, kernel = (method, method) if isinstance(method, str) else (method.name, "own")
-    if not isinstance(method, str):
-        sampled = with_estimator(sampled, method.name, method.source)
-    candidates = place.space.candidates
-    plan, on_host = (place.space.plan, None) if candidates is None else candidates.outline(method == "guided")
-    costs = "wanderjoin" if method == "wanderjoin" else "alley"
-    work = level_work(plan, costs, depth, context, on_host).view(WORK).reshape(-1)
-    guide = _guide(candidates, place.run) if method == "guided" and candidates is not None else ()
+    name = method if isinstance(method, str) else method.name
     try:
-        samples = DeviceSamples(place.run, sampled, kernel, work, guide)
+        samples = _samples(place, context, len(target.search.levels), method)
     except InternalError as error:
         if isinstance(method, str) or error.code != "Nvrtc":
             raise
@@ -261,6 +324,21 @@ def device_sampler(
             hint="See the docstring of qengine.estimate.DeviceEstimator.",
         ) from None
     return DeviceSampler(target, place.space, context, seed, store, name, _samples=samples, _inheritance=inheritance)
+
+
+def _samples(place: SpaceOnDevice, context: ExecutionContext, depth: int, method: str | DeviceEstimator) -> Any:
+    """Return what draws samples of the first ``depth`` levels."""
+    from qengine.exec.gpu.sample import DeviceSamples, with_estimator
+    from qengine.exec.gpu.sample_job import WORK
+
+    sampled = place.sampled if isinstance(method, str) else with_estimator(place.sampled, method.name, method.source)
+    kernel = method if isinstance(method, str) else "own"
+    candidates = place.space.candidates
+    plan, on_host = (place.space.plan, None) if candidates is None else candidates.outline(method == "guided")
+    costs = "wanderjoin" if method == "wanderjoin" else "alley"
+    work = level_work(plan, costs, depth, context, on_host).view(WORK).reshape(-1)
+    guide = _guide(candidates, place.run) if method == "guided" and candidates is not None else ()
+    return DeviceSamples(place.run, sampled, kernel, work, guide)
 
 
 def _guide(candidates: Candidates, run: Any) -> tuple[Any, ...]:

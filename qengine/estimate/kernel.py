@@ -14,9 +14,12 @@ from qengine import _native
 from qengine.estimate.result import Sums
 from qengine.exec.context import ExecutionContext
 
-__all__ = ["METHODS", "Draw", "count_within", "draw", "level_work", "philox", "trawl"]
+__all__ = ["HAUL_WALKS", "METHODS", "Draw", "count_within", "draw", "level_work", "philox", "trawl"]
 
 METHODS = {"wanderjoin": 0, "alley": 1}
+
+HAUL_WALKS = 256
+"""Prefixes that are trawled together (``kernels/include/qe/sample.h``)."""
 
 _SUMS = np.dtype([("weight", "<f8"), ("square", "<f8"), ("reached", "<i8"), ("work", "<i8")])
 
@@ -42,9 +45,12 @@ class _TrawlTask(ctypes.Structure):
         ("least", ctypes.c_int32),
         ("seed", ctypes.c_uint64),
         ("first", ctypes.c_uint64),
-        ("samples", ctypes.c_int64),
+        ("hauls", ctypes.c_int64),
         ("most_work", ctypes.c_int64),
         ("guide", ctypes.c_void_p),
+        ("prefixes", ctypes.c_void_p),
+        ("weights", ctypes.c_void_p),
+        ("stride", ctypes.c_int64),
     )
 
 
@@ -127,22 +133,26 @@ def trawl(
     least: int,
     seed: int,
     first: int,
-    samples: int,
+    hauls: int,
     most_work: int,
     guide: int | None = None,
+    prefixes: tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]] | None = None,
 ) -> Sums:
-    """Return the sums of samples whose prefixes Alley draws and whose completions are counted (gSWORD §5).
+    """Return the sums of hauls ``[first, first + hauls)``: prefixes by Alley, their completions counted (gSWORD §5).
 
     Parameters
     ----------
     plan
         Address of a ``MatchPlan`` without seeds whose first level is a vertex.
     least
-        Depth of the shortest prefixes; each longer one is half as likely.
+        Depth of the shortest prefixes; that of a haul's is one more half as often.
     most_work
-        Ids that counting one prefix may read before it is sampled to the end instead.
+        Ids that counting may read in one haul. Prefixes that take long are drawn longer before they are tried again.
     guide
         Of the prefixes, as for ``draw``.
+    prefixes
+        Where they were drawn elsewhere: int64[hauls * HAUL_WALKS, depth] ids, and float64[hauls * HAUL_WALKS] weights,
+        0 for walks that have ended.
 
     Raises
     ------
@@ -150,12 +160,14 @@ def trawl(
         By the context's limits.
     """
     sums = np.zeros(1, _SUMS)
-    task = _TrawlTask(METHODS["alley"], least, seed, first, samples, most_work, guide)
+    ids, weights = prefixes if prefixes is not None else (np.empty((0, 0), np.int64), np.empty(0))
+    given = (ids.ctypes.data, weights.ctypes.data, ids.shape[1]) if prefixes is not None else (None, None, 0)
+    task = _TrawlTask(METHODS["alley"], least, seed, first, hauls, most_work, guide, *given)
     context.raise_for(
         _library().qe_trawl_run(plan, ctypes.byref(context.control), ctypes.byref(task), sums.ctypes.data)
     )
     (each,) = sums
-    return Sums(samples, int(each["reached"]), float(each["weight"]), float(each["square"]), int(each["work"]))
+    return Sums(hauls, int(each["reached"]), float(each["weight"]), float(each["square"]), int(each["work"]))
 
 
 def count_within(plan: int, context: ExecutionContext, work: int) -> float | None:

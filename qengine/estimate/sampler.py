@@ -18,14 +18,14 @@ from qengine.exec.cpu.columns import ArrowColumn, Column, ConstantColumn, NodeCo
 from qengine.exec.cpu.pipeline import continue_from
 from qengine.plan.physical import VertexLevel
 
-__all__ = ["PatternSampler", "Sampler", "TrawlingSampler"]
+__all__ = ["LEAST_DEPTH", "PatternSampler", "Sampler", "TrawlingSampler"]
 
 
-_LEAST_DEPTH = 3
+LEAST_DEPTH = 3
 """A shorter prefix is never trawled from (gSWORD §5)."""
 
-_MOST_WORK = 1 << 18
-"""Ids that counting the completions of one prefix may read: about 0.1 ms."""
+_MOST_WORK = 1 << 20
+"""Ids that counting the completions of one haul may read: some tenths of a millisecond to a few."""
 
 
 class Sampler(Protocol):
@@ -45,10 +45,10 @@ class Sampler(Protocol):
 class _Samples:
     """What is sampled, and how far it may go. ``seed``: of the samples' random numbers."""
 
-    _target: Target
-    _space: Space
-    _context: ExecutionContext
-    _seed: int
+    target: Target
+    space: Space
+    context: ExecutionContext
+    seed: int
 
 
 @dataclass
@@ -72,7 +72,7 @@ class PatternSampler(_Samples):
         ExecutionError
             Where a value makes the tail fail.
         """
-        target = self._target
+        target = self.target
         if target.tail is None:
             return self._native(first, samples, rows=False).sums.scaled(target.search.orbits)
         total = Sums()
@@ -84,26 +84,26 @@ class PatternSampler(_Samples):
     def _native(self, first: int, samples: int, rows: bool) -> Draw:
         guided = self.name == "guided"
         return draw(
-            self._space.plan,
+            self.space.plan,
             "alley" if guided else self.name,
-            self._context,
-            depth=len(self._target.search.levels),
-            seed=self._seed,
+            self.context,
+            depth=len(self.target.search.levels),
+            seed=self.seed,
             first=first,
             samples=samples,
             rows=rows,
-            guide=self._space.guide if guided else None,
+            guide=self.space.guide if guided else None,
         )
 
     def _through_tail(self, found: Draw) -> Sums:
         """Multiply each embedding's weight by the rows that the tail makes of it."""
-        assert found.rows is not None and found.weights is not None and self._target.tail is not None
+        assert found.rows is not None and found.weights is not None and self.target.tail is not None
         n = len(found.rows)
         times = np.zeros(n, np.float64)
         if n:
-            for batch in continue_from(self._target.tail, self._batch(found.rows), self._store, self._context):
+            for batch in continue_from(self.target.tail, self._batch(found.rows), self._store, self.context):
                 rows = _integers(batch.columns[SAMPLE])
-                weight = self._target.weight
+                weight = self.target.weight
                 counts = None if weight is None else _integers(batch.columns[weight])
                 times += np.bincount(rows, counts, minlength=n)
         weights = found.weights * times
@@ -112,40 +112,52 @@ class PatternSampler(_Samples):
 
     def _batch(self, rows: npt.NDArray[np.int64]) -> Batch:
         columns: dict[str, Column] = {}
-        for index, level in enumerate(self._target.search.levels):
+        for index, level in enumerate(self.target.search.levels):
             kind = NodeColumn if isinstance(level, VertexLevel) else RelationshipColumn
             columns[level.name] = kind(np.ascontiguousarray(rows[:, index]))
-        for name in self._target.ones:
+        for name in self.target.ones:
             columns[name] = ConstantColumn(1, len(rows))
         columns[SAMPLE] = integer_column(np.arange(len(rows), dtype=np.int64))
         return Batch(len(rows), columns)
 
 
+@dataclass
 class TrawlingSampler(_Samples):
-    """Samples prefixes of a target's search, guided where it can, and counts their completions; without a tail."""
+    """Samples prefixes of a target's search, and counts their completions; without a tail.
 
+    Its samples are hauls of ``HAUL_WALKS`` prefixes each. ``guided``: whether their picks are; the space then has a
+    candidate graph. ``skipped``: hauls of the seed that are never drawn.
+    """
+
+    guided: bool
+    skipped: int = 0
     name = "trawling"
-    batch = 64
+    batch = 16
 
     def draw(self, first: int, samples: int) -> Sums:
-        """Return the sums of samples ``[first, first + samples)``, orbits included.
+        """Return the sums of hauls ``[first, first + samples)``, orbits included.
 
         Raises
         ------
         QueryTimeout, QueryInterrupted, OutOfMemory
             By the context's limits.
         """
-        found = trawl(
-            self._space.plan,
-            self._context,
-            least=_LEAST_DEPTH,
-            seed=self._seed,
+        return self._trawl(self.skipped + first, samples).scaled(self.target.search.orbits)
+
+    def _trawl(
+        self, first: int, hauls: int, prefixes: tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]] | None = None
+    ) -> Sums:
+        return trawl(
+            self.space.plan,
+            self.context,
+            least=LEAST_DEPTH,
+            seed=self.seed,
             first=first,
-            samples=samples,
+            hauls=hauls,
             most_work=_MOST_WORK,
-            guide=self._space.guide,
+            guide=self.space.guide if self.guided else None,
+            prefixes=prefixes,
         )
-        return found.scaled(self._target.search.orbits)
 
 
 def _integers(column: Column) -> npt.NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""What samples are drawn from: the graph as it lies, or a candidate graph where building one pays."""
+"""What samples are drawn from: the graph as it lies, or a candidate graph or its sketch where making one pays."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from qengine.estimate.bound import candidate_entries, multiplicity, upper_bound
-from qengine.estimate.candidates import Candidates
+from qengine.estimate.candidates import Candidates, sketch
 from qengine.estimate.candidates import build as build_on_host
 from qengine.estimate.target import Target
 from qengine.exec.candidates import LevelSignatures, level_signatures
@@ -22,6 +22,11 @@ _ENTRIES_PER_SAMPLE = 4
 
 _ENTRIES_PER_MS = 20_000
 """The same for each millisecond: a fifth of the time at most goes into building."""
+
+_READ_PER_SAMPLE = 80
+_READ_PER_MS = 80_000
+_LEAST_READ, _MOST_READ = 1 << 20, 1 << 24
+"""The same of entries that are read for a sketch, each in some two nanoseconds: guiding pays around hubs."""
 
 _LEAST_ENTRIES, _MOST_ENTRIES = 1 << 16, 1 << 22
 _NO_LIMIT = 1 << 62
@@ -102,6 +107,8 @@ def make_space(
     if expected <= limit:
         signatures = level_signatures(store, search) if store.vertex_count <= _SIGNED_VERTICES else None
         candidates = build(resolved, context, limit, signatures, expected)
+    if candidates is None:
+        candidates = sketch(resolved, context, _read(samples, milliseconds))
     if candidates is not None:
         bound = min(bound, candidates.bound * multiplicity(store, search) * search.orbits)
         if candidates.empty:
@@ -112,7 +119,15 @@ def make_space(
 
 
 def _entries(samples: int | None, milliseconds: float | None) -> int:
-    wanted = _MOST_ENTRIES if samples is None else _ENTRIES_PER_SAMPLE * samples
-    if milliseconds is not None:
-        wanted = min(wanted, int(_ENTRIES_PER_MS * milliseconds))
-    return max(_LEAST_ENTRIES, min(_MOST_ENTRIES, wanted))
+    return _within(samples, milliseconds, _ENTRIES_PER_SAMPLE, _ENTRIES_PER_MS, _LEAST_ENTRIES, _MOST_ENTRIES)
+
+
+def _read(samples: int | None, milliseconds: float | None) -> int:
+    return _within(samples, milliseconds, _READ_PER_SAMPLE, _READ_PER_MS, _LEAST_READ, _MOST_READ)
+
+
+def _within(samples: int | None, ms: float | None, per_sample: int, per_ms: int, least: int, most: int) -> int:
+    wanted = most if samples is None else per_sample * samples
+    if ms is not None:
+        wanted = min(wanted, int(per_ms * ms))
+    return max(least, min(most, wanted))

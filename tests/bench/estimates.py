@@ -13,14 +13,15 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 
 from qengine import Graph, estimates
-from qengine.estimate.result import interval
-from qengine.estimate.sampler import PatternSampler
-from qengine.estimate.space import make_space
-from qengine.estimate.target import target_of
+from qengine.estimate.result import Sums, interval
+from qengine.estimate.sampler import PatternSampler, TrawlingSampler
+from qengine.estimate.space import Space, make_space
+from qengine.estimate.target import Target, target_of
 from qengine.exec.context import ExecutionContext
 from qengine.qerror import Case, Measured, Summary, measure, summary
 from qengine.testing import open_graphs as og
 from tests.bench.candidates import enron16
+from tests.bench.estimates_hard import hard
 
 ENRON_TRUTH = {
     "q8d_0": 1_060, "q8d_1": 15_097_806, "q8d_2": 1_152_775, "q8d_3": 51_160, "q8d_4": 56_856, "q8d_5": 168_742,
@@ -31,6 +32,8 @@ ENRON_TRUTH = {
 }  # fmt: skip
 COVERAGE_SEEDS = 1_000
 COVERAGE_SAMPLES = 10_000
+COVERAGE_HAULS = 32
+LARGE = 16
 
 
 def main() -> None:
@@ -40,6 +43,7 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=1_000_000)
     parser.add_argument("--each", type=int, default=20, help="queries of a size in a data set (default: 20)")
     parser.add_argument("--coverage", action="store_true", help="repeat estimates with many seeds instead")
+    parser.add_argument("--hard", type=float, metavar="S", help="large queries by Alley and trawling, S seconds each")
     parser.add_argument("--rates", action="store_true", help="samples a second on the enron16 queries instead")
     parser.add_argument("--gpu", action="store_true", help="samples a second on the GPU instead")
     parser.add_argument("--building", action="store_true", help="building candidate graphs on host and GPU instead")
@@ -60,6 +64,10 @@ def main() -> None:
     for name in options.sets:
         graph, cases = SETS[name]()
         groups = sorted(sizes(cases).items())
+        if options.hard:
+            large = [case for size, group in groups if size >= LARGE for case in spread(group, options.each)]
+            hard(name, graph, large, options.hard)
+            continue
         if options.coverage:
             coverage(name, graph, [each for _, group in groups for each in spread(group, options.each)])
             continue
@@ -106,16 +114,36 @@ def coverage(name: str, graph: Graph, cases: list[Case]) -> None:
         space = make_space(target, graph._store, context, COVERAGE_SAMPLES, None, guided=True)
         if space is None or case.truth is None or target.tail is not None:
             continue
-        for method in ("wanderjoin", "alley", "guided"):
-            held = below = hits = 0
-            for seed in range(COVERAGE_SEEDS):
-                sums = PatternSampler(target, space, context, seed, graph._store, method).draw(0, COVERAGE_SAMPLES)
-                low, high = interval(sums, 0.95)
-                held += low <= case.truth <= min(high, space.bound)
-                below += high < case.truth
-                hits += sums.hits
-            shares = f"{hits / COVERAGE_SEEDS:.0f} | {held / COVERAGE_SEEDS:.1%} | {below / COVERAGE_SEEDS:.1%}"
-            print(f"| {name} {case.name} | {method} | {shares} |", flush=True)
+        for method in ("wanderjoin", "alley", "guided", "trawling"):
+            found = (_drawn(method, target, space, graph, context, seed) for seed in range(COVERAGE_SEEDS))
+            bounds = ((*interval(sums, 0.95), sums.hits) for sums in found)
+            print(
+                covered(name, case, method, [(low, min(high, space.bound), hits) for low, high, hits in bounds]),
+                flush=True,
+            )
+        found_by_auto = [
+            graph.estimate(case.query, samples=COVERAGE_SAMPLES, seed=seed, threads=1) for seed in range(COVERAGE_SEEDS)
+        ]
+        exact = sum(each.is_exact for each in found_by_auto)
+        if exact < COVERAGE_SEEDS:
+            intervals = [(each.low, each.high, each.hits) for each in found_by_auto]
+            print(covered(name, case, f"auto ({exact} counted)", intervals), flush=True)
+
+
+def _drawn(method: str, target: Target, space: Space, graph: Graph, context: ExecutionContext, seed: int) -> Sums:
+    if method == "trawling":
+        return TrawlingSampler(target, space, context, seed, guided=False).draw(0, COVERAGE_HAULS)
+    return PatternSampler(target, space, context, seed, graph._store, method).draw(0, COVERAGE_SAMPLES)
+
+
+def covered(name: str, case: Case, method: str, intervals: list[tuple[float, float, int]]) -> str:
+    """Return one line of the table of coverage; ``intervals``: low, high and hits of each."""
+    n = len(intervals)
+    assert case.truth is not None
+    held = sum(low <= case.truth <= high for low, high, _ in intervals) / n
+    below = sum(high < case.truth for _, high, _ in intervals) / n
+    hits = sum(hits for _, _, hits in intervals) / n
+    return f"| {name} {case.name} | {method} | {hits:.0f} | {held:.1%} | {below:.1%} |"
 
 
 def rates() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from qengine import DeviceError, Graph, Unsupported
 from qengine.estimate import DeviceEstimator
-from qengine.estimate.candidates import CandidateGraph, build
+from qengine.estimate.candidates import CandidateGraph, build, sketch
 from qengine.estimate.kernel import draw, level_work
 from qengine.estimate.reference import ReferenceSampler
 from qengine.exec.context import ExecutionContext
@@ -86,8 +86,11 @@ def test_the_device_draws_the_hosts_samples(store: Any, search: Search, streamin
     run = Run()
     candidates = build(resolved, run.context, 1 << 20)
     assert candidates is not None
-    both = ((resolved, resolved.plan.ctypes.data, None), (candidates.resolved(), candidates.plan, candidates))
-    for space, address, own in both:
+    lines = sketch(resolved, run.context, 1 << 20)
+    assert lines is not None
+    spaces = [(resolved, resolved.plan.ctypes.data, None)]
+    spaces += [(each.resolved(), each.plan, each) for each in (candidates, lines)]
+    for space, address, own in spaces:
         with device_plan(store, space, run) as plan:  # type: ignore[arg-type]
             check_samples(run, plan_space(plan), address, len(search.levels), streaming, own)
 
@@ -186,6 +189,17 @@ def test_estimates_are_the_cpus(graph: Graph, query: str, method: str) -> None:
     assert (on_cpu.device, on_gpu.device) == ("cpu", "gpu" if not on_gpu.is_exact else "cpu")
     assert (on_cpu.method, on_cpu.is_exact) == (on_gpu.method, on_gpu.is_exact)
     assert (on_cpu.hits, on_cpu.samples) == (on_gpu.hits, on_gpu.samples)
+    assert on_gpu.value == pytest.approx(on_cpu.value)
+
+
+@pytest.mark.usefixtures("with_device")
+@pytest.mark.parametrize("query", [QUERY, QUERY + " WHERE a.x < c.x", QUERY + ", (c)-[r:R]->(b)"])
+def test_prefixes_from_the_device_are_trawled_alike(graph: Graph, query: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("qengine.estimate.device._HAULS_AT_ONCE", 2)
+    options: dict[str, Any] = {"method": "trawling", "samples": 5, "seed": 3}
+    on_cpu, on_gpu = (graph.estimate(query, device=device, **options) for device in ("cpu", "gpu"))
+    assert (on_cpu.device, on_gpu.device) == ("cpu", "gpu")
+    assert (on_cpu.hits, on_cpu.samples) == (on_gpu.hits, on_gpu.samples) == (5, 5)
     assert on_gpu.value == pytest.approx(on_cpu.value)
 
 

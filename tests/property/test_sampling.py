@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from qengine import _native, storage
-from qengine.estimate.candidates import build
+from qengine.estimate.candidates import CandidateGraph, build, sketch
 from qengine.estimate.kernel import count_within, draw, philox, trawl
 from qengine.estimate.reference import Alley, Estimator, ReferenceSampler, WanderJoin, expectation
 from qengine.exec.candidates import level_signatures
@@ -24,6 +26,7 @@ from tests.property.search_cases import Masks, Oracle, graphs, searches
 
 ESTIMATORS: tuple[Estimator, ...] = (WanderJoin(), Alley())
 SAMPLES = 300
+HAUL = 256
 KNOWN = (0xD16CFE09, 0x94FDCCEB, 0x5001E420, 0x24126EA1)
 
 
@@ -102,23 +105,32 @@ def test_the_candidate_graph_has_the_same_embeddings(store: Any, search: Search,
     assert candidates.bound >= len(vertices_of(search, truth))
     assert count_within(candidates.plan, context, 1 << 40) == len(truth)
     assert count_within(plan.plan.ctypes.data, context, 1 << 40) == len(truth)
+    lines = sketch(plan, context, 1 << 20)
+    assert lines is not None
+    assert sketch(plan, context, lines.entries - 1) is None or lines.entries == 0
+    assert not lines.empty or not truth
+    assert lines.bound >= len(vertices_of(search, truth))
+    assert count_within(lines.plan, context, 1 << 40) == len(truth)
     for method in ("wanderjoin", "alley"):
-        found = draw(
-            candidates.plan, method, context, depth=len(search.levels), seed=1, first=0, samples=SAMPLES, rows=True
-        )
-        assert found.rows is not None
-        assert {tuple(row) for row in found.rows.tolist()} <= truth
+        for address in (candidates.plan, lines.plan):
+            found = draw(
+                address, method, context, depth=len(search.levels), seed=1, first=0, samples=SAMPLES, rows=True
+            )
+            assert found.rows is not None
+            assert {tuple(row) for row in found.rows.tolist()} <= truth
 
 
-@given(graphs(), searches())
+@given(graphs(), searches(), st.sampled_from((build, sketch)))
 @settings(max_examples=120, deadline=None)
-def test_guided_samples_weigh_the_inverse_of_their_probability(store: Any, search: Search) -> None:
+def test_guided_samples_weigh_the_inverse_of_their_probability(
+    store: Any, search: Search, make: Callable[..., CandidateGraph | None]
+) -> None:
     search = without_seeds(search)
     plan = resolve(store, search, Masks())
     assume(plan is not None)
     assert plan is not None
     context = ExecutionContext(threads=1)
-    candidates = build(plan, context, 1 << 20)
+    candidates = make(plan, context, 1 << 20)
     assert candidates is not None
     samples = 4000
     found = draw(
@@ -154,11 +166,12 @@ def test_plain_levels_draw_the_same_samples(store: Any, search: Search) -> None:
     context = ExecutionContext(threads=1)
     candidates = build(plan, context, 1 << 20)
     assert candidates is not None
-    for address in (candidates.plan, plan.plan.ctypes.data):
-        for method, guide in (("wanderjoin", None), ("alley", None), ("alley", candidates.guide)):
-            if guide and address != candidates.plan:
-                continue
-            found = []
+    lines = sketch(plan, context, 1 << 20)
+    assert lines is not None
+    for address, own in ((candidates.plan, candidates), (lines.plan, lines), (plan.plan.ctypes.data, None)):
+        guided = () if own is None else (("alley", own.guide),)
+        for method, guide in (("wanderjoin", None), ("alley", None), *guided):
+            found: list[Any] = []
             for plain in (1, 0):
                 _native.load().qe_sample_plain(plain)
                 try:
@@ -201,19 +214,39 @@ def test_trawling_counts_what_completes_the_prefixes(store: Any, search: Search)
     least = min(2, deepest)
     truth = list(Oracle(store, search).embeddings([]))
     context = ExecutionContext(threads=2)
-    for number in range(40):
-        depth = depth_of(number, 9, least, deepest)
-        prefix = draw(plan.plan.ctypes.data, "alley", context, depth=depth, seed=9, first=number, samples=1, rows=True)
-        assert prefix.rows is not None and prefix.weights is not None
-        expected = sum(
-            float(weight) * sum(found[:depth] == tuple(row) for found in truth)
-            for row, weight in zip(prefix.rows.tolist(), prefix.weights, strict=True)
+    for haul in range(8):
+        depth = depth_of(haul, 9, least, deepest)
+        prefixes = draw(
+            plan.plan.ctypes.data, "alley", context, depth=depth, seed=9, first=haul * HAUL, samples=HAUL, rows=True
         )
-        options = {"least": 2, "seed": 9, "first": number, "samples": 1}
-        assert trawl(plan.plan.ctypes.data, context, **options, most_work=1 << 40).weight == pytest.approx(expected)
-        cut = trawl(plan.plan.ctypes.data, context, **options, most_work=0)
-        whole = draw(plan.plan.ctypes.data, "alley", context, depth=len(search.levels), seed=9, first=number, samples=1)
-        assert cut.weight in (pytest.approx(whole.sums.weight), pytest.approx(expected))
+        assert prefixes.rows is not None and prefixes.weights is not None
+        completions = Counter(found[:depth] for found in truth)
+        expected = sum(
+            weight * completions[tuple(row)]
+            for row, weight in zip(prefixes.rows.tolist(), prefixes.weights.tolist(), strict=True)
+        )
+        found = trawl(plan.plan.ctypes.data, context, least=2, seed=9, first=haul, hauls=1, most_work=1 << 40)
+        assert found.weight == pytest.approx(expected / HAUL)
+
+
+@given(graphs(), searches(), st.sampled_from((0, 500, 5_000)), st.booleans())
+@settings(max_examples=80, deadline=None)
+def test_hauls_mean_the_count_however_little_is_counted(
+    store: Any, search: Search, most_work: int, guided: bool
+) -> None:
+    search = without_seeds(search)
+    plan = resolve(store, search, Masks())
+    assume(plan is not None)
+    assert plan is not None
+    context = ExecutionContext(threads=1)
+    candidates = build(plan, context, 1 << 20)
+    assert candidates is not None
+    truth = sum(1 for _ in Oracle(store, search).embeddings([]))
+    guide = candidates.guide if guided else None
+    sums = trawl(candidates.plan, context, least=1, seed=2, first=0, hauls=60, most_work=most_work, guide=guide)
+    assert (sums.weight > 0) <= (truth > 0)
+    if sums.effective_hits > 20:
+        assert abs(sums.mean - truth) <= 6 * sums.relative_error * sums.mean + 1e-9 * truth
 
 
 def test_ten_million_samples_mean_the_count() -> None:

@@ -80,7 +80,9 @@ struct GuideLevel {
 
 constexpr uint64_t kDepthBlock = 1ull << 33;  // of Philox, apart from those of the levels
 
-// Where a trawled sample's prefix ends: P(depth = j) is proportional to 2^-j, j from `least` to `deepest` (gSWORD §5).
+constexpr int kHaulWalks = 256;  // prefixes that are trawled together
+
+// Where the prefixes of a trawled haul end: P(depth = j) is proportional to 2^-j, j from `least` to `deepest` (gSWORD §5).
 QE_BOTH inline int trawled_depth(SampleId id, int least, int deepest) {
   const double u = philox(id.number, kDepthBlock, id.seed).word[0] * (1.0 / 4294967296.0);
   double total = 0, share = 1;

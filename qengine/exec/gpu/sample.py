@@ -148,6 +148,7 @@ class DeviceSamples:
         samples: int,
         *,
         rows: bool = False,
+        least: int = 0,
         inheritance: bool = False,
         streaming: bool = True,
     ) -> DeviceDraw:
@@ -157,6 +158,8 @@ class DeviceSamples:
         ----------
         rows
             Whether to return the embeddings.
+        least
+            If not 0: prefixes of random depths from this on, as trawling takes them; what is not bound is undefined.
         inheritance
             Whether walks that have ended go on from others of their warp (gSWORD §4.1). ``samples`` is then a multiple
             of 64.
@@ -171,7 +174,7 @@ class DeviceSamples:
         run, depth, job, threads = self._run, self._depth, self._job, self._space.threads
         room = run.allocate(8 * samples * depth, "the sampled embeddings") if rows else None
         weights = run.allocate(8 * samples, "the samples' weights") if rows else None
-        job["seed"], job["first"], job["samples"] = seed, first, samples
+        job["seed"], job["first"], job["samples"], job["least"] = seed, first, samples, least
         job["rows"], job["weights"] = room.ptr if room else 0, weights.ptr if weights else 0
         job["inheritance"], job["streaming"] = inheritance, streaming
         blocks = min(self._most_blocks, -(-samples // (_WALKS_AT_ONCE * (threads // 32))))

@@ -16,7 +16,7 @@ TOTALS = np.dtype([("weight", "<f8"), ("square", "<f8"), ("reached", "<u8"), ("w
 WORK = np.dtype([("walk", "<i4"), ("place", "<i4")])
 JOB = np.dtype(
     [("seed", "<u8"), ("first", "<u8"), ("samples", "<u8"), ("totals", "<u8"), ("rows", "<u8"), ("weights", "<u8"),
-     ("stop", "<u8"), ("depth", "<i4"), ("inheritance", "<i4"), ("streaming", "<i4"), ("unused", "<i4"),
+     ("stop", "<u8"), ("depth", "<i4"), ("inheritance", "<i4"), ("streaming", "<i4"), ("least", "<i4"),
      ("guide", "<u8"), ("work", WORK, MAX_LEVELS)]
 )  # fmt: skip
 GUIDE = np.dtype([("ways", "<u8"), ("running", "<u8"), ("lo", "<u4"), ("unused", "<u4")])

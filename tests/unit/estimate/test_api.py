@@ -43,7 +43,8 @@ CASES = [(query, method) for method in ("wanderjoin", "alley", "guided", "auto")
 @pytest.mark.parametrize(("query", "method"), [*CASES, *((query, "trawling") for query in PURE)])
 def test_estimates_come_near_the_count(world: Graph, query: str, method: str) -> None:
     truth = world.estimate(query, PARAMETERS, method="exact").value
-    found = world.estimate(query, PARAMETERS, method=method, samples=20_000, seed=3)
+    samples = 200 if method == "trawling" else 20_000
+    found = world.estimate(query, PARAMETERS, method=method, samples=samples, seed=3)
     assert found.low <= found.value <= found.high <= max(found.upper_bound, found.value)
     assert truth <= found.upper_bound
     assert math.isclose(found.value, truth, rel_tol=0.1)
