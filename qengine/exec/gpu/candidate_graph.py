@@ -222,6 +222,8 @@ class DeviceCandidates:
         The work on the device that it belongs to.
     on_device
         Its plan, to be sampled there.
+    listed
+        Whether it has lists of its own: always.
     entries
         Vertices in all of its lists.
     empty
@@ -235,6 +237,7 @@ class DeviceCandidates:
     ) -> None:
         state = found["state"]
         self.run = run
+        self.listed = True
         self.entries = int(state["entries"])
         self.bound = float(state["bound"])
         counts = state["counts"][int(state["rounds"]), : len(shape.levels)]
