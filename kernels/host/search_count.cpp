@@ -14,7 +14,8 @@ constexpr uint64_t kMemoTrial = 4, kMemoHits = 16;     // asked so many times it
 }  // namespace
 
 uint64_t Worker::count(const Node& node) {
-  return node.memo < 0 ? count_anew(node) : remembered(node, [&] { return count_anew(node); });
+  if (node.memo >= 0) return remembered(node, [&] { return count_anew(node); });
+  return node.recall >= 0 ? recalled_count(node) : count_anew(node);
 }
 
 uint64_t Worker::count_anew(const Node& node) {
@@ -141,8 +142,8 @@ bool Worker::any_children(const std::vector<Node>& children) {
 
 bool Worker::any(const Node& node) {
   if (node.shape != Shape::kBranch) return count(node) > 0;
-  if (node.memo < 0) return any_anew(node);
-  return remembered(node, [&] { return uint64_t{any_anew(node)}; }) > 0;
+  if (node.memo >= 0) return remembered(node, [&] { return uint64_t{any_anew(node)}; }) > 0;
+  return node.recall >= 0 ? recalled_any(node) : any_anew(node);
 }
 
 bool Worker::any_anew(const Node& node) {

@@ -50,6 +50,7 @@ class Deriver {
   Node node(Levels part, Levels above);
   Node shaped(Levels part, Levels above);
   void remember(Node& node, Levels part, Levels above);
+  void recall(Node& node, Levels part, Levels above);
   bool is_local(const Node& branch, Levels rest);
   Wedge wedge_of(const Node& branch, Levels part);
   bool is_pair(int from, int to);

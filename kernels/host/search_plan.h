@@ -11,7 +11,8 @@
 // components that don't mention each other; their counts multiply. A component whose members only demand to be
 // different from each other, or in an order, is counted by a formula. (AND/OR search: Dechter and Mateescu, AIJ 2007.)
 // What a component counts depends on the levels that it mentions: where these are few, counts are remembered by their
-// vertices. A branch whose subtree draws all candidates from its own is local: it is counted with bitmaps over them.
+// vertices; vertices that need only be avoided count where they are within reach. A branch whose subtree draws all
+// candidates from its own is local: it is counted with bitmaps over them.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -93,6 +94,13 @@ struct Node {
   std::vector<int> context;
   int memo = -1;
 
+  // Where it mentions more: the levels above whose lists or bounds it reads, at most four, those whose vertices it
+  // must only avoid, and its own levels. Its counts are remembered under the number `recall` (search_recall.cpp), or -1.
+  // `alike`: each of the others must be avoided by all of them, so that only the set of their vertices matters.
+  std::vector<int> near, others, within;
+  bool alike = true;
+  int recall = -1;
+
   // Group: each level's candidates contain those of the one before; `repeats[k]`: they are the same.
   bool nested = false;
   std::vector<bool> repeats;
@@ -119,7 +127,7 @@ struct SearchPlan {
   int n_levels, seeds, walked;  // walked >= seeds
   std::vector<LevelInfo> levels;
   std::vector<View> views;
-  int n_kinds = 0, n_memos = 0;
+  int n_kinds = 0, n_memos = 0, n_recalls = 0;
   std::vector<PlanRange> kinds;  // ids that the views of a kind are taken at
   Levels bases = 0;             // levels that others start from
   std::vector<Node> counted;    // components of the levels from `walked` on

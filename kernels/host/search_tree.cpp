@@ -82,7 +82,34 @@ void Deriver::remember(Node& node, Levels part, Levels above) {
     node.context.push_back(__builtin_ctzll(rest));
     if (!info(node.context.back()).vertex) return;
   }
-  if (!cheap && node.context.size() <= 2 && context != above) node.memo = out_.n_memos++;
+  if (cheap) return;
+  if (node.context.size() > 2) recall(node, part, above);
+  else if (context != above) node.memo = out_.n_memos++;
+}
+
+// Finds what the count of a component depends on where it mentions many levels, most of which it must only avoid.
+void Deriver::recall(Node& node, Levels part, Levels above) {
+  constexpr int kMostNear = 6;
+  Levels near = 0, others = 0;
+  for (Levels rest = part; rest; rest &= rest - 1) {
+    const int j = __builtin_ctzll(rest);
+    if (!info(j).vertex && !info(j).different.empty()) return;
+    PlanLevel bare = level(j);
+    bare.different.count = 0;
+    near |= mentioned(bare, j) & ~part;
+    others |= info(j).mentions & ~part;
+    if (info(j).vertex) node.within.push_back(j);
+  }
+  others &= ~near;
+  for (Levels rest = near | others; rest; rest &= rest - 1)
+    if (!info(__builtin_ctzll(rest)).vertex) return;
+  for (int j : node.within) node.alike = node.alike && (others & ~info(j).apart) == 0;
+  if (others == 0 || near == above || __builtin_popcountll(near) > kMostNear) return;
+  for (int j = 0; j < plan_.n_levels; ++j) {
+    if (near & bit_of(j)) node.near.push_back(j);
+    if (others & bit_of(j)) node.others.push_back(j);
+  }
+  node.recall = out_.n_recalls++;
 }
 
 // Do all candidates of the levels `rest`, which are below the branch, lie among those that the branch kept, cut down

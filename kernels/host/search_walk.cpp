@@ -12,6 +12,8 @@ Worker::Worker(SearchRun& run)
   for (size_t k = 0; k < frames_.size(); ++k) frames_[k].partials.resize(plan_.levels[k].operands.size());
   views_.resize(plan_.views.size());
   memos_.resize(static_cast<size_t>(plan_.n_memos));
+  recalls_.resize(static_cast<size_t>(plan_.n_recalls));
+  if (plan_.n_recalls > 0) reached_.resize(static_cast<size_t>(plan_.n_levels));
   heads_.resize(static_cast<size_t>(plan_.n_kinds));
 }
 

@@ -21,6 +21,10 @@ struct Chunk;
 
 constexpr size_t kBindCost = 16;  // of binding one vertex, in ids read: the unit of Worker::spend
 
+constexpr size_t kRecallVertices = 12;       // of which a count that is recalled depends
+constexpr size_t kReachWords = 1024 / 64;    // of the filter of a reach
+constexpr uint64_t kNothingRecalled = ~uint64_t{0};
+
 constexpr size_t kLongList = 64;    // of which on a list is worth a place among
 constexpr size_t kHubPlaces = 4096;  // so many of one view
 
@@ -139,6 +143,25 @@ class Worker {
   struct Memo {
     Buffer<Remembered> table;
     size_t size = 0;  // of the table, a power of two, once it is there
+    uint64_t asked = 0, found = 0;
+  };
+  struct Recalled {  // a line of cache
+    uint64_t among;  // which of a node's `others` follow its near vertices; where they are alike, how many vertices
+    uint64_t count;
+    uint32_t vertices[kRecallVertices];
+  };
+  struct Reach {  // what can be below near vertices: a filter of bits
+    uint32_t near[6];
+    bool known;
+    uint64_t bits[kReachWords];
+
+    static uint32_t bit(uint32_t v) { return v * 0x9E3779B1u >> 22; }
+    void add(uint32_t v) { bits[bit(v) >> 6] |= uint64_t{1} << (bit(v) & 63); }
+    bool has(uint32_t v) const { return bits[bit(v) >> 6] >> (bit(v) & 63) & 1; }
+  };
+  struct Recall {
+    Buffer<Recalled> table;
+    Buffer<Reach> reaches;
     uint64_t asked = 0, found = 0;
   };
   struct Words {  // a range of a bitmap's words
@@ -295,6 +318,15 @@ class Worker {
   bool any(const Node& node);
   bool any_anew(const Node& node);
 
+  // Counts that depend on few of the vertices above (search_recall.cpp)
+  template <typename Anew>
+  uint64_t recalled(const Node& node, Anew anew);
+  uint64_t recalled_count(const Node& node);
+  bool recalled_any(const Node& node);
+  bool make_recall(Recall& recall);
+  const Reach& reach_of(const Node& node, Recall& recall, const uint32_t* near, uint64_t hash);
+  size_t find_reached(const Node& node, int level, size_t most);
+
   // Rows of bits for the heads of lists (search_heads.cpp)
   Heads& heads(const View& view);
   void make_head(const View& view, uint32_t x, Set list);
@@ -341,6 +373,8 @@ class Worker {
   std::vector<ViewState> views_;
   Buffer<uint32_t> scratch_;
   std::vector<Memo> memos_;
+  std::vector<Recall> recalls_;
+  std::vector<std::vector<uint32_t>> reached_;  // scratch of find_reached
   Local local_;
   std::vector<Heads> heads_;  // by the kind of view
   Ends ends_;

@@ -9,6 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from qengine import Graph
+from qengine.estimate import DeviceEstimator
 from qengine.estimate.candidates import build
 from qengine.estimate.kernel import count_within, level_work
 from qengine.exec.context import ExecutionContext
@@ -20,7 +21,7 @@ from qengine.exec.gpu.sample_packed import packed_plan
 from qengine.exec.gpu.upload import device_plan
 from qengine.plan.physical import Search
 from tests.property.search_cases import Masks, graphs, searches
-from tests.property.test_gpu_sampling import check_samples, two_labels
+from tests.property.test_gpu_sampling import FIRST, check_samples, two_labels
 from tests.property.test_sampling import without_seeds
 
 pytestmark = pytest.mark.gpu
@@ -85,6 +86,16 @@ def test_estimates_are_the_cpus(query: str, method: str) -> None:
     assert (on_cpu.hits, on_cpu.samples) == (on_gpu.hits, on_gpu.samples)
     assert on_gpu.value == pytest.approx(on_cpu.value)
     assert on_gpu.low == pytest.approx(on_cpu.low)
+
+
+@pytest.mark.parametrize("query", QUERIES[:2])
+def test_a_users_estimator_finds_the_count(query: str) -> None:
+    graph = Graph.from_records(*records())
+    truth = graph.estimate(query, method="exact", device="cpu").value
+    own = graph.estimate(query, method=DeviceEstimator("first", FIRST), samples=1_000_000, seed=3)
+    assert (own.method, own.device) == ("first", "gpu")
+    assert own.low < truth < own.high
+    assert own.value == pytest.approx(truth, rel=0.05)
 
 
 def records() -> tuple[list[Any], list[Any]]:
