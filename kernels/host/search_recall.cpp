@@ -12,7 +12,8 @@
 namespace qe {
 namespace {
 
-constexpr size_t kEntries = size_t{1} << 16, kReaches = size_t{1} << 10;  // 1 MiB and 40 KiB for a component
+// A component's tables begin with 4 KiB and grow to 4 MiB, those of reaches to 160 KiB.
+constexpr size_t kFirstEntries = 64, kMostEntries = size_t{1} << 16, kMostReaches = size_t{1} << 10, kGrowth = 4;
 constexpr size_t kMostRead = 2048;   // ids read to find a reach; beyond that all is within it
 constexpr uint64_t kTrial = 1 << 16, kHits = 4;  // asked so often, one in so many must be found
 
@@ -47,7 +48,7 @@ uint64_t Worker::recalled(const Node& node, Anew anew) {
     key.among = n;
   }
   for (size_t k = n_near; k < n; ++k) hash = mixed(hash, key.vertices[k]);
-  Recalled& known = recall.table.data()[place_of(mixed(hash, static_cast<uint32_t>(key.among)), kEntries)];
+  Recalled& known = recall.table.data()[place_of(mixed(hash, static_cast<uint32_t>(key.among)), recall.table.capacity())];
   if (known.among == key.among && std::equal(key.vertices, key.vertices + n, known.vertices)) {
     ++recall.found;
     return known.count;
@@ -65,16 +66,23 @@ bool Worker::recalled_any(const Node& node) {
   return recalled(node, [&] { return uint64_t{any_anew(node)}; }) > 0;
 }
 
+// Whether there are tables. They grow, and begin anew, once as many counts were missed as they have entries.
 bool Worker::make_recall(Recall& recall) {
-  if (recall.table.capacity() > 0) return true;
-  if (!charge_.affords(kEntries * sizeof(Recalled) + kReaches * sizeof(Reach))) return false;
-  std::fill_n(recall.reaches.reserve(kReaches, charge_), kReaches, Reach{{}, false, {}});
-  std::fill_n(recall.table.reserve(kEntries, charge_), kEntries, Recalled{kNothingRecalled, 0, {}});
+  const size_t entries = recall.table.capacity();
+  if (recall.asked - recall.found < recall.enough) return entries > 0;
+  const size_t wanted = entries == 0 ? kFirstEntries : entries * kGrowth, reaches = std::min(wanted / 4, kMostReaches);
+  if (wanted > kMostEntries || !charge_.affords(wanted * sizeof(Recalled) + reaches * sizeof(Reach))) {
+    recall.enough = ~uint64_t{0};
+    return entries > 0;
+  }
+  std::fill_n(recall.reaches.reserve(reaches, charge_), reaches, Reach{{}, false, {}});
+  std::fill_n(recall.table.reserve(wanted, charge_), wanted, Recalled{kNothingRecalled, 0, {}});
+  recall.enough = recall.asked - recall.found + wanted;
   return true;
 }
 
 const Worker::Reach& Worker::reach_of(const Node& node, Recall& recall, const uint32_t* near, uint64_t hash) {
-  Reach& reach = recall.reaches.data()[place_of(hash, kReaches)];
+  Reach& reach = recall.reaches.data()[place_of(hash, recall.reaches.capacity())];
   if (reach.known && std::equal(near, near + node.near.size(), reach.near)) return reach;
   reach = Reach{{}, true, {}};
   std::copy_n(near, node.near.size(), reach.near);
