@@ -29,7 +29,9 @@ def cheapest_order(table: EstimateTable) -> tuple[tuple[str, ...], float]:
     """Return the left-deep order with the fewest intermediate rows, by dynamic programming over the table's parts."""
     best: dict[frozenset[str], tuple[float, tuple[str, ...]]] = {}
     for nodes in table:  # small parts first
-        rows = table.rows(nodes) or 0.0
+        rows = table.rows(nodes)
+        if rows is None:  # no sample hit this part: all that is known is a bound
+            rows = table[nodes].upper_bound
         smaller = [(best[nodes - {last}], last) for last in sorted(nodes) if nodes - {last} in best]
         if len(nodes) == 1:
             best[nodes] = (0.0, tuple(nodes))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from qengine import estimate as sampling
-from qengine.errors import QengineError, QueryInterrupted, QuerySyntaxError, SemanticError, Span
+from qengine.errors import Notice, QengineError, QueryInterrupted, QuerySyntaxError, SemanticError, Span
 from qengine.estimate import Estimate, EstimateTable, Request
 from qengine.exec.context import ExecutionContext
 from qengine.plan.logical import LogicalPlan
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Counted", "estimate", "estimate_all"]
 
-_RETURN = " RETURN count(*)"
+_RETURN = "\nRETURN count(*)"  # on a line of its own: a comment may end the pattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,7 @@ class Counted:
     logical: LogicalPlan
     physical: PhysicalPlan
     parameters: Mapping[str, Span | None]
+    notices: tuple[Notice, ...]
 
 
 def estimate(
@@ -46,7 +47,8 @@ def estimate(
     """Estimate the rows of a statement; see ``Graph.estimate``."""
     request.check()
     with _started(graph, text, params, timeout, memory_limit, threads, gpu_memory_limit) as (counted, context):
-        return sampling.estimate(counted.physical, graph._store, context, request)
+        found = sampling.estimate(counted.physical, graph._store, context, request)
+        return replace(found, notices=counted.notices) if counted.notices else found
 
 
 def estimate_all(
@@ -105,7 +107,7 @@ def _plan(graph: Graph, text: str) -> Counted:
         if bound.plan.explain is not None:
             raise SemanticError("An estimate is of a query, not of its plan.", hint="Leave out EXPLAIN and PROFILE.")
         physical = plan_count(bound.plan, graph._store)
-        return Counted(text, bound.plan, physical, parameters(bound.plan.root))
+        return Counted(text, bound.plan, physical, parameters(bound.plan.root), bound.notices)
 
 
 def _statement(text: str) -> tuple[str, Any]:

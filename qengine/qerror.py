@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Case", "Measured", "Summary", "measure", "plot", "q_error", "read_workload", "summary", "write_csv"]
 
 _PLOT_FORMATS = (".svg", ".png")
+_OF_COUNTING = ("params", "timeout", "memory_limit", "gpu_memory_limit", "threads")  # what counting is told, too
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +108,10 @@ def measure(graph: Graph, cases: Iterable[Case], **options: Any) -> Iterator[Mea
     QengineError
         As ``Graph.estimate``.
     """
+    limits = {name: options[name] for name in _OF_COUNTING if name in options}
     for case in cases:
         found = graph.estimate(case.query, **options)
-        truth = graph.estimate(case.query, method="exact").value if case.truth is None else float(case.truth)
+        truth = graph.estimate(case.query, method="exact", **limits).value if case.truth is None else float(case.truth)
         yield Measured(case.name, truth, found)
 
 
@@ -128,10 +130,12 @@ def write_csv(measured: Sequence[Measured], path: str | PathLike[str]) -> None:
     """Write one line a case: name, truth, q-error, over or under, and the attributes of the estimate."""
     with Path(path).open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerow(["name", "truth", "q_error", "side", *Estimate.__dataclass_fields__])
+        attributes = [name for name in Estimate.__dataclass_fields__ if name != "notices"]
+        writer.writerow(["name", "truth", "q_error", "side", *attributes])
         for each in measured:
             side = "over" if each.over else "under"
-            writer.writerow([each.name, each.truth, each.q_error, side, *each.estimate.to_dict().values()])
+            found = each.estimate.to_dict()
+            writer.writerow([each.name, each.truth, each.q_error, side, *(found[name] for name in attributes)])
 
 
 def plot(measured: Sequence[Measured], path: str | PathLike[str], title: str = "") -> None:

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
+
+from qengine.errors import SemanticError
 
 GRAPH_HELP = (
     "a saved graph, a folder of nodes_*/rels_* CSV or Parquet files, an edge list (.txt, .gz), "
@@ -43,6 +47,17 @@ def parameter(text: str) -> tuple[str, Any]:
         return name, json.loads(value)
     except json.JSONDecodeError:
         return name, value
+
+
+@contextmanager
+def parameters_by_name() -> Iterator[None]:
+    """Say of a parameter that has no value how it is given on the command line and in the shell."""
+    try:
+        yield
+    except SemanticError as error:
+        if error.code == "ParameterMissing":
+            error.hint = "Give it with -P NAME=VALUE, in the shell with :param NAME=VALUE."
+        raise
 
 
 def _parameter(text: str) -> tuple[str, Any]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from qengine.cli.arguments import parameters_by_name
 from qengine.cli.formats import FORMATS
 from qengine.cli.session import Session
-from qengine.cli.terminal import Sink
+from qengine.cli.terminal import Sink, warn
 from qengine.errors import QengineError
 
 Command = Callable[[Session, str, Sink], None]
@@ -74,8 +75,19 @@ def _profile(session: Session, argument: str, out: Sink) -> None:
 def _estimate(session: Session, argument: str, out: Sink) -> None:
     """Estimate how many rows a pattern has, by sampling."""
     _require(argument, ":estimate MATCH …")
-    found = session.graph.estimate(argument, session.parameters, device=session.device, timeout=session.timeout)
+    with parameters_by_name():
+        found = session.graph.estimate(
+            argument,
+            session.parameters,
+            device=session.device,
+            timeout=session.timeout,
+            memory_limit=session.memory_limit,
+            gpu_memory_limit=session.gpu_memory_limit,
+        )
     out.write(f"{found}\n")
+    out.flush()
+    for notice in found.notices:
+        warn(notice, argument)
 
 
 def _timing(session: Session, argument: str, out: Sink) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from qengine.cli.arguments import add_estimate_options, add_graph
+from qengine.cli.arguments import add_estimate_options, add_graph, parameters_by_name
+from qengine.cli.terminal import warn
 
 
 def parser() -> argparse.ArgumentParser:
@@ -33,17 +34,22 @@ def main(arguments: Sequence[str]) -> int:
     options = parser().parse_args(arguments)
     from qengine.cli.loading import load
 
-    found = load(options.graph).estimate(
-        options.query,
-        dict(options.param),
-        method=options.method,
-        rel_error=options.rel_error,
-        confidence=options.confidence,
-        budget_ms=options.budget_ms,
-        samples=options.samples,
-        seed=options.seed,
-        device=options.device,
-        inheritance=options.inheritance,
-    )
-    print(found.to_json() if options.json else found)
+    graph = load(options.graph)
+    text = options.query.strip()
+    with parameters_by_name():
+        found = graph.estimate(
+            text,
+            dict(options.param),
+            method=options.method,
+            rel_error=options.rel_error,
+            confidence=options.confidence,
+            budget_ms=options.budget_ms,
+            samples=options.samples,
+            seed=options.seed,
+            device=options.device,
+            inheritance=options.inheritance,
+        )
+    print(found.to_json() if options.json else found, flush=True)
+    for notice in found.notices:
+        warn(notice, text)
     return 0

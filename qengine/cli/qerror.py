@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from qengine.cli.arguments import add_estimate_options, add_graph
+from qengine.cli.arguments import add_estimate_options, add_graph, parameters_by_name
 
 if TYPE_CHECKING:
     from qengine import qerror
@@ -44,28 +44,33 @@ def main(arguments: Sequence[str]) -> int:
     from qengine import qerror
     from qengine.cli.loading import load
     from qengine.cli.table import table_lines
-    from qengine.cli.terminal import screen_width
+    from qengine.cli.terminal import screen_width, warn
 
     cases = qerror.read_workload(options.workload)
-    measured = list(
-        qerror.measure(
-            load(options.graph),
-            cases,
-            params=dict(options.param),
-            method=options.method,
-            rel_error=options.rel_error,
-            confidence=options.confidence,
-            budget_ms=options.budget_ms,
-            samples=options.samples,
-            seed=options.seed,
-            device=options.device,
-            inheritance=options.inheritance,
+    graph = load(options.graph)
+    with parameters_by_name():
+        measured = list(
+            qerror.measure(
+                graph,
+                cases,
+                params=dict(options.param),
+                method=options.method,
+                rel_error=options.rel_error,
+                confidence=options.confidence,
+                budget_ms=options.budget_ms,
+                samples=options.samples,
+                seed=options.seed,
+                device=options.device,
+                inheritance=options.inheritance,
+            )
         )
-    )
     rows = [_row(each) for each in measured]
     sys.stdout.writelines(f"{line}\n" for line in table_lines(_COLUMNS, rows, screen_width()))
     if measured:
-        print(_told(qerror.summary(measured)))
+        print(_told(qerror.summary(measured)), flush=True)
+    for case, each in zip(cases, measured, strict=True):
+        for notice in each.estimate.notices:
+            warn(notice, case.query.strip())
     if options.csv:
         qerror.write_csv(measured, options.csv)
     if options.plot:

@@ -8,9 +8,10 @@ from dataclasses import field
 from typing import Any
 
 from qengine._frozen import record
+from qengine.cli.arguments import parameters_by_name
 from qengine.cli.formats import write
 from qengine.cli.terminal import Sink, report, warn
-from qengine.errors import QengineError, SemanticError
+from qengine.errors import QengineError
 from qengine.explain import PlanResult
 from qengine.graph import Graph
 from qengine.result import Result
@@ -56,7 +57,7 @@ class Session:
     def run(self, statement: str, out: Sink) -> None:
         """Run one statement; write its rows in the session's format, then its warnings and, if asked, its time."""
         begin = time.perf_counter()
-        try:
+        with parameters_by_name():
             result = self.graph.query(
                 statement,
                 self.parameters,
@@ -65,10 +66,6 @@ class Session:
                 memory_limit=self.memory_limit,
                 gpu_memory_limit=self.gpu_memory_limit,
             )
-        except SemanticError as error:
-            if error.code == "ParameterMissing":
-                error.hint = "Give it with -P NAME=VALUE, in the shell with :param NAME=VALUE."
-            raise
         rows = (
             write_plan(result, self.format, out) if isinstance(result, PlanResult) else write(result, self.format, out)
         )

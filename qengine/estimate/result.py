@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from statistics import NormalDist
 from typing import Any
+
+from qengine.errors import Notice
 
 __all__ = ["Estimate", "Sums", "interval"]
 
@@ -44,6 +46,8 @@ class Estimate:
         Where it ran.
     seed
         Gives the same samples again; None where ``is_exact``.
+    notices
+        Warnings, as those of a query's result: what the text names and the graph doesn't have.
     """
 
     value: float
@@ -57,6 +61,7 @@ class Estimate:
     seconds: float
     device: str = "cpu"
     seed: int | None = None
+    notices: tuple[Notice, ...] = ()
 
     @property
     def relative_error(self) -> float:
@@ -66,11 +71,11 @@ class Estimate:
         return (self.high - self.low) / 2 / self.value if self.value > 0 else math.inf
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all attributes by name; infinite numbers as None."""
-        return {
-            name: None if isinstance(value, float) and math.isinf(value) else value
-            for name, value in asdict(self).items()
-        }
+        """Return all attributes by name; infinite numbers as None, each notice as its code, message and hint."""
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        found = {name: None if value == math.inf else value for name, value in values.items()}
+        notices = [{"code": each.code, "message": each.message, "hint": each.hint} for each in self.notices]
+        return {**found, "notices": notices}
 
     def to_json(self) -> str:
         """Return ``to_dict`` as JSON."""

@@ -1,8 +1,8 @@
 """Accuracy of estimates on open graphs with known counts: ``python -m tests.bench.estimates [--samples N] [SET …]``.
 
 For each data set and size of the patterns: q-errors of Alley at so many samples, plain and guided, and of what ``auto``
-chooses, how many intervals hold the truth; with options the coverage over many seeds, the rates, or what Kùzu's and
-DuckDB's planners expect of the same patterns.
+chooses, and how many intervals hold the truth; with options the coverage over many seeds, where samples fail, the
+rates, or what the GPU does.
 """
 
 from __future__ import annotations
@@ -12,15 +12,11 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 
-from qengine import Graph, estimates
-from qengine.estimate.result import Sums, interval
-from qengine.estimate.sampler import PatternSampler, TrawlingSampler
-from qengine.estimate.space import Space, make_space
-from qengine.estimate.target import Target, target_of
-from qengine.exec.context import ExecutionContext
+from qengine import Graph
 from qengine.qerror import Case, Measured, Summary, measure, summary
 from qengine.testing import open_graphs as og
 from tests.bench.candidates import enron16
+from tests.bench.estimates_coverage import METHODS, Cell, coverage, summed_up
 from tests.bench.estimates_hard import hard
 
 ENRON_TRUTH = {
@@ -30,28 +26,39 @@ ENRON_TRUTH = {
     "q12d_0": 587_960_968, "q12d_1": 1_806_455_977, "q12d_2": 25_089_182, "q12d_3": 984_797,
     "q12d_4": 7_475_606_868, "q12s_0": 12_947_305_647, "q12s_1": 14_910_524_981,
 }  # fmt: skip
-COVERAGE_SEEDS = 1_000
-COVERAGE_SAMPLES = 10_000
-COVERAGE_HAULS = 32
 LARGE = 16
+PRECISE = ("alley", "guided", "auto")
+COLUMNS = (
+    "graph, nodes", "method", "patterns", "median q-error", "95 % below", "worst over", "worst under",
+    "intervals that hold", "counted", "no hit", "ms",
+)  # fmt: skip
 
 
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.estimates", description=main.__doc__)
     parser.add_argument("sets", nargs="*", default=list(SETS), help=", ".join(SETS))
-    parser.add_argument("--samples", type=int, default=1_000_000)
+    parser.add_argument("--samples", type=int, default=1_000_000, help="of each estimate (default: a million)")
     parser.add_argument("--each", type=int, default=20, help="queries of a size in a data set (default: 20)")
+    parser.add_argument("--most", type=int, default=1 << 30, help="nodes of a pattern")
+    parser.add_argument("--methods", type=lambda text: text.split(","), help=f"default: {','.join(PRECISE)}")
+    parser.add_argument("--threads", type=int, default=0)
     parser.add_argument("--coverage", action="store_true", help="repeat estimates with many seeds instead")
     parser.add_argument("--hard", type=float, metavar="S", help="large queries by Alley and trawling, S seconds each")
     parser.add_argument("--rates", action="store_true", help="samples a second on the enron16 queries instead")
     parser.add_argument("--gpu", action="store_true", help="samples a second on the GPU instead")
+    parser.add_argument("--gpu-trawling", action="store_true", help="trawling with prefixes from the GPU instead")
     parser.add_argument("--building", action="store_true", help="building candidate graphs on host and GPU instead")
     options = parser.parse_args()
     if options.building:
         from tests.bench.estimates_gpu import building
 
         building()
+        return
+    if options.gpu_trawling:
+        from tests.bench.estimates_gpu_trawling import trawling_on_gpu
+
+        trawling_on_gpu()
         return
     if options.gpu:
         from tests.bench.estimates_gpu import rates_on_gpu
@@ -61,25 +68,34 @@ def main() -> None:
     if options.rates:
         rates()
         return
+    cells: list[Cell] = []
+    if not (options.hard or options.coverage):
+        print(f"| {' | '.join(COLUMNS)} |\n{'|---' * len(COLUMNS)}|", flush=True)
     for name in options.sets:
         graph, cases = SETS[name]()
-        groups = sorted(sizes(cases).items())
+        groups = [(size, spread(group, options.each)) for size, group in sorted(sizes(cases).items())]
+        groups = [(size, group) for size, group in groups if size <= options.most]
         if options.hard:
-            large = [case for size, group in groups if size >= LARGE for case in spread(group, options.each)]
-            hard(name, graph, large, options.hard)
-            continue
-        if options.coverage:
-            coverage(name, graph, [each for _, group in groups for each in spread(group, options.each)])
-            continue
-        for size, group in groups:
-            chosen = spread(group, options.each)
-            for method in ("alley", "guided", "auto"):
-                found = [
-                    each
-                    for seed, case in enumerate(chosen)  # workloads repeat themselves: samples shall not
-                    for each in measure(graph, [case], method=method, samples=options.samples, seed=seed)
-                ]
-                print(line(f"{name} {size}", method, summary(found), found), flush=True)
+            hard(name, graph, [case for size, group in groups if size >= LARGE for case in group], options.hard)
+        elif options.coverage:
+            chosen = [case for _, group in groups for case in group]
+            cells += coverage(name, graph, chosen, options.samples, options.methods or METHODS)
+        else:
+            for size, group in groups:
+                for method in options.methods or PRECISE:
+                    found = accuracy(graph, group, method, options.samples, options.threads)
+                    print(line(f"{name} {size}", method, summary(found), found), flush=True)
+    if cells:
+        summed_up(cells)
+
+
+def accuracy(graph: Graph, cases: Iterable[Case], method: str, samples: int, threads: int) -> list[Measured]:
+    """Estimate each case from a seed of its own: patterns that are alike shall not share samples."""
+    return [
+        each
+        for seed, case in enumerate(cases)
+        for each in measure(graph, [case], method=method, samples=samples, seed=seed, threads=threads)
+    ]
 
 
 def sizes(cases: Iterable[Case]) -> dict[int, list[Case]]:
@@ -106,46 +122,6 @@ def line(name: str, method: str, found: Summary, measured: list[Measured]) -> st
     )
 
 
-def coverage(name: str, graph: Graph, cases: list[Case]) -> None:
-    """Print how often intervals of 95 % hold the truth, and fall below it, over many seeds of each case."""
-    for case in cases:
-        target = target_of(estimates._plan(graph, case.query).physical.root)
-        context = ExecutionContext(threads=1)
-        space = make_space(target, graph._store, context, COVERAGE_SAMPLES, None, guided=True)
-        if space is None or case.truth is None or target.tail is not None:
-            continue
-        for method in ("wanderjoin", "alley", "guided", "trawling"):
-            found = (_drawn(method, target, space, graph, context, seed) for seed in range(COVERAGE_SEEDS))
-            bounds = ((*interval(sums, 0.95), sums.hits) for sums in found)
-            print(
-                covered(name, case, method, [(low, min(high, space.bound), hits) for low, high, hits in bounds]),
-                flush=True,
-            )
-        found_by_auto = [
-            graph.estimate(case.query, samples=COVERAGE_SAMPLES, seed=seed, threads=1) for seed in range(COVERAGE_SEEDS)
-        ]
-        exact = sum(each.is_exact for each in found_by_auto)
-        if exact < COVERAGE_SEEDS:
-            intervals = [(each.low, each.high, each.hits) for each in found_by_auto]
-            print(covered(name, case, f"auto ({exact} counted)", intervals), flush=True)
-
-
-def _drawn(method: str, target: Target, space: Space, graph: Graph, context: ExecutionContext, seed: int) -> Sums:
-    if method == "trawling":
-        return TrawlingSampler(target, space, context, seed, guided=False).draw(0, COVERAGE_HAULS)
-    return PatternSampler(target, space, context, seed, graph._store, method).draw(0, COVERAGE_SAMPLES)
-
-
-def covered(name: str, case: Case, method: str, intervals: list[tuple[float, float, int]]) -> str:
-    """Return one line of the table of coverage; ``intervals``: low, high and hits of each."""
-    n = len(intervals)
-    assert case.truth is not None
-    held = sum(low <= case.truth <= high for low, high, _ in intervals) / n
-    below = sum(high < case.truth for _, high, _ in intervals) / n
-    hits = sum(hits for _, _, hits in intervals) / n
-    return f"| {name} {case.name} | {method} | {hits:.0f} | {held:.1%} | {below:.1%} |"
-
-
 def rates() -> None:
     """Print samples a second on labelled 8-vertex patterns, the candidate graph included."""
     graph, cases = SETS["enron16"]()
@@ -162,7 +138,9 @@ def rates() -> None:
 
 
 def _truths(truths: Iterator[og.Truth], wanted: str = "") -> list[Case]:
-    return [Case(each.name, each.query, each.count) for each in truths if wanted in each.name]
+    """Return each query once: workloads repeat themselves."""
+    found = {each.query: Case(each.name, each.query, each.count) for each in truths if wanted in each.name}
+    return list(found.values())
 
 
 def _labelled(name: str) -> Callable[[], tuple[Graph, list[Case]]]:

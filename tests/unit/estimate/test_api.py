@@ -125,6 +125,30 @@ def test_what_matches_nothing_is_known_to(world: Graph) -> None:
     assert found.is_exact and found.value == found.upper_bound == 0
 
 
+def test_what_the_graph_does_not_have_is_warned_of(world: Graph, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "MATCH (a:Contry)-[:borders]-(b)"
+    found = world.estimate(text)
+    (notice,) = found.notices
+    assert found.value == 0 and "Contry" in notice.message and notice.hint is not None and "Country" in notice.hint
+    assert found.to_dict()["notices"] == [{"code": notice.code, "message": notice.message, "hint": notice.hint}]
+    assert main(["estimate", str(WORLD), f"  {text}"]) == 0
+    shown = capsys.readouterr()
+    assert shown.out.startswith("0 (counted") and "Warning: " in shown.err
+    lines = shown.err.splitlines()
+    assert lines[1].index(":Contry") == lines[2].index("^") - lines[1][lines[1].index(":Contry") :].index("Contry")
+    assert world.estimate("MATCH (a:Country)-[:borders]-(b)").notices == ()
+
+
+def test_a_comment_may_end_a_pattern(world: Graph) -> None:
+    assert world.estimate("MATCH (c:Country) // all of them").value == 198
+
+
+def test_the_command_says_how_to_give_parameters(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["estimate", str(WORLD), QUERIES[-1]]) == 1
+    assert "hint: Give it with -P NAME=VALUE" in capsys.readouterr().err
+    assert main(["estimate", str(WORLD), QUERIES[-1], "-P", "name=Peru"]) == 0
+
+
 @pytest.mark.parametrize(
     ("query", "part"),
     [

@@ -91,6 +91,20 @@ def test_the_command(tmp_path: Path, counts: dict[str, int], capsys: pytest.Capt
     assert [float(row["truth"]) for row in rows] == list(counts.values())
 
 
+def test_parameters_are_counted_with_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    query = "MATCH (a:Country {name: $name})-[:borders]-(b)-[:borders]-(c)"
+    path = tmp_path / "workload.csv"
+    path.write_text(f'query\n"{query}"\n"MATCH (a:Contry)"\n')
+    truth = Graph.from_csv(WORLD).estimate(query, {"name": "Peru"}, method="exact").value
+    first, _ = measure(Graph.from_csv(WORLD), read_workload(path), params={"name": "Peru"}, samples=1000, seed=1)
+    assert first.truth == truth > 0
+    assert main(["qerror", str(WORLD), str(path), "-P", "name=Peru"]) == 0
+    shown = capsys.readouterr()
+    assert "2 queries" in shown.out and "Contry" in shown.err
+    assert main(["qerror", str(WORLD), str(path)]) == 1
+    assert "hint: Give it with -P" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("ending", ["svg", "png"])
 def test_pictures(tmp_path: Path, ending: str) -> None:
     pytest.importorskip("matplotlib")
