@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import reduce
 
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.lower.demand import Demand
 from qengine.optimizer.lower.tail import lower
-from qengine.optimizer.rules import TENTATIVE, is_as_written, rewritten, steps
+from qengine.optimizer.rules import rewritten, steps, tentative
 from qengine.plan.logical import LogicalPlan, Operator
 from qengine.plan.physical import PhysicalPlan
-from qengine.plan.traverse import rewrite_plan
 
 
 def plan(logical: LogicalPlan, catalog: CatalogView) -> PhysicalPlan:
@@ -27,9 +25,9 @@ def plan(logical: LogicalPlan, catalog: CatalogView) -> PhysicalPlan:
         return lower(root, Demand(frozenset(logical.columns)), catalog).root
 
     root = rewritten(logical.root)
-    tentative = root if is_as_written(root) else reduce(rewrite_plan, TENTATIVE, root)
-    careful = None if tentative is root else lowered(root)
-    return PhysicalPlan(lowered(tentative), logical.columns, logical.explain, careful)
+    early = tentative(root)
+    careful = None if early is root else lowered(root)
+    return PhysicalPlan(lowered(early), logical.columns, logical.explain, careful)
 
 
 def plan_steps(logical: LogicalPlan, catalog: CatalogView) -> Iterator[tuple[str, Operator]]:

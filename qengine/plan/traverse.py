@@ -194,7 +194,10 @@ def rewrite_plan(plan: Operator, change: Callable[[Operator], Operator]) -> Oper
     """Return a plan with ``change`` applied to every operator, inputs first, in the plans of subqueries too."""
 
     def inside(expr: Expr) -> Expr:
-        return replace(expr, plan=rewrite_plan(expr.plan, change)) if isinstance(expr, Subquery) else expr
+        if not isinstance(expr, Subquery):
+            return expr
+        inner = rewrite_plan(expr.plan, change)
+        return expr if inner is expr.plan else replace(expr, plan=inner)
 
     def changed(value: Any) -> Any:
         if isinstance(value, Operator):

@@ -1,4 +1,8 @@
-"""What each rule makes of a plan and what it leaves alone; the plans before and after give the same rows."""
+"""What each rule makes of a plan and what it leaves alone; the plans before and after give the same rows.
+
+Where a condition that a tentative rule has moved fails on some node, the plan after it may fail instead: what is run
+then is the plan before.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +11,19 @@ from typing import Any
 
 from qengine import Graph
 from qengine.binder import bind
+from qengine.errors import ExecutionError
 from qengine.exec import reference
 from qengine.exec.context import ExecutionContext
-from qengine.optimizer.rules import steps
+from qengine.optimizer.rules import RULES, TENTATIVE, steps
 from qengine.plan.logical import LogicalPlan
 from qengine.plan.text import to_text
 from qengine.syntax import parse
 from qengine.testing.compare import difference
 from qengine.testing.verify import verify
+from tests.golden.conftest import FOLDER, read
 
 GOLDEN = "rules"
+TENTATIVE_NAMES = {rule.__name__ for rule in TENTATIVE}
 
 
 @cache
@@ -50,10 +57,22 @@ def test_rules(golden_case: Any) -> None:
     for name, root in steps(plan.root):
         changed = LogicalPlan(root, plan.columns)
         verify(changed)
-        assert difference(expected, rows(graph, changed)) is None, name
-        lines += [f"-- {name}", to_text(root)]
+        told = f"-- {name}"
+        try:
+            assert difference(expected, rows(graph, changed)) is None, name
+        except ExecutionError:
+            assert name in TENTATIVE_NAMES
+            told += ", which fails"
+        lines += [told, to_text(root)]
     golden_case.check("\n".join(lines) or "unchanged")
     assert difference(expected, [tuple(row) for row in graph.query(golden_case.query)]) is None
+
+
+def test_each_rule_has_cases_that_it_changes_and_such_that_it_leaves_alone() -> None:
+    for rule in (*RULES, *TENTATIVE):
+        cases = read(FOLDER / GOLDEN / f"{rule.__name__}.txt")
+        changes = [f"-- {rule.__name__}" in case.expected for case in cases]
+        assert any(changes) and not all(changes), rule.__name__
 
 
 def test_explain_steps_shows_each_rule() -> None:

@@ -152,6 +152,7 @@ def test_a_condition_that_does_not_fail_is_evaluated_on_columns() -> None:
 
 def test_only_conditions_that_can_fail_make_two_plans() -> None:
     assert GRAPH.explain("MATCH (n)-[r]->(m) WHERE n.i > 1 RETURN count(*)").plan.careful is None
+    assert GRAPH.explain("MATCH (n) WHERE EXISTS { (n)-->({i: 1}) } RETURN count(*)").plan.careful is None
     assert GRAPH.explain("MATCH (n)-[r]->(m) WHERE 2 / n.i > 1 RETURN count(*)").plan.careful is not None
 
 

@@ -23,9 +23,9 @@ from qengine.optimizer.rules.top_k import top_k
 from qengine.optimizer.rules.tree import bottom_up
 from qengine.optimizer.rules.unused_optionals import unused_optionals
 from qengine.plan.logical import Match, Operator
-from qengine.plan.traverse import operators
+from qengine.plan.traverse import operators, rewrite_plan
 
-__all__ = ["RULES", "TENTATIVE", "Rule", "is_as_written", "rewritten", "steps"]
+__all__ = ["RULES", "TENTATIVE", "Rule", "is_as_written", "rewritten", "steps", "tentative"]
 
 Rule = Callable[[Operator], Operator]
 
@@ -45,7 +45,10 @@ RULES: tuple[Rule, ...] = (
 )
 
 TENTATIVE: tuple[Rule, ...] = (early_conditions,)
-"""Right only if no condition that they move fails on any node or relationship: see ``PhysicalPlan.careful``."""
+"""Right only if no condition that they move fails on any node or relationship: see ``PhysicalPlan.careful``.
+
+They are applied to the plans of subqueries, too.
+"""
 
 
 def steps(root: Operator) -> Iterator[tuple[str, Operator]]:
@@ -55,12 +58,24 @@ def steps(root: Operator) -> Iterator[tuple[str, Operator]]:
         if changed is not root:
             root = changed
             yield rule.__name__, root
+    for rule in () if is_as_written(root) else TENTATIVE:
+        changed = rewrite_plan(root, rule)
+        if changed is not root:
+            root = changed
+            yield rule.__name__, root
 
 
 def rewritten(root: Operator) -> Operator:
     """Return the plan after all rules but the tentative ones; as it is where the user asks for that."""
     for rule in () if is_as_written(root) else RULES:
         root = bottom_up(root, rule)
+    return root
+
+
+def tentative(root: Operator) -> Operator:
+    """Return a rewritten plan after the tentative rules; the plan itself where these change nothing."""
+    for rule in () if is_as_written(root) else TENTATIVE:
+        root = rewrite_plan(root, rule)
     return root
 
 
