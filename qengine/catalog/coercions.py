@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import functools
-import tomllib
 from collections.abc import Mapping
 
 from qengine._assets import asset
+from qengine._kept import toml
 from qengine.types import Kind
 
 __all__ = ["usable_as"]
@@ -15,9 +15,7 @@ __all__ = ["usable_as"]
 @functools.cache
 def usable_as() -> Mapping[Kind, frozenset[Kind]]:
     """Return for each type those that a value of it can, or may turn out to, be used as; itself is one of them."""
-    with asset("catalog", "types.toml").open("rb") as file:
-        entries = tomllib.load(file)["type"]
     return {
         Kind(entry["name"]): frozenset(map(Kind, (entry["name"], *entry.get("fits", ()), *entry.get("open", ()))))
-        for entry in entries
+        for entry in toml(asset("catalog", "types.toml"))["type"]
     }

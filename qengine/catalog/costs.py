@@ -8,7 +8,6 @@ holds anything but numbers above 0 is an error: plans would depend on half of it
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -16,6 +15,7 @@ from functools import cache
 from pathlib import Path
 
 from qengine._assets import asset
+from qengine._kept import toml
 from qengine.errors import QengineError
 
 __all__ = ["costs", "costs_file", "using"]
@@ -60,12 +60,16 @@ def costs_file(device: str) -> Path | None:
 
 @cache
 def _known(device: str, section: str) -> Mapping[str, float]:
-    found = dict(tomllib.loads(asset("catalog", "cost", f"{device}.toml").read_text(encoding="utf-8"))[section])
+    found = dict(toml(asset("catalog", "cost", f"{device}.toml"))[section])
     path = costs_file(device)
     try:
         text = "" if path is None else path.read_text(encoding="utf-8")
     except OSError:
+        text = ""
+    if not text:
         return found
+    import tomllib
+
     try:
         own = tomllib.loads(text).get(section, {})
     except tomllib.TOMLDecodeError as error:

@@ -1,18 +1,17 @@
 """The built-in operators and functions, loaded from ``catalog/functions.toml`` into frozen records.
 
-The binder checks calls against the signatures; executors look up null rules. Loading takes a few
-milliseconds and happens once, at the first look-up.
+The binder checks calls against the signatures; executors look up null rules. They are loaded at the first look-up.
 """
 
 from __future__ import annotations
 
 import difflib
 import functools
-import tomllib
 from typing import Literal
 
 from qengine._assets import asset
 from qengine._frozen import frozen
+from qengine._kept import toml
 from qengine.types import ANY, LIST, Kind, Type, list_of
 
 __all__ = ["Function", "Signature", "Slot", "functions", "lookup", "nearest"]
@@ -78,8 +77,6 @@ class Function:
 @functools.cache
 def functions() -> tuple[Function, ...]:
     """Return all operators and functions in the file's order."""
-    with asset("catalog", "functions.toml").open("rb") as file:
-        entries = tomllib.load(file)["function"]
     return tuple(
         Function(
             name=entry["name"],
@@ -93,7 +90,7 @@ def functions() -> tuple[Function, ...]:
             total=entry.get("fails", "perhaps") == "never",
             doc=entry["doc"],
         )
-        for entry in entries
+        for entry in toml(asset("catalog", "functions.toml"))["function"]
     )
 
 

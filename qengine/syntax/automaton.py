@@ -1,21 +1,18 @@
 """The LALR(1) automaton of ``grammar/cypher.lark``: Lark computes it, this file keeps it and runs it.
 
-What Lark computes is written as JSON to a file of the user's cache directory that the checksum of the grammar names. A
-file that is absent, damaged or unwritable only costs the time to compute anew. Running the table here takes a
-quarter of the time that Lark's own driver takes, and Lark need not be imported.
+What Lark computes is kept in the user's cache directory. Running the table here takes a quarter of the time that Lark's
+own driver takes, and Lark need not be imported.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import zlib
 from collections.abc import Callable, Sequence
 from operator import itemgetter
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qengine._assets import asset
+from qengine._kept import kept
 from qengine.syntax.scanner import Token
 
 if TYPE_CHECKING:
@@ -24,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Automaton", "Refused", "build_grammar", "load"]
 
 _END = "$END"
-_FORMAT = 2  # of the file; a change of it, or of the grammar, gives the file another name
+_FORMAT = 2  # of the tables that are kept
 
 
 class Refused(Exception):
@@ -130,18 +127,7 @@ def build_grammar() -> Lark:
 
 def load(builder: object) -> Automaton:
     """Return the automaton of the grammar, from the cache where that has it."""
-    path = _cache_file()
-    if path is None:
-        return Automaton(_computed(), builder)
-    try:
-        checksum, _, text = path.read_text(encoding="ascii").partition("\n")
-        if int(checksum) == zlib.crc32(text.encode()):
-            return Automaton(json.loads(text), builder)
-    except (OSError, ValueError):
-        pass
-    table = _computed()
-    _keep(path, json.dumps(table, separators=(",", ":")))
-    return Automaton(table, builder)
+    return Automaton(kept(f"grammar-{_FORMAT}", asset("grammar", "cypher.lark"), _computed), builder)
 
 
 def _computed() -> dict[str, Any]:
@@ -221,25 +207,3 @@ def _layout(empty: tuple[bool, ...]) -> list[int] | None:
 def _arrange(layout: list[int] | None) -> Callable[[Sequence[Any]], Sequence[Any]] | None:
     """Return what puts the parts of a rule, with a None behind them, to their places."""
     return None if layout is None else itemgetter(*layout)
-
-
-def _cache_file() -> Path | None:
-    """Return where the automaton is kept, or None where there is no place for it."""
-    home = os.environ.get("XDG_CACHE_HOME")
-    try:
-        folder = (Path(home) if home else Path.home() / ".cache") / "qengine"
-    except RuntimeError:
-        return None
-    grammar = asset("grammar", "cypher.lark").read_bytes()
-    return folder / f"grammar-{_FORMAT}-{len(grammar):x}-{zlib.crc32(grammar):08x}.json"
-
-
-def _keep(path: Path, text: str) -> None:
-    """Write the file whole or not at all; that it can't be written does no harm."""
-    beside = path.with_name(f"{path.name}.{os.getpid()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        beside.write_text(f"{zlib.crc32(text.encode())}\n{text}", encoding="ascii")
-        beside.replace(path)
-    except OSError:
-        return

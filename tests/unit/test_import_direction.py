@@ -10,12 +10,13 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[2] / "qengine"
 
 # Each stage with the stages that it may import besides itself.
-BASE = {"_frozen", "errors", "_assets", "types", "temporal"}
+BASE = {"_frozen", "errors", "_assets", "_kept", "types", "temporal"}
 ALLOWED = {
     "_frozen": set(),
     "_collector": set(),
     "errors": {"_frozen"},
     "_assets": set(),
+    "_kept": set(),
     "types": {"_frozen", "errors"},
     "temporal": {"errors", "types"},
     "_native": BASE,
