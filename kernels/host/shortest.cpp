@@ -1,4 +1,5 @@
-// Shortest paths: one or all, between two vertices or from one to each of many.
+// Shortest paths: one or all, between two vertices or from one to each of many. (Of more, or of a least length:
+// walk_lengths.cpp.)
 //
 // A shortest path from s to another vertex t repeats nothing, so levels give it. To one t: levels from both ends, the
 // cheaper frontier first, until they meet; then the forward side of the meeting is marked with its hops to t, and every
@@ -144,7 +145,7 @@ class ShortestPaths final : public Rows {
     query.start = start_;
     query.end = only(end);
     query.row = row_;
-    query.first_only = !all_;
+    if (!all_) query.most = 1;
     query.distinct_edges = false;  // they repeat nothing anyway
     if (end == start_) {
       if (plan_.minimum > 0) {

@@ -16,7 +16,7 @@ std::unique_ptr<Rows> make_rows(const WalkPlan& plan) {
     // A shortest walk of one hop or more repeats no relationship unless it returns to its start, and no inner vertex.
     case kEveryEnd: return plan.distinct_edges && plan.minimum <= 1 ? shortest_paths(plan) : every_end(plan);
     case kAnyShortest:
-    case kAllShortest: return shortest_paths(plan);
+    case kAllShortest: return plan.count > 1 || plan.minimum > 1 ? least_lengths(plan) : shortest_paths(plan);
   }
   return nullptr;
 }
@@ -124,7 +124,9 @@ struct Run {
 QE_API int32_t qe_walk_open(const qe::WalkPlan* plan, qe::Control* control, void** handle) {
   *handle = nullptr;
   if (plan->mode < qe::kEveryWalk || plan->mode > qe::kAllShortest || plan->minimum < 0 || plan->rows < 0 ||
-      (plan->mode >= qe::kAnyShortest && plan->minimum > 1) || (plan->mode == qe::kEveryEnd && plan->lists) ||
+      (plan->mode >= qe::kAnyShortest && plan->count < 1) ||
+      (plan->mode >= qe::kAnyShortest && (plan->count > 1 || plan->minimum > 1) && !plan->targets) ||
+      (plan->mode == qe::kEveryEnd && plan->lists) ||
       plan->vertices < qe::kAnyVertices || plan->vertices > qe::kSimple ||
       (plan->mode >= qe::kAnyShortest && plan->vertices != qe::kAnyVertices) ||
       (plan->mode < qe::kAnyShortest && !plan->distinct_edges && plan->vertices == qe::kAnyVertices &&

@@ -124,7 +124,7 @@ class EndsOfTrails final : public EveryEnd {
     query.vertices = static_cast<VertexRule>(plan_.vertices);
     query.end = end_;
     if (bound()) {
-      query.first_only = true;
+      query.most = 1;
       bounds_.begin(end_.lo);
       query.bounds = &bounds_;
       query.backward = &bounding_;

@@ -37,6 +37,7 @@ class Rows : public Meter {
 
 std::unique_ptr<Rows> every_walk(const WalkPlan& plan);
 std::unique_ptr<Rows> every_end(const WalkPlan& plan);     // minimum > 1, or walks that may repeat relationships
-std::unique_ptr<Rows> shortest_paths(const WalkPlan& plan);
+std::unique_ptr<Rows> shortest_paths(const WalkPlan& plan);  // count and minimum are 0 or 1
+std::unique_ptr<Rows> least_lengths(const WalkPlan& plan);   // to bound ends
 
 }  // namespace qe::walks

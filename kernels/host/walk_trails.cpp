@@ -8,6 +8,8 @@ void Trails::begin(const TrailQuery& query) {
   marked_ = false;
   query_ = query;
   fresh_ = true;
+  given_ = 0;
+  could_go_on_ = query.maximum == 0;
 }
 
 void Trails::push(uint32_t vertex, bool two_way) {
@@ -55,6 +57,7 @@ bool Trails::open(Frame& frame) {
   frame.at = slice.begin;
   frame.end = slice.end;
   if (static_cast<int64_t>(frames_.size()) == query_.maximum && frame.at < frame.end) {
+    could_go_on_ = true;
     const EndFilter& end = query_.end;
     if (lists.neighbours[frame.at] < end.lo) frame.at = lower_position(lists.neighbours, frame.at, frame.end, end.lo);
     if (frame.at < frame.end && lists.neighbours[frame.end - 1] >= end.hi) {
@@ -72,21 +75,30 @@ bool Trails::used(const Frame& frame, const WalkLayer& layer, uint32_t w) const 
 }
 
 // Whether a walk that comes to w after `hops` hops cannot end in time. edges_ holds the first relationship.
-bool Trails::hopeless(uint32_t w, int64_t hops) const {
-  const int64_t left = query_.maximum - hops;
-  if (query_.exact) return query_.exact->of(w) > left;
-  if (query_.bounds) return query_.bounds->least(w) > left;
-  return query_.cycles && query_.cycles->remaining(w, edges_[0]) > left;
+bool Trails::hopeless(uint32_t w, int64_t hops) {
+  int64_t least = 0;
+  if (query_.exact) {
+    least = query_.exact->of(w);
+  } else if (query_.bounds) {
+    least = query_.bounds->least(w);
+  } else if (query_.cycles) {
+    least = query_.cycles->remaining(w, edges_[0]);
+  }
+  if (least <= query_.maximum - hops) return false;
+  could_go_on_ |= least != Levels::kNone;
+  return true;
 }
 
-void Trails::emit(Sink& sink, uint32_t w) {
+// Whether no more rows are wanted.
+bool Trails::emit(Sink& sink, uint32_t w) {
   sink.emit(query_.row, query_.reversed ? query_.start : w, edges_.data(), static_cast<int64_t>(edges_.size()),
             query_.reversed);
+  return ++given_ == query_.most;
 }
 
 // The last hop where nothing but the end matters: copies the list.
 bool Trails::emit_many(Frame& frame, const WalkLayer& layer, Sink& sink, Poll& poll) {
-  if (sink.lists() || query_.first_only || query_.reversed || layer.allowed || layer.skip_loops ||
+  if (sink.lists() || query_.most != kUnbounded || query_.reversed || layer.allowed || layer.skip_loops ||
       query_.vertices != kAnyVertices || !query_.hops->forbidden.empty() || incident_.size() > frame.incident) {
     return false;
   }
@@ -94,7 +106,9 @@ bool Trails::emit_many(Frame& frame, const WalkLayer& layer, Sink& sink, Poll& p
   const uint64_t end = std::min(frame.end, begin + static_cast<uint64_t>(std::min(sink.room(), Poll::kInterval)));
   const uint32_t* neighbours = layer.lists.neighbours;
   for (; frame.at < end; ++frame.at) {
-    if (query_.end.accepts(neighbours[frame.at])) sink.emit(query_.row, neighbours[frame.at]);
+    if (!query_.end.accepts(neighbours[frame.at])) continue;
+    sink.emit(query_.row, neighbours[frame.at]);
+    ++given_;
   }
   poll.count(static_cast<int64_t>(end - begin));
   return true;
@@ -103,13 +117,13 @@ bool Trails::emit_many(Frame& frame, const WalkLayer& layer, Sink& sink, Poll& p
 Progress Trails::fill(Sink& sink, Poll& poll) {
   const Hops& hops = *query_.hops;
   if (fresh_) {
-    const bool empty = query_.minimum == 0 && query_.end.accepts(query_.start);
-    if (empty) {
+    bool enough = false;
+    if (query_.minimum == 0 && query_.end.accepts(query_.start)) {
       if (!sink.fits(0)) return Progress::kPaused;
-      emit(sink, query_.start);
+      enough = emit(sink, query_.start);
     }
     fresh_ = false;
-    if (query_.maximum < std::max<int64_t>(1, query_.minimum) || (empty && query_.first_only)) return Progress::kDone;
+    if (enough || query_.maximum < std::max<int64_t>(1, query_.minimum)) return Progress::kDone;
     ids_ = query_.distinct_edges || sink.lists() || query_.cycles;
     push(query_.start, false);
   }
@@ -155,9 +169,9 @@ Progress Trails::fill(Sink& sink, Poll& poll) {
       continue;
     }
     if (ends) {
-      emit(sink, w);
+      const bool enough = emit(sink, w);
       poll.count(sink.lists() ? length / 32 : 0);
-      if (query_.first_only) {
+      if (enough) {
         edges_.pop_back();
         while (!frames_.empty()) pop();
         return Progress::kDone;

@@ -23,7 +23,7 @@ struct TrailQuery {
   Bounds* bounds = nullptr;
   const Hops* backward = nullptr;  // for `bounds`
   const Cycles* cycles = nullptr;
-  bool first_only = false;
+  int64_t most = kUnbounded;  // rows that are wanted
   // Walked against the pattern: rows show the start, and the relationships in reverse.
   bool reversed = false;
 };
@@ -36,6 +36,10 @@ class Trails {
 
   // Emits rows until all are out, the buffer is full, or it is time for a pause.
   Progress fill(Sink& sink, Poll& poll);
+
+  // Once `fill` is done: how many rows came out, and whether a larger maximum could give more.
+  int64_t given() const { return given_; }
+  bool could_go_on() const { return could_go_on_; }
 
   int64_t bytes() const;
 
@@ -60,13 +64,15 @@ class Trails {
   bool occurs(uint32_t vertex);
   bool open(Frame& frame);
   bool used(const Frame& frame, const WalkLayer& layer, uint32_t w) const;
-  bool hopeless(uint32_t w, int64_t hops) const;
-  void emit(Sink& sink, uint32_t w);
+  bool hopeless(uint32_t w, int64_t hops);
+  bool emit(Sink& sink, uint32_t w);
   bool emit_many(Frame& frame, const WalkLayer& layer, Sink& sink, Poll& poll);
 
   int64_t vertex_count_;
   TrailQuery query_;
   bool fresh_ = false;
+  int64_t given_ = 0;
+  bool could_go_on_ = false;
   bool ids_ = false;  // whether relationships of the walk must be known by id
   std::vector<Frame> frames_;
   std::vector<uint32_t> vertices_;   // of the walk; frames_[i].vertex

@@ -17,7 +17,7 @@ from qengine.binder.inference import indefinite, may_be
 from qengine.binder.labels import bind_labels
 from qengine.binder.quantified import Group, HopEnd, at_ends, elements_of, group_nodes, hop_ends
 from qengine.binder.scope import Scope, Symbol
-from qengine.binder.shortest import path_condition, selector_of
+from qengine.binder.shortest import path_condition, repeats_no_node, selector_of
 from qengine.errors import Span
 from qengine.plan.expr import Comparison, Expr, HasLabels, Property, Quantifier, Subquery, Variable
 from qengine.plan.fallible import condition_can_fail
@@ -101,7 +101,7 @@ class GraphBuilder:
             pattern = replace(pattern, elements=whole.elements)
             if whole.where is not None:
                 self.conditions.append(whole.where)
-        selected = selector is not PathSelector.ALL
+        selected = selector is not None
         names: list[str] = []
         relationship: tuple[ast.RelationshipPattern, str, bool] | None = None
         group: Group | None = None
@@ -122,7 +122,7 @@ class GraphBuilder:
             self._path(pattern, tuple(names), selector, mode)
         return names[0]
 
-    def _group(self, group: Group, elements: tuple[str, str, str], selector: PathSelector) -> None:
+    def _group(self, group: Group, elements: tuple[str, str, str], selector: PathSelector | None) -> None:
         """Note the conditions inside a quantified relationship, and what its names are outside."""
         edge = self.relationships[elements[1]]
         for inner in (group.start, group.end):
@@ -145,7 +145,7 @@ class GraphBuilder:
             for info in infos
         )
         ends = hop_ends(self.binding, group, fixed)
-        written, selected = group.written, selector is not PathSelector.ALL
+        written, selected = group.written, selector is not None
         self.written.append(
             Written(edge.name, written.name, True, written.properties, written.where, selected, ends, group.where)
         )
@@ -157,16 +157,24 @@ class GraphBuilder:
             if node.name is not None:
                 self.declared[node.name] = Symbol(path, list_of(NODE), group_nodes(path, first))
 
-    def _path_mode(self, pattern: ast.PathPattern, selector: PathSelector) -> PathMode | None:
+    def _path_mode(self, pattern: ast.PathPattern, selector: PathSelector | None) -> PathMode | None:
         """Return what a path must not repeat beyond what the match mode says."""
         mode = PathMode(pattern.path_mode or "WALK")
         repeatable = self.mode is MatchMode.REPEATABLE_ELEMENTS
+        if self.mode is MatchMode.DIFFERENT_NODES and selector is not None and not repeats_no_node(pattern, selector):
+            raise self.binding.unsupported(
+                "More than one path, or one of a least length, can't be selected with DIFFERENT NODES yet.",
+                pattern.span,
+                "Ask for ANY SHORTEST or ALL SHORTEST with a length from 0 or 1 on, or leave DIFFERENT NODES away.",
+            )
         if mode is PathMode.WALK or (mode is PathMode.TRAIL and not repeatable):
             return None
-        if selector is not PathSelector.ALL:
-            if mode is PathMode.SIMPLE and not repeatable:
-                return None  # no shortest trail meets a node twice, but for its start at its end
+        if selector is not None:
+            if mode is PathMode.SIMPLE and not repeatable and repeats_no_node(pattern, selector):
+                return None
             hint = "Leave the mode away: a shortest path repeats nothing unless it ends where it starts."
+            if not repeats_no_node(pattern, selector):
+                hint = "Leave the mode away, and ask for paths that repeat no relationship."
             raise self.binding.unsupported(f"{pattern.selector} {mode.value} isn't built.", pattern.span, hint)
         if mode is PathMode.SIMPLE and repeatable:
             hint = "Leave REPEATABLE ELEMENTS away, or take ACYCLIC."
@@ -244,7 +252,7 @@ class GraphBuilder:
             )
 
     def _path(
-        self, pattern: ast.PathPattern, names: tuple[str, ...], selector: PathSelector, mode: PathMode | None
+        self, pattern: ast.PathPattern, names: tuple[str, ...], selector: PathSelector | None, mode: PathMode | None
     ) -> None:
         name = None
         if pattern.name is not None:

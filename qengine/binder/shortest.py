@@ -11,33 +11,39 @@ from collections.abc import Mapping
 from qengine.binder.binding import Binding
 from qengine.plan.expr import Expr
 from qengine.plan.path_conditions import EachCondition, each_condition
-from qengine.plan.pattern import PathSelector
+from qengine.plan.pattern import ALL_SHORTEST, ANY_SHORTEST, PathSelector
 from qengine.syntax import ast
 
-_SELECTORS = {
-    None: PathSelector.ALL,
-    "ALL": PathSelector.ALL,
-    "ANY": PathSelector.ANY_SHORTEST,  # any path will do: the shortest is one
-    "ANY 1": PathSelector.ANY_SHORTEST,
-    "SHORTEST 1": PathSelector.ANY_SHORTEST,
-    "ANY SHORTEST": PathSelector.ANY_SHORTEST,
-    "shortestPath": PathSelector.ANY_SHORTEST,
-    "ALL SHORTEST": PathSelector.ALL_SHORTEST,
-    "SHORTEST 1 GROUPS": PathSelector.ALL_SHORTEST,
-    "allShortestPaths": PathSelector.ALL_SHORTEST,
-}
+_FUNCTIONS = {"shortestPath": ANY_SHORTEST, "allShortestPaths": ALL_SHORTEST}
 
 
-def selector_of(binding: Binding, pattern: ast.PathPattern) -> PathSelector:
-    """Return the selector of a path pattern."""
-    selector = _SELECTORS.get(pattern.selector)
-    if selector is None:
-        raise binding.unsupported(
-            f"{pattern.selector} isn't built.", pattern.span, "ANY SHORTEST and ALL SHORTEST are."
-        )
-    if pattern.selector in ("shortestPath", "allShortestPaths"):
+def selector_of(binding: Binding, pattern: ast.PathPattern) -> PathSelector | None:
+    """Return the selector of a path pattern, None where all paths count."""
+    written = pattern.selector
+    if written is None or written == "ALL":
+        return None
+    if written in _FUNCTIONS:
         _check_function_form(binding, pattern)
-    return selector
+        return _FUNCTIONS[written]
+    words = written.split()
+    if words == ["ALL", "SHORTEST"]:
+        return ALL_SHORTEST
+    count = next((int(word) for word in words if word.isdigit()), 1)
+    if not count:
+        raise binding.error(
+            "InvalidNumberOfPaths", f"{written} asks for no path.", pattern.span, "The number is at least 1."
+        )
+    return PathSelector(count, "GROUPS" in words)  # ANY: any paths will do, so the shortest
+
+
+def repeats_no_node(pattern: ast.PathPattern, selector: PathSelector) -> bool:
+    """Tell whether no selected trail can meet a node twice, but for its start at its end: it could be cut shorter."""
+    hops = [
+        element.hops
+        for element in pattern.elements
+        if isinstance(element, ast.RelationshipPattern | ast.QuantifiedPath)
+    ]
+    return selector.count == 1 and all(each is None or each.minimum <= 1 for each in hops)
 
 
 def _check_function_form(binding: Binding, pattern: ast.PathPattern) -> None:
@@ -48,11 +54,6 @@ def _check_function_form(binding: Binding, pattern: ast.PathPattern) -> None:
             f"{pattern.selector}() takes one relationship between two nodes.",
             pattern.span,
             "For example shortestPath((a)-[:T*]-(b)).",
-        )
-    hops = elements[1].hops
-    if hops is not None and hops.minimum > 1:
-        raise binding.unsupported(
-            f"{pattern.selector}() with at least {hops.minimum} hops isn't built.", hops.span, "Begin at 0 or 1."
         )
 
 

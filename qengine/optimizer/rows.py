@@ -65,7 +65,8 @@ class _Estimate:
             case Walk():
                 return rows * self._walks(operator)
             case Shortest():
-                return rows * (1.0 if operator.end_bound else float(vertex_count(self.catalog, operator.end.labels)))
+                ends = 1.0 if operator.end_bound else float(vertex_count(self.catalog, operator.end.labels))
+                return rows * ends * operator.selector.count
             case logical.Filter():
                 return rows * _KEPT
             case logical.Aggregate(keys=keys):

@@ -152,12 +152,24 @@ class PathMode(Enum):
     SIMPLE = "SIMPLE"
 
 
-class PathSelector(Enum):
-    """Which of the paths between two ends count."""
+@frozen
+class PathSelector:
+    """Selects, between two ends, the ``count`` shortest paths, or with ``groups`` all of the ``count`` least lengths.
 
-    ALL = "ALL"
-    ANY_SHORTEST = "ANY SHORTEST"
-    ALL_SHORTEST = "ALL SHORTEST"
+    Which of equally long ones are taken is open. Where there are fewer, all are.
+    """
+
+    count: int = 1
+    groups: bool = False
+
+    def __str__(self) -> str:
+        if self.count == 1:
+            return "ALL SHORTEST" if self.groups else "ANY SHORTEST"
+        return f"SHORTEST {self.count}{' GROUPS' if self.groups else ''}"
+
+
+ANY_SHORTEST = PathSelector()
+ALL_SHORTEST = PathSelector(groups=True)
 
 
 @frozen
@@ -166,13 +178,13 @@ class PatternPath:
 
     ``mode``: what it must not repeat beyond what the match mode says; None for no more.
 
-    With a selector other than ``ALL`` the path is one variable-length relationship between two nodes
-    (or a chain: refused when lowered).
+    With a selector the path is one variable-length relationship between two nodes (or a chain: refused when lowered);
+    without one all paths count.
     """
 
     name: str | None
     elements: tuple[str, ...]
-    selector: PathSelector = PathSelector.ALL
+    selector: PathSelector | None = None
     mode: PathMode | None = None
 
 

@@ -12,7 +12,7 @@ from qengine._frozen import frozen
 from qengine.plan.elimination import Step, Term
 from qengine.plan.expr import Expr
 from qengine.plan.logical import Operator
-from qengine.plan.pattern import Direction, LabelExpr, PathMode
+from qengine.plan.pattern import ANY_SHORTEST, Direction, LabelExpr, PathMode, PathSelector
 
 
 @frozen
@@ -184,9 +184,10 @@ class Walk(Operator):
 
 @frozen
 class Shortest(Operator):
-    """Emits, for each input row, one or ``all`` shortest paths from ``start`` to ``end`` (as ``Walk``'s columns).
+    """Emits, for each input row and end, the paths from ``start`` that ``selector`` selects (as ``Walk``'s columns).
 
-    ``mode``: a trail, or a walk that may repeat relationships; they differ only where a path ends at its start.
+    ``mode``: a trail, or a walk that may repeat relationships. For one path or length of at least one hop they differ
+    only where a path ends at its start.
     """
 
     input: Operator
@@ -200,7 +201,7 @@ class Shortest(Operator):
     relationships: str | None
     hop: str
     predicates: tuple[Expr, ...] = ()
-    all: bool = False
+    selector: PathSelector = ANY_SHORTEST
     inner: tuple[Expr, ...] = ()
     mode: PathMode = PathMode.TRAIL
 

@@ -20,7 +20,6 @@ from qengine.plan.pattern import (
     LabelExpr,
     MatchMode,
     PathMode,
-    PathSelector,
     PatternNode,
     PatternRelationship,
     QueryGraph,
@@ -92,7 +91,7 @@ class _Writer:
             parts.append(f"{start}{self._relationship(edge)}{end}")
         parts += [self._node(name, node) for name, node in nodes.items()]
         for path in graph.paths:
-            selector = "" if path.selector is PathSelector.ALL else f"{path.selector.value} "
+            selector = "" if path.selector is None else f"{path.selector} "
             selector += "" if path.mode is None else f"{path.mode.value} "
             name = f"{name_text(path.name)} = " if path.name else ""
             parts.append(f"{selector}{name}path({', '.join(map(name_text, path.elements))})")
@@ -182,7 +181,9 @@ class _Writer:
     def _walk(self, operator: physical.Walk | physical.Shortest) -> str:
         kind = "Walk"
         if isinstance(operator, physical.Shortest):
-            kind = "AllShortest" if operator.all else "Shortest"
+            count, groups = operator.selector.count, operator.selector.groups
+            kind = "AllShortest" if groups else "Shortest"
+            kind += f" {count} lengths" if groups and count > 1 else f" {count}" if count > 1 else ""
         types = f":{'|'.join(map(name_text, operator.types))}" if operator.types else ""
         hops = f"*{operator.minimum}..{'' if operator.maximum is None else operator.maximum}"
         name = name_text(operator.relationships) if operator.relationships else ""

@@ -50,19 +50,23 @@ class Patterns:
         return text
 
     def shortest(self, scope: Scope) -> str:
-        """Return a pattern of one or all shortest paths between two nodes."""
+        """Return a pattern of shortest paths between two nodes: one, all, or more of them, some of a least length."""
         a, b = self._node(scope, new=True), self._node(scope, new=True)
         left, right = self._chance.choice([("-", "->"), ("<-", "-"), ("-", "-")])
-        hops = self._chance.choice(["*", "*..3", "*0..2"])
+        hops = self._chance.choice(["*", "*..3", "*0..2", "*2..3"])
         path = f"{a}{left}[{self._types()}{hops}]{right}{b}"
         draw = self._chance.random()
-        if draw < 0.25:
+        if draw < 0.2:
             return f"{scope.new('shortest')} = ANY SHORTEST {path}"
-        if draw < 0.5:
+        if draw < 0.4:
             return f"{scope.new('shortest')} = shortestPath({path})"
-        if draw < 0.75:
+        if draw < 0.6:
             return f"{scope.new('path')} = ALL SHORTEST {path}"
-        return f"{scope.new('path')} = allShortestPaths({path})"
+        if draw < 0.8 or hops == "*":  # to prove that there are no more takes the reference too long
+            return f"{scope.new('path')} = allShortestPaths({path})"
+        if draw < 0.9:
+            return f"{scope.new('shortest')} = SHORTEST 2 {path}"
+        return f"{scope.new('path')} = SHORTEST 2 GROUPS {path}"
 
     def _path(self, scope: Scope, nodes: int) -> str:
         most = min(nodes, self._chance.choice([1, 2, 2, 2, 3, 3, 4, 5]))

@@ -14,7 +14,8 @@ from qengine.testing.random_query import random_query
 CONSTRUCTS = [
     "OPTIONAL MATCH", "WITH DISTINCT", "UNWIND", "UNION ALL", "UNION MATCH", "DIFFERENT NODES", "REPEATABLE ELEMENTS",
     "EXISTS {", "COUNT {", "size([(", "ORDER BY", "SKIP", "LIMIT", "RETURN DISTINCT", "ANY SHORTEST", "ALL SHORTEST",
-    "shortestPath(", "allShortestPaths(", "*1..2", "*0..2", "*]", "collect(", "percentileDisc(", "stDev(", "avg(",
+    "shortestPath(", "allShortestPaths(", "SHORTEST 2 (", "SHORTEST 2 GROUPS (", "*2..3", "*1..2", "*0..2", "*]",
+    "collect(", "percentileDisc(", "stDev(", "avg(",
     "count(DISTINCT", "none(q IN", "CASE WHEN", ":!", "&", "|", "%", "<-[", "]-(", "-->", "--(", "$p0", " XOR ", "null",
     "p3 = ", ".none", ".m ", "6 / ", "toInteger(0.0", "EXISTS { (q)-->(", "(q IN nodes(", "ACYCLIC (",
     "SIMPLE (", "TRAIL (", ") ((a", "){1,2} (", " WHERE b",

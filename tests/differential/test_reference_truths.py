@@ -17,6 +17,8 @@ from qengine.exec.reference import run
 from qengine.plan import expr as x
 from qengine.plan import logical as op
 from qengine.plan.pattern import (
+    ALL_SHORTEST,
+    ANY_SHORTEST,
     Direction,
     LabelIs,
     LabelOr,
@@ -377,33 +379,43 @@ def shortest_walks(store, selector, mode=DIFFERENT, **more):
 
 def test_shortest_paths():
     store = graph_of("0-R->1 1-R->3 0-R->2 2-R->3 0-R->4 4-R->5 5-R->3")
-    every = shortest_walks(store, PathSelector.ALL_SHORTEST)
+    every = shortest_walks(store, ALL_SHORTEST)
     assert sorted(every[0, 3]) == [[0, 1], [2, 3]]
     assert (3, 0) not in every and (0, 0) not in every
-    one = shortest_walks(store, PathSelector.ANY_SHORTEST)
+    one = shortest_walks(store, ANY_SHORTEST)
     assert one.keys() == every.keys()
     assert all(len(walks) == 1 and len(walks[0]) == len(every[ends][0]) for ends, walks in one.items())
-    longer = shortest_walks(store, PathSelector.ALL_SHORTEST, hops=(3, None))
+    longer = shortest_walks(store, ALL_SHORTEST, hops=(3, None))
     assert longer == {(0, 3): [[4, 5, 6]]}
-    assert (0, 3) not in shortest_walks(store, PathSelector.ALL_SHORTEST, hops=(1, 1))
-    zero = shortest_walks(store, PathSelector.ALL_SHORTEST, hops=(0, None))
+    assert (0, 3) not in shortest_walks(store, ALL_SHORTEST, hops=(1, 1))
+    zero = shortest_walks(store, ALL_SHORTEST, hops=(0, None))
     assert zero[0, 0] == [[]] and zero[0, 1] == [[0]]
 
 
 def test_shortest_paths_obey_the_predicates_of_hops():
     store = graph_of("0-R->1 0-R->2 2-R->1")
     predicate = call("<>", k("r"), lit(0))
-    assert shortest_walks(store, PathSelector.ALL_SHORTEST, predicates=(predicate,))[0, 1] == [[1, 2]]
+    assert shortest_walks(store, ALL_SHORTEST, predicates=(predicate,))[0, 1] == [[1, 2]]
 
 
 def test_the_shortest_way_back_repeats_no_relationship():
     store = graph_of("0-R->1 1-R->2 2-R->0 3-R->0")
-    assert shortest_walks(store, PathSelector.ALL_SHORTEST)[0, 0] == [[0, 1, 2]]
-    undirected = shortest_walks(store, PathSelector.ALL_SHORTEST, direction=BOTH)
+    assert shortest_walks(store, ALL_SHORTEST)[0, 0] == [[0, 1, 2]]
+    undirected = shortest_walks(store, ALL_SHORTEST, direction=BOTH)
     assert sorted(undirected[0, 0]) == [[0, 1, 2], [2, 1, 0]]
     assert (3, 3) not in undirected
-    walks = shortest_walks(store, PathSelector.ALL_SHORTEST, MatchMode.REPEATABLE_ELEMENTS, direction=BOTH)
+    walks = shortest_walks(store, ALL_SHORTEST, MatchMode.REPEATABLE_ELEMENTS, direction=BOTH)
     assert walks[3, 3] == [[3, 3]]
+
+
+def test_more_shortest_paths():
+    store = graph_of("0-R->1 1-R->3 0-R->2 2-R->3 0-R->4 4-R->5 5-R->3")
+    assert sorted(shortest_walks(store, PathSelector(2))[0, 3]) == [[0, 1], [2, 3]]
+    assert sorted(map(len, shortest_walks(store, PathSelector(3))[0, 3])) == [2, 2, 3]
+    assert len(shortest_walks(store, PathSelector(9))[0, 3]) == 3
+    assert len(shortest_walks(store, PathSelector(2, groups=True))[0, 3]) == 3
+    repeated = shortest_walks(graph_of("0-R->1 1-R->0"), PathSelector(2), MatchMode.REPEATABLE_ELEMENTS)
+    assert repeated[0, 1] == [[0], [0, 1, 0]]
 
 
 def test_shortest_paths_are_the_shortest_of_all_walks():
@@ -415,12 +427,13 @@ def test_shortest_paths_are_the_shortest_of_all_walks():
         every = {}
         for a, b, r in match(store, QueryGraph(nodes("a", "b"), (edge("r", "a", "b", **more),))):
             every.setdefault((a["k"], b["k"]), []).append([e["k"] for e in r])
-        expected = {}
-        for ends, walks in every.items():
-            least = min(map(len, walks))
-            expected[ends] = sorted(walk for walk in walks if len(walk) == least)
-        found = shortest_walks(store, PathSelector.ALL_SHORTEST, **more)
-        assert {ends: sorted(walks) for ends, walks in found.items()} == expected, f"seed {seed}"
+        for count in (1, 2):
+            expected = {}
+            for ends, walks in every.items():
+                least = sorted(set(map(len, walks)))[:count]
+                expected[ends] = sorted(walk for walk in walks if len(walk) in least)
+            found = shortest_walks(store, PathSelector(count, groups=True), **more)
+            assert {ends: sorted(walks) for ends, walks in found.items()} == expected, f"seed {seed}"
 
 
 # ---------------------------------------------------------------- rows

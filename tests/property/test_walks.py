@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from qengine.exec.context import ExecutionContext
@@ -49,13 +49,15 @@ class Case:
                    for i, (name, a, b) in enumerate(self.edges)]  # fmt: skip
         return from_records([{"id": v} for v in range(self.vertices)], records, undirected=("U", "V"))
 
-    def chunks(self, store: Any, mode: WalkMode, *, lists: bool, repeats: PathMode = PathMode.TRAIL) -> list[Any]:
+    def chunks(
+        self, store: Any, mode: WalkMode, *, lists: bool, repeats: PathMode = PathMode.TRAIL, count: int = 1
+    ) -> list[Any]:
         """Run the kernels: (row, end, relationships or None) in the order given."""
         indices = tuple(edge_type.index for edge_type in store.types if edge_type.name in self.types)
         allowed = {}
         for index in indices:
-            base, count = store.types[index].base, store.types[index].count
-            keep = np.array([base + local not in self.banned for local in range(count)])
+            base = store.types[index].base
+            keep = np.array([base + local not in self.banned for local in range(store.types[index].count)])
             if not keep.all():
                 allowed[index] = pack_bits(keep)
         bits = None
@@ -78,7 +80,7 @@ class Case:
         for chunk in walk_chunks(
             WalkSpace(store, indices, self.direction, allowed, through), EndFilter(0, self.vertices, bits), rows,
             ExecutionContext(threads=self.threads), mode=mode, minimum=self.minimum, maximum=self.maximum,
-            lists=lists, repeats=repeats, size=self.size,
+            lists=lists, repeats=repeats, count=count, size=self.size,
         ):  # fmt: skip
             assert 0 < len(chunk.row) <= self.size.rows
             for i, (row, end) in enumerate(zip(chunk.row.tolist(), chunk.end.tolist(), strict=True)):
@@ -236,6 +238,39 @@ def test_shortest_walks_that_repeat_relationships(case: Case) -> None:
     found = case.chunks(store, WalkMode.ANY_SHORTEST, lists=True, repeats=PathMode.WALK)
     assert Counter((row, end) for row, end, _ in found) == Counter(shortest.keys())
     assert set(found) <= set(every)
+
+
+@given(cases(bounded=True), st.sampled_from([PathMode.TRAIL, PathMode.WALK]), st.integers(1, 4))
+def test_more_shortest_paths_or_longer_ones(case: Case, repeats: PathMode, count: int) -> None:
+    assume(case.targets is not None)
+    store = case.store()
+    lengths: dict[tuple[int, int], list[int]] = {}
+    expected = case.walks(store, repeats=repeats)
+    for row, end, taken in expected:
+        lengths.setdefault((row, end), []).append(len(taken))
+    found = case.chunks(store, WalkMode.ANY_SHORTEST, lists=True, repeats=repeats, count=count)
+    assert set(found) <= set(expected) and len(set(found)) == len(found)
+    shortest = Counter((*pair, length) for pair, each in lengths.items() for length in sorted(each)[:count])
+    assert Counter((row, end, len(taken)) for row, end, taken in found) == shortest
+    plain = case.chunks(store, WalkMode.ANY_SHORTEST, lists=False, repeats=repeats, count=count)
+    assert Counter(plain) == Counter((row, end, None) for row, end, _ in found)
+    least = {pair: set(sorted(set(each))[:count]) for pair, each in lengths.items()}
+    every = case.chunks(store, WalkMode.ALL_SHORTEST, lists=True, repeats=repeats, count=count)
+    assert Counter(every) == Counter(walk for walk in expected if len(walk[2]) in least[walk[:2]])
+
+
+@given(cases(), st.integers(1, 4))
+def test_more_shortest_trails_than_there_are(case: Case, count: int) -> None:
+    """Without a maximum: the search must find out that there are no more."""
+    assume(case.targets is not None)
+    case = replace(case, maximum=None, edges=case.edges[:7])
+    store = case.store()
+    lengths: dict[tuple[int, int], list[int]] = {}
+    for row, end, taken in case.walks(store):
+        lengths.setdefault((row, end), []).append(len(taken))
+    found = case.chunks(store, WalkMode.ANY_SHORTEST, lists=True, count=count)
+    shortest = Counter((*pair, length) for pair, each in lengths.items() for length in sorted(each)[:count])
+    assert Counter((row, end, len(taken)) for row, end, taken in found) == shortest
 
 
 @st.composite

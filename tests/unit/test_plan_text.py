@@ -10,7 +10,7 @@ from qengine.binder import bind
 from qengine.plan.expr import Literal, Variable
 from qengine.plan.json import to_json
 from qengine.plan.logical import Argument, LogicalPlan, Operator, Project, Unit
-from qengine.plan.pattern import Direction, LabelIs
+from qengine.plan.pattern import ALL_SHORTEST, Direction, LabelIs
 from qengine.plan.physical import (
     Attach,
     ColumnCondition,
@@ -65,7 +65,7 @@ def test_a_search_shows_its_levels() -> None:
 
 def test_the_other_physical_operators() -> None:
     walk = Walk(Unit(), "a", VertexLevel("b"), False, ("T",), Direction.IN, 1, None, "rs", "r", different=("q",))
-    shortest = Shortest(walk, "a", VertexLevel("b"), True, (), Direction.BOTH, 0, 3, None, "r", all=True)
+    shortest = Shortest(walk, "a", VertexLevel("b"), True, (), Direction.BOTH, 0, 3, None, "r", selector=ALL_SHORTEST)
     optional = Optional(shortest, Argument(("a",)), ("c",))
     attach = Attach(optional, Argument(()), "count", "@n", ("a",), weight="w")
     assert to_text(attach).splitlines() == [

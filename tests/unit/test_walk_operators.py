@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from qengine.errors import Unsupported
 from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.batch import Batch
 from qengine.exec.cpu.columns import (
@@ -27,7 +26,7 @@ from qengine.exec.cpu.walk import run_walk
 from qengine.exec.scalar.values import RelationshipHandle
 from qengine.plan.expr import Comparison, Literal, Property, Variable
 from qengine.plan.logical import Unit
-from qengine.plan.pattern import Direction, LabelIs, LabelOr, PathMode
+from qengine.plan.pattern import ALL_SHORTEST, ANY_SHORTEST, Direction, LabelIs, LabelOr, PathMode, PathSelector
 from qengine.plan.physical import Shortest, VertexLevel, Walk
 from qengine.storage.records import from_records
 
@@ -152,7 +151,7 @@ def test_shortest_between_two() -> None:
     both = replace(SHORTEST, direction=Direction.BOTH, end_bound=True)
     found = rows(both, x=ids("ab?"), y=ids("dda"))
     assert found in ([(0, "d", (5,)), (1, "d", (1, 5))], [(0, "d", (5,)), (1, "d", (2, 3))])
-    every = replace(both, all=True)
+    every = replace(both, selector=ALL_SHORTEST)
     assert rows(every, x=ids("b"), y=ids("d")) == [(0, "d", (1, 5)), (0, "d", (2, 3))]
     assert rows(replace(every, predicates=(at_least("h", 2),)), x=ids("b"), y=ids("d")) == [(0, "d", (2, 3))]
     assert rows(replace(every, maximum=1), x=ids("b"), y=ids("d")) == []
@@ -165,6 +164,16 @@ def test_shortest_from_a_vertex_to_itself() -> None:
     assert rows(replace(itself, types=("K",)), x=ids("c"), y=ids("c")) == []
 
 
-def test_long_minimum_is_refused() -> None:
-    with pytest.raises(Unsupported, match="at least 2 hops"):
-        rows(replace(SHORTEST, minimum=2), x=ids("a"))
+@pytest.mark.parametrize("end_bound", [False, True])
+def test_more_than_one_shortest_path(end_bound: bool) -> None:
+    columns = {"x": ids("a?ba"), **({"y": ids("dadb")} if end_bound else {})}
+    two = replace(SHORTEST, direction=Direction.BOTH, end_bound=end_bound, selector=PathSelector(2))
+    found = rows(two, **columns)
+    assert [taken for row, end, taken in found if (row, end) == (0, "d")] == [(4, 3), (5,)]
+    assert {row for row, *_ in found} == {0, 2, 3}
+    every = rows(replace(two, selector=PathSelector(2, groups=True)), **columns)
+    assert [taken for row, end, taken in every if (row, end) == (2, "d")] == [(1, 4, 3), (1, 5), (2, 3), (2, 4, 5)]
+    longer = rows(replace(two, selector=ANY_SHORTEST, minimum=3), **columns)
+    assert [taken for row, end, taken in longer if (row, end) == (0, "d")] == [(1, 2, 3)]
+    few = rows(replace(two, selector=PathSelector(9), direction=Direction.OUT), **columns)
+    assert [taken for row, end, taken in few if (row, end) == (0, "d")] == [(1, 2, 3), (4, 3)]

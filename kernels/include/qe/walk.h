@@ -5,7 +5,8 @@
 //   passes only vertices of `through_bits`. Rows come out as (input row, end vertex, relationships).
 // Preconditions. Lists are sorted ascending. A layer without `edge_ids` that isn't OUT has no equal entries in a list
 //   (pcsr.h). `backward` holds for each layer of `forward` the one that leads back over the same relationships.
-//   `minimum` <= 1 for the shortest modes; `maximum` is finite unless `distinct_edges`, `vertices` or a shortest mode.
+//   `maximum` is finite unless `distinct_edges`, `vertices` or a shortest mode. The shortest modes need `targets` where
+//   `count` or `minimum` is above 1.
 // Work. Depth first, nothing recursive: memory is one frame a hop, O(1) bytes a vertex for bounds and visited marks.
 //   Rows are dealt to threads once the first call has shown that there is much to do.
 // Determinism. One row's walks come in a fixed order (types, then neighbours ascending); the order of rows depends on
@@ -22,8 +23,8 @@ constexpr int64_t kUnbounded = INT64_MAX;
 enum WalkMode : int32_t {
   kEveryWalk = 0,    // each walk of minimum..maximum hops
   kEveryEnd = 1,     // each end of such a walk, once a row; without relationships
-  kAnyShortest = 2,  // for each end, one shortest of the trails (or walks) of minimum..maximum hops
-  kAllShortest = 3,  // for each end, all of them
+  kAnyShortest = 2,  // for each end, `count` shortest of the trails (or walks) of minimum..maximum hops
+  kAllShortest = 3,  // for each end, all of the `count` least lengths that there are
 };
 
 enum VertexRule : int32_t {
@@ -55,6 +56,7 @@ struct WalkPlan {
   int32_t reserved;
   int64_t vertex_count;
   int64_t minimum, maximum;    // hops; kUnbounded
+  int64_t count;               // of the shortest modes: walks, or lengths
   int64_t rows;
   const int64_t* starts;       // [rows], -1: no walk
   const int64_t* targets;      // [rows], the only end allowed, -1: no walk; null: ends are free

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
-from qengine.errors import Unsupported
 from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.batch import Batch
 from qengine.exec.cpu.walk import MaskProvider, end_filter, joined, walk_rows, walk_space
-from qengine.exec.cpu.walk_kernel import WalkMode, walk_chunks
+from qengine.exec.cpu.walk_kernel import EndFilter, WalkChunk, WalkMode, WalkRows, WalkSpace, walk_chunks
+from qengine.plan.pattern import PathMode
 from qengine.plan.physical import Shortest
 
 __all__ = ["run_shortest"]
@@ -18,9 +19,9 @@ __all__ = ["run_shortest"]
 def run_shortest(
     store: Any, op: Shortest, batch: Batch, context: ExecutionContext, masks: MaskProvider
 ) -> Iterator[Batch]:
-    """Yield the batch's rows joined with one or all of the shortest paths to each end.
+    """Yield the batch's rows joined with the selected paths to each end.
 
-    From a vertex to itself it is the empty one where ``minimum`` is 0, else the shortest closed trail (or walk).
+    From a vertex to itself the first is the empty one where ``minimum`` is 0, else the shortest closed trail (or walk).
 
     Parameters
     ----------
@@ -37,27 +38,45 @@ def run_shortest(
 
     Raises
     ------
-    Unsupported
-        For a minimum above 1: the shortest path that is long enough may be none of the shortest paths.
     QueryInterrupted, QueryTimeout, OutOfMemory
         As the context says.
     """
-    if op.minimum > 1:
-        raise Unsupported(
-            f"Shortest paths of at least {op.minimum} hops aren't built.",
-            hint="Start the length at 0 or 1, or bound it and order the paths by length().",
-        )
+    space = walk_space(store, op, masks)
     ends = end_filter(store, op, masks)
-    chunks = walk_chunks(
-        walk_space(store, op, masks),
+    rows = walk_rows(op, batch, ends)
+    to_each = rows.targets is None and (op.minimum > 1 or op.selector.count > 1)
+    for chunk in _to_each_end(op, space, ends, rows, context) if to_each else _paths(op, space, ends, rows, context):
+        yield joined(op, batch, chunk)
+
+
+def _paths(
+    op: Shortest, space: WalkSpace, ends: EndFilter, rows: WalkRows, context: ExecutionContext
+) -> Iterator[WalkChunk]:
+    return walk_chunks(
+        space,
         ends,
-        walk_rows(op, batch, ends),
+        rows,
         context,
-        mode=WalkMode.ALL_SHORTEST if op.all else WalkMode.ANY_SHORTEST,
+        mode=WalkMode.ALL_SHORTEST if op.selector.groups else WalkMode.ANY_SHORTEST,
         minimum=op.minimum,
         maximum=op.maximum,
         lists=op.relationships is not None,
         repeats=op.mode,
+        count=op.selector.count,
     )
-    for chunk in chunks:
-        yield joined(op, batch, chunk)
+
+
+def _to_each_end(
+    op: Shortest, space: WalkSpace, ends: EndFilter, rows: WalkRows, context: ExecutionContext
+) -> Iterator[WalkChunk]:
+    """Yield the paths of rows without targets: first the ends that there are, then the paths to each."""
+    maximum = op.maximum
+    if maximum is None and op.mode is PathMode.WALK:
+        maximum = op.minimum + space.vertex_count  # of a longer walk a cycle could be cut out
+    reached = walk_chunks(
+        space, ends, rows, context, mode=WalkMode.EVERY_END, minimum=op.minimum, maximum=maximum, lists=False,
+        repeats=op.mode,
+    )  # fmt: skip
+    for chunk in reached:
+        for found in _paths(op, space, ends, WalkRows(rows.starts[chunk.row], chunk.end), context):
+            yield replace(found, row=chunk.row[found.row])

@@ -69,6 +69,7 @@ class _Plan(ctypes.Structure):
         ("vertex_count", ctypes.c_int64),
         ("minimum", ctypes.c_int64),
         ("maximum", ctypes.c_int64),
+        ("count", ctypes.c_int64),
         ("rows", ctypes.c_int64),
         ("starts", ctypes.c_void_p),
         ("targets", ctypes.c_void_p),
@@ -236,6 +237,7 @@ def walk_chunks(
     maximum: int | None,
     lists: bool,
     repeats: PathMode = PathMode.TRAIL,
+    count: int = 1,
     size: ChunkSize = ChunkSize(),
 ) -> Iterator[WalkChunk]:
     """Yield the walks of all rows, in chunks of bounded size; a consumer that stops iterating stops the work.
@@ -245,13 +247,16 @@ def walk_chunks(
     space, ends, rows
         Where to walk, where to end, what to start from.
     mode
-        ``EVERY_END`` goes without lists; the shortest modes are for a ``minimum`` of 0 or 1.
+        ``EVERY_END`` goes without lists.
     minimum, maximum
         Hops; None for no maximum, not where relationships may repeat, but for shortest paths.
     lists
         Whether the relationships are wanted.
     repeats
         What a walk must not repeat: for shortest paths relationships, or nothing.
+    count
+        How many shortest paths, or least lengths of them, are wanted to each end. With more than one, or a ``minimum``
+        above 1, for rows with targets only.
 
     Raises
     ------
@@ -273,6 +278,7 @@ def walk_chunks(
         vertex_count=space.vertex_count,
         minimum=minimum,
         maximum=_UNBOUNDED if maximum is None else maximum,
+        count=min(count, _UNBOUNDED),
         rows=len(rows.starts),
         starts=arrays[0].ctypes.data,
         end_bits=None if ends.bits is None else ends.bits.ctypes.data,

@@ -111,14 +111,14 @@ class Matcher:
                 continue
             edge = touching[0]
             waiting.remove(edge)
-            selector = self._selectors.get(edge.name, PathSelector.ALL)
-            if selector is PathSelector.ALL:
+            selector = self._selectors.get(edge.name)
+            if selector is None:
                 steps.append(self._relationship_step(edge, forward=edge.start in known))
                 known |= {edge.start, edge.end}
             else:
                 bind(edge.start)
                 bind(edge.end)
-                steps.append(self._shortest_step(edge, all_of_them=selector is PathSelector.ALL_SHORTEST))
+                steps.append(self._shortest_step(edge, selector))
         for node in pattern.nodes:
             bind(node.name)
         return steps
@@ -201,13 +201,13 @@ class Matcher:
 
         return step
 
-    def _shortest_step(self, edge: PatternRelationship, *, all_of_them: bool) -> _Step:
+    def _shortest_step(self, edge: PatternRelationship, selector: PathSelector) -> _Step:
         """Walk the shortest ways between the two ends, which are both bound."""
         hop = self._hop(edge)
 
         def step(state: _State) -> Iterator[_State]:
-            found = shortest(self._graph, state.row[edge.start].id, state.row[edge.end].id, hop, self._check)
-            for walk in found if all_of_them else found[:1]:
+            start, end = state.row[edge.start].id, state.row[edge.end].id
+            for walk in shortest(self._graph, start, end, hop, selector, self._check):
                 yield from self._take_walk(state, edge, walk, near=edge.start, far=edge.end)
 
         return step

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import islice
 
 from qengine._frozen import frozen
 from qengine.errors import Unsupported
 from qengine.exec.reference.graph import Edge, PlainGraph
-from qengine.plan.pattern import Direction
+from qengine.plan.pattern import Direction, PathSelector
 
 __all__ = ["Hop", "Walk", "follow", "shortest", "walks"]
 
@@ -100,38 +101,51 @@ def follow(graph: PlainGraph, start: int, hop: Hop, edges: list[Edge]) -> Walk |
     return walk
 
 
-def shortest(graph: PlainGraph, start: int, end: int, hop: Hop, check: Callable[[], None]) -> list[Walk]:
-    """Return all walks from ``start`` to ``end`` of the least allowed length that has any.
+def shortest(
+    graph: PlainGraph, start: int, end: int, hop: Hop, selector: PathSelector, check: Callable[[], None]
+) -> list[Walk]:
+    """Return the walks from ``start`` to ``end`` that a selector selects, of the allowed lengths.
 
     Lengths are tried one after the other. ``exact[k]`` holds the vertices from which ``end`` is k hops away (edges may
     repeat): a walk of length n stays in ``exact[n - i]`` after hop i, so that few walks are begun in vain. A walk of
     least length that edges don't repeat in has at most all edges; one that may repeat them, fewer than ``minimum`` and
-    all vertices together (else a cycle could be cut out).
+    all vertices together (else a cycle could be cut out), and all vertices more for each further length.
     """
-    bound = len(graph.edges) if hop.trail else hop.minimum + graph.vertex_count
+    bound = len(graph.edges) if hop.trail else hop.minimum + selector.count * graph.vertex_count
     bound = bound if hop.maximum is None else min(bound, hop.maximum)
     back = hop.reversed()
     exact = [{end}]
+    # One of the least length of all meets no vertex twice, but for its start as its end.
+    simple = hop.minimum <= 1 and selector.count == 1
+    found: list[Walk] = []
+    left = selector.count
     for length in range(bound + 1):
         if length:
             check()
             passed = [vertex for vertex in exact[-1] if length == 1 or hop.passes(vertex)]
             exact.append({other for vertex in passed for _, other in back.from_vertex(graph, vertex)})
         if not exact[-1]:
-            return []
+            break
         if length >= hop.minimum and start in exact[-1]:
-            found = list(_of_length(graph, start, length, hop, exact, check))
-            if found:
-                return found
-    return []
+            these = _of_length(graph, start, length, hop, exact, check, simple=simple)
+            more = list(these if selector.groups else islice(these, left))
+            found += more
+            left -= min(1, len(more)) if selector.groups else len(more)
+            if not left:
+                break
+    return found
 
 
 def _of_length(
-    graph: PlainGraph, start: int, length: int, hop: Hop, exact: list[set[int]], check: Callable[[], None]
+    graph: PlainGraph,
+    start: int,
+    length: int,
+    hop: Hop,
+    exact: list[set[int]],
+    check: Callable[[], None],
+    *,
+    simple: bool,
 ) -> Iterator[Walk]:
-    # Up to a minimum of 1 a shortest walk meets no vertex twice, but for its start as its end.
-    simple = hop.minimum <= 1
-
     def extend(walk: Walk) -> Iterator[Walk]:
         check()
         left = length - len(walk.edges)

@@ -35,20 +35,20 @@ class WalkPart:
     maximum: int | None
     predicates: tuple[Expr, ...]
     hop: str
-    selector: PathSelector
+    selector: PathSelector | None
     inner: tuple[Expr, ...]
 
     @property
     def selected(self) -> bool:
         """Whether only shortest paths count."""
-        return self.selector is not PathSelector.ALL
+        return self.selector is not None
 
 
 def walk_parts(graph: QueryGraph, catalog: CatalogView) -> tuple[list[PatternRelationship], list[WalkPart]]:
     """Split the relationships into plain ones and those to be walked."""
     selectors: dict[str, PathSelector] = {}
     for path in graph.paths:
-        if path.selector is not PathSelector.ALL:
+        if path.selector is not None:
             if len(path.elements) != 3:
                 raise Unsupported(
                     "Shortest paths over more than one relationship aren't built.",
@@ -58,16 +58,11 @@ def walk_parts(graph: QueryGraph, catalog: CatalogView) -> tuple[list[PatternRel
     fixed: list[PatternRelationship] = []
     walks: list[WalkPart] = []
     for edge in graph.relationships:
-        selector = selectors.get(given_name(edge.name), PathSelector.ALL)
-        if edge.hops is None and selector is PathSelector.ALL:
+        selector = selectors.get(given_name(edge.name))
+        if edge.hops is None and selector is None:
             fixed.append(edge)
             continue
         minimum, maximum = edge.hops or (1, 1)
-        if minimum > 1 and selector is not PathSelector.ALL:
-            raise Unsupported(
-                f"A shortest path of at least {minimum} relationships isn't built.",
-                hint="Start the length at 0 or 1, or bound it and order the paths by length().",
-            )
         if graph.mode is MatchMode.DIFFERENT_NODES and edge.start != edge.end:
             minimum = max(1, minimum)
         info = pattern_edge(catalog, edge)
@@ -117,10 +112,10 @@ def lower_walk(
     relationships = walk.name if named else None
     minimum, maximum = walk.minimum, walk.maximum
     types = walk.types or ("",)  # no such type: only the empty walk is left
-    if walk.selected:
+    if walk.selector is not None:
         root = Shortest(
             root, start, target, end_bound, types, direction, minimum, maximum, relationships, walk.hop,
-            walk.predicates, walk.selector is PathSelector.ALL_SHORTEST, walk.inner, mode,
+            walk.predicates, walk.selector, walk.inner, mode,
         )  # fmt: skip
     else:
         root = Walk(

@@ -18,7 +18,7 @@ from qengine.plan.expr import Expr
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.logical import Match, Operator
 from qengine.plan.path_conditions import EachCondition, each_condition
-from qengine.plan.pattern import PathSelector, PatternRelationship, QueryGraph
+from qengine.plan.pattern import PatternRelationship, QueryGraph
 
 
 def each_element(operator: Operator) -> Operator:
@@ -53,7 +53,7 @@ def _put(graph: QueryGraph, each: EachCondition, tentative: bool) -> QueryGraph 
         if edge is None or edge.hops is None or edge.bound or _selected(graph, edge.name):
             return None
         return _changed(graph, {edge.name: _at_hops(edge, each)})
-    if path.selector is not PathSelector.ALL or any(edges[name].bound for name in path.elements[1::2]):
+    if path.selector is not None or any(edges[name].bound for name in path.elements[1::2]):
         return None
     if each.of == "relationships":
         return _changed(graph, {name: _at_hops(edges[name], each) for name in path.elements[1::2]})
@@ -70,7 +70,7 @@ def _put(graph: QueryGraph, each: EachCondition, tentative: bool) -> QueryGraph 
 
 
 def _selected(graph: QueryGraph, name: str) -> bool:
-    return any(name in path.elements for path in graph.paths if path.selector is not PathSelector.ALL)
+    return any(name in path.elements for path in graph.paths if path.selector is not None)
 
 
 def _at_hops(edge: PatternRelationship, each: EachCondition) -> PatternRelationship:

@@ -15,7 +15,7 @@ from dataclasses import replace
 from qengine.plan.expr import Variable
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.logical import Match, Operator, Project
-from qengine.plan.pattern import PathSelector, PatternNode, QueryGraph
+from qengine.plan.pattern import PatternNode, QueryGraph
 from qengine.plan.predicates import both
 
 _ELEMENTS = 30
@@ -43,7 +43,7 @@ def _can_merge(first: QueryGraph, second: QueryGraph) -> bool:
         first.mode is second.mode
         and len(first.nodes) + len(second.nodes) + len(relationships) <= _ELEMENTS
         and all(edge.hops is None for edge in relationships)
-        and all(path.selector is PathSelector.ALL for path in (*first.paths, *second.paths))
+        and all(path.selector is None for path in (*first.paths, *second.paths))
         and not any(edge.bound for edge in second.relationships)
     )
 

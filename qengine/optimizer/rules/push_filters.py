@@ -17,7 +17,6 @@ from dataclasses import replace
 from qengine.plan.expr import Call, Comparison, Expr, HasLabels, Property, Variable
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.logical import Aggregate, Distinct, Filter, Match, Operator, Project, Sort
-from qengine.plan.pattern import PathSelector
 from qengine.plan.predicates import is_cheap, placed
 from qengine.plan.traverse import conjunction, conjuncts, free_variables, is_repeatable, substitute
 
@@ -81,7 +80,7 @@ def _into_match(operator: Match, conditions: Conditions) -> tuple[Operator, list
     graph = operator.graph
     new = set(graph.variables())
     nodes = {node.name for node in graph.nodes}
-    selected = any(path.selector is not PathSelector.ALL for path in graph.paths)
+    selected = any(path.selector is not None for path in graph.paths)
     outer, left = [], []
     for condition in conditions:
         names = free_variables(condition)
