@@ -41,7 +41,7 @@ def choose(samplers: Mapping[str, Sampler], found: Mapping[str, Sums], goal: Goa
 
     ``samplers``: "wanderjoin", "alley", perhaps "guided", and where none of these hits often perhaps "trawling".
     ``found``: of ``try_each``, without trawling, which is slow and tried here. A goal of so many samples becomes one of
-    so much work where each is far more than Alley's: trawling's hauls, guided samples of hubs.
+    so much work, too, where each is far more than Alley's: trawling's hauls, guided samples of hubs.
 
     Work is counted, not measured, so that the same seed chooses alike everywhere.
     """
@@ -54,7 +54,7 @@ def choose(samplers: Mapping[str, Sampler], found: Mapping[str, Sums], goal: Goa
         best = next(name for name in ("trawling", "guided", "alley") if name in found)
     walk, taken = found["alley"], found[best]
     if goal.samples is not None and taken.work * walk.samples > _DEAR * walk.work * taken.samples:
-        goal = replace(goal, samples=None, work=_DEAR * goal.samples * walk.work // walk.samples)
+        goal = replace(goal, work=_DEAR * goal.samples * walk.work // walk.samples)
     return samplers[best], goal, found[best].samples
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -55,6 +56,9 @@ _WORTH_COMPILING = 1 << 28
 
 _HAULS_AT_ONCE = 64
 """Drawn while as many are counted: 16,384 prefixes."""
+
+_COUNTED_AT_ONCE = 2
+"""Such parts: threads that find no more hauls in one go on with the next."""
 
 _TEAM = 64
 """With inheritance samples are drawn in multiples of this."""
@@ -252,8 +256,10 @@ class DeviceTrawlingSampler(TrawlingSampler):
             By the context's limits.
         """
         total = Sums()
-        with ThreadPoolExecutor(1) as host:
-            counting: Future[Sums] | None = None
+        counting: deque[Future[Sums]] = deque()
+        if self.guided:
+            assert self.space.guide is not None  # made here, before several threads read it
+        with ThreadPoolExecutor(_COUNTED_AT_ONCE) as host:
             end = self.skipped + first + samples
             for begin in range(self.skipped + first, end, _HAULS_AT_ONCE):
                 hauls = min(_HAULS_AT_ONCE, end - begin)
@@ -264,11 +270,12 @@ class DeviceTrawlingSampler(TrawlingSampler):
                     rows=True,
                     least=min(LEAST_DEPTH, self._deepest),
                 )
-                if counting is not None:
-                    total += counting.result()
-                counting = host.submit(self._trawl, begin, hauls, (found.rows, found.weights))
-            if counting is not None:
-                total += counting.result()
+                total += Sums(work=found.totals.work)
+                if len(counting) == _COUNTED_AT_ONCE:
+                    total += counting.popleft().result()
+                counting.append(host.submit(self._trawl, begin, hauls, (found.rows, found.weights)))
+            for each in counting:
+                total += each.result()
         return total.scaled(self.target.search.orbits)
 
 

@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 
 from qengine import Graph
+from qengine.estimate.device import DEVICES
 from qengine.qerror import Case, Measured, Summary, measure, summary
 from qengine.testing import open_graphs as og
 from tests.bench.candidates import enron16
@@ -40,9 +41,9 @@ def main() -> None:
     parser.add_argument("sets", nargs="*", default=list(SETS), help=", ".join(SETS))
     parser.add_argument("--samples", type=int, default=1_000_000, help="of each estimate (default: a million)")
     parser.add_argument("--each", type=int, default=20, help="queries of a size in a data set (default: 20)")
-    parser.add_argument("--most", type=int, default=1 << 30, help="nodes of a pattern")
+    parser.add_argument("--sizes", type=lambda text: set(map(int, text.split(","))), help="nodes of patterns: 4,8")
     parser.add_argument("--methods", type=lambda text: text.split(","), help=f"default: {','.join(PRECISE)}")
-    parser.add_argument("--threads", type=int, default=0)
+    parser.add_argument("--device", default="cpu", choices=DEVICES, help="where samples are drawn (default: cpu)")
     parser.add_argument("--coverage", action="store_true", help="repeat estimates with many seeds instead")
     parser.add_argument("--hard", type=float, metavar="S", help="large queries by Alley and trawling, S seconds each")
     parser.add_argument("--rates", action="store_true", help="samples a second on the enron16 queries instead")
@@ -74,27 +75,27 @@ def main() -> None:
     for name in options.sets:
         graph, cases = SETS[name]()
         groups = [(size, spread(group, options.each)) for size, group in sorted(sizes(cases).items())]
-        groups = [(size, group) for size, group in groups if size <= options.most]
+        groups = [(size, group) for size, group in groups if not options.sizes or size in options.sizes]
         if options.hard:
             hard(name, graph, [case for size, group in groups if size >= LARGE for case in group], options.hard)
         elif options.coverage:
             chosen = [case for _, group in groups for case in group]
-            cells += coverage(name, graph, chosen, options.samples, options.methods or METHODS)
+            cells += coverage(name, graph, chosen, options.samples, options.methods or METHODS, options.device)
         else:
             for size, group in groups:
                 for method in options.methods or PRECISE:
-                    found = accuracy(graph, group, method, options.samples, options.threads)
+                    found = accuracy(graph, group, method, options.samples, options.device)
                     print(line(f"{name} {size}", method, summary(found), found), flush=True)
     if cells:
         summed_up(cells)
 
 
-def accuracy(graph: Graph, cases: Iterable[Case], method: str, samples: int, threads: int) -> list[Measured]:
+def accuracy(graph: Graph, cases: Iterable[Case], method: str, samples: int, device: str) -> list[Measured]:
     """Estimate each case from a seed of its own: patterns that are alike shall not share samples."""
     return [
         each
         for seed, case in enumerate(cases)
-        for each in measure(graph, [case], method=method, samples=samples, seed=seed, threads=threads)
+        for each in measure(graph, [case], method=method, samples=samples, seed=seed, device=device)
     ]
 
 

@@ -2,6 +2,7 @@
 
 Each pattern is estimated a thousand times by each method, each time from another seed; a line says how many of the
 intervals hold the true count, and how many fall below it. The last lines sum up the cells of each method.
+``--device gpu`` draws the samples there, where a thousand times a million take seconds.
 """
 
 from __future__ import annotations
@@ -9,9 +10,12 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from typing import Any
 
 from qengine import Graph, estimates
+from qengine.estimate.device import device_sampler, on_device
 from qengine.estimate.result import interval
 from qengine.estimate.sampler import PatternSampler, TrawlingSampler
 from qengine.estimate.space import make_space
@@ -48,17 +52,20 @@ class Cell:
         return WANTED[0] <= self.held <= WANTED[1]
 
 
-def coverage(name: str, graph: Graph, cases: Iterable[Case], samples: int, methods: Iterable[str]) -> list[Cell]:
+def coverage(
+    name: str, graph: Graph, cases: Iterable[Case], samples: int, methods: Iterable[str], device: str
+) -> list[Cell]:
     """Print and return the cells of a data set. What is mostly counted and what has no doubt is left out."""
     cells = []
     for case in cases:
         for method in methods:
-            draw = _draw(graph, case, method, samples)
-            if draw is None:
-                continue
-            begin = time.process_time()
-            found = [each for seed in range(SEEDS) if (each := draw(seed)) is not None]
-            seconds = time.process_time() - begin
+            with ExitStack() as lent:
+                draw = _draw(graph, case, method, samples, device, lent)
+                if draw is None:
+                    continue
+                begin = time.process_time()
+                found = [each for seed in range(SEEDS) if (each := draw(seed)) is not None]
+                seconds = time.process_time() - begin
             if len(found) < SEEDS / 2 or all(low == high for low, high, _ in found):
                 continue
             cells.append(_cell(f"{name} {case.name}", method, case, found))
@@ -81,12 +88,15 @@ def summed_up(cells: Iterable[Cell]) -> None:
         )
 
 
-def _draw(graph: Graph, case: Case, method: str, samples: int) -> Callable[[int], Found | None] | None:
+def _draw(
+    graph: Graph, case: Case, method: str, samples: int, device: str, lent: ExitStack
+) -> Callable[[int], Found | None] | None:
     """Return what estimates a pattern from a seed, None where it counts; or None where there is nothing to sample."""
     if method == "auto":
 
         def by_auto(seed: int) -> Found | None:
-            found = graph.estimate(case.query, samples=samples, seed=seed, confidence=CONFIDENCE, threads=1)
+            options: dict[str, Any] = {"samples": samples, "seed": seed, "confidence": CONFIDENCE, "device": device}
+            found = graph.estimate(case.query, threads=1, **options)
             return None if found.is_exact else (found.low, found.high, found.hits)
 
         return by_auto if by_auto(SEEDS) is not None else None
@@ -97,12 +107,16 @@ def _draw(graph: Graph, case: Case, method: str, samples: int) -> Callable[[int]
         return None
     if method == "guided" and space.candidates is None:
         return None
+    sampler = PatternSampler(target, space, context, 0, graph._store, method)
+    if device == "gpu" and method != "trawling":
+        place = lent.enter_context(on_device(space, graph._store, context, samples))
+        sampler = device_sampler(place, target, graph._store, context, 0, method)
 
     def by_method(seed: int) -> Found:
         if method == "trawling":
             sums = TrawlingSampler(target, space, context, seed, guided=False).draw(0, HAULS)
         else:
-            sums = PatternSampler(target, space, context, seed, graph._store, method).draw(0, samples)
+            sums = replace(sampler, seed=seed).draw(0, samples)
         low, high = interval(sums, CONFIDENCE)
         return low, min(high, space.bound), sums.hits
 

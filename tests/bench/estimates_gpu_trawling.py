@@ -25,7 +25,7 @@ HARD = {
     "enron16": ("q12",),
     "yeast": tuple(f"query_dense_{name} " for name in ("16_25", "24_9", "24_83", "24_86", "24_98", "32_9", "32_54")),
 }
-HAULS = 1_024
+HAULS = 512
 SEED = 5
 BATCH = 1 << 22
 

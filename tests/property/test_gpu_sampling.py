@@ -14,8 +14,12 @@ from hypothesis import strategies as st
 from qengine import DeviceError, Graph, Unsupported
 from qengine.estimate import DeviceEstimator
 from qengine.estimate.candidates import CandidateGraph, build, sketch
+from qengine.estimate.device import DeviceTrawlingSampler
 from qengine.estimate.kernel import draw, level_work
 from qengine.estimate.reference import ReferenceSampler
+from qengine.estimate.sampler import TrawlingSampler
+from qengine.estimate.space import Space
+from qengine.estimate.target import Target
 from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.resolve import ResolvedSearch, resolve
 from qengine.exec.gpu import sample as sample_module
@@ -116,6 +120,24 @@ def two_labels() -> tuple[Any, Search, ResolvedSearch, CandidateGraph]:
     candidates = build(resolved, ExecutionContext(threads=1), 1 << 20)
     assert candidates is not None
     return store, search, resolved, candidates
+
+
+@pytest.mark.parametrize("guided", [False, True])
+def test_prefixes_of_the_device_are_trawled_alike(guided: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, search, resolved, candidates = two_labels()
+    run = Run()
+    target, space = Target(search, None, (), (), None), Space(resolved, candidates, float("inf"))
+    host = TrawlingSampler(target, space, run.context, 3, guided)
+    expected = host.draw(1, 4)
+    depth, guide = len(search.levels), candidates.guide if guided else None
+    work = level_work(candidates.plan, "alley", depth, run.context, guide).view(WORK).reshape(-1)
+    monkeypatch.setattr("qengine.estimate.device._HAULS_AT_ONCE", 1)
+    with device_plan(store, candidates.resolved(), run) as plan:  # type: ignore[arg-type]
+        on_device = upload_guide(run, candidates.guide_levels()) if guided else ()  # type: ignore[arg-type]
+        method = "guided" if guided else "alley"
+        prefixes = DeviceSamples(run, plan_space(plan), method, work, on_device)  # type: ignore[arg-type]
+        ahead = DeviceTrawlingSampler(target, space, run.context, 3, guided, _prefixes=prefixes, _deepest=depth)
+        assert ahead.draw(1, 4) == expected and expected.hits > 0
 
 
 @pytest.fixture(scope="module")

@@ -120,6 +120,13 @@ def test_auto_chooses_alike_for_a_seed() -> None:
     assert found[0].low < graph.estimate(query, method="exact").value < found[0].high
 
 
+def test_auto_draws_no_more_than_is_asked(world: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("qengine.estimate._CHEAP", 0)
+    monkeypatch.setattr("qengine.estimate.count_within", lambda *_: None)
+    monkeypatch.setattr("qengine.estimate.choice._DEAR", 0.5)  # any sampler is too dear
+    assert world.estimate(QUERIES[0], samples=300, seed=1).samples == 300
+
+
 def test_what_matches_nothing_is_known_to(world: Graph) -> None:
     found = world.estimate("MATCH (a:Nobody)-[:borders]-(b)")
     assert found.is_exact and found.value == found.upper_bound == 0
