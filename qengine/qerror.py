@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Case", "Measured", "Summary", "measure", "plot", "q_error", "read_workload", "summary", "write_csv"]
 
 _PLOT_FORMATS = (".svg", ".png")
+_SMALL_MARKS = (1.1, 1.2, 1.5, 2.0, 5.0, 10.0)
 _OF_COUNTING = ("params", "timeout", "memory_limit", "gpu_memory_limit", "threads")  # what counting is told, too
 
 
@@ -86,12 +87,14 @@ def read_workload(path: str | PathLike[str]) -> list[Case]:
     Raises
     ------
     QengineError
-        If the file can't be read, or an entry has no query or no number as count.
+        If the file can't be read, there is no entry, or one has no query or no number as count.
     """
     place = Path(path)
     try:
         with place.open(newline="", encoding="utf-8") as file:
             entries = _json_lines(file) if place.suffix in (".jsonl", ".json") else list(csv.DictReader(file))
+        if not entries:
+            raise ValueError("it holds no query")
         return [_case(entry, number) for number, entry in enumerate(entries, 1)]
     except (OSError, UnicodeDecodeError, ValueError, csv.Error) as error:
         raise QengineError(
@@ -159,15 +162,24 @@ def plot(measured: Sequence[Measured], path: str | PathLike[str], title: str = "
     heights = [math.log10(each.q_error) * (1 if each.over else -1) for each in measured]
     axes.bar(range(len(heights)), heights, color=["tab:orange" if each.over else "tab:blue" for each in measured])
     axes.axhline(0, color="black", linewidth=0.8)
-    limit = max(1, math.ceil(max(map(abs, heights), default=0)))
+    marks = _marks(max((each.q_error for each in measured), default=1.0))
+    limit = math.log10(marks[-1])
     axes.set_ylim(-limit, limit)
-    ticks = range(-limit, limit + 1)
-    axes.set_yticks(list(ticks), [f"$10^{{{abs(tick)}}}$" if tick else "1" for tick in ticks])
+    ticks = [(side * math.log10(mark), f"{mark:g}") for side in (-1, 1) for mark in marks]
+    axes.set_yticks([0.0, *(height for height, _ in ticks)], ["1", *(name for _, name in ticks)])
     axes.set_ylabel("underestimated   q-error   overestimated")
     names = [each.name for each in measured]
     axes.set_xticks(range(len(names)), names, rotation=90, fontsize=6)
     axes.set_title(title)
     figure.savefig(path, metadata={"Date": None} if Path(path).suffix == ".svg" else None)
+
+
+def _marks(worst: float) -> list[float]:
+    """Return the q-errors that stand at the axis of a picture, the last of them the end of the scale."""
+    if worst > _SMALL_MARKS[-1]:
+        return [10.0**k for k in range(1, math.ceil(math.log10(worst)) + 1)]
+    end = next(k for k, mark in enumerate(_SMALL_MARKS) if mark >= worst)
+    return list(_SMALL_MARKS[max(0, end - 2) : end + 1])
 
 
 def _json_lines(file: Iterable[str]) -> list[Any]:

@@ -11,7 +11,7 @@ import pytest
 from qengine import Graph, QengineError
 from qengine.cli.main import main
 from qengine.estimate import Estimate
-from qengine.qerror import Case, Measured, measure, plot, q_error, read_workload, summary
+from qengine.qerror import Case, Measured, _marks, measure, plot, q_error, read_workload, summary
 from tests.unit.test_command_line import WORLD
 
 QUERIES = {
@@ -67,7 +67,14 @@ def test_counts_and_names_may_be_left_out(tmp_path: Path, counts: dict[str, int]
 
 
 @pytest.mark.parametrize(
-    ("name", "text"), [("w.csv", "name\nx\n"), ("w.csv", "query,count\nMATCH (a),many\n"), ("w.jsonl", "[1]\n")]
+    ("name", "text"),
+    [
+        ("w.csv", "name,query\n"),
+        ("w.jsonl", "\n"),
+        ("w.csv", "name\nx\n"),
+        ("w.csv", "query,count\nMATCH (a),many\n"),
+        ("w.jsonl", "[1]\n"),
+    ],
 )
 def test_what_is_no_workload_is_refused(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text)
@@ -112,6 +119,14 @@ def test_pictures(tmp_path: Path, ending: str) -> None:
     plot(CASES, path, "a title")
     head = path.read_bytes()[:200]
     assert head.startswith(b"\x89PNG") if ending == "png" else b"<?xml" in head
+
+
+@pytest.mark.parametrize(
+    ("worst", "marks"),
+    [(1.0, [1.1]), (1.3, [1.1, 1.2, 1.5]), (10, [2, 5, 10]), (11, [10, 100]), (5e3, [10, 100, 1e3, 1e4])],
+)
+def test_the_scale_of_a_picture_fits(worst: float, marks: list[float]) -> None:
+    assert _marks(worst) == marks
 
 
 def test_other_pictures_are_refused(tmp_path: Path) -> None:
