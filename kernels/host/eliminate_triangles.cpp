@@ -1,190 +1,205 @@
 // Elimination of a triangle's third vertex where all three sides are one symmetric matrix without numbers, loops and
-// repeats: for each linked pair how many vertices are linked to both, or the sum of a vector over those.
+// repeats: for each linked pair how many vertices are linked to both.
 //
-// Each pair is looked at from its end with the longer row. That row is marked in a bitmap (spread over an array where a
-// vector is summed), and the other end's is looked up in it. The heads of rows are kept as bits, where that is quicker,
-// and ANDed with the marks; they take at most as much memory as the rows. A second pass copies each pair's result to its
-// other place. Bytes moved: for each pair its shorter row. Deterministic.
-// Sources: Chiba and Nishizeki 1985; the hub bitmaps of LOTUS (Koohi Esfahani et al., PPoPP 2022).
-#include <algorithm>
-#include <vector>
-
-#include "eliminate.h"
+// Vertices go by descending length of their rows, and are numbered anew where they don't. For each vertex v and each a
+// before it that it is linked to, the third vertex c is before a: a's earlier neighbours are looked up among v's. Or it
+// is after a: then a is among the earlier neighbours of c, one of v's, and so many times they add to a's counter. Hence
+// each row's early part is read once for each of its neighbours. Its head is kept as bits, where that is quicker: they are
+// ANDed with v's marks, and added to counters digit by digit (BitCounters). They take at most as much memory as the rows.
+// A second pass copies each pair's result to its other place. Bytes moved: for each pair the earlier parts of both rows, as
+// far as they are before the later vertex. Deterministic.
+// Sources: Chiba and Nishizeki 1985; hub bitmaps: LOTUS (Koohi Esfahani et al., PPoPP 2022); Klarqvist, Muła and Lemire 2021.
+#include "eliminate_triangles.h"
 #include "set_ops.h"
 
 namespace qe::eliminate {
 namespace {
 
-constexpr uint64_t kRoots = 4;
-constexpr uint64_t kPatience = 1 << 18;  // ids read between looks at the clock
-constexpr size_t kBlock = 8;             // words that are ANDed at a time
+constexpr uint32_t kBits = 64 * kRowBlock;  // of a block
 constexpr uint32_t kMostBlocks = 16;
-constexpr uint64_t kLeastCost = 8;       // of a block, in ids: it is as many bytes as 16
-constexpr size_t kAhead = 8;             // pairs
-constexpr size_t kLine = 64;             // bytes
-constexpr size_t kMostLines = 8;         // of a row that are fetched ahead
-
-// A row, as it is looked up: where it begins, its length, and its head. The first `ids` ids of it are the bits of `blocks`
-// blocks of words from block `first` on.
-struct Row {
-  uint64_t begin;
-  uint32_t length, ids, first, blocks;
-};
+constexpr uint64_t kLeastCost = 2;          // of a block, in ids
+constexpr size_t kAhead = 8;                // pairs
+constexpr size_t kBatch = 64;
 
 struct alignas(64) Block {
-  uint64_t words[kBlock];
+  uint64_t words[kRowBlock];
 };
 
-// What every worker reads. Vertices are numbered from the matrix's first.
-class Sides {
+// A row's early part, up to the next row's: its head, blocks of bits from block `head` on, and its tail, the ids that these
+// don't hold, from `tail` on. tail_id: the first of them, kNoVertex where there is none.
+struct Row {
+  uint64_t tail;
+  uint32_t head, tail_id;
+};
+
+// What every worker reads.
+class Rows {
  public:
-  Sides(const Matrix& m, const SetOps& ops, Control* control)
-      : m_(m), ops_(ops), control_(control), charge_(control), n_(m.hi - m.lo),
-        threads_(workers_for(control, entries_of(m))) {
-    charge_.add(n_ * sizeof(Row));
-    rows_.resize(n_);
-    each_row([&](uint32_t k) { rows_[k] = {begin(k), static_cast<uint32_t>(end(k) - begin(k)), 0, 0, 0}; });
+  Rows(const Sides& sides, const SetOps& ops, Charge& charge) : sides_(sides), rows_(sides.n() + 1), lates_(sides.n()) {
+    charge.add(rows_.size() * (sizeof(Row) + sizeof(uint64_t)));
+    sides.each_row([&](uint32_t k) {
+      lates_[k] = sides.begin(k) + lower_bound(sides.ids() + sides.begin(k), sides.length(k), sides.lo() + k);
+    });
+    choose_heads(ops);
+    charge.add(heads() * sizeof(Block) + rows_[sides.n()].tail * sizeof(uint32_t));
+    heads_.resize(heads());
+    tails_.resize(rows_[sides.n()].tail);
+    sides.each_row([&](uint32_t k) { fill(k); });
   }
 
-  uint32_t n() const { return n_; }
-  int threads() const { return threads_; }
-  const uint32_t* ids() const { return m_.ids; }
-  uint64_t begin(uint32_t k) const { return m_.offsets[k]; }
-  uint64_t end(uint32_t k) const { return m_.offsets[k + 1]; }
-  uint32_t neighbour(uint64_t e) const { return m_.ids[e] - m_.lo; }
-  const SetOps& ops() const { return ops_; }
-  Control* control() const { return control_; }
-  Charge& charge() { return charge_; }
+  const Row* at(uint32_t k) const { return rows_.data() + k; }
+  const uint64_t* lates() const { return lates_.data(); }
+  uint32_t early(uint32_t k) const { return static_cast<uint32_t>(lates_[k] - sides_.begin(k)); }
+  const Block* head(const Row* row) const { return heads_.data() + row->head; }
+  const uint32_t* tail(const Row* row) const { return tails_.data() + row->tail; }
+  static uint32_t blocks(const Row* row) { return row[1].head - row->head; }
+  static uint64_t ids(const Row* row) { return row[1].tail - row->tail; }
 
-  // Is the pair (k, other) looked at from k?
-  bool leads(uint32_t k, uint32_t other) const {
-    const uint32_t own = rows_[k].length, its = rows_[other].length;
-    return own != its ? own > its : k < other;
+  uint32_t first_id() const { return sides_.lo() & ~(kBits - 1); }  // of the bits
+  // Blocks that hold the ids before k, as far as heads do.
+  uint32_t blocks_before(uint32_t k) const {
+    return std::min((sides_.lo() + k - first_id() + kBits - 1) / kBits, kMostBlocks);
   }
-
-  // First id, a multiple of a block's.
-  uint32_t first_id() const { return m_.lo & ~uint32_t{64 * kBlock - 1}; }
-  size_t blocks() const { return std::max<size_t>((m_.hi - first_id()) / (64 * kBlock) + 1, kMostBlocks); }
-
-  const Row& row(uint32_t k) const { return rows_[k]; }
-  const Row* rows() const { return rows_.data(); }
-  const Block* head(const Row& row) const { return heads_.data() + row.first; }
-
-  void make_heads();
 
  private:
-  void choose_head(Row& row, uint64_t cost) const;
-  template <typename Each>
-  void each_row(Each&& each);
+  uint32_t heads() const { return rows_[sides_.n()].head; }
+  void choose_heads(const SetOps& ops);
+  void fill(uint32_t k);
 
-  const Matrix& m_;
-  const SetOps& ops_;
-  Control* control_;
-  Charge charge_;
-  uint32_t n_;
-  int threads_;
+  const Sides& sides_;
   std::vector<Row> rows_;
+  std::vector<uint64_t> lates_;
   std::vector<Block> heads_;
+  std::vector<uint32_t> tails_;
 };
 
-template <typename Each>
-void Sides::each_row(Each&& each) {
-  Pieces pieces(control_, n_, kShort);
-  const Status status = deal(threads_, pieces, [&](int) {
-    for (uint64_t begin, end; pieces.take(&begin, &end);)
-      for (uint64_t k = begin; k < end; ++k) each(static_cast<uint32_t>(k));
-  });
-  if (status != kOk) throw Halt{status};
-}
-
-// Chooses the head that saves most, if a block takes as long as looking up `cost` ids.
-void Sides::choose_head(Row& row, uint64_t cost) const {
-  uint64_t saved = 0;
-  const uint32_t* list = m_.ids + row.begin;
-  row.blocks = row.ids = 0;
-  for (uint32_t blocks = 1; blocks <= kMostBlocks && row.length > cost * blocks; blocks *= 2) {
-    const uint64_t limit = first_id() + uint64_t{64} * kBlock * blocks;
-    const size_t ids = limit > UINT32_MAX ? row.length : lower_bound(list, row.length, static_cast<uint32_t>(limit));
-    if (ids <= cost * blocks + saved) continue;
-    saved = ids - cost * blocks;
-    row.blocks = blocks;
-    row.ids = static_cast<uint32_t>(ids);
-  }
-}
-
-void Sides::make_heads() {
-  const uint64_t room = entries_of(m_) * sizeof(uint32_t) / sizeof(Block);
-  uint64_t wanted = 0;
-  for (uint64_t cost = std::max<uint64_t>(ops_.row_cost, kLeastCost);; cost *= 2) {  // where heads would take too much memory: those that save more
-    each_row([&](uint32_t k) { choose_head(rows_[k], cost); });
-    wanted = 0;
+// Chooses for each row the head that saves most, if a block takes as long as looking up `cost` ids. Where heads would take
+// too much memory they must save more.
+void Rows::choose_heads(const SetOps& ops) {
+  const uint64_t room = sides_.entries() * sizeof(uint32_t) / sizeof(Block);
+  for (uint64_t cost = std::max<uint64_t>(ops.row_cost, kLeastCost);; cost *= 2) {
+    sides_.each_row([&](uint32_t k) {
+      const uint32_t* list = sides_.ids() + sides_.begin(k);
+      const uint32_t all = early(k);
+      uint32_t chosen = 0, held = 0;
+      uint64_t saved = 0;
+      for (uint32_t blocks = 1, ids = 0; blocks <= kMostBlocks && ids < all; ++blocks) {
+        while (ids < all && list[ids] - first_id() < blocks * kBits) ++ids;
+        if (ids <= cost * blocks + saved) continue;
+        saved = ids - cost * blocks;
+        chosen = blocks;
+        held = ids;
+      }
+      rows_[k] = {all - held, chosen, held < all ? list[held] : kNoVertex};
+    });
+    Row sum{0, 0, kNoVertex};
     for (Row& row : rows_) {
-      row.first = static_cast<uint32_t>(wanted);
-      wanted += row.blocks;
+      const Row own = row;
+      row.head = sum.head;
+      row.tail = sum.tail;
+      sum.head += own.head;
+      sum.tail += own.tail;
     }
-    if (wanted <= room) break;
+    if (heads() <= room) return;
   }
-  charge_.add(wanted * sizeof(Block));
-  heads_.assign(wanted, Block{});
-  each_row([&](uint32_t k) {
-    const Row& row = rows_[k];
-    for (uint32_t i = 0; i < row.ids; ++i) {
-      const uint32_t bit = m_.ids[row.begin + i] - first_id();
-      heads_[row.first + bit / (64 * kBlock)].words[(bit >> 6) % kBlock] |= uint64_t{1} << (bit & 63);
-    }
-  });
 }
 
-// One worker's marks, by which the pairs of one vertex are counted.
+void Rows::fill(uint32_t k) {
+  const Row* row = at(k);
+  const uint64_t tail = lates_[k] - ids(row);
+  for (uint64_t e = sides_.begin(k); e < tail; ++e) {
+    const uint32_t bit = sides_.ids()[e] - first_id();
+    heads_[row->head + bit / kBits].words[(bit >> 6) % kRowBlock] |= uint64_t{1} << (bit & 63);
+  }
+  std::copy(sides_.ids() + tail, sides_.ids() + lates_[k], tails_.begin() + static_cast<ptrdiff_t>(row->tail));
+}
+
+// One worker's marks and counters, by which the pairs of one vertex are counted.
 class Counting {
  public:
-  Counting(const Sides& sides, const Pieces& pieces, uint32_t* out)
-      : sides_(sides), pieces_(pieces), out_(out), marks_(sides.blocks()) {}
+  Counting(const Sides& sides, const Rows& rows, const SetOps& ops, const Pieces& pieces, uint32_t* out)
+      : sides_(sides), rows_(rows), ops_(ops), pieces_(pieces), out_(out),
+        marks_(std::max<size_t>((sides.lo() + sides.n() - rows.first_id()) / kBits + 1, kMostBlocks)), tally_(sides.n(), 0) {}
 
-  static size_t bytes(const Sides& sides) { return sides.blocks() * sizeof(Block); }
+  static size_t bytes(const Sides& sides) { return sides.n() * (sizeof(uint32_t) + 1); }
 
-  void root(uint32_t k) {
-    const uint64_t begin = sides_.begin(k), end = sides_.end(k);
-    if (end - begin > places_.size()) places_.resize(end - begin);
-    const uint32_t first = sides_.first_id();
-    auto* words = marks_.data()->words;
-    for (uint64_t e = begin; e < end; ++e) {
-      const uint32_t bit = sides_.ids()[e] - first;
-      words[bit >> 6] |= uint64_t{1} << (bit & 63);
+  void root(uint32_t v) {
+    const uint32_t early = rows_.early(v);
+    if (early == 0) return;
+    const uint32_t* list = sides_.ids() + sides_.begin(v);
+    uint32_t* out = out_ + sides_.begin(v);
+    const size_t n = sides_.length(v);
+    open(list, early, v, n);
+    for (size_t from = 0; from < n; from += kBatch) {
+      const size_t to = std::min(from + kBatch, n);
+      size_t sought = 0, added = 0;
+      for (size_t i = from; i < to; ++i) {
+        if (i + 2 * kAhead < n) __builtin_prefetch(rows_.at(list[i + 2 * kAhead] - sides_.lo()));
+        if (i + kAhead < n) prefetch(rows_.at(list[i + kAhead] - sides_.lo()), sides_.lo() + v);
+        const Row* row = rows_.at(list[i] - sides_.lo());
+        if (i < early) out[i] = row->tail_id != kNoVertex ? tail(row, kNoVertex) : 0;
+        else if (row->tail_id < sides_.lo() + v) tail(row, sides_.lo() + v);
+        const uint32_t blocks = std::min(Rows::blocks(row), blocks_);
+        if (blocks == 0) continue;
+        batch_[added] = {rows_.head(row)->words, blocks * kRowBlock};
+        places_[added++] = static_cast<uint32_t>(i);
+        sought += i < early;
+      }
+      ops_.row_counts(marks_.data()->words, batch_, sought, places_, out);
+      ops_.add_rows(batch_, added, counters_);
     }
-    size_t n = 0;
-    for (uint64_t e = begin; e < end; ++e) {
-      if (e + 2 * kAhead < end) __builtin_prefetch(sides_.rows() + sides_.neighbour(e + 2 * kAhead));
-      places_[n] = e;
-      n += sides_.leads(k, sides_.neighbour(e));
-    }
-    for (size_t i = 0; i < n; ++i) {
-      if (i + kAhead < n) prefetch(sides_.row(sides_.neighbour(places_[i + kAhead])));
-      count(sides_.row(sides_.neighbour(places_[i])), out_ + places_[i]);
-    }
-    for (uint64_t e = begin; e < end; ++e) words[(sides_.ids()[e] - first) >> 6] = 0;
+    close(list, early, out);
   }
 
  private:
-  void count(const Row& row, uint32_t* to) {
-    const SetOps& ops = sides_.ops();
-    const uint64_t* marks = marks_.data()->words;
-    const uint32_t* tail = sides_.ids() + row.begin + row.ids;
-    *to = static_cast<uint32_t>(ops.filter_count(marks - (sides_.first_id() >> 6), tail, row.length - row.ids));
-    if (row.blocks > 0) {
-      const BitRow head{sides_.head(row)->words, row.blocks * kBlock};
-      const uint32_t place = 0;
-      ops.row_counts(marks, &head, 1, &place, to);
-    }
-    spend(row.length - row.ids + 16);
+  // Marks v's earlier neighbours, and clears the counters of all before v.
+  void open(const uint32_t* list, uint32_t early, uint32_t v, size_t n) {
+    const uint32_t first = rows_.first_id();
+    auto* words = marks_.data()->words;
+    for (uint32_t i = 0; i < early; ++i) words[(list[i] - first) >> 6] |= uint64_t{1} << (list[i] & 63);
+    size_t digits = kLeastDigits;
+    while (n >> digits) ++digits;
+    blocks_ = rows_.blocks_before(v);
+    digits_.assign(blocks_ * digits, Block{});
+    counters_ = {digits_.data()->words, digits};
+    spend(n * kAhead + early);
   }
 
-  void prefetch(const Row& row) const {
-    const char* tail = reinterpret_cast<const char*>(sides_.ids() + row.begin + row.ids);
-    const size_t bytes = std::min<size_t>((row.length - row.ids) * sizeof(uint32_t), kMostLines * kLine);
-    for (size_t at = 0; at < bytes; at += kLine) __builtin_prefetch(tail + at);
-    const Block* head = sides_.head(row);
-    for (uint32_t b = 0; b < row.blocks; ++b) __builtin_prefetch(head + b);
+  // Looks the ids of a row's tail up that are before `end`, and counts them where they are.
+  uint32_t tail(const Row* row, uint32_t end) {
+    const uint64_t* marks = marks_.data()->words - (rows_.first_id() >> 6);
+    uint32_t* tally = tally_.data() - sides_.lo();
+    const uint32_t* begin = rows_.tail(row);
+    const uint32_t* last = begin + Rows::ids(row);
+    const uint32_t* id = begin;
+    uint32_t found = 0;
+    for (; id < last && *id < end; ++id) {
+      const auto bit = static_cast<uint32_t>(marks[*id >> 6] >> (*id & 63) & 1);
+      found += bit;
+      tally[*id] += bit;
+    }
+    spend(static_cast<size_t>(id - begin));
+    return found;
+  }
+
+  // Adds what has been counted to the results, and clears all but the counters.
+  void close(const uint32_t* list, uint32_t early, uint32_t* out) {
+    const uint32_t first = rows_.first_id();
+    const size_t within = lower_bound(list, early, first + blocks_ * kBits);
+    ops_.read_counters(counters_, list, within, first, out);
+    for (uint32_t i = 0; i < early; ++i) {
+      uint32_t& tally = tally_[list[i] - sides_.lo()];
+      out[i] += tally;
+      tally = 0;
+      marks_.data()->words[(list[i] - first) >> 6] = 0;
+    }
+  }
+
+  void prefetch(const Row* row, uint32_t end) const {
+    const Block* head = rows_.head(row);
+    const uint32_t blocks = std::min(Rows::blocks(row), blocks_);
+    for (uint32_t b = 0; b < blocks; ++b) __builtin_prefetch(head + b);
+    if (row->tail_id < end) __builtin_prefetch(rows_.tail(row));
   }
 
   void spend(uint64_t ids) {
@@ -195,116 +210,51 @@ class Counting {
   }
 
   const Sides& sides_;
+  const Rows& rows_;
+  const SetOps& ops_;
   const Pieces& pieces_;
   uint32_t* out_;
-  std::vector<Block> marks_;
-  std::vector<uint64_t> places_;
+  std::vector<Block> marks_, digits_;
+  std::vector<uint32_t> tally_;  // of tails; all 0 between two vertices
+  BitCounters counters_{nullptr, 0};
+  uint32_t blocks_ = 0;
+  BitRow batch_[kBatch];
+  uint32_t places_[kBatch];
   uint64_t spent_ = 0;
 };
 
-// The same for sums of a vector's numbers.
-template <typename V>
-class Summing {
- public:
-  Summing(const Sides& sides, const Pieces& pieces, const V* vector, bool wraps, uint32_t lo, V* out)
-      : sides_(sides), pieces_(pieces), vector_(vector), wraps_(wraps), lo_(lo), out_(out), spread_(sides.n(), V{0}) {}
-
-  static size_t bytes(const Sides& sides) { return sides.n() * sizeof(V); }
-
-  void root(uint32_t k) {
-    const uint64_t begin = sides_.begin(k), end = sides_.end(k);
-    for (uint64_t e = begin; e < end; ++e) spread_[sides_.neighbour(e)] = vector_[sides_.ids()[e]];
-    const V* spread = spread_.data() - lo_;
-    for (uint64_t e = begin; e < end; ++e) {
-      const uint32_t other = sides_.neighbour(e);
-      if (!sides_.leads(k, other)) continue;
-      const uint32_t* id = sides_.ids() + sides_.begin(other);
-      const uint32_t* last = sides_.ids() + sides_.end(other);
-      spent_ += static_cast<uint64_t>(last - id) + 1;
-      V sum = 0;
-      if (wraps_)
-        for (; id < last; ++id) sum = plus<V>(sum, spread[*id]);
-      else
-        for (; id < last; ++id) sum += spread[*id];
-      out_[e] = sum;
-      if (spent_ < kPatience) continue;
-      spent_ = 0;
-      pieces_.poll();
-    }
-    for (uint64_t e = begin; e < end; ++e) spread_[sides_.neighbour(e)] = 0;
-  }
-
- private:
-  const Sides& sides_;
-  const Pieces& pieces_;
-  const V* vector_;
-  bool wraps_;
-  uint32_t lo_;
-  V* out_;
-  std::vector<V> spread_;
-  uint64_t spent_ = 0;
-};
-
-// The first row of a part, where parts have as many entries.
-uint32_t bound(const Sides& sides, uint64_t part, uint64_t parts) {
-  const uint64_t wanted = share(sides.end(sides.n() - 1), static_cast<int>(part), static_cast<int>(parts));
-  uint32_t low = 0, high = sides.n();
-  if (part == parts) return high;
-  while (low < high) {
-    const uint32_t middle = low + (high - low) / 2;
-    if (sides.begin(middle) < wanted) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+// A matrix whose vertices go by descending length of their rows.
+void count_ranked(const Sides& sides, uint32_t* out) {
+  Charge charge(sides.control());
+  charge.add(static_cast<size_t>(sides.threads()) * Counting::bytes(sides) + sides.turning_bytes());
+  const SetOps& ops = set_ops(current_isa());
+  const Rows rows(sides, ops, charge);
+  sides.each_root([&](const Pieces& pieces) { return Counting(sides, rows, ops, pieces, out); });
+  sides.each_early(rows.lates(), [&](uint64_t e, uint64_t place) { out[place] = out[e]; });
 }
 
-// Copies each pair's number to its other place. A worker has a range of the rows that are written: as the rows are read in
-// order, a row's places come one after the other.
-template <typename Number>
-Status mirror(const Sides& sides, uint32_t lo, Number* out) {
-  const auto parts = static_cast<uint64_t>(sides.threads());
-  Pieces pieces(sides.control(), parts, 1);
-  return deal(sides.threads(), pieces, [&](int) {
-    for (uint64_t part, after; pieces.take(&part, &after);) {
-      const uint32_t from = bound(sides, part, parts), to = bound(sides, part + 1, parts);
-      std::vector<uint64_t> cursor(to - from);
-      for (uint32_t k = from; k < to; ++k) cursor[k - from] = sides.begin(k);
-      for (uint32_t k = 0; k < sides.n(); ++k) {
-        if (k % kShort == 0) pieces.poll();
-        const uint64_t length = sides.row(k).length;
-        const uint32_t* list = sides.ids() + sides.begin(k);
-        uint64_t e = sides.begin(k) + (from == 0 ? 0 : lower_bound(list, length, lo + from));
-        for (; e < sides.end(k) && sides.neighbour(e) < to; ++e) {
-          const uint64_t place = cursor[sides.neighbour(e) - from]++;
-          if (sides.leads(k, sides.neighbour(e))) out[place] = out[e];
-        }
-      }
-    }
-  });
-}
-
-// Runs Worker::root for all roots, then mirrors.
-template <typename Worker, typename Number, typename Make>
-Status each_root(Sides& sides, uint32_t lo, Number* out, Make&& make) {
-  sides.charge().add(static_cast<size_t>(sides.threads()) * Worker::bytes(sides) + sides.n() * sizeof(uint64_t));
-  Pieces pieces(sides.control(), sides.n(), kRoots);
-  const Status status = deal(sides.threads(), pieces, [&](int) {
-    Worker worker = make(pieces);
-    for (uint64_t begin, end; pieces.take(&begin, &end);)
-      for (uint64_t k = begin; k < end; ++k) worker.root(static_cast<uint32_t>(k));
-  });
-  return status != kOk ? status : mirror(sides, lo, out);
-}
-
-template <typename Run>
-Status guarded(Run&& run) {
-  try {
-    return run();
-  } catch (const Halt& halt) {
-    return halt.status;
-  } catch (const std::bad_alloc&) {
-    return kOutOfMemory;
+void count(const Matrix& matrix, uint32_t* out, Control* control) {
+  const Sides sides(matrix, control);
+  const uint32_t n = sides.n();
+  uint32_t k = 1;
+  while (k < n && sides.length(k - 1) >= sides.length(k)) ++k;
+  if (k == n) return count_ranked(sides, out);
+  Charge charge(control);
+  charge.add(n * (2 * sizeof(uint32_t) + sizeof(uint64_t)) + sides.turning_bytes() + 2 * sides.entries() * sizeof(uint32_t));
+  std::vector<uint32_t> order(n), rank(n), ids(sides.entries()), counts(sides.entries());
+  std::vector<uint64_t> offsets(n + 1);
+  for (k = 0; k < n; ++k) order[k] = k;
+  std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return sides.length(a) > sides.length(b); });
+  for (k = 0; k < n; ++k) {
+    rank[order[k]] = k;
+    offsets[k + 1] = offsets[k] + sides.length(order[k]);
   }
+  sides.each_turned(order.data(), rank.data(), offsets.data(),
+                    [&](uint32_t u, uint32_t, uint64_t, uint64_t place) { ids[place] = u; });
+  const Matrix ranked{offsets.data(), ids.data(), {}, 0, n};
+  count_ranked(Sides(ranked, control), counts.data());
+  sides.each_turned(order.data(), rank.data(), offsets.data(),
+                    [&](uint32_t, uint32_t, uint64_t e, uint64_t place) { out[e] = counts[place]; });
 }
 
 }  // namespace
@@ -316,29 +266,5 @@ using qe::Control;
 // out[p], for each entry p of the matrix: how many vertices are linked to both of its ends.
 QE_API int32_t qe_eliminate_triangles(const Matrix* matrix, uint32_t* out, Control* control) {
   if (entries_of(*matrix) == 0) return qe::kOk;
-  return guarded([&] {
-    Sides sides(*matrix, qe::set_ops(qe::current_isa()), control);
-    sides.make_heads();
-    return each_root<Counting>(sides, matrix->lo, out,
-                               [&](const Pieces& pieces) { return Counting(sides, pieces, out); });
-  });
-}
-
-// out[p]: the sum of the vector's numbers over those vertices.
-QE_API int32_t qe_eliminate_triangle_sums(const Matrix* matrix, const void* vector, int32_t wide, void* out,
-                                          Control* control) {
-  if (entries_of(*matrix) == 0) return qe::kOk;
-  return guarded([&] {
-    Sides sides(*matrix, qe::set_ops(qe::current_isa()), control);
-    return numbered(wide, [&](auto zero) {
-      using V = decltype(zero);
-      const V* numbers = static_cast<const V*>(vector);
-      // Sums of fewer than 2^32 numbers below 2^32 don't wrap.
-      const bool wraps = *std::max_element(numbers + matrix->lo, numbers + matrix->hi) >> 32 != 0;
-      V* sums = static_cast<V*>(out);
-      return each_root<Summing<V>>(sides, matrix->lo, sums, [&](const Pieces& pieces) {
-        return Summing<V>(sides, pieces, numbers, wraps, matrix->lo, sums);
-      });
-    });
-  });
+  return guarded([&] { count(*matrix, out, control); });
 }

@@ -21,12 +21,29 @@ uint64_t sum_of(const uint32_t* ids, const uint32_t* end, const V* vector) {
   return sums[0] + sums[1] + sums[2] + sums[3];
 }
 
+// Sums of the numbers of 32 bits at [begin, end), or of products of two each.
+template <typename V>
+V sum_of(const Numbers* factors, int32_t n_factors, Slice at) {
+  const auto* one = static_cast<const uint32_t*>(factors[0].at);
+  const auto* other = static_cast<const uint32_t*>(factors[n_factors - 1].at);
+  uint64_t plain = 0;
+  if (n_factors == 1) {
+    for (uint64_t e = at.begin; e < at.end; ++e) plain += one[e];
+    return plain;
+  }
+  V sum = 0;
+  for (uint64_t e = at.begin; e < at.end; ++e) sum = plus<V>(sum, static_cast<uint64_t>(one[e]) * other[e]);
+  return sum;
+}
+
 template <typename V>
 Status message(const Matrix& m, const Numbers* factors, int32_t n_factors, uint32_t n, const V* vector, V* out,
                Control* control) {
   Pieces pieces(control, n, kRows);
   const bool below = vector == nullptr || n == 0 || *std::max_element(vector, vector + n) >> 32 == 0;
   const bool bare = n_factors == 0;
+  bool short_products = vector == nullptr && (n_factors == 1 || n_factors == 2);
+  for (int32_t k = 0; k < n_factors; ++k) short_products = short_products && factors[k].bytes == 4;
   return deal(workers_for(control, entries_of(m)), pieces, [&](int) {
     for (uint64_t begin, end; pieces.take(&begin, &end);) {
       for (uint64_t u = begin; u < end; ++u) {
@@ -35,6 +52,8 @@ Status message(const Matrix& m, const Numbers* factors, int32_t n_factors, uint3
           out[u] = at.end - at.begin;
         } else if (bare && below) {
           out[u] = sum_of(m.ids + at.begin, m.ids + at.end, vector);
+        } else if (short_products) {
+          out[u] = sum_of<V>(factors, n_factors, at);
         } else {
           V sum = 0;
           for (uint64_t e = at.begin; e < at.end; ++e) {

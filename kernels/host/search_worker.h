@@ -69,8 +69,6 @@ inline Set before(Set set, uint32_t end) {
   return {set.data, lower_bound(set.data, set.n, end)};
 }
 
-constexpr size_t kRowBlock = 8;  // words of a row of bits that are ANDed at a time
-
 inline size_t rounded(size_t words) { return (words + kRowBlock - 1) / kRowBlock * kRowBlock; }
 
 // The first whole cache line in a buffer.

@@ -1,6 +1,7 @@
 // Set operations in plain C++: the baseline versions, and those that vectors don't help.
 #include "set_ops.h"
 
+#include "bit_counters.h"
 #include "qe/abi.h"
 #include "qe/pcsr.h"
 
@@ -49,6 +50,8 @@ uint64_t pair_count(const uint64_t* set, const uint64_t* rows, size_t words, siz
 void row_counts(const uint64_t* set, const BitRow* rows, size_t n, const uint32_t* places, uint32_t* counts) {
   for (size_t i = 0; i < n; ++i) counts[places[i]] += static_cast<uint32_t>(and_count(set, rows[i].words, rows[i].n));
 }
+
+void add_rows(const BitRow* rows, size_t n, BitCounters to) { add_rows_by_words(rows, n, to); }
 
 template <bool kStore>
 size_t gallop_through(const uint32_t* few, size_t n_few, const uint32_t* many, size_t n_many, uint32_t* out) {
@@ -112,8 +115,12 @@ void member_bits_plain(const uint64_t* bits, const uint32_t* list, size_t n, uin
   }
 }
 
+void read_counters_plain(BitCounters from, const uint32_t* ids, size_t n, uint32_t first, uint32_t* out) {
+  for (size_t i = 0; i < n; ++i) out[i] += from[ids[i] - first];
+}
+
 const SetOps kBaselineOps = {merge_store, merge_count, filter_plain, filter_tally_plain, filter_count_plain, member_bits_plain, and_count,
-                             pair_count,  row_counts,  40};
+                             pair_count,  row_counts,  40,           add_rows,           read_counters_plain};
 
 const SetOps& set_ops(Isa isa) {
 #if defined(QE_X86)
@@ -189,4 +196,18 @@ QE_API void qe_row_counts(int32_t isa, const uint64_t* set, const uint64_t* rows
     const auto place = static_cast<uint32_t>(i);
     qe::set_ops(static_cast<qe::Isa>(isa)).row_counts(set, &row, 1, &place, counts);
   }
+}
+
+// Likewise: counts[i] grows by how many of n rows of `words` words have bit ids[i] - first. counters: `digits` times `words`
+// words, all 0.
+QE_API void qe_count_bits(int32_t isa, const uint64_t* rows, int64_t n, int64_t words, uint64_t* counters, int64_t digits,
+                          const uint32_t* ids, int64_t n_ids, uint32_t first, uint32_t* counts) {
+  const qe::SetOps& ops = qe::set_ops(static_cast<qe::Isa>(isa));
+  const qe::BitCounters to{counters, static_cast<size_t>(digits)};
+  for (int64_t i = 0; i < n; i += 11) {  // in parts that are no multiple of what is added at once
+    qe::BitRow some[11];
+    for (int64_t k = 0; k < 11 && i + k < n; ++k) some[k] = {rows + (i + k) * words, static_cast<size_t>(words)};
+    ops.add_rows(some, static_cast<size_t>(n - i < 11 ? n - i : 11), to);
+  }
+  ops.read_counters(to, ids, static_cast<size_t>(n_ids), first, counts);
 }

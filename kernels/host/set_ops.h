@@ -16,12 +16,32 @@ namespace qe {
 
 constexpr size_t kSlack = 16;
 constexpr size_t kGallopRatio = 32;  // the longer list is galloped through when it is this many times longer
+constexpr size_t kRowBlock = 8;      // words of a row of bits that are read at a time
 
-// A row of bits, a multiple of 8 words.
+// A row of bits, a multiple of kRowBlock words.
 struct BitRow {
   const uint64_t* words;
   size_t n;
 };
+
+// Counters that rows of bits are added to: how many rows have a bit. They are kept as bits themselves, so that 512 of them
+// grow in a few operations: of each block of rows `digits` blocks of words, from the counters' lowest digit on.
+// `digits` must be enough for every count, and no fewer than kLeastDigits. (Harley and Seal's counter: Muła, Kurz and
+// Lemire 2018.)
+struct BitCounters {
+  uint64_t* words;
+  size_t digits;
+
+  uint32_t operator[](size_t bit) const {
+    const uint64_t* at = words + bit / (64 * kRowBlock) * digits * kRowBlock + bit / 64 % kRowBlock;
+    uint32_t found = 0;
+    for (size_t k = 0; k < digits; ++k) found |= static_cast<uint32_t>(at[k * kRowBlock] >> (bit & 63) & 1) << k;
+    return found;
+  }
+};
+
+constexpr size_t kLeastDigits = 4;
+constexpr size_t kRowsAtOnce = 8;  // that are added to counters
 
 struct SetOps {
   // Common ids of a and b, and how many.
@@ -42,6 +62,9 @@ struct SetOps {
   // counts[places[i]] grows by the bits common to the i-th of n rows and the set.
   void (*row_counts)(const uint64_t* set, const BitRow* rows, size_t n, const uint32_t* places, uint32_t* counts);
   size_t row_cost;  // of 8 words in row_counts, in ids looked up by filter_count
+  void (*add_rows)(const BitRow* rows, size_t n, BitCounters to);
+  // out[i] grows by the counter of bit ids[i] - first.
+  void (*read_counters)(BitCounters from, const uint32_t* ids, size_t n, uint32_t first, uint32_t* out);
 };
 
 const SetOps& set_ops(Isa isa);
@@ -56,6 +79,7 @@ size_t filter_plain(const uint64_t* bits, const uint32_t* list, size_t n, uint32
 size_t filter_tally_plain(const uint64_t* bits, const uint32_t* list, size_t n, uint32_t* tally, uint32_t* out);
 size_t filter_count_plain(const uint64_t* bits, const uint32_t* list, size_t n);
 void member_bits_plain(const uint64_t* bits, const uint32_t* list, size_t n, uint64_t* out);
+void read_counters_plain(BitCounters from, const uint32_t* ids, size_t n, uint32_t first, uint32_t* out);
 size_t gallop(const uint32_t* few, size_t n_few, const uint32_t* many, size_t n_many, uint32_t* out);
 size_t gallop_count(const uint32_t* few, size_t n_few, const uint32_t* many, size_t n_many);
 

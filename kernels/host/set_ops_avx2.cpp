@@ -1,6 +1,8 @@
 // Set operations with AVX2: blocks of 8 against 8, all pairs by rotating one of them.
 #include "set_ops.h"
 
+#include "bit_counters.h"
+
 #if defined(QE_X86)
 #include <immintrin.h>
 
@@ -111,10 +113,12 @@ QE_AVX2 void row_counts(const uint64_t* set, const BitRow* rows, size_t n, const
   }
 }
 
+QE_AVX2 void add_rows(const BitRow* rows, size_t n, BitCounters to) { add_rows_by_words(rows, n, to); }
+
 }  // namespace
 
 const SetOps kAvx2Ops = {merge_store, merge_count, filter_plain, filter_tally_plain, filter_count_plain, member_bits_plain,
-                         and_count,   pair_count,  row_counts,  12};
+                         and_count,   pair_count,  row_counts,   12,                 add_rows,           read_counters_plain};
 
 }  // namespace qe
 #endif

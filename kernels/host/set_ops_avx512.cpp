@@ -152,11 +152,77 @@ QE_AVX512 void row_counts(const uint64_t* set, const BitRow* rows, size_t n, con
   }
 }
 
+// Adds bit by bit: `sum` becomes the lowest digit, the result is the next.
+QE_AVX512 inline __m512i add_bits(__m512i& sum, __m512i one, __m512i other) {
+  const __m512i carry = _mm512_ternarylogic_epi64(sum, one, other, 0xE8);
+  sum = _mm512_ternarylogic_epi64(sum, one, other, 0x96);
+  return carry;
+}
+
+QE_AVX512 inline __m512i block_of(const BitRow& row, size_t at) {
+  static constexpr uint64_t kNone[kRowBlock] = {};
+  return _mm512_loadu_si512(at < row.n ? row.words + at : kNone);
+}
+
+QE_AVX512 void add_rows(const BitRow* rows, size_t n, BitCounters to) {
+  for (size_t i = 0; i < n; i += kRowsAtOnce) {
+    BitRow x[kRowsAtOnce] = {};
+    const size_t some = n - i < kRowsAtOnce ? n - i : kRowsAtOnce;
+    size_t longest = 0;
+    for (size_t k = 0; k < some; ++k) {
+      x[k] = rows[i + k];
+      longest = x[k].n > longest ? x[k].n : longest;
+    }
+    for (size_t at = 0; at < longest; at += kRowBlock) {
+      uint64_t* digit = to.words + at * to.digits;
+      __m512i ones = _mm512_loadu_si512(digit), twos = _mm512_loadu_si512(digit + kRowBlock),
+              fours = _mm512_loadu_si512(digit + 2 * kRowBlock);
+      const __m512i two_a = add_bits(ones, block_of(x[0], at), block_of(x[1], at));
+      const __m512i two_b = add_bits(ones, block_of(x[2], at), block_of(x[3], at));
+      const __m512i four_a = add_bits(twos, two_a, two_b);
+      const __m512i two_c = add_bits(ones, block_of(x[4], at), block_of(x[5], at));
+      const __m512i two_d = add_bits(ones, block_of(x[6], at), block_of(x[7], at));
+      const __m512i four_b = add_bits(twos, two_c, two_d);
+      __m512i carry = add_bits(fours, four_a, four_b);
+      _mm512_storeu_si512(digit, ones);
+      _mm512_storeu_si512(digit + kRowBlock, twos);
+      _mm512_storeu_si512(digit + 2 * kRowBlock, fours);
+      for (size_t d = kLeastDigits - 1; d < to.digits; ++d) {
+        const __m512i before = _mm512_loadu_si512(digit + d * kRowBlock);
+        _mm512_storeu_si512(digit + d * kRowBlock, _mm512_xor_si512(before, carry));
+        carry = _mm512_and_si512(before, carry);
+        if (_mm512_test_epi64_mask(carry, carry) == 0) break;
+      }
+    }
+  }
+}
+
+QE_AVX512 void read_counters(BitCounters from, const uint32_t* ids, size_t n, uint32_t first, uint32_t* out) {
+  const __m512i per_block = _mm512_set1_epi32(static_cast<int>(2 * kRowBlock * from.digits));
+  for (size_t i = 0; i < n; i += 16) {
+    const __mmask16 lanes = static_cast<__mmask16>(n - i >= 16 ? 0xFFFF : (1u << (n - i)) - 1);
+    const __m512i bit = _mm512_sub_epi32(_mm512_maskz_loadu_epi32(lanes, ids + i), _mm512_set1_epi32(static_cast<int>(first)));
+    __m512i place = _mm512_add_epi32(_mm512_mullo_epi32(_mm512_srli_epi32(bit, 9), per_block),
+                                     _mm512_and_si512(_mm512_srli_epi32(bit, 5), _mm512_set1_epi32(15)));
+    const __m512i shift = _mm512_and_si512(bit, _mm512_set1_epi32(31));
+    __m512i found = _mm512_maskz_loadu_epi32(lanes, out + i);
+    __m512i digit = _mm512_set1_epi32(1);
+    for (size_t k = 0; k < from.digits; ++k) {
+      const __m512i word = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), lanes, place, from.words, 4);
+      const __mmask16 set = _mm512_test_epi32_mask(_mm512_srlv_epi32(word, shift), _mm512_set1_epi32(1));
+      found = _mm512_mask_add_epi32(found, set, found, digit);
+      place = _mm512_add_epi32(place, _mm512_set1_epi32(2 * kRowBlock));
+      digit = _mm512_slli_epi32(digit, 1);
+    }
+    _mm512_mask_storeu_epi32(out + i, lanes, found);
+  }
+}
+
 }  // namespace
 
 // Counting marks gains nothing from gathers: three plain loads a cycle are as fast.
 const SetOps kAvx512Ops = {merge_store, merge_count, filter, filter_tally, filter_count_plain, member_bits, and_count,
-                           pair_count,  row_counts,  2};
+                           pair_count,  row_counts,  2,      add_rows,     read_counters};
 
 }  // namespace qe
 #endif

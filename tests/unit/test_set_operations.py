@@ -135,6 +135,26 @@ def test_rows_against_a_set(isa: int, words: int) -> None:
 
 
 @every_isa
+@pytest.mark.parametrize("words", [8, 16, 64])
+@pytest.mark.parametrize("n", [1, 7, 8, 9, 40, 300])
+def test_rows_added_up(isa: int, words: int, n: int) -> None:
+    generator = np.random.default_rng(n + words)
+    bits = generator.random((n, 64 * words)) < generator.random(64 * words)
+    rows = np.packbits(bits, axis=1, bitorder="little").view(np.uint64)
+    digits = max(4, n.bit_length())
+    counters = np.zeros(digits * words, np.uint64)
+    places = np.sort(generator.choice(64 * words, 5 * words, replace=False)).astype(np.uint32)
+    counts = np.arange(len(places), dtype=np.uint32)
+    first = 2**31
+    shifted = places + np.uint32(first)
+    sizes = [ctypes.c_int64(size) for size in (n, words, digits, len(places))]
+    _native.load().qe_count_bits(
+        isa, pointer(rows), *sizes[:2], pointer(counters), sizes[2], pointer(shifted), sizes[3], first, pointer(counts)
+    )
+    assert counts.tolist() == [k + int(count) for k, count in enumerate(bits.sum(axis=0)[places])]
+
+
+@every_isa
 @given(marked=st.sets(st.integers(0, 1500)), values=st.sets(st.integers(0, 1500)))
 def test_bits_of_members(isa: int, marked: set[int], values: set[int]) -> None:
     list_ = np.array(sorted(values), np.uint32)

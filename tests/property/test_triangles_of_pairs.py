@@ -1,0 +1,93 @@
+"""What two linked vertices have in common, by the kernels of elimination, against products of dense matrices."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from qengine import _native
+from qengine.exec.context import ExecutionContext
+from qengine.exec.cpu.relations import MATRIX, SparseMatrix
+
+Array = npt.NDArray[Any]
+
+
+@contextmanager
+def forced(isa: int) -> Iterator[None]:
+    """Use an instruction set in this block, or the best one below it."""
+    force = _native.load().qe_force_isa
+    force(isa)
+    try:
+        yield
+    finally:
+        force(-1)
+
+
+def adjacency(seed: int, n: int, density: float, ordered: bool) -> Array:
+    """Make a symmetric 0/1 matrix with hubs, by descending degree if ``ordered``."""
+    rng = np.random.default_rng(seed)
+    weight = np.minimum(1.0, density / np.sqrt(np.arange(1, n + 1) / n))
+    linked = np.triu(rng.random((n, n)) < np.outer(weight, weight), 1)
+    linked |= linked.T
+    order = np.argsort(-linked.sum(axis=0), kind="stable") if ordered else rng.permutation(n)
+    return linked[np.ix_(order, order)]
+
+
+def sparse(linked: Array, lo: int) -> SparseMatrix:
+    """Return a matrix as the kernels read it, whose first vertex has the id ``lo``."""
+    row, column = np.nonzero(linked)
+    offsets = np.zeros(len(linked) + 1, np.uint64)
+    np.cumsum(np.bincount(row, minlength=len(linked)), out=offsets[1:])
+    return SparseMatrix(offsets, (column + lo).astype(np.uint32), lo, lo + len(linked), pairs=True)
+
+
+def call(name: str, matrix: SparseMatrix, threads: int, *rest: Any) -> None:
+    context = ExecutionContext(threads=threads)
+    record = np.array([matrix.record()], MATRIX)
+    function = getattr(_native.load(), name)
+    assert function(ctypes.c_void_p(record.ctypes.data), *rest, ctypes.byref(context.control)) == 0
+    assert context.control.memory_used == 0
+
+
+graphs = given(
+    seed=st.integers(0, 2**32),
+    n=st.sampled_from([2, 30, 511, 513, 1200]),
+    density=st.sampled_from([0.02, 0.1, 0.4]),
+    ordered=st.booleans(),
+    lo=st.sampled_from([0, 1, 700]),
+    threads=st.sampled_from([1, 2, 3]),
+)
+
+
+@pytest.mark.parametrize("isa", [0, 1, 2], ids=["baseline", "avx2", "avx512"])
+@settings(max_examples=10)
+@graphs
+def test_counts(isa: int, seed: int, n: int, density: float, ordered: bool, lo: int, threads: int) -> None:
+    linked = adjacency(seed, n, density, ordered)
+    matrix = sparse(linked, lo)
+    out = np.full(len(matrix.ids), 2**32 - 1, np.uint32)
+    with forced(isa):
+        call("qe_eliminate_triangles", matrix, threads, ctypes.c_void_p(out.ctypes.data))
+    dense = linked.astype(np.float64)
+    assert (out == (dense @ dense)[np.nonzero(linked)]).all()
+
+
+@settings(max_examples=10)
+@graphs
+def test_sums(seed: int, n: int, density: float, ordered: bool, lo: int, threads: int) -> None:
+    linked = adjacency(seed, n, density, ordered)
+    matrix = sparse(linked, lo)
+    vector = np.random.default_rng(seed).integers(0, 1000, lo + n).astype(np.uint64)
+    out = np.zeros(len(matrix.ids), np.uint64)
+    pointers = ctypes.c_void_p(vector.ctypes.data), 0, ctypes.c_void_p(out.ctypes.data)
+    call("qe_eliminate_triangle_sums", matrix, threads, *pointers)
+    dense = linked.astype(np.float64)
+    assert (out == (dense @ (vector[lo:, None] * dense))[np.nonzero(linked)]).all()
