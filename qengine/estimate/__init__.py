@@ -33,7 +33,7 @@ from qengine.estimate.result import Estimate, Sums, interval
 from qengine.estimate.sampler import PatternSampler, Sampler
 from qengine.estimate.space import Builder, Space, make_space, on_host
 from qengine.estimate.table import EstimateTable, estimate_all
-from qengine.estimate.target import Target, target_of
+from qengine.estimate.target import Target, known_to_be_empty, target_of
 from qengine.estimate.trawling import other_spaces, trawler
 from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.masks import Masks
@@ -130,6 +130,8 @@ def estimate(plan: PhysicalPlan, store: Any, context: ExecutionContext, request:
     """
     begin = time.perf_counter()
     request.check()
+    if known_to_be_empty(plan.root):
+        return _exactly(0.0, begin)
     target = target_of(plan.root)
     own = isinstance(request.method, DeviceEstimator)
     device = choose_device("gpu" if own and request.device == "auto" else request.device, request.walks)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from qengine.errors import Unsupported
-from qengine.plan.expr import Variable
-from qengine.plan.logical import Aggregate, Argument, Filter, Operator, Project, Unit, Unwind
+from qengine.plan.expr import Literal, Variable
+from qengine.plan.logical import Aggregate, Argument, Filter, Limit, Operator, Project, Unit, Unwind
 from qengine.plan.physical import Attach, EdgeLevel, Level, Optional, Search, Shortest, VertexLevel, Walk
 
-__all__ = ["SAMPLE", "Target", "target_of"]
+__all__ = ["SAMPLE", "Target", "known_to_be_empty", "target_of"]
 
 SAMPLE = "@sample"
 """Column that says to which sample a row of the tail belongs."""
@@ -31,6 +31,15 @@ class Target:
     columns: tuple[str, ...]
     ones: tuple[str, ...]
     weight: str | None
+
+
+def known_to_be_empty(root: Operator) -> bool:
+    """Tell whether the plan of a count counts nothing: its pattern contradicts itself, and is planned as no rows."""
+    assert isinstance(root, Aggregate)
+    operator = root.input
+    while isinstance(operator, Search | Filter | Project | Attach | Optional | Unwind | Walk | Shortest):
+        operator = operator.input
+    return isinstance(operator, Limit) and isinstance(operator.count, Literal) and operator.count.value == 0
 
 
 def target_of(root: Operator) -> Target:

@@ -132,6 +132,21 @@ def test_what_matches_nothing_is_known_to(world: Graph) -> None:
     assert found.is_exact and found.value == found.upper_bound == 0
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        "MATCH (a:Country) WHERE false",
+        "MATCH (a:Country)-[:borders]-(b)-[:borders]-(a)",  # by the same border, which must be another
+        "MATCH (a:Country)-[:borders]-(b)-[:borders]-(a) MATCH (b)-[:speaks]->(l) WHERE l.name < a.name RETURN a",
+        "MATCH (a:Country&!Country)-[:borders]-(b)",
+    ],
+)
+@pytest.mark.parametrize("method", ["auto", "alley", "exact"])
+def test_what_contradicts_itself_is_nothing(world: Graph, query: str, method: str) -> None:
+    found = world.estimate(query, method=method)
+    assert (found.value, found.low, found.high, found.is_exact) == (0, 0, 0, True)
+
+
 def test_what_the_graph_does_not_have_is_warned_of(world: Graph, capsys: pytest.CaptureFixture[str]) -> None:
     text = "MATCH (a:Contry)-[:borders]-(b)"
     found = world.estimate(text)
