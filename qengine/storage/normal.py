@@ -17,7 +17,7 @@ from qengine.temporal.arrow import text_kind
 from qengine.temporal.zones import parse_zone
 from qengine.types import ANY, BOOLEAN, FLOAT, INTEGER, NULL, STRING, Kind, Type, list_of
 
-_STRING_LIMIT = 2**31 - 1  # bytes that 32-bit string offsets reach
+STRING_LIMIT = 2**31 - 1  # bytes that 32-bit string offsets reach
 
 
 def normal_array(column: Any, place: str) -> Any:
@@ -37,7 +37,7 @@ def normal_array(column: Any, place: str) -> Any:
     """
     array = _single(column)
     target = _normal_type(array.type, place)
-    if pa.types.is_string(target) and array.nbytes > _STRING_LIMIT:
+    if pa.types.is_string(target) and array.nbytes > STRING_LIMIT:
         target = pa.large_string()
     if array.type == target:
         return array
@@ -77,7 +77,7 @@ def _single(column: Any) -> Any:
         return column.chunk(0)
     if column.num_chunks == 0:
         return pa.array([], column.type)
-    if (pa.types.is_string(column.type) or pa.types.is_binary(column.type)) and column.nbytes > _STRING_LIMIT:
+    if (pa.types.is_string(column.type) or pa.types.is_binary(column.type)) and column.nbytes > STRING_LIMIT:
         column = column.cast(pa.large_string())
     combined = column.combine_chunks()
     return pa.concat_arrays(combined.chunks) if isinstance(combined, pa.ChunkedArray) else combined

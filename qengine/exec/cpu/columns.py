@@ -28,6 +28,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from qengine.exec.scalar.values import NodeHandle, RelationshipHandle
+from qengine.storage.normal import STRING_LIMIT
 from qengine.temporal.arrow import is_text, to_values
 
 __all__ = ["ArrowColumn", "BoolArray", "Column", "ConstantColumn", "IntArray", "ListColumn", "NodeColumn",
@@ -139,7 +140,11 @@ class ArrowColumn(Column):
         return len(self.array)
 
     def take(self, indices: IntArray) -> Column:
-        return ArrowColumn(self.array.take(pa.array(indices)))
+        positions = pa.array(indices)
+        try:
+            return ArrowColumn(self.array.take(positions))
+        except pa.ArrowInvalid:  # more text than 32-bit offsets reach
+            return ArrowColumn(self.array.cast(pa.large_string()).take(positions))
 
     def slice(self, offset: int, length: int) -> Column:
         return ArrowColumn(self.array.slice(offset, length))
@@ -310,6 +315,7 @@ class ObjectColumn(Column):
         return _OBJECT_BYTES * len(self.objects)
 
 
+_TEXTS = {pa.string(), pa.large_string()}
 _ARROW_TYPES = {bool: pa.bool_(), int: pa.int64(), float: pa.float64(), str: pa.string()}
 
 
@@ -336,7 +342,10 @@ def from_values(values: list[Any]) -> Column:
         (kind,) = kinds
         if kind in _ARROW_TYPES:
             try:
-                return ArrowColumn(pa.array(values, _ARROW_TYPES[kind], from_pandas=False))
+                array = pa.array(values, _ARROW_TYPES[kind], from_pandas=False)
+                if isinstance(array, pa.ChunkedArray):  # more text than 32-bit offsets reach
+                    array = pa.array(values, pa.large_string(), from_pandas=False)
+                return ArrowColumn(array)
             except UnicodeEncodeError:  # a lone surrogate: Python's strings hold it, Arrow's don't
                 return ObjectColumn(values)
         if kind is NodeHandle:
@@ -389,6 +398,8 @@ def concatenate(columns: Sequence[Column]) -> Column:
     forms = {_form(column) for column in columns} - {None}
     if not forms:
         return null_column(sum(map(len, columns)))
+    if forms == _TEXTS or (forms == {pa.string()} and sum(column.nbytes for column in columns) > STRING_LIMIT):
+        forms = {pa.large_string()}
     if len(forms) == 1:
         (form,) = forms
         if form in (NodeColumn, RelationshipColumn):

@@ -123,3 +123,32 @@ def test_constants_stay_constant_when_joined() -> None:
     assert same(
         concatenate([ConstantColumn(1, 1), ConstantColumn(1.0, 1), ConstantColumn(True, 1)]).values(), [1, 1.0, True]
     )
+
+
+def test_text_that_needs_wide_offsets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """32-bit offsets reach 2 GiB of text; here, so that little is enough, 40 bytes of columns."""
+    monkeypatch.setattr("qengine.exec.cpu.columns.STRING_LIMIT", 40)
+    values = ["abcdefgh", None, "", "ä"]
+    narrow = from_values(values)
+    wide = concatenate([narrow, narrow, null_column(2)])
+    assert isinstance(wide, ArrowColumn) and wide.array.type == pa.large_string()
+    assert wide.values() == [*values, *values, None, None]
+    both = concatenate([wide, narrow])
+    assert isinstance(both, ArrowColumn) and both.values() == [*values, *values, None, None, *values]
+    lists = concatenate([from_values([values]), from_values([values, None])])
+    assert lists.values() == [values, values, None]
+
+
+def test_taking_more_text_than_narrow_offsets_reach() -> None:
+    class Full:
+        """An array whose rows taken would exceed 2 GiB."""
+
+        def take(self, positions: Any) -> Any:
+            raise pa.ArrowInvalid("Take operation overflowed binary array capacity")
+
+        def cast(self, kind: Any) -> Any:
+            return pa.array(["a", "b"], kind)
+
+    taken = ArrowColumn(Full()).take(np.array([1, 1, 0]))
+    assert isinstance(taken, ArrowColumn) and taken.array.type == pa.large_string()
+    assert taken.values() == ["b", "b", "a"]
