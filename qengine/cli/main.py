@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from qengine import __version__
 from qengine.cli.arguments import GRAPH_HELP, parameter
 from qengine.cli.lean import import_less
-from qengine.cli.terminal import report
+from qengine.cli.terminal import report, report_defect
 from qengine.errors import QengineError, QueryInterrupted
 
 if TYPE_CHECKING:
@@ -100,6 +100,9 @@ def _reported(work: Callable[[], int]) -> int:
         return EXIT_INTERRUPTED if isinstance(error, QueryInterrupted) else EXIT_ERROR
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
+    except Exception as error:
+        report_defect(error, "please report it with the query")
+        return EXIT_ERROR
 
 
 def _run(options: argparse.Namespace, parameters: dict[str, Any]) -> int:

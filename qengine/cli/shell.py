@@ -19,8 +19,8 @@ from qengine.cli.completion import ShellCompleter
 from qengine.cli.highlight import STYLE, QueryLexer
 from qengine.cli.pager import PagedOutput, PagerClosed
 from qengine.cli.session import Session
-from qengine.cli.terminal import colours, report
-from qengine.errors import InternalError, QengineError
+from qengine.cli.terminal import colours, report, report_defect
+from qengine.errors import QengineError
 
 _WORDS = {"help": ":help", "?": ":help", "exit": ":quit", "quit": ":quit"}
 """What newcomers type for commands, with and without ``;``. No query is one of these words."""
@@ -84,8 +84,7 @@ class Shell:
             raise
         except Exception as error:  # a defect must not take the shell with it
             out.flush()
-            hint = "this is a mistake of qengine's own; the shell goes on"
-            report(InternalError(f"{type(error).__name__}: {error}", hint=hint))
+            report_defect(error, "the shell goes on")
 
     def _unfinished(self) -> bool:
         """Tell whether Enter adds a line instead of running the text."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import traceback
+from pathlib import Path
 from typing import Any, Protocol
 
-from qengine.errors import Notice, QengineError, render
+from qengine.errors import InternalError, Notice, QengineError, render
 
 
 class Sink(Protocol):
@@ -27,6 +29,15 @@ def report(error: QengineError) -> None:
         first, _, rest = text.partition("\n")
         text = f"\x1b[1;31m{first}\x1b[0m" + (f"\n{rest}" if rest else "")
     print(text, file=sys.stderr)
+
+
+def report_defect(error: Exception, more: str) -> None:
+    """Report an error that nobody foresaw, with where it came up; ``more`` follows in the hint."""
+    frames = traceback.extract_tb(error.__traceback__)
+    place = next((each for each in reversed(frames) if "qengine" in each.filename), None)
+    where = f" ({Path(place.filename).name}, line {place.lineno})" if place else ""
+    hint = f"This is a mistake of qengine's own; {more}."
+    report(InternalError(f"{type(error).__name__}: {error}{where}", hint=hint))
 
 
 def colours(stream: Any) -> bool:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from qengine.cli.formats import FORMATS
 from qengine.cli.main import main
 
 WORLD = Path(__file__).resolve().parents[2] / "examples" / "world"
@@ -131,3 +132,14 @@ def test_colours_only_on_a_terminal() -> None:
         env={**os.environ, "NO_COLOR": ""},
     )
     assert found.returncode == 1 and "\x1b" not in found.stderr and found.stderr.startswith("Syntax error")
+
+
+def test_an_error_that_nobody_foresaw(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*arguments: object) -> int:
+        raise ZeroDivisionError("seven by nought")
+
+    monkeypatch.setitem(FORMATS, "csv", fail)
+    code, out, err = run(capsys, "-c", "RETURN 1", "--format", "csv")
+    assert (code, out) == (1, "")
+    assert err.startswith("Internal error: ZeroDivisionError: seven by nought (") and "hint: " in err
+    assert "Traceback" not in err
