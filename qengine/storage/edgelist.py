@@ -86,6 +86,8 @@ def _from_file(path: Path) -> tuple[Any, Array, Array]:
 def bad_line(path: Path, before: int, data: bytes | bytearray, bad: int, hint: str) -> StorageError:
     """Return the error for line ``bad`` (from 0) of ``data``, which ``before`` lines of the file precede."""
     text = bytes(data).split(b"\n", bad + 1)[bad].decode(errors="replace").strip()
+    if not text.isprintable() and not text.replace("\t", "").isprintable():
+        return StorageError(f"{path}: this is no text file", hint=hint)
     return StorageError(f"{path}:{before + bad + 1}: can't be understood: {text[:80]!r}", hint=hint)
 
 

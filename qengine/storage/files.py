@@ -19,7 +19,7 @@ from qengine.errors import StorageError
 from qengine.storage.kernels import threads
 from qengine.storage.progress import Progress
 from qengine.storage.store import GraphStore
-from qengine.storage.tables import from_arrow
+from qengine.storage.tables import from_tables, labels_of
 
 Source = str | PathLike[str]
 _SETTINGS = "graph.toml"
@@ -64,11 +64,11 @@ def _load(
             return table
 
         tables = dict(zip((*nodes, *edges), pool.map(counted, (*nodes, *edges)), strict=True))
-    return from_arrow(
-        [(label, tables[path]) for path, label in nodes.items()],
-        [(name, start, end, tables.pop(path)) for path, (start, name, end) in edges.items()],
-        key=key,
-        undirected=both_ways,
+    return from_tables(
+        [(str(path), labels_of(label), tables[path]) for path, label in nodes.items()],
+        ((str(path), name, start, end, tables.pop(path)) for path, (start, name, end) in edges.items()),
+        key,
+        both_ways,
     )
 
 
@@ -131,7 +131,10 @@ def _read_csv(path: Path) -> Any:
 
     options = csv.ConvertOptions(strings_can_be_null=True, quoted_strings_can_be_null=False, null_values=[""])
     try:
-        return csv.read_csv(path, convert_options=options)
+        try:
+            return csv.read_csv(path, convert_options=options)
+        except pa.ArrowInvalid:  # one thread knows which row it is
+            return csv.read_csv(path, csv.ReadOptions(use_threads=False), convert_options=options)
     except (pa.ArrowException, OSError) as error:
         raise StorageError(
             f"{path}: it is no readable CSV file: {_first_line(error)}",

@@ -91,7 +91,7 @@ class KeyIndex:
             unknown = int((found == _UNKNOWN).sum())
             raise StorageError(
                 f"{place}: row {row} has the key {keys[row].as_py()!r}, which is no node's",
-                hint=f"{unknown:,} such rows in all. Load the missing nodes, or drop these relationships.",
+                hint=f"{_rows(unknown)} such a key, counted from 0. Add the missing nodes, or drop these rows.",
             )
         return found
 
@@ -122,5 +122,9 @@ class KeyIndex:
         row = int(np.flatnonzero(first_rows != np.arange(len(first_rows)))[0])
         raise StorageError(
             f"{place}: row {row} has the key {self._keys[row].as_py()!r} that row {int(first_rows[row])} has",
-            hint="Each node of one label needs a key of its own.",
+            hint="Each node of one label needs a key of its own; rows are counted from 0.",
         )
+
+
+def _rows(count: int) -> str:
+    return "1 row has" if count == 1 else f"{count:,} rows have"

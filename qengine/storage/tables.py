@@ -30,23 +30,54 @@ def from_arrow(
     undirected: Iterable[str] = (),
 ) -> GraphStore:
     """Load a graph from tables, as ``Graph.from_arrow`` says."""
-    tables = [_NodeTable.read(labels, table, key) for labels, table in _node_tables(nodes, label_column, key)]
+    return from_tables(
+        [
+            ("nodes " + (":".join(labels) or "without label"), labels, table)
+            for labels, table in _node_tables(nodes, label_column, key)
+        ],
+        [
+            (f"relationships {name}", name, start, end, table)
+            for name, start, end, table in _relationship_tables(relationships, type_column)
+        ],
+        key,
+        undirected,
+    )
+
+
+def from_tables(
+    nodes: Iterable[tuple[str, tuple[str, ...], Any]],
+    relationships: Iterable[tuple[str, str, str | None, str | None, Any]],
+    key: str | None,
+    undirected: Iterable[str],
+) -> GraphStore:
+    """Load a graph from a table for each label set, and for each type (between two labels).
+
+    Parameters
+    ----------
+    nodes
+        What errors call the table, its labels, and the table.
+    relationships
+        What errors call the table, its type, the labels of its starts and ends (None for any), and the table.
+    key, undirected
+        As ``Graph.from_arrow`` says.
+    """
+    tables = [_NodeTable.read(place, labels, table, key) for place, labels, table in nodes]
     rows = 0
     for table in tables:
         table.first = rows
         rows += table.block.rows
     finder = _Finder(tables)
     blocks = []
-    for name, start_label, end_label, source in _relationship_tables(relationships, type_column):
-        table = _table(source, f"relationships {name}")
-        start, end = _end_columns(table, f"relationships {name}")
+    for name, type_name, start_label, end_label, source in relationships:
+        table = _table(source, name)
+        start, end = _end_columns(table, name)
         first, second = (
             finder.find(label, key_array(table[column], place), place)
             for label, column in ((start_label, start), (end_label, end))
-            for place in (f"relationships {name}, column {column}",)
+            for place in (f"{name}, column {column}",)
         )
-        columns = _properties(table, f"relationships {name}", (start, end))
-        blocks.append(RelationshipBlock(name, first, second, columns))
+        columns = _properties(table, name, (start, end))
+        blocks.append(RelationshipBlock(type_name, first, second, columns))
     return assemble([table.block for table in tables], blocks, undirected)
 
 
@@ -60,8 +91,7 @@ class _NodeTable:
     first: int = 0
 
     @classmethod
-    def read(cls, labels: tuple[str, ...], table: Any, key: str | None) -> _NodeTable:
-        name = "nodes " + (":".join(labels) or "without label")
+    def read(cls, name: str, labels: tuple[str, ...], table: Any, key: str | None) -> _NodeTable:
         column = _key_column(table, key, name)
         keys = key_array(table[column], f"{name}, column {column}")
         return cls(name, NodeBlock(labels, table.num_rows, _properties(table, name)), keys)
@@ -106,7 +136,7 @@ def _node_tables(nodes: Any, label_column: str | None, key: str | None) -> list[
     if isinstance(nodes, Mapping):
         nodes = list(nodes.items())
     if isinstance(nodes, (list, tuple)):
-        named = [(_labels(labels), table) for labels, table in nodes]
+        named = [(labels_of(labels), table) for labels, table in nodes]
         return [(labels, _table(table, f"nodes {':'.join(labels)}")) for labels, table in named]
     table = _table(nodes, "nodes")
     if label_column is None:
@@ -117,7 +147,7 @@ def _node_tables(nodes: Any, label_column: str | None, key: str | None) -> list[
     KeyIndex(keys, np.arange(len(keys), dtype=np.uint32), "nodes")
     parts: dict[tuple[str, ...], Any] = {}
     for value, rows in _split(table, label_column, "nodes"):
-        labels = (f"L{value}",) if isinstance(value, int) else _labels(value or ())
+        labels = (f"L{value}",) if isinstance(value, int) else labels_of(value or ())
         parts[labels] = pa.concat_tables([parts[labels], rows]) if labels in parts else rows
     return list(parts.items())
 
@@ -160,7 +190,8 @@ def _split(table: Any, column: str, place: str) -> Iterator[tuple[Any, Any]]:
         yield name, rest.take(pa.array(order[bounds[code] : bounds[code + 1]]))
 
 
-def _labels(labels: str | Sequence[str]) -> tuple[str, ...]:
+def labels_of(labels: str | Sequence[str]) -> tuple[str, ...]:
+    """Return the labels of a table: a list of them, or a text that joins them by colons."""
     names = labels.split(":") if isinstance(labels, str) else labels
     return tuple(dict.fromkeys(name for name in names if name))
 

@@ -95,8 +95,8 @@ def damaged(folder, case):
         ("truncated", "{}/nodes_Person.parquet: it is no readable Parquet file: "),
         ("empty", "{}/nodes_Person.parquet: it is no readable Parquet file: "),
         ("unknown label", "{}/rels_Person_knows_Robot.parquet: its name isn't rels_<Start>_<TYPE>_<End> with two of"),
-        ("unknown key", "relationships knows, column dst: row 1 has the key 9, which is no node's"),
-        ("duplicate key", "nodes Person: row 2 has the key 1 that row 0 has"),
+        ("unknown key", "{}/rels_Person_knows_Person.parquet, column dst: row 1 has the key 9, which is no node's"),
+        ("duplicate key", "{}/nodes_Person.parquet: row 2 has the key 1 that row 0 has"),
         ("bad settings", "{}/graph.toml: it can't be understood: "),
         ("unknown type", "there is no relationship type likes to be undirected"),
         ("no nodes", "{}: there is no nodes_<Label>.parquet"),
@@ -113,7 +113,7 @@ def test_ragged_rows_are_refused(text):
     with (text / "nodes_Person.csv").open("a") as file:
         file.write("4,x,y\n")
     with pytest.raises(
-        StorageError, match=r"nodes_Person.csv: it is no readable CSV file: .*Expected 2 columns, got 3"
+        StorageError, match=r"nodes_Person.csv: it is no readable CSV file: .*Row #\d+: Expected 2 columns, got 3"
     ):
         from_csv(text)
 
@@ -141,6 +141,14 @@ def test_letters_in_an_edge_list_are_refused_with_their_line(tmp_path, line):
     with pytest.raises(StorageError) as raised:
         from_edge_list(path)
     assert raised.value.message == f"{path}:3: can't be understood: {line!r}"
+
+
+def test_a_file_of_another_kind_is_no_edge_list(tmp_path):
+    path = tmp_path / "picture.txt"
+    path.write_bytes(b"\x89PNG\r\x1a\x00\x01 1 2\n")
+    with pytest.raises(StorageError) as raised:
+        from_edge_list(path)
+    assert raised.value.message == f"{path}: this is no text file"
 
 
 def test_a_missing_or_cut_off_edge_list_is_refused(tmp_path):
