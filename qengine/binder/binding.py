@@ -43,16 +43,32 @@ class Binding:
         """Return the refusal of something legal that isn't built."""
         return Unsupported(message, span=span, text=self.text, hint=hint)
 
-    def undefined(self, name: str, span: Span | None, scope: Scope) -> SemanticError | Unsupported:
-        """Return the error of a name that nothing has."""
+    def undefined(
+        self, name: str, span: Span | None, scope: Scope, hint: str | None = None
+    ) -> SemanticError | Unsupported:
+        """Return the error of a name that nothing has; ``hint`` where no similar name is known."""
         if scope.is_cut_off(name):
             return self.unsupported(
                 f"`{name}` of the outer query can't be read behind an aggregation inside the subquery.",
                 span,
                 hint=f"Read `{name}` before the aggregation, or group by it: WITH {name}, …",
             )
-        hint = did_you_mean(closest(name, scope.visible()))
+        hint = did_you_mean(closest(name, scope.visible())) or hint or self._owner_of(name, scope)
+        if hint is None and name in self.names.taken:
+            hint = f"`{name}` is known elsewhere in the query, but not here; WITH keeps only what it lists."
+        hint = hint or f"Name it in a clause before this one; text stands in quotes: '{name}'."
         return self.error("UndefinedVariable", f"Variable `{name}` is not defined.", span, hint)
+
+    def _owner_of(self, key: str, scope: Scope) -> str | None:
+        """Return the hint that names a variable whose property was probably meant."""
+        for name in scope.visible():
+            symbol = scope.find(name)
+            if symbol is None or symbol.type not in (NODE, RELATIONSHIP):
+                continue
+            entity = "node" if symbol.type == NODE else "relationship"
+            if self.catalog.property_type(entity, key) is not None:
+                return f"A property stands behind its variable, as in {name}.{key}."
+        return None
 
     def check_label(self, name: str, span: Span | None, kinds: Iterable[str]) -> None:
         """Note a label or type name that the graph doesn't have as any of ``kinds``."""
@@ -63,6 +79,16 @@ class Binding:
         code = "UnknownLabel" if kind == LABEL else "UnknownRelationshipType"
         hint = did_you_mean(closest(name, self._names_of(kind)))
         self.notice(code, name, f"The graph has no {kind} `{name}`.", span, hint)
+
+    def check_name(self, name: str, kind: str, span: Span | None) -> None:
+        """Note a variable without a label or type (``kind``) that is called like one: the colon may be forgotten."""
+        if name not in self._names_of(kind):
+            return
+        if kind == LABEL:
+            message, hint = f"`{name}` is a variable here, for any node.", f"Write (:{name}) for the label."
+        else:
+            message, hint = f"`{name}` is a variable here, for any relationship.", f"Write [:{name}] for the type."
+        self.notice("VariableNamedLikeLabel", name, message, span, hint)
 
     def _names_of(self, kind: str) -> Mapping[str, None]:
         """Return the graph's labels or types, in its order."""

@@ -181,6 +181,9 @@ class ExpressionBinder:
         return Logical(node.op, args)  # type: ignore[arg-type]
 
     def _comparison(self, node: ast.Comparison) -> Expr:
+        if any(isinstance(each, ast.Literal) and each.value is None for each in node.operands):
+            message, hint = "A comparison with null gives null, never true.", "Write IS NULL or IS NOT NULL."
+            self.binding.notice("ComparisonWithNull", str(node.span), message, node.span, hint)
         return Comparison(node.ops, tuple(map(self.value, node.operands)))
 
     def _call(self, node: ast.FunctionCall) -> Expr:

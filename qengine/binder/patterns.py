@@ -185,6 +185,8 @@ class GraphBuilder:
         name, known = self._symbol(element.name, NODE, element.span)
         labels = self._labels(element.labels, LABEL)
         old = self.nodes.get(name)
+        if old is None and not known and element.labels is None and element.name is not None:
+            self.binding.check_name(element.name, LABEL, element.span)
         if old is None:
             self.nodes[name] = PatternNode(name, labels, bound=known)
         elif labels is not None:
@@ -208,7 +210,10 @@ class GraphBuilder:
                 "The relationships of one MATCH are all different: give the second another name.",
             )
         type = RELATIONSHIP if element.hops is None else list_of(RELATIONSHIP)
-        return self._symbol(element.name, type, element.span)
+        name, known = self._symbol(element.name, type, element.span)
+        if not known and element.types is None and element.name is not None:
+            self.binding.check_name(element.name, RELATIONSHIP_TYPE, element.span)
+        return name, known
 
     def _relationship(
         self,

@@ -31,9 +31,8 @@ def bind_pattern_predicate(binder: ExpressionBinder, node: ast.PatternPredicate)
     for element in node.pattern.elements:
         name = element.name if isinstance(element, ast.NodePattern | ast.RelationshipPattern) else None
         if name is not None and binder.scope.find(name) is None:
-            error = binder.binding.undefined(name, element.span, binder.scope)
-            error.hint = error.hint or "A pattern predicate names no new variable: EXISTS { … } may."
-            raise error
+            hint = "A pattern predicate names no new variable: EXISTS { … } may."
+            raise binder.binding.undefined(name, element.span, binder.scope, hint)
     outer = Outer(binder.scope)
     clause = ast.MatchClause((node.pattern,), span=node.span)
     graph, _ = bind_match(binder.binding, clause, Scope(outer=outer))
