@@ -9,14 +9,16 @@
 // mention each other are so never combined, and memory is bounded by paths of the tree. Where it is enough to know which
 // counts are 0, all that is counted for a row is 0 or 1, and its candidates are left once some have been found.
 // Preconditions: all of the grid's blocks run at a time (a cooperative launch); the state is zeros, but for the rows of the
-// last table that is given.
+// last table that is given; so are `keys`.
 // Launch: blocks of whole warps. A warp takes up to 32 rows in turn, and tests their candidates (qe/extend_step.h) a slot a
 // lane; rows with many are cut into tiles that all warps share, after a barrier (SGSI §7's layers). Shared memory: `warp_bytes`
 // a warp, for the values and operands of 32 rows.
-// Bytes moved: a row's lists once; each row made 8 bytes (of a relationship 12), read once a step on it, 16 a step for weights.
+// Bytes moved: a row's lists once; each row made 8 bytes (of a relationship 12), read once a step on it, 16 a step for weights;
+// each row that is brought together with others 40, 20 of them at random.
 // The order of rows depends on timing, the sums don't. Where a table or the list of tiles has no room, or a sum exceeds 64
 // bits, all stop; the state says why. job.stop ends it within a millisecond.
-// Source: Prealloc-Combine's slots (GSI §V); AND/OR search trees (Dechter and Mateescu, AIJ 2007).
+// Source: Prealloc-Combine's slots (GSI §V), rows with the same input (§VI-B); AND/OR search graphs merged by context (Dechter
+// and Mateescu, AIJ 2007).
 #include "extend_total_job.cuh"
 #include "extend_window.cuh"
 
@@ -26,10 +28,8 @@ namespace {
 
 constexpr int kThreads = 256, kBlocks = 4;
 constexpr long long kLookCycles = 1 << 20;
-
-}  // namespace
-
-namespace {
+constexpr int kProbes = 16;  // of the hash table; a row that finds no place by then is a class of its own
+constexpr uint32_t kOwnClass = 0x80000000u, kNoClass = 0xFFFFFFFFu;
 
 struct Worker {
   const TotalJob& job;
@@ -71,11 +71,25 @@ struct Worker {
     return __shfl_sync(kAllLanes, *static_cast<volatile int32_t*>(outcome), 0) != kDone;
   }
 
+  // Whether a table of classes brings rows together.
+  __device__ bool shares(const TotalTable& table) const { return job.state->rows[table.up] >= table.least; }
+
+  __device__ uint32_t rows_of(int32_t number) const {
+    const TotalTable& table = job.tables[number];
+    return job.state->rows[table.classes != nullptr && !shares(table) ? table.up : number];
+  }
+
+  // What a row's class has counted.
+  __device__ uint64_t shared_count(const TotalTable& classes, uint32_t row) const {
+    const uint32_t at = shares(classes) ? classes.classes[row] : row;
+    return at == kNoClass ? 0 : classes.counts[at];
+  }
+
   // What the steps on a row have counted so far.
   __device__ uint64_t weight(const TotalTable& table, uint32_t row, const TotalStep& step, int32_t* outcome) {
     if (step.pending == kNothing) return 1;
     const auto taken = static_cast<uint32_t>(step.taken);
-    const uint64_t found = table.counts[row];
+    const uint64_t found = step.through < 0 ? table.counts[row] : shared_count(job.tables[step.through], row);
     uint64_t count = found > taken ? found - taken : 0;
     if (once) count = count != 0;
     if (step.pending == kFirst) return count;
@@ -94,10 +108,29 @@ struct Worker {
     int32_t number = step.from;
     while (number > 0) {
       const TotalTable& table = job.tables[number];
-      row.value[table.level * row.stride] = table.edges != nullptr ? table.edges[at] : int64_t{table.vertices[at]};
-      if (table.parents != nullptr) at = table.parents[at];
+      if (table.classes == nullptr)
+        row.value[table.level * row.stride] = table.edges != nullptr ? table.edges[at] : int64_t{table.vertices[at]};
+      at = row_above(table, at);
       number = table.up;
     }
+  }
+
+  __device__ uint32_t row_above(const TotalTable& table, uint32_t at) const {
+    const bool own = table.parents == nullptr || (table.classes != nullptr && !shares(table));
+    return own ? at : table.parents[at];
+  }
+
+  // The vertices by which a row is brought together with others: never 0.
+  __device__ uint64_t key_of(const TotalStep& step, uint32_t at) const {
+    uint64_t key = 0;
+    for (int32_t number = step.from; number > 0;) {
+      const TotalTable& table = job.tables[number];
+      if (table.classes == nullptr && (table.level == step.by[0] || table.level == step.by[1]))
+        key |= uint64_t{table.vertices[at]} << (table.level == step.by[0] ? 0 : 32);
+      at = row_above(table, at);
+      number = table.up;
+    }
+    return key + 1;
   }
 
   // Whether a level's candidates are one list, without those that `different` excludes.
@@ -162,6 +195,7 @@ struct Worker {
     const LevelTraits traits = traits_of(plan, step.level);
     const bool at_once = step.kind == kTally && is_list(traits, step.level);
     const TotalTable& from = job.tables[step.from];
+    const bool starts = from.classes != nullptr && step.pending == kNothing && !shares(from);
     int32_t* outcome = &job.state->outcome[2 * number];
     const int lane = lane_id();
     for (uint64_t first = warp_id() * each; first < n; first += warps() * each) {
@@ -170,7 +204,13 @@ struct Worker {
       uint64_t slots = 0;
       __syncwarp();
       if (lane < each && row < n) {
-        const uint64_t so_far = weight(from, row, step, outcome);
+        uint64_t so_far = weight(from, row, step, outcome);
+        if (starts) {  // what its kShare would have done
+          const TotalStep& share = job.steps[number - 1];
+          const TotalTable& up = job.tables[share.from];
+          up.weights[row] = weight(up, row, share, outcome);
+          so_far = up.weights[row] != 0;
+        }
         uint64_t counted = 0;
         if (so_far != 0) {
           load(step, row, to.row(lane));
@@ -245,6 +285,59 @@ struct Worker {
     }
   }
 
+  // The first half of bringing rows together: each finds its place in the hash table, the first one there makes a row of
+  // the table of classes.
+  __device__ QE_APART void share(const TotalStep& step, uint32_t number, uint32_t n) {
+    const TotalTable &from = job.tables[step.from], &to = job.tables[step.to];
+    int32_t* outcome = &job.state->outcome[2 * number];
+    for (uint64_t first = warp_id() * kLanes; first < n; first += warps() * kLanes) {
+      if (must_stop(outcome)) return;
+      const uint32_t row = static_cast<uint32_t>(first) + lane_id();
+      uint32_t place = kNoClass;
+      bool makes = false;
+      if (row < n) {
+        from.weights[row] = weight(from, row, step, outcome);
+        if (from.weights[row] != 0) {
+          place = place_of(key_of(step, row), &makes);
+          makes = makes || place == kNoClass;
+        }
+      }
+      const uint32_t making = __ballot_sync(kAllLanes, makes);
+      uint32_t made = 0;
+      if (lane_id() == 0 && making != 0) made = atomicAdd(&job.state->rows[step.to], static_cast<uint32_t>(__popc(making)));
+      made = __shfl_sync(kAllLanes, made, 0) + rank_in(making);
+      if (makes) {
+        to.parents[made] = row;
+        if (place == kNoClass) place = kOwnClass | made;
+        else job.firsts[place] = made;
+      }
+      if (row < n) to.classes[row] = place;
+    }
+  }
+
+  // The place of a key in the hash table, kNoClass if there is none nearby. `first`: whether it was empty.
+  __device__ uint32_t place_of(uint64_t key, bool* first) const {
+    uint32_t at = static_cast<uint32_t>(((key * 0x9E3779B97F4A7C15ull >> 32) * job.key_room) >> 32);
+    for (int k = 0; k < kProbes; ++k) {
+      const uint64_t there = atomicCAS(&job.keys[at], 0ull, static_cast<unsigned long long>(key));
+      *first = there == 0;
+      if (there == 0 || there == key) return at;
+      at = at + 1 < job.key_room ? at + 1 : 0;
+    }
+    return kNoClass;
+  }
+
+  // The second half: each row gets its class instead of its place, which is empty again.
+  __device__ QE_APART void settle_classes(const TotalStep& step, uint32_t n) const {
+    uint32_t* classes = job.tables[step.to].classes;
+    for (uint64_t row = warp_id() * kLanes + lane_id(); row < n; row += warps() * kLanes) {
+      const uint32_t place = classes[row];
+      if (place == kNoClass) continue;
+      if (!(place & kOwnClass)) job.keys[place] = 0;
+      classes[row] = place & kOwnClass ? place & ~kOwnClass : job.firsts[place];
+    }
+  }
+
   // Makes what all steps have counted for a row its count.
   __device__ void settle(const TotalStep& step, uint32_t number, uint32_t n) {
     for (uint64_t row = warp_id() * kLanes + lane_id(); row < n; row += warps() * kLanes) {
@@ -281,8 +374,18 @@ extern "C" __global__ void __launch_bounds__(kThreads, kBlocks) extend_total(con
   Worker worker(job);
   for (uint32_t k = 0; k < job.n_steps; ++k) {
     const TotalStep step = job.steps[k];
-    const uint32_t n = job.state->rows[step.from];
+    const uint32_t n = worker.rows_of(step.from);
     if (n == 0) continue;
+    if (step.kind == kShare) {
+      if (!worker.shares(job.tables[step.to])) continue;
+      worker.share(step, k, n);
+      worker.meet(&job.state->outcome[2 * k]);
+      if (job.state->outcome[2 * k] != kDone) return;
+      worker.settle_classes(step, n);
+      worker.meet(&job.state->outcome[2 * k + 1]);
+      if (job.state->outcome[2 * k + 1] != kDone) return;
+      continue;
+    }
     const uint64_t all = warps();
     const int each = n >= kLanes * all ? kLanes : static_cast<int>((n + all - 1) / all);
     const uint64_t least = each < 8 ? 2 * kLanes : 16 * kLanes;

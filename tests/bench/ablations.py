@@ -22,7 +22,7 @@ import numpy as np
 import pytest
 
 from qengine import Graph
-from qengine.exec.gpu import count_policy, extend_counts, search, tree, tree_plan
+from qengine.exec.gpu import count_policy, extend_counts, search, total_plan, tree, tree_plan
 from qengine.exec.gpu.compiled import compiled
 from qengine.storage import pcsr_build
 from qengine.storage.adjacency import Form
@@ -38,6 +38,7 @@ TRIANGLE = "(a)-[:E]-(b)-[:E]-(c)-[:E]-(a)"
 FOUR_CLIQUE = TRIANGLE + ", (a)-[:E]-(d), (b)-[:E]-(d), (c)-[:E]-(d)"
 DIAMOND = TRIANGLE + ", (b)-[:E]-(d)-[:E]-(c)"
 HEAVY = ("q8d_7", "q12d_0", "q12d_4", "q12s_0")
+LARGE = ("q8s_0", "q8d_7", "q12d_0", "q12d_1", "q12d_2", "q12d_3", "q12d_4", "q12s_0", "q12s_1")
 _forms: set[Any] = set()
 _marks = count()
 """Of queries, so that their plans are made anew."""
@@ -155,6 +156,8 @@ ABLATIONS = {
                        setting(tree_plan._Layout, "remember", lambda *_: None), by_tree),
     "cuts": Ablation("hubs cut into parts", SEVEN, setting(tree_plan, "_PARTS", 1), by_tree),
     "breadth": Ablation("breadth first where there is room", SEVEN, setting(search, "try_total", lambda *_: None)),
+    "shared": Ablation("rows with the same context counted once", enron(*LARGE),
+                       setting(total_plan, "_SHARED_ROWS", 2**32 - 1)),
     "specialised": Ablation("kernels compiled for the tree, enron16", enron(*HEAVY), unspecialised,
                             both(by_tree, specialised)),
     "specialised_rmat": Ablation("kernels compiled for the tree, R-MAT 16", TREES, unspecialised,

@@ -29,10 +29,11 @@ SHAPES = (
 
 @pytest.mark.parametrize("whole", [True, False])
 @settings(max_examples=300)
-@given(case=cases(), room=st.sampled_from([1, 5000, 1 << 26]))
-def test_equals_backtracking(whole: bool, case: Any, room: int) -> None:
+@given(case=cases(), room=st.sampled_from([1, 5000, 1 << 26]), shared=st.sampled_from([1, 1 << 14]))
+def test_equals_backtracking(whole: bool, case: Any, room: int, shared: int) -> None:
     store, search, seeds, rows = counted(case) if whole else case
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(total_plan, "_SHARED_ROWS", shared)
         for name in ("_FIRST_BYTES", "_MOST_BYTES"):
             patch.setattr(total_plan, name, room)
         for name in ("try_count", "counted_by_tree"):
@@ -67,10 +68,14 @@ def test_counts_by_row_are_the_cpus(labelled: Graph, shape: str, query: str) -> 
     assert labelled.query(text, device="gpu").fetchall() == labelled.query(text, device="cpu").fetchall()
 
 
+@pytest.mark.parametrize("shared", [1, 1 << 14])
 @pytest.mark.parametrize("mode", ["DIFFERENT NODES", "DIFFERENT RELATIONSHIPS", "REPEATABLE ELEMENTS"])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_labelled_patterns_count_as_on_the_cpu(labelled: Graph, shape: str, mode: str) -> None:
-    text = f"MATCH {mode} {shape} RETURN count(*)"
+def test_labelled_patterns_count_as_on_the_cpu(
+    labelled: Graph, shape: str, mode: str, shared: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(total_plan, "_SHARED_ROWS", shared)
+    text = f"/*+ search */ MATCH {mode} {shape} RETURN count(*) /* {shared} */"
     expected_count = labelled.query(text, device="cpu").value()
     for _ in range(2):
         assert labelled.query(text, device="gpu").value() == expected_count

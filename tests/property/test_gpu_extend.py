@@ -33,8 +33,10 @@ def memory() -> Iterator[DeviceMemory]:
 @settings(max_examples=200)
 @given(case=cases(), slots=st.sampled_from([1, 3, 1 << 20]), tile=st.sampled_from([1, 5, 64]),
        window=st.sampled_from([5, 32]), buffer=st.sampled_from([1, 1 << 20]),
-       room=st.sampled_from([1, 1 << 26]))  # fmt: skip
-def test_equals_backtracking(case: Any, slots: int, tile: int, window: int, buffer: int, room: int) -> None:
+       room=st.sampled_from([1, 1 << 26]), shared=st.sampled_from([1, 1 << 14]))  # fmt: skip
+def test_equals_backtracking(
+    case: Any, slots: int, tile: int, window: int, buffer: int, room: int, shared: int
+) -> None:
     store, search, seeds, rows = case
     with pytest.MonkeyPatch.context() as patch:
         made = functools.partial(CountingExtension, tile=tile, window=window)
@@ -42,6 +44,7 @@ def test_equals_backtracking(case: Any, slots: int, tile: int, window: int, buff
         patch.setattr(extend_search, "_PIECE_SLOTS", slots)
         for name in ("_FIRST_BYTES", "_MOST_BYTES"):
             patch.setattr(total_plan, name, room)
+        patch.setattr(total_plan, "_SHARED_ROWS", shared)
         for name in ("_FIRST_SLOTS", "_LEAST_SLOTS"):
             patch.setattr(extend, name, slots)
         patch.setattr(extend_search, "_MOST_BUFFER", buffer)
@@ -53,10 +56,10 @@ def test_equals_backtracking(case: Any, slots: int, tile: int, window: int, buff
 @given(case=cases(), fails=st.integers(0, 40))
 def test_a_failed_allocation_gives_smaller_pieces_or_a_clear_error(memory: DeviceMemory, case: Any, fails: int) -> None:
     store, search, seeds, rows = case
-    memory.allocations, memory.fail_at = 0, fails
+    memory.fail_from = memory.allocations + fails
     try:
         assert found(run_search, store, search, seeds, rows) == expected(store, search, seeds, rows)
     except OutOfMemory as error:
         assert "device memory" in str(error)
     finally:
-        memory.fail_at = None
+        memory.fail_from = None

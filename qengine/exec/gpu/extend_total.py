@@ -101,21 +101,24 @@ def run_steps(
     tables[: len(given)] = given
     head = run.allocate(_IMAGE.itemsize + tables.nbytes + steps.steps.nbytes, "the steps of a count")
     places = {name: head.ptr + _IMAGE.fields[name][1] for name in ("state", "root", "job")}  # type: ignore[index]
-    tables["level"], tables["up"] = steps.levels, steps.up
+    tables["level"], tables["up"], tables["least"] = steps.levels, steps.up, steps.least
     tables["weights"][0], tables["counts"][0] = places["root"], places["root"] + 8
     at = block.ptr
-    for name, width in (("weights", 8), ("counts", 8), ("edges", 8), ("vertices", 4), ("parents", 4)):
-        for k, level in enumerate(steps.levels[steps.bound + 1 :], steps.bound + 1):
-            if name in ("edges", "vertices") and steps.vertex[level] == (name == "edges"):
-                continue
-            tables[name][k] = at
-            at += width * rows
+    keys = rows if steps.shares else 0
+    if keys:
+        run.clear(block, 8 * keys)
+    at += 8 * keys
+    for name, k, width in steps.columns:
+        tables[name][k] = at
+        at += width * rows
+    firsts, at = at, at + 4 * keys
     image["state"]["rows"][0, steps.bound] = n
     job = image["job"]
     job["plan"], job["stop"], job["state"], job["tiles"] = address, run.stop_flag, places["state"], at
     job["tables"] = head.ptr + _IMAGE.itemsize
     job["steps"] = head.ptr + _IMAGE.itemsize + tables.nbytes
     job["n_steps"], job["room"], job["tile_room"] = len(steps.steps), rows, rows // 2
+    job["keys"], job["firsts"], job["key_room"] = block.ptr, firsts, keys
     job["warp_bytes"], job["once"] = steps.warp_bytes, once
     run.write(head, np.concatenate([each.view(np.uint8) for each in (image, tables, steps.steps)]))
     _launch(run, steps, places["job"])
@@ -123,7 +126,10 @@ def run_steps(
     found = np.zeros(1, np.dtype([("state", STATE), ("root", _ROOT)], align=True))
     run.read(head.ptr, found)
     weight, count = (int(word) for word in found["root"][0])
-    return Outcome(int(found["state"]["outcome"].max())), weight, count
+    outcome = Outcome(int(found["state"]["outcome"].max()))
+    if outcome is Outcome.DONE and not once:
+        steps.learn(found["state"]["rows"][0])
+    return outcome, weight, count
 
 
 def _launch(run: DeviceRun, steps: TotalPlan, job: int) -> None:
