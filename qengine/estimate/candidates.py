@@ -172,8 +172,8 @@ def build(
     """
     given = _Signatures()
     if signatures is not None:
-        table, wanted = signatures
-        given = _Signatures(table.ctypes.data, wanted.ctypes.data, table.shape[1])
+        table = signatures.of.table
+        given = _Signatures(table.ctypes.data, signatures.wanted.ctypes.data, table.shape[1])
     handle = ctypes.c_void_p()
     address, control = plan.plan.ctypes.data, ctypes.byref(context.control)
     context.raise_for(

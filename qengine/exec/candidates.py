@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from qengine.plan.pattern import Direction, LabelAnd, LabelExpr, LabelIs
 from qengine.plan.physical import EdgeLevel, Search, VertexLevel
-from qengine.storage.signatures import ANY_LABEL, SIGNATURE_WORDS, PatternSignature
+from qengine.storage.signatures import ANY_LABEL, SIGNATURE_WORDS, PatternSignature, Signatures
 
 __all__ = ["LevelSignatures", "admit_by_degree", "admit_by_signature", "level_signatures"]
 
@@ -28,10 +28,10 @@ _wanted: WeakKeyDictionary[Any, dict[int, tuple[Search, npt.NDArray[np.uint32]]]
 class LevelSignatures(NamedTuple):
     """The signatures of a graph, and what those of each level's vertices must have.
 
-    ``table``: uint32[16, vertices]. ``wanted``: uint32[levels, 16].
+    ``of``: all signatures. ``wanted``: uint32[levels, 16].
     """
 
-    table: npt.NDArray[np.uint32]
+    of: Signatures
     wanted: npt.NDArray[np.uint32]
 
 
@@ -47,7 +47,7 @@ def level_signatures(store: Any, search: Search) -> LevelSignatures:
     """Return what signatures say of all levels of a search; an edge level wants nothing."""
     known = _wanted.setdefault(store, {})
     if (entry := known.get(id(search))) is not None:
-        return LevelSignatures(store.signatures.table, entry[1])
+        return LevelSignatures(store.signatures, entry[1])
     wanted = np.zeros((len(search.levels), SIGNATURE_WORDS), np.uint32)
     for index, level in enumerate(search.levels):
         if isinstance(level, VertexLevel):
@@ -55,7 +55,7 @@ def level_signatures(store: Any, search: Search) -> LevelSignatures:
     if len(known) >= _KNOWN:
         known.clear()
     known[id(search)] = search, wanted
-    return LevelSignatures(store.signatures.table, wanted)
+    return LevelSignatures(store.signatures, wanted)
 
 
 def admit_by_signature(store: Any, search: Search, level: int, begin: int, admitted: npt.NDArray[np.bool_]) -> None:

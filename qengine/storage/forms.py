@@ -56,7 +56,7 @@ def costs(keys: Array) -> dict[Form, Cost]:
     """Return what each form would cost for these vertices (uint32, ascending)."""
     count = len(keys)
     span = int(keys[-1]) - int(keys[0]) + 1 if count else 0
-    homes = _home_groups(count)
+    homes = home_groups(count)
     # Expected overflow of a group whose load is Poisson distributed.
     overflow, chance, load = 0.0, float(np.exp(-count / homes)), count / homes
     for pairs in range(1, 4 * GROUP_PAIRS):
@@ -125,7 +125,7 @@ def transactions(adjacency: Adjacency) -> float:
 
 
 def _groups(lists: Lists, plain: Adjacency) -> tuple[Adjacency, Array]:
-    homes = _home_groups(len(lists.keys))
+    homes = home_groups(len(lists.keys))
     home = group_hash(lists.keys, homes)
     order = np.argsort(home, kind="stable")  # rows by home group, in a group by vertex
     home = home[order]
@@ -168,7 +168,8 @@ def _aligned(count: int) -> Array:
     return memory[skip : skip + count * _LINE].view(GROUP)
 
 
-def _home_groups(count: int) -> int:
+def home_groups(count: int) -> int:
+    """Return how many home groups the groups form has for so many vertices with lists."""
     return max(1, -(-count // KEYS_PER_GROUP))
 
 

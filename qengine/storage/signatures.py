@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Mapping, Sequence
 from dataclasses import field
+from functools import cached_property
 
 import numpy as np
 
@@ -19,7 +20,7 @@ ANY_LABEL = 0xFFFFFFFF
 _WAYS = {Direction.OUT: 0, Direction.IN: 1, Direction.BOTH: 2}
 
 
-class _Input(ctypes.Structure):
+class SignatureInput(ctypes.Structure):
     """Mirror of ``qe::SignatureInput``."""
 
     _fields_ = (
@@ -54,7 +55,10 @@ class PatternSignature:
 
 
 class Signatures:
-    """The signatures of all vertices of a graph: ``table`` is uint32[16, vertices], column-first.
+    """The signatures of all vertices of a graph.
+
+    What they are made from: ``n_vertices``; ``arrays``, in the order of ``SignatureInput``: ends of groups, begins of
+    their labels, labels, numbers of lists; ``lists``: the adjacencies.
 
     Parameters
     ----------
@@ -82,27 +86,34 @@ class Signatures:
             for index, stored in enumerate(adjacencies)
             for way in ((Direction.BOTH,) if Direction.BOTH in stored else (Direction.OUT, Direction.IN))
         ]
-        structs = [adjacencies[index][way].as_struct() for index, way in chosen]
-        lists = (PcsrStruct * len(structs))(*structs)
+        self.lists = tuple(adjacencies[index][way] for index, way in chosen)
         numbers = np.array([_number(index, way) for index, way in chosen], np.uint32)
-        n = int(ends[-1]) if len(ends) else 0
-        self.table = np.empty((SIGNATURE_WORDS, n), np.uint32)
-        given = _Input(
-            n,
-            len(ends),
-            ends.ctypes.data,
-            begins.ctypes.data,
-            labels.ctypes.data,
-            ctypes.addressof(lists),
-            numbers.ctypes.data,
-            len(structs),
-        )
-        kernels.build_signatures(given, self.table)
+        self.arrays = ends, begins, labels, numbers
+        self.n_vertices = int(ends[-1]) if len(ends) else 0
+
+    @cached_property
+    def table(self) -> Array:
+        """uint32[16, vertices], column-first; made when first asked for."""
+        table = np.empty((SIGNATURE_WORDS, self.n_vertices), np.uint32)
+        structs = (PcsrStruct * len(self.lists))(*(each.as_struct() for each in self.lists))
+        ends, begins, labels, numbers = (each.ctypes.data for each in self.arrays)
+        kernels.build_signatures(self.input(ends, begins, labels, ctypes.addressof(structs), numbers), table)
+        return table
+
+    @property
+    def has_table(self) -> bool:
+        """Whether the table was made already."""
+        return "table" in self.__dict__
+
+    def input(self, ends: int, begins: int, labels: int, lists: int, numbers: int) -> SignatureInput:
+        """Return what the kernels take, for arrays and ``qe::Pcsr`` records at these addresses."""
+        n_groups = len(self.arrays[0])
+        return SignatureInput(self.n_vertices, n_groups, ends, begins, labels, lists, numbers, len(self.lists))
 
     @property
     def nbytes(self) -> int:
         """Bytes of the table."""
-        return self.table.nbytes
+        return 4 * SIGNATURE_WORDS * self.n_vertices
 
     def filter(self, wanted: PatternSignature, begin: int, end: int, admitted: Array) -> None:
         """Clear ``admitted[v - begin]`` (bool) for each vertex of ``[begin, end)`` that can't match."""

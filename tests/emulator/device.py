@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from qengine.exec.context import ExecutionContext
-from qengine.exec.gpu import extend, host_rows, search
+from qengine.exec.gpu import extend, host_rows, pcsr_build, search
 from qengine.exec.gpu.memory import DeviceMemory
 from tests.emulator.arrays import DeviceArray, Stream, cupy
 
@@ -64,15 +64,31 @@ class Pool:
 
 
 KERNELS = {
+    "count_cliques": ("count_cliques",),
+    "count_edges": ("count_edges",),
+    "count_houses": ("count_houses_array", "keep_triangular", "count_houses_hashed"),
+    "count_stars": ("count_stars",),
+    "count_views": ("slice_view", "hub_rows", "sort_roots", "weigh_roots"),
+    "count_wedges": ("cut_tiles", "count_wedges_tiled", "count_wedges_hashed"),
     "count_tree": ("tree_slices", "count_tree"),
     "extend": ("extend_seeds", "extend_bound", "extend_fill", "extend_link", "extend_gather", "extend_count",
                "extend_tell"),
     "extend_total": ("extend_total",),
+    "pcsr_build": ("pcsr_pairs", "pcsr_unpack", "pcsr_starts", "pcsr_dense", "pcsr_homes", "pcsr_ranks", "pcsr_empty",
+                   "pcsr_groups", "pcsr_move"),
     "sample": ("sample_wanderjoin", "sample_alley", "sample_guided"),
     "sample_packed": ("sample_wanderjoin", "sample_alley", "sample_guided"),
     "search": ("search",),
+    "signature": ("signature_build",),
 }  # fmt: skip
 """The families and their kernels."""
+
+OF_WARPS = {"keep_triangular"}
+OF_BLOCKS = {"count_houses_array", "count_wedges_tiled"}
+"""Kernels that only variants with QE_TEAM_WARP have, and only those without."""
+
+SHAPES = {"count_cliques", "count_edges", "count_houses", "count_stars", "count_views", "count_wedges"}
+"""Families in a namespace, with variables of a block, which runs alone here."""
 
 
 @functools.cache
@@ -80,11 +96,13 @@ def library(family: str, macros: tuple[tuple[str, int | str], ...], preface: str
     """Compile a family for the host; after a preface only the kernels of a user's estimator."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "emulated.cpp"
-        kernels = ("sample_own",) if "Estimator" in preface else KERNELS[family]
+        other = OF_BLOCKS if ("QE_TEAM_WARP", 1) in macros else OF_WARPS
+        kernels = ("sample_own",) if "Estimator" in preface else [k for k in KERNELS[family] if k not in other]
         lines = [
             '#include "on_host.h"',
             preface,
             f'#include "{family}.cu"',
+            "using namespace qe;" if family in SHAPES else "",
             *(f"QE_ON_HOST({name})" for name in kernels),
         ]
         source.write_text("\n".join(lines))
@@ -92,6 +110,7 @@ def library(family: str, macros: tuple[tuple[str, int | str], ...], preface: str
         folders = ("kernels/include", "kernels/cuda", "tests/emulator")
         include = [f"-I{CHECKOUT}/{folder}" for folder in folders]
         given = [f"-D{name}={value}" for name, value in (*macros, ("QE_LOOK_EVERY", 1))]  # share work at every step
+        given += ["-D__shared__=static"] if family in SHAPES else []
         command = ["g++", "-std=c++17", "-O1", "-shared", "-fPIC", "-pthread", *given, *include, "-o", target, source]
         subprocess.run(command, check=True, capture_output=True)
         return ctypes.CDLL(str(target))
@@ -108,7 +127,12 @@ class EmulatedRun:
         self.free = free
         self.flag = np.zeros(1, np.int32)
         self.device = SimpleNamespace(
-            shared_bytes=1 << 18, kernel=self.kernel, resident_blocks=lambda *_: 1, capability=90
+            shared_bytes=1 << 18,
+            shared_bytes_each=1 << 18,
+            kernel=self.kernel,
+            resident_blocks=lambda *_: 1,
+            capability=90,
+            multiprocessors=1,
         )
 
     @property
@@ -163,11 +187,21 @@ class EmulatedRun:
         shared_bytes: int = 0,
         *,
         together: bool = False,
+        stream: Any = None,
     ) -> None:
         given = [np.uint64(each.data.ptr) if isinstance(each, DeviceArray) else each for each in arguments]
         held = [np.atleast_1d(each) for each in given]
         addresses = (ctypes.c_void_p * len(held))(*(each.ctypes.data for each in held))
         kernel(blocks, min(threads, 32 * WARPS) if together else threads, addresses)
+
+    def record(self, first: Callable[[], None], branches: Sequence[Callable[[Any], None]]) -> Any:
+        return first, branches
+
+    def replay(self, recorded: Any) -> None:
+        first, branches = recorded
+        first()
+        for branch in branches:
+            branch(None)
 
     def wait(self, leave: Callable[[], bool] | None = None) -> None:
         self.context.check()
@@ -184,6 +218,6 @@ def emulated(memory: DeviceMemory, free: int = 0) -> Iterator[pytest.MonkeyPatch
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(search, "device_run", run)
-        for module in (extend, host_rows):
+        for module in (extend, host_rows, pcsr_build):
             patch.setattr(module, "cupy", lambda: cupy)
         yield patch

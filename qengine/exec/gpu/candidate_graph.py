@@ -22,7 +22,8 @@ from qengine.exec.gpu.candidate_job import FILTER_ROUNDS, JOB, LEVEL, ROOT_LANES
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.memory import Resident
 from qengine.exec.gpu.sample_job import GUIDE
-from qengine.exec.gpu.upload import DevicePlan, resident_array
+from qengine.exec.gpu.signatures import resident_signatures
+from qengine.exec.gpu.upload import DevicePlan
 
 __all__ = ["DeviceCandidates", "build_on_device"]
 
@@ -120,7 +121,7 @@ def build_on_device(
         plan.made["candidate graph"] = _shape(plan.resolved)
     held: list[Resident] = []
     try:
-        table = 0 if signatures is None else resident_array(store, signatures.table, run, held)
+        table = 0 if signatures is None else resident_signatures(store, signatures.of, run, held)
         return _Build(plan, run, plan.made["candidate graph"], most_entries, signatures, table).graph()
     finally:
         for resident in held:
@@ -164,7 +165,7 @@ class _Build:
             job[name] = place
         if signatures is not None:
             job["signatures"]["table"], job["signatures"]["wanted"] = table, at[5]
-            job["signatures"]["n_vertices"] = signatures.table.shape[1]
+            job["signatures"]["n_vertices"] = signatures.of.n_vertices
         job["n_vertices"], job["n_rows"], job["most_entries"] = shape.n_vertices, shape.n_rows, most_entries
         job["n_levels"], job["n_sources"] = n_levels, n_sources
         n = shape.n_vertices

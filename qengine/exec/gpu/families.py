@@ -48,8 +48,10 @@ FAMILIES: Mapping[str, tuple[Mapping[str, int | str], ...]] = {
     "extend": ({"QE_WINDOW_ROWS": 32},),
     "extend_total": ({},),
     "pcsr": ({},),
+    "pcsr_build": ({},),
     "sample": ({"QE_LEVELS": 16},),
     "sample_packed": (_SAMPLED_TRIANGLES,),
     "search": ({"QE_LEVELS": 8}, {"QE_LEVELS": 64}),
+    "signature": ({},),
 }
 """For each family its variants, as macros. ``qengine warmup`` compiles them; a test compiles them without a GPU."""

@@ -11,12 +11,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from qengine.errors import OutOfMemory
 from qengine.exec.cpu.match_plan import PLAN
 from qengine.exec.cpu.resolve import ResolvedSearch
 from qengine.exec.gpu.derived_plan import derive
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.memory import Resident
-from qengine.storage.adjacency import PcsrStruct
+from qengine.exec.gpu.pcsr_build import symmetric_lists
+from qengine.plan.pattern import Direction
+from qengine.storage.adjacency import Adjacency, PcsrStruct
 
 __all__ = ["DevicePlan", "device_plan", "resident_array"]
 
@@ -27,6 +30,12 @@ _POINTERS = (
 )  # fmt: skip
 """The fields of each table's records (in the order of ``ResolvedSearch.tables``) that are pointers."""
 _LEVELS, _LEVEL_IDS, _LISTS = 0, 7, 9
+_NEIGHBOURS = 3
+"""Of ``PcsrStruct.arrays``."""
+
+_BUILT_BYTES = 1 << 24
+"""Neighbours from which lists in both directions are built on the device: fewer are copied sooner."""
+
 _TABLES = ("levels", "sources", "ranges", "pairs", "conditions", "columns", "types", "level_ids", "list_ids", "lists")
 
 
@@ -153,10 +162,28 @@ class _Upload:
         places: dict[int, int] = {}
         for each in self.resolved.keep:
             if isinstance(each, PcsrStruct):
+                self.build(each.arrays[_NEIGHBOURS])
                 for array in each.arrays[:-1]:
                     if array is not None and array.nbytes and array.ctypes.data not in places:
                         places[array.ctypes.data] = resident_array(self.store, array, self.run, self.held)
         return places
+
+    def build(self, neighbours: npt.NDArray[np.uint32] | None) -> None:
+        """Build large lists in both directions on the device, of those in one: that is half as much to copy."""
+        if neighbours is None or neighbours.nbytes < _BUILT_BYTES or _is_there(self.store, neighbours, self.run):
+            return
+        found = _both_ways(self.store, neighbours)
+        if found is None:
+            return
+        out, both = found
+        try:
+            made = symmetric_lists(self.run, out, 2 * len(out) - len(both), both.form)
+        except OutOfMemory:  # it takes more room than the lists alone
+            return
+        for name, (block, n_bytes) in made.arrays.items():
+            array = getattr(both, name)
+            self.held.append(self.run.memory.add(_name_of(self.store, array), block, n_bytes, array))
+        self.run.memory.follow(self.store)
 
     def columns(self) -> dict[int, int]:
         """Make the property columns that are compared resident; return the device's addresses by the host's."""
@@ -178,7 +205,7 @@ def resident_array(
     store: Any, array: npt.NDArray[Any], run: DeviceRun, held: list[Resident], what: str = "the graph's relationships"
 ) -> int:
     """Return where an array of the graph is on the device, copied there if it isn't yet; ``held`` gets it, pinned."""
-    key = (id(store), array.ctypes.data, array.nbytes)
+    key = _name_of(store, array)
     resident = run.memory.pin(key)
     if resident is None:
         block = run.upload(array, what)
@@ -187,6 +214,27 @@ def resident_array(
     held.append(resident)
     assert resident.address is not None
     return resident.address
+
+
+def _name_of(store: Any, array: npt.NDArray[Any]) -> tuple[int, int, int]:
+    return id(store), array.ctypes.data, array.nbytes
+
+
+def _is_there(store: Any, array: npt.NDArray[Any], run: DeviceRun) -> bool:
+    resident = run.memory.pin(_name_of(store, array))
+    if resident is not None:
+        run.memory.unpin(resident)
+    return resident is not None
+
+
+def _both_ways(store: Any, neighbours: npt.NDArray[np.uint32]) -> tuple[Adjacency, Adjacency] | None:
+    """Return the lists in one direction and in both of the type that has these neighbours in both; None if none has."""
+    for info in store.types:
+        if info.undirected:
+            both = store.adjacency(info.index, Direction.BOTH)
+            if both.neighbours.ctypes.data == neighbours.ctypes.data:
+                return store.adjacency(info.index, Direction.OUT), both
+    return None
 
 
 def _needed_differences(

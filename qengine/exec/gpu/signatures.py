@@ -1,0 +1,75 @@
+"""The signatures of a graph's vertices on the device, built there (``kernels/cuda/signature.cu``)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from qengine.exec.cpu.match_plan import PCSR
+from qengine.exec.gpu.launch import DeviceRun
+from qengine.exec.gpu.memory import Resident
+from qengine.exec.gpu.upload import resident_array
+from qengine.storage.adjacency import Adjacency
+from qengine.storage.signatures import Signatures
+
+__all__ = ["built_signatures", "resident_signatures"]
+
+_THREADS = 128
+_WHAT = "the signatures of nodes"
+
+
+def resident_signatures(store: Any, signatures: Signatures, run: DeviceRun, held: list[Resident]) -> int:
+    """Return where the table of signatures is on the device; ``held`` gets it, pinned.
+
+    It is built there of the graph's lists, which become resident, too; or copied where the host has made it already.
+
+    Raises
+    ------
+    OutOfMemory
+        If it doesn't fit the device.
+    QueryTimeout, QueryInterrupted
+        By the run's limits.
+    """
+    if signatures.has_table:
+        return resident_array(store, signatures.table, run, held, _WHAT)
+    key = (id(store), "signatures", signatures.nbytes)
+    resident = run.memory.pin(key)
+    if resident is None:
+        resident = run.memory.add(key, built_signatures(store, signatures, run), signatures.nbytes, signatures)
+        run.memory.follow(store)
+    held.append(resident)
+    assert resident.address is not None
+    return resident.address
+
+
+def built_signatures(store: Any, signatures: Signatures, run: DeviceRun) -> Any:
+    """Return a block with the table, built now. Errors as above."""
+    lent: list[Resident] = []
+    try:
+        lists = np.array([_record(store, each, run, lent) for each in signatures.lists], PCSR)
+        blocks = [run.upload(each, _WHAT) for each in (*signatures.arrays, lists)]
+        ends, begins, labels, numbers, records = (block.ptr for block in blocks)
+        given = run.upload(
+            np.frombuffer(bytes(signatures.input(ends, begins, labels, records, numbers)), np.uint8), _WHAT
+        )
+        table = run.allocate(signatures.nbytes, _WHAT)
+        kernel = run.device.kernel("signature", "signature_build")
+        blocks_wanted = max(1, -(-signatures.n_vertices // _THREADS))
+        run.launch(kernel, blocks_wanted, _THREADS, (np.uint64(given.ptr), np.uint64(table.ptr)))
+        run.wait()
+        return table
+    finally:
+        for resident in lent:
+            run.memory.unpin(resident)
+
+
+def _record(store: Any, lists: Adjacency, run: DeviceRun, held: list[Resident]) -> tuple[int, ...]:
+    """Return a ``qe::Pcsr`` with the device's addresses."""
+
+    def address(array: Any) -> int:
+        return resident_array(store, array, run, held) if array is not None and array.nbytes else 0
+
+    struct = lists.as_struct()
+    offsets, keys, groups, neighbours = (address(array) for array in struct.arrays[:-1])
+    return struct.form, struct.lo, struct.hi, struct.n_keys, offsets, keys, groups, neighbours, 0, len(lists)
