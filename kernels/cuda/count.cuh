@@ -5,6 +5,7 @@
 // hubs (ids go by descending degree): the members of a slice among the first `hubs` ids are also kept as a row of bits where
 // that is shorter to read. A list is then its row and the members from `tail` on.
 #pragma once
+#include "hardware.cuh"
 #include "qe/match_plan.h"
 
 namespace qe {
@@ -168,18 +169,12 @@ struct Pieces {
   static constexpr uint64_t kPollEvery = 30'000'000;
 
   __device__ Pieces(uint32_t* next, uint32_t n, const volatile int32_t* stop)
-      : next(next), n(n), stop(stop), look_at(now() + kPollEvery), own(team_in_block() * gridDim.x + blockIdx.x) {}
-
-  __device__ static uint64_t now() {
-    uint64_t time;
-    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(time));
-    return time;
-  }
+      : next(next), n(n), stop(stop), look_at(nanoseconds() + kPollEvery), own(team_in_block() * gridDim.x + blockIdx.x) {}
 
   // Has the run been stopped? For the middle of a piece, whose result is then of no use; the same for all lanes of a warp.
   __device__ bool stopped() {
-    if (threadIdx.x % kWarp == 0 && !gone && now() >= look_at) {
-      look_at = now() + kPollEvery;
+    if (threadIdx.x % kWarp == 0 && !gone && nanoseconds() >= look_at) {
+      look_at = nanoseconds() + kPollEvery;
       gone = *stop != 0;
       if (gone) atomicMax(next, n);
     }
@@ -192,8 +187,8 @@ struct Pieces {
     if (team_rank() == 0) {
       at = own != kNoVertex ? own : all_teams() < n ? all_teams() + atomicAdd(next, 1u) : n;
       own = kNoVertex;
-      if (at < n && now() >= look_at) {
-        look_at = now() + kPollEvery;
+      if (at < n && nanoseconds() >= look_at) {
+        look_at = nanoseconds() + kPollEvery;
         if (*stop != 0) {
           atomicMax(next, n);
           at = n;

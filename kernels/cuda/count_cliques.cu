@@ -44,13 +44,6 @@ struct CliqueTask {
   unsigned long long* total;
 };
 
-__device__ inline void multiply_bits(int32_t (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
-  asm volatile(
-      "mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
-      : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-}
-
 // Chains of three in a matrix of d members whose rows are zero from d to the next multiple of 16; the calling warp takes
 // every step-th strip of 16 rows from `first` on. Every lane returns its part.
 template <uint32_t Stride>
@@ -252,7 +245,7 @@ struct Members {
 };
 
 extern "C" __global__ void count_cliques(const CliqueTask task) {
-  extern __shared__ __align__(16) uint32_t shared[];
+  QE_SHARED(uint32_t, shared);
   __shared__ uint32_t piece;
   // words of one team: matrix, scratch, marks, ranks of marks, hash table's keys and numbers
   const uint32_t matrix_words = task.capacity * kStride;

@@ -81,7 +81,7 @@ __device__ inline void collect(uint32_t shared_by, int k, uint32_t* t, uint64_t*
 }
 
 extern "C" __global__ void QE_BOUNDS count_edges(const EdgeTask task) {
-  extern __shared__ uint32_t shared[];
+  QE_SHARED(uint32_t, shared);
   __shared__ uint32_t piece;
 #ifdef QE_TEAM_WARP
   __shared__ uint32_t tallies[kMostTeams][kWarp];

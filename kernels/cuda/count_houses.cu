@@ -87,7 +87,7 @@ __device__ void count_root(const HouseTask& task, uint32_t root, const ViewSlice
 
 #ifndef QE_TEAM_WARP
 extern "C" __global__ void count_houses_array(const HouseTask task) {
-  extern __shared__ __align__(16) uint32_t shared[];
+  QE_SHARED(uint32_t, shared);
   __shared__ uint32_t piece;
 #ifdef QE_GLOBAL
   ArrayCounters counters{task.scratch + size_t{blockIdx.x} * task.span, task.lo};
@@ -123,7 +123,7 @@ extern "C" __global__ void count_houses_array(const HouseTask task) {
 #ifdef QE_TEAM_WARP
 // Keeps the roots two of whose members are linked: others have no house. A root of too many members for the table is kept.
 extern "C" __global__ void keep_triangular(const HouseTask task) {
-  extern __shared__ __align__(16) uint32_t shared[];
+  QE_SHARED(uint32_t, shared);
   uint32_t* keys = shared + team_in_block() * task.table;
   const uint32_t mask = task.table - 1, lane = threadIdx.x % kWarp, n_roots = *task.n_roots;
   for (uint32_t i = lane; i < task.table; i += kWarp) keys[i] = kEmpty;
@@ -158,7 +158,7 @@ extern "C" __global__ void keep_triangular(const HouseTask task) {
 #endif
 
 extern "C" __global__ void count_houses_hashed(const HouseTask task) {
-  extern __shared__ __align__(16) uint32_t shared[];
+  QE_SHARED(uint32_t, shared);
   __shared__ uint32_t piece;
   HashCounters counters(shared + team_in_block() * 2 * task.table, task.table);
   counters.clear();

@@ -43,7 +43,7 @@ extern "C" __global__ void slice_view(const Pcsr list, uint32_t first, uint32_t 
 // Rows of the hubs [base, base + 32 * hub_words), a warp a hub; shared memory: hub_words words a warp.
 extern "C" __global__ void hub_rows(const uint32_t* neighbours, const ViewSlice* slices, uint32_t base, uint32_t n_hubs,
                                     uint32_t hub_words, uint32_t* rows) {
-  extern __shared__ uint32_t shared[];
+  QE_SHARED(uint32_t, shared);
   uint32_t* row = shared + threadIdx.x / kWarp * hub_words;
   const uint32_t lane = threadIdx.x % kWarp;
   const uint32_t hub = blockIdx.x * (blockDim.x / kWarp) + threadIdx.x / kWarp;

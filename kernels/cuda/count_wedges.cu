@@ -65,7 +65,7 @@ __device__ inline uint2 bounded(const uint32_t* neighbours, uint32_t begin, uint
 
 #ifndef QE_TEAM_WARP
 extern "C" __global__ void count_wedges_tiled(const WedgeTask task) {
-  extern __shared__ __align__(16) uint32_t counters[];
+  QE_SHARED(uint32_t, counters);
   __shared__ uint32_t piece;
 #ifdef QE_PACKED
   const uint32_t words = (task.tile + 1) / 2;
@@ -144,7 +144,7 @@ extern "C" __global__ void count_wedges_tiled(const WedgeTask task) {
 #endif
 
 extern "C" __global__ void count_wedges_hashed(const WedgeTask task) {
-  extern __shared__ __align__(16) uint32_t shared[];
+  QE_SHARED(uint32_t, shared);
   __shared__ uint32_t piece;
   HashCounters counters(shared + team_in_block() * 2 * task.table, task.table);
   const uint32_t lane = threadIdx.x % kWarp, n_roots = *task.n_roots;

@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <numeric>
 #include <thread>
 #include <vector>
 
@@ -21,7 +22,9 @@
 #define __host__
 #define __noinline__
 #define __launch_bounds__(...)
+#ifndef __shared__
 #define __shared__
+#endif
 #define __align__(n) __attribute__((aligned(n)))
 
 using std::max;
@@ -29,6 +32,12 @@ using std::min;
 
 struct Place {
   unsigned x;
+};
+struct uint2 {
+  unsigned x, y;
+};
+struct uint4 {
+  unsigned x, y, z, w;
 };
 inline thread_local Place threadIdx, blockIdx;
 inline Place blockDim, gridDim;
@@ -161,6 +170,20 @@ inline uint32_t __ballot_sync(uint32_t, bool value) {
   return mask;
 }
 template <typename T>
+T __shfl_down_sync(uint32_t, T value, int by) {
+  const int self = emulator::lane;
+  const uint64_t* all = emulator::meet(10, emulator::packed(value));
+  return emulator::unpacked<T>(all[self + by < emulator::kLanes ? self + by : self]);
+}
+inline uint32_t __reduce_add_sync(uint32_t, uint32_t value) {
+  const uint64_t* all = emulator::meet(11, value);
+  return static_cast<uint32_t>(std::accumulate(all, all + emulator::kLanes, uint64_t{0}));
+}
+inline uint32_t __reduce_max_sync(uint32_t, uint32_t value) {
+  const uint64_t* all = emulator::meet(12, value);
+  return static_cast<uint32_t>(*std::max_element(all, all + emulator::kLanes));
+}
+template <typename T>
 uint32_t __match_any_sync(uint32_t, T value) {
   const uint64_t own = emulator::packed(value);
   const uint64_t* all = emulator::meet(7, own);
@@ -169,6 +192,16 @@ uint32_t __match_any_sync(uint32_t, T value) {
   return mask;
 }
 inline bool __any_sync(uint32_t mask, bool value) { return __ballot_sync(mask, value) != 0; }
+inline bool __syncthreads_or(bool value) {
+  static uint32_t any;
+  __syncthreads();
+  if (value) __atomic_store_n(&any, 1u, __ATOMIC_SEQ_CST);
+  __syncthreads();
+  const bool found = __atomic_load_n(&any, __ATOMIC_SEQ_CST) != 0;
+  __syncthreads();
+  if (threadIdx.x == 0) any = 0;
+  return found;
+}
 inline bool __all_sync(uint32_t mask, bool value) { return __ballot_sync(mask, value) == 0xFFFFFFFFu; }
 
 inline uint64_t __umul64hi(uint64_t a, uint64_t b) {
@@ -189,6 +222,17 @@ T atomicAdd(T* at, T value) {
   return __atomic_fetch_add(at, value, __ATOMIC_SEQ_CST);
 }
 template <typename T>
+T atomicOr(T* at, T value) {
+  return __atomic_fetch_or(at, value, __ATOMIC_SEQ_CST);
+}
+template <typename T>
+T atomicMax(T* at, T value) {
+  T before = __atomic_load_n(at, __ATOMIC_SEQ_CST);
+  while (before < value && !__atomic_compare_exchange_n(at, &before, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+  }
+  return before;
+}
+template <typename T>
 T atomicSub(T* at, T value) {
   return __atomic_fetch_sub(at, value, __ATOMIC_SEQ_CST);
 }
@@ -202,3 +246,27 @@ T atomicCAS(T* at, V expected, W value) {
   __atomic_compare_exchange_n(at, &before, static_cast<T>(value), false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
   return before;
 }
+
+// What kernels/cuda/hardware.cuh says to a GPU.
+#define QE_SHARED(type, name) type* const name = reinterpret_cast<type*>(::shared)
+
+namespace qe {
+
+inline uint64_t nanoseconds() { return static_cast<uint64_t>(clock64()) / 2; }
+
+// Lane 4 r + q has words q and q + 4 of rows r (a[0], a[2]) and r + 8 (a[1], a[3]), and of column r (b); of c the numbers of
+// rows r (c[0], c[1]) and r + 8 in columns 2 q and 2 q + 1.
+inline void multiply_bits(int32_t (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+  auto given = [](int operation, uint32_t low, uint32_t high) {
+    std::vector<uint64_t> all(emulator::kLanes);
+    std::copy_n(emulator::meet(operation, low | uint64_t{high} << 32), emulator::kLanes, all.begin());
+    return all;
+  };
+  const std::vector<uint64_t> above = given(13, a[0], a[2]), below = given(14, a[1], a[3]), columns = given(15, b[0], b[1]);
+  const size_t row = static_cast<size_t>(emulator::lane / 4), quarter = static_cast<size_t>(emulator::lane % 4);
+  for (size_t k = 0; k < 4; ++k)
+    for (size_t word = 0; word < 4; ++word)
+      c[k] += __builtin_popcountll((k < 2 ? above : below)[4 * row + word] & columns[4 * (2 * quarter + k % 2) + word]);
+}
+
+}  // namespace qe

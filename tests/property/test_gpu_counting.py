@@ -1,0 +1,74 @@
+"""Counts by the GPU's kernels for shapes against the CPU's, the kernels run on the host: no GPU is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from qengine import Graph
+from qengine.exec import choice
+from qengine.exec.gpu import count_policy, search
+from qengine.exec.gpu.memory import DeviceMemory
+from tests.emulator.device import Full, Pool, emulated
+from tests.gpu.test_counting import PATTERNS, graph_of
+
+
+@pytest.fixture(scope="module", autouse=True)
+def device() -> Iterator[None]:
+    with emulated(DeviceMemory(Pool(), Full), free=1 << 30) as patch:
+        patch.setattr(choice, "choose", lambda asked, *_: (asked, "as asked"))
+        patch.setattr(count_policy, "_FEW_ROOTS", 1)
+        yield
+
+
+def skewed(n: int, n_dense: int) -> Graph:
+    """A graph with a hub that neighbours all, a dense part, and degrees that differ."""
+    random = np.random.default_rng(n)
+    chance = np.outer(random.random(n), random.random(n))
+    chance[0] = 1
+    chance[:n_dense, :n_dense] = 0.9
+    start, end = np.nonzero(np.triu(random.random((n, n)) < chance, 1))
+    return graph_of(n, start, end, 1)
+
+
+@pytest.fixture(scope="module")
+def graphs() -> dict[str, Graph]:
+    return {"small": skewed(48, 12), "large": skewed(150, 90)}
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[int | None]:
+    """Return what the kernels for shapes have counted."""
+    seen: list[int | None] = []
+    original = search.try_count
+
+    def count(*arguments: Any) -> int | None:
+        seen.append(original(*arguments))
+        return seen[-1]
+
+    monkeypatch.setattr(search, "try_count", count)
+    return seen
+
+
+def check(graph: Graph, pattern: str, hubs: int, counted: list[int | None]) -> None:
+    text = f"MATCH {pattern} RETURN count(*) /* {hubs} */"
+    assert graph.query(text, device="gpu").value() == graph.query(text, device="cpu").value()
+    assert None not in counted and len(counted) == 1
+
+
+@pytest.mark.parametrize("name", ["triangle", "4-clique", "square", "diamond", "triangle with a tail", "star", "house"])
+def test_counts_are_the_cpus(graphs: dict[str, Graph], name: str, counted: list[int | None]) -> None:
+    check(graphs["small"], PATTERNS[name], 0, counted)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("hubs", [count_policy._HUBS, 128])
+@pytest.mark.parametrize("name", PATTERNS)
+def test_all_variants_count_as_the_cpu(
+    graphs: dict[str, Graph], name: str, hubs: int, counted: list[int | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(count_policy, "_HUBS", hubs)
+    check(graphs["small" if name in ("5-clique", "6-clique", "house") else "large"], PATTERNS[name], hubs, counted)
