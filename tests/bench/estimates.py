@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 
 from qengine import Graph
+from qengine.estimate.anytime import Goal
 from qengine.estimate.device import DEVICES
 from qengine.qerror import Case, Measured, Summary, measure, summary
 from qengine.testing import open_graphs as og
@@ -44,6 +45,7 @@ def main() -> None:
     parser.add_argument("--sizes", type=lambda text: set(map(int, text.split(","))), help="nodes of patterns: 4,8")
     parser.add_argument("--methods", type=lambda text: text.split(","), help=f"default: {','.join(PRECISE)}")
     parser.add_argument("--device", default="cpu", choices=DEVICES, help="where samples are drawn (default: cpu)")
+    parser.add_argument("--rel-error", type=float, metavar="SHARE", help="with --coverage, stop at this relative error")
     parser.add_argument("--coverage", action="store_true", help="repeat estimates with many seeds instead")
     parser.add_argument("--hard", type=float, metavar="S", help="large queries by Alley and trawling, S seconds each")
     parser.add_argument("--rates", action="store_true", help="samples a second on the enron16 queries instead")
@@ -80,7 +82,8 @@ def main() -> None:
             hard(name, graph, [case for size, group in groups if size >= LARGE for case in group], options.hard)
         elif options.coverage:
             chosen = [case for _, group in groups for case in group]
-            cells += coverage(name, graph, chosen, options.samples, options.methods or METHODS, options.device)
+            goal = Goal(0.95, options.rel_error, None if options.rel_error else options.samples)
+            cells += coverage(name, graph, chosen, options.methods or METHODS, goal, options.device)
         else:
             for size, group in groups:
                 for method in options.methods or PRECISE:

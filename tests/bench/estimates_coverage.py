@@ -2,7 +2,8 @@
 
 Each pattern is estimated a thousand times by each method, each time from another seed; a line says how many of the
 intervals hold the true count, and how many fall below it. The last lines sum up the cells of each method.
-``--device gpu`` draws the samples there, where a thousand times a million take seconds.
+``--device gpu`` draws the samples there, where a thousand times a million take seconds. ``--rel-error`` stops as soon
+as intervals are so narrow, instead of after a number of samples.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from qengine import Graph, estimates
+from qengine.estimate.anytime import Goal, run
 from qengine.estimate.device import device_sampler, on_device
 from qengine.estimate.result import interval
 from qengine.estimate.sampler import PatternSampler, TrawlingSampler
@@ -24,7 +26,6 @@ from qengine.exec.context import ExecutionContext
 from qengine.qerror import Case
 
 METHODS = ("wanderjoin", "alley", "guided", "trawling", "auto")
-CONFIDENCE = 0.95
 WANTED = (0.90, 0.99)
 SEEDS = 1_000
 HAULS = 32
@@ -53,14 +54,14 @@ class Cell:
 
 
 def coverage(
-    name: str, graph: Graph, cases: Iterable[Case], samples: int, methods: Iterable[str], device: str
+    name: str, graph: Graph, cases: Iterable[Case], methods: Iterable[str], goal: Goal, device: str
 ) -> list[Cell]:
     """Print and return the cells of a data set. What is mostly counted and what has no doubt is left out."""
     cells = []
     for case in cases:
         for method in methods:
             with ExitStack() as lent:
-                draw = _draw(graph, case, method, samples, device, lent)
+                draw = _draw(graph, case, method, goal, device, lent)
                 if draw is None:
                     continue
                 begin = time.process_time()
@@ -89,35 +90,39 @@ def summed_up(cells: Iterable[Cell]) -> None:
 
 
 def _draw(
-    graph: Graph, case: Case, method: str, samples: int, device: str, lent: ExitStack
+    graph: Graph, case: Case, method: str, goal: Goal, device: str, lent: ExitStack
 ) -> Callable[[int], Found | None] | None:
     """Return what estimates a pattern from a seed, None where it counts; or None where there is nothing to sample."""
     if method == "auto":
 
         def by_auto(seed: int) -> Found | None:
-            options: dict[str, Any] = {"samples": samples, "seed": seed, "confidence": CONFIDENCE, "device": device}
-            found = graph.estimate(case.query, threads=1, **options)
+            limits: dict[str, Any] = {
+                "samples": goal.samples,
+                "rel_error": goal.rel_error,
+                "confidence": goal.confidence,
+            }
+            found = graph.estimate(case.query, seed=seed, device=device, threads=1, **limits)
             return None if found.is_exact else (found.low, found.high, found.hits)
 
         return by_auto if by_auto(SEEDS) is not None else None
     target = target_of(estimates._plan(graph, case.query).physical.root)
     context = ExecutionContext(threads=1)
-    space = make_space(target, graph._store, context, samples, None, guided=method in ("guided", "trawling"))
+    space = make_space(target, graph._store, context, goal.samples, None, guided=method in ("guided", "trawling"))
     if space is None or (target.tail is not None and method == "trawling"):
         return None
     if method == "guided" and space.candidates is None:
         return None
     sampler = PatternSampler(target, space, context, 0, graph._store, method)
     if device == "gpu" and method != "trawling":
-        place = lent.enter_context(on_device(space, graph._store, context, samples))
+        place = lent.enter_context(on_device(space, graph._store, context, goal.samples))
         sampler = device_sampler(place, target, graph._store, context, 0, method)
 
     def by_method(seed: int) -> Found:
         if method == "trawling":
             sums = TrawlingSampler(target, space, context, seed, guided=False).draw(0, HAULS)
         else:
-            sums = replace(sampler, seed=seed).draw(0, samples)
-        low, high = interval(sums, CONFIDENCE)
+            sums = run(replace(sampler, seed=seed), goal)
+        low, high = interval(sums, goal.confidence)
         return low, min(high, space.bound), sums.hits
 
     return by_method
