@@ -43,39 +43,48 @@ def main(arguments: Sequence[str]) -> int:
     options = parser().parse_args(arguments)
     from qengine import qerror
     from qengine.cli.loading import load
-    from qengine.cli.table import table_lines
-    from qengine.cli.terminal import screen_width, warn
 
     cases = qerror.read_workload(options.workload)
     graph = load(options.graph)
-    with parameters_by_name():
-        measured = list(
-            qerror.measure(
-                graph,
-                cases,
-                params=dict(options.param),
-                method=options.method,
-                rel_error=options.rel_error,
-                confidence=options.confidence,
-                budget_ms=options.budget_ms,
-                samples=options.samples,
-                seed=options.seed,
-                device=options.device,
-                inheritance=options.inheritance,
-            )
-        )
-    rows = [_row(each) for each in measured]
-    sys.stdout.writelines(f"{line}\n" for line in table_lines(_COLUMNS, rows, screen_width()))
-    if measured:
-        print(_told(qerror.summary(measured)), flush=True)
-    for case, each in zip(cases, measured, strict=True):
-        for notice in each.estimate.notices:
-            warn(notice, case.query.strip())
+    measured: list[qerror.Measured] = []
+    estimates = qerror.measure(
+        graph,
+        cases,
+        params=dict(options.param),
+        method=options.method,
+        rel_error=options.rel_error,
+        confidence=options.confidence,
+        budget_ms=options.budget_ms,
+        samples=options.samples,
+        seed=options.seed,
+        device=options.device,
+        inheritance=options.inheritance,
+    )
+    try:
+        with parameters_by_name():
+            measured.extend(estimates)
+    finally:  # what was measured before a query failed, or Ctrl-C, is not lost: it stands in the list
+        if measured:
+            _show(cases, measured)
     if options.csv:
         qerror.write_csv(measured, options.csv)
     if options.plot:
         qerror.plot(measured, options.plot, title=Path(options.workload).name)
     return 0
+
+
+def _show(cases: Sequence[qerror.Case], measured: Sequence[qerror.Measured]) -> None:
+    """Write the table of the first cases, their summary and warnings."""
+    from qengine import qerror
+    from qengine.cli.table import table_lines
+    from qengine.cli.terminal import screen_width, warn
+
+    rows = [_row(each) for each in measured]
+    sys.stdout.writelines(f"{line}\n" for line in table_lines(_COLUMNS, rows, screen_width()))
+    print(_told(qerror.summary(measured)), flush=True)
+    for case, each in zip(cases, measured, strict=False):
+        for notice in each.estimate.notices:
+            warn(notice, case.query.strip())
 
 
 def _row(each: qerror.Measured) -> tuple[object, ...]:
@@ -97,8 +106,9 @@ def _row(each: qerror.Measured) -> tuple[object, ...]:
 
 
 def _told(found: qerror.Summary) -> str:
+    queries = "1 query" if found.cases == 1 else f"{found.cases} queries"
     return (
-        f"{found.cases} queries: q-error median {found.median:.3g}, 95 % below {found.p95:.3g}, "
+        f"{queries}: q-error median {found.median:.3g}, 95 % below {found.p95:.3g}, "
         f"worst over {found.worst_over:.3g}, worst under {found.worst_under:.3g}; "
         f"{found.held} intervals hold the count; {found.seconds:.2f} s"
     )

@@ -112,6 +112,15 @@ def test_parameters_are_counted_with_too(tmp_path: Path, capsys: pytest.CaptureF
     assert "hint: Give it with -P" in capsys.readouterr().err
 
 
+def test_what_was_measured_before_an_error_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "workload.csv"
+    path.write_text(f'name,query\nfirst,"{QUERIES["triangles"]}"\nsecond,MATCH (a\n')
+    assert main(["qerror", str(WORLD), str(path)]) == 1
+    shown = capsys.readouterr()
+    assert "first" in shown.out and "1 query:" in shown.out and "second" not in shown.out
+    assert "Syntax error" in shown.err
+
+
 @pytest.mark.parametrize("ending", ["svg", "png"])
 def test_pictures(tmp_path: Path, ending: str) -> None:
     pytest.importorskip("matplotlib")
