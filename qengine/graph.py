@@ -414,7 +414,7 @@ class Graph:
         confidence
             Of the interval, between 0 and 1.
         budget_ms
-            Milliseconds of sampling.
+            Milliseconds of sampling. One batch is drawn at least, some thousands of samples.
         samples
             Number of samples. Under "auto" fewer where one takes far longer than Alley's: so many as take four times as
             long as that number of Alley's.

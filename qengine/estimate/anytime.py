@@ -77,7 +77,7 @@ class Goal:
 
 
 def run(sampler: Sampler, goal: Goal, first: int = 0) -> Sums:
-    """Draw from number ``first`` on until the goal is met.
+    """Draw from number ``first`` on until the goal is met: one batch at least, even where no time is left.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def run(sampler: Sampler, goal: Goal, first: int = 0) -> Sums:
     """
     sums = Sums()
     begin = time.perf_counter()
-    while not goal.met(sums):
+    while not sums.samples or not goal.met(sums):
         batch = goal.next_batch(sums, time.perf_counter() - begin, sampler.batch)
         sums += sampler.draw(first + sums.samples, batch)
     return sums

@@ -83,7 +83,7 @@ def test_sampling_stops_at_what_is_asked(world: Graph) -> None:
     assert close.relative_error <= 0.01
     rough = world.estimate(query, method="alley", rel_error=0.1, seed=1)
     assert rough.samples < close.samples
-    assert world.estimate(query, method="alley", budget_ms=20, seed=1).samples > 0
+    assert world.estimate(query, method="alley", budget_ms=1e-6, seed=1).hits > 0  # what little it has is spent before
 
 
 def test_no_hit_is_no_certain_zero() -> None:
