@@ -6,7 +6,6 @@ underscores. A ``graph.toml`` beside them says what the files can't: ``[relation
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from os import PathLike
@@ -106,6 +105,8 @@ def _parse(path: Path, labels: set[str]) -> tuple[str, str, str]:
 def _undirected(settings: Path | None) -> list[str]:
     if settings is None:
         return []
+    import tomllib
+
     try:
         relationships = tomllib.loads(settings.read_text(encoding="utf-8")).get("relationships", {})
         return [name for name, facts in relationships.items() if facts.get("undirected", False)]

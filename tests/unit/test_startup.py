@@ -36,3 +36,7 @@ assert command() == 0
     found = imported(code)
     assert "pyarrow" in found and "pydoc" not in found  # with which pyarrow documents its functions
     assert found.isdisjoint({"prompt_toolkit", "pygments", "rich", "pandas", "polars", "duckdb", "cupy"})
+
+
+def test_only_settings_that_a_folder_has_are_read_as_toml() -> None:
+    assert "tomllib" not in imported("import qengine.storage, qengine.catalog.functions as f; f.functions()")
