@@ -91,7 +91,7 @@ void Worker::count_marked(const View& view, Set staying, Set set, uint32_t* coun
     size_t passed = 0;
     if (const Head* at = heads.find(x)) {
       const size_t words = std::min<size_t>(at->words, end);
-      rows[n] = {heads.row(x) + skip, words > skip ? words - skip : 0};
+      rows[n] = {heads.row(*at) + skip, words > skip ? words - skip : 0};
       places[n++] = static_cast<uint32_t>(i);
       cost += words / 4;
       counts[i] = 0;  // grows by the row's
@@ -123,7 +123,7 @@ void Worker::count_each(const View& view, Set staying, Set set, uint32_t* counts
     const Head* at = heads.find(x);
     if (at != nullptr) {
       const Set inside = before(staying, heads.end(*at));
-      found = ops_.filter_count(heads.row(x) - (heads.first >> 6), inside.data, inside.n);
+      found = ops_.filter_count(heads.row(*at) - (heads.first >> 6), inside.data, inside.n);
       spend(kBindCost / 4 + inside.n);
       passed = at->tail;
       rest = passed > 0 ? Set{staying.data + inside.n, staying.n - inside.n} : Set{nullptr, 0};

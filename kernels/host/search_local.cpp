@@ -73,7 +73,7 @@ const uint64_t* Worker::local_row(int index) {
   Heads& of = heads(view);
   if (const Head* head = view.unique ? of.find(x) : nullptr) {
     const Set members = before({local.universe.data, view.below ? at : local.universe.n}, of.end(*head));
-    ops_.member_bits(of.row(x) - (of.first >> 6), members.data, members.n, row);
+    ops_.member_bits(of.row(*head) - (of.first >> 6), members.data, members.n, row);
     spend(kBindCost / 4 + members.n / 4);
     if (head->tail == 0 || local.universe.data[local.universe.n - 1] < of.end(*head)) return row;
     passed = head->tail;

@@ -209,14 +209,16 @@ class Worker {
     uint32_t vertex;
     uint32_t spent;  // how often another vertex wanted the place
     uint32_t words;  // of the row, 0 before it is made
-    uint32_t tail;   // ids of the list that the row holds, 0: all
+    uint32_t tail;   // ids of the list that the row holds, 0: all; before it is made, kNoVertex: it wouldn't pay
+    uint32_t block, blocks;  // where there is room for it, and how much
   };
   struct Heads {  // rows for the heads of lists, of one kind of view (search_heads.cpp)
     Buffer<Head> places;  // found by the low bits of the id less `base`
     Buffer<uint64_t> rows;
     uint32_t first = 0;  // the id of a row's first bit
     uint32_t base = 0, mask = 0;
-    size_t row_words = 0;
+    size_t row_words = 0;  // at most
+    uint32_t block = 0, blocks = 0;  // of `rows`: taken, and there
 
     Head& place(uint32_t x) { return places.data()[(x - base) & mask]; }
     const Head* find(uint32_t x) {
@@ -224,7 +226,7 @@ class Worker {
       const Head& at = place(x);
       return at.vertex == x && at.words > 0 ? &at : nullptr;
     }
-    uint64_t* row(uint32_t x) { return aligned(rows.data()) + ((x - base) & mask) * row_words; }
+    uint64_t* row(const Head& at) { return aligned(rows.data()) + at.block * kRowBlock; }
     uint32_t end(const Head& at) const { return first + 64 * at.words; }  // the row has bits for ids before that
   };
   struct Ends {  // scratch of count_ends
@@ -232,6 +234,12 @@ class Worker {
     Buffer<uint64_t> products;
     Buffer<BitRow> rows;
     Buffer<uint64_t> bits;  // all 0 between uses
+  };
+  struct WedgeRows {  // scratch of add_wedge_rows
+    Buffer<uint64_t> digits;
+    Buffer<uint32_t> counts;
+    Buffer<Set> rest;  // of lists: what has no row
+    size_t n = 0;
   };
   struct Stride {
     size_t first, step;
@@ -346,6 +354,8 @@ class Worker {
   const Operand& operand_at(int d, int from) const;
   Set wedge_list(const Operand& operand, uint32_t v, PlanRange bounds);
   PlanRange wedge_bounds(int d) const;
+  bool add_wedge_rows(int d, int from, Set set, uint64_t* pairs, size_t* read);
+  uint64_t add_wedge_list(Set list, uint32_t end, uint32_t lo, size_t* read);
   uint64_t add_wedges(int d, int from, Set set, bool count, size_t* read);
   void clear_wedges(int d, int from, Set set, size_t read);
   std::vector<uint32_t> take_forbidden(int d);
@@ -378,6 +388,7 @@ class Worker {
   std::vector<Heads> heads_;  // by the kind of view
   Ends ends_;
   Buffer<uint32_t> wedges_;  // for each vertex of a level's [lo, hi): in how many lists it came; all 0 between uses
+  WedgeRows wedge_rows_;
   int64_t value_[kMaxLevels] = {};
   uint64_t stamp_[kMaxLevels] = {};
   uint64_t clock_ = 1;

@@ -119,8 +119,21 @@ void read_counters_plain(BitCounters from, const uint32_t* ids, size_t n, uint32
   for (size_t i = 0; i < n; ++i) out[i] += from[ids[i] - first];
 }
 
+uint64_t spread_counters_plain(BitCounters from, size_t blocks, uint32_t* out) {
+  uint64_t sum = 0;
+  for (size_t w = 0; w < blocks * kRowBlock; ++w) {
+    const uint64_t* at = from.words + w / kRowBlock * from.digits * kRowBlock + w % kRowBlock;
+    uint32_t* counts = out + 64 * w;
+    for (size_t i = 0; i < 64; ++i) counts[i] = 0;
+    for (size_t k = 0; k < from.digits; ++k)
+      for (uint64_t rest = at[k * kRowBlock]; rest; rest &= rest - 1) counts[__builtin_ctzll(rest)] += uint32_t{1} << k;
+    for (size_t i = 0; i < 64; ++i) sum += uint64_t{counts[i]} * (counts[i] - uint64_t{counts[i] > 0});
+  }
+  return sum;
+}
+
 const SetOps kBaselineOps = {merge_store, merge_count, filter_plain, filter_tally_plain, filter_count_plain, member_bits_plain, and_count,
-                             pair_count,  row_counts,  40,           add_rows,           read_counters_plain};
+                             pair_count,  row_counts,  40,           add_rows,           read_counters_plain, spread_counters_plain, 250};
 
 const SetOps& set_ops(Isa isa) {
 #if defined(QE_X86)
@@ -198,10 +211,11 @@ QE_API void qe_row_counts(int32_t isa, const uint64_t* set, const uint64_t* rows
   }
 }
 
-// Likewise: counts[i] grows by how many of n rows of `words` words have bit ids[i] - first. counters: `digits` times `words`
-// words, all 0.
-QE_API void qe_count_bits(int32_t isa, const uint64_t* rows, int64_t n, int64_t words, uint64_t* counters, int64_t digits,
-                          const uint32_t* ids, int64_t n_ids, uint32_t first, uint32_t* counts) {
+// Likewise: counts[i] grows by how many of n rows of `words` words have bit ids[i] - first, every[k] becomes how many have
+// bit k, and the sum of c (c - 1) over those is returned. counters: `digits` times `words` words, all 0.
+QE_API uint64_t qe_count_bits(int32_t isa, const uint64_t* rows, int64_t n, int64_t words, uint64_t* counters,
+                              int64_t digits, const uint32_t* ids, int64_t n_ids, uint32_t first, uint32_t* counts,
+                              uint32_t* every) {
   const qe::SetOps& ops = qe::set_ops(static_cast<qe::Isa>(isa));
   const qe::BitCounters to{counters, static_cast<size_t>(digits)};
   for (int64_t i = 0; i < n; i += 11) {  // in parts that are no multiple of what is added at once
@@ -210,4 +224,5 @@ QE_API void qe_count_bits(int32_t isa, const uint64_t* rows, int64_t n, int64_t 
     ops.add_rows(some, static_cast<size_t>(n - i < 11 ? n - i : 11), to);
   }
   ops.read_counters(to, ids, static_cast<size_t>(n_ids), first, counts);
+  return ops.spread_counters(to, static_cast<size_t>(words) / qe::kRowBlock, every);
 }

@@ -65,6 +65,9 @@ struct SetOps {
   void (*add_rows)(const BitRow* rows, size_t n, BitCounters to);
   // out[i] grows by the counter of bit ids[i] - first.
   void (*read_counters)(BitCounters from, const uint32_t* ids, size_t n, uint32_t first, uint32_t* out);
+  // Writes the counters of `blocks` blocks of bits, each below 2^24; returns the sum of c (c - 1) over them.
+  uint64_t (*spread_counters)(BitCounters from, size_t blocks, uint32_t* out);
+  size_t spread_cost;  // of 64 counters in spread_counters, in counters that are raised one by one
 };
 
 const SetOps& set_ops(Isa isa);
@@ -80,6 +83,7 @@ size_t filter_tally_plain(const uint64_t* bits, const uint32_t* list, size_t n, 
 size_t filter_count_plain(const uint64_t* bits, const uint32_t* list, size_t n);
 void member_bits_plain(const uint64_t* bits, const uint32_t* list, size_t n, uint64_t* out);
 void read_counters_plain(BitCounters from, const uint32_t* ids, size_t n, uint32_t first, uint32_t* out);
+uint64_t spread_counters_plain(BitCounters from, size_t blocks, uint32_t* out);
 size_t gallop(const uint32_t* few, size_t n_few, const uint32_t* many, size_t n_many, uint32_t* out);
 size_t gallop_count(const uint32_t* few, size_t n_few, const uint32_t* many, size_t n_many);
 

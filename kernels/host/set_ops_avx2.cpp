@@ -118,7 +118,7 @@ QE_AVX2 void add_rows(const BitRow* rows, size_t n, BitCounters to) { add_rows_b
 }  // namespace
 
 const SetOps kAvx2Ops = {merge_store, merge_count, filter_plain, filter_tally_plain, filter_count_plain, member_bits_plain,
-                         and_count,   pair_count,  row_counts,   12,                 add_rows,           read_counters_plain};
+                         and_count,   pair_count,  row_counts,   12,                 add_rows,           read_counters_plain, spread_counters_plain, 250};
 
 }  // namespace qe
 #endif

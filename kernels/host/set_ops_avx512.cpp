@@ -218,11 +218,32 @@ QE_AVX512 void read_counters(BitCounters from, const uint32_t* ids, size_t n, ui
   }
 }
 
+QE_AVX512 uint64_t spread_counters(BitCounters from, size_t blocks, uint32_t* out) {
+  __m512i sum = _mm512_setzero_si512();
+  for (size_t b = 0; b < blocks; ++b) {
+    const char* block = reinterpret_cast<const char*>(from.words + b * from.digits * kRowBlock);
+    for (size_t i = 0; i < 64 * kRowBlock; i += 16) {
+      __m512i found = _mm512_setzero_si512(), digit = _mm512_set1_epi32(1);
+      for (size_t k = 0; k < from.digits; ++k) {
+        uint16_t set;
+        std::memcpy(&set, block + k * kRowBlock * sizeof(uint64_t) + i / 8, sizeof set);
+        found = _mm512_mask_add_epi32(found, set, found, digit);
+        digit = _mm512_slli_epi32(digit, 1);
+      }
+      _mm512_storeu_si512(out + b * 64 * kRowBlock + i, found);
+      const __m512i less = _mm512_sub_epi32(found, _mm512_set1_epi32(1));
+      sum = _mm512_add_epi64(sum, _mm512_mul_epu32(found, less));
+      sum = _mm512_add_epi64(sum, _mm512_mul_epu32(_mm512_srli_epi64(found, 32), _mm512_srli_epi64(less, 32)));
+    }
+  }
+  return static_cast<uint64_t>(_mm512_reduce_add_epi64(sum));
+}
+
 }  // namespace
 
 // Counting marks gains nothing from gathers: three plain loads a cycle are as fast.
 const SetOps kAvx512Ops = {merge_store, merge_count, filter, filter_tally, filter_count_plain, member_bits, and_count,
-                           pair_count,  row_counts,  2,      add_rows,     read_counters};
+                           pair_count,  row_counts,  2,      add_rows,     read_counters, spread_counters, 16};
 
 }  // namespace qe
 #endif

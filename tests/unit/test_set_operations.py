@@ -147,11 +147,16 @@ def test_rows_added_up(isa: int, words: int, n: int) -> None:
     counts = np.arange(len(places), dtype=np.uint32)
     first = 2**31
     shifted = places + np.uint32(first)
+    every = np.empty(64 * words, np.uint32)
     sizes = [ctypes.c_int64(size) for size in (n, words, digits, len(places))]
-    _native.load().qe_count_bits(
-        isa, pointer(rows), *sizes[:2], pointer(counters), sizes[2], pointer(shifted), sizes[3], first, pointer(counts)
-    )
-    assert counts.tolist() == [k + int(count) for k, count in enumerate(bits.sum(axis=0)[places])]
+    function = _native.load().qe_count_bits
+    function.restype = ctypes.c_uint64
+    to = pointer(counters), sizes[2], pointer(shifted), sizes[3], first, pointer(counts), pointer(every)
+    pairs = function(isa, pointer(rows), *sizes[:2], *to)
+    sums = bits.sum(axis=0)
+    assert counts.tolist() == [k + int(count) for k, count in enumerate(sums[places])]
+    assert every.tolist() == sums.tolist()
+    assert pairs == int((sums * (sums - 1)).sum())
 
 
 @every_isa
