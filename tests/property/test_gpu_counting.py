@@ -59,7 +59,7 @@ def check(graph: Graph, pattern: str, hubs: int, counted: list[int | None]) -> N
     assert None not in counted and len(counted) == 1
 
 
-@pytest.mark.parametrize("name", ["triangle", "4-clique", "square", "diamond", "triangle with a tail", "star", "house"])
+@pytest.mark.parametrize("name", ["triangle", "4-clique", "square"])
 def test_counts_are_the_cpus(graphs: dict[str, Graph], name: str, counted: list[int | None]) -> None:
     check(graphs["small"], PATTERNS[name], 0, counted)
 

@@ -39,10 +39,9 @@ def test_equals_backtracking(case: Any, room: int, shared: int) -> None:
     assert result == expected(store, search, seeds, rows)
 
 
-@pytest.mark.parametrize("shared", [1, 1 << 14])
-@settings(max_examples=10)
-@given(dense_cases())
-def test_denser_patterns(shared: int, case: Any) -> None:
+@settings(max_examples=12)
+@given(dense_cases(), st.sampled_from([1, 1 << 14]))
+def test_denser_patterns(case: Any, shared: int) -> None:
     store, search = case
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(total_plan, "_SHARED_ROWS", shared)
