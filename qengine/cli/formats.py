@@ -11,6 +11,7 @@ from typing import Any
 from qengine.cli.table import markdown_lines, table_lines
 from qengine.cli.terminal import Sink, screen_width
 from qengine.cli.values import to_json, to_text
+from qengine.errors import QengineError
 from qengine.result import Result
 
 Writer = Callable[[Result, Sink], int]
@@ -75,6 +76,8 @@ def _jsonl(result: Result, out: Sink) -> int:
 def _arrow(result: Result, out: Sink) -> int:
     import pyarrow as pa
 
+    if sys.stdout.isatty():
+        raise QengineError("Arrow data can't be shown on a terminal.", hint="Send it to a file: … > rows.arrow.")
     out.flush()
     reader = result.to_reader()
     rows = 0

@@ -44,7 +44,9 @@ def choose(asked: str, largest: LargestSearch | None) -> tuple[str, str]:
     if asked == "cpu":
         return "cpu", "as asked"
     rows = largest.rows if largest is not None else 0.0
-    if asked == "auto" and (largest is None or rows < costs("gpu", "choice")["rows"]):
+    if asked == "auto" and largest is None:
+        return "cpu", "no pattern of fixed length is matched"
+    if asked == "auto" and rows < costs("gpu", "choice")["rows"]:
         return "cpu", f"an estimated {rows:,.0f} embeddings are few"
     from qengine.exec.gpu.device import device, missing
     from qengine.exec.gpu.eliminate import has_kernels

@@ -68,6 +68,13 @@ def test_arrow_is_a_stream() -> None:
     assert pa.ipc.open_stream(found.stdout).read_all().to_pydict() == {"x": [1, 2]}
 
 
+def test_arrow_is_not_for_a_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    code, out, err = run(capsys, "-c", "RETURN 1", "--format", "arrow")
+    assert (code, out) == (1, "")
+    assert "hint: Send it to a file" in err
+
+
 def test_parameters_are_json_or_text(capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = run(
         capsys, "-c", "RETURN $n + 1 AS n, $s AS s, $l AS l", "-P", "n=41", "-P", "s=free text", "-P", "l=[1, null]",

@@ -84,3 +84,8 @@ def test_without_a_device_auto_says_why_and_gpu_is_refused(graph: Graph, monkeyp
     monkeypatch.setattr(device_module, "device", refuse)
     with pytest.raises(DeviceError):
         graph.explain("MATCH (a)-[:R]-(b) RETURN count(*)", device="gpu")
+
+
+def test_what_matches_nothing_says_so(graph: Graph) -> None:
+    plan = graph.explain("UNWIND [1, 2] AS x RETURN x")
+    assert (plan.device, plan.device_reason) == ("cpu", "no pattern of fixed length is matched")
