@@ -52,15 +52,11 @@ class Shell:
         while True:
             try:
                 text = self._prompt.prompt(f"{self._session.name}> ")
+                if text.strip():
+                    self._execute(text)
             except KeyboardInterrupt:
                 continue  # Ctrl-C clears the line
-            except EOFError:
-                return 0
-            if not text.strip():
-                continue
-            try:
-                self._execute(text)
-            except Quit:
+            except (EOFError, Quit):
                 return 0
 
     def _execute(self, text: str) -> None:
