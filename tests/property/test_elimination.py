@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from qengine import Graph
 from qengine.errors import ResourceError, Unsupported
+from qengine.plan.physical import Eliminate
+from qengine.plan.traverse import operators
 from qengine.testing.compare import difference
 
 MODES = ("", "REPEATABLE ELEMENTS ", "DIFFERENT NODES ")
@@ -53,7 +55,9 @@ def patterns(draw: st.DrawFn) -> str:
         if name in seen:
             return f"({name})"
         seen.add(name)
-        return draw(st.sampled_from(["({})"] * 5 + ["({}:A)", "({}:A|B)", "({0} WHERE {0}.i > 0)"])).format(name)
+        return draw(st.sampled_from(["({})"] * 5 + ["({}:A)", "({}:B)", "({}:A|B)", "({0} WHERE {0}.i > 0)"])).format(
+            name
+        )
 
     for number, (start, end) in enumerate(draw(st.sampled_from(SHAPES)).split()):
         left, right = draw(st.sampled_from(ARROWS))
@@ -78,6 +82,21 @@ def test_equals_reference(graph: Graph, pattern: str, mode: str, result: str) ->
     except Unsupported:
         assume(False)
     assert difference(graph.query(query, device="reference").fetchall(), found) is None
+
+
+@pytest.mark.parametrize(
+    ("labels", "terms"), [("    ", 5), ("A A ", 5), ("ABAB", 4), ("ABCD", 1), ("ABCA", 2), ("ABB ", 3), ("ABCX", 0)]
+)
+def test_nodes_coincide_only_where_their_labels_can(labels: str, terms: int) -> None:
+    nodes = [{"id": k, "labels": ("ABCD"[k % 4],)} for k in range(12)]
+    graph = Graph.from_records(nodes, [{"type": "E", "start": k, "end": (5 * k + 1) % 12} for k in range(12)])
+    a, b, c, d = (f":{label}" if label != " " else "" for label in labels)
+    query = f"MATCH DIFFERENT NODES (a{a})-->(b{b})-->(c{c})-->(d{d}) RETURN count(*)"
+    plan = graph.prepare(f"/*+ eliminate */ {query}")._planned.physical
+    assert plan is not None
+    (operator,) = (each for each in operators(plan.root) if isinstance(each, Eliminate))
+    assert sum(abs(term.factor) for term in operator.terms) == terms
+    assert graph.query(f"/*+ eliminate */ {query}").value() == graph.query(query, device="reference").value()
 
 
 def star(leaves: int) -> Graph:

@@ -8,10 +8,11 @@ from qengine._frozen import frozen
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.difference import Differences
 from qengine.optimizer.elimination.cost import StepCosts
-from qengine.optimizer.elimination.program import Elimination, Program, used
+from qengine.optimizer.elimination.program import Elimination, Program, reached, used
 from qengine.optimizer.elimination.quotients import Quotient, relation_of, signed_quotients
+from qengine.optimizer.labels import satisfying_sets
 from qengine.optimizer.pattern_edges import PatternEdge
-from qengine.plan.elimination import Own, Relation, Step, Term
+from qengine.plan.elimination import Matrix, Own, Relation, Step, Term
 from qengine.plan.pattern import PatternNode
 
 __all__ = ["Eliminated", "eliminated"]
@@ -50,12 +51,14 @@ def eliminated(
     """
     if len(names) > _MOST_VERTICES or not edges or limit < _LEAST:
         return None
-    quotients = signed_quotients(names, edges, difference, int(min(limit / _A_QUOTIENT, _MOST_QUOTIENTS)))
+    kinds = [satisfying_sets(catalog, nodes[name].labels) for name in names]
+    quotients = signed_quotients(names, edges, difference, kinds, int(min(limit / _A_QUOTIENT, _MOST_QUOTIENTS)))
     if quotients is None:
         return None
     program = Program()
     costs = StepCosts(catalog, program.steps)
     factors: dict[tuple[tuple[int, ...], int | None], int] = {}
+    needed: set[int] = set()
     for quotient, factor in quotients.items():
         kept = tuple(quotient.classes[list(names).index(output)] for output in outputs)
         elimination = _elimination(quotient, names, nodes, edges, program, costs, kept)
@@ -63,6 +66,9 @@ def eliminated(
         if result is None:
             return None
         totals, by_vertex = result
+        needed |= reached(program.steps, (*totals, by_vertex))
+        if sum(costs.of(place) for place in needed if not isinstance(program.steps[place], Matrix)) >= limit:
+            return None  # what a matrix costs is settled by the steps that are used in the end
         key = tuple(sorted(totals)), by_vertex
         factors[key] = factors.get(key, 0) + factor
     terms = tuple(Term(factor, *key) for key, factor in factors.items() if factor)

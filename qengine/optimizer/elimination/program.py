@@ -9,7 +9,7 @@ are one step. (Dechter 1999, bucket elimination; Abo Khamis et al. 2016, FAQ.)
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 
 from qengine.optimizer.elimination.cost import StepCosts
@@ -61,15 +61,21 @@ class Program:
         raise TypeError(self.steps[place])
 
 
-def used(steps: Sequence[Step], terms: Sequence[Term]) -> tuple[tuple[Step, ...], tuple[Term, ...]]:
-    """Return the steps that terms need, and both with their places anew."""
-    needed: set[int] = set()
-    waiting = [place for term in terms for place in (*term.totals, term.output) if place is not None]
+def reached(steps: Sequence[Step], places: Iterable[int | None]) -> set[int]:
+    """Return the places of the steps that those at ``places`` need, themselves included."""
+    found: set[int] = set()
+    waiting = [place for place in places if place is not None]
     while waiting:
         place = waiting.pop()
-        if place not in needed:
-            needed.add(place)
+        if place not in found:
+            found.add(place)
             waiting += operands(steps[place])
+    return found
+
+
+def used(steps: Sequence[Step], terms: Sequence[Term]) -> tuple[tuple[Step, ...], tuple[Term, ...]]:
+    """Return the steps that terms need, and both with their places anew."""
+    needed = reached(steps, (place for term in terms for place in (*term.totals, term.output)))
     place_of = {place: number for number, place in enumerate(sorted(needed))}
     kept = tuple(_placed(steps[place], place_of) for place in sorted(needed))
     return kept, tuple(

@@ -2,13 +2,16 @@
 
 Each pair that must differ is an event that must not happen. The product over the events of (1 - event) is multiplied
 out one event after the other; the partial sums are kept by what coincides, where many subsets of events meet, so that
-their signs add up to the partitions' Möbius numbers. (Rota 1964; for subgraph counts Curticapean, Dell, Marx 2017.)
+their signs add up to the partitions' Möbius numbers, which are known where all vertices must differ. Vertices that no
+vertex of the graph can stand for at once, by its labels, never coincide. (Rota 1964; for subgraph counts Curticapean,
+Dell, Marx 2017.)
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from math import comb, factorial, prod
 
 from qengine._frozen import frozen
 from qengine.optimizer.difference import Differences
@@ -40,21 +43,23 @@ class Quotient:
 
 
 def signed_quotients(
-    names: Sequence[str], edges: Sequence[PatternEdge], difference: Differences, most: int
+    names: Sequence[str], edges: Sequence[PatternEdge], difference: Differences, kinds: Sequence[int], most: int
 ) -> dict[Quotient, int] | None:
     """Return by quotient how often its homomorphisms count; None if there are over ``most``, or one has no relation.
 
     The embeddings in which everything differs that must are the sum, over the quotients, of factor times homomorphisms.
+    ``kinds``: for each vertex the label sets that it can have, as a bit mask.
     """
     if difference.contradiction:
         return {}
     if any(edge.swappable and not edge.symmetric for edge in edges):
         return None
-    return _Quotients(names, edges).signed(difference, most)
+    return _Quotients(names, edges, kinds).signed(difference, most)
 
 
 class _Quotients:
-    def __init__(self, names: Sequence[str], edges: Sequence[PatternEdge]) -> None:
+    def __init__(self, names: Sequence[str], edges: Sequence[PatternEdge], kinds: Sequence[int]) -> None:
+        self.kinds = kinds
         self.vertices = {name: place for place, name in enumerate(names)}
         self.edges = edges
         self.places = {edge.name: place for place, edge in enumerate(edges)}
@@ -68,9 +73,14 @@ class _Quotients:
         ]
         whole = self._merged(Quotient(tuple(range(len(self.vertices))), tuple(bundles)), ())
         found = {} if whole is None else {whole: 1}
-        vertices = [tuple(sorted(self.vertices[name] for name in pair)) for pair in difference.vertices]
-        equalities = [[(one, other)] for one, other in sorted(vertices)]
-        equalities += [[(self.vertices[a], self.vertices[b]) for a, b in same] for same in difference.pairs]
+        equalities = [[(self.vertices[a], self.vertices[b]) for a, b in same] for same in difference.pairs]
+        if whole is not None and len(difference.vertices) == comb(len(self.vertices), 2):
+            found = self._all_apart(whole, most)
+        else:
+            vertices = [tuple(sorted(self.vertices[name] for name in pair)) for pair in difference.vertices]
+            equalities = [[(one, other)] for one, other in sorted(vertices)] + equalities
+        if len(found) > most:
+            return None
         for event in equalities:
             found = _without(found, partial(self._coinciding, event))
             if len(found) > most:
@@ -80,6 +90,44 @@ class _Quotients:
             if len(found) > most:
                 return None
         return found
+
+    def _all_apart(self, whole: Quotient, most: int) -> dict[Quotient, int]:
+        """Return the quotients of a pattern whose vertices must all differ, no more than one over ``most``."""
+        apart = [0] * len(self.kinds)  # for each vertex those that a relationship joins it to, as a bit mask
+        for bundle in whole.bundles:
+            if not self.loops & set(bundle.types):
+                apart[bundle.start] |= 1 << bundle.end
+                apart[bundle.end] |= 1 << bundle.start
+        found: dict[Quotient, int] = {}
+        for classes in self._partitions(apart):
+            merged = self._merged(whole, [(each[0], other) for each in classes for other in each[1:]])
+            if merged is not None:
+                found[merged] = prod((-1) ** (len(each) - 1) * factorial(len(each) - 1) for each in classes)
+            if len(found) > most:
+                break
+        return found
+
+    def _partitions(self, apart: Sequence[int]) -> Iterator[list[list[int]]]:
+        """Yield the ways to make classes of vertices that can coincide. The lists change when the next is asked for."""
+        classes: list[list[int]] = []
+
+        def placed(vertex: int) -> Iterator[list[list[int]]]:
+            if vertex == len(apart):
+                yield classes
+                return
+            classes.append([vertex])
+            yield from placed(vertex + 1)
+            classes.pop()
+            for each in classes:
+                kinds = self.kinds[vertex]
+                for other in each:
+                    kinds &= self.kinds[other] if not apart[vertex] >> other & 1 else 0
+                if kinds:
+                    each.append(vertex)
+                    yield from placed(vertex + 1)
+                    each.pop()
+
+        return placed(0)
 
     def _coinciding(self, event: Iterable[tuple[int, int]], quotient: Quotient) -> Iterator[tuple[int, Quotient]]:
         merged = self._merged(quotient, event)
@@ -113,11 +161,16 @@ class _Quotients:
                 yield sign, merged
 
     def _merged(self, quotient: Quotient, equalities: Iterable[tuple[int, int]]) -> Quotient | None:
-        """Return the quotient with more vertices made one; None if then no relationship can match some edge."""
+        """Return the quotient with more vertices made one; None if then nothing can match some vertex or edge."""
         classes = list(quotient.classes)
         for one, other in equalities:
             low, high = sorted((classes[one], classes[other]))
             classes = [low if each == high else each for each in classes]
+        kinds = [-1] * len(classes)
+        for place, kind in zip(classes, self.kinds, strict=True):
+            kinds[place] &= kind
+        if 0 in kinds:
+            return None
         bundles = []
         for each in quotient.bundles:
             start, end = classes[each.start], classes[each.end]
@@ -125,7 +178,8 @@ class _Quotients:
                 start, end = end, start
             if not each.types or (start == end and not self.loops & set(each.types)):
                 return None
-            bundles.append(Bundle(each.members, start, end, each.symmetric, each.types))
+            moved = (start, end) != (each.start, each.end)
+            bundles.append(Bundle(each.members, start, end, each.symmetric, each.types) if moved else each)
         return Quotient(tuple(classes), tuple(sorted(bundles, key=lambda each: each.members)))
 
 
