@@ -134,6 +134,12 @@ extern "C" __global__ void eliminate_ones(uint64_t begin, uint64_t end, Number* 
   if (i < end) out[i] = number_of(1);
 }
 
+// out[v]: twice the triangles of v, the ordered pairs of the other two; a thread a vertex.
+extern "C" __global__ void triangle_ends(const unsigned long long* vertices, uint32_t lo, uint32_t n, Number* out) {
+  const uint64_t v = thread_id();
+  if (v < n) out[lo + v] = number_of(2 * vertices[v]);
+}
+
 // Adds a vector up into total, a Sum.
 extern "C" __global__ void eliminate_total(const Number* vector, uint64_t n, uint64_t* total) {
   Sum sum;

@@ -3,11 +3,11 @@
 //
 // Problem: as kernels/host/eliminate_close.cpp. The members of the shorter of two rows are sought in the longer one; a warp
 // takes 32 pairs at a time and shares them out by the shorter rows' lengths. Where all three are one symmetric matrix
-// without numbers, loops and repeats (`eliminate_triangles`), each triangle is found once, at the pair of its greatest ids,
-// and added to its three pairs; `eliminate_mirror` copies them to the pairs' other places. Ids are by descending degree, so
-// lists of lesser ids are short.
-// Preconditions: owners[p] is the row of entry p; `eliminate_triangles`: out is clear, middles[v] is where v's row of lesser
-// ids ends. Launch: as many blocks of whole warps as run at a time. Deterministic. `flag` becomes 1 where numbers are too
+// without numbers, loops and repeats (`eliminate_triangle_sums`), each triangle is found once, at the pair of its greatest
+// ids, and added to its three pairs; `eliminate_mirror` copies them to the pairs' other places. Ids are by descending degree,
+// so lists of lesser ids are short. Triangles that are only counted come from eliminate_triangles.cu.
+// Preconditions: owners[p] is the row of entry p; `eliminate_triangle_sums`: out is clear, middles[v] is where v's row of
+// lesser ids ends. Launch: as many blocks of whole warps as run at a time. Deterministic. `flag` becomes 1 where numbers are too
 // large. Ends soon after *stop is set. Sources: Azad, Buluç and Gilbert 2015 (masked products); Latapy 2008
 // (compact-forward).
 #include "eliminate.cuh"
@@ -92,7 +92,7 @@ extern "C" __global__ void eliminate_close(const Matrix across, const uint32_t* 
 }
 
 // The same for one matrix, at the pairs whose second id is less than the first.
-extern "C" __global__ void eliminate_triangles(const Matrix m, const uint32_t* owners, const uint64_t* middles,
+extern "C" __global__ void eliminate_triangle_sums(const Matrix m, const uint32_t* owners, const uint64_t* middles,
                                                const Number* vector, Number* out, const Deal deal, uint32_t* flag) {
   bool over = false;
   auto weight = [&](uint32_t v) { return vector ? vector[v] : number_of(1); };
@@ -124,5 +124,18 @@ extern "C" __global__ void eliminate_mirror(const Matrix m, const uint32_t* owne
     if (b <= a) continue;
     const uint64_t begin = m.offsets[b - m.lo], end = m.offsets[b - m.lo + 1];
     out[p] = out[begin + lower_bound(m.ids + begin, end - begin, a)];
+  }
+}
+
+// out[p], for each entry p of the matrix: the triangles of the pair, which `pairs` has for those of lesser ids.
+extern "C" __global__ void triangle_sides(const Matrix m, const uint32_t* owners, const uint32_t* pairs, Number* out) {
+  for (uint64_t p = thread_id(); p < m.n_entries; p += uint64_t{gridDim.x} * blockDim.x) {
+    const uint32_t a = owners[p], b = m.ids[p];
+    uint64_t place = p;
+    if (b > a) {
+      const uint64_t begin = m.offsets[b - m.lo];
+      place = begin + lower_bound(m.ids + begin, m.offsets[b - m.lo + 1] - begin, a);
+    }
+    out[p] = number_of(pairs[place]);
   }
 }

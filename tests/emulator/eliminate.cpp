@@ -3,6 +3,7 @@
 #include "eliminate.cu"
 #include "eliminate_around.cu"
 #include "eliminate_close.cu"
+#include "eliminate_triangles.cu"
 
 QE_ON_HOST(eliminate_message)
 QE_ON_HOST(eliminate_join)
@@ -15,5 +16,13 @@ QE_ON_HOST(eliminate_counts)
 QE_ON_HOST(eliminate_around)
 QE_ON_HOST(eliminate_owners)
 QE_ON_HOST(eliminate_close)
-QE_ON_HOST(eliminate_triangles)
+QE_ON_HOST(eliminate_triangle_sums)
 QE_ON_HOST(eliminate_mirror)
+QE_ON_HOST(triangle_roots)
+QE_ON_HOST(triangle_rows)
+QE_ON_HOST(triangles_of_vertices_few)
+QE_ON_HOST(triangles_of_vertices_many)
+QE_ON_HOST(triangles_of_pairs_few)
+QE_ON_HOST(triangles_of_pairs_many)
+QE_ON_HOST(triangle_ends)
+QE_ON_HOST(triangle_sides)

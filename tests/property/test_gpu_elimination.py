@@ -22,10 +22,13 @@ from qengine.errors import OutOfMemory, ResourceError, Unsupported
 from qengine.exec import choice
 from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.masks import Masks
+from qengine.exec.cpu.relations import Relations
 from qengine.exec.cpu.runtime import Runtime
-from qengine.exec.gpu import eliminate
+from qengine.exec.gpu import eliminate, eliminate_triangles
+from qengine.exec.gpu.eliminate_matrix import uploaded
 from qengine.exec.gpu.memory import DeviceMemory
-from qengine.plan.elimination import Term
+from qengine.plan.elimination import Relation, Term
+from qengine.plan.pattern import Direction
 from qengine.plan.physical import Eliminate
 from qengine.plan.traverse import operators
 from qengine.testing.compare import difference
@@ -51,8 +54,9 @@ def library(wide: int, window: int) -> ctypes.CDLL:
 class Run(EmulatedRun):
     """Launches the kernels of elimination."""
 
-    def kernel(self, family: str, name: str, macros: Mapping[str, int], shared_bytes: int = 0) -> Any:
-        return getattr(library(macros["QE_WIDE"], eliminate.MESSAGE_WINDOW), f"{name}_on_host")
+    def kernel(self, family: str, name: str, macros: Mapping[str, int] | None = None, shared_bytes: int = 0) -> Any:
+        wide = (macros or {}).get("QE_WIDE", 0)
+        return getattr(library(wide, eliminate.MESSAGE_WINDOW), f"{name}_on_host")
 
     def launch(self, kernel: Any, blocks: int, threads: int, arguments: Sequence[Any], shared_bytes: int = 0) -> None:
         held = [np.array([each]) for each in arguments]
@@ -75,6 +79,10 @@ def device() -> Iterator[None]:
         patch.setattr(eliminate, "_THREADS", THREADS)
         patch.setattr(eliminate, "_AROUND_THREADS", THREADS)
         patch.setattr(eliminate, "MESSAGE_WINDOW", 5)
+        patch.setattr(eliminate_triangles, "_HUBS", 40)
+        patch.setattr(eliminate_triangles, "_FEW", 5)
+        patch.setattr(eliminate_triangles, "_THREADS", THREADS)
+        patch.setattr(eliminate_triangles, "_MANY_THREADS", THREADS)
         patch.setattr(choice, "choose", lambda asked, *_: (asked, "as asked"))
         yield
 
@@ -116,6 +124,8 @@ def skewed() -> Graph:
         "(a)--(b)--(c)--(d)--(a), (a)--(e)--(b)",
         "(a)--(b)--(c)--(a)",
         "(a)--(b)--(c)--(a), (c)--(d)--(e)",
+        "(a)--(b)--(c)--(a), (c)--(d)--(e)--(c)",
+        "(a)--(b)--(c)--(d)--(e)",
         "(a)-->(b)-->(c)--(a)--(d)",
     ],
 )
@@ -128,6 +138,43 @@ def test_rows_of_all_lengths(
     assert elimination(skewed, text)
     expected, found = (skewed.query(text, device=device).fetchall() for device in ("cpu", "gpu"))
     assert difference(expected, found) is None
+
+
+@pytest.mark.parametrize(
+    ("hubs", "few", "kept"),
+    [(0, 64, 1024), (32, 64, 1024), (40, 3, 4096), (128, 4, 1024), (128, 0, 1024), (0, 0, 2048)],
+)
+@pytest.mark.parametrize("kind", ["skewed", "dense"])
+def test_triangles(skewed: Graph, kind: str, hubs: int, few: int, kept: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(eliminate_triangles, "_HUBS", hubs)
+    monkeypatch.setattr(eliminate_triangles, "_FEW", few)
+    monkeypatch.setattr(eliminate_triangles, "_KEPT", kept)
+    graph = skewed if kind == "skewed" else dense()
+    context = ExecutionContext({})
+    relations = Relations(graph._store, Masks(Runtime(graph._store, context)), context, lambda count: None)
+    stored = relations.stored((Relation(("E",), Direction.BOTH),))
+    assert stored is not None
+    on = Run(context, memory)
+    matrix = uploaded(relations, (Relation(("E",), Direction.BOTH),), on, [], False)
+    links = np.zeros((graph.node_count, graph.node_count), np.int64)
+    rows = np.repeat(np.arange(stored.lo, stored.hi), np.diff(stored.offsets).astype(np.int64))
+    links[rows, stored.ids] = 1
+    by_pair = links @ links * links
+    block = eliminate_triangles.triangles(matrix, on, by_pair=False)
+    found = np.frombuffer(block.bytes, np.uint64)
+    np.testing.assert_array_equal(2 * found, by_pair.sum(axis=1)[stored.lo : stored.hi])
+    block = eliminate_triangles.triangles(matrix, on, by_pair=True)
+    lesser = stored.ids < rows
+    np.testing.assert_array_equal(np.frombuffer(block.bytes, np.uint32)[lesser], by_pair[rows, stored.ids][lesser])
+
+
+def dense() -> Graph:
+    """Return a clique, and around it nodes with two neighbours there, whose lists are long beside theirs."""
+    start, end = np.triu_indices(70, 1)
+    nodes = np.arange(70)
+    start = np.concatenate([start, nodes, (nodes + 1) % 70])
+    end = np.concatenate([end, 70 + nodes, 70 + nodes])
+    return Graph.from_edge_list((start.astype(np.int64), end.astype(np.int64)), undirected=True)
 
 
 @pytest.fixture(scope="module")
@@ -166,6 +213,33 @@ def test_differences_of_large_counts_are_exact(hub: Graph) -> None:
     text = f"/*+ eliminate */ MATCH {leaves(5)} RETURN count(*)"
     assert elimination(hub, text)
     assert hub.query(text, device="gpu").value() == 3_600 * 3_599 * 3_598 * 3_597 * 3_596
+
+
+def test_wide_numbers_are_remembered(hub: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    operator = elimination(hub, f"/*+ eliminate */ MATCH REPEATABLE ELEMENTS {leaves(7)} RETURN count(*)")
+    assert operator is not None
+    operator = replace(operator, terms=(operator.terms[0], replace(operator.terms[0], factor=-1)))
+    widths = []
+    counts = eliminate._Run.counts
+    monkeypatch.setattr(eliminate._Run, "counts", lambda run: (widths.append(run.width), counts(run))[1])
+    for _ in range(2):
+        assert [*run(hub, operator)[1]] == []
+    assert widths == [8, 16, 16]
+
+
+@pytest.mark.parametrize(("relationship", "times"), [("", 1), ("r WHERE r.w > 2", 3)])
+def test_merged_relations_stay(relationship: str, times: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    start, end = (each.tolist() for each in to_csr(rmat(5, 4, 42)).edges())
+    links = [{"type": "E", "start": a, "end": b, "properties": {"w": a % 5}} for a, b in zip(start, end, strict=True)]
+    graph = Graph.from_records([{"id": k} for k in range(32)], links)
+    text = f"/*+ eliminate */ MATCH (a)-[{relationship}]-(b)--(c) RETURN id(a), count(*) ORDER BY id(a)"
+    expected = graph.query(text, device="cpu").fetchall()
+    made = []
+    matrix = Relations.matrix
+    monkeypatch.setattr(Relations, "matrix", lambda self, each: (made.append(each), matrix(self, each))[1])
+    for _ in range(3):
+        assert graph.query(text, device="gpu").fetchall() == expected
+    assert len([each for each in made if bool(each[0].conditions) == bool(relationship)]) == times
 
 
 def test_a_failed_allocation_is_a_clear_error() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -23,6 +24,7 @@ from qengine.exec.cpu.resolve import MaskProvider, resolve_pattern
 from qengine.exec.cpu.runtime import Runtime
 from qengine.exec.gpu.count_plan import components
 from qengine.exec.gpu.eliminate_matrix import DeviceMatrix, uploaded
+from qengine.exec.gpu.eliminate_triangles import counted_by_pair, counts_triangles, is_triangle, triangles
 from qengine.exec.gpu.families import MESSAGE_WINDOW
 from qengine.exec.gpu.launch import DeviceRun, device_run
 from qengine.exec.gpu.memory import Resident
@@ -57,18 +59,31 @@ _MOST_FACTOR = 2**62
 """Of the terms together: 64 bits more than numbers have are enough then."""
 
 _MOST_KNOWN = 256
-_known: WeakKeyDictionary[Any, dict[int, tuple[Eliminate, bool]]] = WeakKeyDictionary()
+
+
+@dataclass
+class _Known:
+    """What is known of an operator on one graph. ``wide``: a number of it has been too large for 64 bits."""
+
+    operator: Eliminate
+    eliminates: bool
+    wide: bool = False
+
+
+_known: WeakKeyDictionary[Any, dict[int, _Known]] = WeakKeyDictionary()
 
 
 def eliminates(store: Any, operator: Eliminate) -> bool:
     """Tell whether the device sums the pattern's vertices out, rather than searches."""
-    known: dict[int, tuple[Eliminate, bool]] = _known.setdefault(store, {})
-    if (entry := known.get(id(operator))) is not None:
-        return entry[1]
-    found = _eliminates(store, operator)
-    if len(known) >= _MOST_KNOWN:
-        known.clear()
-    known[id(operator)] = operator, found
+    return _of(store, operator).eliminates
+
+
+def _of(store: Any, operator: Eliminate) -> _Known:
+    known: dict[int, _Known] = _known.setdefault(store, {})
+    if (found := known.get(id(operator))) is None:
+        if len(known) >= _MOST_KNOWN:
+            known.clear()
+        found = known[id(operator)] = _Known(operator, _eliminates(store, operator))
     return found
 
 
@@ -105,6 +120,7 @@ def run_eliminate(operator: Eliminate, runtime: Runtime, masks: MaskProvider) ->
     ResourceError
         If a count exceeds 64 bits, or a number on the way to it 128.
     """
+    counted: dict[tuple[int, bool], Any] = {}
 
     def run(wide: bool) -> Counts:
         held: list[Resident] = []
@@ -118,12 +134,14 @@ def run_eliminate(operator: Eliminate, runtime: Runtime, masks: MaskProvider) ->
             on = after.enter_context(device_run(runtime.context))
             host = after.enter_context(runtime.memory.holding("Eliminate"))
             relations = Relations(runtime.store, masks, runtime.context, host.add)
-            return _Run(operator, runtime, relations, wide, on, held).counts()
+            return _Run(operator, runtime, relations, wide, on, held, counted).counts()
 
-    try:
-        return run(False)
-    except NumberOverflow:
-        pass
+    known = _of(runtime.store, operator)
+    if not known.wide:
+        try:
+            return run(False)
+        except NumberOverflow:
+            known.wide = True
     try:
         return run(True)
     except NumberOverflow:
@@ -132,7 +150,10 @@ def run_eliminate(operator: Eliminate, runtime: Runtime, masks: MaskProvider) ->
 
 
 class _Run:
-    """One execution of the program. ``vectors``: blocks by step, None for a vector of ones."""
+    """One execution of the program. ``vectors``: blocks by step, None for a vector of ones.
+
+    ``counted``: triangles by the step of their sides and whether by pair, which have the same 64 bits in any execution.
+    """
 
     def __init__(
         self,
@@ -142,6 +163,7 @@ class _Run:
         wide: bool,
         run: DeviceRun,
         held: list[Resident],
+        counted: dict[tuple[int, bool], Any],
     ) -> None:
         self.operator = operator
         self.store = runtime.store
@@ -150,6 +172,8 @@ class _Run:
         self.wide = wide
         self.run = run
         self.held = held
+        self.counted = counted
+        self.by_pair = counted_by_pair(operator.steps)
         self.n = int(self.store.vertex_count)
         self.width = 16 if wide else 8
         self.vectors: dict[int, Any] = {}
@@ -246,6 +270,11 @@ class _Run:
                 self.vectors[place] = self.vector_product([self.vectors[each] for each in factors])
             case Message(matrix=matrix, vector=vector):
                 self.vectors[place] = self.message(self.matrices[matrix], vector)
+            case Closed(across=across) if is_triangle(step) and counts_triangles(self.matrices[across]):
+                if place in self.by_pair:
+                    self.matrices[place] = self.triangles_of_pairs(across)
+                else:
+                    self.matrices[place] = self.matrices[across].with_triangles(across)
             case Closed():
                 self.matrices[place] = self.closed(step)
             case Around():
@@ -270,7 +299,7 @@ class _Run:
 
     def matrix_product(self, factors: Sequence[DeviceMatrix]) -> DeviceMatrix:
         """Multiply matrices that link the same pairs."""
-        numbered = [each for each in factors if each.record["values"]]
+        numbered = [each for each in factors if each.record["values"] or each.triangles is not None]
         if len(numbered) < 2:
             return numbered[0] if numbered else factors[0]
         return numbered[0].with_values(
@@ -296,6 +325,10 @@ class _Run:
         record, to = matrix.record, np.uint64(out.ptr)
         if not matrix.entries:
             return out
+        if matrix.triangles is not None:
+            counts = np.uint64(self.triangles(matrix.triangles, by_pair=False).ptr)
+            self.launch("triangle_ends", _blocks(matrix.rows), counts, record["lo"], np.uint32(matrix.rows), to)
+            return out
         if not record["values"] and not self.address(vector):
             self.launch("eliminate_lengths", _blocks(matrix.rows), record, to)
             return out
@@ -308,19 +341,40 @@ class _Run:
         self.launch("eliminate_join", blocks, record, parts, to, self.flag)
         return out
 
+    def triangles_of_pairs(self, place: int) -> DeviceMatrix:
+        """Return a matrix with the triangles of each of its pairs as its numbers."""
+        matrix = self.matrices[place]
+        out = self.allocate(self.width * matrix.entries, "a matrix")
+        if matrix.entries:
+            counts = np.uint64(self.triangles(place, by_pair=True).ptr)
+            rows, _ = self.owners(matrix)
+            self.launch_all("triangle_sides", matrix.record, rows, counts, np.uint64(out.ptr))
+        return matrix.with_values(out)
+
+    def triangles(self, place: int, *, by_pair: bool) -> Any:
+        """Return the triangles of each vertex or pair of a matrix, counted now or by an execution before."""
+        if (place, by_pair) not in self.counted:
+            self.counted[place, by_pair] = triangles(self.matrices[place], self.run, by_pair)
+        return self.counted[place, by_pair]
+
+    def owners(self, matrix: DeviceMatrix) -> tuple[np.uint64, np.uint64]:
+        """Find the row of each entry, and where each row's ids stop to be less than its own; return where they are."""
+        block = self.allocate(8 * matrix.rows + 4 * matrix.entries, "the rows of pairs")
+        middles, rows = np.uint64(block.ptr), np.uint64(block.ptr + 8 * matrix.rows)
+        self.launch_all("eliminate_owners", matrix.record, rows, middles)
+        return rows, middles
+
     def closed(self, step: Closed) -> DeviceMatrix:
         """Sum out the third vertices of triangles."""
         across, left, right = (self.matrices[place] for place in (step.across, step.left, step.right))
         out = self.allocate(self.width * across.entries, "a matrix", clear=True)
         if not across.entries:
             return across.with_values(out)
-        owners = self.allocate(8 * across.rows + 4 * across.entries, "the rows of pairs")
-        middles, rows = np.uint64(owners.ptr), np.uint64(owners.ptr + 8 * across.rows)
-        self.launch_all("eliminate_owners", across.record, rows, middles)
+        rows, middles = self.owners(across)
         deal = np.array((self.allocate(8, "the pairs dealt", clear=True).ptr, self.run.stop_flag), DEAL)
         vector, to = self.address(step.vector), np.uint64(out.ptr)
         if step.across == step.left == step.right and across.pairs:
-            self.launch_all("eliminate_triangles", across.record, rows, middles, vector, to, deal, self.flag)
+            self.launch_all("eliminate_triangle_sums", across.record, rows, middles, vector, to, deal, self.flag)
             self.launch_all("eliminate_mirror", across.record, rows, to)
         else:
             matrices = across.record, rows, left.record, right.record

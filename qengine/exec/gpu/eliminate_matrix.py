@@ -27,11 +27,13 @@ class DeviceMatrix:
     """A matrix on the device.
 
     ``record``: its ``MATRIX``. ``pairs``: as ``SparseMatrix.pairs``. ``keep``: blocks that it lies in, residents aside.
+    ``triangles``: the step whose matrix has the same pairs, if its numbers are their triangles, which are not written.
     """
 
     record: npt.NDArray[Any]
     pairs: bool
     keep: tuple[Any, ...] = ()
+    triangles: int | None = None
 
     @property
     def entries(self) -> int:
@@ -49,6 +51,13 @@ class DeviceMatrix:
         record["values"] = values.ptr
         return DeviceMatrix(record, False, (*self.keep, values))
 
+    def with_triangles(self, place: int) -> DeviceMatrix:
+        """Return a matrix whose numbers are the triangles of this one's pairs, of which only sums by row are read.
+
+        ``place``: of this matrix's step.
+        """
+        return DeviceMatrix(self.record, False, self.keep, triangles=place)
+
 
 def uploaded(
     known: Relations,
@@ -59,26 +68,38 @@ def uploaded(
 ) -> DeviceMatrix:
     """Return the product, pair by pair, of relations, on the device.
 
-    The graph's own arrays stay there; ``held`` gets them, pinned. ``wide``: numbers have 128 bits.
+    The graph's own arrays stay there, and so does what is merged of them, unless conditions decide; ``held`` gets both,
+    pinned. ``wide``: numbers have 128 bits.
 
     Raises
     ------
     OutOfMemory
         If it doesn't fit.
     """
+    key = (id(known.store), "relations", relations, wide)
+    if (resident := run.memory.pin(key)) is not None:
+        held.append(resident)
+        made: DeviceMatrix = resident.keep
+        return made
     found = known.matrix(relations)
-    keep: list[Any] = []
-
-    def placed(array: npt.NDArray[Any], lasting: bool) -> int:
-        if lasting and array.nbytes:
-            return resident_array(known.store, array, run, held)
-        keep.append(run.upload(np.ascontiguousarray(array), "the pattern's relationships"))
-        return int(keep[-1].ptr)
-
     record = np.zeros((), MATRIX)
     record["lo"], record["hi"], record["n_entries"] = found.lo, found.hi, len(found.ids)
-    record["offsets"], record["ids"] = placed(found.offsets, found.kept), placed(found.ids, found.kept)
+    if found.kept:
+        for name, array in (("offsets", found.offsets), ("ids", found.ids)):
+            record[name] = resident_array(known.store, array, run, held) if array.nbytes else 0
+        return DeviceMatrix(record, found.pairs)
+    arrays = {"offsets": found.offsets, "ids": found.ids}
     for factor in found.factors:
         values = factor.astype(np.uint64)
-        record["values"] = placed(np.stack((values, np.zeros_like(values)), axis=1) if wide else values, False)
-    return DeviceMatrix(record, found.pairs, tuple(keep))
+        arrays["values"] = np.stack((values, np.zeros_like(values)), axis=1) if wide else values
+    blocks = {
+        name: run.upload(np.ascontiguousarray(array), "the pattern's relationships") for name, array in arrays.items()
+    }
+    for name, block in blocks.items():
+        record[name] = block.ptr
+    if any(relation.conditions for relation in relations):
+        return DeviceMatrix(record, found.pairs, tuple(blocks.values()))
+    matrix = DeviceMatrix(record, found.pairs)
+    held.append(run.memory.add(key, blocks, sum(array.nbytes for array in arrays.values()), matrix))
+    run.memory.follow(known.store)
+    return matrix
