@@ -2,8 +2,9 @@
 
 The cost of a plan is a sum: so many lists found, ids read, vertices bound, each times what one takes. The model
 says how many, given 1 for one constant and 0 for the others. Patterns are counted by the real search in several orders,
-or by elimination, on a graph whose sizes the model knows well (edges at random), and the constants are fitted to the
-times: least squares of the logarithms. What the patterns say little about follows the general speed of the machine.
+or by elimination, or matched in two parts that are joined, on a graph whose sizes the model knows well (edges at
+random), and the constants are fitted to the times: least squares of the logarithms. What the patterns say little about
+follows the general speed of the machine.
 """
 
 from __future__ import annotations
@@ -21,13 +22,14 @@ from qengine.binder import bind
 from qengine.catalog.costs import costs, using
 from qengine.graph import Graph, Prepared
 from qengine.optimizer.elimination.cost import StepCosts
-from qengine.plan.physical import Eliminate, Search
+from qengine.optimizer.joins import joining_cost
+from qengine.plan.physical import Eliminate, HashJoin, Search
 from qengine.plan.traverse import operators
 from qengine.syntax import parse
 
 __all__ = ["SECTIONS", "Calibration", "calibrate", "fitted", "queries"]
 
-SECTIONS = ("search", "elimination")
+SECTIONS = ("search", "elimination", "join")
 """What is measured, by the names in the catalogue."""
 
 Floats = npt.NDArray[np.float64]
@@ -59,6 +61,14 @@ _ELIMINATED = {
     "house": "(a)-[:R]-(b)-[:R]-(c)-[:R]-(d)-[:R]-(a), (a)-[:R]-(e)-[:R]-(b)",
     "pentagon": "(a)-[:R]-(b)-[:R]-(c)-[:R]-(d)-[:R]-(e)-[:R]-(a)",
 }
+_JOINED = {
+    "a, b | b, c": "(a)-[:R]-(b)-[:R]-(c)",
+    "a, b, c | c, d": "(a)-[:R]-(b)-[:R]-(c)-[:R]-(d)",
+    "a, b, c | c, d, e": "(a:A)-[:R]-(b:A)-[:R]-(c:B), (c)-[:R]-(d:A)-[:R]-(e:B)",
+    "a, b, c | a, d, c": "(a)-[:R]-(b)-[:R]-(c)-[:R]-(d)-[:R]-(a)",
+    "a, b, c, d | d, e, a": "(a:A)-[:R]-(b:B)-[:R]-(c:A)-[:R]-(d:B)-[:R]-(e:A)-[:R]-(a)",
+    "a, b | b, c, d": "(a)-[:R]-(b:A)-[:R]-(c:A)-[:R]-(d:A)",
+}
 _ORDERS = ("abcde", "badce", "cabde", "dabce", "bcade")
 _MODES = ("DIFFERENT RELATIONSHIPS ", "REPEATABLE ELEMENTS ")
 _DEGREE = 12  # relationships of a node on average
@@ -66,6 +76,7 @@ _LONGEST = 2.0  # seconds: longer queries are left out
 _SHORTEST = 5e5  # nanoseconds: below it a query takes what no constant stands for
 _ROUNDS = 100
 _NEAR = 1e-7  # of a constant's logarithm
+_SEARCHES = "searches"  # stands among a join's constants for how much longer its searches take than the model says
 _LOYALTY = 0.3  # how strongly constants keep together, against one query
 
 
@@ -99,7 +110,9 @@ def calibrate(
     """
     progress("make a graph")
     graph = _graph(vertices)
-    base = costs("cpu", section)
+    base = dict(costs("cpu", section))
+    if section == "join":
+        base[_SEARCHES] = 1.0
     times, events = [], []
     for number, text in enumerate(texts := queries(section)):
         progress(f"{number + 1} of {len(texts)}: {text}")
@@ -114,15 +127,23 @@ def calibrate(
             times.append(seconds * 1e9)
             events.append(counted)
     found = fitted(np.array(times), np.array(events).reshape(len(times), len(base)), list(base.values()))
+    constants = dict(zip(base, found.tolist(), strict=True))
+    constants.pop(_SEARCHES, None)
     return Calibration(
-        dict(zip(base, found.tolist(), strict=True)),
+        constants,
         _missed(times, events, list(base.values())),
         _missed(times, events, found),
     )
 
 
 def queries(section: str = "search") -> list[str]:
-    """Return counting texts: whose order is given, or that are eliminated."""
+    """Return texts: counts whose order is given, or that are eliminated, or rows of two parts that are joined."""
+    if section == "join":
+        found = []
+        for hint, pattern in _JOINED.items():
+            every = " + ".join(f"id({name})" for name in sorted(set(hint) & set("abcde")))  # else rows are counted
+            found += [f"/*+ join({hint}) */ MATCH {mode}{pattern} RETURN sum({every})" for mode in _MODES]
+        return found
     if section == "elimination":
         texts = (f"MATCH {mode}{pattern} RETURN count(*)" for pattern in _ELIMINATED.values() for mode in _MODES)
         return [f"/*+ eliminate */ {text}" for text in texts]
@@ -195,9 +216,24 @@ def _cost(query: Prepared, section: str, constants: Mapping[str, float]) -> floa
             plan = query._planned.physical
             found = [] if plan is None else [each for each in operators(plan.root) if isinstance(each, Eliminate)]
             return sum(StepCosts(graph._store, list(each.steps)).total() for each in found)
+    if section == "join":
+        return _cost_of_join(query, constants)
     with using(constants, section):
         ordered = optimizer.plan(bind(parse(text)[0], text, graph._store).plan, graph._store)
     return sum(each.cost or 0.0 for each in operators(ordered.root) if isinstance(each, Search))
+
+
+def _cost_of_join(query: Prepared, constants: Mapping[str, float]) -> float:
+    plan = query._planned.physical
+    joins = [] if plan is None else [each for each in operators(plan.root) if isinstance(each, HashJoin)]
+    cost = 0.0
+    for join in joins:
+        sides = [[each for each in operators(side) if isinstance(each, Search)] for side in (join.input, join.build)]
+        probed, held = (each[0].rows or 0.0 if each else 0.0 for each in sides)
+        with using(constants, "join"):
+            cost += joining_cost(probed, held, join.rows or 0.0)
+        cost += constants[_SEARCHES] * sum(search.cost or 0.0 for side in sides for search in side)
+    return cost
 
 
 def _seconds(query: Prepared, clock: Callable[[], float]) -> float:

@@ -14,7 +14,7 @@ def parser() -> argparse.ArgumentParser:
     """Return the command line's parser."""
     found = argparse.ArgumentParser(
         prog="qengine calibrate",
-        description="Measure what searches and eliminations take on this machine, about half a minute of an idle one, "
+        description="Measure what searches, eliminations and joins take on this machine, a minute of an idle one, "
         "and keep it for the planner, in cost/cpu.toml of the user's configuration directory (QENGINE_CONFIG_DIR, else "
         "~/.config/qengine). Remove that file to plan by the built-in constants again.",
     )

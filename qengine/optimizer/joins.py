@@ -17,6 +17,7 @@ from dataclasses import replace
 from itertools import combinations
 
 from qengine._frozen import frozen
+from qengine.catalog.costs import costs
 from qengine.errors import Unsupported
 from qengine.optimizer.cardinality import Cardinality
 from qengine.optimizer.cost import mask_of, members
@@ -27,9 +28,6 @@ from qengine.optimizer.order import EXACT, CostModel
 from qengine.optimizer.pattern_edges import PatternEdge
 from qengine.optimizer.search import NamedCondition
 
-BUILD = 40.0  # nanoseconds: a row of the side that is held
-PROBE = 20.0  # looking up a row of the other
-PAIR = 25.0  # a row that joins
 _MARGIN = 3.0  # so much cheaper a join must be: searches use all cores, and are never surprised by their rows
 _WORTH = 5e6  # nanoseconds of a search that is worth looking for a join
 _MOST_HELD = 5e7  # rows
@@ -104,6 +102,12 @@ def better_join(matching: Matching, order: MatchingOrder, cardinality: Cardinali
     return replace(best, rows=order.rows, reason=reason)
 
 
+def joining_cost(probed: float, held: float, pairs: float) -> float:
+    """Return what it costs in nanoseconds to hold rows, look others up in them, and emit the pairs that join."""
+    take = costs("cpu", "join")
+    return take["probe"] * probed + take["build"] * held + take["pair"] * pairs
+
+
 def _milliseconds(nanoseconds: float) -> str:
     return f"~{nanoseconds / 1e6:,.0f} ms"
 
@@ -136,7 +140,7 @@ def reversed_semi_join(matching: Matching, order: MatchingOrder, cardinality: Ca
     names = (*keys, *matching.names)
     everything = replace(matching, names=names, bound=(), counted=False, wanted=names)
     found = matching_order(everything, cardinality)
-    once = found.cost + BUILD * found.rows + PROBE * times
+    once = found.cost + joining_cost(times, found.rows, 0.0)
     if once * _MARGIN > cost or found.rows > _MOST_HELD:
         return None
     rows = Side(keys, (), Differences(), ())
@@ -202,7 +206,7 @@ def _cost_of_rows(matching: Matching, model: CostModel, names: Sequence[str], jo
         for name in join.keys:
             shared *= max(model.problem.candidates[number[name]], 1.0)
         pairs = min(pairs, sizes[0] * sizes[1] / shared)
-    return PROBE * max(sizes) + BUILD * min(sizes) + PAIR * pairs
+    return joining_cost(max(sizes), min(sizes), pairs)
 
 
 # ------------------------------------------------------------ sides

@@ -32,10 +32,19 @@ class Algebra(Engine):
                 degree = self._out + self._in
                 # Each pair of paths of two edges between two vertices is a cycle, met from four (ordered) pairs.
                 return (self.pairs_of_wedges() - int((degree * (degree - 1) // 2).sum())) // 4
+            case "tailed-triangle":
+                return int(self.triangles_by_vertex() @ (self._out + self._in - 2))
+            case "3-star":
+                degree = self._out + self._in
+                return int((degree * (degree - 1) * (degree - 2) // 6).sum())
             case "2-path":
                 return int(self._in @ self._out)
             case "3-path":
                 return int(self._in[self._low] @ self._out[self._high])
+            case "4-path":
+                before = np.bincount(self._high, self._in[self._low], self._size).astype(np.int64)
+                after = np.bincount(self._low, self._out[self._high], self._size).astype(np.int64)
+                return int(before @ after)
         raise UnsupportedWorkloadError("no formula")
 
     @abstractmethod
@@ -45,6 +54,10 @@ class Algebra(Engine):
     @abstractmethod
     def triangles(self) -> int:
         """Count triangles."""
+
+    @abstractmethod
+    def triangles_by_vertex(self) -> np.ndarray:
+        """Count the triangles at each vertex: int64[vertices]."""
 
     @abstractmethod
     def diamonds(self) -> int:

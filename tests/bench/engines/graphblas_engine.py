@@ -26,6 +26,11 @@ class GraphBLAS(Algebra):
         closed = self._upper.mxm(self._upper.T, semiring.plus_pair).new(mask=self._upper.S)
         return int(closed.reduce_scalar(monoid.plus).get(0))
 
+    def triangles_by_vertex(self) -> np.ndarray:
+        closed = self._both.mxm(self._both, semiring.plus_pair).new(mask=self._both.S)
+        found: np.ndarray = closed.reduce_rowwise(monoid.plus).new().to_dense(fill_value=0)
+        return found.astype(np.int64) // 2
+
     def diamonds(self) -> int:
         return _pairs(self._both.mxm(self._both, semiring.plus_pair).new(mask=self._upper.S))
 

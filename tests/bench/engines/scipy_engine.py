@@ -21,6 +21,13 @@ class SciPy(Algebra):
     def triangles(self) -> int:
         return int((self._upper @ self._upper).multiply(self._upper).sum())
 
+    def triangles_by_vertex(self) -> np.ndarray:
+        found = []
+        for first in range(0, self._both.shape[0], _BLOCK):
+            rows = self._both[first : first + _BLOCK]
+            found.append((rows @ self._both).multiply(rows).sum(axis=1) // 2)
+        return np.concatenate(found)
+
     def diamonds(self) -> int:
         total = 0
         for first in range(0, self._both.shape[0], _BLOCK):
