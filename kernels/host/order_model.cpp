@@ -24,6 +24,9 @@ class GeometricMean {
   int n_ = 0;
 };
 
+// The chance of an edge of which so many are expected between two vertices.
+double saturated(double expected) { return expected / (1.0 + expected); }
+
 bool equal(const OrderTies& some, const OrderTies& other) {
   return some.fan_out == other.fan_out && some.most == other.most && some.skew == other.skew &&
          some.tail == other.tail && some.lesser == other.lesser && some.mixed == other.mixed &&
@@ -64,6 +67,11 @@ void OrderModel::fill() {
     different[some] |= one(other);
     different[other] |= one(some);
     mention(some, other);
+  }
+  for (int k = 0; k < problem.n_triangles; ++k) {
+    const int32_t* corner = problem.triangles + 3 * k;
+    for (int at = 0; at < 3; ++at)
+      closings_[corner[at]].push_back({corner[(at + 1) % 3], corner[(at + 2) % 3], problem.closures[k]});
   }
   for (int k = 0; k < problem.n_entangled; ++k) {
     const uint64_t group = problem.entangled[k];
@@ -108,7 +116,8 @@ double OrderModel::rows_by_degrees(uint64_t bound) {
   const int last = last_of(bound & ~given);
   const uint64_t before = bound & ~one(last);
   const double size = problem.n_known == 0 ? step(before, last).size : step_by_degrees(before, last).size;
-  const double found = rows_by_degrees(before) * size;
+  double found = rows_by_degrees(before) * size;
+  if (given == 0) found = std::max(found, std::min(1.0, rows_by_degrees(before)));  // what is asked for is there
   rows_.put(bound, 1, found);
   return found;
 }
@@ -142,6 +151,7 @@ OrderModel::Step OrderModel::step(uint64_t bound, int vertex) {
 OrderModel::Step OrderModel::step_by_degrees(uint64_t bound, int vertex) const {
   struct List {
     double size, probability;
+    int origin;
     Order back;
     bool operator<(const List& other) const {
       if (size != other.size) return size < other.size;
@@ -155,7 +165,8 @@ OrderModel::Step OrderModel::step_by_degrees(uint64_t bound, int vertex) const {
   for (const Way& way : ways_[vertex]) {
     if ((bound >> way.origin & 1) == 0 || n == 2 * kMaxOrdered) continue;
     const double growth = grown(way.origin, way.there, bound);
-    lists[n++] = {std::min({way.ties->fan_out * growth, way.ties->most, labelled}), way.probability * growth, way.back};
+    const double length = std::min({way.ties->fan_out * growth, way.ties->most, labelled});
+    lists[n++] = {length, way.probability * growth, way.origin, way.back};
   }
   const double checks = constants.check * size_of(different[vertex] & bound);
   const double halves = std::ldexp(1.0, -size_of(ordered[vertex] & bound & ~adjacent[vertex]));
@@ -163,10 +174,12 @@ OrderModel::Step OrderModel::step_by_degrees(uint64_t bound, int vertex) const {
   std::sort(lists, lists + n);
   double size = lists[0].size, least = 1.0;
   kinds[0] = lists[0].back;
+  uint64_t others = one(lists[0].origin);
   for (int k = 1; k < n; ++k) {
     const double growth =
         problem.n_less > 0 ? growth_of(vertex, lists[k].back, kinds, k) : growth_[vertex].usual[std::min(k, 2)];
-    const double chance = std::min(1.0, lists[k].probability * growth);
+    const double chance = closed(vertex, lists[k].origin, others, saturated(lists[k].probability * growth));
+    others |= one(lists[k].origin);
     kinds[k] = lists[k].back;
     size *= chance;
     least = std::min(least, chance);
@@ -179,6 +192,20 @@ OrderModel::Step OrderModel::step_by_degrees(uint64_t bound, int vertex) const {
   }
   if (problem.filtered >> vertex & 1) cost += constants.check * size;
   return {std::max(size * halves * (problem.candidates[vertex] / labelled), kLeast), cost};
+}
+
+// The chance of a link from `origin`, given those from `others` with which it makes triangles: what is close is closer
+// with each of them, what keeps apart does so at the first link that closes a circle.
+double OrderModel::closed(int vertex, int origin, uint64_t others, double chance) const {
+  double more = 1.0, less = 1.0;
+  for (const Closing& each : closings_[vertex]) {
+    const uint64_t ends = one(each.one) | one(each.other);
+    if ((ends >> origin & 1) == 0 || (ends & others) == 0) continue;
+    more *= std::max(each.odds, 1.0);
+    less = std::min(each.odds, less);
+  }
+  const double odds = size_of(others) > 1 ? more : more * less;
+  return odds == 1.0 ? chance : chance * odds / (1.0 - chance + chance * odds);
 }
 
 // Whether some bound vertex has no neighbour left for this one: as many as it has at most are taken by others.

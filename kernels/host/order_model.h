@@ -3,10 +3,13 @@
 // The rows of a bound set, and the candidates of a vertex given such a set, depend on the set alone, so that
 // sub-patterns can be solved once (order_choice.cpp).
 //
-// Sizes. With d the degree of a vertex in one pattern edge, k edges at a vertex occur as often as E[d^k] says, not
-// E[d]^k: hubs are reached more often than others, and from them more is reached. The first three moments are known;
-// each edge beyond the third multiplies as the third does. (Chung and Lu 2002: with these degrees, edges are
-// independent.)
+// Sizes. With d the degree of a vertex in one pattern edge, two edges to different vertices occur as often as E[d(d-1)]
+// says, not E[d]^2: hubs are reached more often than others, and from them more is reached. The first three moments are
+// known; each edge beyond the third multiplies as the third does. (Chung and Lu 2002: with these degrees, edges are
+// independent.) Between hubs more edges would be expected than there can be: x of them make the chance x / (1 + x).
+//
+// In triangles edges aren't independent: the odds of a link that closes some are multiplied by what samples say.
+// And what is asked for is there: a pattern whose parts have embeddings is taken to have one.
 //
 // Where the rows of a part are known to be other than that, what has the part is corrected by the same factor, for as
 // many such parts as share no edge, the largest first.
@@ -78,6 +81,11 @@ class OrderModel {
     Order back;             // and that one against this
   };
 
+  struct Closing {  // a triangle, seen from one of its vertices
+    int one, other;
+    double odds;
+  };
+
   struct Growth {  // by two kinds of edges how much likelier a vertex has the one where it has the other
     double table[3][3];
     double tail;
@@ -93,12 +101,14 @@ class OrderModel {
   bool exhausted(uint64_t bound, int vertex) const;
   double grown(int origin, Order kind, uint64_t bound) const;
   double growth_of(int vertex, Order kind, const Order* present, int n) const;
+  double closed(int vertex, int origin, uint64_t others, double chance) const;
   uint64_t mentions(uint64_t part) const;
   double size_cost(uint64_t bound, int vertex, uint64_t newest);
   bool same_kind(int some, int other, uint64_t bound) const;
 
   uint64_t mentioned_[kMaxOrdered] = {};
   std::vector<Way> ways_[kMaxOrdered];
+  std::vector<Closing> closings_[kMaxOrdered];
   Growth growth_[kMaxOrdered];
   SetTable<double> rows_;
   SetTable<double> corrections_;

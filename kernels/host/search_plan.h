@@ -94,10 +94,10 @@ struct Node {
   std::vector<int> context;
   int memo = -1;
 
-  // Where it mentions more: the levels above whose lists or bounds it reads, at most four, those whose vertices it
-  // must only avoid, and its own levels. Its counts are remembered under the number `recall` (search_recall.cpp), or -1.
+  // Where it mentions more: the levels above whose lists or bounds it reads, at most six, those whose vertices it
+  // must only avoid, its own levels that must avoid these, and by which others they are reached. Its counts are remembered under the number `recall` (search_recall.cpp), or -1.
   // `alike`: each of the others must be avoided by all of them, so that only the set of their vertices matters.
-  std::vector<int> near, others, within;
+  std::vector<int> near, others, avoiding, within;
   bool alike = true;
   int recall = -1;
 

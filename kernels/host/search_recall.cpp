@@ -1,4 +1,4 @@
-// Counts of components that have to keep off vertices bound above them, remembered.
+// Counts of components that depend on more than two vertices bound above them, remembered.
 //
 // Where matched vertices must differ, a component mentions nearly every level above it: a few whose lists and bounds it
 // reads, its near levels, and many whose vertices it must only avoid. Most of these lie where it never comes. What it
@@ -15,7 +15,7 @@ namespace {
 // A component's tables begin with 4 KiB and grow to 4 MiB, those of reaches to 160 KiB.
 constexpr size_t kFirstEntries = 64, kMostEntries = size_t{1} << 16, kMostReaches = size_t{1} << 10, kGrowth = 4;
 constexpr size_t kMostRead = 2048;   // ids read to find a reach; beyond that all is within it
-constexpr uint64_t kTrial = 1 << 16, kHits = 4;  // asked so often, one in so many must be found
+constexpr uint64_t kTrial = 1 << 13, kHits = 4;  // asked so often, one in so many must be found
 
 uint64_t mixed(uint64_t hash, uint32_t value) { return ((hash ^ value) * 0x9E3779B97F4A7C15u) ^ (hash >> 29); }
 
@@ -34,11 +34,11 @@ uint64_t Worker::recalled(const Node& node, Anew anew) {
   size_t n = 0;
   uint64_t hash = 0;
   for (int level : node.near) hash = mixed(hash, key.vertices[n++] = vertex(level));
-  const Reach& reach = reach_of(node, recall, key.vertices, hash);
+  const Reach* reach = node.others.empty() ? nullptr : &reach_of(node, recall, key.vertices, hash);
   const size_t n_near = n;
   for (size_t k = 0; k < node.others.size(); ++k) {
     const uint32_t v = vertex(node.others[k]);
-    if (!reach.has(v)) continue;
+    if (!reach->has(v)) continue;
     if (n == kRecallVertices) return anew();
     key.vertices[n++] = v;
     key.among |= uint64_t{1} << k;
@@ -90,6 +90,7 @@ const Worker::Reach& Worker::reach_of(const Node& node, Recall& recall, const ui
   for (int level : node.within) {
     if (read <= kMostRead) read += find_reached(node, level, kMostRead - read);
     if (read > kMostRead) break;
+    if (std::find(node.avoiding.begin(), node.avoiding.end(), level) == node.avoiding.end()) continue;
     for (uint32_t v : reached_[static_cast<size_t>(level)]) reach.add(v);
   }
   if (read > kMostRead) std::fill_n(reach.bits, kReachWords, ~uint64_t{0});
@@ -105,12 +106,12 @@ size_t Worker::find_reached(const Node& node, int level, size_t most) {
   found.clear();
   if (info(level).fixed) return most + 1;
   const auto source = [&](int k) -> const PlanSource& { return match_.sources[plan.sources.first + k]; };
-  const auto is_within = [&](int other) {
-    return std::find(node.within.begin(), node.within.end(), other) != node.within.end();
+  const auto is_near = [&](int other) {
+    return std::find(node.near.begin(), node.near.end(), other) != node.near.end();
   };
   const PlanSource* from = nullptr;  // a near one, else the one that reaches least
   for (int k = 0; k < plan.sources.count; ++k) {
-    if (!is_within(source(k).level)) {
+    if (is_near(source(k).level)) {
       from = &source(k);
       break;
     }
@@ -128,7 +129,7 @@ size_t Worker::find_reached(const Node& node, int level, size_t most) {
       if (read <= most) found.insert(found.end(), begin, end);
     }
   };
-  if (is_within(from->level)) {
+  if (!is_near(from->level)) {
     for (uint32_t v : reached_[static_cast<size_t>(from->level)]) follow(v);
     std::sort(found.begin(), found.end());
     found.erase(std::unique(found.begin(), found.end()), found.end());
@@ -137,7 +138,7 @@ size_t Worker::find_reached(const Node& node, int level, size_t most) {
   follow(vertex(from->level));
   for (int k = 0; k < plan.sources.count; ++k) {
     const PlanSource& other = source(k);
-    if (&other == from || is_within(other.level)) continue;
+    if (&other == from || !is_near(other.level)) continue;
     read += found.size();
     found.erase(std::remove_if(found.begin(), found.end(), [&](uint32_t v) { return !has_edge(other, v); }),
                 found.end());

@@ -98,13 +98,26 @@ void Deriver::recall(Node& node, Levels part, Levels above) {
     bare.different.count = 0;
     near |= mentioned(bare, j) & ~part;
     others |= info(j).mentions & ~part;
-    if (info(j).vertex) node.within.push_back(j);
   }
   others &= ~near;
   for (Levels rest = near | others; rest; rest &= rest - 1)
     if (!info(__builtin_ctzll(rest)).vertex) return;
-  for (int j : node.within) node.alike = node.alike && (others & ~info(j).apart) == 0;
-  if (others == 0 || near == above || __builtin_popcountll(near) > kMostNear) return;
+  if (near == above || __builtin_popcountll(near) > kMostNear) return;
+  Levels avoiding = 0, from = 0;  // levels that must keep off others, and those by which they are reached
+  for (int j = plan_.n_levels - 1; j >= 0; --j) {
+    if (!(part & bit_of(j)) || !info(j).vertex) continue;
+    node.alike = node.alike && (others & ~info(j).apart) == 0;
+    for (int x : info(j).different)
+      if (others & bit_of(x)) avoiding |= bit_of(j);
+    if (!((avoiding | from) & bit_of(j))) continue;
+    Levels sources = 0;
+    for (int k = 0; k < level(j).sources.count; ++k) sources |= bit_of(source(j, k).level);
+    if ((sources & near) == 0) from |= sources;
+  }
+  for (int j = 0; j < plan_.n_levels; ++j) {
+    if ((avoiding | from) & bit_of(j)) node.within.push_back(j);
+    if (avoiding & bit_of(j)) node.avoiding.push_back(j);
+  }
   for (int j = 0; j < plan_.n_levels; ++j) {
     if (near & bit_of(j)) node.near.push_back(j);
     if (others & bit_of(j)) node.others.push_back(j);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 from qengine._frozen import frozen
@@ -78,6 +79,12 @@ class CatalogView(Protocol):
 
     def edge_statistics(self, source: str | None, type: str | None, target: str | None) -> EdgeStatistics:
         """Return statistics of the relationships between two labels."""
+
+    def closing_odds(self, type: str, labels: Sequence[str | None]) -> float:
+        """Return by how much the odds of a relationship of a type grow where it closes a triangle of such.
+
+        ``labels``: of the three vertices, None for all. 1 where nothing is known.
+        """
 
     def value_summaries(self, entity: str, key: str, owners: Any) -> tuple[ValueSummary, ...] | None:
         """Return what is known of a property's values, None where nothing is.

@@ -136,15 +136,15 @@ def _ties(found: EdgeStatistics, size: float, fan_out: float) -> Ties:
     """Return the moments of the degrees of ``size`` vertices relative to their mean."""
     edges = float(found.edges)
     most = max(float(found.max_out), fan_out, 1e-9)
-    if edges == 0.0 or (found.out_pairs == 0.0 and found.max_out > 1):  # none, or not known
+    pairs = found.out_pairs
+    if edges == 0.0 or pairs == 0.0:  # none has two, or it isn't known
         return Ties(fan_out, most)
-    squares = found.out_pairs + edges
-    cubes = found.out_triples + 3 * found.out_pairs + edges
     scale = size / (edges * edges)
-    skew = max(squares * scale, 1.0)
-    tail = max(cubes * edges / (squares * squares), 1.0)
+    skew = max(pairs * scale, 1.0)
+    tail = max(found.out_triples * edges / (pairs * pairs), 1.0)
     if found.lesser_squares + found.greater_squares == 0.0:
         return Ties(fan_out, most, skew, tail, skew, skew, skew)
+    squares = pairs + edges
     mixed = (squares - found.lesser_squares - found.greater_squares) / 2
     ordered = (4 * scale * each for each in (found.lesser_squares, mixed, found.greater_squares))
     return Ties(fan_out, most, skew, tail, *ordered)

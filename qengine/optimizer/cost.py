@@ -15,9 +15,9 @@ from qengine._frozen import frozen
 class Ties:
     """Degrees in one pattern edge, seen from one end.
 
-    ``fan_out``: neighbours on average. ``most``: at most. ``skew``: E[d²]/E[d]². ``tail``: what the third edge grows
-    by against the second, E[d³]E[d]/E[d²]². ``lesser``, ``mixed``, ``greater``: E[ll], E[lg], E[gg] over E[l]E[l] for
-    neighbours of lesser (greater) id, which are half of them.
+    ``fan_out``: neighbours on average. ``most``: at most. ``skew``: E[d(d-1)]/E[d]². ``tail``: what the third edge
+    grows by against the second, E[d(d-1)(d-2)]E[d]/E[d(d-1)]². ``lesser``, ``mixed``, ``greater``: E[ll], E[lg], E[gg]
+    over E[l]E[l] for neighbours of lesser (greater) id, which are half of them.
     """
 
     fan_out: float
@@ -48,7 +48,8 @@ class Problem:
     vertex by vertex. ``links``: edges between different vertices. ``different``: pairs that may coincide and must
     not. ``entangled``: sets whose members are compared with each other in other ways. ``less``: pairs (a, b) with
     id(a) < id(b). ``bound``: vertices that each input row gives. ``wanted``: vertices to emit; with ``counted``
-    the others are only counted, else all are walked. ``known``: sets of vertices, the largest first, and how many times
+    the others are only counted, else all are walked. ``triangles``: three vertices linked pairwise, and by how much the
+    odds of each link grow with the other two. ``known``: sets of vertices, the largest first, and how many times
     more embeddings they have than degrees say.
     """
 
@@ -62,6 +63,7 @@ class Problem:
     bound: int = 0
     wanted: int = 0
     counted: bool = True
+    triangles: Sequence[tuple[tuple[int, int, int], float]] = ()
     known: Sequence[tuple[int, float]] = ()
     kinds: Sequence[object] = ()  # equal for vertices with the same labels and predicates
 

@@ -19,7 +19,7 @@ from qengine.optimizer.order import CostModel, Ordered
 from qengine.optimizer.pattern_edges import PatternEdge
 from qengine.optimizer.search import NamedCondition
 from qengine.optimizer.symmetry import NO_SYMMETRY, Symmetry, break_symmetry
-from qengine.plan.pattern import NO_HINTS, CardinalitySource, Hints
+from qengine.plan.pattern import NO_HINTS, CardinalitySource, Hints, certain_label
 
 _FEWEST = 1e-3  # rows that a part is taken to have
 
@@ -169,15 +169,46 @@ def _problem(matching: Matching, names: Sequence[str], number: dict[str, int], c
     entangled = [frozenset(number[name] for name in group) for group in compared if group <= number.keys()]
     filtered = {number[name] for name in names if nodes[name].predicates}
     filtered.update(vertex for group in entangled for vertex in group)
+    edges = [edge for edge in matching.edges if edge.ends[0] != edge.ends[1]]
     return Problem(
         candidates=[cardinality.candidates(name) for name in names],
         labelled=[cardinality.labelled(name) for name in names],
         filtered=frozenset(filtered),
-        links=[cardinality.link(edge, number) for edge in matching.edges if edge.ends[0] != edge.ends[1]],
+        links=[cardinality.link(edge, number) for edge in edges],
         different=different,
         entangled=entangled,
+        triangles=_triangles(edges, number, cardinality),
         bound=mask_of(range(len(matching.bound))),
         wanted=mask_of(number[name] for name in matching.wanted),
         counted=matching.counted,
         kinds=[name if nodes[name].predicates else (nodes[name].labels,) for name in names],
     )
+
+
+def _triangles(
+    edges: Sequence[PatternEdge], number: Mapping[str, int], cardinality: Cardinality
+) -> list[tuple[tuple[int, int, int], float]]:
+    """Return the triangles that relationships of one type make, with how much more likely one is to be closed."""
+    near: dict[str, dict[int, set[int]]] = {}  # by type and vertex
+    for edge in edges:
+        if len(edge.types) == 1:
+            one, other = (number[name] for name in edge.ends)
+            of_type = near.setdefault(edge.types[0].name, {})
+            of_type.setdefault(min(one, other), set()).add(max(one, other))
+    names = {vertex: name for name, vertex in number.items()}
+    known: dict[tuple[str, ...], float] = {}
+    found = []
+    for type, after in near.items():
+        corners = [
+            (one, other, third)
+            for one, others in after.items()
+            for other in others
+            for third in others.intersection(after.get(other, ()))
+        ]
+        for each in sorted(corners):
+            labels = sorted(certain_label(cardinality.nodes[names[vertex]].labels) or "" for vertex in each)
+            key = type, *labels
+            if key not in known:
+                known[key] = cardinality.catalog.closing_odds(type, [label or None for label in labels])
+            found.append((each, known[key]))
+    return found

@@ -20,7 +20,7 @@ from qengine.optimizer.cost import Link, Problem, Ties, mask_of, members
 EXACT = 10  # vertices to order up to which every connected order is considered
 MOST_VERTICES = 64  # of one pattern
 _REMEMBERED = float(1 << 17)  # counts that a table of the search holds
-_CHEAP = 3e5  # nanoseconds: looking for a better order would take longer than this one
+_CHEAP = 2e4  # nanoseconds: looking for a better order would take longer than this one
 
 
 @frozen
@@ -107,12 +107,11 @@ class _Struct(ctypes.Structure):
 
     _fields_ = (
         *((name, ctypes.c_void_p) for name in ("candidates", "labelled", "kinds", "ends", "links")),
-        *((name, ctypes.c_void_p) for name in ("different", "less", "entangled", "known", "factors")),
+        *((name, ctypes.c_void_p) for name in ("different", "less", "entangled")),
+        *((name, ctypes.c_void_p) for name in ("triangles", "closures", "known", "factors")),
         *((name, ctypes.c_uint64) for name in ("filtered", "bound", "wanted")),
-        *(
-            (name, ctypes.c_int32)
-            for name in ("count", "n_links", "n_different", "n_less", "n_entangled", "n_known", "counted")
-        ),
+        *((name, ctypes.c_int32) for name in ("count", "n_links", "n_different", "n_less", "n_entangled")),
+        *((name, ctypes.c_int32) for name in ("n_triangles", "n_known", "counted")),
     )
 
 
@@ -132,6 +131,8 @@ class _Given:
             array("i", chain.from_iterable(problem.different)),
             array("i", chain.from_iterable(problem.less)),
             array("Q", map(mask_of, problem.entangled)),
+            array("i", chain.from_iterable(corners for corners, _ in problem.triangles)),
+            array("d", [odds for _, odds in problem.triangles]),
             array("Q", [part for part, _ in problem.known]),
             array("d", [factor for _, factor in problem.known]),
         )
@@ -145,6 +146,7 @@ class _Given:
             len(problem.different),
             len(problem.less),
             len(problem.entangled),
+            len(problem.triangles),
             len(problem.known),
             problem.counted,
         )

@@ -118,7 +118,7 @@ class Adjacency:
 
     def locate_all(self, vertices: Array) -> tuple[Array, Array]:
         """Return the slices of many vertices' (uint32) lists: begins and ends, uint64."""
-        return locate(self._struct, vertices)
+        return locate(self.struct, vertices)
 
     def owners(self, positions: Array) -> Array:
         """Return for each position in ``neighbours`` the vertex (uint32) whose list it is in."""
@@ -130,7 +130,8 @@ class Adjacency:
         return self._by_vertex
 
     @cached_property
-    def _struct(self) -> PcsrStruct:
+    def struct(self) -> PcsrStruct:
+        """The ctypes mirror, kept."""
         return self.as_struct()
 
     @cached_property

@@ -46,6 +46,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
         _U64,
         _POINTER,
     ),
+    "qe_wedge_sample": (_POINTER, _POINTER, _I32, _U64, _U64, *(_POINTER,) * 4),
     "qe_distinct_sketch": (_POINTER, _U32, _POINTER, _U32, _U64, _POINTER),
     "qe_edge_list": (_POINTER, _U64, ctypes.c_char, *(_POINTER,) * 6, _I32),
     "qe_signature_build": (_POINTER, _POINTER, _I32),
@@ -229,6 +230,37 @@ def locate(pcsr: ctypes.Structure, vertices: Array) -> tuple[Array, Array]:
         _in(ends, np.uint64),
     )
     return begins, ends
+
+
+def wedge_sample(
+    into: ctypes.Structure, out: ctypes.Structure, undirected: bool, seed: int, most: int
+) -> tuple[Array, Array, int]:
+    """Sample paths of two steps over two ``qe::Pcsr`` of a type: what reaches a vertex, and what it reaches.
+
+    Returns
+    -------
+    uint32[samples, 3]
+        The vertices of each path; at most ``most`` paths, in the order of the middle one.
+    bool[samples]
+        Whether the first and the last one are different, and the first one reaches the last one.
+    int
+        How many paths there are.
+    """
+    ends, closed = np.empty((most, 3), np.uint32), np.empty(most, np.uint8)
+    samples, wedges = ctypes.c_uint64(), ctypes.c_uint64()
+    _call(
+        "qe_wedge_sample",
+        ctypes.addressof(into),
+        ctypes.addressof(out),
+        undirected,
+        seed,
+        most,
+        _in(ends, np.uint32),
+        _in(closed, np.uint8),
+        ctypes.byref(samples),
+        ctypes.byref(wedges),
+    )
+    return ends[: samples.value], closed[: samples.value].astype(np.bool_), wedges.value
 
 
 def pair_statistics(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -88,6 +89,7 @@ class Statistics:
             return
         with ThreadPoolExecutor(threads()) as pool:
             list(pool.map(lambda task: task(), tasks))
+            list(pool.map(self.wedges, (each.name for each in store.types if each.count >= _MANY)))
 
     def edges(self, source: str | None, type: str | None, target: str | None) -> EdgeStatistics:
         """Return statistics of the matches of ``(:source)-[:type]->(:target)``; None stands for all.
@@ -140,9 +142,23 @@ class Statistics:
             raise KeyError(type)
         if type not in self._wedges:
             out, into = (self._store.adjacency(index, way) for way in self._directions(index))
+            ends = np.array([group.end for group in self._store.groups], np.int64)
+            sizes = np.diff(ends, prepend=0)
+            chances = partial(self._chances, index, sizes)
             undirected = self._store.types[index].undirected
-            self._wedges[type] = sample_wedges(into, out, self._store.vertex_count, undirected)
+            self._wedges[type] = sample_wedges(into, out, undirected, ends, self._chance(type), chances)
         return self._wedges[type]
+
+    def closing_odds(self, type: str, labels: Sequence[str | None]) -> float:
+        """Return what ``CatalogView.closing_odds`` does."""
+        if self._store.type_index(type) is None:
+            return 1.0
+        found = self.wedges(type)
+        groups = [self._only_group(label) for label in labels]
+        if set(labels) == {None} and None in groups:
+            return found.odds
+        one, other, third = sorted(-1 if group is None else group for group in groups)
+        return found.kinds.get((one, other, third), found.labelled_odds)
 
     def values(self, entity: str, key: str, owner: str | None = None) -> ValueSummary:
         """Return a summary of the values of a property of "node" or "relationship"s.
@@ -194,6 +210,10 @@ class Statistics:
         """Take what is counted of a type by (owner's group, neighbour's group) from a saved graph."""
         self._pairs[type_index, direction] = found
 
+    def know_wedges(self, type: str, found: WedgeSummary) -> None:
+        """Take what is sampled of a type's wedges from a saved graph."""
+        self._wedges[type] = found
+
     def know_values(self, entity: str, key: str, owner: str | None, found: ValueSummary) -> None:
         """Take the summary of a property from a saved graph."""
         self._values[entity, key, owner] = found
@@ -201,6 +221,10 @@ class Statistics:
     def known_pairs(self) -> list[tuple[tuple[int, Direction], dict[tuple[int, int], PairCounts]]]:
         """Return what is counted by now between label groups: by type and direction."""
         return list(self._pairs.items())
+
+    def known_wedges(self) -> list[tuple[str, WedgeSummary]]:
+        """Return what is sampled by now of types' wedges."""
+        return list(self._wedges.items())
 
     def known_values(self) -> list[tuple[tuple[str, str, str | None], ValueSummary]]:
         """Return the summaries made by now, by entity, property and label or type; none of other label expressions."""
@@ -293,6 +317,23 @@ class Statistics:
             }
         return self._pairs[index, direction]
 
+    def _chance(self, type: str) -> float:
+        """Return how likely two vertices are joined if a third one joins them, by degrees, as in the cost model."""
+        found, vertices = self.edges(None, type, None), float(self._store.vertex_count)
+        edges = max(float(found.edges), 1.0)
+        grown = (max(pairs * vertices / edges**2, 1.0) for pairs in (found.out_pairs, found.in_pairs))
+        return float(_saturated(math.prod(grown) * edges / vertices**2))
+
+    def _chances(self, index: int, sizes: Array, first: Array, second: Array, third: Array) -> Array:
+        """Return how likely vertices of groups are joined by labels, and by degrees, as both are joined to a second."""
+        forward, backward = (self._counts(index, way) for way in self._directions(index))
+        edges, skew = _moments(forward, first, third, sizes)
+        other_skew = _moments(forward, first, second, sizes)[1]
+        back_skew, other_back_skew = (_moments(backward, third, each, sizes)[1] for each in (first, second))
+        grown = np.sqrt(skew * other_skew * back_skew * other_back_skew)
+        chances: Array = _saturated(grown * edges / (sizes[first] * sizes[third]))
+        return chances
+
     def _between_groups(self, source: str | None, type: str | None, target: str | None) -> EdgeStatistics | None:
         """Answer from the pairs of groups where each label is one group; None where it isn't."""
         index = None if type is None else self._store.type_index(type)
@@ -350,6 +391,21 @@ class Statistics:
         for begin, end in self._store.label_ranges(expr).tolist():
             inside |= (vertices >= begin) & (vertices < end)
         return inside
+
+
+def _moments(
+    counts: Mapping[tuple[int, int], PairCounts], owners: Array, neighbours: Array, sizes: Array
+) -> tuple[Array, Array]:
+    """Return of pairs of groups the entries, and E[d(d-1)]/E[d]² of the owners' degrees d, at least 1."""
+    found = [counts.get(pair, _NONE) for pair in zip(owners.tolist(), neighbours.tolist(), strict=True)]
+    entries = np.array([each[0] for each in found], np.float64)
+    pairs = np.array([each[3] for each in found], np.float64)
+    return entries, np.maximum(pairs * sizes[owners] / np.maximum(entries, 1.0) ** 2, 1.0)
+
+
+def _saturated(expected: Any) -> Any:
+    """Return how likely a relationship is of which so many are expected: few pairs have nearly all of very many."""
+    return expected / (1 + expected)
 
 
 def _summary(column: PropertyColumn | None, ranges: Sequence[Sequence[int]]) -> ValueSummary:

@@ -1,8 +1,9 @@
 """A graph's statistics as an Arrow IPC file, so that a saved graph needn't be counted again.
 
 ``statistics.arrow`` has one record batch of one row, whose columns are lists: the values that a summary names (least,
-greatest, common ones, bounds), or what is counted of a type between label groups. Each field's metadata says whose they
-are, with the other numbers as JSON. A file of another version is left alone: all of it can be counted anew.
+greatest, common ones, bounds), what is counted of a type between label groups, or the odds of triangles between them.
+Each field's metadata says whose they are, with the other numbers as JSON. A file of another version is left alone: all
+of it can be counted anew.
 """
 
 from __future__ import annotations
@@ -18,11 +19,12 @@ from qengine.catalog.values import ValueSummary
 from qengine.plan.pattern import Direction
 from qengine.storage.statistics import PairCounts, Statistics
 from qengine.storage.variant import from_python
+from qengine.storage.wedges import Kind, WedgeSummary
 from qengine.temporal.arrow import to_values
 
 __all__ = ["read_statistics", "write_statistics"]
 
-_VERSION = "1"
+_VERSION = "2"
 
 
 def write_statistics(statistics: Statistics, file: BinaryIO) -> None:
@@ -45,6 +47,11 @@ def write_statistics(statistics: Statistics, file: BinaryIO) -> None:
         rows = [[*pair, *each] for pair, each in counts.items()]
         facts = {"type": index, "direction": direction.value}
         add("pairs", facts, pa.array(np.array(rows, np.float64).reshape(-1)))
+    for type, wedges in statistics.known_wedges():
+        facts = {"type": type, "wedges": wedges.wedges, "closed": wedges.closed}
+        facts |= {"error": wedges.error, "odds": wedges.odds, "labelled_odds": wedges.labelled_odds}
+        kinds = [[*kind, odds] for kind, odds in wedges.kinds.items()]
+        add("wedges", facts, pa.array(np.array(kinds, np.float64).reshape(-1)))
     schema = pa.schema(fields, metadata={"version": _VERSION})
     with pa.ipc.new_file(file, schema) as writer:
         writer.write_batch(pa.record_batch(columns, schema=schema))
@@ -60,6 +67,8 @@ def read_statistics(reader: Any, statistics: Statistics) -> None:
         values = batch.column(number).values
         if field.metadata[b"kind"] == b"pairs":
             statistics.know_pairs(facts["type"], Direction(facts["direction"]), _pairs(values.to_numpy()))
+        elif field.metadata[b"kind"] == b"wedges":
+            statistics.know_wedges(facts.pop("type"), WedgeSummary(**facts, kinds=_kinds(values.to_numpy())))
         else:
             statistics.know_values(facts["entity"], facts["key"], facts["owner"], _summary(facts, to_values(values)))
 
@@ -69,6 +78,10 @@ def _summary(facts: Mapping[str, Any], named: list[Any]) -> ValueSummary:
     common = tuple(zip(named[2 : 2 + len(shares)], shares, strict=True))
     count, nulls, distinct = facts["count"], facts["nulls"], facts["distinct"]
     return ValueSummary(count, nulls, distinct, named[0], named[1], common, tuple(named[2 + len(shares) :]))
+
+
+def _kinds(numbers: Any) -> dict[Kind, float]:
+    return {(int(a), int(b), int(c)): odds for a, b, c, odds in numbers.reshape(-1, 4).tolist()}
 
 
 def _pairs(numbers: Any) -> dict[tuple[int, int], PairCounts]:

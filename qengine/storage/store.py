@@ -143,6 +143,10 @@ class GraphStore:
         """
         return self.statistics.edges(source, type, target)
 
+    def closing_odds(self, type: str, labels: Sequence[str | None]) -> float:
+        """Return by how much the odds of a relationship of a type grow where it closes a triangle of such."""
+        return self.statistics.closing_odds(type, labels)
+
     def value_summaries(self, entity: str, key: str, owners: LabelExpr | None) -> tuple[ValueSummary, ...]:
         """Return what is known of a property's values: of the nodes of a label expression, or of each type of one."""
         return self.statistics.value_summaries(entity, key, owners)

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import field
+
 import numpy as np
 
 from qengine._frozen import frozen
 from qengine.storage.adjacency import Adjacency
 from qengine.storage.arrays import Array
+from qengine.storage.kernels import wedge_sample
 
-__all__ = ["WedgeSummary", "sample_wedges"]
+__all__ = ["Kind", "WedgeSummary", "sample_wedges"]
 
-_SAMPLES = 10_000
+_SAMPLES = 1 << 13
 _SEED = 20
+_DOUBT = 8  # wedges' worth: so much is taken to be as everywhere before any of a kind is seen
+_ENOUGH = 16  # wedges of a kind to tell of it apart
+_MOST = 64.0  # times the odds, either way
+_HALVINGS = 14  # of the odds' range
+_LEAST = 1e-12  # chance
+
+Kind = tuple[int, int, int]
+"""Groups of labels (indices, ascending) that the three vertices of a wedge have."""
 
 
 @frozen
@@ -19,57 +31,98 @@ class WedgeSummary:
     """Paths ``(a)-[:T]->(b)-[:T]->(c)`` of one relationship type; of an undirected one, two different relationships.
 
     ``wedges``: how many there are, with those for which ``a = c``. ``closed``: the share that has ``(a)-[:T]->(c)`` as
-    well, with ``a`` and ``c`` different, in a sample of 10,000, always the same. ``error``: its standard error.
+    well, with ``a`` and ``c`` different, in a sample of at most 8,192, always the same. ``error``: its standard error.
+    ``odds``: how many times greater the odds of that are than those of a relationship between vertices of such degrees
+    that have nothing else in common, from 1/64 to 64; ``labelled_odds``: the same where the chances by labels are
+    known. ``kinds``: these of the kinds of vertices that are often enough in the sample.
     """
 
     wedges: int
     closed: float
     error: float
+    odds: float = 1.0
+    labelled_odds: float = 1.0
+    kinds: Mapping[Kind, float] = field(default_factory=dict)
 
 
-def sample_wedges(into: Adjacency, out: Adjacency, vertices: int, undirected: bool) -> WedgeSummary:
+def sample_wedges(
+    into: Adjacency,
+    out: Adjacency,
+    undirected: bool,
+    group_ends: Array,
+    chance: float,
+    chances: Callable[[Array, Array, Array], Array],
+) -> WedgeSummary:
     """Sample the wedges of a type.
 
     Parameters
     ----------
     into, out
         The lists of what comes to a vertex, and of what it goes to; the same ones of an undirected type.
-    vertices
-        How many there are in the graph.
+    group_ends
+        int64[groups]: where the ids of each group of labels end.
+    chance
+        How likely ``(a)-[:T]->(c)`` is by degrees alone, whatever the labels.
+    chances
+        Tells of arrays of the groups of ``a``, ``b`` and ``c`` how likely each ``(a)-[:T]->(c)`` is by labels and
+        degrees.
     """
-    (first, before), (second, after) = _degrees(into, vertices), _degrees(out, vertices)
-    reached = np.cumsum(before * (after - undirected))
-    wedges = int(reached[-1]) if vertices else 0
+    ends, triangle, wedges = wedge_sample(into.struct, out.struct, undirected, _SEED, _SAMPLES)
     if wedges == 0:
         return WedgeSummary(0, 0.0, 0.0)
-    random = np.random.default_rng(_SEED)
-    centre = np.searchsorted(reached, random.integers(0, wedges, _SAMPLES), side="right")
-    a = random.integers(0, before[centre])
-    c = random.integers(0, (after - undirected)[centre])
-    if undirected:
-        c += c >= a  # another one of the same list
-    start, end = into.neighbours[first[centre] + a], out.neighbours[second[centre] + c]
-    closed = float(np.mean((start != end) & _joined(out, start, end)))
-    return WedgeSummary(wedges, closed, float(np.sqrt(closed * (1 - closed) / _SAMPLES)))
+    closed = float(triangle.mean())
+    error = float(np.sqrt(closed * (1 - closed) / len(ends)))
+    kept = ends[:, 0] != ends[:, 2]
+    if not kept.any():
+        return WedgeSummary(wedges, closed, error)
+    columns = [np.searchsorted(group_ends, ends[kept, column], side="right") for column in range(3)]
+    sorts, sort, times = np.unique(_as_one(columns, len(group_ends)), return_inverse=True, return_counts=True)
+    triangles = np.bincount(sort, triangle[kept], len(sorts))
+    groups = np.stack(_apart(sorts, len(group_ends)))
+    together = np.zeros(len(sorts), np.int64)
+    odds = float(_odds(times, triangles, np.full(len(sorts), chance), together)[0])
+    likely = chances(*groups)
+    labelled = float(_odds(times, triangles, likely, together)[0])
+    kinds, kind = np.unique(_as_one(np.sort(groups, axis=0), len(group_ends)), return_inverse=True)
+    own = _odds(times, triangles, likely, kind, labelled)
+    often = np.bincount(kind, times) >= _ENOUGH
+    names = zip(*(part.tolist() for part in _apart(kinds[often], len(group_ends))), strict=True)
+    return WedgeSummary(wedges, closed, error, odds, labelled, dict(zip(names, own[often].tolist(), strict=True)))
 
 
-def _degrees(lists: Adjacency, vertices: int) -> tuple[Array, Array]:
-    """Return where each vertex's list begins, and how long it is (int64)."""
-    owners, begins, ends = lists.rows()
-    where, degrees = np.zeros(vertices, np.int64), np.zeros(vertices, np.int64)
-    where[owners] = begins
-    degrees[owners] = (ends - begins).astype(np.int64)
-    return where, degrees
+def _as_one(groups: Iterable[Array], count: int) -> Array:
+    """Return numbers that stand for three groups each, of ``count``."""
+    one, other, third = groups
+    number: Array = (one * count + other) * count + third
+    return number
 
 
-def _joined(lists: Adjacency, starts: Array, ends: Array) -> Array:
-    """Tell for each pair whether the first one's list has the second: binary searches side by side."""
-    low, high = (each.astype(np.int64) for each in lists.locate_all(starts))
-    stop = high.copy()
-    while (open_ := low < high).any():
-        middle = (low + high) // 2
-        less = open_ & (lists.neighbours[np.where(open_, middle, 0)] < ends)
-        low = np.where(less, middle + 1, low)
-        high = np.where(open_ & ~less, middle, high)
-    found: Array = (low < stop) & (lists.neighbours[np.minimum(low, len(lists.neighbours) - 1)] == ends)
-    return found
+def _apart(numbers: Array, count: int) -> tuple[Array, Array, Array]:
+    """Return the three groups that each number stands for."""
+    return numbers // count // count, numbers // count % count, numbers % count
+
+
+def _odds(times: Array, closed: Array, chances: Array, kind: Array, prior: float = 1.0) -> Array:
+    """Return for each kind by how much its odds must be multiplied to expect as many wedges closed as are.
+
+    Parameters
+    ----------
+    times, closed, chances, kind
+        Of each sort of wedges: how many there are, how many of them are closed, how likely each is, and its kind;
+        kinds are numbers without a gap. What is expected grows with the odds: they are found by halving.
+    prior
+        The odds that are believed before any wedge is seen.
+    """
+    kinds = int(kind.max()) + 1
+    chances = np.clip(chances, _LEAST, 1 - _LEAST)
+    weight = times * (1 + _DOUBT / np.bincount(kind, times)[kind])
+    believed = chances * prior / (1 - chances + chances * prior)
+    wanted = np.bincount(kind, closed + (weight - times) * believed, kinds)
+    low, high = np.full(kinds, -np.log(_MOST)), np.full(kinds, np.log(_MOST))
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        grown = chances * np.exp(middle)[kind]
+        expected = np.bincount(kind, weight * grown / (1 - chances + grown), kinds)
+        low, high = np.where(expected < wanted, middle, low), np.where(expected < wanted, high, middle)
+    odds: Array = np.exp((low + high) / 2)
+    return odds

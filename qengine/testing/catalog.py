@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from qengine.catalog.view import EdgeStatistics, RelationshipTypeInfo
@@ -48,6 +48,10 @@ class WrittenCatalog:
         """Return the same numbers for all pairs of labels."""
         count = sum(info.count for info in self.types if type in (None, info.name))
         return EdgeStatistics(count, count, count, 1, 1)
+
+    def closing_odds(self, type: str, labels: Sequence[str | None]) -> float:
+        """Return 1: triangles are as frequent as if relationships were independent."""
+        return 1.0
 
     def value_summaries(self, entity: str, key: str, owners: LabelExpr | None) -> None:
         """Return None: nothing is known of the values."""

@@ -111,5 +111,30 @@ def test_nothing_is_left_where_others_took_all_there_is() -> None:
     again = Link(0, 2, 1e-2, Ties(1.0, 1.0), Ties(100.0, 200.0))
     problem = Problem([1e4] * 3, [1e4] * 3, frozenset(), [to_one, again], kinds=["T", "L", "L"])
     assert CostModel(problem).rows(7) == pytest.approx(1e4, rel=0.1)
-    assert CostModel(replace(problem, different=[(1, 2)])).rows(7) < 1
+    assert CostModel(replace(problem, different=[(1, 2)])).rows(7) <= 1
     assert CostModel(replace(problem, different=[(1, 2)], kinds=["T", "L", "M"])).rows(7) == pytest.approx(1e4, rel=0.1)
+
+
+def link(one: int, other: int) -> Link:
+    ties = Ties(10.0, 100.0)
+    return Link(one, other, 1e-3, ties, ties)
+
+
+def test_a_link_that_closes_triangles_is_as_likely_as_their_odds_say() -> None:
+    triangle = Problem([1e4] * 3, [1e4] * 3, frozenset(), [link(*ends) for ends in combinations(range(3), 2)])
+    apart = CostModel(triangle).rows(7)
+    odds = 1e-3 / (1 - 1e-3)
+    for times in (0.1, 1.0, 20.0, 1e6):
+        chance = times * odds / (1 + times * odds)
+        found = CostModel(replace(triangle, triangles=[((0, 1, 2), times)])).rows(7)
+        assert found == pytest.approx(apart * chance / 1e-3, rel=0.01)
+
+
+def test_each_triangle_brings_vertices_closer_but_keeps_them_apart_only_once() -> None:
+    corners = list(combinations(range(4), 3))
+    clique = Problem([1e9] * 4, [1e9] * 4, frozenset(), [link(*ends) for ends in combinations(range(4), 2)])
+    apart = CostModel(clique).rows(15)
+    closer = CostModel(replace(clique, triangles=[(each, 10.0) for each in corners])).rows(15)
+    farther = CostModel(replace(clique, triangles=[(each, 0.1) for each in corners])).rows(15)
+    assert closer == pytest.approx(apart * 1e4, rel=0.2)
+    assert farther == pytest.approx(apart * 1e-2, rel=0.2)

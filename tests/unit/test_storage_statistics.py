@@ -143,3 +143,34 @@ def test_wedges_and_how_many_of_them_are_closed(seed, name):
     assert (
         from_records([{"id": 0}, {"id": 1}], [{"type": "R", "start": 0, "end": 1}]).statistics.wedges("R").wedges == 0
     )
+
+
+def cliques_and_two_sides():
+    """Return two cliques of 20 with label A, a bipartite graph of 20 and 20 with label B: each linked inside itself."""
+    ids = {"A": range(40), "B": range(40, 80)}
+    ends = [(a, b) for a in ids["A"] for b in ids["A"] if a < b and a // 20 == b // 20]
+    ends += [(a, b) for a in ids["B"] for b in ids["B"] if a < b and (a + b) % 2]
+    return from_records(
+        [{"id": vertex, "labels": label} for label, vertices in ids.items() for vertex in vertices],
+        [{"type": "U", "start": start, "end": end} for start, end in ends],
+        undirected=["U"],
+    )
+
+
+def test_odds_of_triangles_are_told_by_labels():
+    store = cliques_and_two_sides()
+    assert store.closing_odds("U", ["A", "A", "A"]) == pytest.approx(64, rel=1e-3)  # as many as may be
+    assert store.closing_odds("U", ["B", "B", "B"]) < 0.05
+    assert 1 < store.closing_odds("U", [None] * 3) < 10
+    everywhere = store.statistics.wedges("U").labelled_odds
+    assert 0.05 < everywhere < 64
+    assert store.closing_odds("U", ["A", "A", "B"]) == store.closing_odds("U", ["A", "A", None]) == everywhere
+    assert store.closing_odds("Z", ["A"] * 3) == 1
+
+
+def test_odds_are_1_where_relationships_are_independent():
+    rng = random.Random(1)
+    ends = {(rng.randrange(300), rng.randrange(300)) for _ in range(9000)}
+    edges = [{"type": "R", "start": start, "end": end} for start, end in sorted(ends) if start != end]
+    store = from_records([{"id": vertex} for vertex in range(300)], edges)
+    assert store.closing_odds("R", [None] * 3) == pytest.approx(1, rel=0.3)

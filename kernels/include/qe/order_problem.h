@@ -44,6 +44,8 @@ struct OrderProblem {
   const int32_t* different;   // pairs that may coincide and must not
   const int32_t* less;        // pairs (a, b) with id(a) < id(b)
   const uint64_t* entangled;  // sets whose members are compared with each other in other ways
+  const int32_t* triangles;   // three vertices of each, linked pairwise
+  const double* closures;     // and how many times greater the odds of each of its links are, given the other two
   const uint64_t* known;      // sets of vertices whose rows are better known, the largest first
   const double* factors;      // and how many times more they are than degrees say
   uint64_t filtered;          // whose predicates are checked vertex by vertex
@@ -54,6 +56,7 @@ struct OrderProblem {
   int32_t n_different;
   int32_t n_less;
   int32_t n_entangled;
+  int32_t n_triangles;
   int32_t n_known;
   int32_t counted;            // whether the others are only counted, else all are walked
 };
