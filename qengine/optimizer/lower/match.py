@@ -314,6 +314,8 @@ class MatchLowering:
             return None
         if len(emitted) == 2 and not isinstance(self.root, Unit):
             return None  # pairs are not kept for the next input row
+        if not asked and not emitted and _is_clique(matching):
+            return None  # no vertex can be summed out apart from the others, and a search need not keep sums
         outputs = _outputs(matching, emitted)
         found = eliminated(
             matching.names, self.nodes, matching.edges, matching.difference, outputs, self.catalog,
@@ -450,6 +452,14 @@ def _renamed_edge(edge: PatternRelationship) -> PatternRelationship:
 def _outputs(matching: Matching, emitted: set[str]) -> tuple[str, ...]:
     """Return what is emitted, in the order of the pattern's nodes."""
     return tuple(name for name in matching.names if name in emitted)
+
+
+def _is_clique(matching: Matching) -> bool:
+    """Tell whether all nodes of a pattern of three and more are linked to each other."""
+    linked = {frozenset(edge.ends) for edge in matching.edges}
+    return len(matching.names) > 2 and all(
+        frozenset(pair) in linked for pair in itertools.combinations(matching.names, 2)
+    )
 
 
 def _reason(order: MatchingOrder) -> str:

@@ -1,0 +1,46 @@
+"""When a count is eliminated, and when it is searched."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from qengine import Graph
+from qengine.optimizer.elimination import eliminated
+from qengine.optimizer.lower import match
+from qengine.testing.generate import rmat, to_csr
+
+CLIQUES = ["(a)--(b)--(c)--(a)", "(a)--(b)--(c)--(d)--(a), (a)--(c), (b)--(d)"]
+
+
+@pytest.fixture(scope="module")
+def graph() -> Graph:
+    start, end = to_csr(rmat(10, 8, seed=3)).edges()
+    return Graph.from_edge_list((np.asarray(start), np.asarray(end)), undirected=True)
+
+
+@pytest.fixture(autouse=True)
+def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have elimination cost less than any search, wherever it is looked into."""
+    monkeypatch.setattr(match, "eliminated", lambda *given: eliminated(*given[:-1], 1e300))
+
+
+@pytest.mark.parametrize("pattern", CLIQUES)
+def test_a_clique_is_searched(graph: Graph, pattern: str) -> None:
+    assert "Eliminate" not in str(graph.explain(f"MATCH {pattern} RETURN count(*)"))
+
+
+@pytest.mark.parametrize("pattern", [f"{CLIQUES[0]}, (c)--(d)", f"{CLIQUES[0]}, (b)--(d)--(c)"])
+def test_what_hangs_on_a_clique_is_eliminated(graph: Graph, pattern: str) -> None:
+    assert "Eliminate" in str(graph.explain(f"MATCH {pattern} RETURN count(*)"))
+
+
+def test_triangles_by_node_are_eliminated(graph: Graph) -> None:
+    assert "Eliminate" in str(graph.explain(f"MATCH {CLIQUES[0]} RETURN a, count(*)"))
+
+
+def test_a_hint_eliminates_a_clique(graph: Graph) -> None:
+    query = f"MATCH {CLIQUES[0]} RETURN count(*)"
+    hinted = query.replace("MATCH", "MATCH /*+ eliminate */")
+    assert "Eliminate" in str(graph.explain(hinted))
+    assert graph.query(hinted).value() == graph.query(query).value() > 0
