@@ -95,7 +95,8 @@ struct Node {
   int memo = -1;
 
   // Where it mentions more: the levels above whose lists or bounds it reads, at most six, those whose vertices it
-  // must only avoid, its own levels that must avoid these, and by which others they are reached. Its counts are remembered under the number `recall` (search_recall.cpp), or -1.
+  // must only avoid, its own levels that must avoid these, and with them those by which they are reached. Its counts
+  // are remembered under the number `recall` (search_recall.cpp), or -1.
   // `alike`: each of the others must be avoided by all of them, so that only the set of their vertices matters.
   std::vector<int> near, others, avoiding, within;
   bool alike = true;

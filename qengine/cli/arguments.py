@@ -37,6 +37,12 @@ def add_estimate_options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
+def estimate_options(options: argparse.Namespace) -> dict[str, Any]:
+    """Return what ``add_estimate_options`` has added, as arguments of ``Graph.estimate``."""
+    names = ("method", "rel_error", "confidence", "budget_ms", "samples", "seed", "device", "inheritance")
+    return {"params": dict(options.param), **{name: getattr(options, name) for name in names}}
+
+
 def parameter(text: str) -> tuple[str, Any]:
     """Read NAME=VALUE: the value as JSON, else as text; ValueError if there is no ``=`` or no name."""
     name, equals, value = (part.strip() for part in text.partition("="))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from qengine.cli.arguments import add_estimate_options, add_graph, parameters_by_name
+from qengine.cli.arguments import add_estimate_options, add_graph, estimate_options, parameters_by_name
 from qengine.cli.terminal import warn
 
 
@@ -37,18 +37,7 @@ def main(arguments: Sequence[str]) -> int:
     graph = load(options.graph)
     text = options.query.strip()
     with parameters_by_name():
-        found = graph.estimate(
-            text,
-            dict(options.param),
-            method=options.method,
-            rel_error=options.rel_error,
-            confidence=options.confidence,
-            budget_ms=options.budget_ms,
-            samples=options.samples,
-            seed=options.seed,
-            device=options.device,
-            inheritance=options.inheritance,
-        )
+        found = graph.estimate(text, **estimate_options(options))
     print(found.to_json() if options.json else found, flush=True)
     for notice in found.notices:
         warn(notice, text)

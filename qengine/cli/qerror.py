@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from qengine.cli.arguments import add_estimate_options, add_graph, parameters_by_name
+from qengine.cli.arguments import add_estimate_options, add_graph, estimate_options, parameters_by_name
 
 if TYPE_CHECKING:
     from qengine import qerror
@@ -47,19 +47,7 @@ def main(arguments: Sequence[str]) -> int:
     cases = qerror.read_workload(options.workload)
     graph = load(options.graph)
     measured: list[qerror.Measured] = []
-    estimates = qerror.measure(
-        graph,
-        cases,
-        params=dict(options.param),
-        method=options.method,
-        rel_error=options.rel_error,
-        confidence=options.confidence,
-        budget_ms=options.budget_ms,
-        samples=options.samples,
-        seed=options.seed,
-        device=options.device,
-        inheritance=options.inheritance,
-    )
+    estimates = qerror.measure(graph, cases, **estimate_options(options))
     try:
         with parameters_by_name():
             measured.extend(estimates)
