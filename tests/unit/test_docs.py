@@ -15,7 +15,7 @@ from qengine import Graph, QengineError
 from qengine.cli.main import parser
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-DOCUMENTS = sorted([*CHECKOUT.glob("*.md"), *CHECKOUT.glob("kernels/*.md"), *CHECKOUT.glob("tests/bench/*.md")])
+DOCUMENTS = sorted([*CHECKOUT.glob("*.md"), *CHECKOUT.glob("kernels/*.md"), *CHECKOUT.glob("tests/bench/**/*.md")])
 README = (CHECKOUT / "README.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 BLOCKS = BLOCK.findall(README)
@@ -26,6 +26,14 @@ def test_links_lead_somewhere(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     targets = [each for each in re.findall(r"\]\(([^)#\s]+)", text) if "://" not in each]
     assert [each for each in targets if not (path.parent / each).exists()] == []
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(CHECKOUT)))
+def test_links_to_sections_lead_to_one(path: Path) -> None:
+    for page, section in re.findall(r"\]\(([\w./-]*)#([\w-]+)\)", path.read_text(encoding="utf-8")):
+        text = (path.parent / page if page else path).read_text(encoding="utf-8")
+        headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+        assert section in {re.sub(r"[^\w -]", "", each).lower().replace(" ", "-") for each in headings}, page
 
 
 def test_the_architecture_names_only_what_exists() -> None:
