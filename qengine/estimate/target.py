@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from qengine.errors import Unsupported
 from qengine.plan.expr import Literal, Variable
+from qengine.plan.levels import without_order
 from qengine.plan.logical import Aggregate, Argument, Filter, Limit, Operator, Project, Unit, Unwind
 from qengine.plan.physical import Attach, EdgeLevel, Level, Optional, Search, Shortest, VertexLevel, Walk
 
@@ -56,6 +57,7 @@ def target_of(root: Operator) -> Target:
     orbits = 1
     operator, found = root.input, None
     while found is None:
+        operator = _of_all(operator)
         match operator:
             case Search(input=Unit()):
                 found = operator
@@ -82,6 +84,11 @@ def target_of(root: Operator) -> Target:
     return Target(search, tail, columns, tuple(ones), root.weight)
 
 
+def _of_all(operator: Operator) -> Operator:
+    """Return a search that lists one of each orbit's embeddings as one of all: what follows need not be symmetric."""
+    return without_order(operator) if isinstance(operator, Search) and operator.images else operator
+
+
 def _over(above: list[Operator], leaf: Operator) -> Operator:
     """Put the operators on another leaf, with the sample's number carried through projections."""
     found = leaf
@@ -102,6 +109,7 @@ def _merge(upper: Search) -> Operator | None:
     while isinstance(lower, Filter):
         filters.append(lower)
         lower = lower.input
+    lower = _of_all(lower)
     if not isinstance(lower, Search) or not isinstance(lower.input, Unit) or lower.exists or upper.exists:
         return None
     names = [level.name for level in lower.levels]

@@ -1,7 +1,8 @@
 """From the parts of a search to an order of its vertices, by name: states the problem that order.py solves.
 
-Symmetric patterns may be counted one embedding an orbit, by constraints on the order of ids, either way round. The
-constraints cut lists, but they also tie vertices together that would else be counted apart: the cost model decides.
+Symmetric patterns may be counted or listed one embedding an orbit, by constraints on the order of ids, either way
+round. The constraints cut lists, but they also tie vertices together that would else be counted apart: the cost model
+decides.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ class Matching:
     """What is to be matched: ``names`` given that ``bound`` are bound already, over ``edges`` between them.
 
     ``wanted``: the vertices that are emitted or that emitted relationships join. With ``counted`` the others are only
-    counted. ``symmetric``: a symmetric pattern may be counted by orbits. ``hints`` may say an order.
+    counted. ``symmetric``: a symmetric pattern may be counted by orbits, or listed where it is ``listed``. ``hints``
+    may say an order.
     """
 
     names: Sequence[str]
@@ -55,6 +57,7 @@ class Matching:
     wanted: Collection[str] = ()
     counted: bool = False
     symmetric: bool = False
+    listed: bool = False
     hints: Hints = NO_HINTS
 
 
@@ -73,7 +76,7 @@ def matching_order(matching: Matching, cardinality: Cardinality) -> MatchingOrde
     symmetry = NO_SYMMETRY
     if matching.symmetric:
         plain = tuple(names[vertex] for vertex in found.vertices)
-        broken = break_symmetry(plain, cardinality.nodes, matching.edges, matching.difference)
+        broken = break_symmetry(plain, cardinality.nodes, matching.edges, matching.difference, matching.listed)
         for each in (broken, broken.turned()) if broken.orbits > 1 else ():
             less = tuple((number[small], number[big]) for big, small in each.greater)
             cost = CostModel(replace(problem, less=less)).cost(found.vertices)

@@ -2,13 +2,16 @@
 
 Grochow and Kellis: take a vertex, demand that its image has the greatest id among the images of its orbit, go on with
 the automorphisms that fix it. The orbits' sizes multiply to the size of the group, which is never listed: whether an
-automorphism maps one vertex to another is found by backtracking. Counting then multiplies by the size of the group.
+automorphism maps one vertex to another is found by backtracking. Counting then multiplies by the size of the group;
+listing gives each embedding that was kept once for every automorphism, which small groups are listed for.
 This holds where no automorphism maps an embedding to itself: the vertices of an orbit must be different anyway.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
 
 from qengine._frozen import frozen
 from qengine.optimizer.difference import Differences, joined_by
@@ -18,21 +21,27 @@ from qengine.plan.pattern import PatternNode
 from qengine.plan.traverse import rewrite
 
 _MAX_VERTICES = 12
+_MOST_LISTED = 720
 
 
 @frozen
 class Symmetry:
-    """``orbits``: the size of the group; ``greater``: pairs (a, b) with id(a) > id(b)."""
+    """``orbits``: the size of the group; ``greater``: pairs (a, b) with id(a) > id(b).
+
+    ``images``: where it was asked for, the images of ``order`` by each automorphism.
+    """
 
     orbits: int
     greater: tuple[tuple[str, str], ...]
+    order: tuple[str, ...] = ()
+    images: tuple[tuple[str, ...], ...] = ()
 
     def turned(self) -> Symmetry:
         """Return the constraints that keep the embedding with the least ids of each orbit, not the greatest.
 
         Small ids are hubs. Which end comes first decides how long the lists are that the constraints leave.
         """
-        return Symmetry(self.orbits, tuple((small, big) for big, small in self.greater))
+        return replace(self, greater=tuple((small, big) for big, small in self.greater))
 
 
 NO_SYMMETRY = Symmetry(1, ())
@@ -43,10 +52,12 @@ def break_symmetry(
     nodes: dict[str, PatternNode],
     edges: Sequence[PatternEdge],
     difference: Differences,
+    listed: bool = False,
 ) -> Symmetry:
-    """Return the constraints for a pattern whose vertices are bound in ``order``.
+    """Return the constraints for a pattern whose vertices are bound in ``order``, with all images if it is ``listed``.
 
-    Where two symmetric vertices could be equal, or relationships are compared one by one, nothing is constrained.
+    Where two symmetric vertices could be equal, or relationships are compared one by one, nothing is constrained; nor
+    where there are too many images to list.
     """
     if len(order) > _MAX_VERTICES or difference.edges or any(edge.relationship.predicates for edge in edges):
         return NO_SYMMETRY
@@ -60,7 +71,10 @@ def break_symmetry(
         orbit = pattern.orbit(pivot, order[:place])
         size *= len(orbit)
         greater += [(pivot, other) for other in order if other in orbit and other != pivot]
-    return Symmetry(size, tuple(greater))
+    if not listed or size == 1:
+        return Symmetry(size, tuple(greater))
+    images = tuple(islice(pattern.automorphisms({}), _MOST_LISTED + 1))
+    return Symmetry(size, tuple(greater), tuple(order), images) if len(images) <= _MOST_LISTED else NO_SYMMETRY
 
 
 class _Pattern:
@@ -123,13 +137,20 @@ class _Pattern:
 
     def _extends(self, image: dict[str, str]) -> bool:
         """Tell whether a partial map is part of an automorphism."""
+        return next(self.automorphisms(image), None) is not None
+
+    def automorphisms(self, image: dict[str, str]) -> Iterator[tuple[str, ...]]:
+        """Yield the images of ``order`` by the automorphisms that a partial map is part of."""
         name = next((each for each in self._order if each not in image), None)
-        if name is None:
-            return all(
-                frozenset(frozenset(image[name] for name in pair) for pair in same) in self._coincidences
-                for same in self._coincidences
-            )
-        return any(self._extends({**image, name: other}) for other in self._order if self._fits(name, other, image))
+        if name is not None:
+            for other in self._order:
+                if self._fits(name, other, image):
+                    yield from self.automorphisms({**image, name: other})
+        elif all(
+            frozenset(frozenset(image[name] for name in pair) for pair in same) in self._coincidences
+            for same in self._coincidences
+        ):
+            yield tuple(image[each] for each in self._order)
 
 
 def _numbered(shapes: dict[str, object]) -> dict[str, int]:

@@ -26,7 +26,7 @@ def without_order(search: Search) -> Search:
         else level
         for level in search.levels
     )
-    return replace(search, levels=levels, orbits=1)
+    return replace(search, levels=levels, orbits=1, images=())
 
 
 def links(search: Search) -> dict[str, set[str]]:

@@ -91,7 +91,8 @@ class Search(Operator):
     their labels, predicates and constraints are checked. ``emit`` names levels' variables. With ``count``, the
     levels after the last emitted one are only counted: each distinct prefix is emitted once, with the number of
     its completions times ``orbits`` as int64 column ``count`` (rows with 0 are left out). With ``exists`` the
-    completions are not even counted: a prefix is emitted once if it has any.
+    completions are not even counted: a prefix is emitted once if it has any. Where there are ``images``, orders of
+    the names in ``emit``, each embedding that is found stands for as many: its vertices under each of these orders.
     ``strategy``: "search" (depth first) or "extend" (breadth first, a frontier a level).
     ``reason`` says in EXPLAIN why this order and strategy were chosen; ``rows`` is the estimate, ``cost`` what a search
     is expected to take, in nanoseconds of one core.
@@ -104,6 +105,7 @@ class Search(Operator):
     count: str | None = None
     exists: bool = False
     orbits: int = 1
+    images: tuple[tuple[str, ...], ...] = ()
     strategy: str = "search"
     reason: str = ""
     rows: float | None = None

@@ -143,6 +143,7 @@ class _Writer:
         text += f" count {name_text(operator.count)}" if operator.count else ""
         text += " exists" if operator.exists else ""
         text += f" orbits {operator.orbits}" if operator.orbits != 1 else ""
+        text += f" images {len(operator.images)}" if operator.images else ""
         return text + (f" ({operator.reason})" if operator.reason else "")
 
     def _hash_join(self, operator: physical.HashJoin) -> str:

@@ -78,15 +78,15 @@ def completed(
 ) -> Iterator[SearchChunk]:
     """Yield the search's result from what a kernel found: rows repeated by their counts where they are not counted.
 
-    The seeds' columns are added; without seeds each input row gets everything. ``found``: with ``count`` wherever
-    levels are only counted.
+    The seeds' columns are added, and the images of each row; without seeds each input row gets everything. ``found``:
+    with ``count`` wherever levels are only counted.
     """
     for chunk in found:
         for part in (
             _repeated(chunk, chunk_rows) if chunk.count is not None and resolved.mode is SearchMode.ROWS else (chunk,)
         ):
-            complete = _with_seeds(part, search, seeds)
-            yield from (complete,) if search.seeds or rows == 1 else _for_each_row(complete, rows, chunk_rows)
+            for image in _images(part, search, chunk_rows) if search.images else (_with_seeds(part, search, seeds),):
+                yield from (image,) if search.seeds or rows == 1 else _for_each_row(image, rows, chunk_rows)
 
 
 def _run(
@@ -168,6 +168,21 @@ def _with_seeds(chunk: SearchChunk, search: Search, seeds: Sequence[Ids]) -> Sea
         return chunk
     given = {search.levels[k].name: seeds[k][chunk.row] for k in wanted}
     return SearchChunk(chunk.row, {**given, **chunk.columns}, chunk.count)
+
+
+def _images(chunk: SearchChunk, search: Search, limit: int) -> Iterator[SearchChunk]:
+    """Yield each row under all orders of its columns: few rows in one chunk, many without copying them."""
+    together = max(1, limit // len(chunk.row))
+    for begin in range(0, len(search.images), together):
+        images = search.images[begin : begin + together]
+        columns = {
+            name: chunk.columns[images[0][place]]
+            if len(images) == 1
+            else np.concatenate([chunk.columns[image[place]] for image in images])
+            for place, name in enumerate(search.emit)
+        }
+        count = None if chunk.count is None else np.tile(chunk.count, len(images))
+        yield SearchChunk(np.tile(chunk.row, len(images)), columns, count)
 
 
 def _for_each_row(chunk: SearchChunk, rows: int, limit: int) -> Iterator[SearchChunk]:

@@ -27,6 +27,7 @@ from qengine.optimizer.lower.walks import WalkPart, lower_walk, walk_parts
 from qengine.optimizer.matching import Matching, MatchingOrder, matching_order
 from qengine.optimizer.pattern_edges import SAME, PatternEdge, given_name, pattern_edge
 from qengine.optimizer.search import SearchParts, build_levels
+from qengine.optimizer.symmetry import Symmetry
 from qengine.plan.expr import Call, Comparison, Expr, HasLabels, Literal, PathOf, Variable
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.logical import Filter, Limit, Operator, Project, Unit
@@ -190,6 +191,9 @@ class MatchLowering:
         emitted = wanted & variables
         countable = final and self.demand.duplicates is not Duplicates.KEEP and not self.graph.hints.as_written
         ends = {end for edge in edges if edge.name in emitted for end in edge.ends}
+        as_found = final and not (seeds or filters.conditions)
+        listed = as_found and len(new) > 2 and emitted == set(new) and not self.graph.hints.as_written
+        ignoring = countable and self.demand.duplicates is Duplicates.IGNORE
         matching = Matching(
             new,
             edges,
@@ -198,14 +202,12 @@ class MatchLowering:
             filters.conditions,
             wanted=((emitted | ends) if countable else variables) & set(new),
             counted=countable,
-            symmetric=countable
-            and self.demand.duplicates is Duplicates.COUNT
-            and not (emitted or seeds or filters.conditions),
+            symmetric=listed or (countable and not ignoring and as_found and not emitted),
+            listed=listed,
             hints=self.graph.hints,
         )
         cardinality = Cardinality(self.catalog, self.nodes)
         order = matching_order(matching, cardinality)
-        ignoring = countable and self.demand.duplicates is Duplicates.IGNORE
         walked = walked_instead(matching, order, cardinality) if ignoring else None
         found = order if walked is None else matching_order(walked, cardinality)
         elimination = self._elimination(matching, emitted, found.cost)
@@ -245,7 +247,8 @@ class MatchLowering:
             emit,
             count=name,
             exists=exists,
-            orbits=symmetry.orbits,
+            orbits=1 if symmetry.images else symmetry.orbits,
+            images=_images(symmetry, emit),
             strategy=self.graph.hints.strategy or "search",
             reason=_reason(order),
             rows=order.rows,
@@ -454,6 +457,12 @@ def _outputs(matching: Matching, emitted: set[str]) -> tuple[str, ...]:
     return tuple(name for name in matching.names if name in emitted)
 
 
+def _images(symmetry: Symmetry, emit: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    """Return what is emitted in the orders in which an embedding is an embedding, too."""
+    maps = (dict(zip(symmetry.order, image, strict=True)) for image in symmetry.images)
+    return tuple(tuple(image[name] for name in emit) for image in maps)
+
+
 def _is_clique(matching: Matching) -> bool:
     """Tell whether all nodes of a pattern of three and more are linked to each other."""
     linked = {frozenset(edge.ends) for edge in matching.edges}
@@ -466,5 +475,6 @@ def _reason(order: MatchingOrder) -> str:
     text = "order " + " → ".join(order.names) if order.names else "check only"
     text += f" {order.reason}" if order.reason and order.names else ""
     if order.symmetry.orbits > 1:
-        text += f"; each of {order.symmetry.orbits} symmetric embeddings counted once"
+        done = "found" if order.symmetry.images else "counted"
+        text += f"; each of {order.symmetry.orbits} symmetric embeddings {done} once"
     return f"{text}; {order.known}" if order.known else text
