@@ -32,7 +32,7 @@ class Sides {
   // Calls each(k) for all rows, on all threads.
   template <typename Each>
   void each_row(Each&& each) const {
-    Pieces pieces(control_, n_, kShort);
+    Pieces pieces(control_, n_, 1 << 10);
     const Status status = deal(threads_, pieces, [&](int) {
       for (uint64_t begin, end; pieces.take(&begin, &end);)
         for (uint64_t k = begin; k < end; ++k) each(static_cast<uint32_t>(k));
@@ -93,7 +93,7 @@ class Sides {
         const uint32_t from = bound(part, parts), to = bound(part + 1, parts);
         std::vector<uint64_t> cursor(places + from, places + to);
         for (uint32_t u = 0; u < n_; ++u) {
-          if (u % kShort == 0) pieces.poll();
+          if (u % (1 << 16) == 0) pieces.poll();
           each(from, to, cursor.data(), u);
         }
       }

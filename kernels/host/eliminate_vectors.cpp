@@ -3,6 +3,7 @@
 // A message sums out a vertex that one other knows. Bytes moved: the matrix once, the vector at random, 8 (16 wide) a row.
 // Deterministic. Source: bucket elimination (Dechter 1999), on sparse matrices.
 #include <algorithm>
+#include <mutex>
 
 #include "eliminate.h"
 
@@ -10,6 +11,7 @@ namespace qe::eliminate {
 namespace {
 
 constexpr uint64_t kRows = 64;
+constexpr uint64_t kEasy = 4;  // numbers that are read as soon as an entry of a matrix is dealt with elsewhere
 
 // Sums without a check: fewer than 2^32 numbers below 2^32.
 template <typename V>
@@ -36,21 +38,31 @@ V sum_of(const Numbers* factors, int32_t n_factors, Slice at) {
   return sum;
 }
 
+// out[u]: the length of u's row.
+template <typename V>
+void lengths(const Matrix& m, uint32_t n, V* out) {
+  std::fill(out, out + std::min(m.lo, n), V{0});
+  for (uint32_t u = m.lo; u < m.hi; ++u) out[u] = m.offsets[u - m.lo + 1] - m.offsets[u - m.lo];
+  std::fill(out + std::max(m.lo, m.hi), out + n, V{0});
+}
+
 template <typename V>
 Status message(const Matrix& m, const Numbers* factors, int32_t n_factors, uint32_t n, const V* vector, V* out,
                Control* control) {
+  const bool bare = n_factors == 0;
+  if (bare && vector == nullptr) {
+    lengths(m, n, out);
+    return kOk;
+  }
   Pieces pieces(control, n, kRows);
   const bool below = vector == nullptr || n == 0 || *std::max_element(vector, vector + n) >> 32 == 0;
-  const bool bare = n_factors == 0;
   bool short_products = vector == nullptr && (n_factors == 1 || n_factors == 2);
   for (int32_t k = 0; k < n_factors; ++k) short_products = short_products && factors[k].bytes == 4;
-  return deal(workers_for(control, entries_of(m)), pieces, [&](int) {
+  return deal(workers_for(control, entries_of(m) / kEasy), pieces, [&](int) {
     for (uint64_t begin, end; pieces.take(&begin, &end);) {
       for (uint64_t u = begin; u < end; ++u) {
         const Slice at = row(m, static_cast<uint32_t>(u));
-        if (bare && vector == nullptr) {
-          out[u] = at.end - at.begin;
-        } else if (bare && below) {
+        if (bare && below) {
           out[u] = sum_of(m.ids + at.begin, m.ids + at.end, vector);
         } else if (short_products) {
           out[u] = sum_of<V>(factors, n_factors, at);
@@ -68,10 +80,44 @@ Status message(const Matrix& m, const Numbers* factors, int32_t n_factors, uint3
   });
 }
 
+// The sum of the products of up to three numbers of 64 bits, in `sum`; false where a product has more bits.
+bool sum_products(const Numbers* factors, int32_t count, uint64_t begin, uint64_t end, Wide* sum) {
+  const auto* one = static_cast<const uint64_t*>(factors[0].at);
+  const auto* other = static_cast<const uint64_t*>(factors[count > 1].at);
+  const auto* third = static_cast<const uint64_t*>(factors[count - 1].at);
+  Wide own = 0;
+  bool wraps = false;
+  for (uint64_t i = begin; i < end; ++i) {
+    uint64_t product = one[i];
+    if (count > 1) wraps |= __builtin_mul_overflow(product, other[i], &product);
+    if (count > 2) wraps |= __builtin_mul_overflow(product, third[i], &product);
+    own += product;  // of fewer than 2^32 numbers
+  }
+  *sum = own;
+  return !wraps;
+}
+
+// The product of the factors' i-th numbers, in 64 bits as far as those do.
+Wide product_at(const Numbers* factors, int32_t count, uint64_t i) {
+  Narrow narrow = 1;
+  int32_t k = 0;
+  for (; k < count && factors[k].bytes < 16; ++k) {
+    Narrow next;
+    if (__builtin_mul_overflow(narrow, factors[k].get<Narrow>(i), &next)) break;
+    narrow = next;
+    if (narrow == 0) return 0;
+  }
+  for (int32_t rest = k; rest < count; ++rest)
+    if (factors[rest].get<Wide>(i) == 0) return 0;  // before a product of others could wrap
+  Wide wide = narrow;
+  for (; k < count; ++k) wide = times(wide, factors[k].get<Wide>(i));
+  return wide;
+}
+
 template <typename V>
 Status product(const Numbers* factors, int32_t count, uint64_t n, V* out, Control* control) {
   Pieces pieces(control, n, kShort);
-  return deal(workers_for(control, n), pieces, [&](int) {
+  return deal(workers_for(control, n / kEasy), pieces, [&](int) {
     for (uint64_t begin, end; pieces.take(&begin, &end);) {
       for (uint64_t i = begin; i < end; ++i) {
         V found = factors[0].get<V>(i);
@@ -110,16 +156,28 @@ QE_API int32_t qe_eliminate_product(const Numbers* factors, int32_t count, uint6
   });
 }
 
-// halves: the low and the high 64 bits of the sum.
-QE_API int32_t qe_eliminate_total(const void* vector, uint64_t n, int32_t wide, uint64_t* halves) {
-  return numbered(wide, [&](auto zero) {
-    using V = decltype(zero);
-    const V* numbers = static_cast<const V*>(vector);
-    Wide sum = 0;
-    for (uint64_t i = 0; i < n; ++i)
-      if (__builtin_add_overflow(sum, static_cast<Wide>(numbers[i]), &sum)) return qe::kOverflow;
-    halves[0] = static_cast<uint64_t>(sum);
-    halves[1] = static_cast<uint64_t>(sum >> 64);
-    return qe::kOk;
+// halves: the low and the high 64 bits of the sum of the products of the factors' i-th numbers (of none: 1 each).
+QE_API int32_t qe_eliminate_total(const Numbers* factors, int32_t count, uint64_t n, uint64_t* halves, Control* control) {
+  constexpr uint64_t kPiece = 1 << 16;
+  Pieces pieces(control, n, kPiece);
+  std::mutex mutex;
+  Wide sum = 0;
+  bool plain = count >= 1 && count <= 3;
+  for (int32_t k = 0; k < count; ++k) plain = plain && factors[k].bytes == 8;
+  const qe::Status status = deal(workers_for(control, n / kEasy), pieces, [&](int) {
+    Wide own = 0;
+    for (uint64_t begin, end; pieces.take(&begin, &end);) {
+      Wide found = 0;
+      if (!plain || !sum_products(factors, count, begin, end, &found)) {
+        found = 0;
+        for (uint64_t i = begin; i < end; ++i) found = plus(found, product_at(factors, count, i));
+      }
+      own = plus(own, found);
+    }
+    const std::lock_guard<std::mutex> lock(mutex);
+    sum = plus(sum, own);
   });
+  halves[0] = static_cast<uint64_t>(sum);
+  halves[1] = static_cast<uint64_t>(sum >> 64);
+  return status;
 }

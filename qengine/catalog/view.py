@@ -80,6 +80,9 @@ class CatalogView(Protocol):
     def edge_statistics(self, source: str | None, type: str | None, target: str | None) -> EdgeStatistics:
         """Return statistics of the relationships between two labels."""
 
+    def acyclic(self, type: str) -> bool:
+        """Tell whether no path of relationships of a directed type leads back to where it began; False if unknown."""
+
     def closing_odds(self, type: str, labels: Sequence[str | None]) -> float:
         """Return by how much the odds of a relationship of a type grow where it closes a triangle of such.
 

@@ -119,6 +119,10 @@ class ExecutionContext:
         """
         self.raise_for(call(self.control, function, *args))
 
+    def run_short(self, function: Callable[..., int], *args: Any) -> None:
+        """Call a native function that takes a few milliseconds at most, and raise if it fails; Ctrl-C waits for it."""
+        self.raise_for(function(*args))
+
     def raise_for(self, status: int) -> None:
         """Raise the error that a native function's status stands for; return if it is ``OK``.
 

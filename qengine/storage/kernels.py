@@ -46,6 +46,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
         _U64,
         _POINTER,
     ),
+    "qe_acyclic": (_POINTER, _POINTER, _U32, _POINTER),
     "qe_wedge_sample": (_POINTER, _POINTER, _I32, _U64, _U64, *(_POINTER,) * 4),
     "qe_distinct_sketch": (_POINTER, _U32, _POINTER, _U32, _U64, _POINTER),
     "qe_edge_list": (_POINTER, _U64, ctypes.c_char, *(_POINTER,) * 6, _I32),
@@ -261,6 +262,13 @@ def wedge_sample(
         ctypes.byref(wedges),
     )
     return ends[: samples.value], closed[: samples.value].astype(np.bool_), wedges.value
+
+
+def acyclic(into: ctypes.Structure, out: ctypes.Structure, n: int) -> bool:
+    """Tell whether no path over a type, two ``qe::Pcsr`` of ``n`` vertices, leads back to where it began."""
+    found = ctypes.c_int32()
+    _call("qe_acyclic", ctypes.addressof(into), ctypes.addressof(out), n, ctypes.byref(found))
+    return bool(found.value)
 
 
 def pair_statistics(

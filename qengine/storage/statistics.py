@@ -18,7 +18,7 @@ from qengine.plan.pattern import Direction, LabelExpr, LabelIs
 from qengine.storage.adjacency import Form
 from qengine.storage.arrays import Array
 from qengine.storage.columns import PropertyColumn
-from qengine.storage.kernels import pair_statistics, threads
+from qengine.storage.kernels import acyclic, pair_statistics, threads
 from qengine.storage.values import summarize
 from qengine.storage.variant import concatenate
 from qengine.storage.wedges import WedgeSummary, sample_wedges
@@ -70,6 +70,7 @@ class Statistics:
                 self._groups.setdefault(label, []).append(index)
         self._edges: dict[tuple[str | None, str | None, str | None], EdgeStatistics] = {}
         self._wedges: dict[str, WedgeSummary] = {}
+        self._acyclic: dict[str, bool] = {}
         self._values: dict[tuple[str, str, str | LabelExpr | None], ValueSummary] = {}
 
     def gather(self) -> None:
@@ -82,6 +83,7 @@ class Statistics:
         for edge_type in store.types:
             if edge_type.count >= _MANY:
                 tasks += [partial(self._counts, edge_type.index, way) for way in set(self._directions(edge_type.index))]
+                tasks.append(partial(self.acyclic, edge_type.name))
         for entity, key, owner in self.properties():
             if self._size(entity, owner) >= _MANY:
                 tasks.append(partial(self.values, entity, key, owner))
@@ -148,6 +150,19 @@ class Statistics:
             undirected = self._store.types[index].undirected
             self._wedges[type] = sample_wedges(into, out, undirected, ends, self._chance(type), chances)
         return self._wedges[type]
+
+    def acyclic(self, type: str) -> bool:
+        """Tell whether no path of relationships of a type leads back to where it began; never where it is undirected.
+
+        False for an unknown type.
+        """
+        index = self._store.type_index(type)
+        if index is None or self._store.types[index].undirected:
+            return False
+        if type not in self._acyclic:
+            into, out = (self._store.adjacency(index, way) for way in (Direction.IN, Direction.OUT))
+            self._acyclic[type] = acyclic(into.struct, out.struct, self._store.vertex_count)
+        return self._acyclic[type]
 
     def closing_odds(self, type: str, labels: Sequence[str | None]) -> float:
         """Return what ``CatalogView.closing_odds`` does."""

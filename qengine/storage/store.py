@@ -143,6 +143,10 @@ class GraphStore:
         """
         return self.statistics.edges(source, type, target)
 
+    def acyclic(self, type: str) -> bool:
+        """Tell whether no path of relationships of a directed type leads back to where it began."""
+        return self.statistics.acyclic(type)
+
     def closing_odds(self, type: str, labels: Sequence[str | None]) -> float:
         """Return by how much the odds of a relationship of a type grow where it closes a triangle of such."""
         return self.statistics.closing_odds(type, labels)

@@ -49,6 +49,10 @@ class WrittenCatalog:
         count = sum(info.count for info in self.types if type in (None, info.name))
         return EdgeStatistics(count, count, count, 1, 1)
 
+    def acyclic(self, type: str) -> bool:
+        """Return False: any type may lead back to where a path began."""
+        return False
+
     def closing_odds(self, type: str, labels: Sequence[str | None]) -> float:
         """Return 1: triangles are as frequent as if relationships were independent."""
         return 1.0

@@ -37,6 +37,8 @@ def graphs(draw: st.DrawFn) -> Graph:
     nodes = [{"id": k, "labels": draw(labels), "properties": {"k": k, "i": draw(st.integers(0, 2))}} for k in range(n)]
     vertex = st.integers(0, n - 1)
     triples = draw(st.lists(st.tuples(st.sampled_from("RRSUUV"), vertex, vertex), max_size=14))
+    if draw(st.booleans()):  # no circles of R or S
+        triples = [(kind, *sorted((a, b))) for kind, a, b in triples if a != b]
     if draw(st.booleans()):  # simple
         kept = {(kind, *(sorted((a, b)) if kind in "UV" else (a, b))): None for kind, a, b in triples if a != b}
         triples = list(kept)
@@ -96,6 +98,21 @@ def test_nodes_coincide_only_where_their_labels_can(labels: str, terms: int) -> 
     assert plan is not None
     (operator,) = (each for each in operators(plan.root) if isinstance(each, Eliminate))
     assert sum(abs(term.factor) for term in operator.terms) == terms
+    assert graph.query(f"/*+ eliminate */ {query}").value() == graph.query(query, device="reference").value()
+
+
+@pytest.mark.parametrize(("closing", "terms"), [([], 1), ([("S", 2, 0)], 1), ([("R", 1, 0)], 2), ([("R", 3, 0)], 5)])
+def test_relationships_without_circles_close_none(closing: list[tuple[str, int, int]], terms: int) -> None:
+    nodes = [{"id": k} for k in range(5)]
+    triples = [("R", k, k + 1) for k in range(4)] + [("R", 0, 2), *closing]
+    graph = Graph.from_records(nodes, [{"type": kind, "start": a, "end": b} for kind, a, b in triples])
+    length = 4 if terms == 5 else 3
+    steps = ", ".join(f"(n{k})-[:R]->(n{k + 1})" for k in range(length))
+    plan = graph.prepare(f"/*+ eliminate */ MATCH {steps} RETURN count(*)")._planned.physical
+    assert plan is not None
+    (operator,) = (each for each in operators(plan.root) if isinstance(each, Eliminate))
+    assert len(operator.terms) == terms
+    query = f"MATCH {steps} RETURN count(*)"
     assert graph.query(f"/*+ eliminate */ {query}").value() == graph.query(query, device="reference").value()
 
 

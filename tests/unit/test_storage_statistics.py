@@ -174,3 +174,20 @@ def test_odds_are_1_where_relationships_are_independent():
     edges = [{"type": "R", "start": start, "end": end} for start, end in sorted(ends) if start != end]
     store = from_records([{"id": vertex} for vertex in range(300)], edges)
     assert store.closing_odds("R", [None] * 3) == pytest.approx(1, rel=0.3)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_types_without_circles(seed):
+    rng = random.Random(seed)
+    n = rng.randrange(1, 9)
+    pairs = [(rng.randrange(n), rng.randrange(n)) for _ in range(rng.randrange(8))]
+    if seed % 3 == 0:
+        pairs = [(min(pair), max(pair)) for pair in pairs if pair[0] != pair[1]]
+    edges = [{"type": kind, "start": a, "end": b} for a, b in pairs for kind in "RU"]
+    store = from_records([{"id": row} for row in range(n)], edges, undirected=["U"])
+    reached = set(pairs)
+    for middle in range(n):
+        reached |= {(a, b) for a, c in reached for d, b in reached if c == d == middle}
+    assert store.acyclic("R") == (bool(pairs) and all(a != b for a, b in reached))
+    assert not store.acyclic("U")
+    assert not store.acyclic("Z")

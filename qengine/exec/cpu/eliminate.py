@@ -43,6 +43,9 @@ _PAIR_CHUNK = np.dtype(
     [(name, "<u8") for name in ("first", "next", "most", "capacity", "ends", "counts", "begins", "lengths")]
 )
 
+_SHORT = 1 << 22
+"""Numbers that are read before anybody could press Ctrl-C."""
+
 _PAIRS = 1 << 18
 """Pairs that a worker makes before they are handed on."""
 
@@ -89,6 +92,13 @@ class _Plan:
         return self.record.ctypes.data
 
 
+@frozen
+class _Factors:
+    """Vectors whose product is only summed: it is not made."""
+
+    arrays: tuple[Array, ...]
+
+
 class NumberOverflow(Exception):
     """A number doesn't fit."""
 
@@ -123,6 +133,9 @@ def own_numbers(relations: Relations, own: Own) -> npt.NDArray[np.uint64]:
     return held
 
 
+_Found = Array | SparseMatrix | Lists | _Factors | None
+
+
 class _Run:
     """One execution of the program; ``found``: what each step has given, None for a vector of ones."""
 
@@ -134,12 +147,13 @@ class _Run:
         self.masks = masks
         self.wide = wide
         self.n = self.store.vertex_count
-        self.found: list[Array | SparseMatrix | Lists | None] = []
+        self.found: list[_Found] = []
         self.relations = Relations(self.store, masks, self.context, self._charge)
         self.library = _library()
         self.holding: Holding = runtime.memory.holding("Eliminate")
         self.making = 0
         self.last_use = _last_uses(operator)
+        self.only_summed = _only_summed(operator)
 
     def counts(self, first: int) -> Iterator[tuple[Counts, int]]:
         """Yield counts, and how many rows of pairs are complete with them; of pairs those from row ``first`` on."""
@@ -170,7 +184,7 @@ class _Run:
         live = {
             id(array): array.nbytes
             for found in self.found
-            for array in (found.arrays if isinstance(found, SparseMatrix) else (found,))
+            for array in (found.arrays if isinstance(found, SparseMatrix | _Factors) else (found,))
             if isinstance(array, np.ndarray)
         }
         self._hold(sum(live.values()) + self.making)
@@ -247,13 +261,11 @@ class _Run:
         return {place: self._sum(place) for place in places}
 
     def _sum(self, place: int) -> int:
-        vector = self._optional(place)
-        if vector is None:
-            return int(self.n)
+        found = self.found[place]
+        factors = found.arrays if isinstance(found, _Factors) else (self._optional(place),)
+        records = _records([array for array in factors if array is not None])
         halves = np.zeros(2, np.uint64)
-        with _overflows():
-            status = self.library.qe_eliminate_total(vector.ctypes.data, self.n, int(self.wide), halves.ctypes.data)
-            self.context.raise_for(status)
+        self._call("qe_eliminate_total", records.ctypes.data, len(records), self.n, halves.ctypes.data, reads=self.n)
         return int(halves[0]) | int(halves[1]) << 64
 
     def _greatest(self, vector: Array) -> int:
@@ -268,14 +280,14 @@ class _Run:
 
     # ------------------------------------------------------------ steps
 
-    def _step(self, step: Step) -> Array | SparseMatrix | Lists | None:
+    def _step(self, step: Step) -> _Found:
         match step:
             case Own():
                 return self._own(step)
             case Matrix():
                 return self._relation(step)
             case Product(factors=factors):
-                return self._product([self.found[place] for place in factors])
+                return self._product([self.found[place] for place in factors], len(self.found) in self.only_summed)
             case Message(matrix=place, vector=vector):
                 return self._message(place, self._optional(vector))
             case Closed():
@@ -298,18 +310,21 @@ class _Run:
             return self.relations.stored(step.relations) or self.relations.lists(step.relations[0])
         return self.relations.matrix(step.relations)
 
-    def _product(self, factors: Sequence[Array | SparseMatrix | Lists | None]) -> Array | SparseMatrix | None:
+    def _product(self, factors: Sequence[_Found], summed: bool) -> _Found:
         """Return the product: of matrices one with the factors of all, which are multiplied where they are read."""
         matrices = [factor for factor in factors if isinstance(factor, SparseMatrix)]
         if matrices:
             return replace(matrices[0], factors=tuple(chain.from_iterable(each.factors for each in matrices)))
         vectors = [factor for factor in factors if isinstance(factor, np.ndarray)]
-        return self._multiplied(vectors, self.n) if len(vectors) > 1 else vectors[0] if vectors else None
+        if len(vectors) < 2:
+            return vectors[0] if vectors else None
+        return _Factors(tuple(vectors)) if summed else self._multiplied(vectors, self.n)
 
     def _multiplied(self, factors: Sequence[Array], n: int) -> Array:
         out = self._empty(n)
         records = _records(factors)
-        self._call("qe_eliminate_product", records.ctypes.data, len(factors), n, int(self.wide), out.ctypes.data)
+        where = records.ctypes.data, len(factors), n, int(self.wide), out.ctypes.data
+        self._call("qe_eliminate_product", *where, reads=n)
         return out
 
     def _message(self, place: int, vector: Array | None) -> Array:
@@ -324,7 +339,7 @@ class _Run:
         factors = _records(matrix.factors)
         self._call(
             "qe_eliminate_message", record.ctypes.data, factors.ctypes.data, len(factors), self.n, _address(vector),
-            int(self.wide), out.ctypes.data,
+            int(self.wide), out.ctypes.data, reads=self.n + (0 if vector is None else len(matrix.ids)),
         )  # fmt: skip
         return out
 
@@ -388,9 +403,11 @@ class _Run:
 
     # ------------------------------------------------------------ numbers
 
-    def _call(self, name: str, *args: Any) -> None:
+    def _call(self, name: str, *args: Any, reads: int = _SHORT) -> None:
+        """Call a native function that reads about so many numbers; a short one at once, without a thread beside."""
+        call = self.context.run if reads >= _SHORT else self.context.run_short
         with _overflows():
-            self.context.run(getattr(self.library, name), *args, ctypes.byref(self.context.control))
+            call(getattr(self.library, name), *args, ctypes.byref(self.context.control))
 
     def _matrix(self, place: int) -> SparseMatrix:
         """Return a matrix with at most one number an entry."""
@@ -404,7 +421,7 @@ class _Run:
 
     def _optional(self, place: int | None) -> Array | None:
         found = None if place is None else self.found[place]
-        assert not isinstance(found, SparseMatrix | Lists)
+        assert not isinstance(found, SparseMatrix | Lists | _Factors)
         return found
 
     def _vector(self, place: int) -> Array:
@@ -434,6 +451,13 @@ def _last_uses(operator: Eliminate) -> dict[int, int]:
     return found
 
 
+def _only_summed(operator: Eliminate) -> set[int]:
+    """Return the steps that terms add up and nothing else reads."""
+    read = {place for step in operator.steps for place in operands(step)}
+    outputs = {term.output for term in operator.terms}
+    return {place for term in operator.terms for place in term.totals} - read - outputs
+
+
 @contextmanager
 def _overflows() -> Iterator[None]:
     """Tell overflow from other errors of native functions."""
@@ -459,7 +483,7 @@ def _library() -> ctypes.CDLL:
     pointer, u64, u32, i32 = ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_int32
     library.qe_eliminate_message.argtypes = (pointer, pointer, i32, u32, pointer, i32, pointer, pointer)
     library.qe_eliminate_product.argtypes = (pointer, i32, u64, i32, pointer, pointer)
-    library.qe_eliminate_total.argtypes = (pointer, u64, i32, pointer)
+    library.qe_eliminate_total.argtypes = (pointer, i32, u64, pointer, pointer)
     library.qe_eliminate_close.argtypes = (pointer, pointer, pointer, u32, pointer, i32, pointer, pointer)
     library.qe_eliminate_triangles.argtypes = (pointer, pointer, pointer)
     library.qe_eliminate_triangle_sums.argtypes = (pointer, pointer, i32, pointer, pointer)

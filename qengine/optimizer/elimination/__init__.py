@@ -18,7 +18,7 @@ from qengine.plan.pattern import PatternNode
 __all__ = ["Eliminated", "eliminated"]
 
 _MOST_VERTICES = 12
-_LEAST = 4e6
+_LEAST = 1e6
 """Nanoseconds that a search must cost for elimination to be looked into: that can take as long."""
 
 _A_QUOTIENT = 1e5
@@ -52,7 +52,8 @@ def eliminated(
     if len(names) > _MOST_VERTICES or not edges or limit < _LEAST:
         return None
     kinds = [satisfying_sets(catalog, nodes[name].labels) for name in names]
-    quotients = signed_quotients(names, edges, difference, kinds, int(min(limit / _A_QUOTIENT, _MOST_QUOTIENTS)))
+    most = int(min(limit / _A_QUOTIENT, _MOST_QUOTIENTS))
+    quotients = signed_quotients(names, edges, difference, kinds, catalog.acyclic, most)
     if quotients is None:
         return None
     program = Program()

@@ -3,7 +3,8 @@
 Each pair that must differ is an event that must not happen. The product over the events of (1 - event) is multiplied
 out one event after the other; the partial sums are kept by what coincides, where many subsets of events meet, so that
 their signs add up to the partitions' Möbius numbers, which are known where all vertices must differ. Vertices that no
-vertex of the graph can stand for at once, by its labels, never coincide. (Rota 1964; for subgraph counts Curticapean,
+vertex of the graph can stand for at once, by its labels, never coincide, nor do those that would close a circle of
+relationships of which the graph has no circles. (Rota 1964; for subgraph counts Curticapean,
 Dell, Marx 2017.)
 """
 
@@ -43,23 +44,36 @@ class Quotient:
 
 
 def signed_quotients(
-    names: Sequence[str], edges: Sequence[PatternEdge], difference: Differences, kinds: Sequence[int], most: int
+    names: Sequence[str],
+    edges: Sequence[PatternEdge],
+    difference: Differences,
+    kinds: Sequence[int],
+    acyclic: Callable[[str], bool],
+    most: int,
 ) -> dict[Quotient, int] | None:
     """Return by quotient how often its homomorphisms count; None if there are over ``most``, or one has no relation.
 
     The embeddings in which everything differs that must are the sum, over the quotients, of factor times homomorphisms.
-    ``kinds``: for each vertex the label sets that it can have, as a bit mask.
+    ``kinds``: for each vertex the label sets that it can have, as a bit mask. ``acyclic`` tells whether no path of a
+    type leads back to where it began; it is asked where that matters.
     """
     if difference.contradiction:
         return {}
     if any(edge.swappable and not edge.symmetric for edge in edges):
         return None
-    return _Quotients(names, edges, kinds).signed(difference, most)
+    return _Quotients(names, edges, kinds, acyclic).signed(difference, most)
 
 
 class _Quotients:
-    def __init__(self, names: Sequence[str], edges: Sequence[PatternEdge], kinds: Sequence[int]) -> None:
+    def __init__(
+        self,
+        names: Sequence[str],
+        edges: Sequence[PatternEdge],
+        kinds: Sequence[int],
+        acyclic: Callable[[str], bool],
+    ) -> None:
         self.kinds = kinds
+        self.acyclic = acyclic
         self.vertices = {name: place for place, name in enumerate(names)}
         self.edges = edges
         self.places = {edge.name: place for place, edge in enumerate(edges)}
@@ -180,7 +194,17 @@ class _Quotients:
                 return None
             moved = (start, end) != (each.start, each.end)
             bundles.append(Bundle(each.members, start, end, each.symmetric, each.types) if moved else each)
+        if self._leads_back(bundles):
+            return None
         return Quotient(tuple(classes), tuple(sorted(bundles, key=lambda each: each.members)))
+
+    def _leads_back(self, bundles: Iterable[Bundle]) -> bool:
+        """Tell whether relationships of one type would make a circle, of which the graph has none."""
+        ways: dict[str, set[tuple[int, int]]] = {}
+        for each in bundles:
+            if len(each.types) == 1 and not each.symmetric:
+                ways.setdefault(each.types[0], set()).add((each.start, each.end))
+        return any(_has_circle(pairs) and self.acyclic(name) for name, pairs in ways.items())
 
 
 _Event = Callable[[Quotient], Iterator[tuple[int, Quotient]]]
@@ -193,6 +217,17 @@ def _without(found: dict[Quotient, int], event: _Event) -> dict[Quotient, int]:
         for sign, merged in event(quotient):
             result[merged] = result.get(merged, 0) - sign * factor
     return {quotient: factor for quotient, factor in result.items() if factor}
+
+
+def _has_circle(pairs: set[tuple[int, int]]) -> bool:
+    """Tell whether ``pairs`` (start, end) lead from some vertex back to it."""
+    left = pairs
+    while left:
+        ends = {end for _, end in left}
+        pairs, left = left, {pair for pair in left if pair[0] in ends}
+        if left == pairs:
+            return True
+    return False
 
 
 def relation_of(bundle: Bundle, edges: Sequence[PatternEdge]) -> tuple[Relation, bool]:
