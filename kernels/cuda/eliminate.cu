@@ -140,6 +140,18 @@ extern "C" __global__ void triangle_ends(const unsigned long long* vertices, uin
   if (v < n) out[lo + v] = number_of(2 * vertices[v]);
 }
 
+// out[v]: a vector's number (null: 1) as a weight. flag becomes 1 where one is not less than `most`.
+extern "C" __global__ void triangle_weights(const Number* vector, uint32_t lo, uint32_t n, uint32_t most, uint32_t* out,
+                                            uint32_t* flag) {
+  const uint64_t v = thread_id();
+  if (v >= n) return;
+  const Number number = vector ? vector[lo + v] : number_of(1);
+  bool large = number.word[0] >= most;
+  for (int k = 1; k < kWords; ++k) large |= number.word[k] != 0;
+  out[v] = static_cast<uint32_t>(number.word[0]);
+  tell(flag, large);
+}
+
 // Adds a vector up into total, a Sum.
 extern "C" __global__ void eliminate_total(const Number* vector, uint64_t n, uint64_t* total) {
   Sum sum;

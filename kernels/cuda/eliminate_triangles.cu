@@ -1,4 +1,5 @@
-// Triangles of one symmetric matrix without numbers, loops and repeats: how many each vertex is in, or each linked pair.
+// Triangles of one symmetric matrix without numbers, loops and repeats: how many each vertex is in, or each linked pair, or
+// sums over all triangles of products of their corners' weights.
 //
 // Problem: as kernels/host/eliminate_triangles.cpp. Each triangle is found once, at its greatest id, the root (ids are by
 // descending degree, so that lists of lesser ids are short). Its members are its lesser neighbours; which of those are linked
@@ -6,10 +7,13 @@
 // takes some roots of few members together, and tests all pairs of a root's members. A block takes one root of many, marks
 // its members, joins rows with the marks by AND, and looks lists up in them. What is found of the greatest hubs, which are in
 // most triangles, is counted in shared memory, and before by each warp in words that stand for 1, 2, 4 … of 32 counters.
-// Preconditions: `vertices`, `pairs`, `rows`, `n_roots` and `taken` are clear, `triangle_roots` and `triangle_rows` have run.
+// Weights of four of the greatest hubs are looked up at once, in a table of the sums that four bits can stand for.
+// Preconditions: `vertices`, `pairs`, `sums`, `rows`, `n_roots` and `taken` are clear, `triangle_roots` and `triangle_rows`
+// have run.
 // Launch: blocks of whole warps; shared memory as said at each kernel. Bytes moved: for each root and member the member's list
 // or row, mostly from L2; for pairs also an addition for each triangle. Deterministic. Ends soon after *stop is set.
-// Sources: Latapy 2008 (compact-forward), mark arrays (Chiba and Nishizeki 1985), hub bitmaps (Han et al. 2018).
+// Sources: Latapy 2008 (compact-forward), mark arrays (Chiba and Nishizeki 1985), hub bitmaps (Han et al. 2018), tables of
+// sums (Arlazarov et al. 1970).
 #include "eliminate.cuh"
 #include "qe/lists.h"
 #include "qe/match_plan.h"
@@ -41,6 +45,8 @@ struct Triangles {
   uint32_t* pairs;               // the same by entry of the matrix, at those of lesser ids
   uint32_t lo, n, hubs, words, few;
   uint32_t kept;                 // what is found of the first so many vertices is counted in shared memory; 1,024 or more
+  const uint32_t* weights;       // of each vertex, less than 2^27, or null
+  unsigned long long* sums;      // `Corners`, or null
 
   __device__ uint32_t id(uint64_t entry) const { return ids[entry] - lo; }
   __device__ Span lesser(uint32_t v) const { return {offsets[v], middles[v]}; }
@@ -48,6 +54,8 @@ struct Triangles {
   __device__ bool has_row(uint32_t v, uint64_t size) const { return v < hubs && 2 * size > v / 32 + 1; }
   __device__ const uint32_t* row_of(uint32_t v) const { return rows + uint64_t{v} * words; }
 };
+
+enum class Of { kVertices, kPairs, kCorners };  // what triangles are counted by
 
 // A row of bits is made of blocks of 128 words, which a warp reads at once: lane k gets the words k, 32 + k, 64 + k, 96 + k.
 struct alignas(16) Words {
@@ -95,9 +103,39 @@ class Found {
   uint32_t kept_;
 };
 
+struct Big {  // 128 bits
+  uint64_t low = 0, high = 0;
+
+  __device__ void add(const Big& more) {
+    low += more.low;
+    high += more.high + (low < more.low);
+  }
+  __device__ void add_product(uint64_t a, uint64_t b) { add({a * b, __umul64hi(a, b)}); }
+  __device__ void gather() {
+    for (int step = kLanes / 2; step > 0; step /= 2)
+      add({__shfl_xor_sync(kAllLanes, low, step), __shfl_xor_sync(kAllLanes, high, step)});
+  }
+};
+
+// Sums over triangles of 1, of the weights of the three corners, of the products of two, of the product of all three. There
+// are less than 2^46 triangles of fewer than 2^32 pairs, so that 128 bits are enough.
+struct Corners {
+  Big of[4];
+
+  // By a lane for its warp.
+  __device__ void hand_on(unsigned long long* sums) const {
+    for (int k = 0; k < 4; ++k) {
+      const uint64_t words[2] = {of[k].low, of[k].high};
+      add_together(reinterpret_cast<uint64_t*>(sums) + 2 * k, words, 2);
+    }
+  }
+};
+
 // Counts for roots of few members, a lane each, by a warp: all pairs of a root's members are tested.
-template <bool kPairs>
+template <Of kOf>
 class FewMembers {
+  static constexpr bool kPairs = kOf == Of::kPairs, kVertices = kOf == Of::kVertices, kCorners = kOf == Of::kCorners;
+
  public:
   // sums: of the warp, one for each root.
   __device__ FewMembers(const Triangles& t, const Found& vertices, uint32_t* sums) : t_(t), vertices_(vertices), sums_(sums) {}
@@ -106,7 +144,8 @@ class FewMembers {
   __device__ void count(uint32_t root, uint64_t begin, uint32_t n) {
     const uint32_t lane = lane_id(), own = n * (n - 1) / 2;
     const uint32_t until = static_cast<uint32_t>(scan_inclusive(own)), all = __shfl_sync(kAllLanes, until, kLanes - 1);
-    if (lane < kTogether) sums_[lane] = 0;
+    const uint32_t weight = kCorners && n > 0 ? t_.weights[root] : 0;
+    if (kVertices && lane < kTogether) sums_[lane] = 0;
     __syncwarp();
     for (uint32_t first = 0; first < all; first += kLanes) {
       const uint32_t at = first + lane;
@@ -116,15 +155,22 @@ class FewMembers {
         if (__shfl_sync(kAllLanes, until, k + step - 1) <= at) k += step;
       const uint64_t from = __shfl_sync(kAllLanes, begin, k);
       const uint32_t pair = at - __shfl_sync(kAllLanes, until - own, k);
-      if (at < all && test(from, pair) && !kPairs) atomicAdd(&sums_[k], 1u);
+      const uint64_t heavy = kCorners ? __shfl_sync(kAllLanes, weight, k) : 0;
+      if (at < all && test(from, pair, heavy) && kVertices) atomicAdd(&sums_[k], 1u);
     }
     __syncwarp();
-    if (!kPairs && lane < kTogether) vertices_.add_out(root, sums_[lane]);
+    if (kVertices && lane < kTogether) vertices_.add_out(root, sums_[lane]);
+  }
+
+  // By the whole warp, at the end.
+  __device__ void hand_on() {
+    for (Big& sum : corners_.of) sum.gather();
+    if (lane_id() == 0) corners_.hand_on(t_.sums);
   }
 
  private:
-  // Are two members linked? If so, counts the triangle.
-  __device__ bool test(uint64_t from, uint32_t pair) {
+  // Are two members linked? If so, counts the triangle. heavy: the root's weight.
+  __device__ bool test(uint64_t from, uint32_t pair, uint64_t heavy) {
     const uint32_t j = static_cast<uint32_t>((1 + sqrtf(8.0f * pair + 1)) / 2), i = pair - j * (j - 1) / 2;  // i < j
     const uint32_t least = t_.id(from + i), v = t_.id(from + j);
     const Span its = t_.lesser(v);
@@ -141,6 +187,12 @@ class FewMembers {
       atomicAdd(&t_.pairs[from + i], 1u);
       atomicAdd(&t_.pairs[from + j], 1u);
       atomicAdd(&t_.pairs[side], 1u);
+    } else if (kCorners) {
+      const uint64_t one = t_.weights[v], other = t_.weights[least];
+      corners_.of[0].add({1, 0});
+      corners_.of[1].add({heavy + one + other, 0});
+      corners_.of[2].add({heavy * (one + other) + one * other, 0});
+      corners_.of[3].add_product(heavy * one, other);
     } else {
       vertices_.add(least, 1);
       vertices_.add(v, 1);
@@ -151,26 +203,39 @@ class FewMembers {
   const Triangles& t_;
   const Found& vertices_;
   uint32_t* sums_;
+  Corners corners_;
 };
 
-// What a block keeps of roots of many members: marks, in hubs' order of `Words`, and for pairs what was found of members
-// that are among the first vertices.
+// The sums of weights of the first 1,024 vertices, four by four: lane k of a warp has those of word k's vertices, from table_of(k)
+// on, 16 numbers for the bits 4 j to 4 j + 3; the one for bits b is at table_place(k, b), so that lanes read from other banks.
+constexpr uint32_t kTable = 32 * 8 * 16 + 16;
+__device__ uint32_t table_of(uint32_t lane) { return lane * 8 * 16 + lane / 16 * 16; }
+__device__ uint32_t table_place(uint32_t lane, uint32_t bits) { return bits ^ lane % 16; }
+
+// What a block keeps of roots of many members: marks, in hubs' order of `Words`, and of the first vertices what was found of
+// them, or their weights. For corners also a table of weights, and sums of each warp.
 struct Many {
   Words* hubs;
   uint32_t *others, *found;
   uint64_t* dealt;
+  uint32_t* table;
+  Corners* corners;
 
   __device__ Many(const Triangles& t, char* shared)
       : hubs(reinterpret_cast<Words*>(shared)), others(reinterpret_cast<uint32_t*>(shared) + t.words),
-        found(others + kOthers / 32), dealt(reinterpret_cast<uint64_t*>(found + t.kept)) {}
+        found(others + kOthers / 32), dealt(reinterpret_cast<uint64_t*>(found + t.kept)),
+        table(reinterpret_cast<uint32_t*>(dealt + 1)), corners(reinterpret_cast<Corners*>(table + kTable)) {}
 
   __device__ uint32_t& hub_word(uint32_t v) const { return reinterpret_cast<uint32_t*>(hubs)[word_place(v / 32)]; }
 };
 
-template <bool kPairs>
+template <Of kOf>
 class ManyMembers {
+  static constexpr bool kPairs = kOf == Of::kPairs, kVertices = kOf == Of::kVertices, kCorners = kOf == Of::kCorners;
+
  public:
-  __device__ ManyMembers(const Triangles& t, const Many& own, const Found& vertices) : t_(t), own_(own), vertices_(vertices) {}
+  __device__ ManyMembers(const Triangles& t, const Many& own, const Found& vertices)
+      : t_(t), own_(own), vertices_(vertices), table_(own.table + table_of(lane_id())) {}
 
   // Counts for one root, by the whole block.
   __device__ void count(uint32_t root) {
@@ -197,6 +262,10 @@ class ManyMembers {
         const uint32_t hub = __shfl_sync(kAllLanes, v, __ffs(left) - 1);
         const uint32_t shared_by = join(hub);
         sum += shared_by;
+        if (kCorners) {
+          weigh(hub, shared_by);
+          continue;
+        }
         const uint32_t all = __reduce_add_sync(kAllLanes, shared_by);
         if (lane == 0 && all > 0) add(hub, first + (__ffs(left) - 1) * warps, all);
       }
@@ -216,13 +285,13 @@ class ManyMembers {
         const uint32_t member = __shfl_sync(kAllLanes, v, k);
         const uint32_t shared_by = any ? read(at, lane % team, team) : 0;
         sum += shared_by;
-        if (shared_by > 0) add(member, first + k * warps, shared_by);
+        if (kCorners) weigh(member, shared_by);
+        else if (shared_by > 0) add(member, first + k * warps, shared_by);
       }
     }
-    if (!kPairs) {
-      sum = sum_over(sum);
-      if (lane == 0) vertices_.add_out(root, sum);
-    }
+    if (!kPairs) sum = sum_over(sum);
+    if (kVertices && lane == 0) vertices_.add_out(root, sum);
+    if (kCorners) close(root, sum);
     __syncthreads();
     for (uint32_t i = threadIdx.x; i < n; i += blockDim.x) {
       const uint32_t v = t_.id(list_.begin + i);
@@ -233,6 +302,52 @@ class ManyMembers {
       own_.found[v] = 0;
       if (found > 0) atomicAdd(&t_.pairs[list_.begin + i], found);
     }
+  }
+
+  // By the whole block, at the end.
+  __device__ void hand_on() {
+    if (kVertices) empty();
+    if (kCorners && lane_id() == 0) own_.corners[threadIdx.x / kLanes].hand_on(t_.sums);
+  }
+
+ private:
+  __device__ uint64_t weight(uint32_t v) const { return v < t_.kept ? own_.found[v] : t_.weights[v]; }
+
+  // Takes a member's weight to what was found with it, `shared_by` triangles, their least corners' weights in `last_`.
+  __device__ void weigh(uint32_t member, uint32_t shared_by) {
+    if (shared_by == 0) return;
+    const uint64_t own = weight(member);
+    least_ += last_;
+    members_ += own * shared_by;
+    both_.add_product(own, last_);
+    last_ = 0;
+  }
+
+  // Takes the root's weight to what was found with it, `n` triangles by the warp.
+  __device__ void close(uint32_t root, uint64_t n) {
+    const uint64_t own = weight(root);
+    Corners& corners = own_.corners[threadIdx.x / kLanes];
+    Big others{members_, 0};
+    others.add({least_, 0});
+    others.gather();
+    both_.gather();
+    if (lane_id() == 0) {
+      corners.of[0].add({n, 0});
+      corners.of[1].add(others);
+      corners.of[1].add_product(own, n);
+      corners.of[2].add(both_);
+      corners.of[2].add(times(others, own));
+      corners.of[3].add(times(both_, own));
+    }
+    least_ = members_ = 0;
+    both_ = {};
+  }
+
+  __device__ static Big times(const Big& a, uint64_t b) {
+    Big product;
+    product.add_product(a.low, b);
+    product.high += a.high * b;
+    return product;
   }
 
   // Adds the counters of bits to what was found.
@@ -252,7 +367,6 @@ class ManyMembers {
     piled_ = 0;
   }
 
- private:
   // Joins a hub's row with the marks; returns what this lane finds.
   __device__ uint32_t join(uint32_t hub) {
     const Words* row = reinterpret_cast<const Words*>(t_.row_of(hub));
@@ -267,14 +381,16 @@ class ManyMembers {
         shared_by += __popc(both[k]);
       }
       if (!kPairs && block == 0) {
-        pile(both[0]);
+        if (kVertices) pile(both[0]);
+        else last_ += looked_up(both[0]);
         both[0] = 0;
       }
 #pragma unroll
       for (uint32_t k = 0; k < 4; ++k) {
         for (uint32_t left = both[k]; left != 0; left &= left - 1) {
           const uint32_t at = 32 * (block * kBlock + k * kLanes + lane) + __ffs(left) - 1;
-          add(at, kPairs && at >= t_.kept ? place(at) : 0, 1);
+          if (kCorners) last_ += weight(at);
+          else add(at, kPairs && at >= t_.kept ? place(at) : 0, 1);
           if (kPairs) atomicAdd(&t_.pairs[place_of(t_, hub, at, its.of[k])], 1u);
         }
       }
@@ -291,6 +407,14 @@ class ManyMembers {
       bits = carried;
     }
     if (++piled_ == (1u << kPlanes) - 1) empty();
+  }
+
+  // The sum of the weights of a lane's word, one of a row's first 32.
+  __device__ uint32_t looked_up(uint32_t bits) const {
+    uint32_t sum = 0;
+#pragma unroll
+    for (uint32_t j = 0; j < 8; ++j) sum += table_[16 * j + table_place(lane_id(), bits >> 4 * j & 15)];
+    return sum;
   }
 
   // Which member a vertex is; it may be none.
@@ -314,7 +438,8 @@ class ManyMembers {
           if (at == list_.size() || t_.id(list_.begin + at) != v) continue;
         }
         ++shared_by;
-        add(v, at, 1);
+        if (kCorners) last_ += weight(v);
+        else add(v, at, 1);
         if (kPairs) atomicAdd(&t_.pairs[e + k * step], 1u);
       }
     }
@@ -332,19 +457,23 @@ class ManyMembers {
   const Many own_;
   const Found& vertices_;
   Span list_;
-  uint32_t planes_[kPlanes] = {}, piled_ = 0;
+  uint32_t planes_[kPlanes] = {}, piled_ = 0;  // for vertices
+  const uint32_t* table_;
+  uint64_t last_ = 0;                          // for corners, of a lane: least corners' weights of one member,
+  uint64_t least_ = 0, members_ = 0;           // of all the root's members, and the members' weights, once a triangle
+  Big both_;                                   // the products of both
 };
 
-template <bool kPairs>
+template <Of kOf>
 __device__ void all_of_few(const Triangles& t, char* shared) {
   uint32_t* sums = reinterpret_cast<uint32_t*>(shared) + threadIdx.x / kLanes * kTogether;
   uint32_t* found = reinterpret_cast<uint32_t*>(shared) + blockDim.x / kLanes * kTogether;
-  const Found vertices(t, found, kPairs ? 0 : t.kept);
+  const Found vertices(t, found, kOf == Of::kVertices ? t.kept : 0);
   const Deal deal{t.taken, t.stop};
   const uint64_t n = t.n_roots[0];
   const uint32_t lane = lane_id();
   Taker taker(deal, n);
-  FewMembers<kPairs> members(t, vertices, sums);
+  FewMembers<kOf> members(t, vertices, sums);
   while (true) {
     const uint64_t first = __shfl_sync(kAllLanes, lane == 0 ? taker.take(kTogether) : uint64_t{0}, 0);
     if (first >= n) break;
@@ -356,20 +485,36 @@ __device__ void all_of_few(const Triangles& t, char* shared) {
     }
     members.count(root, own.begin, static_cast<uint32_t>(own.size()));
   }
+  if (kOf == Of::kCorners) members.hand_on();
   vertices.hand_on();
 }
 
-template <bool kPairs>
+// Copies the first vertices' weights, and makes the table of their sums.
+__device__ void lay_weights_out(const Triangles& t, const Many& own) {
+  for (uint32_t i = threadIdx.x; i < t.kept; i += blockDim.x) own.found[i] = i < t.n ? t.weights[i] : 0;
+  for (uint32_t i = threadIdx.x; i < 4 * blockDim.x / kLanes; i += blockDim.x)
+    own.corners[i / 4].of[i % 4] = {};
+  __syncthreads();
+  for (uint32_t i = threadIdx.x; i < 32 * 8 * 16; i += blockDim.x) {
+    const uint32_t lane = i / 128, first = i / 16 * 4, bits = i % 16;
+    uint32_t sum = 0;
+    for (uint32_t k = 0; k < 4; ++k) sum += bits >> k & 1 ? own.found[first + k] : 0;
+    own.table[table_of(lane) + i % 128 / 16 * 16 + table_place(lane, bits)] = sum;
+  }
+}
+
+template <Of kOf>
 __device__ void all_of_many(const Triangles& t, char* shared) {
   const Many own(t, shared);
   for (uint32_t i = threadIdx.x; i < t.words; i += blockDim.x) reinterpret_cast<uint32_t*>(own.hubs)[i] = 0;
   for (uint32_t i = threadIdx.x; i < kOthers / 32; i += blockDim.x) own.others[i] = 0;
-  for (uint32_t i = threadIdx.x; kPairs && i < t.kept; i += blockDim.x) own.found[i] = 0;
-  const Found vertices(t, own.found, kPairs ? 0 : t.kept);
+  for (uint32_t i = threadIdx.x; kOf == Of::kPairs && i < t.kept; i += blockDim.x) own.found[i] = 0;
+  if (kOf == Of::kCorners) lay_weights_out(t, own);
+  const Found vertices(t, own.found, kOf == Of::kVertices ? t.kept : 0);
   const Deal deal{t.taken + 1, t.stop};
   const uint64_t n = t.n_roots[1];
   Taker taker(deal, n);
-  ManyMembers<kPairs> members(t, own, vertices);
+  ManyMembers<kOf> members(t, own, vertices);
   while (true) {
     if (threadIdx.x == 0) *own.dealt = taker.take(1);
     __syncthreads();
@@ -377,7 +522,7 @@ __device__ void all_of_many(const Triangles& t, char* shared) {
     if (at >= n) break;
     members.count(t.roots[t.n - 1 - at]);  // all have read what was dealt when they pass its barriers
   }
-  if (!kPairs) members.empty();
+  members.hand_on();
   vertices.hand_on();
 }
 
@@ -426,23 +571,32 @@ extern "C" __global__ void triangle_rows(const Triangles t) {
   }
 }
 
-// Triangles of vertices, or of pairs, at roots of few members: shared memory of 4 * kTogether bytes a warp, and for vertices 4
-// for each of `kept`.
+// Triangles by vertices, pairs or corners, at roots of few members: shared memory of 4 * kTogether bytes a warp, and for vertices
+// 4 for each of `kept`.
 extern "C" __global__ void __launch_bounds__(256, 5) triangles_of_vertices_few(const Triangles t) {
   extern __shared__ __align__(16) char shared[];
-  all_of_few<false>(t, shared);
+  all_of_few<Of::kVertices>(t, shared);
 }
 extern "C" __global__ void __launch_bounds__(256, 5) triangles_of_pairs_few(const Triangles t) {
   extern __shared__ __align__(16) char shared[];
-  all_of_few<true>(t, shared);
+  all_of_few<Of::kPairs>(t, shared);
+}
+extern "C" __global__ void __launch_bounds__(256, 4) triangles_of_corners_few(const Triangles t) {
+  extern __shared__ __align__(16) char shared[];
+  all_of_few<Of::kCorners>(t, shared);
 }
 
-// The same at roots of many: shared memory of 4 bytes for each of `words` and of `kept`, and kOthers / 8 + 8.
+// The same at roots of many: shared memory of 4 bytes for each of `words` and of `kept`, and kOthers / 8 + 8; for corners also
+// 4 * kTable, and sizeof(Corners) a warp.
 extern "C" __global__ void __launch_bounds__(256, 4) triangles_of_vertices_many(const Triangles t) {
   extern __shared__ __align__(16) char shared[];
-  all_of_many<false>(t, shared);
+  all_of_many<Of::kVertices>(t, shared);
 }
 extern "C" __global__ void __launch_bounds__(256, 4) triangles_of_pairs_many(const Triangles t) {
   extern __shared__ __align__(16) char shared[];
-  all_of_many<true>(t, shared);
+  all_of_many<Of::kPairs>(t, shared);
+}
+extern "C" __global__ void __launch_bounds__(256, 4) triangles_of_corners_many(const Triangles t) {
+  extern __shared__ __align__(16) char shared[];
+  all_of_many<Of::kCorners>(t, shared);
 }

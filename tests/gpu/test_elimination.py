@@ -88,6 +88,28 @@ def test_counts_equal_the_cpus(skewed: Graph, shape: str, result: str) -> None:
         assert expected == found if isinstance(expected, str) else difference(expected, found) is None
 
 
+@pytest.mark.parametrize(
+    "shape",
+    [
+        "(a)--(b)--(c)--(d)--(e)",
+        "(a)--(b)--(c)--(d)--(e)--(f)",
+        "(a)--(b)--(c)--(d)--(a), (e)--(f)",
+        "(a)--(b)--(c)--(d)--(e), (b)--(f), (c)--(g), (d)--(h)",
+        "(a)--(b)--(c)--(a), (a)--(d), (b)--(e)",
+        "(a)--(b)--(c)--(a), (a)--(d)--(e), (b)--(f)--(g)",
+        "(a)--(b)--(c)--(a), (c)--(d)--(e)--(c)",
+    ],
+)
+def test_triangles_and_squares_equal_the_cpus(shape: str) -> None:
+    """Where no relationships are parallel they have kernels of their own; the second time from what is kept."""
+    start, end = to_csr(rmat(12, 16, 42)).edges()
+    graph = Graph.from_edge_list((start.astype(np.int64), end.astype(np.int64)), undirected=True)
+    for mode in MODES:
+        text = f"/*+ eliminate */ MATCH {mode}{shape} RETURN count(*)"
+        expected, *found = (_rows(graph, text, device) for device in ("cpu", "gpu", "gpu"))
+        assert found == [expected, expected]
+
+
 def _rows(graph: Graph, text: str, device: Any) -> Any:
     try:
         return graph.query(text, device=device).fetchall()

@@ -6,9 +6,10 @@ import ctypes
 import functools
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -54,13 +55,18 @@ def library(wide: int, window: int) -> ctypes.CDLL:
 class Run(EmulatedRun):
     """Launches the kernels of elimination."""
 
-    def kernel(self, family: str, name: str, macros: Mapping[str, int] | None = None, shared_bytes: int = 0) -> Any:
-        wide = (macros or {}).get("QE_WIDE", 0)
+    def kernel(
+        self,
+        family: str,
+        name: str,
+        macros: Mapping[str, int | str] | None = None,
+        shared_bytes: int = 0,
+        preface: str = "",
+    ) -> Any:
+        if not family.startswith("eliminate"):
+            return super().kernel(family, name, macros, shared_bytes, preface)
+        wide = int((macros or {}).get("QE_WIDE", 0))
         return getattr(library(wide, eliminate.MESSAGE_WINDOW), f"{name}_on_host")
-
-    def launch(self, kernel: Any, blocks: int, threads: int, arguments: Sequence[Any], shared_bytes: int = 0) -> None:
-        held = [np.array([each]) for each in arguments]
-        kernel(blocks, threads, (ctypes.c_void_p * len(held))(*(each.ctypes.data for each in held)))
 
     def free_bytes(self) -> int:
         return 1 << 20
@@ -160,12 +166,69 @@ def test_triangles(skewed: Graph, kind: str, hubs: int, few: int, kept: int, mon
     rows = np.repeat(np.arange(stored.lo, stored.hi), np.diff(stored.offsets).astype(np.int64))
     links[rows, stored.ids] = 1
     by_pair = links @ links * links
-    block = eliminate_triangles.triangles(matrix, on, by_pair=False)
+    counter = eliminate_triangles.TriangleCounter(graph._store, on, [], [])
+    block = counter.count(matrix, by_pair=False)
     found = np.frombuffer(block.bytes, np.uint64)
     np.testing.assert_array_equal(2 * found, by_pair.sum(axis=1)[stored.lo : stored.hi])
-    block = eliminate_triangles.triangles(matrix, on, by_pair=True)
+    block = counter.count(matrix, by_pair=True)
     lesser = stored.ids < rows
     np.testing.assert_array_equal(np.frombuffer(block.bytes, np.uint32)[lesser], by_pair[rows, stored.ids][lesser])
+
+
+CORNERS = (
+    "(a)--(b)--(c)--(d)--(e), (b)--(f), (c)--(g), (d)--(h)",
+    "(a)--(b)--(c)--(a), (a)--(d), (b)--(e), (c)--(f)",
+    "(a)--(b)--(c)--(a), (a)--(d)--(e), (b)--(f)--(g)",
+    "(a)--(b)--(c)--(a), (a)--(d), (b)--(e)",
+    "(a)--(b)--(c)--(a), (a)--(d), (b)--(e)--(f)",
+)
+
+
+@pytest.mark.parametrize(("hubs", "few", "kept"), [(40, 5, 1024), (0, 3, 1024), (128, 0, 2048), (128, 64, 1024)])
+def test_weights_at_triangles_corners(
+    skewed: Graph, hubs: int, few: int, kept: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(eliminate_triangles, "_HUBS", hubs)
+    monkeypatch.setattr(eliminate_triangles, "_FEW", few)
+    monkeypatch.setattr(eliminate_triangles, "_KEPT", kept)
+    made = []
+    corners = eliminate_triangles.TriangleCounter.corners
+    monkeypatch.setattr(
+        eliminate_triangles.TriangleCounter, "corners", lambda *given: (made.append(given), corners(*given))[1]
+    )
+    for pattern, mode in product(CORNERS, ("", "REPEATABLE ELEMENTS ")):
+        text = f"/*+ eliminate */ MATCH {mode}{pattern} RETURN count(*)"
+        assert elimination(skewed, text)
+        expected, found = (skewed.query(text, device=device).value() for device in ("cpu", "gpu"))
+        assert found == expected
+    assert len(made) > len(CORNERS)
+
+
+def test_weights_that_are_too_large(skewed: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = f"/*+ eliminate */ MATCH {CORNERS[0]} RETURN count(*)"
+    expected = skewed.query(text, device="cpu").value()
+    monkeypatch.setattr(eliminate, "MOST_WEIGHT", 10)
+    executions = []
+    counts = eliminate._Run.counts
+    monkeypatch.setattr(
+        eliminate._Run, "counts", lambda run: (executions.append(len(run.program.corners)), counts(run))[1]
+    )
+    for _ in range(2):
+        assert skewed.query(text, device="gpu").value() == expected
+    assert executions == [1, 0, 0]
+
+
+@pytest.mark.parametrize("pattern", ["(a)--(b)--(c)--(d)--(e)--(f)", "(a)--(b)--(c)--(d)--(a), (e)--(f)"])
+def test_closed_walks_of_four_steps(skewed: Graph, pattern: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+    closed_walks = eliminate.closed_walks
+    monkeypatch.setattr(eliminate, "closed_walks", lambda *given: (made.append(given), closed_walks(*given))[1])
+    for mode in ("", "REPEATABLE ELEMENTS "):
+        text = f"/*+ eliminate */ MATCH {mode}{pattern} RETURN count(*)"
+        assert elimination(skewed, text)
+        expected, found = (skewed.query(text, device=device).value() for device in ("cpu", "gpu"))
+        assert found == expected
+    assert made
 
 
 def dense() -> Graph:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -23,8 +22,16 @@ from qengine.exec.cpu.relations import Relations
 from qengine.exec.cpu.resolve import MaskProvider, resolve_pattern
 from qengine.exec.cpu.runtime import Runtime
 from qengine.exec.gpu.count_plan import components
+from qengine.exec.gpu.eliminate_corners import CornerSums
 from qengine.exec.gpu.eliminate_matrix import DeviceMatrix, uploaded
-from qengine.exec.gpu.eliminate_triangles import counted_by_pair, counts_triangles, is_triangle, triangles
+from qengine.exec.gpu.eliminate_program import Known
+from qengine.exec.gpu.eliminate_squares import closed_walks, counts_squares, squared_matrix
+from qengine.exec.gpu.eliminate_triangles import (
+    MOST_WEIGHT,
+    TriangleCounter,
+    counts_triangles,
+    is_triangle,
+)
 from qengine.exec.gpu.families import MESSAGE_WINDOW
 from qengine.exec.gpu.launch import DeviceRun, device_run
 from qengine.exec.gpu.memory import Resident
@@ -53,7 +60,8 @@ _AROUND_THREADS = 512
 LANES = 32
 _TOTAL_BLOCKS = 256
 _FLAGS = 16
-"""Bytes before the totals: uint32 whether a number was too large, and whether a count was negative."""
+"""Bytes before the totals: uint32 whether a number was too large, whether a count was negative, whether a weight was
+too large."""
 
 _MOST_FACTOR = 2**62
 """Of the terms together: 64 bits more than numbers have are enough then."""
@@ -61,16 +69,11 @@ _MOST_FACTOR = 2**62
 _MOST_KNOWN = 256
 
 
-@dataclass
-class _Known:
-    """What is known of an operator on one graph. ``wide``: a number of it has been too large for 64 bits."""
-
-    operator: Eliminate
-    eliminates: bool
-    wide: bool = False
+class _NoCorners(Exception):
+    """Triangles can't be summed by their corners' weights."""
 
 
-_known: WeakKeyDictionary[Any, dict[int, _Known]] = WeakKeyDictionary()
+_known: WeakKeyDictionary[Any, dict[int, Known]] = WeakKeyDictionary()
 
 
 def eliminates(store: Any, operator: Eliminate) -> bool:
@@ -78,12 +81,12 @@ def eliminates(store: Any, operator: Eliminate) -> bool:
     return _of(store, operator).eliminates
 
 
-def _of(store: Any, operator: Eliminate) -> _Known:
-    known: dict[int, _Known] = _known.setdefault(store, {})
+def _of(store: Any, operator: Eliminate) -> Known:
+    known: dict[int, Known] = _known.setdefault(store, {})
     if (found := known.get(id(operator))) is None:
         if len(known) >= _MOST_KNOWN:
             known.clear()
-        found = known[id(operator)] = _Known(operator, _eliminates(store, operator))
+        found = known[id(operator)] = Known(operator, _eliminates(store, operator))
     return found
 
 
@@ -121,8 +124,9 @@ def run_eliminate(operator: Eliminate, runtime: Runtime, masks: MaskProvider) ->
         If a count exceeds 64 bits, or a number on the way to it 128.
     """
     counted: dict[tuple[int, bool], Any] = {}
+    known = _of(runtime.store, operator)
 
-    def run(wide: bool) -> Counts:
+    def run() -> Counts:
         held: list[Resident] = []
 
         def let_go() -> None:
@@ -134,19 +138,17 @@ def run_eliminate(operator: Eliminate, runtime: Runtime, masks: MaskProvider) ->
             on = after.enter_context(device_run(runtime.context))
             host = after.enter_context(runtime.memory.holding("Eliminate"))
             relations = Relations(runtime.store, masks, runtime.context, host.add)
-            return _Run(operator, runtime, relations, wide, on, held, counted).counts()
+            return _Run(operator, runtime, relations, known, on, held, counted).counts()
 
-    known = _of(runtime.store, operator)
-    if not known.wide:
+    while True:
         try:
-            return run(False)
+            return run()
+        except _NoCorners:
+            known.leave_corners()
         except NumberOverflow:
+            if known.wide:
+                runtime.context.raise_for(Status.OVERFLOW)
             known.wide = True
-    try:
-        return run(True)
-    except NumberOverflow:
-        runtime.context.raise_for(Status.OVERFLOW)
-        raise
 
 
 class _Run:
@@ -160,7 +162,7 @@ class _Run:
         operator: Eliminate,
         runtime: Runtime,
         relations: Relations,
-        wide: bool,
+        known: Known,
         run: DeviceRun,
         held: list[Resident],
         counted: dict[tuple[int, bool], Any],
@@ -169,23 +171,23 @@ class _Run:
         self.store = runtime.store
         self.context = runtime.context
         self.relations = relations
-        self.wide = wide
+        self.wide = known.wide
         self.run = run
         self.held = held
         self.counted = counted
-        self.by_pair = counted_by_pair(operator.steps)
         self.n = int(self.store.vertex_count)
-        self.width = 16 if wide else 8
+        self.width = 16 if known.wide else 8
         self.vectors: dict[int, Any] = {}
         self.matrices: dict[int, DeviceMatrix] = {}
-        self.summed = sorted({place for term in operator.terms for place in term.totals})
+        self.program = known.program
+        self.squares: dict[int, int] = {}  # matrices by the steps that are their closed walks
         self.blocks: list[Any] = []  # what kernels may still use
-        self.state = self.allocate(_FLAGS + (self.width + 8) * len(self.summed), "the totals", clear=True)
+        self.state = self.allocate(_FLAGS + (self.width + 8) * len(self.program.summed), "the totals", clear=True)
 
     def counts(self) -> Counts:
         """Run the steps, then add the terms up."""
-        for place, step in enumerate(self.operator.steps):
-            self.step(place, step)
+        for place in self.program.steps:
+            self.step(place, self.operator.steps[place])
             self.context.check()
         sums = self.totals()
         factors = [term.factor * prod(sums[place] for place in term.totals) for term in self.operator.terms]
@@ -198,21 +200,46 @@ class _Run:
     def totals(self) -> dict[int, int]:
         """Return the sums of the vectors whose sums terms have, after all steps."""
         width = self.width + 8
-        for number, place in enumerate(self.summed):
-            if self.vectors[place] is not None:
+        by_corners = [(each, self.corner_sums(each)) for each in self.program.corners]
+        for number, place in enumerate(self.program.summed):
+            if self.vectors.get(place) is not None:
                 to = np.uint64(self.state.ptr + _FLAGS + width * number)
                 blocks = min(_TOTAL_BLOCKS, _blocks(self.n))
                 self.launch("eliminate_total", blocks, self.address(place), np.uint64(self.n), to)
-        words = np.zeros((_FLAGS + width * len(self.summed)) // 8, np.uint64)
+        words = np.zeros((_FLAGS + width * len(self.program.summed)) // 8, np.uint64)
         self.read(self.state, words)
-        if words.view(np.uint32)[0]:
+        flags = words.view(np.uint32)
+        if flags[0]:
             raise NumberOverflow
+        if flags[2]:
+            raise _NoCorners
         sums = {}
-        for place, row in zip(self.summed, words[_FLAGS // 8 :].reshape(-1, width // 8), strict=True):
-            sums[place] = self.n if self.vectors[place] is None else _integer(row)
+        for place, row in zip(self.program.summed, words[_FLAGS // 8 :].reshape(-1, width // 8), strict=True):
+            if place in self.squares:
+                matrix = self.matrices[self.squares[place]]
+                sums[place] = closed_walks(self.store, matrix, self.run, self.held)
+            else:
+                sums[place] = self.n if self.vectors[place] is None else _integer(row)
             if sums[place] >> 128:
                 raise NumberOverflow
+        for each, block in by_corners:
+            found = np.empty(8, np.uint64)
+            self.run.read(block.ptr, found)
+            sums |= each.sums(found)
         return sums
+
+    def corner_sums(self, of: CornerSums) -> Any:
+        """Return a block that gets the sums over triangles by their corners' weights."""
+        matrix = self.matrices[of.across]
+        if not counts_triangles(matrix):
+            raise _NoCorners
+        weights = self.vector_product([self.vectors[place] for place in of.weights])
+        to = self.allocate(4 * max(1, matrix.rows), "weights")
+        bounds = matrix.record["lo"], np.uint32(matrix.rows), np.uint32(MOST_WEIGHT)
+        address = np.uint64(0 if weights is None else weights.ptr)
+        flag = np.uint64(self.flag + np.uint64(8))
+        self.launch("triangle_weights", _blocks(matrix.rows), address, *bounds, np.uint64(to.ptr), flag)
+        return self.triangles().corners(matrix, to)
 
     def by_vertex(self, factors: Sequence[int]) -> Counts:
         """Add the terms' vectors up, each times its factor."""
@@ -271,12 +298,14 @@ class _Run:
             case Message(matrix=matrix, vector=vector):
                 self.vectors[place] = self.message(self.matrices[matrix], vector)
             case Closed(across=across) if is_triangle(step) and counts_triangles(self.matrices[across]):
-                if place in self.by_pair:
+                if place in self.program.by_pair:
                     self.matrices[place] = self.triangles_of_pairs(across)
                 else:
                     self.matrices[place] = self.matrices[across].with_triangles(across)
             case Closed():
                 self.matrices[place] = self.closed(step)
+            case Around() if self.is_counted_square(place, step):
+                pass  # when all else is done
             case Around():
                 self.vectors[place] = self.around(step)
 
@@ -326,7 +355,7 @@ class _Run:
         if not matrix.entries:
             return out
         if matrix.triangles is not None:
-            counts = np.uint64(self.triangles(matrix.triangles, by_pair=False).ptr)
+            counts = np.uint64(self.counted_triangles(matrix.triangles, by_pair=False).ptr)
             self.launch("triangle_ends", _blocks(matrix.rows), counts, record["lo"], np.uint32(matrix.rows), to)
             return out
         if not record["values"] and not self.address(vector):
@@ -346,16 +375,33 @@ class _Run:
         matrix = self.matrices[place]
         out = self.allocate(self.width * matrix.entries, "a matrix")
         if matrix.entries:
-            counts = np.uint64(self.triangles(place, by_pair=True).ptr)
+            counts = np.uint64(self.counted_triangles(place, by_pair=True).ptr)
             rows, _ = self.owners(matrix)
             self.launch_all("triangle_sides", matrix.record, rows, counts, np.uint64(out.ptr))
         return matrix.with_values(out)
 
-    def triangles(self, place: int, *, by_pair: bool) -> Any:
+    def triangles(self) -> TriangleCounter:
+        """Return what counts triangles."""
+        return TriangleCounter(self.store, self.run, self.held, self.blocks)
+
+    def counted_triangles(self, place: int, *, by_pair: bool) -> Any:
         """Return the triangles of each vertex or pair of a matrix, counted now or by an execution before."""
         if (place, by_pair) not in self.counted:
-            self.counted[place, by_pair] = triangles(self.matrices[place], self.run, by_pair)
+            self.counted[place, by_pair] = self.triangles().count(self.matrices[place], by_pair)
         return self.counted[place, by_pair]
+
+    def is_counted_square(self, place: int, step: Around) -> bool:
+        """Tell whether a step's sum is a matrix's closed walks, which are counted at the end; if so, note it."""
+        matrix = squared_matrix(step)
+        if (
+            matrix is None
+            or self.operator.emit
+            or place in self.program.read
+            or not counts_squares(self.matrices[matrix])
+        ):
+            return False
+        self.squares[place] = matrix
+        return True
 
     def owners(self, matrix: DeviceMatrix) -> tuple[np.uint64, np.uint64]:
         """Find the row of each entry, and where each row's ids stop to be less than its own; return where they are."""

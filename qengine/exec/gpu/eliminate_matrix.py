@@ -28,12 +28,14 @@ class DeviceMatrix:
 
     ``record``: its ``MATRIX``. ``pairs``: as ``SparseMatrix.pairs``. ``keep``: blocks that it lies in, residents aside.
     ``triangles``: the step whose matrix has the same pairs, if its numbers are their triangles, which are not written.
+    ``key``: what names of residents that are made of it begin with, None where conditions decide what it is.
     """
 
     record: npt.NDArray[Any]
     pairs: bool
     keep: tuple[Any, ...] = ()
     triangles: int | None = None
+    key: tuple[Any, ...] | None = None
 
     @property
     def entries(self) -> int:
@@ -76,7 +78,8 @@ def uploaded(
     OutOfMemory
         If it doesn't fit.
     """
-    key = (id(known.store), "relations", relations, wide)
+    merged = (id(known.store), "relations", relations)
+    key = (*merged, wide)
     if (resident := run.memory.pin(key)) is not None:
         held.append(resident)
         made: DeviceMatrix = resident.keep
@@ -87,7 +90,7 @@ def uploaded(
     if found.kept:
         for name, array in (("offsets", found.offsets), ("ids", found.ids)):
             record[name] = resident_array(known.store, array, run, held) if array.nbytes else 0
-        return DeviceMatrix(record, found.pairs)
+        return DeviceMatrix(record, found.pairs, key=merged)
     arrays = {"offsets": found.offsets, "ids": found.ids}
     for factor in found.factors:
         values = factor.astype(np.uint64)
@@ -99,7 +102,7 @@ def uploaded(
         record[name] = block.ptr
     if any(relation.conditions for relation in relations):
         return DeviceMatrix(record, found.pairs, tuple(blocks.values()))
-    matrix = DeviceMatrix(record, found.pairs)
+    matrix = DeviceMatrix(record, found.pairs, key=merged)
     held.append(run.memory.add(key, blocks, sum(array.nbytes for array in arrays.values()), matrix))
     run.memory.follow(known.store)
     return matrix

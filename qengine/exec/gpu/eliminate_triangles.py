@@ -1,22 +1,25 @@
-"""Triangles on the device: how many each vertex or linked pair is in (``kernels/cuda/eliminate_triangles.cu``)."""
+"""Triangles on the device: by vertex, by linked pair, by weights (``kernels/cuda/eliminate_triangles.cu``)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from qengine.exec.gpu.eliminate_matrix import DeviceMatrix
 from qengine.exec.gpu.launch import DeviceRun
+from qengine.exec.gpu.memory import Resident
 from qengine.plan.elimination import Closed, Message, Product, Step, operands
 
-__all__ = ["counted_by_pair", "counts_triangles", "is_triangle", "triangles"]
+__all__ = ["MOST_WEIGHT", "TriangleCounter", "counted_by_pair", "counts_triangles", "is_triangle"]
 
 TRIANGLES = np.dtype(
     [(name, "<u8") for name in ("offsets", "ids", "middles", "rows", "ranks", "roots", "n_roots", "taken", "stop",
                                 "vertices", "pairs")]
     + [(name, "<u4") for name in ("lo", "n", "hubs", "words", "few", "kept")]
+    + [("weights", "<u8"), ("sums", "<u8")]
 )  # fmt: skip
 """As the kernels' ``Triangles``."""
 
@@ -41,8 +44,15 @@ _MARKS = (1 << 16) // 8
 _BLOCK = 128
 """Words of a row that a warp reads at once."""
 
+_TABLE = 4 * (32 * 8 * 16 + 16)
+"""Bytes of the table of weights."""
+
+MOST_WEIGHT = 2**27
+"""The sum of 32 weights has 32 bits."""
+
 _THREADS, _MANY_THREADS = 256, 128
 _LANES = 32
+_WHAT = "counting triangles"
 
 
 def is_triangle(step: Step) -> bool:
@@ -51,17 +61,20 @@ def is_triangle(step: Step) -> bool:
 
 
 def counts_triangles(matrix: DeviceMatrix) -> bool:
-    """Tell whether ``triangles`` takes a matrix."""
+    """Tell whether ``TriangleCounter`` takes a matrix."""
     return matrix.pairs and matrix.entries <= _MOST_ENTRIES
 
 
-def counted_by_pair(steps: Sequence[Step]) -> frozenset[int]:
-    """Return the places of triangles that are read pair by pair, not only summed by one of their vertices."""
+def counted_by_pair(steps: Sequence[Step], needed: Collection[int]) -> frozenset[int]:
+    """Return the places of triangles that are read pair by pair, not only summed by one of their vertices.
+
+    ``needed``: places of the steps that are run.
+    """
     triangular = {place for place, step in enumerate(steps) if is_triangle(step)}
     alone = {place: place for place in triangular}  # matrices whose numbers are those of one of them
     found = set()
     for place, step in enumerate(steps):
-        if isinstance(step, Message) and step.vector is None:
+        if place not in needed or (isinstance(step, Message) and step.vector is None):
             continue
         read = [each for each in operands(step) if each in alone]
         if isinstance(step, Product) and len(read) == 1:
@@ -74,51 +87,133 @@ def counted_by_pair(steps: Sequence[Step]) -> frozenset[int]:
     return frozenset(found)
 
 
-def triangles(matrix: DeviceMatrix, run: DeviceRun, by_pair: bool) -> Any:
-    """Return a block with the triangles of each row's vertex (uint64), or of each entry (uint32) of lesser ids.
+@dataclass(frozen=True, slots=True)
+class _Index:
+    """What triangles of a matrix are counted by, on the device: ``rows`` of bits, ``places`` (cut rows, sorted roots).
 
-    ``matrix``: one that ``counts_triangles``. The kernels have been waited for.
-
-    Raises
-    ------
-    OutOfMemory
-        If it doesn't fit.
-    QueryTimeout, QueryInterrupted
-        By the run's limits.
+    ``ranks``: of bits in rows, None where only vertices are counted.
     """
-    record = matrix.record
-    n, hubs = matrix.rows, min(_HUBS, matrix.rows)
-    words = -(-hubs // (32 * _BLOCK)) * _BLOCK
-    what = "counting triangles"
-    out = run.zeroed(4 * matrix.entries if by_pair else 8 * n, what)
-    counters = run.zeroed(2 * 12, what)
-    rows = run.zeroed(4 * hubs * words, what)
-    ranks = run.allocate(2 * hubs * words, what) if by_pair else None
-    places = run.allocate(12 * n, what)
-    task = np.zeros((), TRIANGLES)
-    task["offsets"], task["ids"] = record["offsets"], record["ids"]
-    task["middles"], task["roots"] = places.ptr, places.ptr + 8 * n
-    task["rows"], task["ranks"] = rows.ptr, ranks.ptr if ranks is not None else 0
-    task["taken"], task["n_roots"], task["stop"] = counters.ptr, counters.ptr + 2 * 8, run.stop_flag
-    task["pairs" if by_pair else "vertices"] = out.ptr
-    task["lo"], task["n"], task["hubs"], task["words"] = record["lo"], n, hubs, words
-    task["few"], task["kept"] = _FEW, _KEPT
-    if not matrix.entries:
+
+    rows: Any
+    places: Any
+    ranks: Any
+
+
+class TriangleCounter:
+    """Counts triangles of matrices that ``counts_triangles``, for one run. What they are counted by stays there.
+
+    Parameters
+    ----------
+    held
+        Gets what is resident, pinned.
+    blocks
+        Gets what kernels may use until they are waited for.
+    """
+
+    def __init__(self, store: Any, run: DeviceRun, held: list[Resident], blocks: list[Any]) -> None:
+        self.store = store
+        self.run = run
+        self.held = held
+        self.blocks = blocks
+
+    def count(self, matrix: DeviceMatrix, by_pair: bool) -> Any:
+        """Return a block that gets the triangles of each row's vertex (uint64), or each entry (uint32) of lesser ids.
+
+        Raises
+        ------
+        OutOfMemory
+            If it doesn't fit.
+        """
+        out = self.zeroed(4 * matrix.entries if by_pair else 8 * matrix.rows)
+        if matrix.entries:
+            task = self.task(matrix, by_pair)
+            task["pairs" if by_pair else "vertices"] = out.ptr
+            few = 4 * _TOGETHER * _THREADS // _LANES + (0 if by_pair else 4 * _KEPT)
+            self.launch("pairs" if by_pair else "vertices", task, _many_bytes(task), few)
         return out
-    _launch(run, "triangle_roots", -(-n // _THREADS), _THREADS, task)
-    if hubs:
-        _launch(run, "triangle_rows", -(-hubs * _LANES // _THREADS), _THREADS, task)
-    of = "pairs" if by_pair else "vertices"
-    _launch(run, f"triangles_of_{of}_many", None, _MANY_THREADS, task, 4 * (words + _KEPT) + _MARKS + 8)
-    few_bytes = 4 * _TOGETHER * _THREADS // _LANES + (0 if by_pair else 4 * _KEPT)
-    _launch(run, f"triangles_of_{of}_few", None, _THREADS, task, few_bytes)
-    run.wait()
-    return out
+
+    def corners(self, matrix: DeviceMatrix, weights: Any) -> Any:
+        """Return a block that gets four sums over the matrix's triangles, 128 bits each.
+
+        They are of 1, of the weights of the three corners, of the products of two of these, and of the product of all.
+
+        Parameters
+        ----------
+        weights
+            A block of uint32, less than ``MOST_WEIGHT``, one for each row's vertex.
+        """
+        sums = self.zeroed(4 * 16)
+        if matrix.entries:
+            task = self.task(matrix, False)
+            task["sums"], task["weights"] = sums.ptr, weights.ptr
+            many = _many_bytes(task) + _TABLE + 4 * 16 * _MANY_THREADS // _LANES
+            self.launch("corners", task, many, 4 * _TOGETHER * _THREADS // _LANES)
+        return sums
+
+    def task(self, matrix: DeviceMatrix, by_pair: bool) -> Any:
+        """Return a task without what is to be counted."""
+        key = None if matrix.key is None else (*matrix.key, "triangles", by_pair, _HUBS, _FEW)
+        if key is not None and (resident := self.run.memory.pin(key)) is not None:
+            self.held.append(resident)
+            index: _Index = resident.keep
+            return self.filled(matrix, index)
+        hubs, words = _rows_of(matrix)
+        sizes = {"rows": 4 * hubs * words, "places": 12 * matrix.rows + 8, "ranks": 2 * hubs * words if by_pair else 0}
+        index = _Index(
+            self.run.zeroed(sizes["rows"], _WHAT),
+            self.run.zeroed(sizes["places"], _WHAT),
+            self.run.allocate(sizes["ranks"], _WHAT) if by_pair else None,
+        )
+        task = self.filled(matrix, index)
+        for name, lanes in (("triangle_roots", matrix.rows), ("triangle_rows", hubs * _LANES)):
+            if lanes:
+                kernel = self.run.device.kernel("eliminate_triangles", name)
+                self.run.launch(kernel, -(-lanes // _THREADS), _THREADS, (task,))
+        if key is None:
+            self.blocks.append(index)
+        else:
+            self.run.publish()
+            self.held.append(self.run.memory.add(key, index, sum(sizes.values()), index))
+            self.run.memory.follow(self.store)
+        return task
+
+    def filled(self, matrix: DeviceMatrix, index: _Index) -> Any:
+        """Return a task with what its index says, and with nothing taken of it yet."""
+        record, n = matrix.record, matrix.rows
+        task = np.zeros((), TRIANGLES)
+        task["offsets"], task["ids"], task["lo"], task["n"] = record["offsets"], record["ids"], record["lo"], n
+        places = int(index.places.ptr)
+        task["n_roots"], task["middles"], task["roots"] = places, places + 8, places + 8 + 8 * n
+        task["rows"], task["ranks"] = index.rows.ptr, 0 if index.ranks is None else index.ranks.ptr
+        task["hubs"], task["words"] = _rows_of(matrix)
+        task["taken"], task["stop"] = self.zeroed(2 * 8).ptr, self.run.stop_flag
+        task["few"], task["kept"] = _FEW, _KEPT
+        return task
+
+    def zeroed(self, n_bytes: int) -> Any:
+        """Return a block of zeros that lives as long as the run."""
+        self.blocks.append(self.run.zeroed(n_bytes, _WHAT))
+        return self.blocks[-1]
+
+    def launch(self, of: str, task: Any, many_bytes: int, few_bytes: int) -> None:
+        """Start the kernels side by side: roots of few members fill the last moments of those of many."""
+        self.run.side_by_side(
+            lambda stream: self.launch_all(f"triangles_of_{of}_many", _MANY_THREADS, task, many_bytes, stream),
+            lambda stream: self.launch_all(f"triangles_of_{of}_few", _THREADS, task, few_bytes, stream),
+        )
+
+    def launch_all(self, name: str, threads: int, task: Any, shared_bytes: int, stream: Any) -> None:
+        """Start a kernel on as many blocks as run at a time."""
+        kernel = self.run.device.kernel("eliminate_triangles", name, None, shared_bytes)
+        blocks = max(1, self.run.device.resident_blocks(kernel, threads, shared_bytes))
+        self.run.launch(kernel, blocks, threads, (task,), shared_bytes, stream=stream)
 
 
-def _launch(run: DeviceRun, name: str, blocks: int | None, threads: int, task: Any, shared_bytes: int = 0) -> None:
-    """Start a kernel, on as many blocks as run at a time where their number isn't said."""
-    kernel = run.device.kernel("eliminate_triangles", name, None, shared_bytes)
-    if blocks is None:
-        blocks = max(1, run.device.resident_blocks(kernel, threads, shared_bytes))
-    run.launch(kernel, blocks, threads, (task,), shared_bytes)
+def _rows_of(matrix: DeviceMatrix) -> tuple[int, int]:
+    """Return how many hubs have rows, and of how many words."""
+    hubs = min(_HUBS, matrix.rows)
+    return hubs, -(-hubs // (32 * _BLOCK)) * _BLOCK
+
+
+def _many_bytes(task: Any) -> int:
+    return 4 * (int(task["words"]) + _KEPT) + _MARKS + 8

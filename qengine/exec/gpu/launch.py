@@ -20,17 +20,23 @@ __all__ = ["DeviceRun", "device_run"]
 
 _SPIN_SECONDS = 0.002
 _SLEEP_SECONDS = 0.0005
+_SLEEP_SHARE = 0.02
+"""At most this part of the time that a run has waited is slept at once."""
 _LEAVE = 2
 
 
 @dataclass
 class _Lane:
-    """What a run borrows: a stream, an event, and a flag in host memory that kernels read."""
+    """What a run borrows: a stream, an event, and a flag in host memory that kernels read.
+
+    ``side``: another stream, and the events at which it forks and joins.
+    """
 
     stream: Any
     event: Any
     pinned: Any
     flag: npt.NDArray[np.int32]
+    side: tuple[Any, Any, Any]
 
 
 _idle: list[_Lane] = []
@@ -121,10 +127,22 @@ class DeviceRun:
         """Start a kernel, after the copies and kernels of this run that came before.
 
         ``together``: its blocks wait for each other, so that all must run at a time (a cooperative launch).
-        ``stream``: of a branch of ``record``.
+        ``stream``: of a branch of ``record``, or a side of ``side_by_side``.
         """
         with stream or self.stream:
             kernel((blocks,), (threads,), tuple(arguments), shared_mem=shared_bytes, enable_cooperative_groups=together)
+
+    def side_by_side(self, first: Callable[[Any], None], second: Callable[[Any], None]) -> None:
+        """Launch what two functions launch, each on the stream that it is given, before all that comes after."""
+        side, forked, joined = self._lane.side
+        forked.record(self.stream)
+        side.wait_event(forked)
+        first(self.stream)
+        try:
+            second(side)
+        finally:
+            joined.record(side)
+            self.stream.wait_event(joined)
 
     def record(self, first: Callable[[], None], branches: Sequence[Callable[[Any], None]]) -> Any:
         """Return what is launched in ``first`` and then side by side in each branch, to be launched by ``replay``.
@@ -176,11 +194,12 @@ class DeviceRun:
         try:
             while not event.done:
                 self.context.check()
-                if time.perf_counter() - begin > _SPIN_SECONDS:
+                waited = time.perf_counter() - begin
+                if waited > _SPIN_SECONDS:
                     if leave is not None and leave():
                         self._lane.flag[0] = _LEAVE
                         leave = None
-                    time.sleep(_SLEEP_SECONDS)
+                    time.sleep(min(_SLEEP_SECONDS, _SLEEP_SHARE * waited))
         except KeyboardInterrupt:
             self.context.interrupt()
             self._stop()
@@ -230,4 +249,6 @@ def _new_lane() -> _Lane:
     pinned = cuda.alloc_pinned_memory(4)
     flag = np.frombuffer(pinned, np.int32, 1)
     flag[0] = 0
-    return _Lane(cuda.Stream(non_blocking=True), cuda.Event(disable_timing=True), pinned, flag)
+    event, forked, joined = (cuda.Event(disable_timing=True) for _ in range(3))
+    stream, side = (cuda.Stream(non_blocking=True) for _ in range(2))
+    return _Lane(stream, event, pinned, flag, (side, forked, joined))

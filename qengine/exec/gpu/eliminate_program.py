@@ -1,0 +1,71 @@
+"""Which steps of an ``Eliminate`` the device runs, and how: decided once, and remembered with what runs have shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from qengine.exec.gpu.eliminate_corners import CornerSums, corner_sums
+from qengine.exec.gpu.eliminate_triangles import counted_by_pair
+from qengine.plan.elimination import Step, Term, operands
+from qengine.plan.physical import Eliminate
+
+__all__ = ["Known", "Program"]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What is run.
+
+    ``corners``: totals over triangles that are found by their corners' weights. ``steps``: in order. ``by_pair``: those
+    whose triangles are counted by pair. ``summed``: those whose vectors' sums terms have. ``read``: those that others
+    read.
+    """
+
+    corners: tuple[CornerSums, ...]
+    steps: tuple[int, ...]
+    by_pair: frozenset[int]
+    summed: tuple[int, ...]
+    read: frozenset[int]
+
+
+@dataclass
+class Known:
+    """What is known of an operator on one graph. ``wide``: a number of it has been too large for 64 bits."""
+
+    operator: Eliminate
+    eliminates: bool
+    wide: bool = False
+    program: Program = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.program = _program(self.operator, corner_sums(self.operator.steps, self.operator.terms))
+
+    def leave_corners(self) -> None:
+        """Find no totals by corners' weights from now on."""
+        self.program = _program(self.operator, ())
+
+
+def _program(operator: Eliminate, corners: tuple[CornerSums, ...]) -> Program:
+    steps, terms = operator.steps, operator.terms
+    given = {place: (each.across, *each.weights) for each in corners for place in each.totals}
+    needed = _needed(steps, terms, given)
+    summed = {place for term in terms for place in term.totals} - given.keys()
+    read = frozenset(each for place in needed for each in operands(steps[place]))
+    return Program(corners, tuple(sorted(needed)), counted_by_pair(steps, needed), tuple(sorted(summed)), read)
+
+
+def _needed(steps: Sequence[Step], terms: Sequence[Term], given: Mapping[int, Sequence[int]]) -> frozenset[int]:
+    """Return the places of the steps that are run where some totals are found otherwise.
+
+    ``given``: the places of those totals, and for each the steps that finding it takes.
+    """
+    ends = {place for term in terms for place in (*term.totals, term.output) if place is not None}
+    left = [*(ends - given.keys()), *(place for places in given.values() for place in places)]
+    needed = set()
+    while left:
+        place = left.pop()
+        if place not in needed:
+            needed.add(place)
+            left += operands(steps[place])
+    return frozenset(needed)

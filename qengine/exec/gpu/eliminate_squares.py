@@ -1,0 +1,99 @@
+"""Sums over all pairs of vertices of their common neighbours, squared (``kernels/cuda/count_wedges.cu``).
+
+These are the closed walks of four steps: eight for each square, and those that go forth and back.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from qengine.exec.cpu.match_plan import PCSR
+from qengine.exec.gpu.count_kernels import Roots, ShapeCounter
+from qengine.exec.gpu.count_shapes import ViewSpec, WedgeShape
+from qengine.exec.gpu.eliminate_matrix import DeviceMatrix
+from qengine.exec.gpu.launch import DeviceRun
+from qengine.exec.gpu.memory import Resident
+from qengine.plan.elimination import Around, Step
+
+__all__ = ["closed_walks", "counts_squares", "squared_matrix"]
+
+_MOST_ENTRIES = 2**32 - 1
+"""Of a matrix: the kernels' slices have 32-bit ends."""
+
+
+@dataclass(eq=False)
+class _Squares:
+    """``counter``: of the squares of a matrix whose ids lie at ``ids``. ``back``: closed walks that are no squares."""
+
+    counter: ShapeCounter
+    ids: int
+    back: int
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+def squared_matrix(step: Step) -> int | None:
+    """Return the step of the matrix whose closed walks of four steps, from each vertex, a step is; None if it isn't."""
+    if not isinstance(step, Around) or step.vector is not None or len(step.arms) != 2 or step.tops != (1,):
+        return None
+    first, second = step.arms
+    if first.vector is not None or first.arms or first.start is None or first.start != first.link:
+        return None
+    joined = second.start is None and second.vector is None and second.arms == (0, 0)
+    return first.start if joined else None
+
+
+def counts_squares(matrix: DeviceMatrix) -> bool:
+    """Tell whether ``closed_walks`` takes a matrix."""
+    return matrix.pairs and matrix.key is not None and matrix.entries <= _MOST_ENTRIES
+
+
+def closed_walks(store: Any, matrix: DeviceMatrix, run: DeviceRun, held: list[Resident]) -> int:
+    """Return the closed walks of four steps of a matrix that ``counts_squares``.
+
+    What they are counted by stays on the device; ``held`` gets it, pinned.
+
+    Raises
+    ------
+    OutOfMemory
+        If it doesn't fit.
+    QueryTimeout, QueryInterrupted
+        By the run's limits.
+    """
+    if not matrix.entries:
+        return 0
+    assert matrix.key is not None
+    key = (*matrix.key, "squares")
+    ids = int(matrix.record["ids"])
+    resident = run.memory.pin(key)
+    if resident is not None:
+        held.append(resident)
+    if resident is None or resident.keep.ids != ids:  # else its lists have been evicted, and are elsewhere now
+        made = _prepared(matrix, run)
+        resident = run.memory.add(key, made.counter.blocks, made.counter.n_bytes, made)
+        held.append(resident)
+        run.memory.follow(store)
+    squares: _Squares = resident.keep
+    with squares.lock:
+        squares.counter.start(run)
+        found = squares.counter.result(run)
+    assert found is not None
+    return 8 * found + squares.back
+
+
+def _prepared(matrix: DeviceMatrix, run: DeviceRun) -> _Squares:
+    record = matrix.record
+    lists = np.zeros(1, PCSR)
+    lo, hi = int(record["lo"]), int(record["hi"])
+    lists["lo"], lists["hi"], lists["n_entries"] = lo, hi, matrix.entries
+    lists["offsets"], lists["neighbours"] = record["offsets"], record["ids"]
+    shape = WedgeShape(ViewSpec(0, lo, hi, above=True), ViewSpec(0, lo, hi), bound=1)  # roots: a square's hub
+    counter = ShapeCounter(lists, shape, Roots(lo, hi, hi))
+    counter.prepare(run)
+    offsets = np.empty(hi - lo + 1, np.uint64)
+    run.read(int(record["offsets"]), offsets)
+    degrees = np.diff(offsets)
+    return _Squares(counter, int(record["ids"]), int((2 * degrees * degrees).sum() - degrees.sum()))
