@@ -26,7 +26,8 @@ def gsi(names: Sequence[str], edges: Sequence[PatternEdge], known: Cardinality) 
         for edge in edges:
             if name in edge.ends and edge.ends[0] != edge.ends[1]:
                 other = edge.ends[edge.ends[0] == name]
-                score[other] *= sum(info.count for info in edge.types)
+                if other in score:  # else it is bound before the pattern
+                    score[other] *= sum(info.count for info in edge.types)
     return tuple(order)
 
 

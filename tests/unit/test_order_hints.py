@@ -44,6 +44,13 @@ def test_rules_have_names(graph: Graph, rule: str) -> None:
     assert f" by {rule}" in plan(graph, f"/*+ order({rule}) */")
 
 
+@pytest.mark.parametrize("rule", ["gsi", "ri", "quicksi"])
+def test_rules_order_what_follows_bound_nodes(graph: Graph, rule: str) -> None:
+    query = "MATCH (a:A) OPTIONAL MATCH (a)-[:R]-(b)-[:S]-(c) WHERE COUNT { (b)-->()-->(d) } > 2 RETURN a.id, count(c)"
+    expected = sorted(graph.query(query, device="reference").fetchall())
+    assert sorted(graph.query(f"/*+ order({rule}) */ {query}").fetchall()) == expected
+
+
 def test_a_node_may_be_called_like_a_rule(graph: Graph) -> None:
     shown = str(graph.explain("/*+ order(ri) */ MATCH (a)-->(ri) RETURN a, ri"))
     assert "order ri → a as hinted" in shown
