@@ -23,6 +23,7 @@ _CHUNK = 1 << 24  # bytes parsed at a time; Ctrl-C is heard between two such pie
 _TABLE = 8  # ids up to this many times the number of edges are numbered by a table
 _FORM = "A line holds two integers; start comment lines with #."
 _GZIP = b"\x1f\x8b"
+_MATRIX = b"%%MatrixMarket"  # its line of sizes would be read as an edge
 
 
 def from_edge_list(
@@ -70,6 +71,11 @@ def _from_file(path: Path) -> tuple[Any, Array, Array]:
             raw.seek(0)
             lines = gzip.GzipFile(fileobj=raw) if zipped else raw
             for data, length in _whole_lines(lines):
+                if not line and data.startswith(_MATRIX):
+                    raise StorageError(
+                        f"{path}: this is a Matrix Market file, no edge list",
+                        hint="Leave out its head: all lines that start with %, and the line of sizes below them.",
+                    )
                 read = edge_list(data, length)
                 if read.bad is not None:
                     raise bad_line(path, line, data[:length], read.bad, _FORM)

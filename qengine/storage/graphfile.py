@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from os import PathLike
 from pathlib import Path
 
@@ -39,7 +40,7 @@ def from_graph_file(path: str | PathLike[str]) -> GraphStore:
     names, firsts = np.unique(labels, return_index=True)
     nodes = [
         NodeBlock((f"L{name}",), last - first, {"id": ids.slice(first, last - first)})
-        for name, first, last in zip(names.tolist(), firsts.tolist(), [*firsts[1:].tolist(), len(ids)], strict=True)
+        for name, (first, last) in zip(names.tolist(), pairwise([*firsts.tolist(), len(ids)]), strict=True)
     ]
     relationships = []
     for label in np.unique(edges.third).tolist():  # files without edge labels have none, or 0 in each line

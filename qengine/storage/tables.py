@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -91,7 +92,8 @@ class _NodeTable:
     first: int = 0
 
     @classmethod
-    def read(cls, name: str, labels: tuple[str, ...], table: Any, key: str | None) -> _NodeTable:
+    def read(cls, name: str, labels: tuple[str, ...], source: Any, key: str | None) -> _NodeTable:
+        table = _table(source, name)
         column = _key_column(table, key, name)
         keys = key_array(table[column], f"{name}, column {column}")
         return cls(name, NodeBlock(labels, table.num_rows, _properties(table, name)), keys)
@@ -197,6 +199,14 @@ def labels_of(labels: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def _table(source: Any, place: str) -> Any:
+    table = _arrow_table(source, place)
+    twice = [name for name, count in Counter(table.column_names).items() if count > 1]
+    if twice:
+        raise StorageError(f"{place}: several columns are called {twice[0]}", hint="Rename all but one of them.")
+    return table
+
+
+def _arrow_table(source: Any, place: str) -> Any:
     if isinstance(source, pa.Table):
         return source
     if isinstance(source, pa.RecordBatch):

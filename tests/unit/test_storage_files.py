@@ -151,6 +151,13 @@ def test_a_file_of_another_kind_is_no_edge_list(tmp_path):
     assert raised.value.message == f"{path}: this is no text file"
 
 
+def test_a_matrix_market_file_is_no_edge_list(tmp_path):
+    path = tmp_path / "g.mtx"
+    path.write_text("%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 2\n")
+    with pytest.raises(StorageError, match="this is a Matrix Market file"):
+        from_edge_list(path)
+
+
 def test_a_missing_or_cut_off_edge_list_is_refused(tmp_path):
     with pytest.raises(StorageError, match="can't be read"):
         from_edge_list(tmp_path / "nowhere")
@@ -202,6 +209,13 @@ def test_graph_files_load(tmp_path):
     assert store.label_sets == ((frozenset({"L2"}), 2), (frozenset({"L7"}), 2))
     assert edges_of(store) == [("E", 0, 1), ("E", 1, 5), ("E4", 1, 3)]
     assert all(edge_type.undirected for edge_type in store.types)
+
+
+def test_an_empty_graph_file_is_an_empty_graph(tmp_path):
+    path = tmp_path / "g.graph"
+    path.write_text("t 0 0\n")
+    store = from_graph_file(path)
+    assert (store.vertex_count, store.relationship_count) == (0, 0)
 
 
 @pytest.mark.parametrize(

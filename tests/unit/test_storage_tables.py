@@ -125,6 +125,12 @@ def test_one_table_with_labels_and_one_with_types():
             "relationships R, column a: keys of type string can't match the nodes' keys of type int64",
         ),
         ({"A": 3}, [], "nodes A: int isn't a table"),
+        ({"A": pa.table([[1], [2], [3]], ["id", "x", "x"])}, [], "nodes A: several columns are called x"),
+        (
+            {"A": people()},
+            [("R", pa.table([[5], [5], [1], [1]], ["a", "b", "w", "w"]))],
+            "relationships R: several columns are called w",
+        ),
         (
             {"A": pa.table({"id": [1], "x": pa.array([2**64 - 1], pa.uint64())})},
             [],
