@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from qengine import estimate
-from qengine.errors import Unsupported
+from qengine.errors import ExecutionError, Unsupported
 from qengine.exec.context import ExecutionContext
 from qengine.exec.executions import Executions
 from qengine.optimizer.counting import plan_count
@@ -54,7 +54,8 @@ class SampledRows:
     ) -> Mapping[frozenset[str], float]:
         """Return the estimated rows of the connected parts of a pattern, by the names of their nodes.
 
-        Nothing is known of patterns that can't be sampled before they run: with parameters, or of more than ten nodes.
+        Nothing is known of patterns that can't be sampled before they run: with parameters, of more than ten nodes,
+        or with conditions that fail for what is sampled.
         Parts that samples seldom hit are left out.
         """
         graph = QueryGraph(
@@ -72,6 +73,6 @@ class SampledRows:
                 table = estimate.estimate_all(
                     counted, self.store, context, samples=self.samples, confidence=_CONFIDENCE, seed=_SEED
                 )
-        except Unsupported:
+        except (Unsupported, ExecutionError):  # a condition may fail for a sample, and for no row of the query
             return {}
         return {part: found.value for part, found in table.items() if found.relative_error <= _WORST_ERROR}
