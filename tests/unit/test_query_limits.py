@@ -35,6 +35,18 @@ def test_a_timeout_fires_inside_the_longest_operator(graph: Graph, query: str) -
         graph.query(query, timeout=0.2).fetchall()
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        "RETURN reduce(s = 0, x IN range(1, 9000000) | s + x % 7 * x % 5)",
+        "RETURN size([x IN range(1, 3000) WHERE all(y IN range(1, 3000) WHERE x + y > 0)])",
+    ],
+)
+def test_a_timeout_fires_inside_expressions(graph: Graph, query: str) -> None:
+    with pytest.raises(QueryTimeout, match="longer than its timeout"):
+        graph.query(query, timeout=0.2).fetchall()
+
+
 def test_interrupt_from_another_thread(graph: Graph) -> None:
     stop = threading.Timer(0.2, graph.interrupt)
     stop.start()
@@ -54,7 +66,8 @@ def test_ctrl_c_stops_the_query_and_not_the_program() -> None:
         start = np.repeat(np.arange(len(csr.offsets) - 1), np.diff(csr.offsets))
         once = start < csr.neighbors
         graph = qengine.Graph.from_edge_list((start[once], csr.neighbors[once].astype(np.int64)), undirected=True)
-        graph.query("MATCH (a)-[:E]-(b) RETURN count(*)").value()  # what a first query imports is there
+        graph.explain({CLIQUE!r})  # planned, and all imported that running it needs
+        graph.query("MATCH (a)-[:E]-(b) RETURN count(*)").value()
         print("ready", flush=True)
         try:
             graph.query({CLIQUE!r}).fetchall()
@@ -83,6 +96,12 @@ def test_a_memory_limit_far_too_small_is_said_clearly(graph: Graph, query: str) 
     with pytest.raises(OutOfMemory) as caught:
         graph.query(query, memory_limit=1_000_000).fetchall()
     assert "1,000,000" in str(caught.value) and "hint:" in str(caught.value)
+
+
+def test_values_that_grow_beyond_the_memory_limit_are_refused(graph: Graph) -> None:
+    grown = "MATCH (a)-->(b) WITH 'text' AS t, a " + "WITH t + t + id(a) AS t, a " * 12 + "RETURN count(DISTINCT t)"
+    with pytest.raises(OutOfMemory, match="Project needs"):
+        graph.query(grown, memory_limit=50_000_000).fetchall()
 
 
 def test_counting_fits_where_rows_would_not(graph: Graph) -> None:

@@ -6,8 +6,10 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import pyarrow as pa
+
 from qengine.errors import InternalError
-from qengine.exec.context import ExecutionContext, OperatorStats
+from qengine.exec.context import ExecutionContext, OperatorStats, Status
 from qengine.exec.cpu.batch import BATCH_ROWS, Batch
 from qengine.exec.cpu.masks import Masks, conditions_hold_out
 from qengine.exec.cpu.operators.aggregate import aggregate_stage
@@ -81,9 +83,12 @@ def run(
     if plan.careful is not None and not conditions_hold_out(root, store, build.masks):
         root = plan.careful
     stage = build(root)
-    for batch in stage(Batch(1, {})):
-        context.check()
-        yield ResultRows(batch.select(plan.columns), store)
+    try:
+        for batch in stage(Batch(1, {})):
+            context.check()
+            yield ResultRows(batch.select(plan.columns), store)
+    except (MemoryError, pa.ArrowCapacityError):
+        context.raise_for(Status.OUT_OF_MEMORY)
 
 
 def continue_from(operator: logical.Operator, rows: Batch, store: Any, context: ExecutionContext) -> Iterator[Batch]:

@@ -46,5 +46,5 @@ class Runtime:
         self.matchers = matchers
         self.store = store
         self.context = context
-        self.environment = Environment(store, context.parameters)
+        self.environment = Environment(store, context.parameters, check=context.check)
         self.memory = MemoryAccount(context.memory_limit)

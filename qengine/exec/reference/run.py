@@ -56,7 +56,7 @@ class _Compiler:
     def __init__(self, store: GraphReader, context: ExecutionContext) -> None:
         self._store = store
         self._check = context.check
-        self._env = Environment(store, context.parameters, subqueries=self._subquery)
+        self._env = Environment(store, context.parameters, subqueries=self._subquery, check=context.check)
         self._graph: PlainGraph | None = None
 
     @singledispatchmethod

@@ -82,6 +82,8 @@ class Environment:
         Compiles a ``Subquery`` expression; None where plans hold none.
     seed
         Seed of ``rand()``; None for a different sequence each time.
+    check
+        Raises if the execution must stop; called inside loops over long lists.
     """
 
     def __init__(
@@ -91,8 +93,10 @@ class Environment:
         *,
         subqueries: Callable[[Subquery], Callable[[Row], Any]] | None = None,
         seed: int | None = None,
+        check: Callable[[], None] = lambda: None,
     ) -> None:
         self.store = store
+        self.check = check
         self.parameters = {name: from_python(value, name) for name, value in (parameters or {}).items()}
         self.random = random.Random(seed).random
         self.now = time.time_ns()

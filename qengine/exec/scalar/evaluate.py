@@ -265,19 +265,19 @@ def _(expr: x.MapProjection, env: Environment) -> Evaluator:
 def _(expr: x.ListComprehension, env: Environment) -> Evaluator:
     condition = None if expr.condition is None else compile_predicate(expr.condition, env)
     result = None if expr.result is None else _compile(expr.result, env)
-    return compile_list_comprehension(expr.variable, _list(expr.source, env), condition, result)
+    return compile_list_comprehension(expr.variable, _list(expr.source, env), condition, result, env.check)
 
 
 @_compile.register
 def _(expr: x.Quantifier, env: Environment) -> Evaluator:
     condition = _boolean(expr.condition, f"{expr.quantifier}()", env)
-    return compile_quantifier(expr.quantifier, expr.variable, _list(expr.source, env), condition)
+    return compile_quantifier(expr.quantifier, expr.variable, _list(expr.source, env), condition, env.check)
 
 
 @_compile.register
 def _(expr: x.Reduce, env: Environment) -> Evaluator:
     initial, step = _compile(expr.initial, env), _compile(expr.step, env)
-    return compile_reduce(expr.accumulator, initial, expr.variable, _list(expr.source, env), step)
+    return compile_reduce(expr.accumulator, initial, expr.variable, _list(expr.source, env), step, env.check)
 
 
 def _list(expr: x.Expr, env: Environment) -> Callable[[Row], list[Any] | None]:

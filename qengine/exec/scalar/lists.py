@@ -8,11 +8,9 @@ from typing import Any
 from qengine.errors import ExecutionError
 from qengine.exec.scalar.compare import equals
 from qengine.exec.scalar.strict import strict
-from qengine.exec.scalar.values import wrong_argument
+from qengine.exec.scalar.values import no_longer, wrong_argument
 
 __all__ = ["LISTS"]
-
-_LONGEST_RANGE = 1 << 24  # items; a list of them takes 0.6 GB
 
 
 @strict
@@ -66,10 +64,7 @@ def _range(start: Any, end: Any, step: Any = 1) -> list[int]:
     if step == 0:
         raise ExecutionError("range() got the step 0.", code="NumberOutOfRange")
     numbers = range(start, end + (1 if step > 0 else -1), step)
-    if max(0, (end - start) // step + 1) > _LONGEST_RANGE:
-        raise ExecutionError(
-            f"range({start}, {end}, {step}) is longer than {_LONGEST_RANGE} items.", code="NumberOutOfRange"
-        )
+    no_longer(list, max(0, (end - start) // step + 1))
     return list(numbers)
 
 

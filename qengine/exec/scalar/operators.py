@@ -14,7 +14,7 @@ from qengine.exec.scalar.compare import equals, ordered
 from qengine.exec.scalar.strict import strict
 from qengine.exec.scalar.temporal import arithmetic as temporal
 from qengine.exec.scalar.text import scalar_text
-from qengine.exec.scalar.values import NUMBERS, checked, wrong_argument
+from qengine.exec.scalar.values import NUMBERS, checked, no_longer, wrong_argument
 from qengine.temporal import Duration, Temporal
 
 __all__ = ["OPERATORS"]
@@ -30,16 +30,20 @@ def _add(a: Any, b: Any) -> Any:
         return None
     if kind in NUMBERS and other in NUMBERS:
         return a + b
-    if kind is list:
-        return a + b if other is list else [*a, b]
-    if other is list:
-        return [a, *b]
+    if kind is list or other is list:
+        return _joined(a if kind is list else [a], b if other is list else [b])
     if (kind is str and other in _JOINED) or (other is str and kind in _JOINED):
-        return scalar_text(a) + scalar_text(b)
+        return _joined(scalar_text(a), scalar_text(b))
     moved = temporal.add(a, b)
     if moved is None:
         raise wrong_argument("+", "numbers, strings, lists or a duration", b if kind in _JOINED else a)
     return moved
+
+
+def _joined(a: Any, b: Any) -> Any:
+    """Return two strings or two lists as one."""
+    no_longer(type(a), len(a) + len(b))
+    return a + b
 
 
 def _subtract(a: Any, b: Any) -> Any:
@@ -230,7 +234,7 @@ def _concatenate(a: Any, b: Any) -> Any:
     if a is None or b is None:
         return None
     if type(a) is type(b) and type(a) in (str, list):
-        return a + b
+        return _joined(a, b)
     raise wrong_argument("||", "two strings or two lists", b if type(a) in (str, list) else a)
 
 

@@ -24,10 +24,12 @@ from qengine.temporal import Date, DateTime, Duration, LocalDateTime, LocalTime,
 from qengine.temporal.native import from_native
 from qengine.types import Node, Path, Relationship
 
-__all__ = ["INSTANTS", "NUMBERS", "NodeHandle", "PathHandle", "RelationshipHandle", "checked", "from_python",
-           "kind_of", "wrong_argument"]  # fmt: skip
+__all__ = ["INSTANTS", "NUMBERS", "NodeHandle", "PathHandle", "RelationshipHandle", "checked",
+           "from_python", "kind_of", "no_longer", "wrong_argument"]  # fmt: skip
 
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
+_LONGEST_LIST = 1 << 24  # items; of numbers they take 0.6 GB
+_LONGEST_STRING = 1 << 27  # characters
 NUMBERS = frozenset({int, float})
 INSTANTS = frozenset({Date, DateTime, LocalDateTime, LocalTime, Time})
 """The temporal values that have an order between them: all but durations."""
@@ -93,6 +95,23 @@ class PathHandle:
 
     def __repr__(self) -> str:
         return f"PathHandle({self.nodes}, {self.relationships})"
+
+
+def no_longer(kind: type, length: int) -> None:
+    """Refuse a string or list that is too long to be meant: it would take all memory before any limit is looked at.
+
+    Raises
+    ------
+    ExecutionError
+        ``NumberOutOfRange`` for more than 2²⁷ characters or 2²⁴ items.
+    """
+    most, what = (
+        (_LONGEST_STRING, "string of more than {:,} characters")
+        if kind is str
+        else (_LONGEST_LIST, "list of more than {:,} items")
+    )
+    if length > most:
+        raise ExecutionError(f"The result is a {what.format(most)}.", code="NumberOutOfRange")
 
 
 def checked(number: int) -> int:

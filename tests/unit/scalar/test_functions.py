@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from qengine.catalog.functions import functions
 from qengine.errors import ExecutionError
+from qengine.exec.scalar import values
 from qengine.exec.scalar.aggregates import AGGREGATES
 from qengine.exec.scalar.functions import FUNCTIONS, GRAPH_FUNCTIONS
 from qengine.exec.scalar.text import number_text, parse_float
@@ -327,6 +328,35 @@ def test_call(name, args, expected):
         assert result == pytest.approx(expected, rel=1e-15, nan_ok=True)
     else:
         assert result == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "expected"),
+    [
+        ("+", ([1, 2], [3, 4]), [1, 2, 3, 4]),
+        ("+", ([1, 2, 3, 4], 5), None),
+        ("+", (0, [1, 2, 3, 4]), None),
+        ("||", ([1, 2], [3, 4, 5]), None),
+        ("range", (1, 4), [1, 2, 3, 4]),
+        ("range", (1, 5), None),
+        ("+", ("abcd", "efgh"), "abcdefgh"),
+        ("+", ("abcd", "efghi"), None),
+        ("+", (12345, "efgh"), None),
+        ("||", ("abcd", "efghi"), None),
+        ("replace", ("abac", "a", "xyz"), "xyzbxyzc"),
+        ("replace", ("abac", "a", "wxyz"), None),
+        ("replace", ("abac", "d", "x" * 9), "abac"),
+    ],
+)
+def test_strings_and_lists_have_a_greatest_length(monkeypatch, name, args, expected):
+    monkeypatch.setattr(values, "_LONGEST_STRING", 8)
+    monkeypatch.setattr(values, "_LONGEST_LIST", 4)
+    if expected is not None:
+        assert FUNCTIONS[name](*args) == expected
+        return
+    with pytest.raises(ExecutionError, match=r"of more than [48] ") as caught:
+        FUNCTIONS[name](*args)
+    assert caught.value.code == RANGE
 
 
 def test_the_catalogue_names_exactly_the_functions():

@@ -12,6 +12,7 @@ from qengine.exec.cpu.expressions.compiler import compile_expression, compile_pr
 from qengine.exec.cpu.operators.stage import ROW, Build, Stage, pieces
 from qengine.exec.scalar.values import wrong_argument
 from qengine.plan import logical
+from qengine.plan.expr import Variable
 
 __all__ = ["argument_stage", "filter_stage", "project_stage", "unit_stage", "unwind_stage"]
 
@@ -52,10 +53,15 @@ def project_stage(operator: logical.Project, build: Build, first: int) -> Stage:
     """Emit the named expressions for each input row."""
     upstream = build(operator.input, first)
     items = [(name, compile_expression(expr, build.runtime)) for name, expr in operator.items]
+    grown = [name for name, expr in operator.items if not isinstance(expr, Variable)]
+    memory = build.runtime.memory
 
     def run(outer: Batch) -> Iterator[Batch]:
         for batch in upstream(outer):
             columns = {name: evaluate(batch) for name, evaluate in items}
+            if memory.limit is not None:  # a batch has few rows, but they may hold any text
+                with memory.holding("Project") as holding:
+                    holding.set(sum(columns[name].nbytes for name in grown))
             if ROW in batch.columns:
                 columns[ROW] = batch.columns[ROW]
             yield Batch(batch.length, columns)
