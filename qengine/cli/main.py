@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from qengine import __version__
 from qengine.cli.arguments import GRAPH_HELP, parameter
 from qengine.cli.lean import import_less
-from qengine.cli.terminal import report, report_defect
+from qengine.cli.terminal import report, report_defect, write_any_character
 from qengine.errors import QengineError, QueryInterrupted
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ EXIT_ERROR = 1
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
 
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _COMMANDS = ("calibrate", "estimate", "qerror", "warmup")  # modules beside this one; anything else is a graph
 _FORMATS = ("table", "csv", "json", "jsonl", "markdown", "arrow")
 _EPILOG = """examples:
@@ -74,6 +76,7 @@ def parser() -> argparse.ArgumentParser:
 def command() -> int:
     """Run as a process of its own: the entry point of ``qengine`` and ``python -m qengine``."""
     import_less()
+    write_any_character()
     return main()
 
 
@@ -101,7 +104,11 @@ def _reported(work: Callable[[], int]) -> int:
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except Exception as error:
-        report_defect(error, "please report it with the query")
+        if isinstance(error, OSError) and error.errno in _NO_ROOM:
+            report(QengineError(f"The output can't be written: {error.strerror}."))
+            sys.stdout = None  # what it still holds back would fail again at the end
+        else:
+            report_defect(error, "please report it with the query")
         return EXIT_ERROR
 
 
@@ -154,7 +161,10 @@ def _load(path: str | None) -> Graph:
 
 
 def _positive(text: str) -> float:
-    value = float(text)
+    try:
+        value = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"not a number: {text!r}") from None
     if not value > 0:
         raise argparse.ArgumentTypeError("must be greater than 0")
     return value

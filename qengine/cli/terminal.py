@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+import io
 import os
 import shutil
 import sys
@@ -10,6 +12,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from qengine.errors import InternalError, Notice, QengineError, render
+
+_LINES = str.maketrans("┌┬┐├┼┤└┴┘─│", "+++++++++-|")
 
 
 class Sink(Protocol):
@@ -48,6 +52,20 @@ def colours(stream: Any) -> bool:
 def screen_width() -> int | None:
     """Return how many cells a line of the terminal has, None where standard output is none."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def write_any_character() -> None:
+    """Have standard output write what its encoding lacks: lines of tables as ASCII, other characters as escapes."""
+    codecs.register_error("qengine", _instead)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="qengine")
+
+
+def _instead(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    lost = error.object[error.start : error.end].translate(_LINES)
+    return lost.encode("ascii", "backslashreplace").decode("ascii"), error.end
 
 
 def warn(notice: Notice, text: str) -> None:

@@ -114,7 +114,15 @@ def test_an_error_stops_its_text_but_exit_is_last(capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--format", "xml"], ["-P", "novalue"], ["--timeout", "-1"], ["--memory-limit", "lots"], ["a", "b"]]
+    "arguments",
+    [
+        ["--format", "xml"],
+        ["-P", "novalue"],
+        ["--timeout", "-1"],
+        ["--timeout", "1s"],
+        ["--memory-limit", "lots"],
+        ["a", "b"],
+    ],
 )
 def test_wrong_usage(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
     with pytest.raises(SystemExit) as stop:
@@ -139,6 +147,33 @@ def test_colours_only_on_a_terminal() -> None:
         env={**os.environ, "NO_COLOR": ""},
     )
     assert found.returncode == 1 and "\x1b" not in found.stderr and found.stderr.startswith("Syntax error")
+
+
+def process(query: str, stdout: object = subprocess.PIPE, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-m", "qengine", "-c", query],
+        check=False,
+        stdin=subprocess.DEVNULL,
+        stdout=stdout,  # type: ignore[call-overload]
+        stderr=subprocess.PIPE,
+        env={**os.environ, **environment},
+    )
+
+
+@pytest.mark.parametrize(("encoding", "expected"), [("ascii", rb"\xe4\u65e5"), ("latin-1", b"\xe4" rb"\u65e5")])
+def test_what_an_encoding_lacks_is_written_in_its_characters(encoding: str, expected: bytes) -> None:
+    found = process("RETURN 'ä日' AS x", PYTHONIOENCODING=encoding, PYTHONUTF8="0")
+    rule, name, _, value, _ = found.stdout.splitlines()
+    assert (found.returncode, found.stderr) == (0, b"")
+    assert (set(rule), name.split(), value.split()) == (set(b"+-"), [b"|", b"x", b"|"], [b"|", expected, b"|"])
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_is_said_in_one_sentence() -> None:
+    with Path("/dev/full").open("wb") as full:
+        found = process("RETURN 1", full)
+    assert found.stderr.decode() == "Error: The output can't be written: No space left on device.\n"
+    assert found.returncode == 1
 
 
 def test_an_error_that_nobody_foresaw(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
