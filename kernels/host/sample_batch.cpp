@@ -5,7 +5,7 @@ namespace qe {
 SampleBatch::SampleBatch(const MatchPlan& plan, int32_t method, int depth, uint64_t seed, const GuideLevel* guide)
     : plan_(plan), method_(method), depth_(depth), seed_(seed), slot_(kBatchSamples),
       values_(static_cast<size_t>(kBatchSamples) * static_cast<size_t>(depth)), weights_(kBatchSamples),
-      blocks_(kBatchSamples), pending_(kBatchSamples), guide_(guide), fine_(guide ? kBatchSamples : 0) {
+      blocks_(kBatchSamples), pending_(kBatchSamples), walk_(walk_ops(current_isa())), picks_(1), guide_(guide), fine_(guide ? kBatchSamples : 0) {
   for (int level = 0; level < depth; ++level) plain_.push_back(plain_level(level));
 }
 
@@ -30,7 +30,7 @@ void SampleBatch::advance(int level, SampleSums* sums) {
   sums->work += int64_t{cost.walk} * alive_;
   int64_t places = 0;
   if (plan_.levels[level].kind == kEdgeLevel) extend_edges(level);
-  else if (!plain_[static_cast<size_t>(level)].sources.empty())
+  else if (plain_[static_cast<size_t>(level)].extends())
     places = method_ == kWanderJoin ? walk_plain(level) : refine_plain(level);
   else if (method_ == kWanderJoin) places = walk_vertices(level);
   else places = refine_vertices(level);
@@ -44,24 +44,18 @@ void SampleBatch::advance(int level, SampleSums* sums) {
 }
 
 void SampleBatch::draw_blocks(int level) {
-  for (int k = 0; k < alive_; ++k) {
-    const int slot = slot_[static_cast<size_t>(k)];
-    blocks_[static_cast<size_t>(slot)] = sample_block(id(slot), level);
-  }
+  walk_.draw({seed_, first_}, block_of(level), slot_.data(), alive_, blocks_.data());
 }
 
 void SampleBatch::draw_fine(int level) {
-  for (int k = 0; k < alive_; ++k) {
-    const int slot = slot_[static_cast<size_t>(k)];
-    fine_[static_cast<size_t>(slot)] = guide_block(id(slot), level);
-  }
+  walk_.draw({seed_, first_}, guide_block_of(level), slot_.data(), alive_, fine_.data());
 }
 
 // Plain levels are refined by intersecting lists, others by validating each place against each source.
 SampleWork SampleBatch::work(int index) const {
   const PlanLevel& level = plan_.levels[index];
   if (level.kind == kEdgeLevel) return {kLevelWork + kSourceWork * level.types.count, 0};
-  const bool intersects = method_ == kAlley && !plain_[static_cast<size_t>(index)].sources.empty();
+  const bool intersects = method_ == kAlley && plain_[static_cast<size_t>(index)].extends();
   const int32_t looked_up = level.sources.count - (intersects ? 1 : 0);
   const int32_t weighed = level.sources.count > 0 && guide_of(index) ? 1 : 0;
   return {kLevelWork + kSourceWork * level.sources.count, kMemberWork * looked_up + weighed};
@@ -96,7 +90,18 @@ void SampleBatch::prefetch_members(const PlanLevel& level, const SampleStep& ste
 }
 
 // WanderJoin: all samples pick, then all read what they picked and validate it.
+int64_t SampleBatch::walk_plain(int level) {
+  const PlainLevel& plain = plain_[static_cast<size_t>(level)];
+  const int picked = walk_.pick(plain, level, walks(), alive_, picks_[0]);
+  alive_ = walk_.validate(plain, level, walks(), picked, picks_[0]);
+  return picked;
+}
+
 int64_t SampleBatch::walk_vertices(int level) {
+  if (const PlainLevel& plain = plain_[static_cast<size_t>(level)]; plain.n_roots > 0) {
+    walk_.roots(plain, level, walks(), alive_);
+    return alive_;
+  }
   const PlanLevel& plan = plan_.levels[level];
   const int before = alive_;
   int picked = 0;

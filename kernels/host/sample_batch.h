@@ -10,13 +10,12 @@
 #include <vector>
 
 #include "qe/sample.h"
+#include "sample_walk.h"
 #include "set_ops.h"
 
 namespace qe {
 
-constexpr int kBatchSamples = 512;
 constexpr double kEvenShare = 0.5;  // nothing is dealt where walks of equal weight that say as much fill that of the places
-constexpr int kAhead = 12;  // samples between asking for memory and using it
 
 // Work of a level for one sample, of one more source, and of validating one candidate against one source.
 constexpr int32_t kLevelWork = 8, kSourceWork = 8, kMemberWork = 5;
@@ -80,25 +79,6 @@ class SampleBatch {
     SamplePlace place;
   };
 
-  // A source with one dense list, which repeats nothing and stays within the level.
-  struct PlainSource {
-    int level;
-    uint32_t lo, hi;
-    const uint64_t* offsets;
-    const uint32_t* neighbours;
-  };
-  // A vertex level of such sources that demands nothing else than differences and an order of ids: as in candidate graphs.
-  struct PlainLevel {
-    std::vector<PlainSource> sources;  // none: the level isn't plain
-    std::vector<int> different;
-    bool ordered = false;              // must ids be less or greater than those of earlier levels
-    bool prefetch = false;             // its arrays don't fit the second-level cache
-  };
-  struct List {
-    const uint32_t* ids;
-    uint64_t n;
-  };
-
   const int64_t* value(int slot) const {
     return &values_[static_cast<size_t>(slot) * static_cast<size_t>(depth_)];
   }
@@ -106,10 +86,8 @@ class SampleBatch {
   SampleId id(int slot) const { return {seed_, first_ + static_cast<uint64_t>(slot)}; }
   uint32_t word(int slot, int level) const { return blocks_[static_cast<size_t>(slot)].word[level % kBlockLevels]; }
   PlainLevel plain_level(int level) const;
-  List plain_list(const PlainSource& source, int slot) const;
-  List plain_list(const PlainLevel& level, const PlainSource& source, int slot, PlanRange bounds) const;
-  PlanRange plain_bounds(const PlainLevel& plain, int level, int slot) const;
-  void prefetch_plain(const PlainLevel& level, int k) const;
+  PlainLevel plain_roots(const PlanLevel& level) const;
+  Walks walks() { return {&plan_, {seed_, first_}, depth_, values_.data(), weights_.data(), slot_.data(), blocks_.data()}; }
   void prefetch_lists(const PlanLevel& level, int slot);
   void prefetch_members(const PlanLevel& level, const SampleStep& step, int slot);
 
@@ -118,8 +96,8 @@ class SampleBatch {
   void draw_numbers(int level);
 
   // Each takes the samples that are left through a level, and returns how many places were refined or picked.
-  int64_t walk_plain(int level);    // these two: sample_plain.cpp
-  int64_t refine_plain(int level);
+  int64_t walk_plain(int level);
+  int64_t refine_plain(int level);  // sample_plain.cpp
   int64_t walk_vertices(int level);
   int64_t refine_vertices(int level);
   void extend_edges(int level);
@@ -141,7 +119,9 @@ class SampleBatch {
   std::vector<PhiloxBlock> blocks_;
   std::vector<Pending> pending_;
   std::vector<uint32_t> refined_, narrowed_;
+  const WalkOps& walk_;
   std::vector<PlainLevel> plain_;
+  std::vector<WalkPicks> picks_;  // one
   const GuideLevel* guide_;
   std::vector<PhiloxBlock> fine_;  // for guided picks: 64 bits a level
   std::vector<double> summed_;

@@ -1,5 +1,5 @@
-// The levels that most samples spend their time on, without the checks that such levels don't need: see PlainLevel in
-// sample_batch.h. They pick exactly what the general code in qe/sample.h picks.
+// The levels that most samples spend their time on, without the checks that such levels don't need: which they are, and
+// Alley on them (WanderJoin: sample_walk.h). They pick exactly what the general code in qe/sample.h picks.
 #include <algorithm>
 #include <atomic>
 
@@ -15,11 +15,13 @@ std::atomic<bool> plain_wanted{true};
 
 }  // namespace
 
-SampleBatch::PlainLevel SampleBatch::plain_level(int index) const {
+PlainLevel SampleBatch::plain_level(int index) const {
   const PlanLevel& level = plan_.levels[index];
-  const bool bare = level.kind == kVertexLevel && level.ranges.count > 0 && level.bitset == nullptr &&
-                    level.candidates == nullptr && level.pairs.count == 0 && level.conditions.count == 0;
+  const bool bare = level.kind == kVertexLevel && level.ranges.count > 0 && level.bitset == nullptr && level.pairs.count == 0 &&
+                    level.conditions.count == 0;
   if (!bare || !plain_wanted.load(std::memory_order_relaxed)) return {};
+  if (level.sources.count == 0) return plain_roots(level);
+  if (level.candidates != nullptr) return {};
   PlainLevel plain;
   uint64_t bytes = 0;
   for (int k = 0; k < level.sources.count; ++k) {
@@ -36,85 +38,22 @@ SampleBatch::PlainLevel SampleBatch::plain_level(int index) const {
   return plain;
 }
 
-inline SampleBatch::List SampleBatch::plain_list(const PlainSource& source, int slot) const {
-  const auto v = static_cast<uint32_t>(value(slot)[source.level]);
-  if (v < source.lo || v >= source.hi) return {nullptr, 0};
-  const uint64_t* at = source.offsets + (v - source.lo);
-  return {source.neighbours + at[0], at[1] - at[0]};
-}
-
-// The part of a list that the order of ids leaves.
-inline SampleBatch::List SampleBatch::plain_list(const PlainLevel& level, const PlainSource& source, int slot,
-                                                 PlanRange bounds) const {
-  List list = plain_list(source, slot);
-  if (!level.ordered || list.n == 0) return list;
-  if (list.ids[list.n - 1] >= bounds.end) list.n = lower_bound(list.ids, list.n, bounds.end);
-  if (list.n > 0 && list.ids[0] < bounds.begin) {
-    const uint64_t skipped = lower_bound(list.ids, list.n, bounds.begin);
-    list = {list.ids + skipped, list.n - skipped};
+// A level whose every candidate is bound when it is picked.
+PlainLevel SampleBatch::plain_roots(const PlanLevel& level) const {
+  if (level.different.count > 0 || level.less.count > 0 || level.greater.count > 0) return {};
+  PlainLevel plain;
+  const PlanRange first = plan_.ranges[level.ranges.first], last = plan_.ranges[level.ranges.first + level.ranges.count - 1];
+  if (level.candidates == nullptr) {
+    if (level.ranges.count > 1) return {};
+    plain.first_root = first.begin;
+    plain.n_roots = first.end - first.begin;
+    return plain;
   }
-  return list;
-}
-
-inline PlanRange SampleBatch::plain_bounds(const PlainLevel& plain, int level, int slot) const {
-  return plain.ordered ? sample_bounds(plan_, plan_.levels[level], value(slot)) : PlanRange{0, 0};
-}
-
-inline void SampleBatch::prefetch_plain(const PlainLevel& level, int k) const {
-  const int slot = slot_[static_cast<size_t>(k)];
-  for (const PlainSource& source : level.sources) {
-    const auto v = static_cast<uint32_t>(value(slot)[source.level]);
-    if (v >= source.lo && v < source.hi) __builtin_prefetch(source.offsets + (v - source.lo));
-  }
-}
-
-// WanderJoin: pick from the shortest list; then, when that has arrived, look the vertex up in the others.
-int64_t SampleBatch::walk_plain(int level) {
-  const PlainLevel& plain = plain_[static_cast<size_t>(level)];
-  const int before = alive_;
-  int picked = 0;
-  for (int k = 0; plain.prefetch && k < kAhead && k < before; ++k) prefetch_plain(plain, k);
-  for (int k = 0; k < before; ++k) {
-    if (plain.prefetch && k + kAhead < before) prefetch_plain(plain, k + kAhead);
-    const int slot = slot_[static_cast<size_t>(k)];
-    const PlanRange bounds = plain_bounds(plain, level, slot);
-    List least = plain_list(plain, plain.sources[0], slot, bounds);
-    int source = 0;
-    for (size_t j = 1; j < plain.sources.size(); ++j) {
-      const List list = plain_list(plain, plain.sources[j], slot, bounds);
-      if (plain.prefetch) __builtin_prefetch(list.ids + list.n / 2);
-      if (list.n < least.n) {
-        least = list;
-        source = static_cast<int>(j);
-      }
-    }
-    if (least.n == 0) continue;
-    Pending& pending = pending_[static_cast<size_t>(picked)];
-    pending.where = least.ids + pick(id(slot), level, word(slot, level), least.n);
-    pending.step.n = least.n;
-    pending.step.source = source;
-    if (plain.prefetch) __builtin_prefetch(pending.where);
-    slot_[static_cast<size_t>(picked++)] = slot;
-  }
-  alive_ = 0;
-  for (int k = 0; k < picked; ++k) {
-    const int slot = slot_[static_cast<size_t>(k)];
-    const Pending& pending = pending_[static_cast<size_t>(k)];
-    const uint32_t v = *pending.where;
-    int64_t* values = value(slot);
-    bool fits = true;
-    for (int other : plain.different) fits &= values[other] != static_cast<int64_t>(v);
-    for (size_t j = 0; j < plain.sources.size() && fits; ++j) {
-      if (static_cast<int>(j) == pending.step.source) continue;
-      const List list = plain_list(plain.sources[j], slot);
-      fits = contains(list.ids, list.n, v);
-    }
-    if (!fits) continue;
-    values[level] = v;
-    weights_[static_cast<size_t>(slot)] *= static_cast<double>(pending.step.n);
-    slot_[static_cast<size_t>(alive_++)] = slot;
-  }
-  return picked;
+  const int64_t n = level.n_candidates;
+  if (n == 0 || level.candidates[0] < first.begin || level.candidates[n - 1] >= last.end) return {};
+  plain.candidates = level.candidates;
+  plain.n_roots = static_cast<uint64_t>(n);
+  return plain;
 }
 
 // Alley: intersect the lists, the shortest first; leave out the vertices that must differ by skipping their places.
@@ -126,16 +65,18 @@ int64_t SampleBatch::refine_plain(int level) {
   const size_t n_sources = plain.sources.size();
   uint64_t validated = 0;
   alive_ = 0;
-  for (int k = 0; plain.prefetch && k < kAhead && k < before; ++k) prefetch_plain(plain, k);
+  const Walks all = walks();
+  for (int k = 0; plain.prefetch && k < kAhead && k < before; ++k) prefetch_rows(plain, all, k);
   for (int k = 0; k < before; ++k) {
-    if (plain.prefetch && k + kAhead < before) prefetch_plain(plain, k + kAhead);
+    if (plain.prefetch && k + kAhead < before) prefetch_rows(plain, all, k + kAhead);
     const int slot = slot_[static_cast<size_t>(k)];
     List lists[kMaxLevels];
-    const PlanRange bounds = plain_bounds(plain, level, slot);
-    lists[0] = plain_list(plain, plain.sources[0], slot, bounds);
+    int64_t* values = value(slot);
+    const PlanRange bounds = plain.ordered ? sample_bounds(plan_, plan_.levels[level], values) : PlanRange{0, 0};
+    lists[0] = cut_list(plain, plain.sources[0], values, bounds);
     size_t shortest = 0;
     for (size_t j = 1; j < n_sources; ++j) {
-      lists[j] = plain_list(plain, plain.sources[j], slot, bounds);
+      lists[j] = cut_list(plain, plain.sources[j], values, bounds);
       if (lists[j].n < lists[shortest].n) shortest = j;
     }
     List kept = lists[shortest];
@@ -152,7 +93,6 @@ int64_t SampleBatch::refine_plain(int level) {
     }
     uint64_t skipped[kMaxLevels];
     size_t n_skipped = 0;
-    int64_t* values = value(slot);
     for (int other : plain.different) {
       const auto v = static_cast<uint32_t>(values[other]);
       const uint64_t at = lower_bound(kept.ids, kept.n, v);

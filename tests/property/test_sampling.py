@@ -171,18 +171,53 @@ def test_plain_levels_draw_the_same_samples(store: Any, search: Search) -> None:
     for address, own in ((candidates.plan, candidates), (lines.plan, lines), (plan.plan.ctypes.data, None)):
         guided = () if own is None else (("alley", own.guide),)
         for method, guide in (("wanderjoin", None), ("alley", None), *guided):
-            found: list[Any] = []
-            for plain in (1, 0):
-                _native.load().qe_sample_plain(plain)
-                try:
-                    drawn = draw(
-                        address, method, context,
-                        depth=len(search.levels), seed=3, first=0, samples=SAMPLES, guide=guide,
-                    )  # fmt: skip
-                finally:
-                    _native.load().qe_sample_plain(1)
-                found.append([(level.weight, level.square, level.hits) for level in drawn.levels])
-            assert found[0] == found[1]
+            found = [
+                drawn_by(ways, address, method, context, depth=len(search.levels), samples=SAMPLES, guide=guide)
+                for ways in WAYS
+            ]
+            assert all(each == found[0] for each in found)
+
+
+def test_plain_levels_draw_the_same_samples_around_a_hub() -> None:
+    """Of a graph that caches don't hold, with more to pick from than one word of 32 bits decides."""
+    n = 90_000
+    rim = np.arange(n)
+    starts = np.concatenate([np.full(n, n), rim, rim, rim])
+    ends = np.concatenate([rim, (rim + 1) % n, (rim + 2) % n, (rim + 3) % n])
+    store = storage.from_edge_list((starts, ends), undirected=True)
+    levels = (
+        VertexLevel("a"),
+        VertexLevel("b", None, (), (Source(0, (), Direction.BOTH),), different=(0,)),
+        VertexLevel("c", None, (), (Source(1, (), Direction.BOTH),), different=(0, 1)),
+        VertexLevel("d", None, (), (Source(2, (), Direction.BOTH), Source(0, (), Direction.BOTH)), different=(0, 1, 2)),
+        VertexLevel("e", None, (), tuple(Source(k, (), Direction.BOTH) for k in (0, 3, 2)), different=(1,)),
+    )
+    plan = resolve(store, Search(Unit(), levels, 0, ()), Masks())
+    assert plan is not None
+    context = ExecutionContext(threads=2)
+    for method in ("wanderjoin", "alley"):
+        samples = 20_000 if method == "wanderjoin" else 300
+        found = [drawn_by(ways, plan.plan.ctypes.data, method, context, depth=5, samples=samples) for ways in WAYS]
+        assert found[0][-1][-1] > 0
+        assert all(each == found[0] for each in found)
+
+
+WAYS = ((1, 2), (1, 0), (0, 0))
+"""Whether plain levels are recognized, and the instruction set."""
+
+
+def drawn_by(
+    ways: tuple[int, int], plan: int, method: str, context: ExecutionContext, **others: Any
+) -> list[tuple[float, float, int]]:
+    native = _native.load()
+    native.qe_sample_plain(ways[0])
+    native.qe_force_isa(ways[1])
+    try:
+        drawn = draw(plan, method, context, seed=3, first=0, **others)
+    finally:
+        native.qe_sample_plain(1)
+        native.qe_force_isa(-1)
+    return [(level.weight, level.square, level.hits) for level in drawn.levels]
 
 
 def vertices_of(search: Search, rows: set[tuple[int, ...]]) -> set[tuple[int, ...]]:

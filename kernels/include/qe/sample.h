@@ -36,9 +36,9 @@ struct SampleWork {
 constexpr int kBlockLevels = 4;            // levels whose numbers come from one block
 constexpr uint64_t kWideChoice = 1 << 16;  // more candidates than this take a number of 64 bits
 
-QE_BOTH inline PhiloxBlock sample_block(SampleId id, int level) {
-  return philox(id.number, static_cast<uint64_t>(level / kBlockLevels), id.seed);
-}
+QE_BOTH inline uint64_t block_of(int level) { return static_cast<uint64_t>(level / kBlockLevels); }
+
+QE_BOTH inline PhiloxBlock sample_block(SampleId id, int level) { return philox(id.number, block_of(level), id.seed); }
 
 QE_BOTH inline uint64_t multiply_high(uint64_t a, uint64_t b) {
   const uint64_t low = (a & 0xFFFFFFFFu) * (b & 0xFFFFFFFFu), one = (a >> 32) * (b & 0xFFFFFFFFu);
@@ -59,9 +59,9 @@ QE_BOTH inline uint64_t pick(SampleId id, int level, uint32_t word, uint64_t n) 
 
 constexpr int kGuidedLevels = 2;  // levels whose numbers for guided picks come from one block: 64 bits each
 
-QE_BOTH inline PhiloxBlock guide_block(SampleId id, int level) {
-  return philox(id.number, (1ull << 34) + static_cast<uint64_t>(level / kGuidedLevels), id.seed);
-}
+QE_BOTH inline uint64_t guide_block_of(int level) { return (1ull << 34) + static_cast<uint64_t>(level / kGuidedLevels); }
+
+QE_BOTH inline PhiloxBlock guide_block(SampleId id, int level) { return philox(id.number, guide_block_of(level), id.seed); }
 
 // A level's number of its block, in [0, 1).
 QE_BOTH inline double guide_fraction(const PhiloxBlock& block, int level) {
