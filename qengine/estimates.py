@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 from qengine import estimate as sampling
 from qengine.errors import Notice, QengineError, QueryInterrupted, QuerySyntaxError, SemanticError, Span
 from qengine.estimate import Estimate, EstimateTable, Request
+from qengine.estimate.target import known_to_be_empty
 from qengine.exec.context import ExecutionContext
-from qengine.plan.logical import LogicalPlan
+from qengine.plan.logical import LogicalPlan, Match
 from qengine.plan.physical import PhysicalPlan
-from qengine.plan.traverse import parameters
+from qengine.plan.traverse import operators, parameters
 
 if TYPE_CHECKING:
     from qengine.graph import Graph
@@ -65,9 +66,19 @@ def estimate_all(
     """Estimate all connected parts of a statement's pattern; see ``Graph.estimate_all``."""
     Request(confidence=confidence, samples=samples, seed=seed).check()
     with _started(graph, text, params, timeout, memory_limit, threads) as (counted, context):
-        return sampling.estimate_all(
+        if known_to_be_empty(counted.physical.root):
+            nodes = (
+                node.name
+                for each in operators(counted.logical.root)
+                if isinstance(each, Match)
+                for node in each.graph.nodes
+            )
+            nothing = Estimate(0.0, 0.0, 0.0, 0, 0, "exact", True, 0.0, 0.0)
+            return EstimateTable({frozenset(nodes): nothing}, counted.notices)
+        found = sampling.estimate_all(
             counted.physical, graph._store, context, samples=samples, confidence=confidence, seed=seed
         )
+        return EstimateTable(found, counted.notices) if counted.notices else found
 
 
 @contextmanager

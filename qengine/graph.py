@@ -469,7 +469,8 @@ class Graph:
         Returns
         -------
         EstimateTable
-            A mapping from sets of node names to estimates, with ``to_json()``.
+            A mapping from sets of node names to estimates, with ``to_json()``, and ``notices``: warnings, as an
+            estimate's. Where the text alone shows that there is no row, all nodes together are the only part.
 
         Raises
         ------

@@ -4,21 +4,35 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NoReturn
 
-from qengine.errors import SemanticError
+from qengine.errors import QengineError, SemanticError
 
 GRAPH_HELP = (
     "a saved graph, a folder of nodes_*/rels_* CSV or Parquet files, an edge list (.txt, .gz), "
     "or a t/v/e graph file (.graph)"
 )
 
+_OF_ESTIMATES = (
+    "method", "rel_error", "confidence", "budget_ms", "samples", "seed", "device", "inheritance",
+    "timeout", "memory_limit", "gpu_memory_limit",
+)  # fmt: skip
+_LEADING_OPTIONS = re.compile(r"(?:\s*(?:--inheritance(?=\s)|--[a-z][a-z-]*(?:=|\s+)\S+|-P\s*\S+))*")
+
 
 def add_graph(parser: argparse.ArgumentParser) -> None:
     """Add the graph that a command needs."""
     parser.add_argument("graph", metavar="GRAPH", help=GRAPH_HELP)
+
+
+def add_limits(parser: argparse.ArgumentParser) -> None:
+    """Add how long a query may take, and how much memory."""
+    parser.add_argument("--timeout", type=_positive, metavar="SECONDS", help="stop a query after so long")
+    parser.add_argument("--memory-limit", type=_size, metavar="BYTES", help="what a query may hold, such as 500M or 4G")
+    parser.add_argument("--gpu-memory-limit", type=_size, metavar="BYTES", help="what may be in use on the GPU")
 
 
 def add_estimate_options(parser: argparse.ArgumentParser) -> None:
@@ -35,12 +49,31 @@ def add_estimate_options(parser: argparse.ArgumentParser) -> None:
         "-P", "--param", action="append", default=[], type=_parameter, metavar="NAME=VALUE",
         help="a parameter; the value is read as JSON, else as text (repeatable)",
     )  # fmt: skip
+    add_limits(parser)
 
 
 def estimate_options(options: argparse.Namespace) -> dict[str, Any]:
     """Return what ``add_estimate_options`` has added, as arguments of ``Graph.estimate``."""
-    names = ("method", "rel_error", "confidence", "budget_ms", "samples", "seed", "device", "inheritance")
-    return {"params": dict(options.param), **{name: getattr(options, name) for name in names}}
+    return {"params": dict(options.param), **{name: getattr(options, name) for name in _OF_ESTIMATES}}
+
+
+def leading_estimate_options(text: str, defaults: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    """Read the options before a query, as ``--samples 1000 MATCH …``: arguments of ``Graph.estimate``, and the query.
+
+    ``defaults``: arguments that hold where no option says otherwise; parameters are added to theirs.
+
+    Raises
+    ------
+    QengineError
+        For an option or a value that there isn't.
+    """
+    words = _LEADING_OPTIONS.match(text)
+    assert words is not None
+    parser = _Refusing(add_help=False, allow_abbrev=False)
+    add_estimate_options(parser)
+    parser.set_defaults(**{name: value for name, value in defaults.items() if name != "params"})
+    found = estimate_options(parser.parse_args(words[0].split()))
+    return {**found, "params": {**defaults.get("params", {}), **found["params"]}}, text[words.end() :]
 
 
 def parameter(text: str) -> tuple[str, Any]:
@@ -64,6 +97,38 @@ def parameters_by_name() -> Iterator[None]:
         if error.code == "ParameterMissing":
             error.hint = "Give it with -P NAME=VALUE, in the shell with :param NAME=VALUE."
         raise
+
+
+class _Refusing(argparse.ArgumentParser):
+    """Raises what is wrong instead of leaving the program."""
+
+    def error(self, message: str) -> NoReturn:
+        raise QengineError(
+            f"The options are wrong: {message}.", hint="qengine estimate --help names those that there are."
+        )
+
+
+def _positive(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"not a number: {text!r}") from None
+    if not value > 0:
+        raise argparse.ArgumentTypeError("must be greater than 0")
+    return value
+
+
+def _size(text: str) -> int:
+    units = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+    scale = units.get(text[-1:].upper(), 1)
+    number = text[:-1] if scale > 1 else text
+    try:
+        value = int(float(number) * scale)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"not a size: {text!r}; try 500M or 4G") from None
+    if value <= 0:
+        raise argparse.ArgumentTypeError("must be greater than 0")
+    return value
 
 
 def _parameter(text: str) -> tuple[str, Any]:

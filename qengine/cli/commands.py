@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from qengine.cli.arguments import parameters_by_name
+from qengine.cli.arguments import leading_estimate_options, parameters_by_name
 from qengine.cli.formats import FORMATS
 from qengine.cli.session import Session
 from qengine.cli.terminal import Sink, warn
@@ -73,21 +73,23 @@ def _profile(session: Session, argument: str, out: Sink) -> None:
 
 
 def _estimate(session: Session, argument: str, out: Sink) -> None:
-    """Estimate how many rows a pattern has, by sampling."""
-    _require(argument, ":estimate MATCH …")
+    """Estimate how many rows a pattern has, by sampling; options of ``qengine estimate`` may stand before it."""
+    defaults = {
+        "params": session.parameters,
+        "device": session.device,
+        "timeout": session.timeout,
+        "memory_limit": session.memory_limit,
+        "gpu_memory_limit": session.gpu_memory_limit,
+    }
+    options, text = leading_estimate_options(argument, defaults)
+    text = text.strip()
+    _require(text, ":estimate MATCH …")
     with parameters_by_name():
-        found = session.graph.estimate(
-            argument,
-            session.parameters,
-            device=session.device,
-            timeout=session.timeout,
-            memory_limit=session.memory_limit,
-            gpu_memory_limit=session.gpu_memory_limit,
-        )
+        found = session.graph.estimate(text, **options)
     out.write(f"{found}\n")
     out.flush()
     for notice in found.notices:
-        warn(notice, argument)
+        warn(notice, text)
 
 
 def _timing(session: Session, argument: str, out: Sink) -> None:
@@ -180,7 +182,7 @@ COMMANDS: dict[str, Command] = {
 USAGE = {
     ":explain": "QUERY",
     ":profile": "QUERY",
-    ":estimate": "QUERY",
+    ":estimate": "[OPTIONS] QUERY",
     ":timing": "[on|off]",
     ":format": "[NAME]",
     ":load": "PATH",

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qengine import __version__
-from qengine.cli.arguments import GRAPH_HELP, parameter
+from qengine.cli.arguments import GRAPH_HELP, add_limits, parameter
 from qengine.cli.lean import import_less
 from qengine.cli.terminal import report, report_defect, write_any_character
 from qengine.errors import QengineError, QueryInterrupted
@@ -65,10 +65,8 @@ def parser() -> argparse.ArgumentParser:
         "-P", "--param", action="append", default=[], metavar="NAME=VALUE",
         help="a parameter; the value is read as JSON, else as text (repeatable)",
     )  # fmt: skip
-    found.add_argument("--timeout", type=_positive, metavar="SECONDS", help="stop a query after so long")
-    found.add_argument("--memory-limit", type=_size, metavar="BYTES", help="what a query may hold, such as 500M or 4G")
+    add_limits(found)
     found.add_argument("--device", choices=("auto", "cpu", "gpu"), default="auto", help="where queries run")
-    found.add_argument("--gpu-memory-limit", type=_size, metavar="BYTES", help="what may be in use on the GPU")
     found.add_argument("--version", action="version", version=f"qengine {__version__}")
     return found
 
@@ -158,26 +156,3 @@ def _load(path: str | None) -> Graph:
     from qengine.cli.loading import load
 
     return load(path)
-
-
-def _positive(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"not a number: {text!r}") from None
-    if not value > 0:
-        raise argparse.ArgumentTypeError("must be greater than 0")
-    return value
-
-
-def _size(text: str) -> int:
-    units = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-    scale = units.get(text[-1:].upper(), 1)
-    number = text[:-1] if scale > 1 else text
-    try:
-        value = int(float(number) * scale)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"not a size: {text!r}; try 500M or 4G") from None
-    if value <= 0:
-        raise argparse.ArgumentTypeError("must be greater than 0")
-    return value

@@ -84,7 +84,25 @@ class Estimator(ABC):
     """Base of users' estimators. ``name`` appears in the estimate.
 
     The estimate is unbiased if every value that the level admits can be taken, ``sample`` tells its true probability,
-    and ``validate`` rejects the values that are not admitted.
+    and ``validate`` rejects the values that are not admitted. For example, half of the time the first::
+
+        class FavoursTheFirst(Estimator):
+            name = "first"
+
+            def refine(self, step):
+                return [place for place in step.places if step.admits(place)]
+
+            def sample(self, step, refined, choose):
+                n = len(refined)
+                if n == 1:
+                    return refined[0], 1.0
+                choice = choose(2 * n - 2)
+                return (refined[0], 0.5) if choice < n - 1 else (refined[choice - n + 2], 0.5 / (n - 1))
+
+            def validate(self, step, place):
+                return True
+
+        graph.estimate("MATCH (a)-->(b)-->(c)", method=FavoursTheFirst())
     """
 
     name = "estimator"

@@ -30,7 +30,8 @@ class Estimate:
     low, high
         Interval that holds the count with the asked confidence. It rests on the central limit theorem for the
         logarithm of the estimate, widened upward where hits are few or their weights uneven, as around hubs: its
-        confidence is approximate, and too high where ten effective hits or fewer say nothing of much heavier ones.
+        confidence is approximate, and less than asked where no sample has met the heaviest embeddings, as can happen
+        to "wanderjoin" with fewer than a hundred effective hits.
         Without a hit it is [0, upper_bound], which is certain.
     samples, hits
         Samples drawn, and how many were whole embeddings; both 0 where ``is_exact``.

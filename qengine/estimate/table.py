@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from qengine.errors import Unsupported
+from qengine.errors import Notice, Unsupported
 from qengine.estimate.bound import upper_bound
 from qengine.estimate.kernel import draw
 from qengine.estimate.result import Estimate, Sums, interval
 from qengine.estimate.target import target_of
 from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.masks import Masks
-from qengine.exec.cpu.resolve import resolve
+from qengine.exec.cpu.resolve import ResolvedSearch, resolve
 from qengine.exec.cpu.runtime import Runtime
 from qengine.plan.levels import links, reordered, without_order
 from qengine.plan.physical import PhysicalPlan, Search, VertexLevel
@@ -28,10 +28,11 @@ _MOST_VERTICES = 10
 class EstimateTable(Mapping[frozenset[str], Estimate]):
     """An estimate for each connected set of a pattern's nodes: of the rows of the part between them.
 
-    Nodes that the query doesn't name have names that begin with ``@``.
+    Nodes that the query doesn't name have names that begin with ``@``. ``notices``: warnings, as those of an estimate.
     """
 
-    def __init__(self, estimates: Mapping[frozenset[str], Estimate]) -> None:
+    def __init__(self, estimates: Mapping[frozenset[str], Estimate], notices: tuple[Notice, ...] = ()) -> None:
+        self.notices = notices
         self._estimates = dict(sorted(estimates.items(), key=lambda item: (len(item[0]), sorted(item[0]))))
 
     def __getitem__(self, nodes: frozenset[str]) -> Estimate:
@@ -96,22 +97,32 @@ def estimate_all(
     for number, order in enumerate(orders):
         share = max(1, samples // len(orders))
         path = reordered(search, order)
-        resolved = resolve(store, path, masks)
-        if resolved is not None:
+        beginnings = [(nodes, Search(path.input, path.levels[: last + 1], 0, ())) for nodes, last in _beginnings(path)]
+        longest = _longest_resolved((part for _, part in reversed(beginnings)), store, masks)
+        drawn: tuple[Sums, ...] = ()
+        if longest is not None:
+            depth, resolved = longest
             drawn = draw(
                 int(resolved.plan.ctypes.data), "alley", context,
-                depth=len(path.levels), seed=seed, first=number * share, samples=share,
+                depth=depth, seed=seed, first=number * share, samples=share,
             ).levels  # fmt: skip
-        else:
-            drawn = (Sums(samples=share),) * len(path.levels)
-        for nodes, last in _beginnings(path):
-            sums[nodes] += drawn[last]
-            part = Search(path.input, path.levels[: last + 1], 0, ())
-            bounds[nodes] = min(bounds[nodes], upper_bound(store, part) if resolved is not None else 0.0)
+        for nodes, part in beginnings:
+            reached = len(part.levels) <= len(drawn)
+            sums[nodes] += drawn[len(part.levels) - 1] if reached else Sums(samples=share)
+            bounds[nodes] = min(bounds[nodes], upper_bound(store, part) if reached else 0.0)
     seconds = time.perf_counter() - begin
     return EstimateTable(
         {nodes: _estimated(nodes, sums[nodes], bounds[nodes], confidence, seconds, seed) for nodes in parts}
     )
+
+
+def _longest_resolved(parts: Iterable[Search], store: Any, masks: Masks) -> tuple[int, ResolvedSearch] | None:
+    """Return the first of some searches that the graph has candidates for at all, with its depth."""
+    for part in parts:
+        resolved = resolve(store, part, masks)
+        if resolved is not None:
+            return len(part.levels), resolved
+    return None
 
 
 def _estimated(

@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import math
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from qengine import Graph, QueryInterrupted, QuerySyntaxError, QueryTimeout, SemanticError, Unsupported
+from qengine import Graph, QueryInterrupted, QuerySyntaxError, QueryTimeout, SemanticError, Unsupported, estimates
 from qengine.cli.main import main
+from qengine.estimate.target import target_of
 from qengine.exec.context import ExecutionContext
 from qengine.optimizer import counting
+from qengine.plan.physical import VertexLevel
 from tests.unit.test_command_line import WORLD
 
 QUERIES = [
@@ -161,6 +164,17 @@ def test_what_the_graph_does_not_have_is_warned_of(world: Graph, capsys: pytest.
     assert world.estimate("MATCH (a:Country)-[:borders]-(b)").notices == ()
 
 
+@pytest.mark.parametrize("hint", ["quicksi", "ri", "gsi", "c, b, a"])
+def test_orders_are_followed(world: Graph, hint: str) -> None:
+    text = f"/*+ order({hint}) */ MATCH (a:Country)-[:borders]-(b)-[:speaks]->(c:Language), (a)-[:speaks]->(c)"
+    search = target_of(estimates._plan(world, text).physical.root).search
+    order = [level.name for level in search.levels if isinstance(level, VertexLevel)]
+    assert sorted(order) == ["a", "b", "c"]
+    assert hint != "c, b, a" or order == ["c", "b", "a"]
+    truth = world.estimate(text, method="exact").value
+    assert math.isclose(world.estimate(text, method="alley", samples=20_000, seed=3).value, truth, rel_tol=0.1)
+
+
 def test_a_comment_may_end_a_pattern(world: Graph) -> None:
     assert world.estimate("MATCH (c:Country) // all of them").value == 198
 
@@ -228,6 +242,33 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert found["samples"] == 2000 and found["method"] == "alley" and found["low"] <= found["value"] <= found["high"]
     assert main(["estimate", str(WORLD), "MATCH (a)-[:borders-(b)"]) == 1
     assert "Syntax error" in capsys.readouterr().err
+
+
+def test_the_command_has_limits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    workload = tmp_path / "workload.csv"
+    workload.write_text(f'name,query\nsteps,"{QUERIES[0]}"\n')
+    for words in (["estimate", str(WORLD), QUERIES[0]], ["qerror", str(WORLD), str(workload)]):
+        assert main([*words, "--samples", "1000000000", "--method", "alley", "--timeout", "0.0001"]) == 1
+        assert "timeout" in capsys.readouterr().err
+        assert main([*words, "--method", "guided", "--memory-limit", "1"]) == 1
+        assert "memory" in capsys.readouterr().err
+        with pytest.raises(SystemExit, match="2"):
+            main([*words, "--timeout", "soon"])
+        assert "argument --timeout: not a number: 'soon'" in capsys.readouterr().err
+
+
+def test_ctrl_c_ends_the_commands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    workload = tmp_path / "workload.csv"
+    workload.write_text(f'name,query\nsteps,"{QUERIES[0]}"\n')
+    monkeypatch.setattr("qengine.estimate.estimate", interrupted)
+    for words in (["estimate", str(WORLD), QUERIES[0]], ["qerror", str(WORLD), str(workload)]):
+        assert main(words) == 130
+        assert "The estimate was interrupted." in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("raised", "expected"), [(RecursionError, Unsupported), (KeyboardInterrupt, QueryInterrupted)])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import dedent
+from typing import Any
 
 import pytest
 
@@ -15,7 +17,7 @@ QUERY = "MATCH (a:Country)-[:borders]-(b:Country)-[:borders]-(c:Country)-[:borde
 
 
 class FavoursTheFirst(Estimator):
-    """Takes the first candidate half of the time: a poor idea, but honest about it."""
+    """The example of ``Estimator``, with types: a poor idea, but honest about it."""
 
     name = "first"
 
@@ -23,10 +25,11 @@ class FavoursTheFirst(Estimator):
         return [place for place in step.places if step.admits(place)]
 
     def sample(self, step: Step, refined: Sequence[Place], choose: Choose) -> tuple[Place, float]:
-        if len(refined) == 1:
+        n = len(refined)
+        if n == 1:
             return refined[0], 1.0
-        k = max(0, choose(2 * len(refined) - 2) - len(refined) + 2)
-        return refined[k], 0.5 if k == 0 else 0.5 / (len(refined) - 1)
+        choice = choose(2 * n - 2)
+        return (refined[0], 0.5) if choice < n - 1 else (refined[choice - n + 2], 0.5 / (n - 1))
 
     def validate(self, step: Step, place: Place) -> bool:
         return True
@@ -43,6 +46,18 @@ def test_an_estimator_of_ones_own(world: Graph) -> None:
     assert found.method == "first" and found.samples == 20_000 and not found.is_exact
     assert found.low < truth < found.high
     assert found.value == pytest.approx(truth, rel=0.2)
+
+
+def test_the_documented_one_is_this_one(world: Graph) -> None:
+    assert Estimator.__doc__ is not None
+    lines = dedent(Estimator.__doc__.split("::\n")[1]).splitlines()
+    names: dict[str, Any] = {"Estimator": Estimator}
+    exec("\n".join(line for line in lines if not line.startswith("graph.")), names)
+    documented, ours = (
+        world.estimate(QUERY, method=each(), samples=500, seed=1).value
+        for each in (names["FavoursTheFirst"], FavoursTheFirst)
+    )
+    assert documented == ours > 0
 
 
 def test_the_built_in_ones_are_estimators_too(world: Graph) -> None:

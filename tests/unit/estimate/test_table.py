@@ -46,7 +46,7 @@ def test_every_connected_part_is_estimated(world: Graph) -> None:
         assert found.value == pytest.approx(truth, rel=0.05), names
         assert truth <= found.upper_bound * (1 + 1e-9)
         assert table.rows(frozenset(names.split())) == found.value
-    assert table[frozenset("a")].is_exact
+    assert table[frozenset("a")].is_exact and not table.notices
     assert table.rows(frozenset("al")) is None
 
 
@@ -87,3 +87,19 @@ def test_what_has_no_parts_is_refused(world: Graph) -> None:
     chain = "".join(f"(n{k})-[:borders]-" for k in range(11)) + "(z)"
     with pytest.raises(Unsupported, match="12 nodes"):
         world.estimate_all("MATCH " + chain)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "counts"),
+    [
+        ("MATCH (a:Contry)-[:borders]-(b:Country)", {"a": 0, "b": 198, "a b": 0}),
+        ("MATCH (a:Country)-[:borders]-(b:Country) WHERE b.populaton > 3", {"a": 198, "b": 0, "a b": 0}),
+        ("MATCH (a:Country)-[:bordrs]-(b)-[:borders]-(c)", {"a b c": 0}),
+    ],
+)
+def test_what_the_graph_does_not_have_is_warned_of(world: Graph, pattern: str, counts: dict[str, int]) -> None:
+    table = world.estimate_all(pattern, samples=1_000, seed=1)
+    assert {" ".join(sorted(nodes)): found.value for nodes, found in table.items()} == counts
+    assert all(found.is_exact for found in table.values())
+    (notice,) = table.notices
+    assert notice.hint is not None and notice.hint.startswith("Did you mean")
