@@ -3,18 +3,20 @@
 //
 // An arm's sparse vector starts with a row of u, or with what is pushed over links: each of its numbers is added along a
 // row to a dense array, whose touched places make the next sparse vector. Several arms that meet at a vertex multiply. Where
-// two meet whose product is only summed, one is pushed and the other reads what it finds along its rows.
+// two meet whose product is only summed, one is pushed and the other reads what it finds along its rows. Where roots share
+// most of what they reach, many are done at once (eliminate_blocks.cpp).
 // Bytes moved: for each number that is pushed its row, and a counter for each entry, at random. Deterministic.
 // Sources: Gustavson 1978 (sparse accumulator); cutset conditioning, Dechter 1990; Chiba and Nishizeki 1985 for wedges.
 #include <algorithm>
 
-#include "eliminate_roots.h"
+#include "eliminate_blocks.h"
 
 namespace qe::eliminate {
 
 namespace {
 
 constexpr uint64_t kRoots = 4;
+constexpr size_t kMostHeld = size_t{1} << 30;  // bytes of blocks
 
 template <typename V>
 Status around(const AroundPlan& plan, V* out, Control* control) {
@@ -26,12 +28,18 @@ Status around(const AroundPlan& plan, V* out, Control* control) {
     entries = std::max(entries, entries_of(plan.matrices[plan.arms[k].start]));
   }
   const int threads = workers_for(control, 4 * entries);
+  const auto workers = static_cast<size_t>(threads);
+  const BlockChoice blocks = choose_blocks<V>(plan);
+  const size_t held = workers * blocks.memory(plan.n);
+  const bool in_blocks = blocks.bytes != 0 && held <= kMostHeld && charge.affords(held);
   try {
+    if (in_blocks) charge.add(held);
     const size_t arms = (sizeof(V) + 4) * static_cast<size_t>(plan.n_arms);
-    charge.add(static_cast<size_t>(threads) * plan.n * (Scratch<V>::kBytes + arms));
+    if (!in_blocks) charge.add(workers * plan.n * (Scratch<V>::kBytes + arms));
   } catch (const Halt& halt) {
     return halt.status;
   }
+  if (in_blocks) return around_by_blocks<V>(plan, blocks, threads, out, control);
   return deal(threads, pieces, [&](int) {
     Scratch<V> scratch(plan.n);
     Roots<V> roots(plan, pieces, scratch);
