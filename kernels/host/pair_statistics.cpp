@@ -1,69 +1,136 @@
 // Counts relationships between groups of vertices: for each (owner's group, neighbour's group) that occurs, the
 // entries, the owners that have such neighbours, the most that one owner has, and moments of how many each has.
 //
-// Groups are ranges of ids and lists are sorted, so a list's neighbours in one group are one run: a list costs one
-// binary search a run (two in the owner's own group), not one look a neighbour.
+// Groups are ranges of ids and lists are sorted, so a list's neighbours in one group are one run. Runs are short and as many
+// as they are: where they begin is found without a branch. Where all neighbours are in one group, lists are only measured,
+// but read in their owners' group.
 #include <algorithm>
-#include <unordered_map>
 
 #include "workers.h"
 
-// keys[n_keys] (null: first, first + 1, ...) with lists [begins, ends) of `neighbours`; group_ends[n_groups] ascending. Writes at most `capacity`
-// entries of pair[2], entries, owners, largest, in ascending order of the pair; *n_pairs is how many there are.
-// moments[4] of each, d being how many such neighbours an owner has: the sums of d(d-1), of d(d-1)(d-2), and (in the
-// owner's own group, else 0) of the squares of how many of them have a lesser, and a greater, id than the owner.
+namespace qe {
+namespace {
+
+constexpr int64_t kShort = 64;  // entries that are sooner compared all than searched
+
+uint64_t below(const uint32_t* at, const uint32_t* end, uint32_t bound) {
+  if (end - at > kShort) return std::lower_bound(at, end, bound) - at;
+  uint32_t found = 0;
+  for (; at < end; ++at) found += *at < bound;
+  return found;
+}
+
+struct PairCounts {
+  uint64_t entries = 0, owners = 0, largest = 0;
+  double moments[4] = {0, 0, 0, 0};
+
+  void add(uint64_t length) {
+    entries += length;
+    ++owners;
+    largest = std::max(largest, length);
+    const double d = static_cast<double>(static_cast<int64_t>(length));
+    moments[0] += d * (d - 1);
+    moments[1] += d * (d - 1) * (d - 2);
+  }
+  void add_sides(double lesser, double greater) {
+    moments[2] += lesser * lesser;
+    moments[3] += greater * greater;
+  }
+};
+
+struct Pair {
+  uint32_t owner, group;
+  PairCounts counts;
+};
+
+// What the lengths of n lists tell; empty ones have no owner.
+PairCounts measured(const uint64_t* begins, const uint64_t* ends, uint64_t n) {
+  PairCounts found;
+  double pairs = 0, triples = 0;
+  for (uint64_t i = 0; i < n; ++i) {
+    const uint64_t length = ends[i] - begins[i];
+    const double d = static_cast<double>(static_cast<int64_t>(length)), two = d * (d - 1);
+    found.entries += length;
+    found.owners += length > 0;
+    found.largest = std::max(found.largest, length);
+    pairs += two;
+    triples += two * (d - 2);
+  }
+  found.moments[0] = pairs;
+  found.moments[1] = triples;
+  return found;
+}
+
+}  // namespace
+}  // namespace qe
+
+// keys[n_keys] (null: first, first + 1, ...) with lists [begins, ends) of `neighbours`, which are all in [low, high);
+// group_ends[n_groups] ascending. Writes at most `capacity` entries of pair[2], entries, owners, largest, in ascending order
+// of the pair; *n_pairs is how many there are.
+// moments[4] of each, d being how many such neighbours an owner has: the sums of d(d-1), of d(d-1)(d-2), and (in the owner's
+// own group and where `sides` is set, else 0) of the squares of how many of them have a lesser, and a greater, id than the owner.
 QE_API int32_t qe_pair_statistics(const uint32_t* keys, uint32_t first, const uint64_t* begins, const uint64_t* ends, uint64_t n_keys,
-                                  const uint32_t* neighbours, const uint32_t* group_ends, uint32_t n_groups,
-                                  uint32_t* pairs, uint64_t* entries, uint64_t* owners, uint64_t* largest,
+                                  const uint32_t* neighbours, uint32_t low, uint32_t high, const uint32_t* group_ends, uint32_t n_groups,
+                                  int32_t sides, uint32_t* pairs, uint64_t* entries, uint64_t* owners, uint64_t* largest,
                                   double* moments, uint64_t capacity, uint64_t* n_pairs) {
   using namespace qe;
-  struct Counts { uint64_t entries = 0, owners = 0, largest = 0; double moments[4] = {0, 0, 0, 0}; };
   return run_workers(1, [&](int) {
-    std::unordered_map<uint64_t, Counts> found;
-    std::vector<Counts*> known(n_groups, nullptr);  // of the owner's group
-    auto group_of = [&](uint32_t vertex) {
+    std::vector<Pair> found;  // ascending
+    const auto group_of = [&](uint32_t vertex) {
       return static_cast<uint32_t>(std::upper_bound(group_ends, group_ends + n_groups, vertex) - group_ends);
     };
-    uint32_t owner = 0;
-    for (uint64_t row = 0; row < n_keys; ++row) {
-      if (begins[row] == ends[row]) continue;
-      const uint32_t key = keys == nullptr ? first + static_cast<uint32_t>(row) : keys[row];
-      if (key >= group_ends[owner]) {  // owners ascend
-        owner = group_of(key);
-        std::fill(known.begin(), known.end(), nullptr);
+    const uint32_t least = low < high ? group_of(low) : 0, most = low < high ? group_of(high - 1) : 0;
+    std::vector<uint32_t> groups(least == most ? 0 : high - low);  // of each vertex that may be a neighbour
+    for (uint32_t group = least, v = low; v < low + groups.size(); ++v) {
+      while (v >= group_ends[group]) ++group;
+      groups[v - low] = group;
+    }
+    const auto key = [&](uint64_t row) { return keys == nullptr ? first + static_cast<uint32_t>(row) : keys[row]; };
+    const auto add_sides = [&](PairCounts& counts, uint64_t row, const uint32_t* begin, const uint32_t* end) {
+      const int64_t lesser = below(begin, end, key(row));
+      counts.add_sides(static_cast<double>(lesser), static_cast<double>(end - begin - lesser));
+    };
+    std::vector<uint32_t> cuts;
+    for (uint64_t row = 0, stop; row < n_keys; row = stop) {  // owners ascend: the rows of one group after the other
+      const uint32_t owner = group_of(key(row));
+      stop = keys == nullptr ? std::min<uint64_t>(n_keys, group_ends[owner] - first)
+                             : std::lower_bound(keys + row, keys + n_keys, group_ends[owner]) - keys;
+      if (least == most) {
+        PairCounts counts = measured(begins + row, ends + row, stop - row);
+        if (counts.owners == 0) continue;
+        for (uint64_t i = row; i < stop && owner == least && sides != 0; ++i) add_sides(counts, i, neighbours + begins[i], neighbours + ends[i]);
+        found.push_back({owner, least, counts});
+        continue;
       }
-      const uint64_t own = static_cast<uint64_t>(owner) << 32;
-      const uint32_t* at = neighbours + begins[row];
-      const uint32_t* end = neighbours + ends[row];
-      while (at < end) {
-        const uint32_t group = group_of(*at);
-        const uint32_t* stop = end[-1] < group_ends[group] ? end : std::lower_bound(at, end, group_ends[group]);
-        if (known[group] == nullptr) known[group] = &found[own | group];  // stays where it is
-        Counts& counts = *known[group];
-        const uint64_t length = stop - at;
-        counts.entries += length;
-        ++counts.owners;
-        counts.largest = std::max(counts.largest, length);
-        const double d = static_cast<double>(length);
-        counts.moments[0] += d * (d - 1);
-        counts.moments[1] += d * (d - 1) * (d - 2);
-        if (group == owner) {
-          const double lesser = static_cast<double>(std::lower_bound(at, stop, key) - at);
-          counts.moments[2] += lesser * lesser;
-          counts.moments[3] += (d - lesser) * (d - lesser);
+      std::vector<PairCounts> own(most + 1);
+      for (uint64_t i = row; i < stop; ++i) {
+        const uint32_t* at = neighbours + begins[i];
+        const uint64_t length = ends[i] - begins[i];
+        if (cuts.size() <= length) cuts.resize(length + 1);
+        uint64_t runs = 0;
+        uint32_t last = n_groups;
+        for (uint32_t j = 0; j < length; ++j) {
+          const uint32_t group = groups[at[j] - low];
+          cuts[runs] = j;
+          runs += group != last;
+          last = group;
         }
-        at = stop;
+        cuts[runs] = static_cast<uint32_t>(length);
+        for (uint64_t run = 0; run < runs; ++run) {
+          const uint32_t group = groups[at[cuts[run]] - low];
+          own[group].add(cuts[run + 1] - cuts[run]);
+          if (group == owner && sides != 0) add_sides(own[group], i, at + cuts[run], at + cuts[run + 1]);
+        }
+      }
+      for (uint32_t group = least; group <= most; ++group) {
+        if (own[group].owners > 0) found.push_back({owner, group, own[group]});
       }
     }
-    std::vector<uint64_t> order;
-    order.reserve(found.size());
-    for (const auto& one : found) order.push_back(one.first);
-    std::sort(order.begin(), order.end());
-    *n_pairs = order.size();
-    for (uint64_t i = 0; i < std::min<uint64_t>(order.size(), capacity); ++i) {
-      const Counts& counts = found[order[i]];
-      pairs[2 * i] = static_cast<uint32_t>(order[i] >> 32);
-      pairs[2 * i + 1] = static_cast<uint32_t>(order[i]);
+    *n_pairs = found.size();
+    for (uint64_t i = 0; i < std::min<uint64_t>(found.size(), capacity); ++i) {
+      const PairCounts& counts = found[i].counts;
+      pairs[2 * i] = found[i].owner;
+      pairs[2 * i + 1] = found[i].group;
       entries[i] = counts.entries;
       owners[i] = counts.owners;
       largest[i] = counts.largest;

@@ -26,54 +26,83 @@ struct Wedges {  // around one vertex
   uint64_t count() const { return (before.end - before.begin) * choices; }
 };
 
-Wedges around(const Pcsr& into, const Pcsr& out, bool undirected, uint32_t vertex) {
-  Wedges found{locate(into, vertex), {0, 0}, 0};
-  if (found.before.begin == found.before.end) return found;
-  found.after = undirected ? found.before : locate(out, vertex);
-  found.choices = found.after.end - found.after.begin;
-  if (undirected) --found.choices;
-  return found;
+// The parts that so many wedges fall into, a sample each. 64-bit division is what this would take its time by.
+struct Parts {
+  uint64_t total, n, seed;
+  uint64_t whole = total / n, rest = total % n;
+
+  uint64_t begin(uint64_t part) const { return part * whole + part * rest / n; }
+  uint64_t place(uint64_t part) const {  // of the sample
+    const PhiloxBlock random = philox(part, 0, seed);
+    const uint64_t first = begin(part);
+    return first + below(uint64_t{random.word[0]} << 32 | random.word[1], begin(part + 1) - first);
+  }
+};
+
+constexpr int kTogether = 16;  // searches whose cache misses overlap
+
+// Tells of up to kTogether wedges sampled[3] = (a, b, c) whether a and c are different and joined, by searches side by side.
+// No list is empty: a reaches b.
+void find_closed(const Pcsr& out, const uint32_t* sampled, uint64_t n, uint8_t* closed) {
+  const uint32_t* at[kTogether];
+  uint64_t left[kTogether], longest = 0;
+  for (uint64_t i = 0; i < n; ++i) {
+    const Slice list = locate(out, sampled[3 * i]);
+    at[i] = out.neighbours + list.begin;
+    left[i] = list.end - list.begin;
+    longest = std::max(longest, left[i]);
+    __builtin_prefetch(at[i] + left[i] / 2);
+  }
+  for (; longest > 1; longest -= longest / 2) {
+    for (uint64_t i = 0; i < n; ++i) {
+      const uint64_t half = left[i] / 2;
+      at[i] += at[i][half] <= sampled[3 * i + 2] ? half : 0;
+      left[i] -= half;
+    }
+  }
+  for (uint64_t i = 0; i < n; ++i) closed[i] = sampled[3 * i] != sampled[3 * i + 2] && *at[i] == sampled[3 * i + 2];
 }
 
 }  // namespace
 }  // namespace qe
 
-// Writes of at most `most` wedges the vertices ends[3] = (a, b, c), and whether a and c are different and joined;
-// *samples is how many, *wedges how many there are.
-QE_API int32_t qe_wedge_sample(const qe::Pcsr* into, const qe::Pcsr* out, int32_t undirected, uint64_t seed, uint64_t most,
-                               uint32_t* ends, uint8_t* closed, uint64_t* samples, uint64_t* wedges) {
+// The rows of `into` are given: keys[n_keys] ascending (null: first, first + 1, ...) with lists [begins, ends).
+// Writes of at most `most` (below 2^32) wedges the vertices sampled[3] = (a, b, c), and whether a and c are different and
+// joined; *samples is how many, *wedges how many there are.
+QE_API int32_t qe_wedge_sample(const uint32_t* keys, uint32_t first, const uint64_t* begins, const uint64_t* ends, uint64_t n_keys,
+                               const uint32_t* neighbours, const qe::Pcsr* out, int32_t undirected, uint64_t seed, uint64_t most,
+                               uint32_t* sampled, uint8_t* closed, uint64_t* samples, uint64_t* wedges) {
   using namespace qe;
+  const auto middle = [&](uint64_t row) { return keys == nullptr ? first + static_cast<uint32_t>(row) : keys[row]; };
+  const auto around = [&](uint64_t row) {
+    Wedges found{{begins[row], ends[row]}, {0, 0}, 0};
+    if (found.before.begin == found.before.end) return found;
+    found.after = undirected != 0 ? found.before : locate(*out, middle(row));
+    found.choices = found.after.end - found.after.begin - (undirected != 0 ? 1 : 0);
+    return found;
+  };
   uint64_t total = 0;
-  for (uint32_t v = into->lo; v < into->hi; ++v) total += around(*into, *out, undirected != 0, v).count();
+  for (uint64_t row = 0; row < n_keys; ++row) total += around(row).count();
   const uint64_t n = std::min(most, total);
   *wedges = total;
   *samples = n;
-  const auto place = [&](uint64_t sample) {
-    const auto begin = [&](uint64_t part) {
-      return static_cast<uint64_t>(static_cast<unsigned __int128>(part) * total / n);
-    };
-    const PhiloxBlock random = philox(sample, 0, seed);
-    const uint64_t first = begin(sample);
-    return first + below(uint64_t{random.word[0]} << 32 | random.word[1], begin(sample + 1) - first);
-  };
-  uint64_t passed = 0, sample = 0;
-  for (uint32_t v = into->lo; v < into->hi && sample < n; ++v) {
-    const Wedges here = around(*into, *out, undirected != 0, v);
-    const uint64_t count = here.count();
-    for (; sample < n; ++sample) {
-      const uint64_t at = place(sample) - passed;
-      if (at >= count) break;
-      const uint64_t first = at / here.choices;
-      uint64_t second = at % here.choices;
-      if (undirected && second >= first) ++second;  // another one of the same list
-      const uint32_t a = into->neighbours[here.before.begin + first], c = out->neighbours[here.after.begin + second];
-      const Slice list = locate(*out, a);
-      ends[3 * sample] = a;
-      ends[3 * sample + 1] = v;
-      ends[3 * sample + 2] = c;
-      closed[sample] = a != c && std::binary_search(out->neighbours + list.begin, out->neighbours + list.end, c);
+  if (n == 0) return kOk;
+  const Parts parts{total, n, seed};
+  uint64_t passed = 0, sample = 0, at = parts.place(0);
+  for (uint64_t row = 0; sample < n; ++row) {
+    const Wedges here = around(row);
+    const uint64_t reached = passed + here.count();
+    while (sample < n && at < reached) {
+      const uint64_t before = (at - passed) / here.choices;
+      uint64_t after = (at - passed) % here.choices;
+      if (undirected != 0 && after >= before) ++after;  // another one of the same list
+      sampled[3 * sample] = neighbours[here.before.begin + before];
+      sampled[3 * sample + 1] = middle(row);
+      sampled[3 * sample + 2] = out->neighbours[here.after.begin + after];
+      if (++sample < n) at = parts.place(sample);
     }
-    passed += count;
+    passed = reached;
   }
+  for (uint64_t i = 0; i < n; i += kTogether) find_closed(*out, sampled + 3 * i, std::min<uint64_t>(kTogether, n - i), closed + i);
   return kOk;
 }

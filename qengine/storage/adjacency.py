@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from qengine.storage.arrays import Array
-from qengine.storage.kernels import NO_VERTEX, locate
+from qengine.storage.kernels import NO_VERTEX, Rows, locate
 
 GROUP_PAIRS = 15
 GROUP = np.dtype([("pair", [("vertex", "<u4"), ("offset", "<u4")], (GROUP_PAIRS,)), ("link", "<u4"), ("end", "<u4")])
@@ -128,6 +128,13 @@ class Adjacency:
     def rows(self) -> tuple[Array, Array, Array]:
         """Return the vertices that have neighbours, ascending (uint32), and begins and ends of their lists."""
         return self._by_vertex
+
+    def row_index(self) -> Rows:
+        """Return the rows as kernels take them; those of a dense index as they are, empty ones too."""
+        if self.form is Form.DENSE and self.offsets is not None:
+            return None, self.lo, self.offsets[:-1], self.offsets[1:]
+        vertices, begins, ends = self.rows()
+        return vertices, 0, begins, ends
 
     @cached_property
     def struct(self) -> PcsrStruct:

@@ -24,6 +24,7 @@ _POINTER, _I32, _U32, _I64, _U64 = (
     ctypes.c_int64,
     ctypes.c_uint64,
 )
+_ROWS = (_POINTER, _U32, _POINTER, _POINTER, _U64)  # a row index
 _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "qe_count_vertices": (_POINTER, _U64, _POINTER, _U32, _I32),
     "qe_look_up": (_POINTER, _U64, _I64, _POINTER, _U64, _U32, _POINTER, _POINTER, _I32),
@@ -34,20 +35,9 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "qe_pcsr_sort": (_POINTER, _U32, _U32, _POINTER, _U64, _POINTER, _POINTER, _POINTER, _POINTER),
     "qe_pcsr_merge": (*(_POINTER,) * 3, _U64, *(_POINTER,) * 4, _U64, _POINTER, _U64, *(_POINTER,) * 3, _I32),
     "qe_pcsr_locate": (_POINTER, _POINTER, _U64, _POINTER, _POINTER),
-    "qe_pair_statistics": (
-        _POINTER,
-        _U32,
-        *(_POINTER,) * 2,
-        _U64,
-        _POINTER,
-        _POINTER,
-        _U32,
-        *(_POINTER,) * 5,
-        _U64,
-        _POINTER,
-    ),
+    "qe_pair_statistics": (*_ROWS, _POINTER, _U32, _U32, _POINTER, _U32, _I32, *(_POINTER,) * 5, _U64, _POINTER),
     "qe_acyclic": (_POINTER, _POINTER, _U32, _POINTER),
-    "qe_wedge_sample": (_POINTER, _POINTER, _I32, _U64, _U64, *(_POINTER,) * 4),
+    "qe_wedge_sample": (*_ROWS, _POINTER, _POINTER, _I32, _U64, _U64, *(_POINTER,) * 4),
     "qe_distinct_sketch": (_POINTER, _U32, _POINTER, _U32, _U64, _POINTER),
     "qe_edge_list": (_POINTER, _U64, ctypes.c_char, *(_POINTER,) * 6, _I32),
     "qe_signature_build": (_POINTER, _POINTER, _I32),
@@ -233,10 +223,17 @@ def locate(pcsr: ctypes.Structure, vertices: Array) -> tuple[Array, Array]:
     return begins, ends
 
 
+Rows = tuple[Array | None, int, Array, Array]
+"""A row index as kernels take it.
+
+Owners (uint32, ascending; None for ``first``, ``first + 1``, …), ``first``, begins and ends (uint64) of their lists.
+"""
+
+
 def wedge_sample(
-    into: ctypes.Structure, out: ctypes.Structure, undirected: bool, seed: int, most: int
+    rows: Rows, neighbours: Array, out: ctypes.Structure, undirected: bool, seed: int, most: int
 ) -> tuple[Array, Array, int]:
-    """Sample paths of two steps over two ``qe::Pcsr`` of a type: what reaches a vertex, and what it reaches.
+    """Sample paths of two steps of a type: ``rows`` of what reaches a vertex, a ``qe::Pcsr`` of what it reaches.
 
     Returns
     -------
@@ -247,21 +244,22 @@ def wedge_sample(
     int
         How many paths there are.
     """
-    ends, closed = np.empty((most, 3), np.uint32), np.empty(most, np.uint8)
+    vertices, closed = np.empty((most, 3), np.uint32), np.empty(most, np.uint8)
     samples, wedges = ctypes.c_uint64(), ctypes.c_uint64()
     _call(
         "qe_wedge_sample",
-        ctypes.addressof(into),
+        *_row_index(rows),
+        _in(neighbours, np.uint32),
         ctypes.addressof(out),
         undirected,
         seed,
         most,
-        _in(ends, np.uint32),
+        _in(vertices, np.uint32),
         _in(closed, np.uint8),
         ctypes.byref(samples),
         ctypes.byref(wedges),
     )
-    return ends[: samples.value], closed[: samples.value].astype(np.bool_), wedges.value
+    return vertices[: samples.value], closed[: samples.value].astype(np.bool_), wedges.value
 
 
 def acyclic(into: ctypes.Structure, out: ctypes.Structure, n: int) -> bool:
@@ -272,30 +270,32 @@ def acyclic(into: ctypes.Structure, out: ctypes.Structure, n: int) -> bool:
 
 
 def pair_statistics(
-    keys: Array | None, first: int, lists: tuple[Array, Array], neighbours: Array, group_ends: Array
+    rows: Rows, neighbours: Array, reach: tuple[int, int], group_ends: Array, sides: bool
 ) -> tuple[Array, Array]:
     """Count a PCSR's entries between groups of vertices.
 
     Parameters
     ----------
-    keys
-        uint32, ascending: the owners of the lists; None for ``first``, ``first + 1``, …
-    lists
-        Begins and ends (uint64) of the lists.
+    rows
+        Its row index.
     neighbours
         uint32, each list ascending.
+    reach
+        A range of ids that holds all neighbours.
     group_ends
         uint32, ascending: one more than each group's last vertex.
+    sides
+        Whether to tell neighbours with lesser ids from those with greater ones.
 
     Returns
     -------
     uint64[pairs, 5]
         Owner's group, neighbour's group, entries, owners, most entries of one owner; ascending.
     float64[pairs, 4]
-        Over the owners with d such entries each: the sums of d(d-1) and of d(d-1)(d-2); where both groups are one, the
-        sums of the squares of how many neighbours have a lesser, and a greater, id than their owner, else 0.
+        Over the owners with d such entries each: the sums of d(d-1) and of d(d-1)(d-2); where both groups are one and
+        ``sides`` is set, the sums of the squares of how many neighbours have a lesser, and a greater, id than their
+        owner, else 0.
     """
-    begins, ends = (np.ascontiguousarray(part) for part in lists)
     capacity = min(len(group_ends) ** 2, len(neighbours))
     pairs = np.empty((capacity, 2), np.uint32)
     counts = np.empty((3, capacity), np.uint64)
@@ -303,14 +303,12 @@ def pair_statistics(
     found = ctypes.c_uint64()
     _call(
         "qe_pair_statistics",
-        None if keys is None else _in(keys, np.uint32),
-        first,
-        _in(begins, np.uint64),
-        _in(ends, np.uint64),
-        len(begins),
+        *_row_index(rows),
         _in(neighbours, np.uint32),
+        *reach,
         _in(group_ends, np.uint32),
         len(group_ends),
+        sides,
         _in(pairs, np.uint32),
         *(_in(column, np.uint64) for column in counts),
         _in(moments, np.float64),
@@ -444,6 +442,17 @@ def _check(name: str, status: int) -> None:
         raise OutOfMemory("loading needs more memory than there is", hint="Load fewer relationships, or close others.")
     if status:
         raise InternalError(f"{name} failed with status {status}")
+
+
+def _row_index(rows: Rows) -> tuple[int | None, ...]:
+    owners, first, begins, ends = rows
+    return (
+        None if owners is None else _in(owners, np.uint32),
+        first,
+        _in(begins, np.uint64),
+        _in(ends, np.uint64),
+        len(begins),
+    )
 
 
 def _in(array: Array, kind: Any) -> int | None:

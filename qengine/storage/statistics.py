@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -15,10 +14,9 @@ from qengine._frozen import frozen
 from qengine.catalog.values import ValueSummary
 from qengine.catalog.view import EdgeStatistics
 from qengine.plan.pattern import Direction, LabelExpr, LabelIs
-from qengine.storage.adjacency import Form
 from qengine.storage.arrays import Array
 from qengine.storage.columns import PropertyColumn
-from qengine.storage.kernels import acyclic, pair_statistics, threads
+from qengine.storage.kernels import acyclic, pair_statistics
 from qengine.storage.values import summarize
 from qengine.storage.variant import concatenate
 from qengine.storage.wedges import WedgeSummary, sample_wedges
@@ -78,20 +76,15 @@ class Statistics:
 
         What is small is left out: it takes less than a millisecond when it is first asked for.
         """
-        store = self._store
-        tasks: list[Callable[[], object]] = []
-        for edge_type in store.types:
+        for edge_type in self._store.types:
             if edge_type.count >= _MANY:
-                tasks += [partial(self._counts, edge_type.index, way) for way in set(self._directions(edge_type.index))]
-                tasks.append(partial(self.acyclic, edge_type.name))
+                for way in set(self._directions(edge_type.index)):
+                    self._counts(edge_type.index, way)
+                self.wedges(edge_type.name)
+                self.acyclic(edge_type.name)
         for entity, key, owner in self.properties():
             if self._size(entity, owner) >= _MANY:
-                tasks.append(partial(self.values, entity, key, owner))
-        if not tasks:
-            return
-        with ThreadPoolExecutor(threads()) as pool:
-            list(pool.map(lambda task: task(), tasks))
-            list(pool.map(self.wedges, (each.name for each in store.types if each.count >= _MANY)))
+                self.values(entity, key, owner)
 
     def edges(self, source: str | None, type: str | None, target: str | None) -> EdgeStatistics:
         """Return statistics of the matches of ``(:source)-[:type]->(:target)``; None stands for all.
@@ -100,7 +93,7 @@ class Statistics:
         """
         key = (source, type, target)
         if key not in self._edges:
-            self._edges[key] = self._between_groups(*key) or self._between_ranges(*key)
+            self._edges[key] = self._between_groups(*key) or self._of_type(*key) or self._between_ranges(*key)
         return self._edges[key]
 
     def degrees(self, label: str | None, type: str, direction: Direction = Direction.OUT) -> DegreeSummary:
@@ -148,7 +141,7 @@ class Statistics:
             sizes = np.diff(ends, prepend=0)
             chances = partial(self._chances, index, sizes)
             undirected = self._store.types[index].undirected
-            self._wedges[type] = sample_wedges(into, out, undirected, ends, self._chance(type), chances)
+            self._wedges[type] = sample_wedges(into, out, undirected, ends, partial(self._chance, type), chances)
         return self._wedges[type]
 
     def acyclic(self, type: str) -> bool:
@@ -161,7 +154,8 @@ class Statistics:
             return False
         if type not in self._acyclic:
             into, out = (self._store.adjacency(index, way) for way in (Direction.IN, Direction.OUT))
-            self._acyclic[type] = acyclic(into.struct, out.struct, self._store.vertex_count)
+            apart = into.hi <= out.lo or out.hi <= into.lo  # from one label to another
+            self._acyclic[type] = apart or acyclic(into.struct, out.struct, self._store.vertex_count)
         return self._acyclic[type]
 
     def closing_odds(self, type: str, labels: Sequence[str | None]) -> float:
@@ -318,19 +312,22 @@ class Statistics:
     def _counts(self, index: int, direction: Direction) -> dict[tuple[int, int], PairCounts]:
         """Return what is counted by (owner's group, neighbour's group)."""
         if (index, direction) not in self._pairs:
-            lists = self._store.adjacency(index, direction)
             ends = np.array([group.end for group in self._store.groups], np.uint32)
-            if lists.form is Form.DENSE and lists.offsets is not None:  # its rows stand there as they are
-                owners, rows = None, (lists.offsets[:-1], lists.offsets[1:])
-            else:
-                vertices, *parts = lists.rows()
-                owners, rows = np.ascontiguousarray(vertices), (parts[0], parts[1])
-            numbers, moments = pair_statistics(owners, lists.lo, rows, lists.neighbours, ends)
-            self._pairs[index, direction] = {
-                (row[0], row[1]): (row[2], row[3], row[4], *more)
-                for row, more in zip(numbers.tolist(), moments.tolist(), strict=True)
-            }
+            self._pairs[index, direction] = self._count(index, direction, ends, direction is not Direction.IN)
         return self._pairs[index, direction]
+
+    def _count(
+        self, index: int, direction: Direction, group_ends: Array, sides: bool
+    ) -> dict[tuple[int, int], PairCounts]:
+        lists = self._store.adjacency(index, direction)
+        forward, backward = self._directions(index)
+        back = self._store.adjacency(index, backward if direction is forward else forward)
+        reach = back.lo, back.hi
+        numbers, moments = pair_statistics(lists.row_index(), lists.neighbours, reach, group_ends, sides)
+        return {
+            (row[0], row[1]): (row[2], row[3], row[4], *more)
+            for row, more in zip(numbers.tolist(), moments.tolist(), strict=True)
+        }
 
     def _chance(self, type: str) -> float:
         """Return how likely two vertices are joined if a third one joins them, by degrees, as in the cost model."""
@@ -341,10 +338,10 @@ class Statistics:
 
     def _chances(self, index: int, sizes: Array, first: Array, second: Array, third: Array) -> Array:
         """Return how likely vertices of groups are joined by labels, and by degrees, as both are joined to a second."""
-        forward, backward = (self._counts(index, way) for way in self._directions(index))
-        edges, skew = _moments(forward, first, third, sizes)
-        other_skew = _moments(forward, first, second, sizes)[1]
-        back_skew, other_back_skew = (_moments(backward, third, each, sizes)[1] for each in (first, second))
+        forward, backward = (_Moments(self._counts(index, way), sizes) for way in self._directions(index))
+        edges, skew = forward.of(first, third)
+        _, other_skew = forward.of(first, second)
+        (_, back_skew), (_, other_back_skew) = (backward.of(third, each) for each in (first, second))
         grown = np.sqrt(skew * other_skew * back_skew * other_back_skew)
         chances: Array = _saturated(grown * edges / (sizes[first] * sizes[third]))
         return chances
@@ -358,6 +355,16 @@ class Statistics:
         forward, backward = self._directions(index)
         counts = self._counts(index, forward).get((first, second), _NONE)
         return _statistics(counts, self._counts(index, backward).get((second, first), _NONE))
+
+    def _of_type(self, source: str | None, type: str | None, target: str | None) -> EdgeStatistics | None:
+        """Answer for all relationships of a type by the lengths of its lists; None for others."""
+        index = None if type is None else self._store.type_index(type)
+        if index is None or source is not None or target is not None:
+            return None
+        all_vertices = np.array([self._store.vertex_count], np.uint32)
+        ways = self._directions(index)
+        forward, backward = (self._count(index, way, all_vertices, False).get((0, 0), _NONE) for way in ways)
+        return _statistics(forward, backward)
 
     def _only_group(self, label: str | None) -> int | None:
         """Return the index of the one group that has a label (None: all), or None."""
@@ -408,14 +415,23 @@ class Statistics:
         return inside
 
 
-def _moments(
-    counts: Mapping[tuple[int, int], PairCounts], owners: Array, neighbours: Array, sizes: Array
-) -> tuple[Array, Array]:
-    """Return of pairs of groups the entries, and E[d(d-1)]/E[d]² of the owners' degrees d, at least 1."""
-    found = [counts.get(pair, _NONE) for pair in zip(owners.tolist(), neighbours.tolist(), strict=True)]
-    entries = np.array([each[0] for each in found], np.float64)
-    pairs = np.array([each[3] for each in found], np.float64)
-    return entries, np.maximum(pairs * sizes[owners] / np.maximum(entries, 1.0) ** 2, 1.0)
+class _Moments:
+    """Entries between pairs of groups, and E[d(d-1)]/E[d]² of the owners' degrees d, at least 1."""
+
+    def __init__(self, counts: Mapping[tuple[int, int], PairCounts], sizes: Array) -> None:
+        self._groups = len(sizes)
+        known = [(owner * self._groups + other, *each) for (owner, other), each in sorted(counts.items())]
+        self._pairs = np.array([each[0] for each in known], np.int64)
+        self._entries = np.array([each[1] for each in known], np.float64)
+        products = np.array([each[4] for each in known], np.float64)
+        self._skew = np.maximum(products * sizes[self._pairs // self._groups] / self._entries**2, 1.0)
+
+    def of(self, owners: Array, neighbours: Array) -> tuple[Array, Array]:
+        """Return both of pairs of groups; of those without an entry 0 and 1."""
+        wanted = owners * self._groups + neighbours
+        place = np.minimum(np.searchsorted(self._pairs, wanted), len(self._pairs) - 1)
+        found = self._pairs[place] == wanted
+        return np.where(found, self._entries[place], 0.0), np.where(found, self._skew[place], 1.0)
 
 
 def _saturated(expected: Any) -> Any:

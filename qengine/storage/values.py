@@ -6,6 +6,7 @@ many values occur but once, the number of different values comes from a sketch o
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -36,14 +37,14 @@ def summarize(array: Any) -> ValueSummary:
         return ValueSummary(count, nulls, 0 if nulls == count else None)
     present = array.drop_null() if nulls else array
     sampled = len(present) > _SAMPLE
-    sample = present.take(pa.array(_places(len(present)))) if sampled else present
+    sample = present.take(_places(len(present))) if sampled else present
     values, times = _counted(sample)
-    ends = pc.min_max(present) if sampled else None
+    ends = _ends(present) if sampled else None
     common, rest = _common(times, sampled)
     bounds = _bounds(times, rest)
     chosen = to_values(values.take(pa.array(np.concatenate((common, bounds)))))
     shown = tuple(zip(chosen[: len(common)], (times[common] / len(sample)).tolist(), strict=True))
-    low, high = to_values(pa.array([ends["min"], ends["max"]], array.type) if ends else _outer(values))
+    low, high = to_values(_outer(values) if ends is None else ends)
     parts = list(chosen[len(common) :])
     if ends is not None and len(parts) > 1:
         parts[0], parts[-1] = low, high
@@ -70,12 +71,12 @@ def _nulls(array: Any) -> int:
     return int(array.null_count)
 
 
-def _places(size: int) -> Array:
+@lru_cache(maxsize=64)
+def _places(size: int) -> Any:
     """Return the places of a sample, ascending: one in each of equally long parts."""
     begins = np.arange(_SAMPLE + 1, dtype=np.int64) * size // _SAMPLE
     inside = np.random.default_rng(_SEED).random(_SAMPLE)
-    places: Array = begins[:-1] + (inside * np.diff(begins)).astype(np.int64)
-    return places
+    return pa.array(begins[:-1] + (inside * np.diff(begins)).astype(np.int64))
 
 
 def _common(times: Array, sampled: bool) -> tuple[Array, Array]:
@@ -108,6 +109,15 @@ def _distinct(times: Array, present: Any) -> int:
         twice = int(np.count_nonzero(times == 2))
         return len(times) + once * (once - 1) // (2 * (twice + 1))  # Chao 1984
     return max(len(times), min(round(distinct_sketch(present)), len(present)))
+
+
+def _ends(present: Any) -> Any:
+    """Return the least and the greatest of values without nulls, NaN aside."""
+    if pa.types.is_floating(present.type):  # an order of magnitude faster than Arrow's
+        numbers = present.to_numpy()
+        return pa.array([np.fmin.reduce(numbers), np.fmax.reduce(numbers)], present.type)
+    found = pc.min_max(present)
+    return pa.array([found["min"], found["max"]], present.type)
 
 
 def _outer(values: Any) -> Any:

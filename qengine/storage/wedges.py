@@ -50,7 +50,7 @@ def sample_wedges(
     out: Adjacency,
     undirected: bool,
     group_ends: Array,
-    chance: float,
+    chance: Callable[[], float],
     chances: Callable[[Array, Array, Array], Array],
 ) -> WedgeSummary:
     """Sample the wedges of a type.
@@ -62,12 +62,12 @@ def sample_wedges(
     group_ends
         int64[groups]: where the ids of each group of labels end.
     chance
-        How likely ``(a)-[:T]->(c)`` is by degrees alone, whatever the labels.
+        Tells how likely ``(a)-[:T]->(c)`` is by degrees alone, whatever the labels.
     chances
         Tells of arrays of the groups of ``a``, ``b`` and ``c`` how likely each ``(a)-[:T]->(c)`` is by labels and
         degrees.
     """
-    ends, triangle, wedges = wedge_sample(into.struct, out.struct, undirected, _SEED, _SAMPLES)
+    ends, triangle, wedges = wedge_sample(into.row_index(), into.neighbours, out.struct, undirected, _SEED, _SAMPLES)
     if wedges == 0:
         return WedgeSummary(0, 0.0, 0.0)
     closed = float(triangle.mean())
@@ -76,18 +76,23 @@ def sample_wedges(
     if not kept.any():
         return WedgeSummary(wedges, closed, error)
     columns = [np.searchsorted(group_ends, ends[kept, column], side="right") for column in range(3)]
-    sorts, sort, times = np.unique(_as_one(columns, len(group_ends)), return_inverse=True, return_counts=True)
-    triangles = np.bincount(sort, triangle[kept], len(sorts))
+    sampled = _as_one(columns, len(group_ends))
+    sorts, times = np.unique(sampled, return_counts=True)
+    closed_sorts, closed_times = np.unique(sampled[triangle[kept]], return_counts=True)
+    triangles = np.zeros(len(sorts))
+    triangles[np.searchsorted(sorts, closed_sorts)] = closed_times
     groups = np.stack(_apart(sorts, len(group_ends)))
-    together = np.zeros(len(sorts), np.int64)
-    odds = float(_odds(times, triangles, np.full(len(sorts), chance), together)[0])
+    one = np.zeros(1, np.int64)
+    odds = float(_odds(times.sum(keepdims=True), triangles.sum(keepdims=True), np.array([chance()]), one)[0])
     likely = chances(*groups)
-    labelled = float(_odds(times, triangles, likely, together)[0])
+    labelled = float(_odds(times, triangles, likely, np.zeros(len(sorts), np.int64))[0])
     kinds, kind = np.unique(_as_one(np.sort(groups, axis=0), len(group_ends)), return_inverse=True)
-    own = _odds(times, triangles, likely, kind, labelled)
     often = np.bincount(kind, times) >= _ENOUGH
+    chosen = often[kind]
+    number = np.cumsum(often) - 1
+    own = _odds(times[chosen], triangles[chosen], likely[chosen], number[kind[chosen]], labelled)
     names = zip(*(part.tolist() for part in _apart(kinds[often], len(group_ends))), strict=True)
-    return WedgeSummary(wedges, closed, error, odds, labelled, dict(zip(names, own[often].tolist(), strict=True)))
+    return WedgeSummary(wedges, closed, error, odds, labelled, dict(zip(names, own.tolist(), strict=True)))
 
 
 def _as_one(groups: Iterable[Array], count: int) -> Array:
@@ -113,16 +118,17 @@ def _odds(times: Array, closed: Array, chances: Array, kind: Array, prior: float
     prior
         The odds that are believed before any wedge is seen.
     """
-    kinds = int(kind.max()) + 1
+    kinds = int(kind.max(initial=-1)) + 1
     chances = np.clip(chances, _LEAST, 1 - _LEAST)
     weight = times * (1 + _DOUBT / np.bincount(kind, times)[kind])
     believed = chances * prior / (1 - chances + chances * prior)
     wanted = np.bincount(kind, closed + (weight - times) * believed, kinds)
+    against = 1 / chances - 1
     low, high = np.full(kinds, -np.log(_MOST)), np.full(kinds, np.log(_MOST))
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        grown = chances * np.exp(middle)[kind]
-        expected = np.bincount(kind, weight * grown / (1 - chances + grown), kinds)
+        grown = np.exp(middle)[kind]
+        expected = np.bincount(kind, weight * grown / (against + grown), kinds)
         low, high = np.where(expected < wanted, middle, low), np.where(expected < wanted, high, middle)
     odds: Array = np.exp((low + high) / 2)
     return odds
