@@ -23,7 +23,7 @@ from qengine.exec.cpu.columns import (
 )
 from qengine.exec.scalar.compare import group_key
 
-__all__ = ["Groups", "group_rows"]
+__all__ = ["Groups", "ascends", "group_rows"]
 
 _CODE_LIMIT = 2**62
 _SPARSE = 16  # a table with up to so many places for each row beats hashing
@@ -63,10 +63,18 @@ def group_rows(columns: Sequence[Column], length: int) -> Groups:
         codes, bound = codes * own_bound + own, bound * own_bound
     if bound == 1:
         return Groups(codes, np.zeros(1, dtype=np.int64))
+    if bound >= length and ascends(codes):
+        rows = np.arange(length, dtype=np.int64)
+        return Groups(rows, rows)
     codes, bound = _compact(codes, bound)
     first = np.empty(bound, dtype=np.int64)
     first[codes[::-1]] = np.arange(length - 1, -1, -1, dtype=np.int64)  # the last to be written is the first row
     return Groups(codes, first)
+
+
+def ascends(values: IntArray) -> bool:
+    """Tell whether each value is greater than the one before: all are different."""
+    return bool((values[1:] > values[:-1]).all())
 
 
 def _compact(codes: IntArray, bound: int) -> tuple[IntArray, int]:

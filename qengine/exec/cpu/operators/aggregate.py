@@ -15,7 +15,7 @@ from qengine.exec.cpu.aggregates import WEIGHED, Aggregator, State, aggregator, 
 from qengine.exec.cpu.batch import BATCH_ROWS, Batch, concatenate_batches
 from qengine.exec.cpu.columns import Column, IntArray, NodeColumn, integer_column, null_column
 from qengine.exec.cpu.expressions.compiler import Evaluate, compile_expression, is_volatile
-from qengine.exec.cpu.grouping import Groups, group_rows
+from qengine.exec.cpu.grouping import Groups, ascends, group_rows
 from qengine.exec.cpu.operators.stage import ROW, Build, Stage, pieces
 from qengine.exec.cpu.runtime import Runtime
 from qengine.plan import logical
@@ -77,13 +77,14 @@ def _counted(batches: Iterator[Batch], name: str, weight: str | None, runtime: R
     """Yield each node of column ``name`` about once, with the number of its rows.
 
     The rows of many batches wait together, for counting takes as long as there are vertices. Null is counted in front
-    of the first vertex.
+    of the first vertex. Batches whose ids ascend, one after the other, need no counting.
     """
     size = runtime.store.vertex_count + 1
     counts: IntArray | None = None
     total = 0.0
     waiting: list[tuple[IntArray, IntArray | None]] = []
     rows = 0
+    last = -1  # id of batches that need no counting
     with runtime.memory.holding("Aggregate") as holding:
         for batch in batches:
             runtime.context.check()
@@ -91,6 +92,10 @@ def _counted(batches: Iterator[Batch], name: str, weight: str | None, runtime: R
             weights = None if weight is None else weights_of(batch.columns[weight])
             total += batch.length if weights is None else float(weights.sum(dtype=np.float64))
             if not isinstance(column, NodeColumn) or total >= _COUNT_LIMIT:
+                yield _weighed(name, column, weights)
+                continue
+            if batch.length and column.ids[0] > last and ascends(column.ids):
+                last = int(column.ids[-1])
                 yield _weighed(name, column, weights)
                 continue
             waiting.append((column.ids, weights))
