@@ -251,11 +251,12 @@ class ManyMembers {
     uint64_t sum = 0;
     for (uint32_t first = threadIdx.x / kLanes; first < n; first += kLanes * warps) {
       const uint32_t i = first + lane * warps;
-      uint32_t v = 0;
+      uint32_t v = 0, own = 0;
       Span its;
       if (i < n) {
         v = t_.id(list_.begin + i);
         its = t_.lesser(v);
+        if (kCorners) own = weight(v);
       }
       const bool has_row = t_.has_row(v, its.size());
       for (uint32_t left = __ballot_sync(kAllLanes, has_row); left != 0; left &= left - 1) {
@@ -263,7 +264,7 @@ class ManyMembers {
         const uint32_t shared_by = join(hub);
         sum += shared_by;
         if (kCorners) {
-          weigh(hub, shared_by);
+          weigh(__shfl_sync(kAllLanes, own, __ffs(left) - 1), shared_by);
           continue;
         }
         const uint32_t all = __reduce_add_sync(kAllLanes, shared_by);
@@ -283,9 +284,10 @@ class ManyMembers {
         }
         const Span at = its.of_lane(k);
         const uint32_t member = __shfl_sync(kAllLanes, v, k);
+        const uint32_t heavy = kCorners ? __shfl_sync(kAllLanes, own, k) : 0;
         const uint32_t shared_by = any ? read(at, lane % team, team) : 0;
         sum += shared_by;
-        if (kCorners) weigh(member, shared_by);
+        if (kCorners) weigh(heavy, shared_by);
         else if (shared_by > 0) add(member, first + k * warps, shared_by);
       }
     }
@@ -311,15 +313,14 @@ class ManyMembers {
   }
 
  private:
-  __device__ uint64_t weight(uint32_t v) const { return v < t_.kept ? own_.found[v] : t_.weights[v]; }
+  __device__ uint32_t weight(uint32_t v) const { return v < t_.kept ? own_.found[v] : t_.weights[v]; }
 
   // Takes a member's weight to what was found with it, `shared_by` triangles, their least corners' weights in `last_`.
-  __device__ void weigh(uint32_t member, uint32_t shared_by) {
-    if (shared_by == 0) return;
-    const uint64_t own = weight(member);
+  __device__ void weigh(uint64_t own, uint32_t shared_by) {
     least_ += last_;
     members_ += own * shared_by;
-    both_.add_product(own, last_);
+    if (last_ >> 37 == 0) both_.add({own * last_, 0});
+    else both_.add_product(own, last_);
     last_ = 0;
   }
 
