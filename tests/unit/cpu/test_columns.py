@@ -86,6 +86,13 @@ def test_groups_are_those_of_group_keys() -> None:
         assert groups.count == len(set(map(repr, map(keys.index, keys))))
 
 
+@pytest.mark.parametrize("ids", [[2, 5, 9], [5, 2, 9], [2, 5, 5], [-1, 0, 2_000_000]])
+def test_groups_of_nodes(ids: list[int]) -> None:
+    groups = group_rows([NodeColumn(np.array(ids))], len(ids))
+    assert groups.count == len(set(ids))
+    assert [ids[groups.first[code]] for code in groups.codes] == ids
+
+
 def test_groups_of_many_wide_columns() -> None:
     """The product of the columns' ranges passes 64 bits."""
     random = np.random.default_rng(0)

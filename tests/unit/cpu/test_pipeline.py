@@ -249,7 +249,7 @@ def test_profile_counts_rows_of_each_operator(fake: FakeSearch) -> None:
     assert context.profile[id(plan)].seconds >= context.profile[id(search)].seconds > 0
 
 
-@pytest.mark.parametrize("chunk", [7, 500, 100_000])
+@pytest.mark.parametrize("chunk", [7, 500, 1_500, 100_000])
 @pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize("name", ["count", "sum", "avg", "min", "max"])
 def test_counting_nodes_first_changes_nothing(

@@ -77,7 +77,7 @@ def _counted(batches: Iterator[Batch], name: str, weight: str | None, runtime: R
     """Yield each node of column ``name`` about once, with the number of its rows.
 
     The rows of many batches wait together, for counting takes as long as there are vertices. Null is counted in front
-    of the first vertex. Batches whose ids ascend, one after the other, need no counting.
+    of the first vertex. Batches of many rows whose ids ascend, one after the other, need no counting.
     """
     size = runtime.store.vertex_count + 1
     counts: IntArray | None = None
@@ -94,7 +94,7 @@ def _counted(batches: Iterator[Batch], name: str, weight: str | None, runtime: R
             if not isinstance(column, NodeColumn) or total >= _COUNT_LIMIT:
                 yield _weighed(name, column, weights)
                 continue
-            if batch.length and column.ids[0] > last and ascends(column.ids):
+            if batch.length > _FEW_GROUPS and column.ids[0] > last and ascends(column.ids):
                 last = int(column.ids[-1])
                 yield _weighed(name, column, weights)
                 continue
