@@ -1,5 +1,6 @@
 """What takes long to compute of the project's text assets, kept as JSON in the user's cache directory.
 
+That is ``QENGINE_CACHE_DIR``, else ``qengine`` in ``XDG_CACHE_HOME`` or ``~/.cache``.
 The checksum of the asset names the file, so that a changed asset has another. A file that is absent, damaged or
 unwritable only costs the time to compute anew.
 """
@@ -57,8 +58,9 @@ def toml(source: Path) -> dict[str, Any]:
 def _file(name: str, source: Path) -> Path | None:
     """Return where it is kept, or None where there is no place for it."""
     home = os.environ.get("XDG_CACHE_HOME")
+    own = os.environ.get("QENGINE_CACHE_DIR")
     try:
-        folder = (Path(home) if home else Path.home() / ".cache") / "qengine"
+        folder = Path(own) if own else (Path(home) if home else Path.home() / ".cache") / "qengine"
     except RuntimeError:
         return None
     content = source.read_bytes()

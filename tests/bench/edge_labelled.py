@@ -191,10 +191,13 @@ def main() -> int:
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--each", action="store_true", help="show every query")
     options = parser.parse_args()
+    names = options.graphs.split(",")
+    if unknown := [name for name in names if name not in GRAPHS]:
+        parser.error(f"there is no graph {unknown[0]!r}; choose from {', '.join(GRAPHS)}")
     devices, wrong = options.devices.split(","), 0
     print("| graph | device | queries | mean ms | median | 95 % below | worst | first runs, mean | largest count |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
-    for name in options.graphs.split(","):
+    for name in names:
         begin = time.perf_counter()
         graph, texts = GRAPHS[name](options.queries)
         queries = [graph.prepare(text) for text in texts]

@@ -38,5 +38,19 @@ assert command() == 0
     assert found.isdisjoint({"prompt_toolkit", "pygments", "rich", "pandas", "polars", "duckdb", "cupy"})
 
 
+def test_masked_arrays_are_imported_when_one_is_made() -> None:
+    code = f"""
+import sys
+from qengine.cli.main import command
+sys.argv = ["qengine", "examples/world", "-c", {QUERY!r}, "--format", "csv"]
+assert command() == 0
+assert "numpy.ma.core" not in sys.modules
+import numpy, pyarrow
+masked = numpy.ma.masked_array([1, 2], [False, True])
+assert pyarrow.array(masked).to_pylist() == [1, None] and numpy.ma.is_masked(masked)
+"""
+    assert "numpy" in imported(code)
+
+
 def test_only_settings_that_a_folder_has_are_read_as_toml() -> None:
     assert "tomllib" not in imported("import qengine.storage, qengine.catalog.functions as f; f.functions()")

@@ -78,6 +78,7 @@ def test_each_symbol_can_be_said_in_an_error() -> None:
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.delenv("QENGINE_CACHE_DIR", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     return tmp_path / "qengine"
 
@@ -95,6 +96,13 @@ def test_the_automaton_is_kept(cache: Path) -> None:
     before = file.stat().st_mtime_ns
     load_anew()
     assert file.stat().st_mtime_ns == before
+
+
+def test_the_cache_is_where_the_user_says(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QENGINE_CACHE_DIR", str(cache.parent / "own"))
+    load_anew()
+    assert not cache.exists()
+    assert len(list((cache.parent / "own").iterdir())) == 1
 
 
 @pytest.mark.parametrize("keep", [0, 5000, -1])
