@@ -179,12 +179,11 @@ CORNERS = (
     "(a)--(b)--(c)--(d)--(e), (b)--(f), (c)--(g), (d)--(h)",
     "(a)--(b)--(c)--(a), (a)--(d), (b)--(e), (c)--(f)",
     "(a)--(b)--(c)--(a), (a)--(d)--(e), (b)--(f)--(g)",
-    "(a)--(b)--(c)--(a), (a)--(d), (b)--(e)",
     "(a)--(b)--(c)--(a), (a)--(d), (b)--(e)--(f)",
 )
 
 
-@pytest.mark.parametrize(("hubs", "few", "kept"), [(40, 5, 1024), (0, 3, 1024), (128, 0, 2048), (128, 64, 1024)])
+@pytest.mark.parametrize(("hubs", "few", "kept"), [(40, 5, 1024), (0, 3, 1024), (128, 0, 2048)])
 def test_weights_at_triangles_corners(
     skewed: Graph, hubs: int, few: int, kept: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
