@@ -47,6 +47,8 @@ struct Part {
   const uint8_t* admitted;  // a byte a relationship, or null: all
   int32_t ids;              // where a relationship's id is: IdsFrom
   int32_t skip_loops;       // another part has them
+  int32_t repeats;          // may a list have an id twice?
+  int32_t unused;
 };
 
 enum IdsFrom : int32_t { kPlace = 0, kKept = 1, kBackward = 2, kEitherWay = 3 };

@@ -32,10 +32,20 @@ class Lines {
     for (size_t v = 0; v < lines_.size(); ++v) touched_[v] = static_cast<uint32_t>(v);
     n_ = lines_.size();
   }
-  void add(const uint32_t* ids, const uint32_t* end, const Line<Number>& more) {
-    for (; ids < end; ++ids) {
-      Line<Number>& to = whole_ ? lines_[*ids] : touch(*ids);
+  void add(const uint32_t* ids, const uint32_t* end, const Line<Number>& line) {
+    constexpr ptrdiff_t kAhead = 8;
+    const Line<Number> more = line;
+    const auto raise = [&](Line<Number>& to) {
       for (size_t r = 0; r < Line<Number>::kRoots; ++r) to.of[r] += more.of[r];
+    };
+    if (!whole_) {
+      for (; ids < end; ++ids) raise(touch(*ids));
+      return;
+    }
+    Line<Number>* lines = lines_.data();
+    for (; ids < end; ++ids) {
+      if (end - ids > kAhead) __builtin_prefetch(lines + ids[kAhead], 1);
+      raise(lines[*ids]);
     }
   }
   Line<Number>& touch(uint32_t v) {

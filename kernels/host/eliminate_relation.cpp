@@ -2,12 +2,14 @@
 // that all of them link, with the product of their numbers. And sums along lists without a matrix.
 //
 // A matrix is made in two passes over the same lists: rows are counted, the caller allocates exactly, rows are filled. Bytes
-// moved: the lists twice, the result once. A row is merged from its runs pair by pair. Deterministic.
+// moved: the lists twice, the result once. A row is merged from its runs pair by pair; what two relations of one list a vertex
+// each have in common is intersected (set_ops). Deterministic.
 #include <algorithm>
 #include <vector>
 
 #include "eliminate.h"
 #include "qe/plan_edges.h"
+#include "set_ops.h"
 
 namespace qe::eliminate {
 
@@ -157,6 +159,38 @@ class ProductRows {
   std::vector<Narrow> numbers_;
 };
 
+// What two relations have in common that are one list a vertex each, without repeats: numbers are all 1.
+class CommonRows {
+ public:
+  CommonRows(const Part& one, const Part& other) : one_(one), other_(other), ops_(set_ops(current_isa())) {}
+
+  static bool fit(const Part* parts, const Factor* factors, int32_t n_factors) {
+    const auto fits = [&](const Factor& factor) {
+      const Part& part = parts[factor.first];
+      return factor.count == 1 && !filtered(part) && !part.repeats;
+    };
+    return n_factors == 2 && fits(factors[0]) && fits(factors[1]);
+  }
+  uint64_t count(uint32_t u) const {
+    const Slice a = locate(one_.lists, u), b = locate(other_.lists, u);
+    return intersect_count(ops_, one_.lists.neighbours + a.begin, a.end - a.begin, other_.lists.neighbours + b.begin,
+                           b.end - b.begin);
+  }
+  void fill(uint32_t u, uint32_t* to) {
+    const Slice a = locate(one_.lists, u), b = locate(other_.lists, u);
+    const size_t na = a.end - a.begin, nb = b.end - b.begin;
+    found_.resize(std::max(found_.size(), std::min(na, nb) + kSlack));
+    const size_t n =
+        intersect(ops_, one_.lists.neighbours + a.begin, na, other_.lists.neighbours + b.begin, nb, found_.data());
+    std::copy_n(found_.data(), n, to);
+  }
+
+ private:
+  const Part &one_, &other_;
+  const SetOps& ops_;
+  std::vector<uint32_t> found_;
+};
+
 // Calls each(rows, u) for all rows of a product of relations, many at once.
 template <typename Each>
 Status each_product_row(const Part* parts, const Factor* factors, int32_t n_factors, uint32_t n, Control* control,
@@ -215,6 +249,15 @@ QE_API int32_t qe_eliminate_fill_rows(const Part* parts, int32_t n_parts, uint32
 // offsets[n + 1] of the rows of a product of relations, and its greatest number.
 QE_API int32_t qe_eliminate_count_product(const Part* parts, const Factor* factors, int32_t n_factors, uint32_t n,
                                           uint64_t* offsets, uint64_t* most, Control* control) {
+  if (CommonRows::fit(parts, factors, n_factors)) {
+    const CommonRows rows(parts[factors[0].first], parts[factors[1].first]);
+    const uint64_t entries = entries_of(parts, 1) + entries_of(parts + factors[1].first, 1);
+    const qe::Status status =
+        each_row(n, entries, control, [&](uint32_t u) { offsets[u + 1] = rows.count(u); });
+    if (status == qe::kOk) add_up(offsets, n);
+    *most = 1;
+    return status;
+  }
   std::atomic<uint64_t> greatest{0};
   const qe::Status status = each_product_row(parts, factors, n_factors, n, control, [&](ProductRows& rows, uint32_t u) {
     offsets[u + 1] = rows.ids().size();
@@ -232,6 +275,15 @@ QE_API int32_t qe_eliminate_count_product(const Part* parts, const Factor* facto
 QE_API int32_t qe_eliminate_fill_product(const Part* parts, const Factor* factors, int32_t n_factors, uint32_t n,
                                          const uint64_t* offsets, uint32_t* ids, void* values, int32_t bytes,
                                          Control* control) {
+  if (CommonRows::fit(parts, factors, n_factors)) {
+    Pieces pieces(control, n, kRows);
+    return deal(workers_for(control, offsets[n] + n), pieces, [&](int) {
+      CommonRows rows(parts[factors[0].first], parts[factors[1].first]);
+      for (uint64_t begin, end; pieces.take(&begin, &end);)
+        for (uint64_t u = begin; u < end; ++u)
+          if (offsets[u] < offsets[u + 1]) rows.fill(static_cast<uint32_t>(u), ids + offsets[u]);
+    });
+  }
   return each_product_row(parts, factors, n_factors, n, control, [&](ProductRows& rows, uint32_t u) {
     std::copy(rows.ids().begin(), rows.ids().end(), ids + offsets[u]);
     if (values == nullptr) return;

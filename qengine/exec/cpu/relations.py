@@ -46,6 +46,8 @@ class _Part(ctypes.Structure):
         ("admitted", ctypes.c_void_p),
         ("ids", ctypes.c_int32),
         ("skip_loops", ctypes.c_int32),
+        ("repeats", ctypes.c_int32),
+        ("unused", ctypes.c_int32),
     )
 
 
@@ -146,7 +148,8 @@ class Relations:
                 else:
                     ids = _BACKWARD if way is Direction.IN else _EITHER_WAY
                 admitted = None if mask is None else mask.ctypes.data
-                parts.append(_Part(struct, out, admitted, ids, way is Direction.IN and len(ways) > 1))
+                skip_loops = way is Direction.IN and len(ways) > 1
+                parts.append(_Part(struct, out, admitted, ids, skip_loops, info.parallel))
                 keep += [struct, out, mask]
         return Lists((_Part * len(parts))(*parts), symmetric, tuple(keep))
 

@@ -53,12 +53,17 @@ class Program:
         """Return a matrix seen from the other end."""
         match self.steps[place]:
             case Matrix(relations=relations):
-                return self.add(Matrix(tuple(relation.reversed() for relation in relations)))
+                return self.add(Matrix(_ordered(relation.reversed() for relation in relations)))
             case Closed(across=across, left=left, right=right, vector=vector):
                 return self.add(Closed(self.turned(across), right, left, vector))
             case Product(factors=factors):
                 return self.add(Product(tuple(sorted(map(self.turned, factors)))))
         raise TypeError(self.steps[place])
+
+
+def _ordered(relations: Iterable[Relation]) -> tuple[Relation, ...]:
+    """Return the factors of a matrix in the order in which equal matrices have them."""
+    return tuple(sorted(relations, key=lambda each: (each.types, each.direction.value, repr(each.conditions))))
 
 
 def reached(steps: Sequence[Step], places: Iterable[int | None]) -> set[int]:
@@ -128,8 +133,7 @@ class Elimination:
 
     def pair(self, one: int, other: int, relations: Sequence[Relation]) -> None:
         """Add all relations of a pair, seen from ``one``, which is less."""
-        ordered = tuple(sorted(relations, key=lambda each: (each.types, each.direction.value, repr(each.conditions))))
-        self.matrices[one, other] = [self.program.add(Matrix(ordered))]
+        self.matrices[one, other] = [self.program.add(Matrix(_ordered(relations)))]
 
     def run(self) -> tuple[list[int], int | None] | None:
         """Eliminate all vertices that can be: return the vectors whose sums multiply, and that of the output.
