@@ -6,10 +6,14 @@ import random
 from collections import Counter
 from itertools import product
 
+import numpy as np
 import pytest
 
 from qengine.plan.pattern import Direction
 from qengine.storage import from_records
+from qengine.storage.adjacency import Form
+from qengine.storage.kernels import pair_statistics, wedge_sample
+from qengine.storage.pcsr_build import build_type
 
 
 def random_graph(seed):
@@ -191,3 +195,29 @@ def test_types_without_circles(seed):
     assert store.acyclic("R") == (bool(pairs) and all(a != b for a, b in reached))
     assert not store.acyclic("U")
     assert not store.acyclic("Z")
+
+
+@pytest.mark.parametrize("undirected", [False, True])
+@pytest.mark.parametrize("groups", [1, 2, 7])
+def test_counts_and_samples_are_the_same_whatever_form_the_row_index_has(undirected, groups):
+    rng = np.random.default_rng(groups)
+    start, end = rng.integers(0, 500, (2, 900)).astype(np.uint32)
+    start = start // 3 * 3  # some vertices have none
+    group_ends = np.linspace(500 // groups, 500, groups).astype(np.uint32)
+    there, back = (Direction.BOTH,) * 2 if undirected else (Direction.OUT, Direction.IN)
+    found = []
+    for form in Form:
+        lists = build_type(start, end, undirected=undirected, properties=False, form=form).adjacencies
+        rows, neighbours = lists[there].row_index(), lists[there].neighbours
+        narrow = lists[back].lo, lists[back].hi
+        counts = [pair_statistics(rows, neighbours, reach, group_ends, True) for reach in (narrow, (0, 500))]
+        sample = wedge_sample(lists[back].row_index(), lists[back].neighbours, lists[there].struct, undirected, 1, 64)
+        found += [[np.concatenate(one, axis=1).tolist() for one in counts], [part.tolist() for part in sample[:2]]]
+        owners = np.searchsorted(group_ends, lists[there].owners(np.arange(len(neighbours))), side="right")
+        pairs = Counter(
+            zip(owners.tolist(), np.searchsorted(group_ends, neighbours, side="right").tolist(), strict=True)
+        )
+        assert {(row[0], row[1]): row[2] for row in counts[0][0].tolist()} == pairs
+        assert np.array_equal(counts[0][0], counts[1][0])
+    assert found[0::2] == found[:1] * 3
+    assert found[1::2] == found[1:2] * 3
