@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import field
+from functools import lru_cache
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -53,6 +54,13 @@ class Row(tuple[Any, ...]):
                 raise KeyError(f"no column {key!r}; there are: {', '.join(self.columns)}") from None
         return tuple.__getitem__(self, key)
 
+    def keys(self) -> tuple[str, ...]:
+        """Return the columns' names: what ``dict(row)`` asks for."""
+        return self.columns
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _row, (self.columns, tuple(self))
+
     def get(self, name: str, default: Any = None) -> Any:
         """Return the value of a column, or ``default`` where there is no such column."""
         return self[name] if name in self.columns else default
@@ -63,6 +71,17 @@ class Row(tuple[Any, ...]):
 
     def __repr__(self) -> str:
         return "Row(" + ", ".join(f"{name}={value!r}" for name, value in self.asdict().items()) + ")"
+
+
+@lru_cache(maxsize=64)
+def _row_type(columns: tuple[str, ...]) -> type[Row]:
+    """Return the type of the rows of results with these columns."""
+    return type("Row", (Row,), {"__slots__": (), "columns": columns})
+
+
+def _row(columns: tuple[str, ...], values: tuple[Any, ...]) -> Row:
+    """Return a row that was pickled or copied."""
+    return _row_type(columns)(values)
 
 
 @record
@@ -114,7 +133,7 @@ class Result:
         self._pending: list[ResultBatch] = []
         self._rows: list[Row] = []
         self._position = 0
-        self._row_type = type("Row", (Row,), {"__slots__": (), "columns": columns})
+        self._row_type = _row_type(columns)
         self.stats = stats
         self.plan = plan
         self.notices = notices

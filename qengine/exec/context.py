@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -13,6 +14,8 @@ from qengine.errors import InternalError, OutOfMemory, QueryInterrupted, QueryTi
 from qengine.plan.physical import Search
 
 __all__ = ["Control", "ExecutionContext", "OperatorStats", "Rivals", "Status"]
+
+_ENDLESS = 1e9  # seconds: a timeout beyond this is none
 
 
 @record
@@ -70,11 +73,11 @@ class ExecutionContext:
         #: Looks for better matching orders of searches that take long; None: no search is overtaken.
         self.rivals: Rivals | None = None
         self._beside: ExecutionContext | None = None
-        self.memory_limit = memory_limit
+        self.memory_limit = None if memory_limit is None or memory_limit == math.inf else int(memory_limit)
         self.gpu_memory_limit = gpu_memory_limit
-        deadline = 0 if timeout is None else max(1, time.monotonic_ns() + int(timeout * 1e9))
+        deadline = 0 if timeout is None or timeout > _ENDLESS else max(1, time.monotonic_ns() + int(timeout * 1e9))
         workers = threads if threads > 0 else len(os.sched_getaffinity(0))
-        self.control = Control(threads=workers, deadline_ns=deadline, memory_limit=memory_limit or 0)
+        self.control = Control(threads=workers, deadline_ns=deadline, memory_limit=self.memory_limit or 0)
 
     @property
     def threads(self) -> int:

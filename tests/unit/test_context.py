@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import signal
 import threading
 import time
@@ -50,6 +51,9 @@ def test_control_holds_the_limits() -> None:
     assert (context.threads, context.control.memory_limit) == (3, 1 << 40)
     assert 0 < context.control.deadline_ns - time.monotonic_ns() <= 10_000_000_000
     assert ExecutionContext().threads >= 1
+    endless = ExecutionContext(timeout=math.inf, memory_limit=math.inf)  # type: ignore[arg-type]
+    assert (endless.control.deadline_ns, endless.memory_limit, endless.control.memory_limit) == (0, None, 0)
+    assert ExecutionContext(memory_limit=4e9).control.memory_limit == 4_000_000_000  # type: ignore[arg-type]
     assert ctypes.sizeof(Control) == 40
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import gc
+import pickle
 from collections.abc import Iterator
 
 import pyarrow as pa
@@ -32,6 +34,13 @@ def test_rows_are_found_by_name_and_place() -> None:
     assert row == ("Ada", 36) and row.get("size", 7) == 7 and repr(row) == "Row(name='Ada', age=36)"
     with pytest.raises(KeyError, match="no column 'size'; there are: name, age"):
         row["size"]
+
+
+def test_rows_become_dicts_and_are_copied_and_pickled() -> None:
+    row = result([("Ada", 36)]).fetchone()
+    assert row is not None and dict(row) == {"name": "Ada", "age": 36}
+    for other in (copy.deepcopy(row), pickle.loads(pickle.dumps(row))):
+        assert other == row and other["age"] == 36 and repr(other) == repr(row)
 
 
 def test_fetching_takes_each_row_once() -> None:
