@@ -175,9 +175,34 @@ class Expressions:
             if lists := [*scope.of("list", "relationships"), *(f"{node}.l" for node in scope.of("node"))]:
                 makers.append(lambda: f"size({self._chance.choice(lists)})")
             if scope.of("node"):
-                makers.append(lambda: self._count(scope))
+                makers += [lambda: self._count(scope), lambda: self._of_list(scope), lambda: self._of_element(scope)]
             return self._chance.choice(makers)()
         return self._chance.choice(simple)
+
+    def _of_list(self, scope: Scope) -> str:
+        """Return an integer that is computed of a node's list."""
+        node = self._chance.choice(scope.of("node"))
+        test = f"q {self._chance.choice(['<', '>', '<>'])} {self._chance.choice(['1', f'{node}.i', f'{node}.k'])}"
+        return self._chance.choice(
+            [
+                f"{node}.l[{self._chance.randint(-2, 2)}]",
+                f"head({node}.l[1..])",
+                f"size([q IN {node}.l WHERE {test}])",
+                f"[q IN {node}.l WHERE {test} | q + {node}.k][0]",
+                f"reduce(t = 0, q IN {node}.l | t + q)",
+                f"size({node}.l + [{node}.i])",
+            ]
+        )
+
+    def _of_element(self, scope: Scope) -> str:
+        """Return an integer that says something of a node or of a relationship's ends."""
+        makers = [f"size({part}({self._chance.choice(scope.of('node'))}))" for part in ("labels", "keys")]
+        makers += [
+            f"{end}Node({name}).{self._chance.choice('ik')}"
+            for name in scope.of("relationship")
+            for end in ("start", "end")
+        ]
+        return self._chance.choice(makers)
 
     def number(self, scope: Scope) -> str:
         """Return a float or integer expression."""
@@ -207,6 +232,12 @@ class Expressions:
         if self._chance.random() < 0.3:
             return f"size([{pattern} | 1])"
         where = f" WHERE {self.boolean(inner, 0)}" if self._chance.random() < 0.4 else ""
+        if self._chance.random() < 0.3:
+            word = self._chance.choice(["RETURN", "RETURN DISTINCT", "WITH DISTINCT"])
+            value = f"{self.integer(inner, 0)} AS {inner.new('integer')}"
+            if word.startswith("WITH"):
+                return f"COUNT {{ MATCH {pattern}{where} {word} {value} RETURN 1 AS one }}"
+            return f"size(COLLECT {{ MATCH {pattern}{where} {word} {value} }})"
         return f"COUNT {{ {pattern}{where} }}"
 
 

@@ -56,17 +56,18 @@ class Patterns:
         hops = self._chance.choice(["*", "*..3", "*0..2", "*2..3"])
         path = f"{a}{left}[{self._types()}{hops}]{right}{b}"
         draw = self._chance.random()
-        if draw < 0.2:
+        if draw < 0.15:
             return f"{scope.new('shortest')} = ANY SHORTEST {path}"
-        if draw < 0.4:
+        if draw < 0.3:
             return f"{scope.new('shortest')} = shortestPath({path})"
-        if draw < 0.6:
+        if draw < 0.45:
             return f"{scope.new('path')} = ALL SHORTEST {path}"
-        if draw < 0.8 or hops == "*":  # to prove that there are no more takes the reference too long
+        if draw < 0.55 or hops == "*":  # to prove that there are no more takes the reference too long
             return f"{scope.new('path')} = allShortestPaths({path})"
-        if draw < 0.9:
-            return f"{scope.new('shortest')} = SHORTEST 2 {path}"
-        return f"{scope.new('path')} = SHORTEST 2 GROUPS {path}"
+        few = self._chance.randint(1, 3)
+        if draw < 0.85:
+            return f"{scope.new('shortest')} = {self._chance.choice(['SHORTEST', 'SHORTEST', 'ANY'])} {few} {path}"
+        return f"{scope.new('path')} = SHORTEST {few} GROUPS {path}"
 
     def _path(self, scope: Scope, nodes: int) -> str:
         most = min(nodes, self._chance.choice([1, 2, 2, 2, 3, 3, 4, 5]))

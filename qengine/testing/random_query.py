@@ -128,7 +128,17 @@ class _Generator:
         else:
             distinct = "DISTINCT "
         where = f" WHERE {self._expressions.boolean(scope)}" if self._chance.random() < 0.3 else ""
-        return f"WITH {distinct}{', '.join(items)}{where}"
+        return f"WITH {distinct}{', '.join(items)}{self._cut(scope)}{where}"
+
+    def _cut(self, scope: Scope) -> str:
+        """Return, now and then, an order of all that a ``WITH`` keeps, and how many rows of it."""
+        if scope.of("path", "shortest", "list", "relationships") or self._chance.random() < 0.75:
+            return ""
+        keys = [f"{name}.k" if kind in ("node", "relationship") else name for name, kind in scope.kinds.items()]
+        self._chance.shuffle(keys)
+        order = ", ".join(f"{key}{self._chance.choice(['', ' DESC'])}" for key in keys)
+        skip = self._chance.choice(["", "", " SKIP 1"])
+        return f" ORDER BY {order}{skip} LIMIT {self._chance.choice([1, 2, 3, 5, 20])}"
 
     # -- results -----------------------------------------------------------------------------------------------
 
@@ -165,8 +175,8 @@ class _Generator:
 
     def _aggregation(self, scope: Scope) -> str:
         keys = [self._expressions.any_value(scope) for _ in range(self._chance.choice([0, 1, 1, 2]))]
-        if scope.of("node") and self._chance.random() < 0.2:
-            keys.append(self._chance.choice(scope.of("node")))
+        if (nodes := scope.of("node")) and self._chance.random() < 0.3:
+            keys += self._chance.sample(nodes, min(len(nodes), self._chance.choice([1, 1, 2, 3])))
         values = [self._aggregate(scope) for _ in range(self._chance.randint(1, 2))]
         return "RETURN " + ", ".join(f"{item} AS c{place}" for place, item in enumerate([*keys, *values]))
 

@@ -18,7 +18,8 @@ CONSTRUCTS = [
     "collect(", "percentileDisc(", "stDev(", "avg(",
     "count(DISTINCT", "none(q IN", "CASE WHEN", ":!", "&", "|", "%", "<-[", "]-(", "-->", "--(", "$p0", " XOR ", "null",
     "p3 = ", ".none", ".m ", "6 / ", "toInteger(0.0", "EXISTS { (q)-->(", "(q IN nodes(", "ACYCLIC (",
-    "SIMPLE (", "TRAIL (", ") ((a", "){1,2} (", " WHERE b",
+    "SIMPLE (", "TRAIL (", ") ((a", "){1,2} (", " WHERE b", "SHORTEST 3 (", "SHORTEST 1 GROUPS", "ANY 1 (",
+    "COLLECT {", "reduce(", "head(", "labels(", "keys(", "startNode(", ".k DESC LIMIT",
 ]  # fmt: skip
 
 
