@@ -81,6 +81,8 @@ class _Share:
                 return self.mean(key, nulls, _OTHER)
             case Call(name="IS NOT NULL", args=(Property(subject=Variable(), key=key),)):
                 return 1.0 - self.mean(key, nulls, _OTHER)
+            case Call(name="IS NOT NULL", args=(Variable(),)):
+                return 1.0
             case Call(name="IN", args=(Property(subject=Variable(), key=key), items)):
                 return self.of_membership(key, items)
             case Call(

@@ -38,6 +38,17 @@ STORE = from_records(
         # three matches that are only counted
         "UNWIND [1, 2] AS x MATCH (a:A) MATCH (b) MATCH (c:B)-[r]-(d) RETURN count(*)",
         "MATCH (a:A) WITH a MATCH (b:B) WITH a, b MATCH (c) RETURN count(*)",
+        # a node without relationships in a later clause, null where an optional match found none
+        "OPTIONAL MATCH (x:None) MATCH (x) RETURN count(*)",
+        "OPTIONAL MATCH (x:None) MATCH (x), (x) RETURN 1",
+        "OPTIONAL MATCH (x:None) MATCH (a), (x) RETURN count(*)",
+        "OPTIONAL MATCH (x:None) MATCH (a)-->(b), (x WHERE x.k IS NULL) RETURN a, b LIMIT 1",
+        "OPTIONAL MATCH (x:None) MATCH (a)-[*1..2]->(b), (x) RETURN a, b",
+        "OPTIONAL MATCH (x:None) MATCH ANY SHORTEST (a)-[*]->(b), (x) RETURN a, b",
+        "OPTIONAL MATCH (x:None) OPTIONAL MATCH (a)-[*1..2]->(b), (x) RETURN a, b",
+        "OPTIONAL MATCH (x:None) MATCH (a) WHERE EXISTS { (a)-->(), (x) } RETURN a",
+        "OPTIONAL MATCH (x:None) MATCH (a) RETURN a, COUNT { (a)-[*1..2]->(), (x) } AS c",
+        "MATCH (a) OPTIONAL MATCH (a)-[:S]->(x) MATCH (b), (x) RETURN a, x, count(*)",
     ],
 )
 def test_agreement(query):

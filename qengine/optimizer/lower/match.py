@@ -94,9 +94,12 @@ class MatchLowering:
     # ------------------------------------------------------------ steps
 
     def _filter_bound_nodes(self) -> None:
+        ends = {end for each in self.graph.relationships for end in (each.start, each.end)}
         conditions: list[Expr] = []
         for node in self.graph.nodes:
             if node.bound:
+                if node.name not in ends:  # nothing looks for its neighbours: null would pass
+                    conditions.append(Call("IS NOT NULL", (Variable(node.name, type=NODE),), type=BOOLEAN))
                 if node.labels is not None:
                     conditions.append(HasLabels(Variable(node.name, type=NODE), node.labels))
                 conditions += node.predicates
