@@ -16,6 +16,7 @@ namespace {
 constexpr size_t kFirstEntries = 64, kMostEntries = size_t{1} << 16, kMostReaches = size_t{1} << 10, kGrowth = 4;
 constexpr size_t kMostRead = 2048;   // ids read to find a reach; beyond that all is within it
 constexpr uint64_t kTrial = 1 << 13, kHits = 4;  // asked so often, one in so many must be found
+constexpr uint64_t kTrialRead = 1 << 19;         // or once so many ids were read to find reaches
 
 uint64_t mixed(uint64_t hash, uint32_t value) { return ((hash ^ value) * 0x9E3779B97F4A7C15u) ^ (hash >> 29); }
 
@@ -27,7 +28,8 @@ uint32_t place_of(uint64_t hash, size_t places) { return static_cast<uint32_t>(h
 template <typename Anew>
 uint64_t Worker::recalled(const Node& node, Anew anew) {
   Recall& recall = recalls_[static_cast<size_t>(node.recall)];
-  const bool useless = recall.asked > kTrial && recall.found * kHits < recall.asked;
+  const bool tried = recall.asked > kTrial || recall.read > kTrialRead;
+  const bool useless = tried && recall.found * kHits < recall.asked;
   if (useless || node.levels[0] == split_level_ || !make_recall(recall)) return anew();
   ++recall.asked;
   Recalled key{0, 0, {}};
@@ -95,6 +97,7 @@ const Worker::Reach& Worker::reach_of(const Node& node, Recall& recall, const ui
   }
   if (read > kMostRead) std::fill_n(reach.bits, kReachWords, ~uint64_t{0});
   spend(read);
+  recall.read += read;
   return reach;
 }
 

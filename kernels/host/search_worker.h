@@ -161,6 +161,7 @@ class Worker {
     Buffer<Recalled> table;
     Buffer<Reach> reaches;
     uint64_t asked = 0, found = 0;
+    uint64_t read = 0;    // ids, to find reaches
     uint64_t enough = 0;  // so many counts may be missed before the tables grow
   };
   struct Words {  // a range of a bitmap's words
