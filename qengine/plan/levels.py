@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from qengine.plan.physical import EdgeLevel, Level, Search, Source, VertexLevel
+from qengine.plan.physical import ColumnCondition, EdgeLevel, Level, Search, Source, VertexLevel
 
 __all__ = ["links", "reordered", "without_order"]
 
@@ -54,8 +54,8 @@ def reordered(search: Search, order: Sequence[str]) -> Search:
     for name in order:
         sequence.append(names.index(name))
         sequence += [k for k in edges if k not in sequence and _closed(old[k], sequence)]
-    place = {index: position for position, index in enumerate(sequence)}
-    return replace(search, levels=tuple(_placed(old, index, place) for index in sequence), emit=())
+    late = _Late(old, {index: position for position, index in enumerate(sequence)})
+    return replace(search, levels=tuple(_placed(old, index, late) for index in sequence), emit=())
 
 
 def _closed(level: Level, bound: list[int]) -> bool:
@@ -63,43 +63,44 @@ def _closed(level: Level, bound: list[int]) -> bool:
     return level.start in bound and level.end in bound
 
 
-def _placed(old: tuple[Level, ...], index: int, place: dict[int, int]) -> Level:
+class _Late:
+    """What relates levels to each other, by the place of the last of them in a new order; ``place``: of old levels."""
+
+    def __init__(self, old: tuple[Level, ...], place: dict[int, int]) -> None:
+        self.place = place
+        self.different: dict[int, set[int]] = {}
+        self.conditions: dict[int, list[ColumnCondition]] = {}
+        self.pairs: dict[int, list[tuple[int, int, int, int]]] = {}
+        for k, level in enumerate(old):
+            for other in level.different:
+                if k in place and other in place:
+                    early, late = sorted((place[k], place[other]))
+                    self.different.setdefault(late, set()).add(early)
+            for each in level.conditions:
+                if each.left in place and each.right in place:
+                    moved = replace(each, left=place[each.left], right=place[each.right])
+                    self.conditions.setdefault(max(moved.left, moved.right), []).append(moved)
+            for pair in level.pairs if isinstance(level, VertexLevel) else ():
+                if all(index in place for index in pair):
+                    a, b, c, d = (place[index] for index in pair)
+                    self.pairs.setdefault(max(a, b, c, d), []).append((a, b, c, d))
+
+
+def _placed(old: tuple[Level, ...], index: int, late: _Late) -> Level:
     """Return a level at its new place, with all that relates it to levels before it there."""
-    level, here = old[index], place[index]
-
-    def late(mentioned: set[int]) -> bool:
-        return all(k in place for k in mentioned) and max(place[k] for k in mentioned) == here
-
-    pairs_of_differences = {frozenset((k, other)) for k, each in enumerate(old) for other in each.different}
-    different = sorted(
-        place[other] for pair in pairs_of_differences if index in pair and late(set(pair)) for other in pair - {index}
-    )
-    conditions = tuple(
-        replace(each, left=place[each.left], right=place[each.right])
-        for one in old
-        for each in one.conditions
-        if late({each.left, each.right})
-    )
+    level, place = old[index], late.place
+    here = place[index]
+    different = tuple(sorted(late.different.get(here, ())))
+    conditions = tuple(late.conditions.get(here, ()))
     if isinstance(level, EdgeLevel):
         return replace(
-            level,
-            start=place[level.start],
-            end=place[level.end],
-            different=tuple(different),
-            conditions=conditions,
+            level, start=place[level.start], end=place[level.end], different=different, conditions=conditions
         )
-    pairs = tuple(
-        (place[a], place[b], place[c], place[d])
-        for one in old
-        if isinstance(one, VertexLevel)
-        for a, b, c, d in one.pairs
-        if late({a, b, c, d})
-    )
     return replace(
         level,
         sources=_sources(old, index, place),
-        different=tuple(different),
-        pairs=pairs,
+        different=different,
+        pairs=tuple(late.pairs.get(here, ())),
         conditions=conditions,
     )
 
