@@ -98,7 +98,7 @@ int64_t SampleBatch::walk_plain(int level) {
 }
 
 int64_t SampleBatch::walk_vertices(int level) {
-  if (const PlainLevel& plain = plain_[static_cast<size_t>(level)]; plain.n_roots > 0) {
+  if (const PlainLevel plain = plain_roots(level); plain.n_roots > 0) {
     walk_.roots(plain, level, walks(), alive_);
     return alive_;
   }

@@ -85,8 +85,9 @@ class SampleBatch {
   int64_t* value(int slot) { return &values_[static_cast<size_t>(slot) * static_cast<size_t>(depth_)]; }
   SampleId id(int slot) const { return {seed_, first_ + static_cast<uint64_t>(slot)}; }
   uint32_t word(int slot, int level) const { return blocks_[static_cast<size_t>(slot)].word[level % kBlockLevels]; }
-  PlainLevel plain_level(int level) const;
-  PlainLevel plain_roots(const PlanLevel& level) const;
+  bool is_bare(const PlanLevel& level) const;
+  PlainLevel plain_level(int level) const;  // reads no arrays of the graph: where it is on a device, plans are priced, too
+  PlainLevel plain_roots(int level) const;
   Walks walks() { return {&plan_, {seed_, first_}, depth_, values_.data(), weights_.data(), slot_.data(), blocks_.data()}; }
   void prefetch_lists(const PlanLevel& level, int slot);
   void prefetch_members(const PlanLevel& level, const SampleStep& step, int slot);

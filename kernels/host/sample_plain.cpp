@@ -15,13 +15,14 @@ std::atomic<bool> plain_wanted{true};
 
 }  // namespace
 
+bool SampleBatch::is_bare(const PlanLevel& level) const {
+  return level.kind == kVertexLevel && level.ranges.count > 0 && level.bitset == nullptr && level.pairs.count == 0 &&
+         level.conditions.count == 0 && plain_wanted.load(std::memory_order_relaxed);
+}
+
 PlainLevel SampleBatch::plain_level(int index) const {
   const PlanLevel& level = plan_.levels[index];
-  const bool bare = level.kind == kVertexLevel && level.ranges.count > 0 && level.bitset == nullptr && level.pairs.count == 0 &&
-                    level.conditions.count == 0;
-  if (!bare || !plain_wanted.load(std::memory_order_relaxed)) return {};
-  if (level.sources.count == 0) return plain_roots(level);
-  if (level.candidates != nullptr) return {};
+  if (!is_bare(level) || level.sources.count == 0 || level.candidates != nullptr) return {};
   PlainLevel plain;
   uint64_t bytes = 0;
   for (int k = 0; k < level.sources.count; ++k) {
@@ -39,7 +40,9 @@ PlainLevel SampleBatch::plain_level(int index) const {
 }
 
 // A level whose every candidate is bound when it is picked.
-PlainLevel SampleBatch::plain_roots(const PlanLevel& level) const {
+PlainLevel SampleBatch::plain_roots(int index) const {
+  const PlanLevel& level = plan_.levels[index];
+  if (!is_bare(level) || level.sources.count > 0) return {};
   if (level.different.count > 0 || level.less.count > 0 || level.greater.count > 0) return {};
   PlainLevel plain;
   const PlanRange first = plan_.ranges[level.ranges.first], last = plan_.ranges[level.ranges.first + level.ranges.count - 1];

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from qengine import _native, storage
 from qengine.estimate.candidates import CandidateGraph, build, sketch
-from qengine.estimate.kernel import count_within, draw, philox, trawl
+from qengine.estimate.kernel import METHODS, count_within, draw, level_work, philox, trawl
 from qengine.estimate.reference import Alley, Estimator, ReferenceSampler, WanderJoin, expectation
 from qengine.exec.candidates import level_signatures
 from qengine.exec.context import ExecutionContext
@@ -176,6 +176,26 @@ def test_plain_levels_draw_the_same_samples(store: Any, search: Search) -> None:
                 for ways in WAYS
             ]
             assert all(each == found[0] for each in found)
+
+
+@given(graphs(), searches())
+@settings(max_examples=50, deadline=None)
+def test_what_levels_cost_is_known_where_the_graph_is_not(store: Any, search: Search) -> None:
+    """Plans of candidate graphs on a device point there."""
+    plan = resolve(store, without_seeds(search), Masks())
+    assume(plan is not None)
+    assert plan is not None
+    context = ExecutionContext(threads=1)
+    elsewhere, levels, lists = plan.plan.copy(), plan.tables[0].copy(), plan.tables[9].copy()
+    for table, pointers in ((levels, ("bitset", "candidates")), (lists, ("offsets", "neighbours"))):
+        for name in pointers:
+            table[name] = np.where(table[name], 8, 0)
+    elsewhere["levels"], elsewhere["lists"] = levels.ctypes.data, lists.ctypes.data
+    for method in METHODS:
+        found, expected = (
+            level_work(record.ctypes.data, method, len(levels), context) for record in (elsewhere, plan.plan)
+        )
+        assert np.array_equal(found, expected) and found[:, 0].all()
 
 
 def test_plain_levels_draw_the_same_samples_around_a_hub() -> None:
