@@ -172,13 +172,15 @@ def _with_seeds(chunk: SearchChunk, search: Search, seeds: Sequence[Ids]) -> Sea
 
 def _images(chunk: SearchChunk, search: Search, limit: int) -> Iterator[SearchChunk]:
     """Yield each row under all orders of its columns: few rows in one chunk, many without copying them."""
-    together = max(1, limit // len(chunk.row))
+    together = max(1, min(limit, _CHUNK_ROWS) // len(chunk.row))
     for begin in range(0, len(search.images), together):
         images = search.images[begin : begin + together]
+        if len(images) == 1:
+            columns = {name: chunk.columns[other] for name, other in zip(search.emit, images[0], strict=True)}
+            yield SearchChunk(chunk.row, columns, chunk.count)
+            continue
         columns = {
-            name: chunk.columns[images[0][place]]
-            if len(images) == 1
-            else np.concatenate([chunk.columns[image[place]] for image in images])
+            name: np.concatenate([chunk.columns[image[place]] for image in images])
             for place, name in enumerate(search.emit)
         }
         count = None if chunk.count is None else np.tile(chunk.count, len(images))
