@@ -317,7 +317,8 @@ QE_API int32_t qe_eliminate_gather(const Part* parts, int32_t n_parts, uint32_t 
     using V = decltype(zero);
     const V* numbers = static_cast<const V*>(vector);
     V* sums = static_cast<V*>(out);
-    return each_row(n, entries_of(parts, n_parts), control, [&](uint32_t u) {
+    const bool only_lengths = numbers == nullptr && std::none_of(parts, parts + n_parts, filtered);
+    return each_row(n, only_lengths ? 0 : entries_of(parts, n_parts), control, [&](uint32_t u) {
       V sum = 0;
       for (int32_t k = 0; k < n_parts; ++k) {
         const Part& part = parts[k];

@@ -16,6 +16,7 @@ from qengine.plan.physical import Search
 __all__ = ["Control", "ExecutionContext", "OperatorStats", "Rivals", "Status"]
 
 _ENDLESS = 1e9  # seconds: a timeout beyond this is none
+_SHORT_READS = 1 << 22  # numbers that are read before anybody could press Ctrl-C
 
 
 @record
@@ -112,19 +113,20 @@ class ExecutionContext:
         """Stop the execution soon, from any thread."""
         self.control.stop = 1
 
-    def run(self, function: Callable[..., int], *args: Any) -> None:
-        """Call a native function that may take long, and raise if it fails.
+    def run(self, function: Callable[..., int], *args: Any, reads: int | None = None) -> None:
+        """Call a native function, and raise if it fails.
 
         Parameters
         ----------
         function
             Returns a status; polls ``control``, which must be among ``args``.
+        reads
+            How many numbers it reads at most, where that is known: Ctrl-C waits for what takes a few milliseconds.
         """
-        self.raise_for(call(self.control, function, *args))
-
-    def run_short(self, function: Callable[..., int], *args: Any) -> None:
-        """Call a native function that takes a few milliseconds at most, and raise if it fails; Ctrl-C waits for it."""
-        self.raise_for(function(*args))
+        if reads is not None and reads < _SHORT_READS:
+            self.raise_for(function(*args))
+        else:
+            self.raise_for(call(self.control, function, *args))
 
     def raise_for(self, status: int) -> None:
         """Raise the error that a native function's status stands for; return if it is ``OK``.

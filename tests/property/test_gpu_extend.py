@@ -30,7 +30,7 @@ def memory() -> Iterator[DeviceMemory]:
         yield made
 
 
-@settings(max_examples=200)
+@settings(max_examples=130)
 @given(case=cases(), slots=st.sampled_from([1, 3, 1 << 20]), tile=st.sampled_from([1, 5, 64]),
        window=st.sampled_from([5, 32]), buffer=st.sampled_from([1, 1 << 20]),
        room=st.sampled_from([1, 1 << 26]), shared=st.sampled_from([1, 1 << 14]))  # fmt: skip

@@ -40,7 +40,7 @@ def test_equals_backtracking(case: Any, chunk_rows: int) -> None:
     assert equals_backtracking_in_chunks(search_module, case, chunk_rows)
 
 
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(dense_cases())
 def test_denser_patterns(case: Any) -> None:
     store, search = case

@@ -32,7 +32,7 @@ def test_equals_backtracking(case: Any, threads: int, chunk_rows: int, trial: bo
     assert result == expected(store, search, seeds, rows)
 
 
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(dense_cases(), st.sampled_from([1, 2]), st.sampled_from([0, 1, 2]))
 def test_denser_patterns(case: Any, threads: int, isa: int) -> None:
     store, search = case

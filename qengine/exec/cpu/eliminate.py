@@ -43,9 +43,6 @@ _PAIR_CHUNK = np.dtype(
     [(name, "<u8") for name in ("first", "next", "most", "capacity", "ends", "counts", "begins", "lengths")]
 )
 
-_SHORT = 1 << 22
-"""Numbers that are read before anybody could press Ctrl-C."""
-
 _PAIRS = 1 << 18
 """Pairs that a worker makes before they are handed on."""
 
@@ -403,11 +400,9 @@ class _Run:
 
     # ------------------------------------------------------------ numbers
 
-    def _call(self, name: str, *args: Any, reads: int = _SHORT) -> None:
-        """Call a native function that reads about so many numbers; a short one at once, without a thread beside."""
-        call = self.context.run if reads >= _SHORT else self.context.run_short
+    def _call(self, name: str, *args: Any, reads: int | None = None) -> None:
         with _overflows():
-            call(getattr(self.library, name), *args, ctypes.byref(self.context.control))
+            self.context.run(getattr(self.library, name), *args, ctypes.byref(self.context.control), reads=reads)
 
     def _matrix(self, place: int) -> SparseMatrix:
         """Return a matrix with at most one number an entry."""

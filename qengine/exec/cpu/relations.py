@@ -163,8 +163,10 @@ class Relations:
     def message(self, lists: Lists, vector: Array | None, wide: bool, out: Array) -> None:
         """Write for each vertex the sum of a vector's numbers (None: 1 each) over its entries in the lists."""
         at = 0 if vector is None else vector.ctypes.data
-        gather = _library().qe_eliminate_gather
-        self.context.run(gather, *self._parts(lists), at, int(wide), out.ctypes.data, self._control())
+        only_lengths = vector is None and not any(part.admitted or part.skip_loops for part in lists.parts)
+        reads = self.n * len(lists.parts) if only_lengths else None
+        where = *self._parts(lists), at, int(wide), out.ctypes.data
+        self.context.run(_library().qe_eliminate_gather, *where, self._control(), reads=reads)
 
     # ------------------------------------------------------------ making matrices
 

@@ -50,7 +50,7 @@ def test_every_family_is_known() -> None:
     assert {path.stem for path in (CHECKOUT / "kernels" / "cuda").glob("*.cu")} == FAMILIES.keys()
 
 
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("architecture", [pytest.param(80, marks=pytest.mark.slow), 90])
 @pytest.mark.parametrize(
     ("family", "macros"), [(family, macros) for family, variants in FAMILIES.items() for macros in variants]
 )
