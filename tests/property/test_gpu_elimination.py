@@ -289,6 +289,25 @@ def test_wide_numbers_are_remembered(hub: Graph, monkeypatch: pytest.MonkeyPatch
     assert widths == [8, 16, 16]
 
 
+def test_an_execution_beside_may_find_out_first_that_numbers_are_wide(
+    hub: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    operator = elimination(hub, f"/*+ eliminate */ MATCH REPEATABLE ELEMENTS {leaves(7)} RETURN count(*)")
+    assert operator is not None
+    operator = replace(operator, terms=(operator.terms[0], replace(operator.terms[0], factor=-1)))
+    widths = []
+    counts = eliminate._Run.counts
+
+    def with_another(one: eliminate._Run) -> Any:
+        widths.append(one.width)
+        eliminate._of(hub._store, operator).wide = True
+        return counts(one)
+
+    monkeypatch.setattr(eliminate._Run, "counts", with_another)
+    assert [*run(hub, operator)[1]] == []
+    assert widths == [8, 16]
+
+
 @pytest.mark.parametrize(("relationship", "times"), [("", 1), ("r WHERE r.w > 2", 3)])
 def test_merged_relations_stay(relationship: str, times: int, monkeypatch: pytest.MonkeyPatch) -> None:
     start, end = (each.tolist() for each in to_csr(rmat(5, 4, 42)).edges())

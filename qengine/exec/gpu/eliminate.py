@@ -24,7 +24,7 @@ from qengine.exec.cpu.runtime import Runtime
 from qengine.exec.gpu.count_plan import components
 from qengine.exec.gpu.eliminate_corners import CornerSums
 from qengine.exec.gpu.eliminate_matrix import DeviceMatrix, uploaded
-from qengine.exec.gpu.eliminate_program import Known
+from qengine.exec.gpu.eliminate_program import Known, Program
 from qengine.exec.gpu.eliminate_squares import closed_walks, counts_squares, squared_matrix
 from qengine.exec.gpu.eliminate_triangles import (
     MOST_WEIGHT,
@@ -126,7 +126,7 @@ def run_eliminate(operator: Eliminate, runtime: Runtime, masks: MaskProvider) ->
     counted: dict[tuple[int, bool], Any] = {}
     known = _of(runtime.store, operator)
 
-    def run() -> Counts:
+    def run(wide: bool) -> Counts:
         held: list[Resident] = []
 
         def let_go() -> None:
@@ -138,15 +138,16 @@ def run_eliminate(operator: Eliminate, runtime: Runtime, masks: MaskProvider) ->
             on = after.enter_context(device_run(runtime.context))
             host = after.enter_context(runtime.memory.holding("Eliminate"))
             relations = Relations(runtime.store, masks, runtime.context, host.add)
-            return _Run(operator, runtime, relations, known, on, held, counted).counts()
+            return _Run(operator, runtime, relations, known.program, wide, on, held, counted).counts()
 
     while True:
+        wide = known.wide  # executions beside this one may find out, too
         try:
-            return run()
+            return run(wide)
         except _NoCorners:
             known.leave_corners()
         except NumberOverflow:
-            if known.wide:
+            if wide:
                 runtime.context.raise_for(Status.OVERFLOW)
             known.wide = True
 
@@ -162,7 +163,8 @@ class _Run:
         operator: Eliminate,
         runtime: Runtime,
         relations: Relations,
-        known: Known,
+        program: Program,
+        wide: bool,
         run: DeviceRun,
         held: list[Resident],
         counted: dict[tuple[int, bool], Any],
@@ -171,15 +173,15 @@ class _Run:
         self.store = runtime.store
         self.context = runtime.context
         self.relations = relations
-        self.wide = known.wide
+        self.wide = wide
         self.run = run
         self.held = held
         self.counted = counted
         self.n = int(self.store.vertex_count)
-        self.width = 16 if known.wide else 8
+        self.width = 16 if wide else 8
         self.vectors: dict[int, Any] = {}
         self.matrices: dict[int, DeviceMatrix] = {}
-        self.program = known.program
+        self.program = program
         self.squares: dict[int, int] = {}  # matrices by the steps that are their closed walks
         self.blocks: list[Any] = []  # what kernels may still use
         self.state = self.allocate(_FLAGS + (self.width + 8) * len(self.program.summed), "the totals", clear=True)
