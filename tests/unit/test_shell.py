@@ -77,16 +77,17 @@ class Terminal:
         self.expect(r"\x1b\[\?2004l")
         return self.expect_prompt()
 
-    def leave(self) -> int | None:
+    def leave(self) -> int:
         """Press Ctrl-D and return the exit status."""
         self.control("d")
         return self.end()
 
-    def end(self) -> int | None:
-        """Wait for the shell to end and return the exit status."""
+    def end(self) -> int:
+        """Wait for the shell to end and return the exit status, or minus the signal that ended it."""
         self._child.expect(pexpect.EOF)
+        self._child.wait()  # it lets go of the terminal first: closing now would hang up on what still ends
         self._child.close()
-        return self._child.exitstatus
+        return -self._child.signalstatus if self._child.exitstatus is None else self._child.exitstatus
 
 
 def plain(text: str) -> str:
