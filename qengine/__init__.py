@@ -29,7 +29,8 @@ from qengine.errors import (
     StorageError,
     Unsupported,
 )
-from qengine.graph import Graph, Prepared
+from qengine.graph import Graph
+from qengine.prepared import Prepared
 from qengine.result import Result, ResultStats, Row
 from qengine.types import Node, Path, Relationship
 

@@ -20,11 +20,12 @@ from qengine import optimizer
 from qengine._frozen import frozen
 from qengine.binder import bind
 from qengine.catalog.costs import costs, using
-from qengine.graph import Graph, Prepared
+from qengine.graph import Graph
 from qengine.optimizer.elimination.cost import StepCosts
 from qengine.optimizer.joins import joining_cost
 from qengine.plan.physical import Eliminate, HashJoin, Search
 from qengine.plan.traverse import operators
+from qengine.prepared import Prepared
 from qengine.syntax import parse
 
 __all__ = ["SECTIONS", "Calibration", "calibrate", "fitted", "queries"]
@@ -210,16 +211,16 @@ def _graph(vertices: int) -> Graph:
 
 def _cost(query: Prepared, section: str, constants: Mapping[str, float]) -> float:
     """Return what a query costs by these constants, in the order or by the steps that it runs in."""
-    graph, text = query._graph, query.text
+    store, text = query._statements.store, query.text
     if section == "elimination":
         with using(constants, section):
             plan = query._planned.physical
             found = [] if plan is None else [each for each in operators(plan.root) if isinstance(each, Eliminate)]
-            return sum(StepCosts(graph._store, list(each.steps)).total() for each in found)
+            return sum(StepCosts(store, list(each.steps)).total() for each in found)
     if section == "join":
         return _cost_of_join(query, constants)
     with using(constants, section):
-        ordered = optimizer.plan(bind(parse(text)[0], text, graph._store).plan, graph._store)
+        ordered = optimizer.plan(bind(parse(text)[0], text, store).plan, store)
     return sum(each.cost or 0.0 for each in operators(ordered.root) if isinstance(each, Search))
 
 

@@ -92,12 +92,12 @@ def _started(
     gpu_memory_limit: int | None = None,
 ) -> Iterator[tuple[Counted, ExecutionContext]]:
     """Plan a statement and let it be interrupted; errors get their place in the text."""
-    from qengine.graph import check_parameters
+    from qengine.statements import check_parameters
 
     counted = graph._estimated.get(text, lambda: _plan(graph, text))
     check_parameters(counted.text, counted.parameters, params)
     context = ExecutionContext(dict(params or {}), timeout, memory_limit, threads, gpu_memory_limit)
-    with graph._executions.running(context):
+    with graph._statements.executions.running(context):
         try:
             yield counted, context
         except QengineError as error:
@@ -108,8 +108,8 @@ def _started(
 
 def _plan(graph: Graph, text: str) -> Counted:
     from qengine.binder import bind
-    from qengine.graph import planning
     from qengine.optimizer.counting import plan_count
+    from qengine.statements import planning
 
     text = text.strip().removesuffix(";")
     with planning(text, "estimate"):

@@ -2,53 +2,25 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from qengine._collector import collector_paused
-from qengine._frozen import frozen
-from qengine.errors import DeviceError, Notice, QengineError, QueryInterrupted, SemanticError, Span, Unsupported
-from qengine.exec.executions import Executions
 from qengine.plan.cache import PlanCache
-from qengine.plan.logical import LogicalPlan
-from qengine.plan.physical import PhysicalPlan, Search
-from qengine.plan.traverse import parameters
-from qengine.result import Result, ResultBatch, ResultStats
+from qengine.prepared import Prepared
+from qengine.result import Result
+from qengine.statements import Cardinalities, Statements
 
 if TYPE_CHECKING:
     from qengine.estimate import DeviceEstimator, Estimate, EstimateTable, Estimator
     from qengine.estimates import Counted
-    from qengine.exec.choice import LargestSearch
-    from qengine.exec.context import ExecutionContext
     from qengine.explain import Explanation
     from qengine.storage.schema import Schema
     from qengine.storage.statistics import Statistics
     from qengine.storage.store import GraphStore
 
 Source = str | PathLike[str]
-Cardinalities = Mapping[str, float] | Literal["sampled"]
-
-_DEVICES = ("auto", "cpu", "gpu", "reference")
 _LARGE = 1 << 22  # bytes of a graph whose loading frees memory worth giving back
-
-
-@frozen
-class _Planned:
-    """A statement that is ready to run.
-
-    ``seconds``: what planning took. ``largest``: the search that is estimated to find the most embeddings.
-    """
-
-    text: str
-    logical: LogicalPlan
-    physical: PhysicalPlan | None
-    notices: tuple[Notice, ...]
-    parameters: Mapping[str, Span | None]
-    seconds: float
-    largest: LargestSearch | None
 
 
 class Graph:
@@ -59,9 +31,8 @@ class Graph:
 
     def __init__(self, store: GraphStore) -> None:
         self._store = store
-        self._plans: PlanCache[_Planned] = PlanCache()
+        self._statements = Statements(store)
         self._estimated: PlanCache[Counted] = PlanCache()
-        self._executions = Executions()
 
     # ------------------------------------------------------------ loading and saving
 
@@ -328,7 +299,7 @@ class Graph:
         ExecutionError, QueryTimeout, QueryInterrupted, OutOfMemory
             From the result's methods.
         """
-        return Prepared(self, text, cardinalities, timeout).run(
+        return Prepared(self._statements, text, cardinalities, timeout).run(
             params,
             device=device,
             timeout=timeout,
@@ -345,7 +316,7 @@ class Graph:
         QuerySyntaxError, SemanticError, Unsupported
             For what is wrong with the text.
         """
-        return Prepared(self, text, cardinalities)
+        return Prepared(self._statements, text, cardinalities)
 
     def script(self, text: str, params: Mapping[str, Any] | None = None, **options: Any) -> Iterator[Result]:
         """Run several statements separated by ``;`` one after the other; options as for ``query``."""
@@ -366,12 +337,7 @@ class Graph:
         DeviceError
             If the device can't be used.
         """
-        from qengine.explain import Explanation
-
-        planned = self._plan(text, False, cardinalities, explaining=True)
-        assert planned.physical is not None
-        chosen, reason = _chosen(device, planned)
-        return Explanation(planned.physical, self._store, chosen, reason, planned.notices)
+        return self._statements.explain(text, device=device, cardinalities=cardinalities)
 
     def estimate(
         self,
@@ -483,7 +449,7 @@ class Graph:
 
     def interrupt(self) -> None:
         """Stop all queries that run on this graph, from any thread; they raise ``QueryInterrupted``."""
-        self._executions.interrupt()
+        self._statements.executions.interrupt()
 
     # ------------------------------------------------------------ looking
 
@@ -529,222 +495,3 @@ class Graph:
 
     def __repr__(self) -> str:
         return f"<Graph {self.node_count:,} nodes, {self.relationship_count:,} relationships>"
-
-    # ------------------------------------------------------------ inside
-
-    def _plan(
-        self,
-        text: str,
-        reference: bool,
-        cardinalities: Cardinalities | None = None,
-        *,
-        timeout: float | None = None,
-        explaining: bool = False,
-    ) -> _Planned:
-        """Return what a statement was planned to, or plan it: for the reference; with what EXPLAIN warns of."""
-        if isinstance(cardinalities, str):
-            given: object = cardinalities
-        else:
-            given = tuple(sorted((part, repr(rows)) for part, rows in (cardinalities or {}).items()))
-
-        def make() -> _Planned:
-            with planning(text), collector_paused():
-                return self._plan_anew(text, reference, cardinalities or {}, timeout, explaining)
-
-        return self._plans.get((text, reference, given, explaining), make)
-
-    def _plan_anew(
-        self, text: str, reference: bool, cardinalities: Cardinalities, timeout: float | None, explaining: bool
-    ) -> _Planned:
-        from qengine import optimizer
-        from qengine.binder import bind
-        from qengine.exec.choice import largest_search
-        from qengine.syntax import parse
-
-        begin = time.perf_counter()
-        statements = parse(text)
-        if len(statements) != 1:
-            found = "none" if not statements else f"{len(statements)} statements"
-            raise SemanticError(
-                f"There must be one statement, not {found}.",
-                span=statements[1].span if statements else None,
-                hint="Run them one by one with graph.script(text)." if statements else "Type a query.",
-            )
-        bound = bind(statements[0], text, self._store, explaining=explaining)
-        logical, notices = bound.plan, bound.notices
-        if cardinalities:
-            from qengine.cardinalities import told
-
-            logical, notices = told(logical, cardinalities, self._store, notices, self._executions, timeout)
-        physical = None if reference else optimizer.plan(logical, self._store)
-        names = parameters(logical.root)
-        largest = None if physical is None else largest_search(physical)
-        return _Planned(text, logical, physical, notices, names, time.perf_counter() - begin, largest)
-
-    def _start(self, planned: _Planned, context: ExecutionContext, stats: ResultStats) -> Iterator[ResultBatch]:
-        """Run a plan lazily; account time and rows; turn Ctrl-C into ``QueryInterrupted``."""
-        with self._executions.running(context):
-            yield from self._pull(planned, context, stats)
-
-    def _pull(self, planned: _Planned, context: ExecutionContext, stats: ResultStats) -> Iterator[ResultBatch]:
-        batches: Iterator[ResultBatch] | None = None
-        try:
-            begin = time.perf_counter()
-            batches = self._execute(planned, context, stats.device)
-            while True:
-                begin = time.perf_counter()
-                batch = next(batches, None)
-                stats.seconds += time.perf_counter() - begin
-                stats.bytes = max(stats.bytes, int(context.control.memory_used))
-                if batch is None:
-                    return
-                stats.rows += batch.length
-                yield batch
-        except QengineError as error:
-            stats.seconds += time.perf_counter() - begin
-            raise error.at(planned.text) from None
-        except KeyboardInterrupt:
-            context.interrupt()
-            raise QueryInterrupted("The query was interrupted.", code="Interrupted") from None
-        except RecursionError:
-            raise _too_deep() from None
-        finally:
-            if batches is not None and hasattr(batches, "close"):
-                batches.close()
-
-    def _execute(self, planned: _Planned, context: ExecutionContext, device: str) -> Iterator[ResultBatch]:
-        if planned.physical is None:
-            from qengine.exec import reference
-            from qengine.exec.arrow_out import RowBatch
-
-            rows = reference.run(planned.logical, self._store, context)
-            return (RowBatch(planned.logical.columns, [row]) for row in rows)
-        if device == "gpu":
-            from qengine.exec import gpu
-
-            return gpu.run(planned.physical, self._store, context)
-        from qengine.exec import cpu
-
-        return cpu.run(planned.physical, self._store, context)
-
-
-class Prepared:
-    """A planned statement of one graph; ``run`` it with different parameters."""
-
-    def __init__(
-        self, graph: Graph, text: str, cardinalities: Cardinalities | None = None, timeout: float | None = None
-    ) -> None:
-        self._graph = graph
-        self.text = text
-        self._cardinalities = cardinalities if isinstance(cardinalities, str) else dict(cardinalities or {})
-        self._planned = graph._plan(text, False, self._cardinalities, timeout=timeout)
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Names of the result's columns."""
-        return self._planned.logical.columns
-
-    @property
-    def notices(self) -> tuple[Notice, ...]:
-        """Warnings about the text, for example unknown labels."""
-        return self._planned.notices
-
-    @property
-    def plan(self) -> Explanation:
-        """The plan; ``str()`` of it is the operator tree."""
-        return self._graph.explain(self.text, cardinalities=self._cardinalities)
-
-    def run(
-        self,
-        params: Mapping[str, Any] | None = None,
-        *,
-        device: str = "auto",
-        timeout: float | None = None,
-        memory_limit: int | None = None,
-        gpu_memory_limit: int | None = None,
-        threads: int = 0,
-    ) -> Result:
-        """Start the statement; parameters, errors and result as in ``Graph.query``."""
-        from qengine.exec.context import ExecutionContext
-        from qengine.explain import Explanation, explained, explained_steps, profiled
-
-        assert self._planned.physical is not None
-        plan = self._planned.physical
-        chosen, reason = _chosen(device, self._planned)
-        planned = self._planned
-        if device == "reference":
-            planned = self._graph._plan(self.text, reference=True)
-        check_parameters(planned.text, planned.parameters, params)
-        stats = ResultStats(planning_seconds=planned.seconds, device=chosen, device_reason=reason)
-        stats.plan = planned.physical
-        explanation = Explanation(plan, self._graph._store, chosen, reason, planned.notices)
-        if plan.explain == "explain":
-            return explained(explanation, stats, planned.notices)
-        if plan.explain == "explain steps":
-            from qengine.optimizer import plan_steps
-
-            return explained_steps(plan_steps(planned.logical, self._graph._store), explanation, stats)
-        context = ExecutionContext(dict(params or {}), timeout, memory_limit, threads, gpu_memory_limit)
-        if plan.explain == "profile":
-            context.profile = explanation.profile = {}
-        context.rivals = _rivals
-        batches = self._graph._start(planned, context, stats)
-        result = Result(planned.logical.columns, batches, stats, explanation, planned.notices)
-        return result if context.profile is None else profiled(result, explanation)
-
-
-@contextmanager
-def planning(text: str, what: str = "query") -> Iterator[None]:
-    """Give errors of planning their text, and turn what Python raises where planning is stopped into ours."""
-    try:
-        yield
-    except QengineError as error:
-        raise error.at(text) from None
-    except RecursionError:
-        raise _too_deep() from None
-    except KeyboardInterrupt:
-        raise QueryInterrupted(f"The {what} was interrupted while it was planned.", code="Interrupted") from None
-
-
-def _too_deep() -> Unsupported:
-    """Return the refusal of a plan that needs more of Python's stack than the caller has left."""
-    return Unsupported(
-        "The query nests deeper than the calls that Python allows from here.",
-        hint="Split it into several queries, or run it from fewer nested calls.",
-    )
-
-
-def _rivals(store: GraphStore, search: Search, masks: Any, context: ExecutionContext, samples: int) -> Sequence[Search]:
-    """Look for better orders of a search that takes long (``exec.context.Rivals``); imported when one does."""
-    from qengine.estimate.rival import other_orders
-
-    return other_orders(store, search, masks, context, samples)
-
-
-def _chosen(device: str, planned: _Planned) -> tuple[str, str]:
-    """Return where a plan runs, and why."""
-    from qengine.exec.choice import choose
-
-    if device not in _DEVICES:
-        raise DeviceError(f"There is no device {device!r}.", hint="Use one of: " + ", ".join(map(repr, _DEVICES)) + ".")
-    return (device, "as asked") if device == "reference" else choose(device, planned.largest)
-
-
-def check_parameters(text: str, needed: Mapping[str, Span | None], params: Mapping[str, Any] | None) -> None:
-    """Refuse to run a statement without a value for one of its parameters.
-
-    Raises
-    ------
-    SemanticError
-        For the first that is missing, with its place.
-    """
-    missing = {name: span for name, span in needed.items() if name not in (params or {})}
-    if missing:
-        name, span = next(iter(missing.items()))
-        raise SemanticError(
-            f"Parameter ${name} has no value.",
-            span=span,
-            text=text,
-            hint=f"Pass it: params={{{name!r}: …}}.",
-            code="ParameterMissing",
-        )

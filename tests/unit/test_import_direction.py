@@ -62,6 +62,8 @@ def test_every_stage_is_known() -> None:
     ends = {
         "__init__",
         "graph",
+        "prepared",
+        "statements",
         "result",
         "explain",
         "cli",

@@ -1,0 +1,92 @@
+"""A statement that was planned once, to run often."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from qengine.errors import Notice
+from qengine.plan.physical import Search
+from qengine.result import Result, ResultStats
+from qengine.statements import Cardinalities, Statements, check_parameters, chosen_device
+
+if TYPE_CHECKING:
+    from qengine.exec.context import ExecutionContext
+    from qengine.explain import Explanation
+    from qengine.storage.store import GraphStore
+
+
+class Prepared:
+    """A planned statement of one graph; ``run`` it with different parameters."""
+
+    def __init__(
+        self,
+        statements: Statements,
+        text: str,
+        cardinalities: Cardinalities | None = None,
+        timeout: float | None = None,
+    ) -> None:
+        self._statements = statements
+        self.text = text
+        self._cardinalities = cardinalities if isinstance(cardinalities, str) else dict(cardinalities or {})
+        self._planned = statements.plan(text, False, self._cardinalities, timeout=timeout)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the result's columns."""
+        return self._planned.logical.columns
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """Warnings about the text, for example unknown labels."""
+        return self._planned.notices
+
+    @property
+    def plan(self) -> Explanation:
+        """The plan; ``str()`` of it is the operator tree."""
+        return self._statements.explain(self.text, cardinalities=self._cardinalities)
+
+    def run(
+        self,
+        params: Mapping[str, Any] | None = None,
+        *,
+        device: str = "auto",
+        timeout: float | None = None,
+        memory_limit: int | None = None,
+        gpu_memory_limit: int | None = None,
+        threads: int = 0,
+    ) -> Result:
+        """Start the statement; parameters, errors and result as in ``Graph.query``."""
+        from qengine.exec.context import ExecutionContext
+        from qengine.explain import Explanation, explained, explained_steps, profiled
+
+        assert self._planned.physical is not None
+        plan = self._planned.physical
+        chosen, reason = chosen_device(device, self._planned)
+        planned = self._planned
+        if device == "reference":
+            planned = self._statements.plan(self.text, reference=True)
+        check_parameters(planned.text, planned.parameters, params)
+        stats = ResultStats(planning_seconds=planned.seconds, device=chosen, device_reason=reason)
+        stats.plan = planned.physical
+        explanation = Explanation(plan, self._statements.store, chosen, reason, planned.notices)
+        if plan.explain == "explain":
+            return explained(explanation, stats, planned.notices)
+        if plan.explain == "explain steps":
+            from qengine.optimizer import plan_steps
+
+            return explained_steps(plan_steps(planned.logical, self._statements.store), explanation, stats)
+        context = ExecutionContext(dict(params or {}), timeout, memory_limit, threads, gpu_memory_limit)
+        if plan.explain == "profile":
+            context.profile = explanation.profile = {}
+        context.rivals = _rivals
+        batches = self._statements.start(planned, context, stats)
+        result = Result(planned.logical.columns, batches, stats, explanation, planned.notices)
+        return result if context.profile is None else profiled(result, explanation)
+
+
+def _rivals(store: GraphStore, search: Search, masks: Any, context: ExecutionContext, samples: int) -> Sequence[Search]:
+    """Look for better orders of a search that takes long (``exec.context.Rivals``); imported when one does."""
+    from qengine.estimate.rival import other_orders
+
+    return other_orders(store, search, masks, context, samples)

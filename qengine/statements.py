@@ -1,0 +1,210 @@
+"""What a graph's statements are planned to, and how their plans run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal
+
+from qengine._collector import collector_paused
+from qengine._frozen import frozen
+from qengine.errors import DeviceError, Notice, QengineError, QueryInterrupted, SemanticError, Span, Unsupported
+from qengine.exec.executions import Executions
+from qengine.plan.cache import PlanCache
+from qengine.plan.logical import LogicalPlan
+from qengine.plan.physical import PhysicalPlan
+from qengine.plan.traverse import parameters
+from qengine.result import ResultBatch, ResultStats
+
+if TYPE_CHECKING:
+    from qengine.exec.choice import LargestSearch
+    from qengine.exec.context import ExecutionContext
+    from qengine.explain import Explanation
+    from qengine.storage.store import GraphStore
+
+Cardinalities = Mapping[str, float] | Literal["sampled"]
+
+_DEVICES = ("auto", "cpu", "gpu", "reference")
+
+
+@frozen
+class Planned:
+    """A statement that is ready to run.
+
+    ``seconds``: what planning took. ``largest``: the search that is estimated to find the most embeddings.
+    """
+
+    text: str
+    logical: LogicalPlan
+    physical: PhysicalPlan | None
+    notices: tuple[Notice, ...]
+    parameters: Mapping[str, Span | None]
+    seconds: float
+    largest: LargestSearch | None
+
+
+class Statements:
+    """Plans the statements of one graph, keeps their plans, and runs them; any number of threads may ask at a time.
+
+    ``executions`` are those under way.
+    """
+
+    def __init__(self, store: GraphStore) -> None:
+        self.store = store
+        self.executions = Executions()
+        self._plans: PlanCache[Planned] = PlanCache()
+
+    def plan(
+        self,
+        text: str,
+        reference: bool,
+        cardinalities: Cardinalities | None = None,
+        *,
+        timeout: float | None = None,
+        explaining: bool = False,
+    ) -> Planned:
+        """Return what a statement was planned to, or plan it: for the reference; with what EXPLAIN warns of."""
+        if isinstance(cardinalities, str):
+            given: object = cardinalities
+        else:
+            given = tuple(sorted((part, repr(rows)) for part, rows in (cardinalities or {}).items()))
+
+        def make() -> Planned:
+            with planning(text), collector_paused():
+                return self._plan_anew(text, reference, cardinalities or {}, timeout, explaining)
+
+        return self._plans.get((text, reference, given, explaining), make)
+
+    def _plan_anew(
+        self, text: str, reference: bool, cardinalities: Cardinalities, timeout: float | None, explaining: bool
+    ) -> Planned:
+        from qengine import optimizer
+        from qengine.binder import bind
+        from qengine.exec.choice import largest_search
+        from qengine.syntax import parse
+
+        begin = time.perf_counter()
+        statements = parse(text)
+        if len(statements) != 1:
+            found = "none" if not statements else f"{len(statements)} statements"
+            raise SemanticError(
+                f"There must be one statement, not {found}.",
+                span=statements[1].span if statements else None,
+                hint="Run them one by one with graph.script(text)." if statements else "Type a query.",
+            )
+        bound = bind(statements[0], text, self.store, explaining=explaining)
+        logical, notices = bound.plan, bound.notices
+        if cardinalities:
+            from qengine.cardinalities import told
+
+            logical, notices = told(logical, cardinalities, self.store, notices, self.executions, timeout)
+        physical = None if reference else optimizer.plan(logical, self.store)
+        names = parameters(logical.root)
+        largest = None if physical is None else largest_search(physical)
+        return Planned(text, logical, physical, notices, names, time.perf_counter() - begin, largest)
+
+    def explain(self, text: str, *, device: str = "auto", cardinalities: Cardinalities | None = None) -> Explanation:
+        """Return the plan of a statement, with EXPLAIN's warnings; see ``Graph.explain``."""
+        from qengine.explain import Explanation
+
+        planned = self.plan(text, False, cardinalities, explaining=True)
+        assert planned.physical is not None
+        chosen, reason = chosen_device(device, planned)
+        return Explanation(planned.physical, self.store, chosen, reason, planned.notices)
+
+    def start(self, planned: Planned, context: ExecutionContext, stats: ResultStats) -> Iterator[ResultBatch]:
+        """Run a plan lazily; account time and rows; turn Ctrl-C into ``QueryInterrupted``."""
+        with self.executions.running(context):
+            yield from self._pull(planned, context, stats)
+
+    def _pull(self, planned: Planned, context: ExecutionContext, stats: ResultStats) -> Iterator[ResultBatch]:
+        batches: Iterator[ResultBatch] | None = None
+        try:
+            begin = time.perf_counter()
+            batches = self._execute(planned, context, stats.device)
+            while True:
+                begin = time.perf_counter()
+                batch = next(batches, None)
+                stats.seconds += time.perf_counter() - begin
+                stats.bytes = max(stats.bytes, int(context.control.memory_used))
+                if batch is None:
+                    return
+                stats.rows += batch.length
+                yield batch
+        except QengineError as error:
+            stats.seconds += time.perf_counter() - begin
+            raise error.at(planned.text) from None
+        except KeyboardInterrupt:
+            context.interrupt()
+            raise QueryInterrupted("The query was interrupted.", code="Interrupted") from None
+        except RecursionError:
+            raise _too_deep() from None
+        finally:
+            if batches is not None and hasattr(batches, "close"):
+                batches.close()
+
+    def _execute(self, planned: Planned, context: ExecutionContext, device: str) -> Iterator[ResultBatch]:
+        if planned.physical is None:
+            from qengine.exec import reference
+            from qengine.exec.arrow_out import RowBatch
+
+            rows = reference.run(planned.logical, self.store, context)
+            return (RowBatch(planned.logical.columns, [row]) for row in rows)
+        if device == "gpu":
+            from qengine.exec import gpu
+
+            return gpu.run(planned.physical, self.store, context)
+        from qengine.exec import cpu
+
+        return cpu.run(planned.physical, self.store, context)
+
+
+@contextmanager
+def planning(text: str, what: str = "query") -> Iterator[None]:
+    """Give errors of planning their text, and turn what Python raises where planning is stopped into ours."""
+    try:
+        yield
+    except QengineError as error:
+        raise error.at(text) from None
+    except RecursionError:
+        raise _too_deep() from None
+    except KeyboardInterrupt:
+        raise QueryInterrupted(f"The {what} was interrupted while it was planned.", code="Interrupted") from None
+
+
+def _too_deep() -> Unsupported:
+    """Return the refusal of a plan that needs more of Python's stack than the caller has left."""
+    return Unsupported(
+        "The query nests deeper than the calls that Python allows from here.",
+        hint="Split it into several queries, or run it from fewer nested calls.",
+    )
+
+
+def chosen_device(device: str, planned: Planned) -> tuple[str, str]:
+    """Return where a plan runs, and why."""
+    from qengine.exec.choice import choose
+
+    if device not in _DEVICES:
+        raise DeviceError(f"There is no device {device!r}.", hint="Use one of: " + ", ".join(map(repr, _DEVICES)) + ".")
+    return (device, "as asked") if device == "reference" else choose(device, planned.largest)
+
+
+def check_parameters(text: str, needed: Mapping[str, Span | None], params: Mapping[str, Any] | None) -> None:
+    """Refuse to run a statement without a value for one of its parameters.
+
+    Raises
+    ------
+    SemanticError
+        For the first that is missing, with its place.
+    """
+    missing = {name: span for name, span in needed.items() if name not in (params or {})}
+    if missing:
+        name, span = next(iter(missing.items()))
+        raise SemanticError(
+            f"Parameter ${name} has no value.",
+            span=span,
+            text=text,
+            hint=f"Pass it: params={{{name!r}: …}}.",
+            code="ParameterMissing",
+        )
