@@ -6,11 +6,10 @@ import ctypes
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, wait
+from contextlib import suppress
 from typing import Any
 
 __all__ = ["Control", "Status", "call"]
-
-_STOP_SECONDS = 1.0
 
 
 class Status:
@@ -55,6 +54,8 @@ def call(control: Control, function: Callable[..., int], *args: Any) -> int:
     outcome: Future[int] = Future()
 
     def work() -> None:
+        if not outcome.set_running_or_notify_cancel():
+            return
         try:
             outcome.set_result(function(*args))
         except BaseException as error:
@@ -65,5 +66,8 @@ def call(control: Control, function: Callable[..., int], *args: Any) -> int:
         return outcome.result()
     except KeyboardInterrupt:
         control.stop = 1
-        wait((outcome,), _STOP_SECONDS)  # Ctrl-C may have come before the worker began: then there is none
+        while not outcome.done():  # it writes to what is freed once this has returned
+            with suppress(KeyboardInterrupt):
+                if not outcome.cancel():  # it has begun
+                    wait((outcome,))
         return Status.INTERRUPTED

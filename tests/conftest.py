@@ -17,7 +17,13 @@ import pytest
 
 from qengine.testing import data
 
-hypothesis.settings.register_profile("deterministic", derandomize=True, deadline=None, print_blob=True)
+hypothesis.settings.register_profile(
+    "deterministic",
+    derandomize=True,
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],  # which a busy machine makes of any strategy
+)
 hypothesis.settings.load_profile("deterministic")
 
 

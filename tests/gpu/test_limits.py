@@ -12,6 +12,7 @@ import pytest
 from qengine import Graph, OutOfMemory, QueryInterrupted, QueryTimeout
 from qengine.exec.gpu.memory import DeviceMemory, device_memory
 from qengine.testing.generate import rmat, to_csr
+from tests.interrupts import interrupting
 
 pytestmark = pytest.mark.gpu
 
@@ -55,11 +56,8 @@ def test_a_timeout_fires_inside_the_kernel(graph: Graph, query: str) -> None:
 
 
 def test_interrupt_from_another_thread(graph: Graph) -> None:
-    stop = threading.Timer(0.3, graph.interrupt)
-    stop.start()
-    with pytest.raises(QueryInterrupted):
+    with interrupting(graph), pytest.raises(QueryInterrupted):
         graph.query(CLIQUE, device="gpu").fetchall()
-    stop.join()
 
 
 def test_a_limit_stops_early(graph: Graph) -> None:

@@ -7,9 +7,12 @@ import math
 import signal
 import threading
 import time
+from collections.abc import Collection
+from concurrent.futures import Future, wait
 
 import pytest
 
+from qengine import _control
 from qengine._control import Control, Status
 from qengine.errors import InternalError, OutOfMemory, QueryInterrupted, QueryTimeout, ResourceError
 from qengine.exec.context import ExecutionContext
@@ -77,6 +80,29 @@ def test_ctrl_c_stops_a_native_call() -> None:
     with pytest.raises(QueryInterrupted):
         context.run(polling, context.control)
     assert context.control.stop == 1
+
+
+def test_ctrl_c_pressed_again_waits_for_the_native_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It writes to arrays that may be freed once it has returned."""
+    presses, waited, ended = [KeyboardInterrupt, KeyboardInterrupt], threading.Event(), []
+
+    def pressed(futures: Collection[Future[int]]) -> None:
+        if presses:
+            raise presses.pop()
+        waited.set()
+        wait(futures)
+
+    def slow_to_stop(control: Control) -> int:
+        polling(control)
+        waited.wait()
+        ended.append(True)
+        return Status.INTERRUPTED
+
+    monkeypatch.setattr(_control, "wait", pressed)
+    context = ExecutionContext()
+    with pytest.raises(QueryInterrupted):
+        context.run(slow_to_stop, context.control)
+    assert ended
 
 
 def test_run_outside_the_main_thread_calls_directly() -> None:

@@ -32,8 +32,9 @@ def test_ctrl_c_ends_sorting() -> None:
     assert main is not None
     n = 8 << 20
     lists = np.random.default_rng(1).integers(0, n // 4, n, np.uint32)
-    threading.Timer(0.1, lambda: signal.pthread_kill(main, signal.SIGINT)).start()
+    press = threading.Timer(0.1, lambda: signal.pthread_kill(main, signal.SIGINT))
     with pytest.raises(KeyboardInterrupt):
+        press.start()
         while True:
             kernels.sort_lists(lists, 0, n // 4, lists, order=True)
     offsets, _, _ = kernels.sort_lists(lists, 0, n // 4, lists, order=False)

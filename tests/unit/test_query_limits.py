@@ -13,6 +13,7 @@ import pytest
 
 from qengine import Graph, OutOfMemory, QueryInterrupted, QueryTimeout
 from qengine.testing.generate import rmat, to_csr
+from tests.interrupts import interrupting
 
 CLIQUE = "MATCH " + ", ".join(f"(v{i})-[:E]-(v{j})" for i in range(10) for j in range(i)) + " RETURN count(*)"
 TRIANGLES = "MATCH (a)-[:E]-(b)-[:E]-(c)-[:E]-(a) RETURN count(*)"
@@ -46,11 +47,8 @@ def test_a_timeout_fires_inside_expressions(graph: Graph, query: str) -> None:
 
 
 def test_interrupt_from_another_thread(graph: Graph) -> None:
-    stop = threading.Timer(0.2, graph.interrupt)
-    stop.start()
-    with pytest.raises(QueryInterrupted):
+    with interrupting(graph), pytest.raises(QueryInterrupted):
         graph.query(CLIQUE).fetchall()
-    stop.join()
     assert graph.query("MATCH (a) RETURN count(*)").value() == graph.node_count
 
 

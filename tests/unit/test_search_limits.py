@@ -12,6 +12,7 @@ import pytest
 from qengine import storage
 from qengine.errors import OutOfMemory, QueryInterrupted, QueryTimeout, ResourceError, Unsupported
 from qengine.exec.context import ExecutionContext
+from qengine.exec.cpu.running import Running
 from qengine.exec.cpu.search import run_search
 from qengine.plan.logical import Unit
 from qengine.plan.pattern import Direction
@@ -81,10 +82,20 @@ def test_interrupt(dense: Any, threads: int) -> None:
         list(start(dense, search(ENDLESS, count="n"), context))
 
 
-def test_ctrl_c(dense: Any) -> None:
-    main = threading.main_thread().ident
+def test_ctrl_c(dense: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    main, waited, wait = threading.main_thread().ident, threading.Event(), Running.wait
     assert main is not None
-    threading.Timer(0.1, lambda: signal.pthread_kill(main, signal.SIGINT)).start()
+
+    def press_once_it_is_waited_for() -> None:
+        waited.wait()
+        signal.pthread_kill(main, signal.SIGINT)
+
+    def noted(*arguments: Any) -> tuple[int, bool]:
+        waited.set()
+        return wait(*arguments)
+
+    monkeypatch.setattr(Running, "wait", noted)
+    threading.Thread(target=press_once_it_is_waited_for).start()
     with pytest.raises(QueryInterrupted):
         list(start(dense, search(ENDLESS, count="n"), ExecutionContext()))
 

@@ -16,7 +16,7 @@ class Terminal(io.StringIO):
 
 
 def wait_for(text, stream):
-    for _ in range(500):
+    for _ in range(6000):
         if text in stream.getvalue():
             return
         time.sleep(0.01)
