@@ -2,8 +2,8 @@
 // entries, the owners that have such neighbours, the most that one owner has, and moments of how many each has.
 //
 // Groups are ranges of ids and lists are sorted, so a list's neighbours in one group are one run. Runs are short and as many
-// as they are: where they begin is found without a branch. Where all neighbours are in one group, lists are only measured,
-// but read in their owners' group.
+// as they are: where they begin is found without a branch, and how often each short length occurs is counted before anything is
+// multiplied. Where all neighbours are in one group, lists are only measured, but read in their owners' group.
 #include <algorithm>
 
 #include "workers.h"
@@ -11,7 +11,8 @@
 namespace qe {
 namespace {
 
-constexpr int64_t kShort = 64;  // entries that are sooner compared all than searched
+constexpr int64_t kShort = 64;   // entries that are sooner compared all than searched
+constexpr uint64_t kTabled = 64;  // lengths below it are counted in a table, where a group has entries enough to fill one
 
 uint64_t below(const uint32_t* at, const uint32_t* end, uint32_t bound) {
   if (end - at > kShort) return std::lower_bound(at, end, bound) - at;
@@ -24,13 +25,13 @@ struct PairCounts {
   uint64_t entries = 0, owners = 0, largest = 0;
   double moments[4] = {0, 0, 0, 0};
 
-  void add(uint64_t length) {
-    entries += length;
-    ++owners;
+  void add(uint64_t length, uint64_t times) {
+    entries += times * length;
+    owners += times;
     largest = std::max(largest, length);
-    const double d = static_cast<double>(static_cast<int64_t>(length));
-    moments[0] += d * (d - 1);
-    moments[1] += d * (d - 1) * (d - 2);
+    const double d = static_cast<double>(static_cast<int64_t>(length)), two = static_cast<double>(static_cast<int64_t>(times)) * d * (d - 1);
+    moments[0] += two;
+    moments[1] += two * (d - 2);
   }
   void add_sides(double lesser, double greater) {
     moments[2] += lesser * lesser;
@@ -90,7 +91,8 @@ QE_API int32_t qe_pair_statistics(const uint32_t* keys, uint32_t first, const ui
       const int64_t lesser = below(begin, end, key(row));
       counts.add_sides(static_cast<double>(lesser), static_cast<double>(end - begin - lesser));
     };
-    std::vector<uint32_t> cuts;
+    std::vector<uint32_t> cuts, kinds;  // where the runs of a list begin, and their groups
+    std::vector<uint32_t> table;        // by group and length: how many runs
     for (uint64_t row = 0, stop; row < n_keys; row = stop) {  // owners ascend: the rows of one group after the other
       const uint32_t owner = group_of(key(row));
       stop = keys == nullptr ? std::min<uint64_t>(n_keys, group_ends[owner] - first)
@@ -103,26 +105,42 @@ QE_API int32_t qe_pair_statistics(const uint32_t* keys, uint32_t first, const ui
         continue;
       }
       std::vector<PairCounts> own(most + 1);
+      uint64_t entries = 0;
+      for (uint64_t i = row; i < stop; ++i) entries += ends[i] - begins[i];
+      const uint64_t tabled = std::min<uint64_t>(kTabled, entries / (most + 1));
+      table.assign(tabled * (most + 1), 0);
       for (uint64_t i = row; i < stop; ++i) {
         const uint32_t* at = neighbours + begins[i];
         const uint64_t length = ends[i] - begins[i];
-        if (cuts.size() <= length) cuts.resize(length + 1);
+        if (cuts.size() <= length) {
+          cuts.resize(length + 1);
+          kinds.resize(length + 1);
+        }
         uint64_t runs = 0;
         uint32_t last = n_groups;
         for (uint32_t j = 0; j < length; ++j) {
           const uint32_t group = groups[at[j] - low];
           cuts[runs] = j;
+          kinds[runs] = group;
           runs += group != last;
           last = group;
         }
         cuts[runs] = static_cast<uint32_t>(length);
         for (uint64_t run = 0; run < runs; ++run) {
-          const uint32_t group = groups[at[cuts[run]] - low];
-          own[group].add(cuts[run + 1] - cuts[run]);
+          const uint32_t group = kinds[run];
+          const uint64_t run_length = cuts[run + 1] - cuts[run];
+          if (run_length < tabled) {
+            ++table[group * tabled + run_length];
+          } else {
+            own[group].add(run_length, 1);
+          }
           if (group == owner && sides != 0) add_sides(own[group], i, at + cuts[run], at + cuts[run + 1]);
         }
       }
       for (uint32_t group = least; group <= most; ++group) {
+        for (uint64_t length = 1; length < tabled; ++length) {
+          if (const uint64_t times = table[group * tabled + length]; times > 0) own[group].add(length, times);
+        }
         if (own[group].owners > 0) found.push_back({owner, group, own[group]});
       }
     }

@@ -39,6 +39,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "qe_acyclic": (_POINTER, _POINTER, _U32, _POINTER),
     "qe_wedge_sample": (*_ROWS, _POINTER, _POINTER, _I32, _U64, _U64, *(_POINTER,) * 4),
     "qe_distinct_sketch": (_POINTER, _U32, _POINTER, _U32, _U64, _POINTER),
+    "qe_text_ends": (_POINTER, _U32, _POINTER, _U64, _POINTER),
     "qe_edge_list": (_POINTER, _U64, ctypes.c_char, *(_POINTER,) * 6, _I32),
     "qe_signature_build": (_POINTER, _POINTER, _I32),
     "qe_trim_heap": (),
@@ -321,20 +322,23 @@ def pair_statistics(
 
 def distinct_sketch(array: Any) -> float:
     """Return about how many different values an Arrow array without nulls has: of 4 or 8 bytes each, or texts."""
-    *offsets, values = array.buffers()[1:]
-    width = 0 if offsets else array.type.bit_width // 8
-    offset_width = 8 if offsets and array.type == pa.large_string() else 4
     found = ctypes.c_double()
-    _call(
-        "qe_distinct_sketch",
-        values.address + array.offset * width if values is not None else None,
-        width,
-        offsets[0].address + array.offset * offset_width if offsets else None,
-        offset_width,
-        len(array),
-        ctypes.byref(found),
-    )
+    if pa.types.is_primitive(array.type):
+        width = array.type.bit_width // 8
+        values = array.buffers()[1].address + array.offset * width if len(array) else None
+        _call("qe_distinct_sketch", values, width, None, 0, len(array), ctypes.byref(found))
+    else:
+        offsets, width, texts = _texts(array)
+        _call("qe_distinct_sketch", texts, 0, offsets, width, len(array), ctypes.byref(found))
     return found.value
+
+
+def text_ends(array: Any) -> tuple[int, int]:
+    """Return where the least and the greatest of an Arrow array's texts are, without nulls and at least one."""
+    ends = np.empty(2, np.uint64)
+    offsets, width, texts = _texts(array)
+    _call("qe_text_ends", offsets, width, texts, len(array), _in(ends, np.uint64))
+    return int(ends[0]), int(ends[1])
 
 
 def build_signatures(given: ctypes.Structure, table: Array) -> None:
@@ -442,6 +446,13 @@ def _check(name: str, status: int) -> None:
         raise OutOfMemory("loading needs more memory than there is", hint="Load fewer relationships, or close others.")
     if status:
         raise InternalError(f"{name} failed with status {status}")
+
+
+def _texts(array: Any) -> tuple[int, int, int | None]:
+    """Return of an Arrow array of texts the address of the offsets, how many bytes each has, and the texts' address."""
+    _, offsets, texts = array.buffers()
+    width = 8 if array.type == pa.large_string() else 4
+    return offsets.address + array.offset * width, width, None if texts is None else texts.address
 
 
 def _row_index(rows: Rows) -> tuple[int | None, ...]:

@@ -79,7 +79,7 @@ def _write(store: GraphStore, directory: Path) -> None:
     folder = directory / f"{_DATA}{uuid.uuid4().hex}"
     temporary = directory / f"{folder.name}.tmp"
     folder.mkdir()
-    store.statistics.gather()
+    store.statistics.gather_all()
     try:
         files: dict[str, dict[str, Any]] = {}
         for name, write in _FILES.items():

@@ -24,7 +24,8 @@ from qengine.storage.wedges import WedgeSummary, sample_wedges
 if TYPE_CHECKING:
     from qengine.storage.store import GraphStore
 
-_MANY = 1 << 12  # relationships of a type, or nodes with a label, that are worth counting beforehand
+_MANY = 1 << 12  # relationships of a type that are worth counting beforehand
+_MANY_VALUES = 1 << 14  # nodes with a label, or relationships of a type, whose values are worth summarizing beforehand
 _HUBS = 10
 _QUANTILES = (0.5, 0.9, 0.99)
 
@@ -74,17 +75,23 @@ class Statistics:
     def gather(self) -> None:
         """Count relationships between labels and summarize the values of properties, by label and by type.
 
-        What is small is left out: it takes less than a millisecond when it is first asked for.
+        What is small is left out: it takes less than a millisecond when it is first asked for. So are circles, for
+        which few queries ask.
         """
         for edge_type in self._store.types:
             if edge_type.count >= _MANY:
                 for way in set(self._directions(edge_type.index)):
                     self._counts(edge_type.index, way)
                 self.wedges(edge_type.name)
-                self.acyclic(edge_type.name)
         for entity, key, owner in self.properties():
-            if self._size(entity, owner) >= _MANY:
+            if self._size(entity, owner) >= _MANY_VALUES:
                 self.values(entity, key, owner)
+
+    def gather_all(self) -> None:
+        """Gather, and look for circles: what is worth keeping with a saved graph."""
+        self.gather()
+        for edge_type in self._store.types:
+            self.acyclic(edge_type.name)
 
     def edges(self, source: str | None, type: str | None, target: str | None) -> EdgeStatistics:
         """Return statistics of the matches of ``(:source)-[:type]->(:target)``; None stands for all.
@@ -223,6 +230,10 @@ class Statistics:
         """Take what is sampled of a type's wedges from a saved graph."""
         self._wedges[type] = found
 
+    def know_acyclic(self, type: str, found: bool) -> None:
+        """Take from a saved graph whether a directed type has no circles."""
+        self._acyclic[type] = found
+
     def know_values(self, entity: str, key: str, owner: str | None, found: ValueSummary) -> None:
         """Take the summary of a property from a saved graph."""
         self._values[entity, key, owner] = found
@@ -234,6 +245,10 @@ class Statistics:
     def known_wedges(self) -> list[tuple[str, WedgeSummary]]:
         """Return what is sampled by now of types' wedges."""
         return list(self._wedges.items())
+
+    def known_acyclic(self) -> list[tuple[str, bool]]:
+        """Return of which directed types it is known by now whether they have no circles."""
+        return list(self._acyclic.items())
 
     def known_values(self) -> list[tuple[tuple[str, str, str | None], ValueSummary]]:
         """Return the summaries made by now, by entity, property and label or type; none of other label expressions."""
@@ -338,12 +353,13 @@ class Statistics:
 
     def _chances(self, index: int, sizes: Array, first: Array, second: Array, third: Array) -> Array:
         """Return how likely vertices of groups are joined by labels, and by degrees, as both are joined to a second."""
-        forward, backward = (_Moments(self._counts(index, way), sizes) for way in self._directions(index))
-        edges, skew = forward.of(first, third)
-        _, other_skew = forward.of(first, second)
-        (_, back_skew), (_, other_back_skew) = (backward.of(third, each) for each in (first, second))
-        grown = np.sqrt(skew * other_skew * back_skew * other_back_skew)
-        chances: Array = _saturated(grown * edges / (sizes[first] * sizes[third]))
+        ways = self._directions(index)
+        moments = {way: _Moments(self._counts(index, way), sizes) for way in dict.fromkeys(ways)}
+        forward, backward = (moments[way] for way in ways)
+        grown = forward.skew(first, third) * forward.skew(first, second)
+        grown *= backward.skew(third, first) * backward.skew(third, second)
+        edges = forward.entries(first, third)
+        chances: Array = _saturated(np.sqrt(grown) * edges / (sizes[first] * sizes[third]))
         return chances
 
     def _between_groups(self, source: str | None, type: str | None, target: str | None) -> EdgeStatistics | None:
@@ -363,8 +379,8 @@ class Statistics:
             return None
         all_vertices = np.array([self._store.vertex_count], np.uint32)
         ways = self._directions(index)
-        forward, backward = (self._count(index, way, all_vertices, False).get((0, 0), _NONE) for way in ways)
-        return _statistics(forward, backward)
+        found = {way: self._count(index, way, all_vertices, False).get((0, 0), _NONE) for way in dict.fromkeys(ways)}
+        return _statistics(*(found[way] for way in ways))
 
     def _only_group(self, label: str | None) -> int | None:
         """Return the index of the one group that has a label (None: all), or None."""
@@ -420,18 +436,26 @@ class _Moments:
 
     def __init__(self, counts: Mapping[tuple[int, int], PairCounts], sizes: Array) -> None:
         self._groups = len(sizes)
-        known = [(owner * self._groups + other, *each) for (owner, other), each in sorted(counts.items())]
-        self._pairs = np.array([each[0] for each in known], np.int64)
-        self._entries = np.array([each[1] for each in known], np.float64)
-        products = np.array([each[4] for each in known], np.float64)
-        self._skew = np.maximum(products * sizes[self._pairs // self._groups] / self._entries**2, 1.0)
+        pairs = np.array([owner * self._groups + other for owner, other in counts], np.int64)
+        order = np.argsort(pairs)
+        numbers = np.array([(each[0], each[3]) for each in counts.values()], np.float64)[order]
+        self._pairs, entries = pairs[order], numbers[:, 0]
+        skew = np.maximum(numbers[:, 1] * sizes[self._pairs // self._groups] / entries**2, 1.0)
+        self._entries, self._skew = np.append(entries, 0.0), np.append(skew, 1.0)  # the last: of pairs without an entry
 
-    def of(self, owners: Array, neighbours: Array) -> tuple[Array, Array]:
-        """Return both of pairs of groups; of those without an entry 0 and 1."""
+    def entries(self, owners: Array, neighbours: Array) -> Array:
+        """Return the entries of pairs of groups."""
+        return self._entries[self._places(owners, neighbours)]
+
+    def skew(self, owners: Array, neighbours: Array) -> Array:
+        """Return the owners' moment of pairs of groups."""
+        return self._skew[self._places(owners, neighbours)]
+
+    def _places(self, owners: Array, neighbours: Array) -> Array:
         wanted = owners * self._groups + neighbours
-        place = np.minimum(np.searchsorted(self._pairs, wanted), len(self._pairs) - 1)
-        found = self._pairs[place] == wanted
-        return np.where(found, self._entries[place], 0.0), np.where(found, self._skew[place], 1.0)
+        places = np.searchsorted(self._pairs, wanted)
+        absent = len(self._pairs)
+        return np.where(self._pairs[np.minimum(places, absent - 1)] == wanted, places, absent)
 
 
 def _saturated(expected: Any) -> Any:

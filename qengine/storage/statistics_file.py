@@ -2,8 +2,8 @@
 
 ``statistics.arrow`` has one record batch of one row, whose columns are lists: the values that a summary names (least,
 greatest, common ones, bounds), what is counted of a type between label groups, or the odds of triangles between them.
-Each field's metadata says whose they are, with the other numbers as JSON. A file of another version is left alone: all
-of it can be counted anew.
+Each field's metadata says whose they are, with the other numbers as JSON; of circles that is all. A file of a version
+that isn't known is left alone: all of it can be counted anew.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from qengine.temporal.arrow import to_values
 
 __all__ = ["read_statistics", "write_statistics"]
 
-_VERSION = "2"
+_VERSION = "3"
+_READABLE = ("2", _VERSION)  # 2: without circles
 
 
 def write_statistics(statistics: Statistics, file: BinaryIO) -> None:
@@ -52,6 +53,8 @@ def write_statistics(statistics: Statistics, file: BinaryIO) -> None:
         facts |= {"error": wedges.error, "odds": wedges.odds, "labelled_odds": wedges.labelled_odds}
         kinds = [[*kind, odds] for kind, odds in wedges.kinds.items()]
         add("wedges", facts, pa.array(np.array(kinds, np.float64).reshape(-1)))
+    for type, acyclic in statistics.known_acyclic():
+        add("circles", {"type": type, "acyclic": acyclic}, pa.nulls(0))
     schema = pa.schema(fields, metadata={"version": _VERSION})
     with pa.ipc.new_file(file, schema) as writer:
         writer.write_batch(pa.record_batch(columns, schema=schema))
@@ -59,7 +62,7 @@ def write_statistics(statistics: Statistics, file: BinaryIO) -> None:
 
 def read_statistics(reader: Any, statistics: Statistics) -> None:
     """Take over what ``write_statistics`` wrote."""
-    if (reader.schema.metadata or {}).get(b"version", b"").decode() != _VERSION:
+    if (reader.schema.metadata or {}).get(b"version", b"").decode() not in _READABLE:
         return
     batch = reader.get_batch(0)
     for number, field in enumerate(reader.schema):
@@ -69,6 +72,8 @@ def read_statistics(reader: Any, statistics: Statistics) -> None:
             statistics.know_pairs(facts["type"], Direction(facts["direction"]), _pairs(values.to_numpy()))
         elif field.metadata[b"kind"] == b"wedges":
             statistics.know_wedges(facts.pop("type"), WedgeSummary(**facts, kinds=_kinds(values.to_numpy())))
+        elif field.metadata[b"kind"] == b"circles":
+            statistics.know_acyclic(facts["type"], facts["acyclic"])
         else:
             statistics.know_values(facts["entity"], facts["key"], facts["owner"], _summary(facts, to_values(values)))
 

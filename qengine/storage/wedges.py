@@ -19,7 +19,7 @@ _SEED = 20
 _DOUBT = 8  # wedges' worth: so much is taken to be as everywhere before any of a kind is seen
 _ENOUGH = 16  # wedges of a kind to tell of it apart
 _MOST = 64.0  # times the odds, either way
-_HALVINGS = 14  # of the odds' range
+_HALVINGS = 7  # of the odds' range, before the last step
 _LEAST = 1e-12  # chance
 
 Kind = tuple[int, int, int]
@@ -70,22 +70,24 @@ def sample_wedges(
     ends, triangle, wedges = wedge_sample(into.row_index(), into.neighbours, out.struct, undirected, _SEED, _SAMPLES)
     if wedges == 0:
         return WedgeSummary(0, 0.0, 0.0)
-    closed = float(triangle.mean())
+    closed = np.count_nonzero(triangle) / len(ends)
     error = float(np.sqrt(closed * (1 - closed) / len(ends)))
     kept = ends[:, 0] != ends[:, 2]
     if not kept.any():
         return WedgeSummary(wedges, closed, error)
-    columns = [np.searchsorted(group_ends, ends[kept, column], side="right") for column in range(3)]
-    sampled = _as_one(columns, len(group_ends))
-    sorts, times = np.unique(sampled, return_counts=True)
-    closed_sorts, closed_times = np.unique(sampled[triangle[kept]], return_counts=True)
-    triangles = np.zeros(len(sorts))
-    triangles[np.searchsorted(sorts, closed_sorts)] = closed_times
+    columns = np.searchsorted(group_ends.astype(np.uint32), ends[kept].T, side="right")
+    seen, seen_times = np.unique(2 * _as_one(columns, len(group_ends)) + triangle[kept], return_counts=True)
+    begins = np.flatnonzero(np.diff(seen // 2, prepend=-1))
+    sorts, times = seen[begins] // 2, np.add.reduceat(seen_times, begins)
+    triangles = np.add.reduceat(seen_times * (seen % 2), begins).astype(np.float64)
     groups = np.stack(_apart(sorts, len(group_ends)))
-    one = np.zeros(1, np.int64)
-    odds = float(_odds(times.sum(keepdims=True), triangles.sum(keepdims=True), np.array([chance()]), one)[0])
     likely = chances(*groups)
-    labelled = float(_odds(times, triangles, likely, np.zeros(len(sorts), np.int64))[0])
+    odds, labelled = _odds(
+        np.append(times, times.sum()),
+        np.append(triangles, triangles.sum()),
+        np.append(likely, chance()),
+        np.append(np.ones(len(sorts), np.int64), 0),
+    ).tolist()
     kinds, kind = np.unique(_as_one(np.sort(groups, axis=0), len(group_ends)), return_inverse=True)
     often = np.bincount(kind, times) >= _ENOUGH
     chosen = often[kind]
@@ -114,7 +116,8 @@ def _odds(times: Array, closed: Array, chances: Array, kind: Array, prior: float
     ----------
     times, closed, chances, kind
         Of each sort of wedges: how many there are, how many of them are closed, how likely each is, and its kind;
-        kinds are numbers without a gap. What is expected grows with the odds: they are found by halving.
+        kinds are numbers without a gap. What is expected grows with the odds: they are found by halving, and a step of
+        Newton's at the end.
     prior
         The odds that are believed before any wedge is seen.
     """
@@ -125,10 +128,18 @@ def _odds(times: Array, closed: Array, chances: Array, kind: Array, prior: float
     wanted = np.bincount(kind, closed + (weight - times) * believed, kinds)
     against = 1 / chances - 1
     low, high = np.full(kinds, -np.log(_MOST)), np.full(kinds, np.log(_MOST))
+
+    def likely(middle: Array) -> tuple[Array, Array]:
+        grown = np.exp(middle)[kind]
+        share = grown / (against + grown)
+        return share, np.bincount(kind, weight * share, kinds)
+
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        grown = np.exp(middle)[kind]
-        expected = np.bincount(kind, weight * grown / (against + grown), kinds)
+        _, expected = likely(middle)
         low, high = np.where(expected < wanted, middle, low), np.where(expected < wanted, high, middle)
-    odds: Array = np.exp((low + high) / 2)
+    middle = (low + high) / 2
+    share, expected = likely(middle)
+    slope = np.maximum(np.bincount(kind, weight * share * (1 - share), kinds), _LEAST)
+    odds: Array = np.exp(np.clip(middle + (wanted - expected) / slope, low, high))
     return odds

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qengine.storage.kernels import distinct_sketch
+from qengine.storage.kernels import distinct_sketch, text_ends
 from qengine.storage.values import summarize
 
 KINDS = {
@@ -80,3 +80,12 @@ def test_the_sketch_counts_different_values(size):
     for array in (pa.array(numbers), pa.array(numbers.astype(np.float64)), pa.array(list(map(str, numbers.tolist())))):
         assert distinct_sketch(array) == pytest.approx(size, rel=0.03)
         assert distinct_sketch(pa.concat_arrays([array, array])) == pytest.approx(size, rel=0.03)
+
+
+@given(st.lists(st.text(alphabet="ab\0é", max_size=12), min_size=1, max_size=30), st.booleans(), st.data())
+def test_the_least_and_the_greatest_text(texts, large, data):
+    begin = data.draw(st.integers(0, len(texts) - 1))
+    array = pa.array(texts, pa.large_string() if large else pa.string())[begin:]
+    encoded = [text.encode() for text in texts[begin:]]
+    least, greatest = text_ends(array)
+    assert (encoded[least], encoded[greatest]) == (min(encoded), max(encoded))

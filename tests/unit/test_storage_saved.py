@@ -132,7 +132,7 @@ def test_a_flipped_byte_is_refused_or_harmless(saved):
 
 
 def test_statistics_come_back(tmp_path):
-    first = graph(nodes=5_000, relationships=20_000)
+    first = graph(nodes=20_000, relationships=20_000)
     first.statistics.values("node", "mixed", "A")
     save(first, tmp_path)
     opened = open_saved(tmp_path)
@@ -140,12 +140,26 @@ def test_statistics_come_back(tmp_path):
     assert ("node", "n", None) not in known and ("node", "mixed", "A") in known
     assert all(found == first.statistics.values(*of) for of, found in known.items())
     assert dict(opened.statistics.known_pairs()) == dict(first.statistics.known_pairs()) != {}
+    assert dict(opened.statistics.known_acyclic()) == dict(first.statistics.known_acyclic()) != {}
+
+
+def test_statistics_of_the_version_before_circles_are_read(tmp_path, monkeypatch):
+    monkeypatch.setattr("qengine.storage.statistics_file._VERSION", "2")
+    monkeypatch.setattr("qengine.storage.statistics.Statistics.known_acyclic", lambda self: [])
+    first = graph(nodes=5_000, relationships=20_000)
+    first.statistics.values("node", "n", "A")
+    save(first, tmp_path)
+    monkeypatch.undo()
+    opened = open_saved(tmp_path)
+    assert dict(opened.statistics.known_values()) == dict(first.statistics.known_values()) != {}
+    assert opened.statistics.known_acyclic() == []
+    assert opened.acyclic("R") == first.acyclic("R")
 
 
 def test_dates_and_texts_of_statistics_come_back(tmp_path):
-    days = pa.array(range(5_000), pa.int32()).cast(pa.date32())
-    words = pa.array([f"word {row % 900}" if row % 7 else None for row in range(5_000)])
-    first = from_arrow({"A": pa.table({"id": range(5_000), "day": days, "word": words})})
+    days = pa.array(range(20_000), pa.int32()).cast(pa.date32())
+    words = pa.array([f"word {row % 900}" if row % 7 else None for row in range(20_000)])
+    first = from_arrow({"A": pa.table({"id": range(20_000), "day": days, "word": words})})
     save(first, tmp_path)
     known = dict(open_saved(tmp_path).statistics.known_values())
     assert {key for _, key, _ in known} == {"id", "day", "word"}
@@ -161,11 +175,11 @@ def test_a_graph_saved_without_statistics_opens(saved):
 
 def test_statistics_of_another_version_are_counted_anew(tmp_path, monkeypatch):
     monkeypatch.setattr("qengine.storage.statistics_file._VERSION", "0")
-    save(graph(nodes=5_000), tmp_path)
+    save(graph(nodes=20_000), tmp_path)
     monkeypatch.undo()
     opened = open_saved(tmp_path)
     assert opened.statistics.known_values() == []
-    assert opened.statistics.values("node", "n", "A") == graph(nodes=5_000).statistics.values("node", "n", "A")
+    assert opened.statistics.values("node", "n", "A") == graph(nodes=20_000).statistics.values("node", "n", "A")
 
 
 @pytest.mark.parametrize("name", ["adjacency.arrow", "properties.arrow", "statistics.arrow", "manifest.json"])
