@@ -46,7 +46,7 @@ class Problem:
 
     ``candidates`` by labels and predicates, ``labelled`` by labels alone; ``filtered``: whose predicates are checked
     vertex by vertex. ``links``: edges between different vertices. ``different``: pairs that may coincide and must
-    not. ``entangled``: sets whose members are compared with each other in other ways. ``less``: pairs (a, b) with
+    not. ``entangled``: sets of vertices that are compared with each other in other ways. ``less``: pairs (a, b) with
     id(a) < id(b). ``bound``: vertices that each input row gives. ``wanted``: vertices to emit; with ``counted``
     the others are only counted, else all are walked. ``triangles``: three vertices linked pairwise, and by how much the
     odds of each link grow with the other two. ``known``: sets of vertices, the largest first, and how many times
@@ -58,7 +58,7 @@ class Problem:
     filtered: frozenset[int]
     links: Sequence[Link]
     different: Sequence[tuple[int, int]] = ()
-    entangled: Sequence[frozenset[int]] = ()
+    entangled: Sequence[int] = ()
     less: Sequence[tuple[int, int]] = ()
     bound: int = 0
     wanted: int = 0

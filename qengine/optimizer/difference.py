@@ -7,7 +7,7 @@ Where a pair of vertices has at most one relationship that matches, this is a st
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from itertools import combinations
 
@@ -42,11 +42,12 @@ def differences(graph: QueryGraph, edges: Sequence[PatternEdge]) -> Differences:
     if nodes_differ:
         pairs = map(frozenset, combinations((node.name for node in graph.nodes), 2))
         found.vertices.update(pairs if not graph.parts else (pair for pair in pairs if graph.together(*pair)))
-    joined = joined_by(edges)
+    joined = _partners(joined_by(edges))
     for first, second in _compared(edges, nodes_differ):
         if first.shares_type(second) and graph.together(first.name, second.name):
             _separate(first, second, joined, graph.mode, found)
-    found.pairs = [same for same in found.pairs if not any(frozenset(each) in found.vertices for each in same)]
+    apart = _partners(found.vertices if found.pairs else ())
+    found.pairs = [same for same in found.pairs if not any(b in apart.get(a, ()) for a, b in same)]
     return found
 
 
@@ -79,10 +80,21 @@ def joined_by(edges: Sequence[PatternEdge]) -> frozenset[frozenset[str]]:
     return frozenset(frozenset(edge.ends) for edge in edges if not edge.loops)
 
 
+def _partners(pairs: Iterable[frozenset[str]]) -> dict[str, set[str]]:
+    """Return for each vertex of some pairs those that it makes a pair with."""
+    found: dict[str, set[str]] = {}
+    for pair in pairs:
+        if len(pair) == 2:
+            one, other = pair
+            found.setdefault(one, set()).add(other)
+            found.setdefault(other, set()).add(one)
+    return found
+
+
 def _separate(
     first: PatternEdge,
     second: PatternEdge,
-    joined: frozenset[frozenset[str]],
+    joined: Mapping[str, Collection[str]],
     mode: MatchMode,
     found: Differences,
 ) -> None:
@@ -110,10 +122,14 @@ def _coincidences(first: PatternEdge, second: PatternEdge) -> list[Coincidence]:
     return found
 
 
-def _impossible(equalities: Sequence[tuple[str, str]], joined: frozenset[frozenset[str]]) -> bool:
+def _impossible(equalities: Sequence[tuple[str, str]], joined: Mapping[str, Collection[str]]) -> bool:
     """Tell whether one or two equalities make two vertices one that can't be."""
-    pairs = {frozenset(pair) for pair in equalities}
-    names = frozenset[str]().union(*pairs)
-    if len(pairs) == 2 and len(names) == 3:  # a = b and b = c
-        pairs = set(map(frozenset, combinations(names, 2)))
-    return not pairs.isdisjoint(joined)
+    for a, b in equalities:
+        if b in joined.get(a, ()):
+            return True
+    if len(equalities) < 2:
+        return False
+    (a, b), (c, d) = equalities
+    if a not in (c, d) and b not in (c, d):
+        return False
+    return any(two in joined.get(one, ()) for one, two in combinations((a, b, c, d), 2))  # a = b and b = c

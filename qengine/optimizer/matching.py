@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
+from operator import or_
 
 from qengine._frozen import frozen
 from qengine.optimizer.cardinality import Cardinality
-from qengine.optimizer.cost import Problem, mask_of
+from qengine.optimizer.cost import Problem, mask_of, members
 from qengine.optimizer.difference import Differences
 from qengine.optimizer.labels import satisfying_sets
 from qengine.optimizer.named_orders import RULES
@@ -164,14 +166,15 @@ def _problem(matching: Matching, names: Sequence[str], number: dict[str, int], c
         if one in sets and other in sets and sets[one] & sets[other]
     ]
     by_name = {edge.name: edge for edge in matching.edges}
-    compared = [{name for same in pair for name in same} for pair in difference.pairs]
-    compared += [{each.left, each.right} for each in matching.conditions]
+    compared: list[tuple[str, ...]] = [(a, b, c, d) for (a, b), (c, d) in difference.pairs]
+    compared += [(each.left, each.right) for each in matching.conditions]
     compared += [
-        {end for name in pair for end in by_name[name].ends} for pair in difference.edges if pair <= by_name.keys()
+        tuple(end for name in pair for end in by_name[name].ends) for pair in difference.edges if pair <= by_name.keys()
     ]
-    entangled = [frozenset(number[name] for name in group) for group in compared if group <= number.keys()]
+    within = (group for group in compared if all(map(number.__contains__, group)))
+    entangled = list(dict.fromkeys(mask_of(map(number.__getitem__, group)) for group in within))
     filtered = {number[name] for name in names if nodes[name].predicates}
-    filtered.update(vertex for group in entangled for vertex in group)
+    filtered.update(members(reduce(or_, entangled, 0)))  # what is compared is, too
     edges = [edge for edge in matching.edges if edge.ends[0] != edge.ends[1]]
     return Problem(
         candidates=[cardinality.candidates(name) for name in names],

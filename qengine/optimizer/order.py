@@ -130,7 +130,7 @@ class _Given:
             array("d", chain.from_iterable(map(_numbers, problem.links))),
             array("i", chain.from_iterable(problem.different)),
             array("i", chain.from_iterable(problem.less)),
-            array("Q", map(mask_of, problem.entangled)),
+            array("Q", problem.entangled),
             array("i", chain.from_iterable(corners for corners, _ in problem.triangles)),
             array("d", [odds for _, odds in problem.triangles]),
             array("Q", [part for part, _ in problem.known]),

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import field
 
 from qengine._frozen import frozen, record
-from qengine.optimizer.difference import Differences
+from qengine.optimizer.difference import Coincidence, Differences
 from qengine.optimizer.pattern_edges import PatternEdge
 from qengine.plan.pattern import PatternNode
 from qengine.plan.physical import ColumnCondition, EdgeLevel, Level, Source, VertexLevel
@@ -43,6 +43,7 @@ class SearchParts:
     _level: dict[str, int] = field(default_factory=dict)
     _at: dict[str, list[PatternEdge]] = field(default_factory=dict)
     _apart: dict[str, list[str]] = field(default_factory=dict)
+    _pairs: dict[str, list[Coincidence]] = field(default_factory=dict)  # by the vertex that is bound last
     _compared: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
@@ -52,6 +53,11 @@ class SearchParts:
         for one, other in self.differences.vertices.difference(map(frozenset, self.greater)):  # an order implies it
             self._apart.setdefault(one, []).append(other)
             self._apart.setdefault(other, []).append(one)
+        place = {name: k for k, name in enumerate((*self.seeds, *self.order))}
+        for same in self.differences.pairs:
+            (a, b), (c, d) = same
+            if a in place and b in place and c in place and d in place:
+                self._pairs.setdefault(max(a, b, c, d, key=place.__getitem__), []).append(same)
         self._compared = frozenset().union(*self.differences.edges)
 
 
@@ -148,12 +154,8 @@ def _different(name: str, parts: SearchParts) -> tuple[int, ...]:
 
 
 def _pairs(name: str, parts: SearchParts) -> tuple[tuple[int, int, int, int], ...]:
-    found: list[tuple[int, int, int, int]] = []
     level = parts._level
-    for (a, b), (c, d) in parts.differences.pairs:
-        if name in (a, b, c, d) and all(other in level for other in (a, b, c, d)):
-            found.append((level[a], level[b], level[c], level[d]))
-    return tuple(found)
+    return tuple([(level[a], level[b], level[c], level[d]) for (a, b), (c, d) in parts._pairs.get(name, ())])
 
 
 def _conditions(name: str, parts: SearchParts) -> tuple[ColumnCondition, ...]:

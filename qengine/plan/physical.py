@@ -93,7 +93,8 @@ class Search(Operator):
     its completions times ``orbits`` as int64 column ``count`` (rows with 0 are left out). With ``exists`` the
     completions are not even counted: a prefix is emitted once if it has any. Where there are ``images``, orders of
     the names in ``emit``, each embedding that is found stands for as many: its vertices under each of these orders.
-    ``strategy``: "search" (depth first) or "extend" (breadth first, a frontier a level).
+    ``strategy``: "search" (depth first) or "extend" (breadth first, a frontier a level). ``fixed``: the order is the
+    user's, no other one is tried.
     ``reason`` says in EXPLAIN why this order and strategy were chosen; ``rows`` is the estimate, ``cost`` what a search
     is expected to take, in nanoseconds of one core.
     """
@@ -107,6 +108,7 @@ class Search(Operator):
     orbits: int = 1
     images: tuple[tuple[str, ...], ...] = ()
     strategy: str = "search"
+    fixed: bool = False
     reason: str = ""
     rows: float | None = None
     cost: float | None = None

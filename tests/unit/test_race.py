@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -99,6 +100,28 @@ def test_a_search_that_ends_by_itself_wins(clique: Any) -> None:
     total, winner = run(clique, Known(context, 5), context)
     assert total == TRIANGLES
     assert winner == cliques(3)
+
+
+def test_a_fixed_order_runs_alone(clique: Any) -> None:
+    context = ExecutionContext()
+
+    def look(*_: Any) -> list[Search]:
+        raise AssertionError("other orders were looked for")
+
+    context.rivals = look
+    search = replace(cliques(3), fixed=True)
+    masks = Masks(Runtime(clique, context))
+    assert race.raced(Known(context, 5), clique, search, context, masks, 100) == (TRIANGLES, search)
+
+
+@pytest.mark.parametrize(
+    ("hint", "fixed"),
+    [("", False), ("search", False), ("order(c, a, b)", True), ("order(b)", True), ("order(ri)", True)],
+)
+def test_hints_fix_an_order(hint: str, fixed: bool) -> None:
+    graph = Graph.from_records([{"id": i} for i in range(3)], [{"type": "R", "start": i, "end": i - 1} for i in (1, 2)])
+    text = "MATCH (a)-->(b)-->(c), (a)-->(c) RETURN count(*)"
+    assert largest_of(graph, f"/*+ {hint} */ {text}" if hint else text).fixed is fixed
 
 
 def test_rivals_that_fail_are_dropped(clique: Any) -> None:

@@ -76,7 +76,7 @@ def raced(
 ) -> tuple[int, Search]:
     """Return the total of a search without seeds that walks nothing, orbits left out, and which search found it.
 
-    ``running`` is ``search`` under way; it is left open.
+    ``running`` is ``search`` under way; it is left open. A search whose order is fixed runs alone.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def raced(
     """
     begin = time.monotonic()
     rivals: _Rivals | None = None
-    alone = context.rivals is None
+    alone = search.fixed or context.rivals is None
     try:
         while True:
             if running.wait(*(() if rivals is None else (_POLL_MS,)))[1]:

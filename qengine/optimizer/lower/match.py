@@ -253,6 +253,7 @@ class MatchLowering:
             orbits=1 if symmetry.images else symmetry.orbits,
             images=_images(symmetry, emit),
             strategy=self.graph.hints.strategy or "search",
+            fixed=bool(order.reason),
             reason=_reason(order),
             rows=order.rows,
             cost=order.cost,
