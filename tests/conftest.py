@@ -1,4 +1,4 @@
-"""What all tests share: markers' skips, `--slow`, `--gpu`, `--update-golden`, and a hypothesis that repeats itself.
+"""What all tests share: markers' skips, `--slow`, `--gpu` and `--update-golden`.
 
 ``@pytest.mark.shared_data`` skips where the open graphs are absent; ``@pytest.mark.shared_data("yeast", "hprd")``
 only where one of the data sets that it names is.
@@ -12,29 +12,21 @@ import os
 import signal
 from collections.abc import Iterable
 
-import hypothesis
 import pytest
 
 from qengine.testing import data
-
-hypothesis.settings.register_profile(
-    "deterministic",
-    derandomize=True,
-    deadline=None,
-    print_blob=True,
-    suppress_health_check=[hypothesis.HealthCheck.too_slow],  # which a busy machine makes of any strategy
-)
-hypothesis.settings.load_profile("deterministic")
+from tests import examples
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Take Ctrl-C even in a background job, where it is ignored: tests send it to themselves and to shells."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    examples.use(1 if config.getoption("--slow") else 1 / 3)
     os.environ["QENGINE_CONFIG_DIR"] = os.devnull  # plans don't depend on what was measured on this machine
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--slow", action="store_true", help="also run the tests marked slow")
+    parser.addoption("--slow", action="store_true", help="run the tests marked slow too, properties on all examples")
     parser.addoption(
         "--gpu", action="store_true", help="run what needs a GPU, nothing else; what is missing is a failure"
     )

@@ -38,7 +38,7 @@ def graphs(draw: Any) -> Any:
 
 
 @pytest.mark.parametrize("pattern", PATTERNS.values(), ids=PATTERNS)
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 @given(graphs())
 def test_all_orders_count_the_same(pattern: str, store: Any) -> None:
     query = f"MATCH {pattern} RETURN count(*) AS n"

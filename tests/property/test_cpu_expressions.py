@@ -23,6 +23,7 @@ from qengine.exec.scalar.values import NodeHandle, RelationshipHandle
 from qengine.plan import expr as x
 from qengine.plan.pattern import LabelAnd, LabelAny, LabelIs, LabelNot, LabelOr
 from qengine.storage import from_records
+from tests.examples import examples
 
 STORE = from_records(
     [
@@ -176,7 +177,7 @@ def calls(draw: st.DrawFn, name: str) -> tuple[x.Expr, dict[str, list[Any]]]:
 
 @pytest.mark.parametrize("name", sorted(COLUMNAR))
 def test_functions(name: str) -> None:
-    @settings(max_examples=80)
+    @settings(max_examples=examples(80))
     @given(calls(name))
     def check(case: tuple[x.Expr, dict[str, list[Any]]]) -> None:
         assert_same(*case)
@@ -184,14 +185,14 @@ def test_functions(name: str) -> None:
     check()
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.data(), st.sampled_from(["AND", "OR", "XOR"]), st.integers(2, 4))
 def test_truth_tables(data: st.DataObject, op: Any, count: int) -> None:
     columns = {f"c{i}": data.draw(column(["boolean"], 4)) for i in range(count)}
     assert_same(x.Logical(op, tuple(x.Variable(name) for name in columns)), columns)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.data())
 def test_comparison_chains(data: st.DataObject) -> None:
     columns = {f"c{i}": data.draw(column(["integer", "float"], 3)) for i in range(3)}
@@ -199,7 +200,7 @@ def test_comparison_chains(data: st.DataObject) -> None:
     assert_same(x.Comparison(ops, tuple(x.Variable(name) for name in columns)), columns)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.data())
 def test_case(data: st.DataObject) -> None:
     kinds = ["integer", "float", "string", "node", "null"]
@@ -219,7 +220,7 @@ def test_unused_branches_do_not_fail() -> None:
     assert_same(divided, columns)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(column(["node", "relationship"], 6), st.sampled_from(["i", "f", "s", "m", "l", "absent"]))
 def test_properties(subjects: list[Any], key: str) -> None:
     assert_same(x.Property(x.Variable("n"), key), {"n": subjects})
@@ -236,13 +237,13 @@ LABELS = [
 ]
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(column(["node", "relationship"], 6), st.sampled_from(LABELS))
 def test_labels(subjects: list[Any], labels: Any) -> None:
     assert_same(x.HasLabels(x.Variable("n"), labels), {"n": subjects})
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.data())
 def test_lists_and_maps(data: st.DataObject) -> None:
     columns = {f"c{i}": data.draw(column(["integer", "string", "node", "list"], 3)) for i in range(2)}
@@ -255,7 +256,7 @@ def test_lists_and_maps(data: st.DataObject) -> None:
 HOPS = st.sampled_from([[], [0], [1], [2], [3], [0, 2], [2, 0], [1, 0], [0, 1, 1]])
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.data())
 def test_paths(data: st.DataObject) -> None:
     """Through relationships and lists of them, whether or not they start where the path has come to."""

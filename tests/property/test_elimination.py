@@ -13,6 +13,7 @@ from qengine.errors import ResourceError, Unsupported
 from qengine.plan.physical import Eliminate
 from qengine.plan.traverse import operators
 from qengine.testing.compare import difference
+from tests.examples import examples
 
 MODES = ("", "REPEATABLE ELEMENTS ", "DIFFERENT NODES ")
 RESULTS = (
@@ -74,7 +75,7 @@ def names_known(pattern: str, result: str) -> bool:
     return all(re.search(rf"\({name}\b", pattern) for name in re.findall(r"\b[bc]\b", result))
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(graphs(), patterns(), st.sampled_from(MODES), st.sampled_from(RESULTS))
 def test_equals_reference(graph: Graph, pattern: str, mode: str, result: str) -> None:
     assume(names_known(pattern, result))

@@ -32,6 +32,7 @@ from qengine.plan.pattern import Direction, LabelIs
 from qengine.plan.physical import Search, Source, VertexLevel
 from qengine.storage import from_records
 from tests.emulator.device import CHECKOUT
+from tests.examples import examples
 from tests.property import test_gpu_sampling
 from tests.property.search_cases import Masks, graphs, searches
 from tests.property.test_gpu_sampling import QUERY, two_labels
@@ -119,7 +120,7 @@ def ranges(resolved: Any, level: Any) -> Any:
 
 
 @given(graphs(), searches(), st.booleans())
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_the_device_builds_the_hosts_graph(store: Any, search: Search, signed: bool) -> None:
     search = without_seeds(search)
     signatures = level_signatures(store, search) if signed else None

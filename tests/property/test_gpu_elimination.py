@@ -35,6 +35,7 @@ from qengine.plan.traverse import operators
 from qengine.testing.compare import difference
 from qengine.testing.generate import rmat, to_csr
 from tests.emulator.device import CHECKOUT, EmulatedRun, Full, Pool
+from tests.examples import examples
 from tests.property.test_elimination import MODES, RESULTS, graphs, leaves, names_known, patterns, star
 
 memory = DeviceMemory(Pool(), Full)
@@ -101,7 +102,7 @@ def elimination(graph: Graph, text: str) -> Eliminate | None:
     return found[0] if found and all(eliminate.eliminates(graph._store, each) for each in found) else None
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(graphs(), patterns(), st.sampled_from(MODES), st.sampled_from(RESULTS))
 def test_equals_reference(graph: Graph, pattern: str, mode: str, result: str) -> None:
     assume(names_known(pattern, result))

@@ -17,6 +17,7 @@ from qengine.exec.gpu.extend_counts import CountingExtension
 from qengine.exec.gpu.memory import DeviceMemory
 from qengine.exec.gpu.search import run_search
 from tests.emulator.device import Full, Pool, emulated
+from tests.examples import examples
 from tests.property.search_cases import cases, expected, found
 
 FREE = 1 << 20
@@ -30,7 +31,7 @@ def memory() -> Iterator[DeviceMemory]:
         yield made
 
 
-@settings(max_examples=130)
+@settings(max_examples=examples(130))
 @given(case=cases(), slots=st.sampled_from([1, 3, 1 << 20]), tile=st.sampled_from([1, 5, 64]),
        window=st.sampled_from([5, 32]), buffer=st.sampled_from([1, 1 << 20]),
        room=st.sampled_from([1, 1 << 26]), shared=st.sampled_from([1, 1 << 14]))  # fmt: skip

@@ -23,6 +23,7 @@ from qengine.plan.pattern import Direction
 from qengine.plan.physical import Search, Source, VertexLevel
 from qengine.testing.generate import rmat, to_csr
 from tests.emulator.device import WARPS, Full, Pool, emulated
+from tests.examples import examples
 from tests.property.search_cases import cases, count_by_sets, dense_cases, equals_backtracking_in_chunks, found
 
 
@@ -34,7 +35,7 @@ def depth_first() -> Iterator[None]:
         yield
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(cases(), st.sampled_from([1, 3, 1 << 16]))
 def test_equals_backtracking(case: Any, chunk_rows: int) -> None:
     assert equals_backtracking_in_chunks(search_module, case, chunk_rows)

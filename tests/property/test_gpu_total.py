@@ -16,6 +16,7 @@ from qengine.exec.gpu import total_plan
 from qengine.exec.gpu.memory import DeviceMemory
 from qengine.exec.gpu.search import run_search
 from tests.emulator.device import Full, Pool, emulated
+from tests.examples import examples
 from tests.property.search_cases import cases, count_by_sets, counted, dense_cases, expected, found
 
 
@@ -27,7 +28,7 @@ def by_extension() -> Iterator[None]:
         yield
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(case=cases().map(counted), room=st.sampled_from([1, 5000, 1 << 26]), shared=st.sampled_from([1, 1 << 14]))
 def test_equals_backtracking(case: Any, room: int, shared: int) -> None:
     store, search, seeds, rows = case

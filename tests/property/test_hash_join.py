@@ -13,6 +13,7 @@ from qengine.errors import QueryInterrupted
 from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu import hash_join
 from qengine.exec.cpu.hash_join import JoinTable, Operand
+from tests.examples import examples
 
 IDS = st.sampled_from([-1, 0, 1, 2, 3, 7, 2**31, 2**40])
 FAR = 10**12  # ids that are too far apart for an array
@@ -35,7 +36,7 @@ def operands(draw: st.DrawFn, sides: tuple[np.ndarray, np.ndarray]) -> Operand:
     return Operand(sides[built][draw(st.integers(0, 3))], built)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(tables(), st.data())
 def test_pairs_are_those_of_nested_loops(found: tuple[np.ndarray, np.ndarray, int], data: st.DataObject) -> None:
     probing, built, n_keys = found

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from qengine.errors import Unsupported
 from qengine.optimizer.cost import Link, Problem, Ties, mask_of
 from qengine.optimizer.order import CostModel
+from tests.examples import examples
 
 
 def ties(draw: st.DrawFn) -> Ties:
@@ -67,7 +68,7 @@ def connected_orders(problem: Problem) -> Iterator[tuple[int, ...]]:
             yield order
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(problems(2, 5))
 def test_small_patterns_get_the_cheapest_of_all_connected_orders(problem: Problem) -> None:
     found = CostModel(problem).best_order()

@@ -22,6 +22,7 @@ from qengine.exec.cpu.resolve import resolve
 from qengine.plan.logical import Unit
 from qengine.plan.pattern import Direction, LabelIs
 from qengine.plan.physical import Search, Source, VertexLevel
+from tests.examples import examples
 from tests.property.search_cases import Masks, Oracle, graphs, searches
 
 ESTIMATORS: tuple[Estimator, ...] = (WanderJoin(), Alley())
@@ -52,7 +53,7 @@ def test_philox_gives_the_known_answers(low: int, high: int, key: int, words: tu
 
 
 @given(graphs(), searches())
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120))
 def test_the_expectation_over_all_paths_is_the_count(store: Any, search: Search) -> None:
     search = without_seeds(search)
     truth = embeddings(store, search) * search.orbits
@@ -61,7 +62,7 @@ def test_the_expectation_over_all_paths_is_the_count(store: Any, search: Search)
 
 
 @given(graphs(), searches())
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120))
 def test_the_native_sampler_draws_the_same_samples(store: Any, search: Search) -> None:
     search = without_seeds(search)
     plan = resolve(store, search, Masks())
@@ -89,7 +90,7 @@ def test_the_native_sampler_draws_the_same_samples(store: Any, search: Search) -
 
 
 @given(graphs(), searches(), st.booleans())
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120))
 def test_the_candidate_graph_has_the_same_embeddings(store: Any, search: Search, signed: bool) -> None:
     search = without_seeds(search)
     signatures = level_signatures(store, search) if signed else None
@@ -121,7 +122,7 @@ def test_the_candidate_graph_has_the_same_embeddings(store: Any, search: Search,
 
 
 @given(graphs(), searches(), st.sampled_from((build, sketch)))
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120))
 def test_guided_samples_weigh_the_inverse_of_their_probability(
     store: Any, search: Search, make: Callable[..., CandidateGraph | None]
 ) -> None:
@@ -158,7 +159,7 @@ def test_guided_samples_weigh_the_inverse_of_their_probability(
 
 
 @given(graphs(), searches())
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120))
 def test_plain_levels_draw_the_same_samples(store: Any, search: Search) -> None:
     plan = resolve(store, without_seeds(search), Masks())
     assume(plan is not None)
@@ -179,7 +180,7 @@ def test_plain_levels_draw_the_same_samples(store: Any, search: Search) -> None:
 
 
 @given(graphs(), searches())
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_what_levels_cost_is_known_where_the_graph_is_not(store: Any, search: Search) -> None:
     """Plans of candidate graphs on a device point there."""
     plan = resolve(store, without_seeds(search), Masks())
@@ -257,7 +258,7 @@ def depth_of(number: int, seed: int, least: int, deepest: int) -> int:
 
 
 @given(graphs(), searches())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 def test_trawling_counts_what_completes_the_prefixes(store: Any, search: Search) -> None:
     search = without_seeds(search)
     plan = resolve(store, search, Masks())
@@ -285,7 +286,7 @@ def test_trawling_counts_what_completes_the_prefixes(store: Any, search: Search)
 
 
 @given(graphs(), searches(), st.sampled_from((0, 500, 5_000)), st.booleans())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80))
 def test_hauls_mean_the_count_however_little_is_counted(
     store: Any, search: Search, most_work: int, guided: bool
 ) -> None:

@@ -15,10 +15,11 @@ from qengine.exec.cpu.search import run_search
 from qengine.plan.logical import Unit
 from qengine.plan.pattern import Direction
 from qengine.plan.physical import Search, Source, VertexLevel
+from tests.examples import examples
 from tests.property.search_cases import cases, count_by_sets, dense_cases, expected, found
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(cases(), st.sampled_from([1, 2]), st.sampled_from([1, 3, 65_536]), st.booleans())
 def test_equals_backtracking(case: Any, threads: int, chunk_rows: int, trial: bool) -> None:
     store, search, seeds, rows = case
@@ -32,7 +33,7 @@ def test_equals_backtracking(case: Any, threads: int, chunk_rows: int, trial: bo
     assert result == expected(store, search, seeds, rows)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(dense_cases(), st.sampled_from([1, 2]), st.sampled_from([0, 1, 2]))
 def test_denser_patterns(case: Any, threads: int, isa: int) -> None:
     store, search = case

@@ -14,6 +14,7 @@ from qengine.plan.pattern import Direction
 from qengine.plan.physical import VertexLevel
 from qengine.storage.kernels import signature_group
 from qengine.storage.signatures import ANY_LABEL, SIGNATURE_WORDS
+from tests.examples import examples
 from tests.property.search_cases import Oracle, cases, graphs
 
 
@@ -43,7 +44,7 @@ def test_signatures_say_what_neighbours_there_are(store: Any) -> None:
     assert table.T.tolist() == [slow_signature(store, vertex) for vertex in range(store.vertex_count)]
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(cases(), st.integers(0, 2))
 def test_no_vertex_of_an_embedding_is_refused(case: Any, begin: int) -> None:
     store, search, seeds, rows = case

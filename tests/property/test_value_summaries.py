@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from qengine.storage.kernels import distinct_sketch, text_ends
 from qengine.storage.values import summarize
+from tests.examples import examples
 
 KINDS = {
     pa.int64(): st.integers(-5, 5) | st.integers(-(2**63), 2**63 - 1),
@@ -33,7 +34,7 @@ def arrays(draw):
     return array.slice(begin, draw(st.integers(0, len(array) - begin)))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300))
 @given(arrays())
 def test_few_values_are_summarized_exactly(array):
     values = [value for value in array.to_pylist() if value is not None]

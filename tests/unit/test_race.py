@@ -198,7 +198,7 @@ PATTERNS = (
 )
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(labelled(), st.sampled_from(PATTERNS), st.sampled_from(["", "REPEATABLE ELEMENTS ", "DIFFERENT NODES "]))
 def test_every_order_has_the_same_total(graph: Graph, pattern: str, mode: str) -> None:
     search = largest_of(graph, f"MATCH {mode}{pattern} RETURN count(*)")
