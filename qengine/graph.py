@@ -168,7 +168,8 @@ class Graph:
         Raises
         ------
         StorageError
-            For a missing or ragged file, and as ``from_arrow``.
+            For a file that is missing or has a name of another form, that is ragged, no UTF-8 text or ends inside
+            quotes, and as ``from_arrow``.
         """
         from qengine import storage
 

@@ -6,6 +6,7 @@ underscores. A ``graph.toml`` beside them says what the files can't: ``[relation
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from os import PathLike
@@ -15,6 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from qengine.errors import StorageError
+from qengine.storage.csvfile import read_csv
 from qengine.storage.kernels import threads
 from qengine.storage.progress import Progress
 from qengine.storage.store import GraphStore
@@ -22,6 +24,9 @@ from qengine.storage.tables import from_tables, labels_of
 
 Source = str | PathLike[str]
 _SETTINGS = "graph.toml"
+_MEANT = re.compile(r"(nodes?|rels?|relations?|relationships?|edges?)[-_ ]", re.IGNORECASE)
+"""How names begin that are meant for nodes or relationships."""
+
 _LAYOUT = "Name the files nodes_<Label>.{0} and rels_<Start>_<TYPE>_<End>.{0}."
 
 
@@ -36,7 +41,7 @@ def from_csv(
     source: Source | Sequence[Source], *, key: str | None = None, undirected: Iterable[str] = ()
 ) -> GraphStore:
     """Load CSV files, as ``Graph.from_csv`` says."""
-    return _load(source, "csv", _read_csv, key, undirected)
+    return _load(source, "csv", read_csv, key, undirected)
 
 
 def _load(
@@ -77,12 +82,28 @@ def _files(source: Source | Sequence[Source], suffix: str) -> tuple[list[Path], 
         missing = [path for path in paths if not path.is_file()]
         if missing:
             raise StorageError(f"{missing[0]}: there is no such file")
+        _refuse_misnamed((path for path in paths if not path.stem.startswith(("nodes_", "rels_"))), suffix)
         return paths, None
     folder = Path(source)
     if not folder.is_dir():
         raise StorageError(f"{folder}: there is no such folder", hint=_LAYOUT.format(suffix))
     settings = folder / _SETTINGS
-    return sorted(folder.glob(f"*.{suffix}")), settings if settings.is_file() else None
+    paths = sorted(path for path in folder.glob(f"*.{suffix}") if path.stem.startswith(("nodes_", "rels_")))
+    meant = (path for path in sorted(folder.iterdir()) if _MEANT.match(path.name) and _suffixed(path, suffix))
+    _refuse_misnamed((path for path in meant if path not in paths), suffix)
+    return paths, settings if settings.is_file() else None
+
+
+def _suffixed(path: Path, suffix: str) -> bool:
+    """Tell whether a file has the suffix, in any case, packed or not."""
+    name = path.name.lower()
+    return any(name.endswith(f".{suffix}{packed}") for packed in ("", ".gz", ".bz2", ".xz", ".zip", ".zst"))
+
+
+def _refuse_misnamed(paths: Iterable[Path], suffix: str) -> None:
+    """Raise for a file that would be left out though it is meant to be read."""
+    for path in paths:
+        raise StorageError(f"{path}: it would not be read by this name", hint=_LAYOUT.format(suffix))
 
 
 def _parse(path: Path, labels: set[str]) -> tuple[str, str, str]:
@@ -124,22 +145,6 @@ def _read_parquet(path: Path) -> Any:
     except (pa.ArrowException, OSError) as error:
         raise StorageError(
             f"{path}: it is no readable Parquet file: {_first_line(error)}", hint="It may be damaged or cut off."
-        ) from None
-
-
-def _read_csv(path: Path) -> Any:
-    from pyarrow import csv
-
-    options = csv.ConvertOptions(strings_can_be_null=True, quoted_strings_can_be_null=False, null_values=[""])
-    try:
-        try:
-            return csv.read_csv(path, convert_options=options)
-        except pa.ArrowInvalid:  # one thread knows which row it is
-            return csv.read_csv(path, csv.ReadOptions(use_threads=False), convert_options=options)
-    except (pa.ArrowException, OSError) as error:
-        raise StorageError(
-            f"{path}: it is no readable CSV file: {_first_line(error)}",
-            hint="The first line names the columns; every line needs as many fields.",
         ) from None
 
 

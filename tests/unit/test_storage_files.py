@@ -109,6 +109,49 @@ def test_bad_folders_are_refused(parquet, case, message):
     assert raised.value.message.startswith(message.format(parquet))
 
 
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("id,name\n1,Oslo\n2,Malmö\n".encode("latin-1"), "line 3 is no UTF-8 text"),
+        ("id,größe\n1,2\n".encode("latin-1"), "line 1 is no UTF-8 text"),
+        ("id,name\n1,Malmö\n".encode("utf-16"), "line 1 is no UTF-8 text"),
+        (b'id,name\n1,a\n2,"b\n3,c\n4,d\n', "the quotes that begin in line 3 are never closed"),
+        (b'id,name\n1,"a\n\nb"\n2,"b\n3,c', "the quotes that begin in line 5 are never closed"),
+        (b"id;name\n1;a\n", "semicolons separate its columns, not commas"),
+        (b"id\tname\n1\ta\n", "tabs separate its columns, not commas"),
+    ],
+)
+def test_text_that_would_be_read_as_something_else_is_refused(text, content, message):
+    (text / "nodes_Person.csv").write_bytes(content)
+    with pytest.raises(StorageError) as raised:
+        from_csv(text)
+    assert raised.value.message == f"{text}/nodes_Person.csv: {message}"
+    assert raised.value.hint
+
+
+def test_quotes_and_line_breaks_in_values_are_read(tmp_path):
+    (tmp_path / "nodes_A.csv").write_bytes(b'id,name\n1,a"b\n2,"c ""d"" e"\n3,"f\ng"\n')
+    store = from_csv(tmp_path)
+    assert [node["name"] for node in store.nodes(range(3))] == ['a"b', 'c "d" e', "f\ng"]
+
+
+@pytest.mark.parametrize(
+    "name", ["node_A.csv", "Nodes_A.csv", "nodes_A.CSV", "nodes_A.csv.gz", "edges_R.csv", "Rels-A.csv"]
+)
+def test_files_whose_names_would_leave_them_out_are_told(text, name):
+    (text / name).write_text("id\n1\n")
+    with pytest.raises(StorageError, match="would not be read by this name"):
+        from_csv(text)
+
+
+def test_other_files_are_left_alone(text):
+    for name in ("facts.csv", "edges.csv", "nodes_A.csv.bak", "README.md"):
+        (text / name).write_text("Ragged,\n\n\n1,2,3")
+    assert from_csv(text).vertex_count == 5
+    with pytest.raises(StorageError, match=r"facts.csv: it would not be read by this name"):
+        from_csv([text / "nodes_Person.csv", text / "facts.csv"])
+
+
 def test_ragged_rows_are_refused(text):
     with (text / "nodes_Person.csv").open("a") as file:
         file.write("4,x,y\n")

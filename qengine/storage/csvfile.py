@@ -1,0 +1,101 @@
+"""One CSV file as an Arrow table, and what is wrong with one that would be read as something else than it holds."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from qengine.errors import StorageError
+
+_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
+_TAIL = 1 << 16
+
+
+def read_csv(path: Path) -> Any:
+    """Return a CSV file with a header line as a table; column types are found by reading.
+
+    Raises
+    ------
+    StorageError
+        For a file that can't be read, is no UTF-8 text, has ragged lines or other separators than commas, or ends
+        inside quotes.
+    """
+    from pyarrow import csv
+
+    options = csv.ConvertOptions(strings_can_be_null=True, quoted_strings_can_be_null=False, null_values=[""])
+    try:
+        try:
+            table = csv.read_csv(path, convert_options=options)
+        except pa.ArrowInvalid:  # one thread knows which row it is
+            table = csv.read_csv(path, csv.ReadOptions(use_threads=False), convert_options=options)
+        names = table.column_names
+    except UnicodeDecodeError:
+        raise _no_text(path) from None
+    except (pa.ArrowException, OSError) as error:
+        raise _unreadable(path, error) from None
+    if any(pa.types.is_binary(kind) for kind in table.schema.types):  # what is no text is read as bytes
+        raise _no_text(path)
+    if len(names) == 1 and (found := next((each for each in _SEPARATORS if each in names[0]), None)):
+        raise StorageError(
+            f"{path}: {_SEPARATORS[found]} separate its columns, not commas",
+            hint="Write it with commas, or read it with pyarrow, pandas or polars and use Graph.from_arrow.",
+        )
+    _check_end(path, table)
+    return table
+
+
+def _unreadable(path: Path, error: Exception) -> StorageError:
+    if isinstance(error, pa.ArrowInvalid) and _first_bad_line(path) is not None:
+        return _no_text(path)
+    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+    return StorageError(
+        f"{path}: it is no readable CSV file: {reason}",
+        hint="The first line names the columns; every line needs as many fields.",
+    )
+
+
+def _no_text(path: Path) -> StorageError:
+    line = _first_bad_line(path)
+    place = "it" if line is None else f"line {line}"
+    return StorageError(
+        f"{path}: {place} is no UTF-8 text",
+        hint="Save the file as UTF-8; from Latin-1, for example: iconv -f latin1 -t utf-8 OLD > NEW.",
+    )
+
+
+def _first_bad_line(path: Path) -> int | None:
+    """Return the number of the first line that isn't UTF-8, from 1; None if there is none."""
+    for number, line in enumerate(_lines(path), 1):
+        try:
+            line.decode("utf-8")
+        except UnicodeDecodeError:
+            return number
+    return None
+
+
+def _check_end(path: Path, table: Any) -> None:
+    """Raise if the file ends inside quotes: they take all that follows them into the last value."""
+    last = table.column(table.num_columns - 1)
+    if not len(last) or not pa.types.is_string(last.type):
+        return
+    value = last[-1].as_py()
+    if value is None or "\n" not in value:
+        return
+    count, tail = 0, b""
+    for line in _lines(path):
+        count += line.count(b"\n")
+        tail = (tail + line)[-_TAIL:]
+    if not tail.rstrip().endswith(b'"'):
+        raise StorageError(
+            f"{path}: the quotes that begin in line {count - value.count(chr(10)) + 1} are never closed",
+            hint='Close them; a quote inside quotes is written "".',
+        )
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    with pa.input_stream(str(path)) as file:
+        yield from io.BufferedReader(file)
