@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from qengine.plan.cache import PlanCache
+from qengine._recent import Recent
 from qengine.prepared import Prepared
 from qengine.result import Result
-from qengine.statements import Cardinalities, Statements
+from qengine.statements import PLANS, Cardinalities, Statements
 
 if TYPE_CHECKING:
     from qengine.estimate import DeviceEstimator, Estimate, EstimateTable, Estimator
@@ -32,7 +32,7 @@ class Graph:
     def __init__(self, store: GraphStore) -> None:
         self._store = store
         self._statements = Statements(store)
-        self._estimated: PlanCache[Counted] = PlanCache()
+        self._estimated: Recent[Counted] = Recent(PLANS)
 
     # ------------------------------------------------------------ loading and saving
 
@@ -491,7 +491,7 @@ class Graph:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all arrays of the graph."""
+        """Bytes of all arrays of the graph, with those that queries have made and left with it."""
         return self._store.nbytes
 
     def __repr__(self) -> str:

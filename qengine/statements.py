@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from qengine._collector import collector_paused
 from qengine._frozen import frozen
+from qengine._recent import Recent
 from qengine.errors import DeviceError, Notice, QengineError, QueryInterrupted, SemanticError, Span, Unsupported
 from qengine.exec.executions import Executions
-from qengine.plan.cache import PlanCache
 from qengine.plan.logical import LogicalPlan
 from qengine.plan.physical import PhysicalPlan
 from qengine.plan.traverse import parameters
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 Cardinalities = Mapping[str, float] | Literal["sampled"]
 
+PLANS = 256  # plans that a graph keeps
 _DEVICES = ("auto", "cpu", "gpu", "reference")
 
 
@@ -53,7 +54,7 @@ class Statements:
     def __init__(self, store: GraphStore) -> None:
         self.store = store
         self.executions = Executions()
-        self._plans: PlanCache[Planned] = PlanCache()
+        self._plans: Recent[Planned] = Recent(PLANS)
 
     def plan(
         self,

@@ -9,6 +9,7 @@ from itertools import repeat
 import numpy as np
 
 from qengine._frozen import frozen
+from qengine._recent import Recent
 from qengine.catalog.values import ValueSummary
 from qengine.catalog.view import EdgeStatistics, RelationshipTypeInfo
 from qengine.plan.pattern import Direction, LabelExpr
@@ -21,6 +22,8 @@ from qengine.storage.statistics import Statistics
 from qengine.types import ANY, Node, Relationship, Type
 
 _KNOWN_RANGES = 4096  # label expressions whose ranges are remembered
+_DERIVED_SHARE = 4  # of the graph's bytes a quarter may be derived arrays
+_LEAST_DERIVED = 1 << 20
 
 
 @frozen
@@ -55,7 +58,8 @@ class GraphStore:
 
     Vertex ids are dense uint32 ``0..vertex_count-1``, grouped by label set, in a group by descending degree.
     Relationship ids are int64, dense over all types; a local id is the position in the type's OUT adjacency.
-    Implements ``catalog.view.CatalogView``. Nothing changes after construction: threads may share it.
+    Implements ``catalog.view.CatalogView``. Nothing changes after construction: threads may share it. ``derived`` keeps
+    arrays that executions have computed of the graph alone.
 
     Parameters
     ----------
@@ -91,6 +95,9 @@ class GraphStore:
         self._type_index = {edge_type.name: edge_type.index for edge_type in self.types}
         self._label_ranges: dict[LabelExpr | None, Array] = {}
         self._bases = np.array([edge_type.base for edge_type in self.types] + [self.relationship_count], np.int64)
+        self.derived: Recent[Array] = Recent(
+            max(self._own_bytes // _DERIVED_SHARE, _LEAST_DERIVED), lambda array: array.nbytes
+        )
 
     def __repr__(self) -> str:
         return f"GraphStore({self.vertex_count:,} nodes, {self.relationship_count:,} relationships)"
@@ -306,13 +313,17 @@ class GraphStore:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all arrays: adjacencies and property columns."""
+        """Bytes of all arrays: adjacencies and property columns, and what has been derived of them and is kept."""
+        return self._own_bytes + self.derived.held
+
+    # -- inside ------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _own_bytes(self) -> int:
         adjacencies = sum(one.nbytes for by_direction in self._adjacencies for one in by_direction.values())
         columns = [*self._node_properties.values()]
         columns += [column for by_key in self._relationship_properties for column in by_key.values()]
         return adjacencies + sum(column.nbytes for column in columns)
-
-    # -- inside ------------------------------------------------------------------------------------------------
 
     def _columns(self, entity: str, key: str) -> list[PropertyColumn]:
         by_key = [self._node_properties] if entity == "node" else self._relationship_properties

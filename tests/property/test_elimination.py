@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from qengine import Graph
-from qengine.errors import ResourceError, Unsupported
+from qengine.errors import OutOfMemory, ResourceError, Unsupported
 from qengine.plan.physical import Eliminate
 from qengine.plan.traverse import operators
 from qengine.testing.compare import difference
@@ -85,6 +86,41 @@ def test_equals_reference(graph: Graph, pattern: str, mode: str, result: str) ->
     except Unsupported:
         assume(False)
     assert difference(graph.query(query, device="reference").fetchall(), found) is None
+
+
+@settings(max_examples=examples(100))
+@given(graphs(), st.lists(patterns(), min_size=2, max_size=5), st.sampled_from(MODES))
+def test_what_a_graph_keeps_serves_later_queries(graph: Graph, asked: list[str], mode: str) -> None:
+    queries = [f"/*+ eliminate */ MATCH {mode}{pattern} RETURN count(*)" for pattern in asked]
+
+    def count(query: str) -> int | None:
+        try:
+            found: int = graph.query(query, device="cpu").value()
+        except Unsupported:
+            return None
+        return found
+
+    first = [count(query) for query in queries]
+    held = graph._store.derived.held
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(count, queries * 4)) == first * 4
+    assert graph._store.derived.held == held
+    for query, found in zip(queries, first, strict=True):
+        assert found is None or found == graph.query(query, device="reference").value()
+
+
+def test_degrees_stay_with_the_graph() -> None:
+    graph = star(1000)
+    before = graph.nbytes
+    query = "/*+ eliminate */ MATCH (a)-[:{0}]-(b)-[:{0}]-(c) RETURN count(*)"
+    found = graph.query(query.format("E"), device="cpu").value()
+    degrees = graph.nbytes - before
+    assert degrees == 8 * graph.node_count
+    assert graph.query(query.format("E") + " // again", device="cpu").value() == found
+    assert graph.nbytes - before == degrees
+    assert graph.query(query.format("E"), memory_limit=3 * degrees + 4096, device="cpu").value() == found
+    with pytest.raises(OutOfMemory):
+        graph.query(query.format("E"), memory_limit=degrees // 2, device="cpu").value()
 
 
 @pytest.mark.parametrize(

@@ -10,13 +10,14 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[2] / "qengine"
 
 # Each stage with the stages that it may import besides itself.
-BASE = {"_frozen", "errors", "_assets", "_kept", "types", "temporal"}
+BASE = {"_frozen", "errors", "_assets", "_kept", "_recent", "types", "temporal"}
 ALLOWED = {
     "_frozen": set(),
     "_collector": set(),
     "errors": {"_frozen"},
     "_assets": set(),
     "_kept": set(),
+    "_recent": set(),
     "types": {"_frozen", "errors"},
     "temporal": {"errors", "types"},
     "_native": BASE,

@@ -149,15 +149,16 @@ class _Run:
         self.library = _library()
         self.holding: Holding = runtime.memory.holding("Eliminate")
         self.making = 0
-        self.last_use = _last_uses(operator)
-        self.only_summed = _only_summed(operator)
+        self.reads = [operands(step) for step in operator.steps]
+        self.last_use = _last_uses(operator, self.reads)
+        self.only_summed = _only_summed(operator, self.reads)
 
     def counts(self, first: int) -> Iterator[tuple[Counts, int]]:
         """Yield counts, and how many rows of pairs are complete with them; of pairs those from row ``first`` on."""
         try:
             for place, step in enumerate(self.operator.steps):
                 self.found.append(self._step(step))
-                for read in (*operands(step), place):
+                for read in (*self.reads[place], place):
                     if self.last_use.get(read, place) <= place:
                         self.found[read] = None
                 self._charge(0)
@@ -285,8 +286,8 @@ class _Run:
                 return self._relation(step)
             case Product(factors=factors):
                 return self._product([self.found[place] for place in factors], len(self.found) in self.only_summed)
-            case Message(matrix=place, vector=vector):
-                return self._message(place, self._optional(vector))
+            case Message():
+                return self._kept_degrees(step) if self._are_degrees(step) else self._message(step)
             case Closed():
                 return self._closed(step)
             case Around():
@@ -297,12 +298,14 @@ class _Run:
     def _own(self, own: Own) -> Array | None:
         if not own.nodes and not own.loops:
             return None
-        return self._widened(own_numbers(self.relations, own))
+        if not _only_labels(own):
+            return self._widened(own_numbers(self.relations, own))
+        return self._widened(self.store.derived.get(own, lambda: _fixed(own_numbers(self.relations, own))))
 
     def _relation(self, step: Matrix) -> SparseMatrix | Lists:
         """Return relationships as they are stored, where only messages go along them, else as a matrix."""
         place = len(self.found)
-        readers = [each for each in self.operator.steps if place in operands(each)]
+        readers = [each for each, read in zip(self.operator.steps, self.reads, strict=True) if place in read]
         if len(step.relations) == 1 and all(isinstance(each, Message) for each in readers):
             return self.relations.stored(step.relations) or self.relations.lists(step.relations[0])
         return self.relations.matrix(step.relations)
@@ -324,8 +327,23 @@ class _Run:
         self._call("qe_eliminate_product", *where, reads=n)
         return out
 
-    def _message(self, place: int, vector: Array | None) -> Array:
-        matrix = self.found[place]
+    def _are_degrees(self, step: Message) -> bool:
+        """Tell whether a message is how many relationships lead to vertices with some labels, which fits 64 bits."""
+        matrix = self.operator.steps[step.matrix]
+        if self.wide or not isinstance(matrix, Matrix) or len(matrix.relations) > 1 or matrix.relations[0].conditions:
+            return False
+        ends = None if step.vector is None else self.operator.steps[step.vector]
+        return ends is None or (isinstance(ends, Own) and _only_labels(ends))
+
+    def _kept_degrees(self, step: Message) -> Array:
+        """Return a message that is a fact of the graph, which keeps it."""
+        ends = None if self._optional(step.vector) is None else self.operator.steps[step.vector or 0]
+        key = self.operator.steps[step.matrix], ends
+        found: Array = self.store.derived.get(key, lambda: _fixed(self._message(step)))
+        return found
+
+    def _message(self, step: Message) -> Array:
+        matrix, vector = self.found[step.matrix], self._optional(step.vector)
         out = self._empty(self.n)
         if isinstance(matrix, Lists):
             with _overflows():
@@ -431,26 +449,40 @@ class _Run:
         return np.empty((n, 2) if self.wide else n, np.uint64)
 
 
-def _last_uses(operator: Eliminate) -> dict[int, int]:
-    """Return for each step the last one that reads it; what terms and pairs read is read after all."""
+def _only_labels(own: Own) -> bool:
+    """Tell whether a vector follows from the graph alone, whatever a query's conditions and parameters are."""
+    predicates = (predicates for _, _, predicates in own.nodes)
+    return not any(predicates) and not any(relation.conditions for relation in own.loops)
+
+
+def _fixed(array: Array) -> Array:
+    """Return an array that is to be read only."""
+    array.flags.writeable = False
+    return array
+
+
+def _last_uses(operator: Eliminate, reads: Sequence[tuple[int, ...]]) -> dict[int, int]:
+    """Return for each step the last one that reads it; what terms and pairs read is read after all.
+
+    ``reads``: the operands of each step.
+    """
     found: dict[int, int] = {}
     after = len(operator.steps)
     for place, step in enumerate(operator.steps):
         if not isinstance(step, Pairs):
-            found |= dict.fromkeys(operands(step), place)
-    for step in operator.steps:
+            found |= dict.fromkeys(reads[place], place)
+    for step, read in zip(operator.steps, reads, strict=True):
         if isinstance(step, Pairs):
-            found |= dict.fromkeys(operands(step), after)
+            found |= dict.fromkeys(read, after)
     for term in operator.terms:
         found |= dict.fromkeys(term.totals if term.output is None else (*term.totals, term.output), after)
     return found
 
 
-def _only_summed(operator: Eliminate) -> set[int]:
+def _only_summed(operator: Eliminate, reads: Sequence[tuple[int, ...]]) -> set[int]:
     """Return the steps that terms add up and nothing else reads."""
-    read = {place for step in operator.steps for place in operands(step)}
     outputs = {term.output for term in operator.terms}
-    return {place for term in operator.terms for place in term.totals} - read - outputs
+    return {place for term in operator.terms for place in term.totals}.difference(outputs, *reads)
 
 
 @contextmanager

@@ -174,7 +174,7 @@ class _Aggregation:
                     parts = [self._merged(parts)]
                     rows = merged = parts[0].length
                     holding.set(parts[0].nbytes)
-            if not self._keys:
+            if not self._keys and (ROW in outer.columns or not parts):
                 parts.append(self._nothing(outer))
             if not parts:
                 return

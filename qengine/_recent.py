@@ -1,0 +1,50 @@
+"""What was made lately, by key: plans by their texts, arrays that belong to a graph by what they hold."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar
+
+__all__ = ["Recent"]
+
+Made = TypeVar("Made")
+
+
+class Recent(Generic[Made]):
+    """Keeps what was asked for last; any number of threads may use it.
+
+    Parameters
+    ----------
+    most
+        How much is kept.
+    size
+        How much of it one thing is: 1 each where it isn't given.
+    """
+
+    def __init__(self, most: int, size: Callable[[Made], int] = lambda _: 1) -> None:
+        self._most = most
+        self._size = size
+        self._made: OrderedDict[Hashable, Made] = OrderedDict()
+        self._lock = threading.Lock()
+        self.held = 0
+
+    def get(self, key: Hashable, make: Callable[[], Made]) -> Made:
+        """Return what a key stands for; ``make`` makes it if it isn't kept. What ``make`` raises is not kept."""
+        with self._lock:
+            if key in self._made:
+                self._made.move_to_end(key)
+                return self._made[key]
+        made = make()
+        size = self._size(made)
+        if size > self._most:
+            return made
+        with self._lock:
+            if key in self._made:  # another thread was quicker
+                return self._made[key]
+            self._made[key] = made
+            self.held += size
+            while self.held > self._most:
+                self.held -= self._size(self._made.popitem(last=False)[1])
+        return made
