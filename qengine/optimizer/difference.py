@@ -1,6 +1,7 @@
 """Match modes as constraints: which vertices and relationships of one match must differ.
 
-Two pattern relationships can be the same data relationship only if they share a type and their ends can coincide.
+Two pattern relationships can be the same data relationship only if they share a type and their ends can coincide, which
+nodes can't that no label set of the graph allows to be one.
 Where a pair of vertices has at most one relationship that matches, this is a statement about vertices alone
 (a disequality, known at plan time); else the relationships themselves must be bound and compared.
 """
@@ -9,9 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
-from itertools import combinations
+from itertools import combinations, product
 
 from qengine._frozen import record
+from qengine.catalog.view import CatalogView
+from qengine.optimizer.labels import satisfying_sets
 from qengine.optimizer.pattern_edges import PatternEdge, given_name
 from qengine.plan.pattern import MatchMode, PathMode, PatternPath, QueryGraph
 
@@ -30,25 +33,41 @@ class Differences:
     contradiction: bool = False
 
 
-def differences(graph: QueryGraph, edges: Sequence[PatternEdge]) -> Differences:
-    """Return what must differ among the fixed-length relationships ``edges`` of a query graph and its nodes."""
+def differences(graph: QueryGraph, edges: Sequence[PatternEdge], catalog: CatalogView) -> Differences:
+    """Return what must differ among the fixed-length relationships ``edges`` of a query graph and its nodes.
+
+    Nodes that their labels tell apart are left out.
+    """
     found = Differences()
+    unlike = _unlike(graph, catalog)
     for path in graph.paths:
         if path.mode in (PathMode.ACYCLIC, PathMode.SIMPLE):
             _separate_nodes(path, edges, found)
     if graph.mode is MatchMode.REPEATABLE_ELEMENTS:
+        found.vertices -= unlike
         return found
     nodes_differ = graph.mode is MatchMode.DIFFERENT_NODES
     if nodes_differ:
         pairs = map(frozenset, combinations((node.name for node in graph.nodes), 2))
         found.vertices.update(pairs if not graph.parts else (pair for pair in pairs if graph.together(*pair)))
-    joined = _partners(joined_by(edges))
+    joined = _partners(joined_by(edges) | unlike)
     for first, second in _compared(edges, nodes_differ):
         if first.shares_type(second) and graph.together(first.name, second.name):
             _separate(first, second, joined, graph.mode, found)
     apart = _partners(found.vertices if found.pairs else ())
     found.pairs = [same for same in found.pairs if not any(b in apart.get(a, ()) for a, b in same)]
+    found.vertices -= unlike
     return found
+
+
+def _unlike(graph: QueryGraph, catalog: CatalogView) -> frozenset[frozenset[str]]:
+    """Return the pairs of nodes that no vertex can be both of, by their labels."""
+    alike: dict[int, list[str]] = {}
+    for node in graph.nodes:
+        if node.labels is not None:
+            alike.setdefault(satisfying_sets(catalog, node.labels), []).append(node.name)
+    apart = (pair for pair in combinations(alike, 2) if not pair[0] & pair[1])
+    return frozenset(frozenset(names) for one, other in apart for names in product(alike[one], alike[other]))
 
 
 def _compared(edges: Sequence[PatternEdge], nodes_differ: bool) -> Iterator[tuple[PatternEdge, PatternEdge]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import permutations, product
 
 import pytest
@@ -10,12 +11,23 @@ from qengine.catalog.view import RelationshipTypeInfo
 from qengine.optimizer.difference import Differences, differences
 from qengine.optimizer.pattern_edges import PatternEdge, edge_of_types
 from qengine.optimizer.symmetry import break_symmetry
-from qengine.plan.pattern import Direction, LabelIs, MatchMode, PatternNode, PatternRelationship, QueryGraph
+from qengine.plan.pattern import (
+    Direction,
+    LabelIs,
+    MatchMode,
+    PathMode,
+    PatternNode,
+    PatternPath,
+    PatternRelationship,
+    QueryGraph,
+)
+from qengine.testing.catalog import WrittenCatalog
 
 SIMPLE = RelationshipTypeInfo("R", 10)
 UNDIRECTED = RelationshipTypeInfo("R", 10, undirected=True)
 LOOPED = RelationshipTypeInfo("R", 10, loops=True)
 PARALLEL = RelationshipTypeInfo("R", 10, parallel=True)
+CATALOG = WrittenCatalog(labels=("A", "B"))
 
 
 def edges(text: str, info: RelationshipTypeInfo, direction: Direction = Direction.OUT) -> list[PatternEdge]:
@@ -34,7 +46,7 @@ def graph(found: list[PatternEdge], mode: MatchMode = MatchMode.DIFFERENT_RELATI
 
 def different(text: str, info: RelationshipTypeInfo, mode: MatchMode = MatchMode.DIFFERENT_RELATIONSHIPS):
     found = edges(text, info)
-    return differences(graph(found, mode), found)
+    return differences(graph(found, mode), found, CATALOG)
 
 
 def test_path_over_undirected_type_needs_different_ends() -> None:
@@ -77,9 +89,31 @@ def test_different_nodes_covers_all_pairs() -> None:
 def test_parts_of_a_merged_match_demand_nothing_of_each_other() -> None:
     found = edges("ab bc cd", UNDIRECTED)
     parts = (frozenset(("a", "b", "c", "r0", "r1")), frozenset(("c", "d", "r2")))
-    assert differences(graph(found, parts=parts), found).vertices == {frozenset("ac")}
-    apart = differences(graph(found, MatchMode.DIFFERENT_NODES, parts=parts), found).vertices
+    assert differences(graph(found, parts=parts), found, CATALOG).vertices == {frozenset("ac")}
+    apart = differences(graph(found, MatchMode.DIFFERENT_NODES, parts=parts), found, CATALOG).vertices
     assert apart == {frozenset("ab"), frozenset("ac"), frozenset("bc"), frozenset("cd")}
+
+
+def labelled(text: str, labels: dict[str, str], info: RelationshipTypeInfo, **options) -> Differences:
+    found = edges(text, info)
+    plain = graph(found, **options)
+    return differences(
+        replace(plain, nodes=tuple(nodes("".join(n.name for n in plain.nodes), labels).values())), found, CATALOG
+    )
+
+
+def test_nodes_that_no_label_set_allows_to_be_one_need_no_difference() -> None:
+    assert labelled("ab bc", {"a": "A", "c": "A"}, UNDIRECTED).vertices == {frozenset("ac")}
+    assert labelled("ab bc", {"a": "A"}, UNDIRECTED).vertices == {frozenset("ac")}
+    assert not labelled("ab bc", {"a": "A", "c": "B"}, UNDIRECTED).vertices
+    found = labelled("ab bc", {"a": "A", "b": "B", "c": "B"}, SIMPLE, mode=MatchMode.DIFFERENT_NODES)
+    assert found.vertices == {frozenset("bc")}
+    path = (PatternPath(None, ("a", "r0", "b", "r1", "c"), mode=PathMode.ACYCLIC),)
+    assert labelled("ab bc", {"a": "A", "b": "B"}, SIMPLE, paths=path).vertices == {frozenset("ac"), frozenset("bc")}
+    assert labelled("ab bc", {}, LOOPED).pairs
+    assert not labelled("ab bc", {"a": "A", "b": "B"}, LOOPED).pairs
+    assert labelled("ab ac", {"b": "A", "c": "A"}, PARALLEL).edges
+    assert not labelled("ab ac", {"b": "A", "c": "B"}, PARALLEL).edges
 
 
 def nodes(names: str, labels: dict[str, str] | None = None) -> dict[str, PatternNode]:
@@ -95,7 +129,7 @@ def test_symmetry_keeps_one_embedding_of_each_orbit(pattern: str, group: int) ->
     """Over all injective maps into a complete graph, the constraints keep exactly one in ``group``."""
     found = edges(pattern, UNDIRECTED)
     names = sorted({name for each in found for name in each.ends})
-    difference = differences(graph(found, MatchMode.DIFFERENT_NODES), found)
+    difference = differences(graph(found, MatchMode.DIFFERENT_NODES), found, CATALOG)
     symmetry = break_symmetry(names, nodes("".join(names)), found, difference)
     assert symmetry.orbits == group
     maps = [dict(zip(names, image, strict=True)) for image in permutations(range(6), len(names))]
@@ -146,7 +180,7 @@ def test_constraints_say_the_same_as_comparing_relationships(pattern: str, info:
     """On every small graph image: the vertex constraints hold exactly when the matched relationships differ."""
     found = edges(pattern, info)
     names = sorted({name for each in found for name in each.ends})
-    difference = differences(graph(found), found)
+    difference = differences(graph(found), found, CATALOG)
     for image in product(range(3), repeat=len(names)):
         at = dict(zip(names, image, strict=True))
         ends = [(at[each.ends[0]], at[each.ends[1]]) for each in found]

@@ -72,7 +72,7 @@ class MatchLowering:
         filters.general += repetition_conditions(graph, self.walks)
         self._filter_bound_nodes()
         self._filter(before)
-        difference = differences(graph, self.fixed)
+        difference = differences(graph, self.fixed, self.catalog)
         empty = difference.contradiction or any(not edge.types for edge in self.fixed)
         empty = empty or any(not walk.types and walk.minimum > 0 for walk in self.walks)
         if empty:
