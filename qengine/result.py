@@ -231,14 +231,22 @@ class Result:
         return self.to_reader().__arrow_c_stream__(requested_schema)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return the rows that are left as a pandas data frame (pandas must be installed)."""
-        return self.to_arrow().to_pandas()
+        """Return the rows that are left as a pandas data frame (pandas must be installed).
+
+        Columns are as ``to_arrow`` has them; where values have different types they are Python objects.
+        """
+        from qengine.exec.frames import to_pandas
+
+        return to_pandas(self.to_arrow())
 
     def to_polars(self) -> polars.DataFrame:
-        """Return the rows that are left as a polars data frame (polars must be installed)."""
-        import polars
+        """Return the rows that are left as a polars data frame (polars must be installed).
 
-        return polars.DataFrame(self.to_arrow())
+        Columns are as ``to_arrow`` has them; durations and values of different types are Python objects.
+        """
+        from qengine.exec.frames import to_polars
+
+        return to_polars(self.to_arrow())
 
     def _unread_batches(self) -> Iterator[ResultBatch]:
         if self._position < len(self._rows):
