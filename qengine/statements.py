@@ -85,6 +85,8 @@ class Statements:
         from qengine.exec.choice import largest_search
         from qengine.syntax import parse
 
+        if not isinstance(text, str):
+            raise SemanticError(f"A statement is a str, not a value of Python's {type(text).__name__}.")
         begin = time.perf_counter()
         statements = parse(text)
         if len(statements) != 1:
@@ -197,8 +199,14 @@ def check_parameters(text: str, needed: Mapping[str, Span | None], params: Mappi
     Raises
     ------
     SemanticError
-        For the first that is missing, with its place.
+        For the first that is missing, with its place; for parameters that have no names.
     """
+    if params is not None and not isinstance(params, Mapping):
+        raise SemanticError(
+            f"Parameters are a dict from names to values, not a {type(params).__name__}.",
+            hint="Pass them like params={'name': 'Peru'}.",
+            code="ParameterMissing",
+        )
     missing = {name: span for name, span in needed.items() if name not in (params or {})}
     if missing:
         name, span = next(iter(missing.items()))

@@ -14,7 +14,7 @@ import pyarrow as pa
 from qengine.errors import StorageError
 from qengine.temporal import Date, DateTime, Duration, LocalDateTime, LocalTime, Temporal, Time
 from qengine.temporal.arrow import to_array
-from qengine.temporal.native import from_native
+from qengine.temporal.native import from_native, from_numpy, is_missing
 
 _OFFSET_LIMIT = 2**31 - 1  # what the 32-bit offsets of strings and unions reach
 _SCALARS: tuple[tuple[type, Any], ...] = (
@@ -47,6 +47,8 @@ def from_python(values: Sequence[Any], place: str) -> Any:
     if not present:
         return pa.nulls(len(values))
     if len(present) == 1:
+        if -1 in kinds:  # what is missing has many names
+            values = [None if kind < 0 else value for value, kind in zip(values, kinds.tolist(), strict=True)]
         return _homogeneous(values, present[0], place)
     parts = [
         ([values[row] for row in np.flatnonzero(kinds == kind).tolist()], kind)
@@ -127,10 +129,10 @@ def _union(arrays: Sequence[Any]) -> Any:
 
 def _kind(value: Any, place: str) -> int:
     """Return the index into ``_SCALARS`` and then ``_TEMPORALS``, -1 for null, ``_LIST`` for lists."""
-    if value is None:
-        return -1
     if isinstance(value, np.generic):
-        value = value.item()
+        value = from_numpy(value)
+    if value is None or is_missing(value):
+        return -1
     for index, (kind, _) in enumerate(_SCALARS):
         if isinstance(value, kind):
             return index
@@ -148,7 +150,7 @@ def _kind(value: Any, place: str) -> int:
 def _temporal(value: Any) -> Temporal | None:
     """Return a temporal value as one of ours, None for any other value."""
     if isinstance(value, np.generic):
-        value = value.item()
+        value = from_numpy(value)
     return value if isinstance(value, Temporal) else from_native(value)
 
 

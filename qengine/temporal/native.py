@@ -1,4 +1,4 @@
-"""Between temporal values and those of Python's ``datetime``."""
+"""Between temporal values and those of Python's ``datetime``, with what NumPy and pandas add to it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from qengine.temporal.values import DAY, SECOND, Date, DateTime, Duration, LocalDateTime, LocalTime, Temporal, Time
 
-__all__ = ["from_native", "to_native"]
+__all__ = ["from_native", "from_numpy", "is_missing", "to_native"]
 
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
 
@@ -16,8 +16,10 @@ _EPOCH = datetime.date(1970, 1, 1).toordinal()
 def from_native(value: Any) -> Temporal | None:
     """Return a value of Python's ``datetime`` as a temporal value, None for any other.
 
-    A ``timedelta`` of days and seconds gives a duration of as many days and seconds.
+    A ``timedelta`` of days and seconds gives a duration of as many days and seconds. What is missing has no value.
     """
+    if is_missing(value):
+        return None
     if isinstance(value, datetime.datetime):
         local = (value.toordinal() - _EPOCH) * DAY + _time(value)
         offset = _offset(value.utcoffset())
@@ -30,12 +32,30 @@ def from_native(value: Any) -> Temporal | None:
         offset = _offset(value.utcoffset())
         return LocalTime(_time(value)) if offset is None else Time(_time(value) - offset * SECOND, offset)
     if isinstance(value, datetime.timedelta):
-        return Duration(0, value.days, value.seconds * SECOND + value.microseconds * 1_000)
+        nanoseconds = value.microseconds * 1_000 + getattr(value, "nanoseconds", 0)
+        return Duration(0, value.days, value.seconds * SECOND + nanoseconds)
     return None
 
 
+def from_numpy(value: Any) -> Any:
+    """Return a NumPy scalar as a value of Python, or a temporal one where ``datetime`` is too coarse; None for NaT."""
+    item, kind = value.item(), value.dtype.kind
+    if kind not in "mM" or not isinstance(item, int):
+        return item
+    if kind == "M":
+        return LocalDateTime(int(value.astype("datetime64[ns]").astype("int64")))
+    months = {"timedelta64[Y]": 12, "timedelta64[M]": 1}.get(value.dtype.name)
+    return Duration(item * months, 0, 0) if months else Duration(0, 0, int(value.astype("m8[ns]").astype("int64")))
+
+
+def is_missing(value: Any) -> bool:
+    """Tell whether a value is pandas' NaT."""
+    return isinstance(value, datetime.datetime) and value != value  # noqa: PLR0124
+
+
 def _time(value: datetime.datetime | datetime.time) -> int:
-    return (value.hour * 3600 + value.minute * 60 + value.second) * SECOND + value.microsecond * 1_000
+    nanoseconds = value.microsecond * 1_000 + getattr(value, "nanosecond", 0)  # of pandas' Timestamp
+    return (value.hour * 3600 + value.minute * 60 + value.second) * SECOND + nanoseconds
 
 
 def _offset(offset: datetime.timedelta | None) -> int | None:

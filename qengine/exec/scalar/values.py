@@ -21,7 +21,7 @@ import numpy as np
 
 from qengine.errors import ExecutionError
 from qengine.temporal import Date, DateTime, Duration, LocalDateTime, LocalTime, Temporal, Time
-from qengine.temporal.native import from_native
+from qengine.temporal.native import from_native, from_numpy, is_missing
 from qengine.types import Node, Path, Relationship
 
 __all__ = ["INSTANTS", "NUMBERS", "NodeHandle", "PathHandle", "RelationshipHandle", "checked",
@@ -191,7 +191,11 @@ def from_python(value: Any, name: str) -> Any:
             if not isinstance(key, str):
                 raise ExecutionError(f"${name} has the map key {key!r}: keys are strings.", code="InvalidArgumentType")
         return {str(key): from_python(item, name) for key, item in value.items()}
-    if isinstance(value, np.generic | np.ndarray):
+    if isinstance(value, np.generic):
+        return from_python(from_numpy(value), name)
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind in "mM":  # nanoseconds would become integers
+            return from_python(list(value) if value.ndim else value[()], name)
         return from_python(value.tolist(), name)
     if isinstance(value, Node):
         return NodeHandle(value.id)
@@ -201,7 +205,7 @@ def from_python(value: Any, name: str) -> Any:
         nodes = tuple(NodeHandle(node.id) for node in value.nodes)
         return PathHandle(nodes, tuple(RelationshipHandle(edge.id) for edge in value.relationships))
     temporal = from_native(value)
-    if temporal is not None:
+    if temporal is not None or is_missing(value):
         return temporal
     for base in (bool, int, float, str):  # subclasses: enumerations and the like
         if isinstance(value, base):
