@@ -375,7 +375,7 @@ class Graph:
             below them, after Shin et al., PVLDB 2024; it builds a candidate graph, however large), "trawling" (§5:
             sampled prefixes, completed by counting; a sample is a haul of 256 prefixes), "exact" (count), or "auto":
             counts where that is cheap, else the sampler with the least variance for its work. Or an ``Estimator`` of
-            yours, which Python runs, thousands of samples a second, or a ``DeviceEstimator``, for the GPU.
+            yours, which Python runs, about a thousand samples a second, or a ``DeviceEstimator``, for the GPU.
         rel_error
             Half the interval's width as a share of the value.
         confidence
