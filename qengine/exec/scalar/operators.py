@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 import math
 import operator
-import re
 from collections.abc import Callable
 from typing import Any
 
 from qengine.errors import ExecutionError
 from qengine.exec.scalar.compare import equals, ordered
+from qengine.exec.scalar.regular import matcher
 from qengine.exec.scalar.strict import strict
 from qengine.exec.scalar.temporal import arithmetic as temporal
 from qengine.exec.scalar.text import scalar_text
@@ -207,17 +206,7 @@ def _matches(a: Any, b: Any) -> bool | None:
     """Return whether the whole of ``a`` matches the regular expression ``b``."""
     if type(a) is not str or type(b) is not str:
         return None
-    return _regular_expression(b).fullmatch(a) is not None
-
-
-@functools.lru_cache(maxsize=256)
-def _regular_expression(text: str) -> re.Pattern[str]:
-    try:
-        return re.compile(text)
-    except (re.error, RecursionError, OverflowError) as error:
-        raise ExecutionError(
-            f"The regular expression {text!r} is malformed: {error}.", code="InvalidArgumentValue"
-        ) from None
+    return matcher(b)(a)
 
 
 @strict

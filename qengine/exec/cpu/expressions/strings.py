@@ -6,7 +6,6 @@ columnar for ASCII only: Python and Arrow know different versions of Unicode.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +15,7 @@ import pyarrow.compute as pc
 from qengine.exec.cpu.columns import ArrowColumn, Column, ConstantColumn, from_arrow, null_column
 from qengine.exec.cpu.expressions.operand import Operand, holds_text, operand
 from qengine.exec.cpu.runtime import Runtime
+from qengine.exec.scalar.regular import linear
 
 __all__ = ["STRINGS"]
 
@@ -38,27 +38,17 @@ def _search(find: Callable[[Any, str], Any]) -> Callable[[Runtime, Column, Colum
     return function
 
 
-# Regular expressions that RE2 and Python read the same way: literals, ``.``, classes of plain characters, groups,
-# alternatives and single quantifiers. Escapes other than of punctuation, anchors, flags and braces are left out.
-_SHARED_PATTERN = re.compile(
-    r"""(?: [A-Za-z0-9 _@:,;/'"#%&=<>~!`-] | \\[.*+?|()\[\]{}^$/-] | \. | \[\^?[A-Za-z0-9 _.,:;@-]+\]
-          | \((?!\?) | \) | \| | (?<![*+?(|])[*+?](?![*+?{]) )*""",
-    re.VERBOSE,
-)
-
-
-def _matches(_: Runtime, column: Column, pattern: Column) -> Column | None:
-    a, b = operand(column), operand(pattern)
+def _matches(_: Runtime, column: Column, expression: Column) -> Column | None:
+    a, b = operand(column), operand(expression)
     if a.kind != "string" or a.constant or b.kind != "string" or not b.constant:
         return None
-    text = b.datum.as_py()
-    if not _SHARED_PATTERN.fullmatch(text):
+    pattern = linear(b.datum.as_py())
+    if pattern is None or (pattern.ascii_only and not _all_ascii(a.datum)):
         return None
     try:
-        re.compile(text)
-    except re.error:
+        return ArrowColumn(pc.match_substring_regex(a.datum, pattern.text))
+    except pa.ArrowInvalid:  # too many repetitions for RE2
         return None
-    return ArrowColumn(pc.match_substring_regex(a.datum, f"\\A(?:{text})\\z"))
 
 
 def _of_string(change: Callable[[Any], Any], *, ascii_only: bool = False) -> Callable[[Runtime, Column], Column | None]:
