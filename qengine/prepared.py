@@ -81,7 +81,7 @@ class Prepared:
             context.profile = explanation.profile = {}
         context.rivals = _rivals
         batches = self._statements.start(planned, context, stats)
-        result = Result(planned.logical.columns, batches, stats, explanation, planned.notices)
+        result = Result(planned.logical.columns, batches, stats, explanation, planned.notices, context.check)
         return result if context.profile is None else profiled(result, explanation)
 
 

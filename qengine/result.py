@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import field
 from functools import lru_cache
 from itertools import repeat
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from qengine._collector import collector_paused
 from qengine._frozen import record
-from qengine.errors import Notice
+from qengine.errors import Notice, QengineError
 
 if TYPE_CHECKING:
     import pandas
@@ -127,9 +127,12 @@ class Result:
         stats: ResultStats,
         plan: Any,
         notices: tuple[Notice, ...] = (),
+        check: Callable[[], None] = lambda: None,
     ) -> None:
+        """``check`` raises where the query must stop; called between conversions of rows."""
         self._columns = columns
         self._batches = batches
+        self._check = check
         self._pending: list[ResultBatch] = []
         self._rows: list[Row] = []
         self._position = 0
@@ -202,8 +205,17 @@ class Result:
 
     def _next_batch(self) -> ResultBatch | None:
         if self._pending:
+            self._go_on()
             return self._pending.pop(0)
         return next(self._batches, None)
+
+    def _go_on(self) -> None:
+        """Stop the query if its time is over or it was interrupted: what executes can't tell while rows are made."""
+        try:
+            self._check()
+        except QengineError:
+            self.close()
+            raise
 
     # ------------------------------------------------------------ Arrow
 
@@ -216,7 +228,7 @@ class Result:
         """
         from qengine.exec.arrow_out import table_of
 
-        return table_of(self._columns, self._unread_batches())
+        return table_of(self._columns, self._unread_batches(), self._go_on)
 
     def to_reader(self) -> pa.RecordBatchReader:
         """Return the rows that are left as a stream of record batches, computed while it is read.

@@ -6,7 +6,7 @@ Inside literal lists and maps they go through Python's ``datetime``, and are tex
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -57,15 +57,18 @@ class RowBatch:
         return RowBatch(tuple(self._index), self._rows[offset : offset + length])
 
 
-def table_of(columns: Sequence[str], batches: Iterable[Columns]) -> pa.Table:
-    """Return all rows as one table.
+def table_of(columns: Sequence[str], batches: Iterable[Columns], check: Callable[[], None] = lambda: None) -> pa.Table:
+    """Return all rows as one table. ``check`` is called before each array is made.
 
     A column whose batches have different types is built anew from its values; null-only batches adapt.
     """
     held = [batch for batch in batches if batch.length]
     arrays = []
     for name in columns:
-        parts = [batch.arrow(name) for batch in held]
+        parts = []
+        for batch in held:
+            check()
+            parts.append(batch.arrow(name))
         types = {part.type for part in parts if not pa.types.is_null(part.type)}
         if len(types) > 1:
             arrays.append(pa.chunked_array([array_of([value for batch in held for value in batch.values(name)])]))

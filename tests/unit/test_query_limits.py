@@ -46,6 +46,18 @@ def test_a_timeout_fires_inside_expressions(graph: Graph, query: str) -> None:
         graph.query(query, timeout=0.2).fetchall()
 
 
+@pytest.mark.parametrize("how", ["fetchall", "to_arrow"])
+def test_a_timeout_fires_between_conversions(graph: Graph, how: str) -> None:
+    """The rows are there in time, a batch of them, and then somebody takes his time over them."""
+    result = graph.query("MATCH (a)-[:E]-(b) RETURN [id(a)] AS a, [id(b)] AS b LIMIT 20000", timeout=1_000)
+    limit = result._check.__self__.control  # type: ignore[attr-defined]
+    assert (result.fetchone() if how == "fetchall" else result.preview(1)) is not None
+    limit.deadline_ns = 1
+    with pytest.raises(QueryTimeout, match="longer than its timeout"):
+        getattr(result, how)()
+    assert result.fetchall() == []
+
+
 def test_interrupt_from_another_thread(graph: Graph) -> None:
     with interrupting(graph), pytest.raises(QueryInterrupted):
         graph.query(CLIQUE).fetchall()
