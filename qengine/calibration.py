@@ -9,6 +9,7 @@ follows the general speed of the machine.
 
 from __future__ import annotations
 
+import functools
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -195,8 +196,9 @@ def fitted(times: Floats, events: Floats, base: Sequence[float]) -> Floats:
     return np.exp(logs + changes)
 
 
+@functools.lru_cache(maxsize=1)
 def _graph(vertices: int) -> Graph:
-    """Return a graph with relationships at random, each between two nodes and once, and two labels.
+    """Return a graph, the same for all sections, with relationships at random, each between two nodes and once, and two labels.
 
     R has no direction; S, which joins the same nodes, has one.
     """
