@@ -198,9 +198,9 @@ def fitted(times: Floats, events: Floats, base: Sequence[float]) -> Floats:
 
 @functools.lru_cache(maxsize=1)
 def _graph(vertices: int) -> Graph:
-    """Return a graph, the same for all sections, with relationships at random, each between two nodes and once, and two labels.
+    """Return a graph with relationships at random, each between two nodes and once, and two labels.
 
-    R has no direction; S, which joins the same nodes, has one.
+    R has no direction; S, which joins the same nodes, has one. All sections are measured on the same graph.
     """
     rng = np.random.default_rng(1)
     ends = np.sort(rng.integers(0, vertices, (2, vertices * _DEGREE // 2)), axis=0)
