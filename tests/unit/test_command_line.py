@@ -162,7 +162,7 @@ def process(query: str, stdout: object = subprocess.PIPE, **environment: str) ->
 
 @pytest.mark.parametrize(("encoding", "expected"), [("ascii", rb"\xe4\u65e5"), ("latin-1", b"\xe4" rb"\u65e5")])
 def test_what_an_encoding_lacks_is_written_in_its_characters(encoding: str, expected: bytes) -> None:
-    found = process("RETURN 'ä日' AS x", PYTHONIOENCODING=encoding, PYTHONUTF8="0")
+    found = process("RETURN 'ä日' AS x", PYTHONIOENCODING=encoding, PYTHONUTF8="0", LC_ALL="C.UTF-8")
     rule, name, _, value, _ = found.stdout.splitlines()
     assert (found.returncode, found.stderr) == (0, b"")
     assert (set(rule), name.split(), value.split()) == (set(b"+-"), [b"|", b"x", b"|"], [b"|", expected, b"|"])
