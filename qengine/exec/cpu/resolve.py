@@ -209,7 +209,7 @@ class _Resolver:
             tables.level_span(level.different),
             tables.level_span(level.less),
             tables.level_span(level.greater),
-            span(tables.pairs, [pair for pair in level.pairs if self.may_hold(pair)]),
+            span(tables.pairs, level.pairs),
             self.conditions(level.conditions),
             NO_SPAN,
             -1,
@@ -220,17 +220,6 @@ class _Resolver:
             begin,
             0,
         )
-
-    def may_hold(self, pair: tuple[int, int, int, int]) -> bool:
-        """Tell whether both equalities of a pair may hold: not where their vertices have no label in common.
-
-        What can't hold would only link levels that are counted apart without it.
-        """
-        levels = (self.search.levels[each] for each in pair)
-        one, other, third, last = (
-            self.store.label_ranges(level.labels) if isinstance(level, VertexLevel) else None for level in levels
-        )
-        return _meet(one, other) and _meet(third, last)
 
     def mask(self, level: VertexLevel, ranges: list[list[int]]) -> npt.NDArray[np.bool_]:
         """Return for each id of the ranges' hull whether it is in a range and the predicates are true."""
@@ -374,10 +363,3 @@ def _packed(mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint8]:
     padded = np.zeros(-(-len(bits) // 8) * 8 or 8, np.uint8)
     padded[: len(bits)] = bits
     return padded
-
-
-def _meet(one: npt.NDArray[np.uint32] | None, other: npt.NDArray[np.uint32] | None) -> bool:
-    """Tell whether two lists of ascending ranges have an id in common; None stands for all ids."""
-    if one is None or other is None:
-        return True
-    return any(begin < stop and start < end for begin, end in one.tolist() for start, stop in other.tolist())
