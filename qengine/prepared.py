@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from qengine.errors import Notice
+from qengine.plan.column_types import column_types
 from qengine.plan.physical import Search
 from qengine.result import Result, ResultStats
 from qengine.statements import Cardinalities, Statements, check_parameters, chosen_device
@@ -81,7 +83,15 @@ class Prepared:
             context.profile = explanation.profile = {}
         context.rivals = _rivals
         batches = self._statements.start(planned, context, stats)
-        result = Result(planned.logical.columns, batches, stats, explanation, planned.notices, context.check)
+        result = Result(
+            planned.logical.columns,
+            batches,
+            stats,
+            explanation,
+            planned.notices,
+            context.check,
+            partial(column_types, planned.logical.root),
+        )
         return result if context.profile is None else profiled(result, explanation)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
 from functools import lru_cache
 from itertools import repeat
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from qengine.plan.physical import PhysicalPlan
+    from qengine.types import Type
 
 _PREVIEW_ROWS = 20
 _ROWS_AT_ONCE = 4096  # rows that become Python values at a time
@@ -128,11 +129,16 @@ class Result:
         plan: Any,
         notices: tuple[Notice, ...] = (),
         check: Callable[[], None] = lambda: None,
+        types: Callable[[], Mapping[str, Type]] = dict,
     ) -> None:
-        """``check`` raises where the query must stop; called between conversions of rows."""
+        """``check`` raises where the query must stop; called between conversions of rows.
+
+        ``types``: tells which types columns have, of those that are known without a row.
+        """
         self._columns = columns
         self._batches = batches
         self._check = check
+        self._types = types
         self._pending: list[ResultBatch] = []
         self._rows: list[Row] = []
         self._position = 0
@@ -224,11 +230,12 @@ class Result:
 
         Nodes are structs {id: int64, labels: list<string>, properties: struct}, relationships
         {id, type, start, end, properties}, paths {nodes: list, relationships: list}. Values whose type differs from
-        row to row become a dense union, or text where Arrow has no type for them.
+        row to row become a dense union, or text where Arrow has no type for them. A column without a value has the
+        type that the query's analysis tells, where that is a boolean, a number, a string or a list of such, else null.
         """
         from qengine.exec.arrow_out import table_of
 
-        return table_of(self._columns, self._unread_batches(), self._go_on)
+        return table_of(self._columns, self._unread_batches(), self._types(), self._go_on)
 
     def to_reader(self) -> pa.RecordBatchReader:
         """Return the rows that are left as a stream of record batches, computed while it is read.
@@ -237,7 +244,7 @@ class Result:
         """
         from qengine.exec.arrow_out import reader_of
 
-        return reader_of(self._columns, self._unread_batches())
+        return reader_of(self._columns, self._unread_batches(), self._types())
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.to_reader().__arrow_c_stream__(requested_schema)

@@ -6,7 +6,7 @@ Inside literal lists and maps they go through Python's ``datetime``, and are tex
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -14,7 +14,7 @@ import pyarrow as pa
 from qengine.temporal import Temporal
 from qengine.temporal.arrow import to_array, without_text
 from qengine.temporal.native import to_native
-from qengine.types import Node, Path, Relationship
+from qengine.types import BOOLEAN, FLOAT, INTEGER, STRING, Kind, Node, Path, Relationship, Type
 
 
 class Columns(Protocol):
@@ -57,10 +57,17 @@ class RowBatch:
         return RowBatch(tuple(self._index), self._rows[offset : offset + length])
 
 
-def table_of(columns: Sequence[str], batches: Iterable[Columns], check: Callable[[], None] = lambda: None) -> pa.Table:
+def table_of(
+    columns: Sequence[str],
+    batches: Iterable[Columns],
+    types: Mapping[str, Type],
+    check: Callable[[], None] = lambda: None,
+) -> pa.Table:
     """Return all rows as one table. ``check`` is called before each array is made.
 
-    A column whose batches have different types is built anew from its values; null-only batches adapt.
+    A column whose batches have different types is built anew from its values; null-only batches adapt. Where all are
+    null, or there is none, a column has the type that analysis knows (``types``), if that is one of plain values or of
+    lists of them, else Arrow's null.
     """
     held = [batch for batch in batches if batch.length]
     arrays = []
@@ -69,23 +76,26 @@ def table_of(columns: Sequence[str], batches: Iterable[Columns], check: Callable
         for batch in held:
             check()
             parts.append(batch.arrow(name))
-        types = {part.type for part in parts if not pa.types.is_null(part.type)}
-        if len(types) > 1:
+        found = {part.type for part in parts if not pa.types.is_null(part.type)}
+        if len(found) > 1:
             arrays.append(pa.chunked_array([array_of([value for batch in held for value in batch.values(name)])]))
         else:
-            kind = types.pop() if types else pa.null()
+            kind = found.pop() if found else _known_type(types.get(name))
             arrays.append(pa.chunked_array([part if part.type == kind else part.cast(kind) for part in parts], kind))
     return pa.table(arrays, names=list(columns))
 
 
-def reader_of(columns: Sequence[str], batches: Iterator[Columns]) -> pa.RecordBatchReader:
-    """Return the rows as a stream, computed while it is read if the first batch settles every column's type."""
+def reader_of(columns: Sequence[str], batches: Iterator[Columns], types: Mapping[str, Type]) -> pa.RecordBatchReader:
+    """Return the rows as a stream, computed while it is read if the first batch settles every column's type.
+
+    ``types`` as for ``table_of``.
+    """
     first = next(batches, None)
     if first is None:
-        return table_of(columns, ()).to_reader()
+        return table_of(columns, (), types).to_reader()
     arrays = [first.arrow(name) for name in columns]
     if any(not _settled(array.type) for array in arrays):
-        return table_of(columns, _chain(first, batches)).to_reader()
+        return table_of(columns, _chain(first, batches), types).to_reader()
     schema = pa.schema([pa.field(name, array.type) for name, array in zip(columns, arrays, strict=True)])
 
     def stream() -> Iterator[pa.RecordBatch]:
@@ -100,6 +110,16 @@ def reader_of(columns: Sequence[str], batches: Iterator[Columns]) -> pa.RecordBa
             )
 
     return pa.RecordBatchReader.from_batches(schema, stream())
+
+
+_PLAIN = {BOOLEAN: pa.bool_(), INTEGER: pa.int64(), FLOAT: pa.float64(), STRING: pa.string()}
+
+
+def _known_type(kind: Type | None) -> pa.DataType:
+    """Return Arrow's type for a type of the language, null where it is none of plain values or of lists of them."""
+    if kind is not None and kind.kind is Kind.LIST and kind.item in _PLAIN:
+        return pa.list_(_PLAIN[kind.item])
+    return pa.null() if kind is None else _PLAIN.get(kind, pa.null())
 
 
 def _chain(first: Columns, rest: Iterator[Columns]) -> Iterator[Columns]:

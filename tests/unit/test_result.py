@@ -163,3 +163,39 @@ def test_the_clock_stands_still_in_a_run_and_is_read_anew_in_the_next(monkeypatc
     assert early.run().value() == 3
     now[0] = 7_500_000_000
     assert early.run().value() == 8
+
+
+@pytest.mark.parametrize(
+    "ending",
+    [
+        "RETURN a.n AS n, a.s AS s, a.f * 2 AS f, a.n > 1 AS b, a.l AS l, a.s + 'x' AS t, count(*) AS c",
+        "WITH a.n AS n, a.s AS s ORDER BY n SKIP 0 LIMIT 5 RETURN DISTINCT n, s, [n] AS l, n / 2.0 AS f",
+        "RETURN a.s AS s, collect(a.n) AS l, min(a.n) AS m, avg(a.n) AS f, sum(a.f) AS g",
+        "RETURN a.n AS x, a.s AS y UNION ALL MATCH (b:B) WHERE b.n > $n RETURN b.n AS x, b.s AS y",
+    ],
+)
+def test_columns_without_rows_have_the_types_that_they_have_with_rows(ending: str) -> None:
+    values = {"n": 1, "s": "x", "f": 0.5, "l": [1, 2]}
+    graph = qengine.Graph.from_records(
+        [{"id": i, "labels": [label], "properties": values} for i, label in enumerate("AB")]
+    )
+    text = f"MATCH (a:A) WHERE a.n > $n {ending}"
+    schema = graph.query(text, {"n": 0}).to_arrow().schema
+    empty = graph.query(text, {"n": 1})
+    assert pa.null() not in schema.types
+    assert empty.to_arrow().schema == schema and empty.to_arrow().num_rows == 0
+    assert graph.query(text, {"n": 1}).to_reader().schema == schema
+
+
+def test_columns_of_nulls_have_the_types_that_are_known() -> None:
+    graph = qengine.Graph.from_records(
+        [{"id": 1, "properties": {"n": 1, "mixed": 1}}, {"id": 2, "properties": {"mixed": "x"}}]
+    )
+    found = graph.query("MATCH (a) WHERE a.n IS NULL RETURN a.n AS n, null AS nothing, a.m AS unknown").to_arrow()
+    assert found.schema.types == [pa.int64(), pa.null(), pa.null()] and found["n"].null_count == 1
+    found = graph.query(
+        "MATCH (a) WHERE a.n > 5 RETURN a.mixed AS mixed, a, a.n AS x UNION RETURN 1 AS mixed, 2 AS a, 'x' AS x"
+    )
+    assert found.fetchall() == [(1, 2, "x")]
+    found = graph.query("MATCH (a) WHERE a.n > 5 RETURN a.mixed AS mixed, a UNION MATCH (a:Z) RETURN a.n AS mixed, a")
+    assert found.to_arrow().schema.types == [pa.null(), pa.null()]
