@@ -10,7 +10,11 @@
 // far as they are before the later vertex. Deterministic.
 // Sources: Chiba and Nishizeki 1985; hub bitmaps: LOTUS (Koohi Esfahani et al., PPoPP 2022); Klarqvist, Muła and Lemire 2021.
 #include "eliminate_triangles.h"
-#include "set_ops.h"
+
+#include <cstring>
+#include <utility>
+
+#include "row_buckets.h"
 
 namespace qe::eliminate {
 namespace {
@@ -18,32 +22,33 @@ namespace {
 constexpr uint32_t kBits = 64 * kRowBlock;  // of a block
 constexpr uint32_t kMostBlocks = 16;
 constexpr uint64_t kLeastCost = 2;          // of a block, in ids
-constexpr size_t kAhead = 8;                // pairs
+constexpr uint64_t kPairCost = 8;           // in ids read
 constexpr size_t kBatch = 64;
+constexpr size_t kMostDigits = 32;
 
 struct alignas(64) Block {
   uint64_t words[kRowBlock];
 };
 
-// A row's early part, up to the next row's: its head, blocks of bits from block `head` on, and its tail, the ids that these
-// don't hold, from `tail` on. tail_id: the first of them, kNoVertex where there is none.
+// A row's early part: its head, blocks of bits from block `head` up to the next row's, and its tail, the ids that these don't
+// hold. tail_id: the first of them, kNoVertex where there is none.
 struct Row {
-  uint64_t tail;
   uint32_t head, tail_id;
 };
 
 // What every worker reads.
 class Rows {
  public:
-  Rows(const Sides& sides, const SetOps& ops, Charge& charge) : sides_(sides), rows_(sides.n() + 1), lates_(sides.n()) {
-    charge.add(rows_.size() * (sizeof(Row) + sizeof(uint64_t)));
+  Rows(const Sides& sides, const SetOps& ops, Charge& charge)
+      : sides_(sides), rows_(sides.n() + 1), tail_begins_(sides.n() + 1), lates_(sides.n()) {
+    charge.add(rows_.size() * (sizeof(Row) + 2 * sizeof(uint64_t)));
     sides.each_row([&](uint32_t k) {
       lates_[k] = sides.begin(k) + lower_bound(sides.ids() + sides.begin(k), sides.length(k), sides.lo() + k);
     });
     choose_heads(ops);
-    charge.add(heads() * sizeof(Block) + rows_[sides.n()].tail * sizeof(uint32_t));
+    charge.add(heads() * sizeof(Block) + tail_begins_[sides.n()] * sizeof(uint32_t));
     heads_.resize(heads());
-    tails_.resize(rows_[sides.n()].tail);
+    tails_.resize(tail_begins_[sides.n()]);
     sides.each_row([&](uint32_t k) { fill(k); });
   }
 
@@ -51,9 +56,8 @@ class Rows {
   const uint64_t* lates() const { return lates_.data(); }
   uint32_t early(uint32_t k) const { return static_cast<uint32_t>(lates_[k] - sides_.begin(k)); }
   const Block* head(const Row* row) const { return heads_.data() + row->head; }
-  const uint32_t* tail(const Row* row) const { return tails_.data() + row->tail; }
+  const uint32_t* tail(uint32_t k) const { return tails_.data() + tail_begins_[k]; }
   static uint32_t blocks(const Row* row) { return row[1].head - row->head; }
-  static uint64_t ids(const Row* row) { return row[1].tail - row->tail; }
 
   uint32_t first_id() const { return sides_.lo() & ~(kBits - 1); }  // of the bits
   // Blocks that hold the ids before k, as far as heads do.
@@ -68,6 +72,7 @@ class Rows {
 
   const Sides& sides_;
   std::vector<Row> rows_;
+  std::vector<uint64_t> tail_begins_;  // up to the next row's
   std::vector<uint64_t> lates_;
   std::vector<Block> heads_;
   std::vector<uint32_t> tails_;
@@ -90,15 +95,14 @@ void Rows::choose_heads(const SetOps& ops) {
         chosen = blocks;
         held = ids;
       }
-      rows_[k] = {all - held, chosen, held < all ? list[held] : kNoVertex};
+      rows_[k] = {chosen, held < all ? list[held] : kNoVertex};
+      tail_begins_[k] = all - held;
     });
-    Row sum{0, 0, kNoVertex};
-    for (Row& row : rows_) {
-      const Row own = row;
-      row.head = sum.head;
-      row.tail = sum.tail;
-      sum.head += own.head;
-      sum.tail += own.tail;
+    uint32_t head = 0;
+    uint64_t tail = 0;
+    for (uint32_t k = 0; k <= sides_.n(); ++k) {
+      head += std::exchange(rows_[k].head, head);
+      tail += std::exchange(tail_begins_[k], tail);
     }
     if (heads() <= room) return;
   }
@@ -106,12 +110,12 @@ void Rows::choose_heads(const SetOps& ops) {
 
 void Rows::fill(uint32_t k) {
   const Row* row = at(k);
-  const uint64_t tail = lates_[k] - ids(row);
+  const uint64_t tail = lates_[k] - (tail_begins_[k + 1] - tail_begins_[k]);
   for (uint64_t e = sides_.begin(k); e < tail; ++e) {
     const uint32_t bit = sides_.ids()[e] - first_id();
     heads_[row->head + bit / kBits].words[(bit >> 6) % kRowBlock] |= uint64_t{1} << (bit & 63);
   }
-  std::copy(sides_.ids() + tail, sides_.ids() + lates_[k], tails_.begin() + static_cast<ptrdiff_t>(row->tail));
+  std::copy(sides_.ids() + tail, sides_.ids() + lates_[k], tails_.begin() + static_cast<ptrdiff_t>(tail_begins_[k]));
 }
 
 // One worker's marks and counters, by which the pairs of one vertex are counted.
@@ -119,7 +123,8 @@ class Counting {
  public:
   Counting(const Sides& sides, const Rows& rows, const SetOps& ops, const Pieces& pieces, uint32_t* out)
       : sides_(sides), rows_(rows), ops_(ops), pieces_(pieces), out_(out),
-        marks_(std::max<size_t>((sides.lo() + sides.n() - rows.first_id()) / kBits + 1, kMostBlocks)), tally_(sides.n(), 0) {}
+        marks_(std::max<size_t>((sides.lo() + sides.n() - rows.first_id()) / kBits + 1, kMostBlocks)),
+        digits_(kMostBlocks * kMostDigits), tally_(sides.n(), 0) {}
 
   static size_t bytes(const Sides& sides) { return sides.n() * (sizeof(uint32_t) + 1); }
 
@@ -130,24 +135,30 @@ class Counting {
     uint32_t* out = out_ + sides_.begin(v);
     const size_t n = sides_.length(v);
     open(list, early, v, n);
+    std::fill_n(out, early, 0);
+    const RowBuckets<kMostBlocks>::Target to{&ops_, counters_, marks_.data()->words, early, out};
     for (size_t from = 0; from < n; from += kBatch) {
-      const size_t to = std::min(from + kBatch, n);
-      size_t sought = 0, added = 0;
-      for (size_t i = from; i < to; ++i) {
-        if (i + 2 * kAhead < n) __builtin_prefetch(rows_.at(list[i + 2 * kAhead] - sides_.lo()));
-        if (i + kAhead < n) prefetch(rows_.at(list[i + kAhead] - sides_.lo()), sides_.lo() + v);
-        const Row* row = rows_.at(list[i] - sides_.lo());
-        if (i < early) out[i] = row->tail_id != kNoVertex ? tail(row, kNoVertex) : 0;
-        else if (row->tail_id < sides_.lo() + v) tail(row, sides_.lo() + v);
-        const uint32_t blocks = std::min(Rows::blocks(row), blocks_);
-        if (blocks == 0) continue;
-        batch_[added] = {rows_.head(row)->words, blocks * kRowBlock};
-        places_[added++] = static_cast<uint32_t>(i);
-        sought += i < early;
+      // Where rows are is looked up first, without branches: many at once are waited for.
+      const size_t some = std::min(kBatch, n - from);
+      size_t n_tails = 0;
+      for (size_t k = 0; k < some; ++k) {
+        const Row* row = rows_.at(list[from + k] - sides_.lo());
+        heads_[k] = rows_.head(row)->words;
+        lengths_[k] = std::min(Rows::blocks(row), blocks_);
+        __builtin_prefetch(heads_[k]);
+        __builtin_prefetch(heads_[k] + (lengths_[k] > 1 ? kRowBlock : 0));
+        tails_[n_tails] = static_cast<uint32_t>(from + k);
+        n_tails += row->tail_id < (from + k < early ? kNoVertex : sides_.lo() + v);
       }
-      ops_.row_counts(marks_.data()->words, batch_, sought, places_, out);
-      ops_.add_rows(batch_, added, counters_);
+      for (size_t k = 0; k < n_tails; ++k) __builtin_prefetch(rows_.tail(list[tails_[k]] - sides_.lo()));
+      for (size_t k = 0; k < some; ++k) buckets_.take(heads_[k], lengths_[k], static_cast<uint32_t>(from + k), to);
+      for (size_t k = 0; k < n_tails; ++k) {
+        const uint32_t i = tails_[k];
+        if (i < early) out[i] += tail(list[i] - sides_.lo(), kNoVertex);
+        else tail(list[i] - sides_.lo(), sides_.lo() + v);
+      }
     }
+    buckets_.finish(blocks_, to);
     close(list, early, out);
   }
 
@@ -160,17 +171,17 @@ class Counting {
     size_t digits = kLeastDigits;
     while (n >> digits) ++digits;
     blocks_ = rows_.blocks_before(v);
-    digits_.assign(blocks_ * digits, Block{});
+    std::memset(digits_.data(), 0, blocks_ * digits * sizeof(Block));
     counters_ = {digits_.data()->words, digits};
-    spend(n * kAhead + early);
+    spend(n * kPairCost + early);
   }
 
-  // Looks the ids of a row's tail up that are before `end`, and counts them where they are.
-  uint32_t tail(const Row* row, uint32_t end) {
+  // Looks the ids of row k's tail up that are before `end`, and counts them where they are.
+  uint32_t tail(uint32_t k, uint32_t end) {
     const uint64_t* marks = marks_.data()->words - (rows_.first_id() >> 6);
     uint32_t* tally = tally_.data() - sides_.lo();
-    const uint32_t* begin = rows_.tail(row);
-    const uint32_t* last = begin + Rows::ids(row);
+    const uint32_t* begin = rows_.tail(k);
+    const uint32_t* last = rows_.tail(k + 1);
     const uint32_t* id = begin;
     uint32_t found = 0;
     for (; id < last && *id < end; ++id) {
@@ -195,13 +206,6 @@ class Counting {
     }
   }
 
-  void prefetch(const Row* row, uint32_t end) const {
-    const Block* head = rows_.head(row);
-    const uint32_t blocks = std::min(Rows::blocks(row), blocks_);
-    for (uint32_t b = 0; b < blocks; ++b) __builtin_prefetch(head + b);
-    if (row->tail_id < end) __builtin_prefetch(rows_.tail(row));
-  }
-
   void spend(uint64_t ids) {
     spent_ += ids;
     if (spent_ < kPatience) return;
@@ -218,8 +222,10 @@ class Counting {
   std::vector<uint32_t> tally_;  // of tails; all 0 between two vertices
   BitCounters counters_{nullptr, 0};
   uint32_t blocks_ = 0;
-  BitRow batch_[kBatch];
-  uint32_t places_[kBatch];
+  RowBuckets<kMostBlocks> buckets_;
+  const uint64_t* heads_[kBatch];
+  uint32_t lengths_[kBatch];
+  uint32_t tails_[kBatch];
   uint64_t spent_ = 0;
 };
 
