@@ -7,11 +7,15 @@
 // each row's early part is read once for each of its neighbours. Its head is kept as bits, where that is quicker: they are
 // ANDed with v's marks, and added to counters digit by digit (BitCounters). They take at most as much memory as the rows.
 // A second pass copies each pair's result to its other place. Bytes moved: for each pair the earlier parts of both rows, as
-// far as they are before the later vertex. Deterministic.
+// far as they are before the later vertex. Deterministic. The numbering and the rows follow from the matrix alone: they are an
+// index, which callers may keep.
 // Sources: Chiba and Nishizeki 1985; hub bitmaps: LOTUS (Koohi Esfahani et al., PPoPP 2022); Klarqvist, Muła and Lemire 2021.
 #include "eliminate_triangles.h"
 
 #include <cstring>
+#include <memory>
+#include <numeric>
+#include <optional>
 #include <utility>
 
 #include "row_buckets.h"
@@ -40,37 +44,42 @@ struct Row {
 class Rows {
  public:
   Rows(const Sides& sides, const SetOps& ops, Charge& charge)
-      : sides_(sides), rows_(sides.n() + 1), tail_begins_(sides.n() + 1), lates_(sides.n()) {
+      : lo_(sides.lo()), offsets_(sides.offsets()), rows_(sides.n() + 1), tail_begins_(sides.n() + 1), lates_(sides.n()) {
     charge.add(rows_.size() * (sizeof(Row) + 2 * sizeof(uint64_t)));
     sides.each_row([&](uint32_t k) {
       lates_[k] = sides.begin(k) + lower_bound(sides.ids() + sides.begin(k), sides.length(k), sides.lo() + k);
     });
-    choose_heads(ops);
-    charge.add(heads() * sizeof(Block) + tail_begins_[sides.n()] * sizeof(uint32_t));
-    heads_.resize(heads());
-    tails_.resize(tail_begins_[sides.n()]);
-    sides.each_row([&](uint32_t k) { fill(k); });
+    choose_heads(sides, ops);
+    charge.add(rows_.back().head * sizeof(Block) + tail_begins_.back() * sizeof(uint32_t));
+    heads_.resize(rows_.back().head);
+    tails_.resize(tail_begins_.back());
+    sides.each_row([&](uint32_t k) { fill(sides, k); });
+  }
+
+  size_t bytes() const {
+    return rows_.size() * (sizeof(Row) + 2 * sizeof(uint64_t)) + heads_.size() * sizeof(Block) +
+           tails_.size() * sizeof(uint32_t);
   }
 
   const Row* at(uint32_t k) const { return rows_.data() + k; }
   const uint64_t* lates() const { return lates_.data(); }
-  uint32_t early(uint32_t k) const { return static_cast<uint32_t>(lates_[k] - sides_.begin(k)); }
+  uint32_t early(uint32_t k) const { return static_cast<uint32_t>(lates_[k] - offsets_[k]); }
   const Block* head(const Row* row) const { return heads_.data() + row->head; }
   const uint32_t* tail(uint32_t k) const { return tails_.data() + tail_begins_[k]; }
   static uint32_t blocks(const Row* row) { return row[1].head - row->head; }
 
-  uint32_t first_id() const { return sides_.lo() & ~(kBits - 1); }  // of the bits
+  uint32_t first_id() const { return lo_ & ~(kBits - 1); }  // of the bits
   // Blocks that hold the ids before k, as far as heads do.
   uint32_t blocks_before(uint32_t k) const {
-    return std::min((sides_.lo() + k - first_id() + kBits - 1) / kBits, kMostBlocks);
+    return std::min((lo_ + k - first_id() + kBits - 1) / kBits, kMostBlocks);
   }
 
  private:
-  uint32_t heads() const { return rows_[sides_.n()].head; }
-  void choose_heads(const SetOps& ops);
-  void fill(uint32_t k);
+  void choose_heads(const Sides& sides, const SetOps& ops);
+  void fill(const Sides& sides, uint32_t k);
 
-  const Sides& sides_;
+  uint32_t lo_;
+  const uint64_t* offsets_;  // the matrix's
   std::vector<Row> rows_;
   std::vector<uint64_t> tail_begins_;  // up to the next row's
   std::vector<uint64_t> lates_;
@@ -80,11 +89,11 @@ class Rows {
 
 // Chooses for each row the head that saves most, if a block takes as long as looking up `cost` ids. Where heads would take
 // too much memory they must save more.
-void Rows::choose_heads(const SetOps& ops) {
-  const uint64_t room = sides_.entries() * sizeof(uint32_t) / sizeof(Block);
+void Rows::choose_heads(const Sides& sides, const SetOps& ops) {
+  const uint64_t room = sides.entries() * sizeof(uint32_t) / sizeof(Block);
   for (uint64_t cost = std::max<uint64_t>(ops.row_cost, kLeastCost);; cost *= 2) {
-    sides_.each_row([&](uint32_t k) {
-      const uint32_t* list = sides_.ids() + sides_.begin(k);
+    sides.each_row([&](uint32_t k) {
+      const uint32_t* list = sides.ids() + sides.begin(k);
       const uint32_t all = early(k);
       uint32_t chosen = 0, held = 0;
       uint64_t saved = 0;
@@ -100,22 +109,22 @@ void Rows::choose_heads(const SetOps& ops) {
     });
     uint32_t head = 0;
     uint64_t tail = 0;
-    for (uint32_t k = 0; k <= sides_.n(); ++k) {
+    for (uint32_t k = 0; k <= sides.n(); ++k) {
       head += std::exchange(rows_[k].head, head);
       tail += std::exchange(tail_begins_[k], tail);
     }
-    if (heads() <= room) return;
+    if (head <= room) return;
   }
 }
 
-void Rows::fill(uint32_t k) {
+void Rows::fill(const Sides& sides, uint32_t k) {
   const Row* row = at(k);
   const uint64_t tail = lates_[k] - (tail_begins_[k + 1] - tail_begins_[k]);
-  for (uint64_t e = sides_.begin(k); e < tail; ++e) {
-    const uint32_t bit = sides_.ids()[e] - first_id();
+  for (uint64_t e = sides.begin(k); e < tail; ++e) {
+    const uint32_t bit = sides.ids()[e] - first_id();
     heads_[row->head + bit / kBits].words[(bit >> 6) % kRowBlock] |= uint64_t{1} << (bit & 63);
   }
-  std::copy(sides_.ids() + tail, sides_.ids() + lates_[k], tails_.begin() + static_cast<ptrdiff_t>(tail_begins_[k]));
+  std::copy(sides.ids() + tail, sides.ids() + lates_[k], tails_.begin() + static_cast<ptrdiff_t>(tail_begins_[k]));
 }
 
 // One worker's marks and counters, by which the pairs of one vertex are counted.
@@ -229,48 +238,95 @@ class Counting {
   uint64_t spent_ = 0;
 };
 
-// A matrix whose vertices go by descending length of their rows.
-void count_ranked(const Sides& sides, uint32_t* out) {
-  Charge charge(sides.control());
-  charge.add(static_cast<size_t>(sides.threads()) * Counting::bytes(sides) + sides.turning_bytes());
-  const SetOps& ops = set_ops(current_isa());
-  const Rows rows(sides, ops, charge);
-  sides.each_root([&](const Pieces& pieces) { return Counting(sides, rows, ops, pieces, out); });
-  sides.each_early(rows.lates(), [&](uint64_t e, uint64_t place) { out[place] = out[e]; });
-}
-
-void count(const Matrix& matrix, uint32_t* out, Control* control) {
-  const Sides sides(matrix, control);
-  const uint32_t n = sides.n();
-  uint32_t k = 1;
-  while (k < n && sides.length(k - 1) >= sides.length(k)) ++k;
-  if (k == n) return count_ranked(sides, out);
-  Charge charge(control);
-  charge.add(n * (2 * sizeof(uint32_t) + sizeof(uint64_t)) + sides.turning_bytes() + 2 * sides.entries() * sizeof(uint32_t));
-  std::vector<uint32_t> order(n), rank(n), ids(sides.entries()), counts(sides.entries());
-  std::vector<uint64_t> offsets(n + 1);
-  for (k = 0; k < n; ++k) order[k] = k;
-  std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return sides.length(a) > sides.length(b); });
-  for (k = 0; k < n; ++k) {
-    rank[order[k]] = k;
-    offsets[k + 1] = offsets[k] + sides.length(order[k]);
-  }
-  sides.each_turned(order.data(), rank.data(), offsets.data(),
-                    [&](uint32_t u, uint32_t, uint64_t, uint64_t place) { ids[place] = u; });
-  const Matrix ranked{offsets.data(), ids.data(), {}, 0, n};
-  count_ranked(Sides(ranked, control), counts.data());
-  sides.each_turned(order.data(), rank.data(), offsets.data(),
-                    [&](uint32_t, uint32_t, uint64_t e, uint64_t place) { out[e] = counts[place]; });
-}
-
 }  // namespace
+
+// What counting takes that follows from the matrix alone. The matrix's arrays must outlive it.
+class TriangleIndex {
+ public:
+  TriangleIndex(const Matrix& matrix, Control* control) : given_(matrix), ranked_(matrix) {
+    if (entries_of(matrix) == 0) return;
+    const Sides sides(given_, control);
+    Charge charge(control);
+    uint32_t k = 1;
+    while (k < sides.n() && sides.length(k - 1) >= sides.length(k)) ++k;
+    if (k < sides.n()) rank(sides, charge);
+    rows_.emplace(Sides(ranked_, control), set_ops(current_isa()), charge);
+  }
+
+  size_t bytes() const {
+    return (rows_ ? rows_->bytes() : 0) + offsets_.size() * sizeof(uint64_t) +
+           (order_.size() + rank_.size() + ids_.size()) * sizeof(uint32_t);
+  }
+
+  void count(uint32_t* out, Control* control) const {
+    if (!rows_) return;
+    Charge charge(control);
+    charge.add(bytes());
+    if (order_.empty()) return count_ranked(out, control);
+    const Sides sides(given_, control);
+    charge.add(sides.entries() * sizeof(uint32_t) + sides.turning_bytes());
+    std::vector<uint32_t> counts(sides.entries());
+    count_ranked(counts.data(), control);
+    sides.each_turned(order_.data(), rank_.data(), offsets_.data(),
+                      [&](uint32_t, uint32_t, uint64_t e, uint64_t place) { out[e] = counts[place]; });
+  }
+
+ private:
+  // Numbers vertices anew by descending length of their rows.
+  void rank(const Sides& sides, Charge& charge) {
+    const uint32_t n = sides.n();
+    charge.add(n * (2 * sizeof(uint32_t) + sizeof(uint64_t)) + sides.turning_bytes() + sides.entries() * sizeof(uint32_t));
+    order_.resize(n);
+    rank_.resize(n);
+    offsets_.resize(n + 1);
+    ids_.resize(sides.entries());
+    std::iota(order_.begin(), order_.end(), 0);
+    std::stable_sort(order_.begin(), order_.end(),
+                     [&](uint32_t a, uint32_t b) { return sides.length(a) > sides.length(b); });
+    for (uint32_t k = 0; k < n; ++k) {
+      rank_[order_[k]] = k;
+      offsets_[k + 1] = offsets_[k] + sides.length(order_[k]);
+    }
+    sides.each_turned(order_.data(), rank_.data(), offsets_.data(),
+                      [&](uint32_t u, uint32_t, uint64_t, uint64_t place) { ids_[place] = u; });
+    ranked_ = {offsets_.data(), ids_.data(), {}, 0, n};
+  }
+
+  void count_ranked(uint32_t* out, Control* control) const {
+    const Sides sides(ranked_, control);
+    Charge charge(control);
+    charge.add(static_cast<size_t>(sides.threads()) * Counting::bytes(sides) + sides.turning_bytes());
+    const SetOps& ops = set_ops(current_isa());
+    sides.each_root([&](const Pieces& pieces) { return Counting(sides, *rows_, ops, pieces, out); });
+    sides.each_early(rows_->lates(), [&](uint64_t e, uint64_t place) { out[place] = out[e]; });
+  }
+
+  const Matrix given_;
+  Matrix ranked_;  // the same, or with its vertices numbered anew
+  std::vector<uint32_t> order_, rank_, ids_;
+  std::vector<uint64_t> offsets_;
+  std::optional<Rows> rows_;
+};
+
 }  // namespace qe::eliminate
 
 using namespace qe::eliminate;
 using qe::Control;
 
-// out[p], for each entry p of the matrix: how many vertices are linked to both of its ends.
-QE_API int32_t qe_eliminate_triangles(const Matrix* matrix, uint32_t* out, Control* control) {
-  if (entries_of(*matrix) == 0) return qe::kOk;
-  return guarded([&] { count(*matrix, out, control); });
+// Makes the index of a matrix, for qe_eliminate_triangles, and tells its bytes; close it with
+// qe_eliminate_triangle_index_close.
+QE_API int32_t qe_eliminate_triangle_index(const Matrix* matrix, TriangleIndex** index, uint64_t* bytes, Control* control) {
+  return guarded([&] {
+    auto made = std::make_unique<TriangleIndex>(*matrix, control);
+    *bytes = made->bytes();
+    *index = made.release();
+  });
+}
+
+QE_API void qe_eliminate_triangle_index_close(TriangleIndex* index) { delete index; }
+
+// out[p], for each entry p of the index's matrix: how many vertices are linked to both of its ends. Any number of threads may
+// ask one index at a time.
+QE_API int32_t qe_eliminate_triangles(const TriangleIndex* index, uint32_t* out, Control* control) {
+  return guarded([&] { index->count(out, control); });
 }

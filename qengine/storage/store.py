@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import repeat
+from typing import Any
 
 import numpy as np
 
@@ -22,8 +23,7 @@ from qengine.storage.statistics import Statistics
 from qengine.types import ANY, Node, Relationship, Type
 
 _KNOWN_RANGES = 4096  # label expressions whose ranges are remembered
-_DERIVED_SHARE = 4  # of the graph's bytes a quarter may be derived arrays
-_LEAST_DERIVED = 1 << 20
+_LEAST_DERIVED = 1 << 20  # bytes that may be derived of a small graph; of a larger one as many as it has
 
 
 @frozen
@@ -59,7 +59,7 @@ class GraphStore:
     Vertex ids are dense uint32 ``0..vertex_count-1``, grouped by label set, in a group by descending degree.
     Relationship ids are int64, dense over all types; a local id is the position in the type's OUT adjacency.
     Implements ``catalog.view.CatalogView``. Nothing changes after construction: threads may share it. ``derived`` keeps
-    arrays that executions have computed of the graph alone.
+    what executions have computed of the graph alone, each with ``nbytes``.
 
     Parameters
     ----------
@@ -95,9 +95,7 @@ class GraphStore:
         self._type_index = {edge_type.name: edge_type.index for edge_type in self.types}
         self._label_ranges: dict[LabelExpr | None, Array] = {}
         self._bases = np.array([edge_type.base for edge_type in self.types] + [self.relationship_count], np.int64)
-        self.derived: Recent[Array] = Recent(
-            max(self._own_bytes // _DERIVED_SHARE, _LEAST_DERIVED), lambda array: array.nbytes
-        )
+        self.derived: Recent[Any] = Recent(max(self._own_bytes, _LEAST_DERIVED), lambda derived: int(derived.nbytes))
 
     def __repr__(self) -> str:
         return f"GraphStore({self.vertex_count:,} nodes, {self.relationship_count:,} relationships)"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -151,6 +152,26 @@ def test_relationships_without_circles_close_none(closing: list[tuple[str, int, 
     assert len(operator.terms) == terms
     query = f"MATCH {steps} RETURN count(*)"
     assert graph.query(f"/*+ eliminate */ {query}").value() == graph.query(query, device="reference").value()
+
+
+@pytest.mark.parametrize("labels", [1, 2])
+def test_rows_of_bits_stay_with_the_graph(labels: int) -> None:
+    rng = np.random.default_rng(5)
+    ends = {tuple(sorted(pair)) for pair in rng.integers(0, 120, (2000, 2)).tolist() if pair[0] != pair[1]}
+    nodes = [{"id": k, "labels": (f"L{k % labels}",)} for k in range(120)]
+    triples = [{"type": "U", "start": start, "end": end} for start, end in ends]
+    graph = Graph.from_records(nodes, triples, undirected=("U",))
+    before = graph.nbytes
+    query = "/*+ eliminate */ MATCH (a)-[:U]-(b)-[:U]-(c)-[:U]-(a), (a)-[:U]-(d)-[:U]-(b) RETURN count(*)"
+    found = graph.query(query, device="cpu").value()
+    kept = graph.nbytes - before
+    assert kept > 0
+    with ThreadPoolExecutor(4) as pool:
+        assert set(pool.map(lambda _: graph.query(query, device="cpu").value(), range(16))) == {found}
+    assert graph.nbytes - before == kept
+    with pytest.raises(OutOfMemory):  # what is kept counts as if it were made anew
+        graph.query(query, device="cpu", memory_limit=kept).value()
+    assert found == graph.query(query[len("/*+ eliminate */") :], device="cpu").value()
 
 
 def star(leaves: int) -> Graph:

@@ -26,6 +26,7 @@ from qengine.exec.cpu.memory import Holding
 from qengine.exec.cpu.relations import MATRIX, NUMBERS, Lists, Relations, SparseMatrix, numbers
 from qengine.exec.cpu.resolve import MaskProvider
 from qengine.exec.cpu.runtime import Runtime
+from qengine.exec.cpu.triangles import TriangleIndex
 from qengine.plan.elimination import Arm, Around, Closed, Matrix, Message, Own, Pairs, Product, Step, operands
 from qengine.plan.physical import Eliminate
 
@@ -363,7 +364,7 @@ class _Run:
         assert isinstance(across, SparseMatrix)
         vector = self._optional(step.vector)
         if step.across == step.left == step.right and across.pairs and not across.factors:
-            out = self._triangles(across, vector)
+            out = self._triangles(self.operator.steps[step.across], across, vector)
         else:
             across = replace(across, factors=())
             left, right = self._matrix(step.left), self._matrix(step.right)
@@ -373,13 +374,18 @@ class _Run:
             self._call("qe_eliminate_close", *where, self.n, _address(vector), int(self.wide), out.ctypes.data)
         return replace(across, factors=(out,), pairs=False)
 
-    def _triangles(self, matrix: SparseMatrix, vector: Array | None) -> Array:
-        record = np.array([matrix.record()], MATRIX)
+    def _triangles(self, step: Step, matrix: SparseMatrix, vector: Array | None) -> Array:
+        """Sum out the third vertices of triangles of one matrix; the index of the graph's own the graph keeps."""
         if vector is None:
             self._charge(4 * len(matrix.ids))
             out: Array = np.empty(len(matrix.ids), np.uint32)
-            self._call("qe_eliminate_triangles", record.ctypes.data, out.ctypes.data)
+            if matrix.kept:
+                index = self.store.derived.get((step, "triangles"), lambda: TriangleIndex(matrix, self.context))
+            else:
+                index = TriangleIndex(matrix, self.context)
+            index.count(self.context, out)
             return out
+        record = np.array([matrix.record()], MATRIX)
         out = self._empty(len(matrix.ids))
         wide = int(self.wide)
         self._call("qe_eliminate_triangle_sums", record.ctypes.data, vector.ctypes.data, wide, out.ctypes.data)
@@ -512,7 +518,6 @@ def _library() -> ctypes.CDLL:
     library.qe_eliminate_product.argtypes = (pointer, i32, u64, i32, pointer, pointer)
     library.qe_eliminate_total.argtypes = (pointer, i32, u64, pointer, pointer)
     library.qe_eliminate_close.argtypes = (pointer, pointer, pointer, u32, pointer, i32, pointer, pointer)
-    library.qe_eliminate_triangles.argtypes = (pointer, pointer, pointer)
     library.qe_eliminate_triangle_sums.argtypes = (pointer, pointer, i32, pointer, pointer)
     library.qe_eliminate_around.argtypes = (pointer, i32, pointer, pointer)
     library.qe_eliminate_pairs.argtypes = (pointer, i32, u32, i32, pointer, pointer)
