@@ -94,12 +94,20 @@ def _totals(groups: Groups, values: Column, weights: IntArray | None = None) -> 
     """Return the sum of integers in each group, exactly: a column of Python integers where 64 bits don't do."""
     if isinstance(values, ConstantColumn):
         values = values.expanded()
+    if groups.alone and weights is None:
+        return values
     if isinstance(values, ArrowColumn):
         numbers = values.array.to_numpy()
         heaviest = _magnitude(weights) if weights is not None else 1.0
         if _magnitude(numbers) * heaviest * len(numbers) < _SAFE:
+            if weights is not None:
+                numbers = numbers * weights
+            if groups.alone:
+                return integer_column(numbers)
+            if groups.count == 1:
+                return integer_column(numbers.sum(keepdims=True))
             sums = np.zeros(groups.count, dtype=np.int64)
-            np.add.at(sums, groups.codes, numbers if weights is None else numbers * weights)
+            np.add.at(sums, groups.codes, numbers)
             return integer_column(sums)
     totals = [0] * groups.count
     times = [1] * len(values) if weights is None else weights.tolist()
@@ -246,7 +254,13 @@ class _Extreme(Aggregator):
         kept = np.flatnonzero(~column.is_null())
         if len(kept) == 0:
             return [null_column(groups.count)]
-        order, codes = ranks(column.take(kept)), groups.codes[kept]
+        if len(kept) == len(column) and groups.alone:
+            return [column]
+        order = ranks(column if len(kept) == len(column) else column.take(kept))
+        if groups.count == 1:
+            best_row = kept[order.argmax() if self._greatest else order.argmin()]
+            return [column.take(np.array([best_row], dtype=np.int64))]
+        codes = groups.codes[kept]
         best = np.full(groups.count, -(2**63) if self._greatest else 2**63 - 1, dtype=np.int64)
         (np.maximum if self._greatest else np.minimum).at(best, codes, order)
         hits = np.flatnonzero(order == best[codes])[::-1]

@@ -219,7 +219,7 @@ class _Run:
         if bound > _MAX_COUNT:
             checked_count(max(counts, default=0), self.context)
             counts = counts.astype(np.int64)
-        vertices = np.flatnonzero(counts)
+        vertices = np.flatnonzero(counts != 0)  # of truth values: several times as fast as of integers
         return (vertices,), counts[vertices]
 
     def _by_pair(self, first: int) -> Iterator[tuple[Counts, int]]:

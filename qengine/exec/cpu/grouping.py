@@ -23,7 +23,7 @@ from qengine.exec.cpu.columns import (
 )
 from qengine.exec.scalar.compare import group_key
 
-__all__ = ["Groups", "ascends", "group_rows"]
+__all__ = ["Groups", "ascends", "group_rows", "known_apart"]
 
 _CODE_LIMIT = 2**62
 _SPARSE = 16  # a table with up to so many places for each row beats hashing
@@ -41,6 +41,15 @@ class Groups:
         """Number of groups."""
         return len(self.first)
 
+    @property
+    def alone(self) -> bool:
+        """Whether each row is a group by itself, known without looking: the groups are the rows."""
+        return self.codes is self.first
+
+    def firsts(self, column: Column) -> Column:
+        """Return the values of each group's first row."""
+        return column if self.alone else column.take(self.first)
+
 
 def group_rows(columns: Sequence[Column], length: int) -> Groups:
     """Return the groups of ``length`` rows by all columns; without columns all rows are one group.
@@ -49,6 +58,8 @@ def group_rows(columns: Sequence[Column], length: int) -> Groups:
     """
     if length == 0:
         return Groups(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+    if len(columns) == 1 and (values := _integers(columns[0])) is not None and ascends(values):
+        return _apart(length)
     codes, bound = np.zeros(length, dtype=np.int64), 1
     for column in columns:
         own, own_bound = _codes(column)
@@ -64,17 +75,37 @@ def group_rows(columns: Sequence[Column], length: int) -> Groups:
     if bound == 1:
         return Groups(codes, np.zeros(1, dtype=np.int64))
     if bound >= length and ascends(codes):
-        rows = np.arange(length, dtype=np.int64)
-        return Groups(rows, rows)
+        return _apart(length)
     codes, bound = _compact(codes, bound)
     first = np.empty(bound, dtype=np.int64)
     first[codes[::-1]] = np.arange(length - 1, -1, -1, dtype=np.int64)  # the last to be written is the first row
     return Groups(codes, first)
 
 
+def _apart(length: int) -> Groups:
+    """Return groups of a row each."""
+    rows = np.arange(length, dtype=np.int64)
+    return Groups(rows, rows)
+
+
 def ascends(values: IntArray) -> bool:
     """Tell whether each value is greater than the one before: all are different."""
     return bool((values[1:] > values[:-1]).all())
+
+
+def known_apart(columns: Sequence[Column]) -> bool:
+    """Tell whether columns, one after the other, hold integers that ascend: no value stands there twice."""
+    last: int | None = None
+    for column in columns:
+        values = _integers(column)
+        if values is None:
+            return False
+        if len(values) == 0:
+            continue
+        if (last is not None and values[0] <= last) or not ascends(values):
+            return False
+        last = int(values[-1])
+    return True
 
 
 def _compact(codes: IntArray, bound: int) -> tuple[IntArray, int]:
@@ -102,19 +133,27 @@ def _codes(column: Column) -> tuple[IntArray, int]:
     """Return codes of a column's values, and a bound that all are below."""
     if isinstance(column, ConstantColumn):
         return np.zeros(len(column), dtype=np.int64), 1
-    if isinstance(column, NodeColumn | RelationshipColumn):
-        return _integer_codes(column.ids)
+    if (values := _integers(column)) is not None:
+        return _integer_codes(values)
     if isinstance(column, ArrowColumn):
         array = column.array
         if pa.types.is_float64(array.type):
             # Adding 0.0 makes negative zero positive; all NaNs get the same bits.
             array = pc.if_else(pc.is_nan(array), float("nan"), pc.add(array, 0.0))
-        elif pa.types.is_int64(array.type) and array.null_count == 0:
-            return _integer_codes(array.to_numpy())
         return _dictionary(array)
     known: dict[object, int] = {}
     codes = [known.setdefault(group_key(value), len(known)) for value in column.values()]
     return np.array(codes, dtype=np.int64), len(known)
+
+
+def _integers(column: Column) -> IntArray | None:
+    """Return integers that are equal where a column's values are, if it holds some."""
+    if isinstance(column, NodeColumn | RelationshipColumn):
+        return column.ids
+    if isinstance(column, ArrowColumn) and pa.types.is_int64(column.array.type) and column.array.null_count == 0:
+        integers: IntArray = column.array.to_numpy()
+        return integers
+    return None
 
 
 def _integer_codes(values: IntArray) -> tuple[IntArray, int]:

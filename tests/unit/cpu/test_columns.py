@@ -21,7 +21,7 @@ from qengine.exec.cpu.columns import (
     from_values,
     null_column,
 )
-from qengine.exec.cpu.grouping import group_rows
+from qengine.exec.cpu.grouping import group_rows, known_apart
 from qengine.exec.scalar.compare import group_key
 from qengine.exec.scalar.values import NodeHandle, RelationshipHandle
 
@@ -91,6 +91,15 @@ def test_groups_of_nodes(ids: list[int]) -> None:
     groups = group_rows([NodeColumn(np.array(ids))], len(ids))
     assert groups.count == len(set(ids))
     assert [ids[groups.first[code]] for code in groups.codes] == ids
+
+
+def test_values_that_ascend_are_apart() -> None:
+    parts = [NodeColumn(np.array(ids)) for ids in ([-1, 3], [], [4, 9])]
+    assert known_apart(parts)
+    assert not known_apart(parts[::-1])
+    assert not known_apart([*parts, NodeColumn(np.array([9, 10]))])
+    assert not known_apart([NodeColumn(np.array([1, 1]))])
+    assert not known_apart([from_values([1, 2]), from_values([2.5, 3.0])])
 
 
 def test_groups_of_many_wide_columns() -> None:

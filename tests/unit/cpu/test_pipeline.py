@@ -281,3 +281,16 @@ def test_a_plan_runs_again_with_what_differs() -> None:
     for _ in range(20):
         count, now = clock.run().fetchone() or (0, 0)
         assert count == min(now, 99)
+
+
+@pytest.mark.parametrize("key", ["x", "x / 2", "x % 100000", "100000 - x"])
+def test_groups_of_rows_that_ascend(key: str) -> None:
+    """Parts whose groups ascend from one to the next are not merged; others are."""
+    x = np.arange(150_000)
+    groups, counts = np.unique(eval(key.replace("/", "//"), {"x": x}), return_counts=True)
+    row = qengine.Graph.from_records([]).query(
+        f"UNWIND range(0, 149999) AS x WITH {key} AS g, count(*) AS n, max(x) AS m "
+        "RETURN count(*), min(g), max(g), sum(g), sum(n), max(n), max(m), sum(g * n)"
+    )
+    expected = len(groups), groups.min(), groups.max(), groups.sum(), len(x), counts.max(), x.max(), groups @ counts
+    assert tuple(row.fetchone()) == expected

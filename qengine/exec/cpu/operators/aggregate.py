@@ -15,7 +15,7 @@ from qengine.exec.cpu.aggregates import WEIGHED, Aggregator, State, aggregator, 
 from qengine.exec.cpu.batch import BATCH_ROWS, Batch, concatenate_batches
 from qengine.exec.cpu.columns import Column, IntArray, NodeColumn, integer_column, null_column
 from qengine.exec.cpu.expressions.compiler import Evaluate, compile_expression, is_volatile
-from qengine.exec.cpu.grouping import Groups, ascends, group_rows
+from qengine.exec.cpu.grouping import Groups, ascends, group_rows, known_apart
 from qengine.exec.cpu.operators.stage import ROW, Build, Stage, pieces
 from qengine.exec.cpu.runtime import Runtime
 from qengine.plan import logical
@@ -111,7 +111,7 @@ def _counted(batches: Iterator[Batch], name: str, weight: str | None, runtime: R
                 yield _weighed(name, NodeColumn(ids), weights)
             return
         _count_ids(counts, waiting)
-        present = np.flatnonzero(counts)
+        present = np.flatnonzero(counts != 0)
         for offset, length in pieces(len(present), BATCH_ROWS):
             places = present[offset : offset + length]
             yield _weighed(name, NodeColumn(places - 1), counts[places])
@@ -171,23 +171,27 @@ class _Aggregation:
                 rows += part.length
                 holding.add(part.nbytes)
                 if rows > 2 * merged + _FEW_GROUPS and len(parts) > 1:
-                    parts = [self._merged(parts)]
-                    rows = merged = parts[0].length
-                    holding.set(parts[0].nbytes)
+                    parts = self._merged(parts)
+                    rows = merged = sum(each.length for each in parts)
+                    holding.set(sum(each.nbytes for each in parts))
             if not self._keys and (ROW in outer.columns or not parts):
                 parts.append(self._nothing(outer))
             if not parts:
                 return
-            whole = self._merged(parts)
-            holding.set(whole.nbytes)
-            columns = dict(zip(self._names, whole.keys[: len(self._names)], strict=True))
-            for name, each, state in zip(self._results, self._aggregators, whole.states, strict=True):
-                columns[name] = each.final(state)
-            if len(whole.keys) > len(self._names):
-                columns[ROW] = whole.keys[-1]
-            result = Batch(whole.length, columns)
-            for offset, length in pieces(result.length, BATCH_ROWS):
-                yield result.slice(offset, length)
+            parts = self._merged(parts)
+            holding.set(sum(each.nbytes for each in parts))
+            for part in parts:
+                result = self._final(part)
+                for offset, length in pieces(result.length, BATCH_ROWS):
+                    yield result.slice(offset, length)
+
+    def _final(self, part: _Partial) -> Batch:
+        columns = dict(zip(self._names, part.keys[: len(self._names)], strict=True))
+        for name, each, state in zip(self._results, self._aggregators, part.states, strict=True):
+            columns[name] = each.final(state)
+        if len(part.keys) > len(self._names):
+            columns[ROW] = part.keys[-1]
+        return Batch(part.length, columns)
 
     def _partial(self, batch: Batch) -> _Partial:
         keys = [key(batch) for key in self._keys]
@@ -199,15 +203,17 @@ class _Aggregation:
             each.partial(groups, [arg(batch) for arg in args], weights)
             for each, args in zip(self._aggregators, self._args, strict=True)
         ]
-        return _Partial(groups.count, [key.take(groups.first) for key in keys], states)
+        return _Partial(groups.count, [groups.firsts(key) for key in keys], states)
 
-    def _merged(self, parts: list[_Partial]) -> _Partial:
-        if len(parts) == 1:
-            return parts[0]
+    def _merged(self, parts: list[_Partial]) -> list[_Partial]:
+        """Return parts that have no group in common: large ones as they come where that shows at once."""
+        large = len(parts[0].keys) == 1 and sum(part.length for part in parts) >= _FEW_GROUPS * len(parts)
+        if len(parts) == 1 or (large and known_apart([part.keys[0] for part in parts])):
+            return parts
         joined = _joined(parts)
         groups = group_rows(joined.keys, joined.length)
         states = [each.merge(groups, state) for each, state in zip(self._aggregators, joined.states, strict=True)]
-        return _Partial(groups.count, [key.take(groups.first) for key in joined.keys], states)
+        return [_Partial(groups.count, [groups.firsts(key) for key in joined.keys], states)]
 
     def _nothing(self, outer: Batch) -> _Partial:
         """Return the state of no rows: one group, or one for each outer row."""
