@@ -106,6 +106,22 @@ __device__ inline uint64_t add_together(uint64_t* words, const uint64_t* more, i
   return carry;
 }
 
+struct Big {  // 128 bits
+  uint64_t low = 0, high = 0;
+
+  __device__ void add(const Big& more) {
+    low += more.low;
+    high += more.high + (low < more.low);
+  }
+  __device__ void add_product(uint64_t a, uint64_t b) { add({a * b, __umul64hi(a, b)}); }
+  __device__ void gather() {
+    for (int step = kLanes / 2; step > 0; step /= 2)
+      add({__shfl_xor_sync(kAllLanes, low, step), __shfl_xor_sync(kAllLanes, high, step)});
+  }
+};
+
+__device__ inline bool has_bit(const uint32_t* bits, uint32_t at) { return bits[at / 32] >> at % 32 & 1; }
+
 struct Span {
   uint64_t begin = 0, end = 0;
 

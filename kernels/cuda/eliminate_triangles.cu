@@ -69,7 +69,6 @@ __device__ uint32_t word_place(uint32_t w) { return w / kBlock * kBlock + w % kL
 // How many blocks of hub v's row have bits.
 __device__ uint32_t blocks_of(uint32_t v) { return v / 32 / kBlock + 1; }
 
-__device__ bool has_bit(const uint32_t* bits, uint32_t at) { return bits[at / 32] >> at % 32 & 1; }
 __device__ void set_bit(uint32_t* bits, uint32_t at) { atomicOr(&bits[at / 32], 1u << at % 32); }
 
 // Where bit `at` of v's row, whose word is `word`, stands in v's list.
@@ -101,20 +100,6 @@ class Found {
   const Triangles& t_;
   uint32_t* counts_;
   uint32_t kept_;
-};
-
-struct Big {  // 128 bits
-  uint64_t low = 0, high = 0;
-
-  __device__ void add(const Big& more) {
-    low += more.low;
-    high += more.high + (low < more.low);
-  }
-  __device__ void add_product(uint64_t a, uint64_t b) { add({a * b, __umul64hi(a, b)}); }
-  __device__ void gather() {
-    for (int step = kLanes / 2; step > 0; step /= 2)
-      add({__shfl_xor_sync(kAllLanes, low, step), __shfl_xor_sync(kAllLanes, high, step)});
-  }
 };
 
 // Sums over triangles of 1, of the weights of the three corners, of the products of two, of the product of all three. There

@@ -4,6 +4,7 @@
 #include "eliminate_around.cu"
 #include "eliminate_close.cu"
 #include "eliminate_triangles.cu"
+#include "eliminate_walks.cu"
 
 QE_ON_HOST(eliminate_message)
 QE_ON_HOST(eliminate_join)
@@ -26,6 +27,11 @@ QE_ON_HOST(triangles_of_pairs_few)
 QE_ON_HOST(triangles_of_pairs_many)
 QE_ON_HOST(triangles_of_corners_few)
 QE_ON_HOST(triangles_of_corners_many)
-QE_ON_HOST(triangle_weights)
+QE_ON_HOST(vector_weights)
 QE_ON_HOST(triangle_ends)
 QE_ON_HOST(triangle_sides)
+QE_ON_HOST(walks_strip)
+QE_ON_HOST(walks_marks)
+QE_ON_HOST(walks_reach)
+QE_ON_HOST(walks_sums)
+QE_ON_HOST(walks_around)

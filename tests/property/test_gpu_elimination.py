@@ -25,7 +25,7 @@ from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.masks import Masks
 from qengine.exec.cpu.relations import Relations
 from qengine.exec.cpu.runtime import Runtime
-from qengine.exec.gpu import eliminate, eliminate_triangles
+from qengine.exec.gpu import eliminate, eliminate_triangles, eliminate_walks
 from qengine.exec.gpu.eliminate_matrix import uploaded
 from qengine.exec.gpu.memory import DeviceMemory
 from qengine.plan.elimination import Relation, Term
@@ -90,6 +90,10 @@ def device() -> Iterator[None]:
         patch.setattr(eliminate_triangles, "_FEW", 5)
         patch.setattr(eliminate_triangles, "_THREADS", THREADS)
         patch.setattr(eliminate_triangles, "_MANY_THREADS", THREADS)
+        patch.setattr(eliminate_walks, "_THREADS", THREADS)
+        patch.setattr(eliminate_walks, "_AROUND_THREADS", THREADS)
+        patch.setattr(eliminate_walks, "_FIRST_ROOTS", 32)
+        patch.setattr(eliminate_walks, "_WORTH", 0)
         patch.setattr(choice, "choose", lambda asked, *_: (asked, "as asked"))
         yield
 
@@ -341,3 +345,33 @@ def test_a_failed_allocation_is_a_clear_error() -> None:
             break
     assert 3 < number < 99
     assert small.query(text, device="gpu").fetchall() == expected
+
+
+WALKS = (
+    "(a)--(b)--(c)--(d)--(e)--(f)--(g)",
+    "REPEATABLE ELEMENTS (a)--(b)--(c)--(d)--(e)--(a)",
+    "REPEATABLE ELEMENTS (a)--(b)--(c)--(d)--(a), (a)--(e)--(f)",
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "roots", "room", "worth"),
+    [("skewed", 20, 1 << 20, 0), ("skewed", 40, 1 << 15, 1), ("dense", 64, 1 << 15, 2)],
+)
+def test_sums_of_closed_walks(
+    skewed: Graph, kind: str, roots: int, room: int, worth: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(eliminate_walks, "_FIRST_ROOTS", roots)
+    monkeypatch.setattr(eliminate_walks, "_ROOM", room)
+    for name in ("_WORTH", "_WORTH_OF_FOURS"):
+        monkeypatch.setattr(eliminate_walks, name, worth)
+    made = []
+    launch = eliminate_walks.WalkCounter.launch
+    monkeypatch.setattr(eliminate_walks.WalkCounter, "launch", lambda *given: (made.append(given), launch(*given))[1])
+    graph = skewed if kind == "skewed" else dense()
+    for pattern in WALKS:
+        text = f"/*+ eliminate */ MATCH {pattern} RETURN count(*)"
+        assert elimination(graph, text)
+        expected, found = (graph.query(text, device=device).value() for device in ("cpu", "gpu"))
+        assert found == expected
+    assert made

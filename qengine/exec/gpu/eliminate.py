@@ -23,7 +23,7 @@ from qengine.exec.cpu.resolve import MaskProvider, resolve_pattern
 from qengine.exec.cpu.runtime import Runtime
 from qengine.exec.gpu.count_plan import components
 from qengine.exec.gpu.eliminate_corners import CornerSums
-from qengine.exec.gpu.eliminate_matrix import DeviceMatrix, uploaded
+from qengine.exec.gpu.eliminate_matrix import DEAL, DeviceMatrix, uploaded
 from qengine.exec.gpu.eliminate_program import Known, Program
 from qengine.exec.gpu.eliminate_squares import closed_walks, counts_squares, squared_matrix
 from qengine.exec.gpu.eliminate_triangles import (
@@ -32,6 +32,7 @@ from qengine.exec.gpu.eliminate_triangles import (
     counts_triangles,
     is_triangle,
 )
+from qengine.exec.gpu.eliminate_walks import MOST_WALK_WEIGHT, WalkCounter, WalkSums
 from qengine.exec.gpu.families import MESSAGE_WINDOW
 from qengine.exec.gpu.launch import DeviceRun, device_run
 from qengine.exec.gpu.memory import Resident
@@ -43,7 +44,6 @@ __all__ = ["eliminates", "has_kernels", "run_eliminate"]
 MOST_FACTORS, MOST_ARMS = 16, 32
 FACTORS = np.dtype([("of", "<u8", (MOST_FACTORS,)), ("n", "<u4"), ("unused", "<u4")])
 PARTS = np.dtype([("sums", "<u8"), ("open", "<u8")])
-DEAL = np.dtype([("next", "<u8"), ("stop", "<u8")])
 ARM = np.dtype([(name, "<i4") for name in ("start", "vector", "link", "first", "count", "slot")])
 AROUND = np.dtype(
     [("arms", "<u8"), ("children", "<u8"), ("tops", "<u8"), ("matrices", "<u8"), ("vectors", "<u8"), ("roots", "<u8"),
@@ -69,8 +69,8 @@ _MOST_FACTOR = 2**62
 _MOST_KNOWN = 256
 
 
-class _NoCorners(Exception):
-    """Triangles can't be summed by their corners' weights."""
+class _NoWeights(Exception):
+    """Triangles or closed walks can't be summed by weights."""
 
 
 _known: WeakKeyDictionary[Any, dict[int, Known]] = WeakKeyDictionary()
@@ -144,8 +144,8 @@ def run_eliminate(operator: Eliminate, runtime: Runtime, masks: MaskProvider) ->
         wide = known.wide  # executions beside this one may find out, too
         try:
             return run(wide)
-        except _NoCorners:
-            known.leave_corners()
+        except _NoWeights:
+            known.leave_weights()
         except NumberOverflow:
             if wide:
                 runtime.context.raise_for(Status.OVERFLOW)
@@ -202,7 +202,9 @@ class _Run:
     def totals(self) -> dict[int, int]:
         """Return the sums of the vectors whose sums terms have, after all steps."""
         width = self.width + 8
-        by_corners = [(each, self.corner_sums(each)) for each in self.program.corners]
+        together: list[tuple[CornerSums | WalkSums, Any, int]]
+        together = [(each, self.corner_sums(each), 8) for each in self.program.corners]
+        together += [(each, self.walk_sums(each), 6) for each in self.program.walks if self.counts_walks(each)]
         for number, place in enumerate(self.program.summed):
             if self.vectors.get(place) is not None:
                 to = np.uint64(self.state.ptr + _FLAGS + width * number)
@@ -214,34 +216,50 @@ class _Run:
         if flags[0]:
             raise NumberOverflow
         if flags[2]:
-            raise _NoCorners
+            raise _NoWeights
         sums = {}
         for place, row in zip(self.program.summed, words[_FLAGS // 8 :].reshape(-1, width // 8), strict=True):
             if place in self.squares:
                 matrix = self.matrices[self.squares[place]]
                 sums[place] = closed_walks(self.store, matrix, self.run, self.held)
-            else:
+            elif place in self.vectors:
                 sums[place] = self.n if self.vectors[place] is None else _integer(row)
-            if sums[place] >> 128:
-                raise NumberOverflow
-        for each, block in by_corners:
-            found = np.empty(8, np.uint64)
+        for counted, block, n_words in together:
+            found = np.empty(n_words, np.uint64)
             self.run.read(block.ptr, found)
-            sums |= each.sums(found)
+            sums |= counted.sums(found)
+        if any(each >> 128 for each in sums.values()):
+            raise NumberOverflow
         return sums
 
     def corner_sums(self, of: CornerSums) -> Any:
         """Return a block that gets the sums over triangles by their corners' weights."""
         matrix = self.matrices[of.across]
         if not counts_triangles(matrix):
-            raise _NoCorners
+            raise _NoWeights
         weights = self.vector_product([self.vectors[place] for place in of.weights])
+        return self.triangles().corners(matrix, self.weights(matrix, weights, MOST_WEIGHT))
+
+    def weights(self, matrix: DeviceMatrix, vector: Any, most: int) -> Any:
+        """Return a block that gets a vector's numbers as weights of a matrix's vertices."""
         to = self.allocate(4 * max(1, matrix.rows), "weights")
-        bounds = matrix.record["lo"], np.uint32(matrix.rows), np.uint32(MOST_WEIGHT)
-        address = np.uint64(0 if weights is None else weights.ptr)
+        bounds = matrix.record["lo"], np.uint32(matrix.rows), np.uint32(most)
+        address = np.uint64(0 if vector is None else vector.ptr)
         flag = np.uint64(self.flag + np.uint64(8))
-        self.launch("triangle_weights", _blocks(matrix.rows), address, *bounds, np.uint64(to.ptr), flag)
-        return self.triangles().corners(matrix, to)
+        self.launch("vector_weights", _blocks(matrix.rows), address, *bounds, np.uint64(to.ptr), flag)
+        return to
+
+    def walk_sums(self, of: WalkSums) -> Any:
+        """Return a block that gets sums of closed walks."""
+        matrix = self.matrices[of.matrix]
+        weights = None
+        if of.weights is not None:
+            weights = self.weights(matrix, self.vectors[of.weights], MOST_WALK_WEIGHT)
+        return WalkCounter(self.run, self.blocks).count(matrix, weights, fives=of.fives is not None)
+
+    def counts_walks(self, of: WalkSums) -> bool:
+        """Tell whether such sums are found together."""
+        return counts_squares(self.matrices[of.matrix])
 
     def by_vertex(self, factors: Sequence[int]) -> Counts:
         """Add the terms' vectors up, each times its factor."""
@@ -249,7 +267,7 @@ class _Run:
             counts = self.added_on_host(factors)
         else:
             counts = self.added(factors)
-        vertices = np.flatnonzero(counts)
+        vertices = np.flatnonzero(counts != 0)
         return (vertices,), counts[vertices]
 
     def added(self, factors: Sequence[int]) -> npt.NDArray[np.int64]:
@@ -306,7 +324,7 @@ class _Run:
                     self.matrices[place] = self.matrices[across].with_triangles(across)
             case Closed():
                 self.matrices[place] = self.closed(step)
-            case Around() if self.is_counted_square(place, step):
+            case Around() if self.is_counted_walk(place) or self.is_counted_square(place, step):
                 pass  # when all else is done
             case Around():
                 self.vectors[place] = self.around(step)
@@ -391,6 +409,10 @@ class _Run:
         if (place, by_pair) not in self.counted:
             self.counted[place, by_pair] = self.triangles().count(self.matrices[place], by_pair)
         return self.counted[place, by_pair]
+
+    def is_counted_walk(self, place: int) -> bool:
+        """Tell whether a step's sum is one of closed walks that are counted together, at the end."""
+        return any(place in each.places and self.counts_walks(each) for each in self.program.walks)
 
     def is_counted_square(self, place: int, step: Around) -> bool:
         """Tell whether a step's sum is a matrix's closed walks, which are counted at the end; if so, note it."""

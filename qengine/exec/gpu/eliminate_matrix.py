@@ -14,12 +14,15 @@ from qengine.exec.gpu.memory import Resident
 from qengine.exec.gpu.upload import resident_array
 from qengine.plan.elimination import Relation
 
-__all__ = ["MATRIX", "DeviceMatrix", "uploaded"]
+__all__ = ["DEAL", "MATRIX", "DeviceMatrix", "uploaded"]
 
 MATRIX = np.dtype(
     [("offsets", "<u8"), ("ids", "<u8"), ("values", "<u8"), ("n_entries", "<u8"), ("lo", "<u4"), ("hi", "<u4")]
 )
 """As ``qe::eliminate::Matrix``."""
+
+DEAL = np.dtype([("next", "<u8"), ("stop", "<u8")])
+"""As ``qe::eliminate::Deal``."""
 
 
 @dataclass(frozen=True, slots=True)

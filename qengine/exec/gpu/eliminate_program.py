@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from qengine.exec.gpu.eliminate_corners import CornerSums, corner_sums
 from qengine.exec.gpu.eliminate_triangles import counted_by_pair
+from qengine.exec.gpu.eliminate_walks import WalkSums, walk_sums
 from qengine.plan.elimination import Step, Term, operands
 from qengine.plan.physical import Eliminate
 
@@ -19,7 +20,7 @@ class Program:
 
     ``corners``: totals over triangles that are found by their corners' weights. ``steps``: in order. ``by_pair``: those
     whose triangles are counted by pair. ``summed``: those whose vectors' sums terms have. ``read``: those that others
-    read.
+    read. ``walks``: closed walks whose sums are found together.
     """
 
     corners: tuple[CornerSums, ...]
@@ -27,6 +28,7 @@ class Program:
     by_pair: frozenset[int]
     summed: tuple[int, ...]
     read: frozenset[int]
+    walks: tuple[WalkSums, ...]
 
 
 @dataclass
@@ -39,20 +41,22 @@ class Known:
     program: Program = field(init=False)
 
     def __post_init__(self) -> None:
-        self.program = _program(self.operator, corner_sums(self.operator.steps, self.operator.terms))
+        self.program = _program(self.operator, weigh=True)
 
-    def leave_corners(self) -> None:
-        """Find no totals by corners' weights from now on."""
-        self.program = _program(self.operator, ())
+    def leave_weights(self) -> None:
+        """Find no totals by weights of 32 bits from now on."""
+        self.program = _program(self.operator, weigh=False)
 
 
-def _program(operator: Eliminate, corners: tuple[CornerSums, ...]) -> Program:
+def _program(operator: Eliminate, *, weigh: bool) -> Program:
     steps, terms = operator.steps, operator.terms
+    corners: tuple[CornerSums, ...] = corner_sums(steps, terms) if weigh else ()
     given = {place: (each.across, *each.weights) for each in corners for place in each.totals}
     needed = _needed(steps, terms, given)
     summed = {place for term in terms for place in term.totals} - given.keys()
     read = frozenset(each for place in needed for each in operands(steps[place]))
-    return Program(corners, tuple(sorted(needed)), counted_by_pair(steps, needed), tuple(sorted(summed)), read)
+    walks = () if operator.emit else walk_sums(steps, summed, read, weigh=weigh)
+    return Program(corners, tuple(sorted(needed)), counted_by_pair(steps, needed), tuple(sorted(summed)), read, walks)
 
 
 def _needed(steps: Sequence[Step], terms: Sequence[Term], given: Mapping[int, Sequence[int]]) -> frozenset[int]:

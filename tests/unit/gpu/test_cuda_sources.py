@@ -13,7 +13,8 @@ import pytest
 from qengine.errors import DeviceError
 from qengine.exec.cpu import match_plan
 from qengine.exec.gpu import candidate_job, compiled, eliminate, nvrtc, sample_job, search_job, total_plan, tree_plan
-from qengine.exec.gpu.eliminate_matrix import MATRIX
+from qengine.exec.gpu.eliminate_matrix import DEAL, MATRIX
+from qengine.exec.gpu.eliminate_walks import GROUP, REMAINS, REST, REST_SHARED, STRIP, WINDOW
 from qengine.exec.gpu.families import FAMILIES, MESSAGE_WINDOW
 
 CHECKOUT = Path(__file__).resolve().parents[3]
@@ -117,7 +118,7 @@ def test_elimination_gets_what_it_expects() -> None:
     names = ("using namespace qe::eliminate;",)
     for wide in (0, 1):
         macros = {"QE_WIDE": wide, "QE_WINDOW": MESSAGE_WINDOW}
-        check_layouts("eliminate.cuh", {"Matrix": MATRIX, "Deal": eliminate.DEAL}, 90, *names, macros=macros)
+        check_layouts("eliminate.cuh", {"Matrix": MATRIX, "Deal": DEAL}, 90, *names, macros=macros)
         vectors = {"Factors": eliminate.FACTORS, "Parts": eliminate.PARTS}
         check_layouts("eliminate.cu", vectors, 90, f"static_assert(kLanes == {eliminate.LANES});", macros=macros)
         around = {"Arm": eliminate.ARM, "AroundPlan": eliminate.AROUND}
@@ -126,6 +127,12 @@ def test_elimination_gets_what_it_expects() -> None:
             f"static_assert(kMostArms == {eliminate.MOST_ARMS});",
         )
         check_layouts("eliminate_around.cu", around, 90, *sizes, macros=macros)
+    walks = {"Remains": REMAINS, "Strip": STRIP, "Group": GROUP, "Rest": REST}
+    sizes = (
+        f"static_assert(kWindowEntries == {WINDOW});",
+        f"static_assert(sizeof(RestShared) <= {REST_SHARED});",
+    )
+    check_layouts("eliminate_walks.cu", walks, 90, *sizes)
 
 
 def test_the_samplers_get_what_they_expect() -> None:
