@@ -62,6 +62,8 @@ _ELIMINATED = {
     "square of two types": "(a)-[:R]-(b)-[:S]->(c)-[:R]-(d)-[:S]->(a)",
     "house": "(a)-[:R]-(b)-[:R]-(c)-[:R]-(d)-[:R]-(a), (a)-[:R]-(e)-[:R]-(b)",
     "pentagon": "(a)-[:R]-(b)-[:R]-(c)-[:R]-(d)-[:R]-(e)-[:R]-(a)",
+    "filtered path": "(a WHERE a.p < 8)-[:R]-(b WHERE b.p > 2)-[:R]-(c WHERE c.p <> 5)",
+    "filtered star": "(a WHERE a.p <> 5)-[:R]-(b WHERE b.p > 2), (a)-[:R]-(c WHERE c.p > 3), (a)-[:S]->(d)",
 }
 _JOINED = {
     "a, b | b, c": "(a)-[:R]-(b)-[:R]-(c)",
@@ -198,7 +200,7 @@ def fitted(times: Floats, events: Floats, base: Sequence[float]) -> Floats:
 
 @functools.lru_cache(maxsize=1)
 def _graph(vertices: int) -> Graph:
-    """Return a graph with relationships at random, each between two nodes and once, and two labels.
+    """Return a graph with relationships at random, each between two nodes and once, two labels and a property.
 
     R has no direction; S, which joins the same nodes, has one. All sections are measured on the same graph.
     """
@@ -206,7 +208,7 @@ def _graph(vertices: int) -> Graph:
     ends = np.sort(rng.integers(0, vertices, (2, vertices * _DEGREE // 2)), axis=0)
     ends = np.unique(ends[:, ends[0] != ends[1]], axis=1)
     picked = random.Random(1)
-    nodes = [{"id": row, "labels": picked.choice("AB")} for row in range(vertices)]
+    nodes = [{"id": row, "labels": picked.choice("AB"), "properties": {"p": row % 10}} for row in range(vertices)]
     relationships = [{"type": name, "start": start, "end": end} for name in "RS" for start, end in ends.T.tolist()]
     return Graph.from_records(nodes, relationships, undirected=["R"])
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from qengine import Graph
-from qengine.calibration import SECTIONS, calibrate, fitted, queries
+from qengine.calibration import SECTIONS, _cost, _graph, calibrate, fitted, queries
 from qengine.catalog import costs as module
 from qengine.catalog.costs import costs, costs_file, using
 from qengine.cli import calibrate as command
@@ -75,6 +75,17 @@ def test_a_machine_half_as_fast_has_twice_the_constants(section: str, monkeypatc
     slow, fast = measured(0.2), measured(0.1)
     assert slow.keys() == costs("cpu", section).keys()
     assert [slow[name] / fast[name] for name in slow] == pytest.approx([2.0] * len(slow), rel=1e-3)
+
+
+def test_nearly_all_constants_of_an_elimination_count_in_some_query() -> None:
+    graph, base = _graph(500), dict(costs("cpu", "elimination"))
+    prepared = [graph.prepare(text) for text in queries("elimination")]
+
+    def counted(name: str) -> bool:
+        alone = {each: float(each == name) for each in base}
+        return any(_cost(query, "elimination", alone) > 0 for query in prepared)
+
+    assert {name for name in base if not counted(name)} == {"row"}  # no query times only their writing
 
 
 def test_the_command_keeps_what_it_measures_for_the_planner(own: Path) -> None:
