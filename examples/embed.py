@@ -26,7 +26,7 @@ class Atlas:
 
     def neighbours(self, country: str) -> pa.Table:
         """Return the neighbours of a country with the lengths of the borders, as columns."""
-        result = self._neighbours.run({"country": country}, timeout=1.0, memory_limit=64_000_000)
+        result = self._neighbours.run({"country": country}, timeout=30.0, memory_limit=64_000_000)
         return result.to_arrow()
 
     def count(self, pattern: str, seconds: float) -> int | None:
