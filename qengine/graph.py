@@ -68,7 +68,8 @@ class Graph:
         Raises
         ------
         StorageError
-            For an id that two nodes have or that no node has, a missing entry, a value that can't be a property.
+            For an id that two nodes have or that no node has, an entry that is missing or that is none of these, a
+            value that can't be a property.
         """
         from qengine import storage
 

@@ -13,6 +13,9 @@ from qengine.storage.assemble import NodeBlock, RelationshipBlock, assemble
 from qengine.storage.store import GraphStore
 from qengine.storage.variant import from_python
 
+_NODE = dict.fromkeys(("id", "labels", "properties"))
+_RELATIONSHIP = dict.fromkeys(("type", "start", "end", "properties", "id"))  # results have ids, which are given anew
+
 
 def from_records(
     nodes: Iterable[Mapping[str, Any]],
@@ -24,6 +27,7 @@ def from_records(
     by_labels: dict[frozenset[str], _Rows] = {}
     place: dict[Hashable, tuple[_Rows, int]] = {}
     for row, node in enumerate(nodes):
+        _check_known(node, _NODE, "nodes", row)
         labels = node.get("labels", ())
         labels = (labels,) if isinstance(labels, str) else tuple(labels)
         own = by_labels.setdefault(frozenset(labels), _Rows(tuple(dict.fromkeys(labels))))
@@ -48,6 +52,7 @@ def from_records(
                 raise StorageError(f"relationships: row {row} has the {name} {key!r}, which is no node's id")
             rows, position = place[key]
             ordinals.append(rows.first + position)
+        _check_known(edge, _RELATIONSHIP, "relationships", row)
         ends.properties.append(edge.get("properties") or {})
     return assemble(
         [NodeBlock(own.labels, len(own.properties), _columns(own.properties, "nodes")) for own in by_labels.values()],
@@ -86,6 +91,16 @@ def _entry(edge: Mapping[str, Any], name: str, row: int) -> Any:
     if name not in edge:
         raise StorageError(f"relationships: row {row} has no {name!r}", hint="It needs type, start and end.")
     return edge[name]
+
+
+def _check_known(record: Mapping[str, Any], known: Mapping[str, None], table: str, row: int) -> None:
+    """Raise for an entry that would be left out, such as a property beside ``properties``."""
+    if not record.keys() <= known.keys():
+        name = next(name for name in record if name not in known)
+        raise StorageError(
+            f"{table}: row {row} has {name!r}, which is none of {', '.join(known)}",
+            hint="Properties stand in a mapping of their own: 'properties': {…}.",
+        )
 
 
 def _columns(rows: Sequence[Mapping[str, Any]], table: str) -> dict[str, Any]:

@@ -211,14 +211,18 @@ def _arrow_table(source: Any, place: str) -> Any:
         return source
     if isinstance(source, pa.RecordBatch):
         return pa.Table.from_batches([source])
-    if isinstance(source, Mapping):
-        return pa.table(dict(source))
-    if not hasattr(source, "__arrow_c_stream__"):
+    if not isinstance(source, Mapping) and not hasattr(source, "__arrow_c_stream__"):
         raise StorageError(
             f"{place}: {type(source).__name__} isn't a table",
             hint="Give a pyarrow, pandas or polars table, or anything with __arrow_c_stream__.",
         )
-    return pa.table(source)
+    try:
+        return pa.table(dict(source) if isinstance(source, Mapping) else source)
+    except pa.ArrowException as error:
+        raise StorageError(
+            f"{place}: it can't be made an Arrow table: {' '.join(map(str, error.args))}",
+            hint="Give each column one type, or use Graph.from_records, where a property may have several.",
+        ) from None
 
 
 def _column(table: Any, name: str, place: str) -> Any:

@@ -139,3 +139,21 @@ def test_bad_records_are_refused_with_their_place(nodes, relationships, message)
     with pytest.raises(StorageError) as raised:
         from_records(nodes, relationships)
     assert raised.value.message == message
+
+
+@pytest.mark.parametrize(
+    ("nodes", "relationships", "message"),
+    [
+        ([{"id": 1, "label": "A"}], [], "nodes: row 0 has 'label', which is none of id, labels, properties"),
+        ([{"id": 1}, {"id": 2, "name": "x"}], [], "nodes: row 1 has 'name', which is none of id, labels, properties"),
+        (
+            [{"id": 1}],
+            [{"type": "R", "start": 1, "end": 1, "since": 2020}],
+            "relationships: row 0 has 'since', which is none of type, start, end, properties, id",
+        ),
+    ],
+)
+def test_entries_that_would_be_left_out_are_refused(nodes, relationships, message):
+    with pytest.raises(StorageError) as raised:
+        from_records(nodes, relationships)
+    assert raised.value.message == message and "'properties'" in raised.value.hint

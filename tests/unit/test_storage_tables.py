@@ -148,3 +148,8 @@ def test_bad_tables_are_refused_with_their_place(nodes, relationships, message):
     with pytest.raises(StorageError) as raised:
         from_arrow(nodes, relationships)
     assert raised.value.message == message
+
+
+def test_a_frame_that_arrow_has_no_types_for_is_refused_with_its_column():
+    with pytest.raises(StorageError, match=r"^Storage error: nodes A: it can't be made an Arrow table: .* column x "):
+        from_arrow({"A": pd.DataFrame({"id": [1, 2], "x": [1, "y"]})})
