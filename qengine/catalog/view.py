@@ -16,7 +16,8 @@ class RelationshipTypeInfo:
 
     ``undirected``: stored once, the same both ways: ``->``, ``<-`` and ``--`` all match it either way.
     ``parallel``: two vertices may have several relationships of it in one direction. ``loops``: it has
-    self-loops. ``count``: relationships (each undirected one once).
+    self-loops. ``count``: relationships (each undirected one once). ``dense``: whether the lists of its sources, and
+    those of its targets, stand in order of all vertices, so that none need be looked up.
     """
 
     name: str
@@ -24,6 +25,7 @@ class RelationshipTypeInfo:
     undirected: bool = False
     parallel: bool = False
     loops: bool = False
+    dense: tuple[bool, bool] = (True, True)
 
 
 @frozen

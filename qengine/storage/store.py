@@ -14,7 +14,7 @@ from qengine._recent import Recent
 from qengine.catalog.values import ValueSummary
 from qengine.catalog.view import EdgeStatistics, RelationshipTypeInfo
 from qengine.plan.pattern import Direction, LabelExpr
-from qengine.storage.adjacency import Adjacency
+from qengine.storage.adjacency import Adjacency, Form
 from qengine.storage.arrays import Array
 from qengine.storage.columns import PropertyColumn, property_maps
 from qengine.storage.schema import Schema
@@ -128,7 +128,9 @@ class GraphStore:
         if index is None:
             return None
         found = self.types[index]
-        return RelationshipTypeInfo(name, found.count, found.undirected, found.parallel, found.loops)
+        ways = (Direction.BOTH,) * 2 if found.undirected else (Direction.OUT, Direction.IN)
+        out, back = (self.adjacency(index, way).form is Form.DENSE for way in ways)
+        return RelationshipTypeInfo(name, found.count, found.undirected, found.parallel, found.loops, (out, back))
 
     def property_keys(self, entity: str) -> tuple[str, ...]:
         """Return all property keys of "node" or "relationship"s, in the order of first appearance."""

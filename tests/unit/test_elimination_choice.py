@@ -7,7 +7,10 @@ import pytest
 
 from qengine import Graph
 from qengine.optimizer.elimination import eliminated
+from qengine.optimizer.elimination.cost import StepCosts
 from qengine.optimizer.lower import match
+from qengine.plan.elimination import Closed, Matrix, Relation
+from qengine.plan.pattern import Direction
 from qengine.testing.generate import rmat, to_csr
 
 CLIQUES = ["(a)--(b)--(c)--(a)", "(a)--(b)--(c)--(d)--(a), (a)--(c), (b)--(d)"]
@@ -44,3 +47,18 @@ def test_a_hint_eliminates_a_clique(graph: Graph) -> None:
     hinted = query.replace("MATCH", "MATCH /*+ eliminate */")
     assert "Eliminate" in str(graph.explain(hinted))
     assert graph.query(hinted).value() == graph.query(query).value() > 0
+
+
+def test_lists_that_are_looked_up_cost_more_to_make_a_matrix_of() -> None:
+    nodes = [{"id": i, "labels": "A" if i < 2000 else "B"} for i in range(4000)]
+    edges = [{"type": "Dense", "start": i, "end": (7 * i) % 4000} for i in range(4000)]
+    edges += [{"type": "Sparse", "start": i, "end": i + 1} for i in (0, 2000)]  # the first of each label: far apart
+    graph = Graph.from_records(nodes, edges)
+    store = graph._store
+    known = [store.relationship_type(name) for name in ("Dense", "Sparse")]
+    assert [info is not None and info.dense[0] for info in known] == [True, False]
+    costs = []
+    for name in ("Dense", "Sparse"):
+        program = [Matrix((Relation((name,), Direction.OUT),)), Closed(0, 0, 0, None)]
+        costs.append(StepCosts(store, program).of(0))
+    assert costs[0] < costs[1]

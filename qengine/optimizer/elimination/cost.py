@@ -65,14 +65,30 @@ class StepCosts:
                 return cost + take["row"] * pairs
 
     def _making(self, relations: tuple[Relation, ...]) -> float:
-        """Return what it costs to merge relations into a matrix."""
+        """Return what it costs to merge relations into a matrix.
+
+        Its rows are counted, then filled: where lists don't stand in order of the vertices, each is looked up twice.
+        """
         tested = self._take["predicate"]
-        return sum((self._take["merge"] + tested * len(each.conditions)) * self._entries(each) for each in relations)
+        rows = 2 * costs("cpu", "search")["locate"] * self.vertices
+        cost = rows * sum(not self._is_dense(each) for each in relations)
+        return cost + sum(
+            (self._take["merge"] + tested * len(each.conditions)) * self._entries(each) for each in relations
+        )
 
     def _is_merged(self, place: int) -> bool:
-        """Tell whether a matrix must be made: it isn't stored, and something else than a message reads it."""
+        """Tell whether a matrix must be made: it isn't stored as one, and something else than a message reads it."""
         readers = (step for step in self._steps if place in operands(step))
-        return not self._is_whole(self._steps[place]) and not all(isinstance(step, Message) for step in readers)
+        return not self._is_stored_matrix(self._steps[place]) and not all(isinstance(step, Message) for step in readers)
+
+    def _is_stored_matrix(self, step: Step) -> bool:
+        return isinstance(step, Matrix) and self._is_whole(step) and self._is_dense(step.relations[0])
+
+    def _is_dense(self, relation: Relation) -> bool:
+        """Tell whether all lists of a relation stand in order of the vertices."""
+        infos = [info for name in relation.types if (info := self._catalog.relationship_type(name)) is not None]
+        ways = {Direction.OUT: (0,), Direction.IN: (1,)}.get(relation.direction, (0, 1))
+        return all(info.dense[way] for info in infos for way in ways)
 
     def _is_kept(self, relation: Relation) -> bool:
         return not relation.conditions and len(relation.types) == 1 and not self._is_union(relation)
