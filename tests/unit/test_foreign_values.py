@@ -26,7 +26,6 @@ LOCAL = parse_local_date_time("2020-01-01T00:00:00.123456789")
         (np.timedelta64(5, "M"), Duration(5, 0, 0)),
         (np.timedelta64(2, "Y"), Duration(24, 0, 0)),
         (pd.Timedelta("1 days 00:00:00.000000005"), Duration(0, 1, 5)),
-        (np.datetime64("NaT"), None),
         (np.datetime64("NaT", "ns"), None),
         (pd.NaT, None),
         (np.float32(0.5), 0.5),
