@@ -75,7 +75,11 @@ def command() -> int:
     """Run as a process of its own: the entry point of ``qengine`` and ``python -m qengine``."""
     import_less()
     write_any_character()
-    return main()
+    status = main()
+    # `python -m` ends by SIGINT, whatever the status, when Ctrl-C once came while code from text ran, as in making a
+    # class: also where that was caught. Running such code again makes it forget.
+    exec("")
+    return status
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -185,3 +185,25 @@ def test_an_error_that_nobody_foresaw(capsys: pytest.CaptureFixture[str], monkey
     assert (code, out) == (1, "")
     assert err.startswith("Internal error: ZeroDivisionError: seven by nought (") and "hint: " in err
     assert "Traceback" not in err
+
+
+def test_the_status_forgets_ctrl_c_that_was_caught(tmp_path: Path) -> None:
+    """Python would end a module by SIGINT: the interrupt came while it ran code from text."""
+    (tmp_path / "trial.py").write_text(
+        """
+import sys
+from qengine.cli import main as command_line
+
+def main():
+    try:
+        exec("raise KeyboardInterrupt")
+    except KeyboardInterrupt:
+        return 7
+
+command_line.main = main
+sys.exit(command_line.command())
+"""
+    )
+    path = os.pathsep.join([str(tmp_path), str(Path(__file__).resolve().parents[2])])
+    ended = subprocess.run([sys.executable, "-m", "trial"], env={**os.environ, "PYTHONPATH": path}, check=False)
+    assert ended.returncode == 7
