@@ -142,7 +142,7 @@ extern "C" __global__ void triangle_ends(const unsigned long long* vertices, uin
 
 // out[v]: a vector's number (null: 1) as a weight. flag becomes 1 where one is not less than `most`.
 extern "C" __global__ void vector_weights(const Number* vector, uint32_t lo, uint32_t n, uint32_t most, uint32_t* out,
-                                            uint32_t* flag) {
+                                          uint32_t* flag) {
   const uint64_t v = thread_id();
   if (v >= n) return;
   const Number number = vector ? vector[lo + v] : number_of(1);

@@ -51,11 +51,15 @@ def read_csv(path: Path) -> Any:
 def _unreadable(path: Path, error: Exception) -> StorageError:
     if isinstance(error, pa.ArrowInvalid) and _first_bad_line(path) is not None:
         return _no_text(path)
-    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
     return StorageError(
-        f"{path}: it is no readable CSV file: {reason}",
+        f"{path}: it is no readable CSV file: {first_line(error)}",
         hint="The first line names the columns; every line needs as many fields.",
     )
+
+
+def first_line(error: Exception) -> str:
+    """Return the first line of what an error says, or its class's name."""
+    return str(error).splitlines()[0] if str(error) else type(error).__name__
 
 
 def _no_text(path: Path) -> StorageError:

@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from qengine.errors import StorageError
-from qengine.storage.csvfile import read_csv
+from qengine.storage.csvfile import first_line, read_csv
 from qengine.storage.kernels import threads
 from qengine.storage.progress import Progress
 from qengine.storage.store import GraphStore
@@ -82,16 +82,21 @@ def _files(source: Source | Sequence[Source], suffix: str) -> tuple[list[Path], 
         missing = [path for path in paths if not path.is_file()]
         if missing:
             raise StorageError(f"{missing[0]}: there is no such file")
-        _refuse_misnamed((path for path in paths if not path.stem.startswith(("nodes_", "rels_"))), suffix)
+        _refuse_misnamed((path for path in paths if not _is_named(path)), suffix)
         return paths, None
     folder = Path(source)
     if not folder.is_dir():
         raise StorageError(f"{folder}: there is no such folder", hint=_LAYOUT.format(suffix))
     settings = folder / _SETTINGS
-    paths = sorted(path for path in folder.glob(f"*.{suffix}") if path.stem.startswith(("nodes_", "rels_")))
+    paths = sorted(path for path in folder.glob(f"*.{suffix}") if _is_named(path))
     meant = (path for path in sorted(folder.iterdir()) if _MEANT.match(path.name) and _suffixed(path, suffix))
     _refuse_misnamed((path for path in meant if path not in paths), suffix)
     return paths, settings if settings.is_file() else None
+
+
+def _is_named(path: Path) -> bool:
+    """Tell whether a file's name says that it holds nodes or relationships."""
+    return path.stem.startswith(("nodes_", "rels_"))
 
 
 def _suffixed(path: Path, suffix: str) -> bool:
@@ -144,9 +149,5 @@ def _read_parquet(path: Path) -> Any:
         return pq.read_table(path, partitioning=None)
     except (pa.ArrowException, OSError) as error:
         raise StorageError(
-            f"{path}: it is no readable Parquet file: {_first_line(error)}", hint="It may be damaged or cut off."
+            f"{path}: it is no readable Parquet file: {first_line(error)}", hint="It may be damaged or cut off."
         ) from None
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).splitlines()[0] if str(error) else type(error).__name__

@@ -338,7 +338,9 @@ class _Run:
 
     def _kept_degrees(self, step: Message) -> Array:
         """Return a message that is a fact of the graph, which keeps it."""
-        ends = None if self._optional(step.vector) is None else self.operator.steps[step.vector or 0]
+        ends = None
+        if step.vector is not None and self.found[step.vector] is not None:
+            ends = self.operator.steps[step.vector]
         key = self.operator.steps[step.matrix], ends
         found: Array = self.store.derived.get(key, lambda: _fixed(self._message(step)))
         return found
