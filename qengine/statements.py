@@ -205,7 +205,7 @@ def check_parameters(text: str, needed: Mapping[str, Span | None], params: Mappi
         raise SemanticError(
             f"Parameters are a dict from names to values, not a {type(params).__name__}.",
             hint="Pass them like params={'name': 'Peru'}.",
-            code="ParameterMissing",
+            code="InvalidArgumentType",
         )
     missing = {name: span for name, span in needed.items() if name not in (params or {})}
     if missing:
