@@ -78,6 +78,17 @@ class Sides {
     });
   }
 
+  // Calls each(from, to) for ranges of vertices whose rows have as many entries, one a thread.
+  template <typename Each>
+  void each_range(Each&& each) const {
+    const auto parts = static_cast<uint64_t>(threads_);
+    Pieces pieces(control_, parts, 1);
+    const Status status = deal(threads_, pieces, [&](int) {
+      for (uint64_t part, after; pieces.take(&part, &after);) each(bound(part, parts), bound(part + 1, parts));
+    });
+    if (status != kOk) throw Halt{status};
+  }
+
   // Bytes of each_turned and each_early.
   size_t turning_bytes() const { return n_ * sizeof(uint64_t); }
 

@@ -53,6 +53,12 @@ void row_counts(const uint64_t* set, const BitRow* rows, size_t n, const uint32_
 
 void add_rows(const BitRow* rows, size_t n, BitCounters to) { add_rows_by_words(rows, n, to); }
 
+void add_lines(const LineList& list, BitCounters to, size_t from, uint32_t* counts) {
+  add_lines_by_words(list, to, from, counts);
+}
+
+void add_squares(BitCounters from, uint64_t* sums) { add_squares_by_words(from, sums); }
+
 template <bool kStore>
 size_t gallop_through(const uint32_t* few, size_t n_few, const uint32_t* many, size_t n_many, uint32_t* out) {
   size_t n = 0, at = 0;
@@ -133,7 +139,8 @@ uint64_t spread_counters_plain(BitCounters from, size_t blocks, uint32_t* out) {
 }
 
 const SetOps kBaselineOps = {merge_store, merge_count, filter_plain, filter_tally_plain, filter_count_plain, member_bits_plain, and_count,
-                             pair_count,  row_counts,  40,           add_rows,           read_counters_plain, spread_counters_plain, 250};
+                             pair_count,  row_counts,  40,           add_rows,           read_counters_plain, spread_counters_plain, 250,
+                             add_lines, 30, add_squares};
 
 const SetOps& set_ops(Isa isa) {
 #if defined(QE_X86)
@@ -225,4 +232,14 @@ QE_API uint64_t qe_count_bits(int32_t isa, const uint64_t* rows, int64_t n, int6
   }
   ops.read_counters(to, ids, static_cast<size_t>(n_ids), first, counts);
   return ops.spread_counters(to, static_cast<size_t>(words) / qe::kRowBlock, every);
+}
+
+// Adds up lines as far as they have bits in common with `own`, and their squares, for tests.
+QE_API void qe_add_lines(int32_t isa, const uint64_t* lines, const uint32_t* ids, int64_t n, const uint64_t* own, int64_t digits,
+                         uint64_t* counters, int64_t from, uint32_t* counts, uint64_t* sums) {
+  const qe::SetOps& ops = qe::set_ops(static_cast<qe::Isa>(isa));
+  const auto size = static_cast<size_t>(n);
+  const qe::BitCounters to{counters, static_cast<size_t>(digits)};
+  ops.add_lines({lines, ids, ids + size, size, own}, to, static_cast<size_t>(from), counts);
+  ops.add_squares(to, sums);
 }

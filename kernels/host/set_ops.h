@@ -43,6 +43,17 @@ struct BitCounters {
 constexpr size_t kLeastDigits = 4;
 constexpr size_t kRowsAtOnce = 8;  // that are added to counters
 
+constexpr size_t kLeastSumDigits = 3;
+
+// Lines of kRowBlock words, one an id, of which those of n ids are added up as far as they have bits in common with `own`. Ids
+// before `readable` may be read ahead.
+struct LineList {
+  const uint64_t* lines;
+  const uint32_t *ids, *readable;
+  size_t n;
+  const uint64_t* own;
+};
+
 struct SetOps {
   // Common ids of a and b, and how many.
   size_t (*merge)(const uint32_t* a, size_t na, const uint32_t* b, size_t nb, uint32_t* out);
@@ -68,6 +79,12 @@ struct SetOps {
   // Writes the counters of `blocks` blocks of bits, each below 2^24; returns the sum of c (c - 1) over them.
   uint64_t (*spread_counters)(BitCounters from, size_t blocks, uint32_t* out);
   size_t spread_cost;  // of 64 counters in spread_counters, in counters that are raised one by one
+  // Writes to a block of counters in how many of a list's lines each bit is. Of those from the `from`-th on, which are as many as
+  // `counts`, these grow by a line's bits. to.digits must be enough, and no fewer than kLeastSumDigits.
+  void (*add_lines)(const LineList& list, BitCounters to, size_t from, uint32_t* counts);
+  size_t line_cost;  // of a line in add_lines, in ids looked up at random
+  // The squares of a block of counters: the sum of all 2^k * sums[k * kRowBlock + w] grows by them, 2 * digits lines.
+  void (*add_squares)(BitCounters from, uint64_t* sums);
 };
 
 const SetOps& set_ops(Isa isa);

@@ -115,10 +115,17 @@ QE_AVX2 void row_counts(const uint64_t* set, const BitRow* rows, size_t n, const
 
 QE_AVX2 void add_rows(const BitRow* rows, size_t n, BitCounters to) { add_rows_by_words(rows, n, to); }
 
+QE_AVX2 void add_lines(const LineList& list, BitCounters to, size_t from, uint32_t* counts) {
+  add_lines_by_words(list, to, from, counts);
+}
+
+QE_AVX2 void add_squares(BitCounters from, uint64_t* sums) { add_squares_by_words(from, sums); }
+
 }  // namespace
 
 const SetOps kAvx2Ops = {merge_store, merge_count, filter_plain, filter_tally_plain, filter_count_plain, member_bits_plain,
-                         and_count,   pair_count,  row_counts,   12,                 add_rows,           read_counters_plain, spread_counters_plain, 250};
+                         and_count,   pair_count,  row_counts,   12,                 add_rows,           read_counters_plain, spread_counters_plain, 250,
+                         add_lines, 8, add_squares};
 
 }  // namespace qe
 #endif

@@ -159,6 +159,25 @@ QE_AVX512 inline __m512i add_bits(__m512i& sum, __m512i one, __m512i other) {
   return carry;
 }
 
+// Adds eight to three digits; the result is the next.
+QE_AVX512 inline __m512i add_eight(__m512i& ones, __m512i& twos, __m512i& fours, const __m512i* x) {
+  const __m512i two_a = add_bits(ones, x[0], x[1]), two_b = add_bits(ones, x[2], x[3]);
+  const __m512i four_a = add_bits(twos, two_a, two_b);
+  const __m512i two_c = add_bits(ones, x[4], x[5]), two_d = add_bits(ones, x[6], x[7]);
+  const __m512i four_b = add_bits(twos, two_c, two_d);
+  return add_bits(fours, four_a, four_b);
+}
+
+// Adds what comes after three digits to the others.
+QE_AVX512 inline void add_carry(__m512i carry, uint64_t* digit, size_t digits) {
+  for (size_t d = kLeastSumDigits; d < digits; ++d) {
+    const __m512i before = _mm512_loadu_si512(digit + d * kRowBlock);
+    _mm512_storeu_si512(digit + d * kRowBlock, _mm512_xor_si512(before, carry));
+    carry = _mm512_and_si512(before, carry);
+    if (_mm512_test_epi64_mask(carry, carry) == 0) break;
+  }
+}
+
 QE_AVX512 inline __m512i block_of(const BitRow& row, size_t at) {
   static constexpr uint64_t kNone[kRowBlock] = {};
   return _mm512_loadu_si512(at < row.n ? row.words + at : kNone);
@@ -177,22 +196,75 @@ QE_AVX512 void add_rows(const BitRow* rows, size_t n, BitCounters to) {
       uint64_t* digit = to.words + at * to.digits;
       __m512i ones = _mm512_loadu_si512(digit), twos = _mm512_loadu_si512(digit + kRowBlock),
               fours = _mm512_loadu_si512(digit + 2 * kRowBlock);
-      const __m512i two_a = add_bits(ones, block_of(x[0], at), block_of(x[1], at));
-      const __m512i two_b = add_bits(ones, block_of(x[2], at), block_of(x[3], at));
-      const __m512i four_a = add_bits(twos, two_a, two_b);
-      const __m512i two_c = add_bits(ones, block_of(x[4], at), block_of(x[5], at));
-      const __m512i two_d = add_bits(ones, block_of(x[6], at), block_of(x[7], at));
-      const __m512i four_b = add_bits(twos, two_c, two_d);
-      __m512i carry = add_bits(fours, four_a, four_b);
+      const __m512i eight[kRowsAtOnce] = {block_of(x[0], at), block_of(x[1], at), block_of(x[2], at), block_of(x[3], at),
+                                          block_of(x[4], at), block_of(x[5], at), block_of(x[6], at), block_of(x[7], at)};
+      const __m512i carry = add_eight(ones, twos, fours, eight);
       _mm512_storeu_si512(digit, ones);
       _mm512_storeu_si512(digit + kRowBlock, twos);
       _mm512_storeu_si512(digit + 2 * kRowBlock, fours);
-      for (size_t d = kLeastDigits - 1; d < to.digits; ++d) {
-        const __m512i before = _mm512_loadu_si512(digit + d * kRowBlock);
-        _mm512_storeu_si512(digit + d * kRowBlock, _mm512_xor_si512(before, carry));
-        carry = _mm512_and_si512(before, carry);
-        if (_mm512_test_epi64_mask(carry, carry) == 0) break;
-      }
+      add_carry(carry, digit, to.digits);
+    }
+  }
+}
+
+// The sum of each of 8 registers' words.
+QE_AVX512 inline __m512i sums_of(const __m512i* x) {
+  __m512i pairs[4];
+  for (int k = 0; k < 4; ++k)
+    pairs[k] = _mm512_add_epi64(_mm512_unpacklo_epi64(x[2 * k], x[2 * k + 1]), _mm512_unpackhi_epi64(x[2 * k], x[2 * k + 1]));
+  const __m512i low = _mm512_add_epi64(_mm512_shuffle_i64x2(pairs[0], pairs[1], 0x88), _mm512_shuffle_i64x2(pairs[0], pairs[1], 0xDD));
+  const __m512i high = _mm512_add_epi64(_mm512_shuffle_i64x2(pairs[2], pairs[3], 0x88), _mm512_shuffle_i64x2(pairs[2], pairs[3], 0xDD));
+  return _mm512_add_epi64(_mm512_shuffle_i64x2(low, high, 0x88), _mm512_shuffle_i64x2(low, high, 0xDD));
+}
+
+struct LowDigits {
+  __m512i ones, twos, fours;
+};
+
+inline const uint64_t* line_of(const LineList& list, uint32_t id) { return list.lines + uint64_t{id} * kRowBlock; }
+
+// Adds the lines [i, end) of a list, and counts each one's bits.
+template <bool kCount>
+QE_AVX512 inline void add_some_lines(const LineList& list, size_t i, size_t end, LowDigits& low, BitCounters to, uint32_t* counts) {
+  constexpr size_t kAhead = 24;
+  const __m512i own = _mm512_loadu_si512(list.own);
+  for (; i < end; i += kRowsAtOnce, counts += kCount ? kRowsAtOnce : 0) {
+    __m512i x[kRowsAtOnce];
+    const uint32_t* ids = list.ids + i;
+    const size_t some = end - i < kRowsAtOnce ? end - i : kRowsAtOnce;
+    if (static_cast<size_t>(list.readable - ids) >= kAhead + kRowsAtOnce)
+      for (size_t k = 0; k < kRowsAtOnce; ++k) _mm_prefetch(reinterpret_cast<const char*>(line_of(list, ids[kAhead + k])), _MM_HINT_T0);
+    if (some == kRowsAtOnce)
+      for (size_t k = 0; k < kRowsAtOnce; ++k) x[k] = _mm512_and_si512(_mm512_loadu_si512(line_of(list, ids[k])), own);
+    else
+      for (size_t k = 0; k < kRowsAtOnce; ++k)
+        x[k] = k < some ? _mm512_and_si512(_mm512_loadu_si512(line_of(list, ids[k])), own) : _mm512_setzero_si512();
+    add_carry(add_eight(low.ones, low.twos, low.fours, x), to.words, to.digits);
+    if (!kCount) continue;
+    for (size_t k = 0; k < kRowsAtOnce; ++k) x[k] = _mm512_popcnt_epi64(x[k]);
+    const __m256i found = _mm512_cvtepi64_epi32(sums_of(x));
+    const __mmask8 lanes = first_lanes(some);
+    _mm256_mask_storeu_epi32(counts, lanes, _mm256_add_epi32(found, _mm256_maskz_loadu_epi32(lanes, counts)));
+  }
+}
+
+QE_AVX512 void add_lines(const LineList& list, BitCounters to, size_t from, uint32_t* counts) {
+  LowDigits low = {_mm512_setzero_si512(), _mm512_setzero_si512(), _mm512_setzero_si512()};
+  for (size_t d = kLeastSumDigits; d < to.digits; ++d) _mm512_storeu_si512(to.words + d * kRowBlock, low.ones);
+  add_some_lines<false>(list, 0, from, low, to, counts);
+  add_some_lines<true>(list, from, list.n, low, to, counts);
+  _mm512_storeu_si512(to.words, low.ones);
+  _mm512_storeu_si512(to.words + kRowBlock, low.twos);
+  _mm512_storeu_si512(to.words + 2 * kRowBlock, low.fours);
+}
+
+QE_AVX512 void add_squares(BitCounters from, uint64_t* sums) {
+  for (size_t a = 0; a < from.digits; ++a) {
+    const __m512i one = _mm512_loadu_si512(from.words + a * kRowBlock);
+    for (size_t b = a; b < from.digits; ++b) {
+      uint64_t* sum = sums + (a + b + (a < b)) * kRowBlock;
+      const __m512i both = _mm512_popcnt_epi64(_mm512_and_si512(one, _mm512_loadu_si512(from.words + b * kRowBlock)));
+      _mm512_storeu_si512(sum, _mm512_add_epi64(_mm512_loadu_si512(sum), both));
     }
   }
 }
@@ -243,7 +315,8 @@ QE_AVX512 uint64_t spread_counters(BitCounters from, size_t blocks, uint32_t* ou
 
 // Counting marks gains nothing from gathers: three plain loads a cycle are as fast.
 const SetOps kAvx512Ops = {merge_store, merge_count, filter, filter_tally, filter_count_plain, member_bits, and_count,
-                           pair_count,  row_counts,  2,      add_rows,     read_counters, spread_counters, 16};
+                           pair_count,  row_counts,  2,      add_rows,     read_counters, spread_counters, 16,
+                           add_lines,   2,           add_squares};
 
 }  // namespace qe
 #endif

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from qengine import _native
 from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.relations import MATRIX, SparseMatrix
-from qengine.exec.cpu.triangles import TriangleIndex
+from qengine.exec.cpu.ranked_pairs import RankedPairs
 
 Array = npt.NDArray[Any]
 
@@ -77,10 +77,10 @@ def test_counts(isa: int, seed: int, n: int, density: float, ordered: bool, lo: 
     out = np.full(len(matrix.ids), 2**32 - 1, np.uint32)
     with forced(isa):
         context = ExecutionContext(threads=threads)
-        index = TriangleIndex(matrix, context)
+        index = RankedPairs(matrix, context)
         for _ in range(2):
             out[:] = 2**32 - 1
-            index.count(context, out)
+            index.count_triangles(context, out)
     dense = linked.astype(np.float64)
     assert (out == (dense @ dense)[np.nonzero(linked)]).all()
 

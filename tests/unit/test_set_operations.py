@@ -160,6 +160,30 @@ def test_rows_added_up(isa: int, words: int, n: int) -> None:
 
 
 @every_isa
+@pytest.mark.parametrize("n", [0, 1, 7, 8, 9, 40, 300])
+def test_lines_added_up(isa: int, n: int) -> None:
+    generator = np.random.default_rng(n)
+    bits = generator.random((50, 512)) < generator.random(512)
+    lines = np.packbits(bits, axis=1, bitorder="little").view(np.uint64)
+    ids = generator.integers(0, len(lines), n).astype(np.uint32)
+    kept = generator.random(512) < 0.7
+    own = np.packbits(kept, bitorder="little").view(np.uint64)
+    digits, begin = max(3, n.bit_length()), n // 3
+    counters = np.full(8 * digits, 2**64 - 1, np.uint64)
+    counts = np.arange(n - begin, dtype=np.uint32)
+    sums = np.ones(16 * digits, np.uint64)
+    sizes = [ctypes.c_int64(size) for size in (n, digits, begin)]
+    where = pointer(lines), pointer(ids), sizes[0], pointer(own), sizes[1], pointer(counters), sizes[2]
+    _native.load().qe_add_lines(isa, *where, pointer(counts), pointer(sums))
+    common = bits[ids] & kept
+    read = np.unpackbits(counters.view(np.uint8), bitorder="little").reshape(digits, 512).astype(np.int64)
+    assert (read * 2 ** np.arange(digits)[:, None]).sum(axis=0).tolist() == common.sum(axis=0).tolist()
+    assert counts.tolist() == [k + int(found) for k, found in enumerate(common[begin:].sum(axis=1))]
+    squares = (sums.reshape(-1, 8) - 1).sum(axis=1) * 2 ** np.arange(2 * digits, dtype=np.uint64)
+    assert int(squares.sum()) == int((common.sum(axis=0) ** 2).sum())
+
+
+@every_isa
 @given(marked=st.sets(st.integers(0, 1500)), values=st.sets(st.integers(0, 1500)))
 def test_bits_of_members(isa: int, marked: set[int], values: set[int]) -> None:
     list_ = np.array(sorted(values), np.uint32)

@@ -23,10 +23,10 @@ from qengine._frozen import frozen
 from qengine.errors import InternalError, ResourceError
 from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.memory import Holding
+from qengine.exec.cpu.ranked_pairs import RankedPairs
 from qengine.exec.cpu.relations import MATRIX, NUMBERS, Lists, Relations, SparseMatrix, numbers
 from qengine.exec.cpu.resolve import MaskProvider
 from qengine.exec.cpu.runtime import Runtime
-from qengine.exec.cpu.triangles import TriangleIndex
 from qengine.plan.elimination import Arm, Around, Closed, Matrix, Message, Own, Pairs, Product, Step, operands
 from qengine.plan.physical import Eliminate
 
@@ -377,21 +377,24 @@ class _Run:
         return replace(across, factors=(out,), pairs=False)
 
     def _triangles(self, step: Step, matrix: SparseMatrix, vector: Array | None) -> Array:
-        """Sum out the third vertices of triangles of one matrix; the index of the graph's own the graph keeps."""
+        """Sum out the third vertices of triangles of one matrix."""
         if vector is None:
             self._charge(4 * len(matrix.ids))
             out: Array = np.empty(len(matrix.ids), np.uint32)
-            if matrix.kept:
-                index = self.store.derived.get((step, "triangles"), lambda: TriangleIndex(matrix, self.context))
-            else:
-                index = TriangleIndex(matrix, self.context)
-            index.count(self.context, out)
+            self._ranked(step, matrix).count_triangles(self.context, out)
             return out
         record = np.array([matrix.record()], MATRIX)
         out = self._empty(len(matrix.ids))
         wide = int(self.wide)
         self._call("qe_eliminate_triangle_sums", record.ctypes.data, vector.ctypes.data, wide, out.ctypes.data)
         return out
+
+    def _ranked(self, step: Step, matrix: SparseMatrix) -> RankedPairs:
+        """Return a matrix by descending length of rows; of the graph's own the graph keeps it."""
+        if not matrix.kept:
+            return RankedPairs(matrix, self.context)
+        found: RankedPairs = self.store.derived.get((step, "ranked"), lambda: RankedPairs(matrix, self.context))
+        return found
 
     def _around(self, step: Around) -> Array:
         plan = self._plan(step.arms, step.tops, step.vector)

@@ -1,4 +1,4 @@
-"""The index by which triangles of pairs are counted: rows of bits, which follow from a symmetric matrix alone."""
+"""A symmetric matrix whose vertices go by descending length of their rows: what triangles of pairs are counted by."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from qengine import _native
 from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.relations import MATRIX, SparseMatrix
 
-__all__ = ["TriangleIndex"]
+__all__ = ["RankedPairs"]
 
 
-class TriangleIndex:
-    """The native index of a matrix; any number of threads may count by it. ``nbytes``: what it takes.
+class RankedPairs:
+    """The native index of a matrix: which vertex comes when, and the rows so; any number of threads may count by it.
+
+    ``nbytes``: what it takes beside the matrix.
 
     Parameters
     ----------
@@ -38,12 +40,10 @@ class TriangleIndex:
         size = ctypes.c_uint64()
         record = np.array([matrix.record()], MATRIX)
         results = ctypes.byref(self._handle), ctypes.byref(size)
-        context.run(
-            self._library.qe_eliminate_triangle_index, record.ctypes.data, *results, ctypes.byref(context.control)
-        )
+        context.run(self._library.qe_ranked_pairs, record.ctypes.data, *results, ctypes.byref(context.control))
         self.nbytes = size.value
 
-    def count(self, context: ExecutionContext, out: Any) -> None:
+    def count_triangles(self, context: ExecutionContext, out: Any) -> None:
         """Write to ``out`` (uint32, one an entry of the matrix) how many vertices are linked to both ends.
 
         Raises
@@ -55,15 +55,15 @@ class TriangleIndex:
 
     def __del__(self) -> None:
         if handle := getattr(self, "_handle", None):
-            self._library.qe_eliminate_triangle_index_close(handle)
+            self._library.qe_ranked_pairs_close(handle)
 
 
 @cache
 def _library() -> ctypes.CDLL:
     library = _native.load()
     pointer = ctypes.c_void_p
-    library.qe_eliminate_triangle_index.argtypes = (pointer, pointer, pointer, pointer)
+    library.qe_ranked_pairs.argtypes = (pointer, pointer, pointer, pointer)
     library.qe_eliminate_triangles.argtypes = (pointer, pointer, pointer)
-    library.qe_eliminate_triangle_index_close.argtypes = (pointer,)
-    library.qe_eliminate_triangle_index_close.restype = None
+    library.qe_ranked_pairs_close.argtypes = (pointer,)
+    library.qe_ranked_pairs_close.restype = None
     return library
