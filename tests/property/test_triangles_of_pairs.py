@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from qengine import _native
 from qengine.exec.context import ExecutionContext
-from qengine.exec.cpu.relations import MATRIX, SparseMatrix
 from qengine.exec.cpu.ranked_pairs import RankedPairs
+from qengine.exec.cpu.relations import MATRIX, SparseMatrix
 
 Array = npt.NDArray[Any]
 
