@@ -10,6 +10,7 @@ namespace qe {
 namespace {
 
 constexpr double kLeast = 1e-9;  // rows; nothing is taken for impossible
+constexpr double kRepeated = 0.25;  // exponent of what further sorts of edges say, beside the one that says most
 
 class GeometricMean {
  public:
@@ -38,7 +39,7 @@ bool equal(const OrderTies& some, const OrderTies& other) {
 OrderModel::OrderModel(const OrderProblem& given, const OrderConstants& taken) : problem(given), constants(taken) {
   all = problem.count == kMaxOrdered ? ~uint64_t{0} : one(problem.count) - 1;
   fill();
-  for (int vertex = 0; vertex < problem.count; ++vertex) growth_[vertex] = growth_at(vertex);
+  meet();
 }
 
 void OrderModel::fill() {
@@ -55,8 +56,9 @@ void OrderModel::fill() {
     const int start = problem.ends[2 * k], end = problem.ends[2 * k + 1];
     const OrderLink& link = problem.links[k];
     const Order order = orders[start][end], back = orders[end][start];
-    ways_[end].push_back({start, link.probability, &link.there, order, back});
-    ways_[start].push_back({end, link.probability, &link.back, back, order});
+    const int here = problem.sorts[2 * k], there = problem.sorts[2 * k + 1];
+    ways_[end].push_back({start, there, here, link.probability, &link.there, order, back});
+    ways_[start].push_back({end, here, there, link.probability, &link.back, back, order});
     adjacent[start] |= one(end);
     adjacent[end] |= one(start);
     mention(start, end);
@@ -84,11 +86,27 @@ void OrderModel::mention(int some, int other) {
   mentioned_[other] |= one(some);
 }
 
-OrderModel::Growth OrderModel::growth_at(int vertex) const {
+void OrderModel::meet() {
+  for (int vertex = 0; vertex < problem.count; ++vertex) {
+    int sorts = 1;
+    for (const Way& way : ways_[vertex]) sorts = std::max(sorts, way.sort + 1);
+    for (int sort = 0; sort < sorts; ++sort) growth_[vertex].push_back(growth_at(vertex, sort));
+    if (sorts > 1) together_[vertex].assign(sorts * sorts, 1.0);
+  }
+  for (int k = 0; k < problem.n_meetings; ++k) {
+    const int32_t* meeting = problem.meetings + 3 * k;
+    std::vector<double>& table = together_[meeting[0]];
+    const std::size_t sorts = growth_[meeting[0]].size();
+    table[meeting[1] * sorts + meeting[2]] = table[meeting[2] * sorts + meeting[1]] = problem.together[k];
+  }
+}
+
+OrderModel::Growth OrderModel::growth_at(int vertex, int sort) const {
   GeometricMean skew, lesser, greater, mixed, tail;
   for (int k = 0; k < problem.n_links; ++k) {
     const bool starts = problem.ends[2 * k] == vertex;
     if (!starts && problem.ends[2 * k + 1] != vertex) continue;
+    if (problem.sorts[2 * k + !starts] != sort) continue;
     const OrderTies& ties = starts ? problem.links[k].there : problem.links[k].back;
     skew.add(ties.skew);
     lesser.add(ties.lesser);
@@ -98,8 +116,7 @@ OrderModel::Growth OrderModel::growth_at(int vertex) const {
   }
   const double some = (lesser.value() + mixed.value()) / 2, more = (greater.value() + mixed.value()) / 2;
   return {{{skew.value(), some, more}, {some, lesser.value(), mixed.value()}, {more, mixed.value(), greater.value()}},
-          tail.value(),
-          {1.0, skew.value(), skew.value() * tail.value()}};
+          tail.value()};
 }
 
 // ---------------------------------------------------------------- sizes
@@ -152,35 +169,35 @@ OrderModel::Step OrderModel::step_by_degrees(uint64_t bound, int vertex) const {
   struct List {
     double size, probability;
     int origin;
-    Order back;
+    Present kind;
     bool operator<(const List& other) const {
       if (size != other.size) return size < other.size;
-      return probability != other.probability ? probability < other.probability : back < other.back;
+      if (probability != other.probability) return probability < other.probability;
+      return kind.sort != other.kind.sort ? kind.sort < other.kind.sort : kind.order < other.kind.order;
     }
   };
   const double labelled = std::max(problem.labelled[vertex], 1.0);
   List lists[2 * kMaxOrdered];
-  Order kinds[2 * kMaxOrdered];
+  Present kinds[2 * kMaxOrdered];
   int n = 0;
   for (const Way& way : ways_[vertex]) {
     if ((bound >> way.origin & 1) == 0 || n == 2 * kMaxOrdered) continue;
-    const double growth = grown(way.origin, way.there, bound);
+    const double growth = grown(way, bound);
     const double length = std::min({way.ties->fan_out * growth, way.ties->most, labelled});
-    lists[n++] = {length, way.probability * growth, way.origin, way.back};
+    lists[n++] = {length, way.probability * growth, way.origin, {way.sort, way.back}};
   }
   const double checks = constants.check * size_of(different[vertex] & bound);
   const double halves = std::ldexp(1.0, -size_of(ordered[vertex] & bound & ~adjacent[vertex]));
   if (n == 0) return {std::max(problem.candidates[vertex] * halves, kLeast), constants.locate};
   std::sort(lists, lists + n);
   double size = lists[0].size, least = 1.0;
-  kinds[0] = lists[0].back;
+  kinds[0] = lists[0].kind;
   uint64_t others = one(lists[0].origin);
   for (int k = 1; k < n; ++k) {
-    const double growth =
-        problem.n_less > 0 ? growth_of(vertex, lists[k].back, kinds, k) : growth_[vertex].usual[std::min(k, 2)];
+    const double growth = growth_of(vertex, lists[k].kind, kinds, k);
     const double chance = closed(vertex, lists[k].origin, others, saturated(lists[k].probability * growth));
     others |= one(lists[k].origin);
-    kinds[k] = lists[k].back;
+    kinds[k] = lists[k].kind;
     size *= chance;
     least = std::min(least, chance);
   }
@@ -225,23 +242,40 @@ bool OrderModel::exhausted(uint64_t bound, int vertex) const {
   });
 }
 
-double OrderModel::grown(int origin, Order kind, uint64_t bound) const {
-  if (problem.n_less == 0) return growth_[origin].usual[std::min(size_of(adjacent[origin] & bound), 2)];
-  Order present[2 * kMaxOrdered];
+// How much likelier an edge is at the end of a way, by the edges that this vertex has to what is bound.
+double OrderModel::grown(const Way& way, uint64_t bound) const {
+  Present present[2 * kMaxOrdered];
   int n = 0;
-  for (const Way& way : ways_[origin])
-    if ((bound >> way.origin & 1) != 0 && n < 2 * kMaxOrdered) present[n++] = way.back;
-  return growth_of(origin, kind, present, n) * (kind == kFree ? 1.0 : 0.5);
+  uint64_t seen = 0;
+  for (const Way& each : ways_[way.origin]) {
+    if ((bound >> each.origin & 1) == 0 || n == 2 * kMaxOrdered) continue;
+    if (problem.n_less == 0 && (seen >> each.origin & 1) != 0) continue;
+    seen |= one(each.origin);
+    present[n++] = {each.sort, each.back};
+  }
+  return growth_of(way.origin, {way.far, way.there}, present, n) * (way.there == kFree ? 1.0 : 0.5);
 }
 
-// How much likelier an edge of a kind is at a vertex that has edges of the kinds `present`.
-double OrderModel::growth_of(int vertex, Order kind, const Order* present, int n) const {
-  const Growth& growth = growth_[vertex];
-  if (n == 0) return 1.0;
-  if (n == 1) return growth.table[kind][present[0]];
+// How much likelier an edge is at a vertex that has those `present`, of its own sort and of others. Sorts go together by the
+// same hubs: what one says, others mostly repeat.
+double OrderModel::growth_of(int vertex, Present next, const Present* present, int n) const {
+  const Growth& growth = growth_[vertex][next.sort];
+  double own = 1.0, more = 1.0, less = 1.0, all = 1.0;
+  int alike = 0;
   GeometricMean mean;
-  for (int k = 0; k < n; ++k) mean.add(growth.table[kind][present[k]]);
-  return mean.value() * growth.tail;
+  for (int k = 0; k < n; ++k) {
+    if (present[k].sort == next.sort) {
+      ++alike;
+      if (problem.n_less > 0) mean.add(growth.table[next.order][present[k].order]);
+      continue;
+    }
+    const double factor = together_[vertex][next.sort * growth_[vertex].size() + present[k].sort];
+    more = std::max(more, factor);
+    less = std::min(less, factor);
+    all *= factor;
+  }
+  if (alike > 0) own = (problem.n_less > 0 ? mean.value() : growth.table[kFree][kFree]) * (alike > 1 ? growth.tail : 1.0);
+  return n - alike < 2 ? own * all : own * more * less * std::pow(all / (more * less), kRepeated);
 }
 
 uint64_t OrderModel::near(uint64_t part) const {
@@ -343,7 +377,7 @@ double OrderModel::wedge(uint64_t bound, uint64_t part, int first) {
     const double each = constants.bind + constants.locate + constants.counter * step(bound | one(vertex), last).size;
     return found.cost + found.size * each;
   };
-  if (same_kind(first, second, bound)) return ways(first);
+  if (same_kind(first, second, bound | one(last))) return ways(first);
   if (((different[first] | ordered[first]) >> second & 1) != 0) return kNoCost;
   return ways(first) + ways(second);
 }

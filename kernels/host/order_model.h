@@ -6,7 +6,7 @@
 // Sizes. With d the degree of a vertex in one pattern edge, two edges to different vertices occur as often as E[d(d-1)]
 // says, not E[d]^2: hubs are reached more often than others, and from them more is reached. The first three moments are
 // known; each edge beyond the third multiplies as the third does. (Chung and Lu 2002: with these degrees, edges are
-// independent.) Between hubs more edges would be expected than there can be: x of them make the chance x / (1 + x).
+// independent.) Edges of two sorts go together at a vertex as their degrees do. Between hubs more edges would be expected than there can be: x of them make the chance x / (1 + x).
 //
 // In triangles edges aren't independent: the odds of a link that closes some are multiplied by what samples say.
 // And what is asked for is there: a pattern whose parts have embeddings is taken to have one.
@@ -75,6 +75,8 @@ class OrderModel {
 
   struct Way {  // an edge at a vertex
     int origin;  // the vertex at the other end
+    int sort;    // of edges at this vertex
+    int far;     // of edges at the origin
     double probability;
     const OrderTies* ties;  // from there
     Order there;            // how this vertex is ordered against that one
@@ -86,21 +88,26 @@ class OrderModel {
     double odds;
   };
 
-  struct Growth {  // by two kinds of edges how much likelier a vertex has the one where it has the other
+  struct Growth {  // of edges of one sort; by two orders how much likelier a vertex has the one where it has the other
     double table[3][3];
-    double tail;
-    double usual[3];  // of an edge of no kind, by how many edges there are
+    double tail;  // times as much from the third on
+  };
+
+  struct Present {  // an edge that a vertex has
+    int sort;
+    Order order;
   };
 
   void fill();
   void mention(int some, int other);
-  Growth growth_at(int vertex) const;
+  void meet();
+  Growth growth_at(int vertex, int sort) const;
   Step step_by_degrees(uint64_t bound, int vertex) const;
   double rows_by_degrees(uint64_t bound);
   double correction(uint64_t bound);
   bool exhausted(uint64_t bound, int vertex) const;
-  double grown(int origin, Order kind, uint64_t bound) const;
-  double growth_of(int vertex, Order kind, const Order* present, int n) const;
+  double grown(const Way& way, uint64_t bound) const;
+  double growth_of(int vertex, Present next, const Present* present, int n) const;
   double closed(int vertex, int origin, uint64_t others, double chance) const;
   uint64_t mentions(uint64_t part) const;
   double size_cost(uint64_t bound, int vertex, uint64_t newest);
@@ -109,7 +116,8 @@ class OrderModel {
   uint64_t mentioned_[kMaxOrdered] = {};
   std::vector<Way> ways_[kMaxOrdered];
   std::vector<Closing> closings_[kMaxOrdered];
-  Growth growth_[kMaxOrdered];
+  std::vector<Growth> growth_[kMaxOrdered];    // by sort of edges
+  std::vector<double> together_[kMaxOrdered];  // by two sorts; empty where there is one
   SetTable<double> rows_;
   SetTable<double> corrections_;
   SetTable<Step> steps_;

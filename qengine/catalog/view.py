@@ -51,6 +51,19 @@ class EdgeStatistics:
     greater_squares: float = 0.0
 
 
+@frozen
+class Incidence:
+    """Relationships of a vertex: of some ``types``, going ``out`` of it, coming ``into`` it or either way.
+
+    Only those whose other end has the ``label``, None for all. Undirected ones go both ways.
+    """
+
+    types: tuple[str, ...]
+    out: bool
+    into: bool
+    label: str | None
+
+
 class CatalogView(Protocol):
     """A read-only view of one graph's schema and statistics."""
 
@@ -89,6 +102,12 @@ class CatalogView(Protocol):
         """Return by how much the odds of a relationship of a type grow where it closes a triangle of such.
 
         ``labels``: of the three vertices, None for all. 1 where nothing is known.
+        """
+
+    def together(self, label: str | None, one: Incidence, other: Incidence) -> float:
+        """Return E[dd'] / E[d]E[d'] of the degrees d and d' that vertices have in two kinds of relationships.
+
+        ``label``: of the vertices, None for all. 1 where nothing is known: as if degrees were independent.
         """
 
     def value_summaries(self, entity: str, key: str, owners: Any) -> tuple[ValueSummary, ...] | None:

@@ -1,6 +1,7 @@
 """Cardinalities from statistics: candidates of a node, how likely a relationship is, how unequal degrees are.
 
-Label pairs and the moments of degrees are taken as they are in the graph; everything else is assumed independent.
+Label pairs, the moments of degrees, and how degrees in two kinds of relationships go together are taken as they are in
+the graph; everything else is assumed independent.
 Estimates only order alternatives: they never decide whether a plan is right.
 """
 
@@ -11,7 +12,7 @@ from dataclasses import astuple, field
 from weakref import WeakKeyDictionary
 
 from qengine._frozen import record
-from qengine.catalog.view import CatalogView, EdgeStatistics
+from qengine.catalog.view import CatalogView, EdgeStatistics, Incidence
 from qengine.optimizer.cost import Link, Ties
 from qengine.optimizer.labels import vertex_count
 from qengine.optimizer.pattern_edges import PatternEdge
@@ -20,7 +21,9 @@ from qengine.plan.pattern import Direction, PatternNode, certain_label
 
 _MOST_KEPT = 4096
 
-_links: WeakKeyDictionary[CatalogView, dict[object, tuple[float, Ties, Ties]]] = WeakKeyDictionary()
+_Linked = tuple[float, Ties, Ties, tuple[Incidence, Incidence]]
+
+_links: WeakKeyDictionary[CatalogView, dict[object, _Linked]] = WeakKeyDictionary()
 """What is known of relationships without conditions, by their ends' labels and their types: no query changes it."""
 
 
@@ -78,16 +81,32 @@ class Cardinality:
         start, end = edge.ends
         relationship = edge.relationship
         if relationship.predicates:
-            found = self.probability(edge), self.ties(edge, start), self.ties(edge, end)
+            found = self._link(edge)
         else:
             known = _links.setdefault(self.catalog, {})
             key = self.nodes[start].labels, relationship.types, relationship.direction, self.nodes[end].labels
             if key not in known:
                 if len(known) >= _MOST_KEPT:
                     known.clear()
-                known[key] = self.probability(edge), self.ties(edge, start), self.ties(edge, end)
+                known[key] = self._link(edge)
             found = known[key]
         return Link(number[start], number[end], *found)
+
+    def incidence(self, edge: PatternEdge, origin: str) -> Incidence:
+        """Return the relationships of the vertices at an edge's end ``origin`` that it may be, predicates aside."""
+        start, end = edge.ends
+        label = certain_label(self.nodes[end if origin == start else start].labels)
+        outward = (edge.relationship.direction is Direction.OUT) == (origin == start)
+        return Incidence(edge.type_names(), edge.symmetric or outward, edge.symmetric or not outward, label)
+
+    def together(self, name: str, one: Incidence, other: Incidence) -> float:
+        """Return how many times likelier a node has a relationship of one kind where it has one of another."""
+        return self.catalog.together(certain_label(self.nodes[name].labels), one, other)
+
+    def _link(self, edge: PatternEdge) -> _Linked:
+        start, end = edge.ends
+        kinds = self.incidence(edge, start), self.incidence(edge, end)
+        return self.probability(edge), self.ties(edge, start), self.ties(edge, end), kinds
 
     def _statistics(self, edge: PatternEdge, forward: bool) -> list[EdgeStatistics]:
         """Return the statistics of all types and directions of an edge, seen from one end."""

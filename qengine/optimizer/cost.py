@@ -9,6 +9,9 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from qengine._frozen import frozen
+from qengine.catalog.view import Incidence
+
+_UNTOLD = Incidence((), True, True, None)
 
 
 @frozen
@@ -31,13 +34,17 @@ class Ties:
 
 @frozen
 class Link:
-    """A pattern edge between vertices ``one`` and ``other``: ``probability`` joins two vertices with their labels."""
+    """A pattern edge between vertices ``one`` and ``other``: ``probability`` joins two vertices with their labels.
+
+    ``kinds``: of which kind of relationships it is at either end, where that is told.
+    """
 
     one: int
     other: int
     probability: float
     there: Ties  # from one to other
     back: Ties
+    kinds: tuple[Incidence, Incidence] = (_UNTOLD, _UNTOLD)
 
 
 @frozen
@@ -50,7 +57,9 @@ class Problem:
     id(a) < id(b). ``bound``: vertices that each input row gives. ``wanted``: vertices to emit; with ``counted``
     the others are only counted, else all are walked. ``triangles``: three vertices linked pairwise, and by how much the
     odds of each link grow with the other two. ``known``: sets of vertices, the largest first, and how many times
-    more embeddings they have than degrees say.
+    more embeddings they have than degrees say. ``sorts``: of each link the sort of relationships that it is at either
+    end, numbered from 0 at each vertex; none where each vertex has one. ``meetings``: a vertex and two of its sorts.
+    ``together``: of each how many times likelier the vertex has one of the first where it has one of the second.
     """
 
     candidates: Sequence[float]
@@ -65,6 +74,9 @@ class Problem:
     counted: bool = True
     triangles: Sequence[tuple[tuple[int, int, int], float]] = ()
     known: Sequence[tuple[int, float]] = ()
+    sorts: Sequence[tuple[int, int]] = ()
+    meetings: Sequence[tuple[int, int, int]] = ()
+    together: Sequence[float] = ()
     kinds: Sequence[object] = ()  # equal for vertices with the same labels and predicates
 
 

@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
+from itertools import combinations
 from operator import or_
 
 from qengine._frozen import frozen
+from qengine.catalog.view import Incidence
 from qengine.optimizer.cardinality import Cardinality
-from qengine.optimizer.cost import Problem, mask_of, members
+from qengine.optimizer.cost import Link, Problem, mask_of, members
 from qengine.optimizer.difference import Differences
 from qengine.optimizer.labels import satisfying_sets
 from qengine.optimizer.named_orders import RULES
@@ -176,19 +178,43 @@ def _problem(matching: Matching, names: Sequence[str], number: dict[str, int], c
     filtered = {number[name] for name in names if nodes[name].predicates}
     filtered.update(members(reduce(or_, entangled, 0)))  # what is compared is, too
     edges = [edge for edge in matching.edges if edge.ends[0] != edge.ends[1]]
+    links = [cardinality.link(edge, number) for edge in edges]
+    sorts, meetings, together = _sorts(links, names, cardinality)
     return Problem(
         candidates=[cardinality.candidates(name) for name in names],
         labelled=[cardinality.labelled(name) for name in names],
         filtered=frozenset(filtered),
-        links=[cardinality.link(edge, number) for edge in edges],
+        links=links,
         different=different,
         entangled=entangled,
         triangles=_triangles(edges, number, cardinality),
         bound=mask_of(range(len(matching.bound))),
         wanted=mask_of(number[name] for name in matching.wanted),
         counted=matching.counted,
+        sorts=sorts,
+        meetings=meetings,
+        together=together,
         kinds=[name if nodes[name].predicates else (nodes[name].labels,) for name in names],
     )
+
+
+def _sorts(
+    links: Sequence[Link], names: Sequence[str], cardinality: Cardinality
+) -> tuple[list[tuple[int, int]], list[tuple[int, int, int]], list[float]]:
+    """Return what ``Problem`` knows of the sorts of relationships at each vertex: nothing where there is one sort."""
+    at: list[dict[Incidence, int]] = [{} for _ in names]
+    sorts = []
+    for link in links:
+        ours, others = at[link.one], at[link.other]
+        here, there = link.kinds
+        sorts.append((ours.setdefault(here, len(ours)), others.setdefault(there, len(others))))
+    meetings = []
+    together = []
+    for vertex, found in enumerate(at):
+        for (one, first), (other, second) in combinations(found.items(), 2) if len(found) > 1 else ():
+            meetings.append((vertex, first, second))
+            together.append(cardinality.together(names[vertex], one, other))
+    return (sorts, meetings, together) if meetings else ([], [], [])
 
 
 def _triangles(

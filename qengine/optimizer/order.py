@@ -107,10 +107,12 @@ class _Struct(ctypes.Structure):
 
     _fields_ = (
         *((name, ctypes.c_void_p) for name in ("candidates", "labelled", "kinds", "ends", "links")),
+        *((name, ctypes.c_void_p) for name in ("sorts", "meetings", "together")),
         *((name, ctypes.c_void_p) for name in ("different", "less", "entangled")),
         *((name, ctypes.c_void_p) for name in ("triangles", "closures", "known", "factors")),
         *((name, ctypes.c_uint64) for name in ("filtered", "bound", "wanted")),
-        *((name, ctypes.c_int32) for name in ("count", "n_links", "n_different", "n_less", "n_entangled")),
+        *((name, ctypes.c_int32) for name in ("count", "n_links", "n_meetings")),
+        *((name, ctypes.c_int32) for name in ("n_different", "n_less", "n_entangled")),
         *((name, ctypes.c_int32) for name in ("n_triangles", "n_known", "counted")),
     )
 
@@ -128,6 +130,9 @@ class _Given:
             array("i", numbered),
             array("i", [end for link in problem.links for end in (link.one, link.other)]),
             array("d", chain.from_iterable(map(_numbers, problem.links))),
+            array("i", chain.from_iterable(problem.sorts) if problem.sorts else bytes(8 * len(problem.links))),
+            array("i", chain.from_iterable(problem.meetings)),
+            array("d", problem.together),
             array("i", chain.from_iterable(problem.different)),
             array("i", chain.from_iterable(problem.less)),
             array("Q", problem.entangled),
@@ -143,6 +148,7 @@ class _Given:
             problem.wanted,
             count,
             len(problem.links),
+            len(problem.meetings),
             len(problem.different),
             len(problem.less),
             len(problem.entangled),

@@ -35,6 +35,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "qe_pcsr_sort": (_POINTER, _U32, _U32, _POINTER, _U64, _POINTER, _POINTER, _POINTER, _POINTER),
     "qe_pcsr_merge": (*(_POINTER,) * 3, _U64, *(_POINTER,) * 4, _U64, _POINTER, _U64, *(_POINTER,) * 3, _I32),
     "qe_pcsr_locate": (_POINTER, _POINTER, _U64, _POINTER, _POINTER),
+    "qe_pcsr_degrees": (_POINTER, _POINTER, _U64, _U32, _U32, _POINTER),
     "qe_pair_statistics": (*_ROWS, _POINTER, _U32, _U32, _POINTER, _U32, _I32, *(_POINTER,) * 5, _U64, _POINTER),
     "qe_acyclic": (_POINTER, _POINTER, _U32, _POINTER),
     "qe_wedge_sample": (*_ROWS, _POINTER, _POINTER, _I32, _U64, _U64, *(_POINTER,) * 4),
@@ -222,6 +223,12 @@ def locate(pcsr: ctypes.Structure, vertices: Array) -> tuple[Array, Array]:
         _in(ends, np.uint64),
     )
     return begins, ends
+
+
+def add_degrees(pcsr: ctypes.Structure, vertices: Array, low: int, high: int, degrees: Array) -> None:
+    """Add to ``degrees`` (float64) how many neighbours in ``[low, high)`` each vertex (uint32) has."""
+    where = _in(vertices, np.uint32), len(vertices), low, high, _in(degrees, np.float64)
+    _call("qe_pcsr_degrees", ctypes.addressof(pcsr), *where)
 
 
 Rows = tuple[Array | None, int, Array, Array]

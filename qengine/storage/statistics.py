@@ -12,10 +12,11 @@ import numpy as np
 
 from qengine._frozen import frozen
 from qengine.catalog.values import ValueSummary
-from qengine.catalog.view import EdgeStatistics
+from qengine.catalog.view import EdgeStatistics, Incidence
 from qengine.plan.pattern import Direction, LabelExpr, LabelIs
 from qengine.storage.arrays import Array
 from qengine.storage.columns import PropertyColumn
+from qengine.storage.joint_degrees import JointDegrees
 from qengine.storage.kernels import acyclic, pair_statistics
 from qengine.storage.values import summarize
 from qengine.storage.variant import concatenate
@@ -69,6 +70,7 @@ class Statistics:
                 self._groups.setdefault(label, []).append(index)
         self._edges: dict[tuple[str | None, str | None, str | None], EdgeStatistics] = {}
         self._wedges: dict[str, WedgeSummary] = {}
+        self._together = JointDegrees(store)
         self._acyclic: dict[str, bool] = {}
         self._values: dict[tuple[str, str, str | LabelExpr | None], ValueSummary] = {}
 
@@ -175,6 +177,10 @@ class Statistics:
             return found.odds
         one, other, third = sorted(-1 if group is None else group for group in groups)
         return found.kinds.get((one, other, third), found.labelled_odds)
+
+    def together(self, label: str | None, one: Incidence, other: Incidence) -> float:
+        """Return what ``CatalogView.together`` does."""
+        return self._together.factor(label, one, other)
 
     def values(self, entity: str, key: str, owner: str | None = None) -> ValueSummary:
         """Return a summary of the values of a property of "node" or "relationship"s.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from qengine.catalog.view import EdgeStatistics, RelationshipTypeInfo
+from qengine.catalog.view import EdgeStatistics, Incidence, RelationshipTypeInfo
 from qengine.plan.pattern import LabelExpr
 from qengine.types import FLOAT, INTEGER, STRING, Type, list_of
 
@@ -55,6 +55,10 @@ class WrittenCatalog:
 
     def closing_odds(self, type: str, labels: Sequence[str | None]) -> float:
         """Return 1: triangles are as frequent as if relationships were independent."""
+        return 1.0
+
+    def together(self, label: str | None, one: Incidence, other: Incidence) -> float:
+        """Return 1: degrees are independent."""
         return 1.0
 
     def value_summaries(self, entity: str, key: str, owners: LabelExpr | None) -> None:

@@ -139,3 +139,26 @@ def test_each_triangle_brings_vertices_closer_but_keeps_them_apart_only_once() -
     farther = CostModel(replace(clique, triangles=[(each, 0.1) for each in corners])).rows(15)
     assert closer == pytest.approx(apart * 1e4, rel=0.2)
     assert farther == pytest.approx(apart * 1e-2, rel=0.2)
+
+
+def test_a_vertex_has_edges_of_two_sorts_together_as_often_as_is_told() -> None:
+    star = Problem([1e4] * 4, [1e4] * 4, frozenset(), [link(0, other) for other in (1, 2, 3)])
+    for times in (0.01, 1.0, 5.0):
+        told = replace(star, sorts=[(0, 0), (1, 0), (1, 0)], meetings=[(0, 0, 1)], together=[times])
+        assert CostModel(told).rows(0b0111) == pytest.approx(CostModel(star).rows(0b0111) * times)
+        assert CostModel(told).rows(0b1111) == pytest.approx(CostModel(star).rows(0b1111) * times**2)
+        assert CostModel(told).rows(0b1101) == pytest.approx(CostModel(star).rows(0b1101))
+    by_degrees = CostModel(star).rows(0b1111)
+    told = replace(star, sorts=[(0, 0), (1, 0), (2, 0)], meetings=[(0, 0, 1), (0, 0, 2), (0, 1, 2)])
+    most = CostModel(replace(told, together=[3.0, 3.0, 3.0])).rows(0b1111)
+    assert by_degrees * 9 < most < by_degrees * 27
+
+
+def test_squares_are_counted_by_wedges_only_where_both_ways_go_along_the_same_lists() -> None:
+    def square(last: Ties) -> Problem:
+        links = [link(0, 1), link(0, 2), link(1, 3), replace(link(2, 3), there=last, back=last)]
+        return Problem([1e5] * 4, [1e5] * 4, frozenset(), links, different=[(1, 2)], kinds=["A", "B", "B", "C"])
+
+    counted = CostModel(square(Ties(10.0, 100.0))).cost((0, 1, 2, 3))
+    walked = CostModel(square(Ties(10.0, 90.0))).cost((0, 1, 2, 3))
+    assert walked > 1.5 * counted

@@ -41,6 +41,9 @@ struct OrderProblem {
   const int32_t* kinds;       // equal for vertices with the same labels and predicates
   const int32_t* ends;        // two of each link: different vertices
   const OrderLink* links;
+  const int32_t* sorts;       // two of each link: its sort of edges at either end; numbered from 0 at each vertex
+  const int32_t* meetings;    // a vertex and two sorts of edges at it
+  const double* together;     // and how many times likelier a vertex has an edge of one as it has one of the other
   const int32_t* different;   // pairs that may coincide and must not
   const int32_t* less;        // pairs (a, b) with id(a) < id(b)
   const uint64_t* entangled;  // sets whose members are compared with each other in other ways
@@ -53,6 +56,7 @@ struct OrderProblem {
   uint64_t wanted;            // to emit
   int32_t count;
   int32_t n_links;
+  int32_t n_meetings;
   int32_t n_different;
   int32_t n_less;
   int32_t n_entangled;

@@ -1,0 +1,104 @@
+"""Whether vertices with many relationships of one kind have many of another: from the degrees of a sample of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from qengine._recent import Recent
+from qengine.catalog.view import Incidence
+from qengine.plan.pattern import Direction, LabelIs
+from qengine.storage.arrays import Array
+from qengine.storage.kernels import add_degrees
+
+if TYPE_CHECKING:
+    from qengine.storage.store import GraphStore
+
+__all__ = ["JointDegrees"]
+
+_SAMPLED = 1 << 14  # vertices with a label; where there are no more, all are looked at
+_KEPT = 32  # samples, and degrees of one
+_MOST_FACTORS = 1 << 14
+
+
+class JointDegrees:
+    """How degrees in two kinds of relationships go together; kept by label and kinds.
+
+    Half of a sample are the vertices with the most relationships, which most embeddings have: ids are by descending
+    degree where labels are the same. The other half are taken from the rest at equal distances.
+    """
+
+    def __init__(self, store: GraphStore) -> None:
+        self._store = store
+        self._samples: Recent[tuple[Array, Array]] = Recent(_KEPT)
+        self._degrees: Recent[Array] = Recent(_KEPT)
+        self._factors: Recent[float] = Recent(_MOST_FACTORS)
+
+    def factor(self, label: str | None, one: Incidence, other: Incidence) -> float:
+        """Return E[dd'] / E[d]E[d'] over the vertices with a label (None: all), as if one pair more were of both."""
+        return self._factors.get((label, one, other), lambda: self._factor(label, one, other))
+
+    def _factor(self, label: str | None, one: Incidence, other: Incidence) -> float:
+        _, weights = self._sample(label)
+        first, second = self._of(label, one), self._of(label, other)
+        total = float(weights.sum())
+        if total == 0.0:
+            return 1.0
+        weighed = first * weights
+        expected = float(weighed.sum()) * float(second @ weights) / total
+        return (float(weighed @ second) + 1.0) / (expected + 1.0)
+
+    def _sample(self, label: str | None) -> tuple[Array, Array]:
+        """Return vertices with a label (uint32), and how many each stands for."""
+        return self._samples.get(label, lambda: self._drawn(label))
+
+    def _drawn(self, label: str | None) -> tuple[Array, Array]:
+        groups = [
+            (group.begin, group.end)
+            for group in self._store.groups
+            if group.begin < group.end and (label is None or label in group.labels)
+        ]
+        size = sum(end - begin for begin, end in groups)
+        most = _SAMPLED if size <= _SAMPLED else _SAMPLED // 2
+        parts: list[Array] = []
+        weights: list[Array] = []
+        for begin, end in groups:
+            first = min(end, begin + most // len(groups)) if size > _SAMPLED else end
+            parts.append(np.arange(begin, first))
+            weights.append(np.ones(first - begin))
+            rest = min(end - first, most * (end - begin) // size + 1)
+            if rest:
+                parts.append(first + (np.arange(rest) * (end - first) + (end - first) // 2) // rest)
+                weights.append(np.full(rest, (end - first) / rest))
+        if not parts:
+            return np.zeros(0, np.uint32), np.zeros(0)
+        return np.concatenate(parts).astype(np.uint32), np.concatenate(weights)
+
+    def _of(self, label: str | None, kind: Incidence) -> Array:
+        return self._degrees.get((label, kind), lambda: self._looked_up(label, kind))
+
+    def _looked_up(self, label: str | None, kind: Incidence) -> Array:
+        """Return the degrees of a sample's vertices in a kind of relationships."""
+        vertices, _ = self._sample(label)
+        degrees = np.zeros(len(vertices))
+        within = self._store.label_ranges(None if kind.label is None else LabelIs(kind.label)).tolist()
+        for index, way in self._stored(kind):
+            struct = self._store.adjacency(index, way).struct
+            for low, high in within:
+                add_degrees(struct, vertices, low, high, degrees)
+        return degrees
+
+    def _stored(self, kind: Incidence) -> Iterator[tuple[int, Direction]]:
+        """Yield the stored adjacencies that make a kind of relationships, by type."""
+        for index in map(self._store.type_index, kind.types):
+            if index is None:
+                continue
+            if self._store.types[index].undirected:
+                yield index, Direction.BOTH
+                continue
+            if kind.out:
+                yield index, Direction.OUT
+            if kind.into:
+                yield index, Direction.IN
