@@ -214,12 +214,16 @@ class Shortest(Operator):
 class Optional(Operator):
     """Left outer apply: emits each input row joined with ``inner``'s rows for it, or once with nulls.
 
-    ``inner``'s leaf is an ``Argument`` of the input's columns; ``columns`` are those that it adds.
+    ``inner``'s leaf is an ``Argument`` of the input's columns; ``columns`` are those that it adds. With ``weight`` a
+    row of ``inner`` counts as many times as that column of it says, which is added too; a row with nulls counts once.
+    ``matched``: a column that is added, true where ``inner`` has a row, else null.
     """
 
     input: Operator
     inner: Operator
     columns: tuple[str, ...]
+    weight: str | None = None
+    matched: str | None = None
 
 
 @frozen

@@ -128,8 +128,7 @@ class _Writer:
     def _aggregate(self, operator: logical.Aggregate) -> str:
         keys = f" by {self._columns(operator.keys)}" if operator.keys else ""
         aggregates = f": {self._columns(operator.aggregates)}" if operator.aggregates else ""
-        weight = f" weighted by {name_text(operator.weight)}" if operator.weight else ""
-        return f"Aggregate{keys}{aggregates}{weight}"
+        return f"Aggregate{keys}{aggregates}{_weighted(operator.weight)}"
 
     def _sort(self, operator: logical.Sort) -> str:
         keys = ", ".join(f"{self.expr(key.expr)}{'' if key.ascending else ' DESC'}" for key in operator.keys)
@@ -200,10 +199,13 @@ class _Writer:
             text += " distinct ends" if operator.distinct_ends else ""
         return text
 
+    def _optional(self, operator: physical.Optional) -> str:
+        columns = operator.columns if operator.matched is None else (*operator.columns, operator.matched)
+        return f"Optional {_names(columns)}".rstrip() + _weighted(operator.weight)
+
     def _attach(self, operator: physical.Attach) -> str:
         outer = f" of {_names(operator.outer)}" if operator.outer else ""
-        weight = f" weighted by {name_text(operator.weight)}" if operator.weight else ""
-        return f"Attach {operator.kind}{outer} AS {name_text(operator.name)}{weight}"
+        return f"Attach {operator.kind}{outer} AS {name_text(operator.name)}{_weighted(operator.weight)}"
 
 
 _REPEATS = {
@@ -230,7 +232,7 @@ _RULES: dict[type[Operator], Callable[[_Writer, Any], str]] = {
     physical.Eliminate: _Writer._eliminate,
     physical.Walk: _Writer._walk,
     physical.Shortest: _Writer._walk,
-    physical.Optional: lambda writer, each: f"Optional {_names(each.columns)}".rstrip(),
+    physical.Optional: _Writer._optional,
     physical.Attach: _Writer._attach,
 }
 
@@ -248,6 +250,10 @@ def inputs(operator: Operator) -> Iterator[Operator]:
             pass
         case _:
             yield operator.input  # type: ignore[attr-defined]
+
+
+def _weighted(weight: str | None) -> str:
+    return f" weighted by {name_text(weight)}" if weight else ""
 
 
 def _parts(graph: QueryGraph) -> str:

@@ -154,6 +154,12 @@ def one_total(found: int, search: Search, context: ExecutionContext) -> Iterator
 def _repeated(chunk: SearchChunk, limit: int) -> Iterator[SearchChunk]:
     """Yield each row as often as its count says, without the count."""
     assert chunk.count is not None
+    if len(chunk.count) > 1 and chunk.count.sum(dtype=np.float64) > _MAX_COUNT / 2:  # their places may exceed 64 bits
+        for row in range(len(chunk.count)):
+            one = slice(row, row + 1)
+            columns = {name: column[one] for name, column in chunk.columns.items()}
+            yield from _repeated(SearchChunk(chunk.row[one], columns, chunk.count[one]), limit)
+        return
     ends = np.cumsum(chunk.count)
     for begin in range(0, int(ends[-1]), limit):
         positions = np.arange(begin, min(begin + limit, int(ends[-1])))

@@ -8,7 +8,7 @@ from qengine.catalog.view import CatalogView
 from qengine.optimizer.lower.demand import Demand, Duplicates, Lowered
 from qengine.optimizer.lower.match import MatchLowering
 from qengine.optimizer.lower.subquery import attach_subqueries, output_columns
-from qengine.plan.expr import AggregateCall, Expr, Variable
+from qengine.plan.expr import AggregateCall, Call, Expr, Variable
 from qengine.plan.logical import (
     Aggregate,
     Argument,
@@ -25,10 +25,11 @@ from qengine.plan.logical import (
     Unit,
     Unwind,
 )
-from qengine.plan.pattern import PatternNode, PatternRelationship
+from qengine.plan.pattern import PatternNode, PatternRelationship, QueryGraph
 from qengine.plan.physical import Optional
 from qengine.plan.predicates import is_cheap
 from qengine.plan.traverse import free_variables
+from qengine.types import BOOLEAN
 
 _WEIGHABLE = {"count", "sum", "avg", "min", "max"}
 
@@ -68,10 +69,21 @@ def _match(operator: Match, demand: Demand, catalog: CatalogView) -> Lowered:
         return MatchLowering(graph, catalog, demand, source.root, list(source.columns), source.weight).run()
     arguments = tuple(name for name in source.columns if name in names)
     wanted = demand.columns & set(graph.variables())
-    inner_demand = Demand(frozenset(wanted))
-    inner = MatchLowering(graph, catalog, inner_demand, Argument(arguments), list(arguments), None).run()
+    inner_demand = Demand(frozenset(wanted), demand.duplicates)
+    taken = frozenset(source.columns)
+    inner = MatchLowering(graph, catalog, inner_demand, Argument(arguments), list(arguments), None, taken=taken).run()
     added = tuple(name for name in inner.columns if name not in arguments and name in wanted)
-    return Lowered(Optional(source.root, inner.root, added), (*source.columns, *added), source.weight)
+    matched = _matched(graph) if graph.variables() and _matched(graph) in demand.columns else None
+    root: Operator = Optional(source.root, inner.root, added, inner.weight, matched)
+    added += (matched,) if matched is not None else ()
+    if inner.weight is None:
+        return Lowered(root, (*source.columns, *added), source.weight)
+    if source.weight is None:
+        return Lowered(root, (*source.columns, *added, inner.weight), inner.weight)
+    kept = [name for name in (*source.columns, *added) if name != source.weight]
+    times = Call("*", (Variable(source.weight), Variable(inner.weight)))
+    items = (*((name, Variable(name)) for name in kept), (inner.weight, times))
+    return Lowered(Project(root, items), (*kept, inner.weight), inner.weight)
 
 
 @lower.register
@@ -121,15 +133,24 @@ def _duplicates(calls: list[AggregateCall]) -> Duplicates:
 
 
 def _without_bound_variable(call: AggregateCall, source: Operator) -> AggregateCall:
-    """Turn ``count(x)`` into ``count(*)`` where ``x`` is matched just below, so never null: nobody needs it then."""
-    while isinstance(source, Filter):
+    """Turn ``count(x)`` into ``count(*)`` where ``x`` is matched below, so never null: nobody needs it then.
+
+    Where ``x`` is matched optionally, what is counted is whether there was a match.
+    """
+    if call.name != "count" or call.distinct or len(call.args) != 1 or not isinstance(call.args[0], Variable):
+        return call
+    name = call.args[0].name
+    while isinstance(source, Filter) or (isinstance(source, Match) and name not in source.graph.variables()):
         source = source.input
-    if call.name != "count" or call.distinct or len(call.args) != 1 or not isinstance(source, Match):
+    if not isinstance(source, Match):
         return call
-    (arg,) = call.args
-    if source.optional or not isinstance(arg, Variable) or arg.name not in source.graph.variables():
-        return call
-    return AggregateCall("count", (), type=call.type, span=call.span)
+    args = (Variable(_matched(source.graph), type=BOOLEAN),) if source.optional else ()
+    return AggregateCall("count", args, type=call.type, span=call.span)
+
+
+def _matched(graph: QueryGraph) -> str:
+    """Return the column that is true where an optional pattern has a match, null where it has none."""
+    return f"@matched {graph.variables()[0]}"
 
 
 @lower.register

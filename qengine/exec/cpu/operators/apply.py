@@ -19,6 +19,7 @@ from qengine.exec.cpu.columns import (
     RelationshipColumn,
     boolean_column,
     concatenate,
+    integer_column,
     null_column,
 )
 from qengine.exec.cpu.grouping import Groups, group_rows
@@ -34,6 +35,9 @@ def optional_stage(operator: physical.Optional, build: Build, first: int) -> Sta
     """Emit each input row joined with the subplan's rows for it, or once with nulls, after the joined ones."""
     upstream = build(operator.input, first)
     inner = build(operator.inner, first)
+    weight, matches = operator.weight, operator.matched
+    added = operator.columns if weight is None else (*operator.columns, weight)
+    nulls = operator.columns if matches is None else (*operator.columns, matches)
 
     def run(outer: Batch) -> Iterator[Batch]:
         for batch in upstream(outer):
@@ -42,11 +46,16 @@ def optional_stage(operator: physical.Optional, build: Build, first: int) -> Sta
                 rows = rows_of(found)
                 assert rows is not None
                 matched[rows] = True
-                yield batch.take(rows).with_columns({name: found.columns[name] for name in operator.columns})
+                columns = {name: found.columns[name] for name in added}
+                if matches is not None:
+                    columns[matches] = ConstantColumn(True, found.length)
+                yield batch.take(rows).with_columns(columns)
             missing = np.flatnonzero(~matched)
             if len(missing):
-                nulls = dict.fromkeys(operator.columns, null_column(len(missing)))
-                yield batch.take(missing).with_columns(nulls)
+                filled: dict[str, Column] = dict.fromkeys(nulls, null_column(len(missing)))
+                if weight is not None:
+                    filled[weight] = integer_column(np.ones(len(missing), dtype=np.int64))
+                yield batch.take(missing).with_columns(filled)
 
     return run
 

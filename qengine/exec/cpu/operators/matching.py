@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
-from qengine.errors import InternalError
+from qengine.errors import InternalError, ResourceError
 from qengine.exec.cpu.batch import BATCH_ROWS, Batch
 from qengine.exec.cpu.columns import (
     ArrowColumn,
@@ -24,6 +24,8 @@ from qengine.plan import physical
 
 if TYPE_CHECKING:
     from qengine.exec.cpu.eliminate import Counts
+    from qengine.exec.cpu.runtime import Runtime
+    from qengine.exec.cpu.search import SearchChunk
 
 __all__ = ["eliminate_stage", "search_stage", "shortest_stage", "vertex_ids", "walk_stage"]
 
@@ -49,10 +51,8 @@ def search_stage(operator: physical.Search, build: Build, first: int) -> Stage:
 
 
 def _searched(operator: physical.Search, upstream: Stage, build: Build, first: int) -> Stage:
-    from qengine.exec.cpu.search import run_search
-
     runtime = build.runtime
-    find = run_search if runtime.matchers is None else runtime.matchers.search
+    find = _search(runtime)
     kinds = {
         level.name: NodeColumn if isinstance(level, physical.VertexLevel) else RelationshipColumn
         for level in operator.levels
@@ -79,20 +79,37 @@ def _searched(operator: physical.Search, upstream: Stage, build: Build, first: i
     return run
 
 
+def _search(runtime: Runtime) -> Callable[..., Iterator[SearchChunk]]:
+    """Return what runs searches: the CPU's, or that of the device in its place."""
+    from qengine.exec.cpu.search import run_search
+
+    return run_search if runtime.matchers is None else runtime.matchers.search
+
+
 def eliminate_stage(operator: physical.Eliminate, build: Build, first: int) -> Stage:
-    """Emit the count of a pattern for each input row, in all or by a node."""
+    """Emit the count of a pattern for each input row, in all or by a node.
+
+    Where only the nodes are wanted and their counts exceed 64 bits, they are searched.
+    """
     from qengine.exec.cpu.eliminate import run_eliminate
 
     runtime = build.runtime
-    matchers = runtime.matchers
+    matchers, find = runtime.matchers, _search(runtime)
     upstream = build(operator.input, first)
     if matchers is not None and not matchers.eliminates(runtime.store, operator):
         return _searched(operator.search, upstream, build, first)
 
-    def counted() -> Iterable[Counts]:
-        if matchers is None:
-            return run_eliminate(operator, runtime, build.masks)
-        return [matchers.eliminate(operator, runtime, build.masks)]
+    def counted() -> Iterator[Counts]:
+        try:
+            if matchers is None:
+                yield from run_eliminate(operator, runtime, build.masks)
+            else:
+                yield matchers.eliminate(operator, runtime, build.masks)
+        except ResourceError as error:
+            if not operator.search.exists or error.code != "CountOverflow":
+                raise
+            for chunk in find(runtime.store, operator.search, [], 1, runtime.context, build.masks):
+                yield tuple(chunk.columns[name] for name in operator.emit), np.ones(len(chunk.row), np.int64)
 
     def run(outer: Batch) -> Iterator[Batch]:
         kept: Iterable[Counts] | None = None
