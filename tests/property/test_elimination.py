@@ -21,6 +21,7 @@ MODES = ("", "REPEATABLE ELEMENTS ", "DIFFERENT NODES ")
 RESULTS = (
     "count(*)", "count(a)", "a.k, count(*)", "b.k, count(*)", "DISTINCT a.k", "min(b.k)", "a.k, b.k, count(*)",
     "c.k, a.k, count(b)", "DISTINCT a.k, c.k", "count(DISTINCT c)", "a, c, sum(a.i + c.i)",
+    "a, c, count(*)", "c.k, c, count(*), a", "b, a, min(a.k), count(DISTINCT b)",
 )  # fmt: skip
 TYPES = ("", ":R", ":R", ":U", ":U", ":R|S", ":S|V", ":!R")
 ARROWS = (("-", "->"), ("<-", "-"), ("-", "-"))
@@ -87,6 +88,14 @@ def test_equals_reference(graph: Graph, pattern: str, mode: str, result: str) ->
     except Unsupported:
         assume(False)
     assert difference(graph.query(query, device="reference").fetchall(), found) is None
+
+
+@settings(max_examples=examples(50))
+@given(graphs())
+def test_pairs_for_several_rows_are_grouped_row_by_row(graph: Graph) -> None:
+    counted = "MATCH (a)-[:R]->(b)-[:R]->(c) RETURN a, c, count(*) AS n"
+    query = f"MATCH (x:A) RETURN x, COUNT {{ {counted} }} AS pairs"
+    assert difference(graph.query(query, device="reference").fetchall(), graph.query(query).fetchall()) is None
 
 
 @settings(max_examples=examples(100))

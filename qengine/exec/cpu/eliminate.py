@@ -56,7 +56,8 @@ Counts = tuple[tuple[Ids, ...], Ids]
 def run_eliminate(operator: Eliminate, runtime: Runtime, masks: MaskProvider) -> Iterator[Counts]:
     """Yield the counts of a pattern: its only one (none where it is 0), or those by vertices.
 
-    Each is a tuple of vertex ids for each node of ``operator.emit``, and the counts.
+    Each is a tuple of vertex ids for each node of ``operator.emit``, and the counts. No vertex, or pair of them, comes
+    twice.
 
     Raises
     ------

@@ -23,7 +23,7 @@ from qengine.exec.cpu.columns import (
 )
 from qengine.exec.scalar.compare import group_key
 
-__all__ = ["Groups", "ascends", "group_rows", "known_apart"]
+__all__ = ["Groups", "ascends", "group_rows", "known_apart", "rows_alone"]
 
 _CODE_LIMIT = 2**62
 _SPARSE = 16  # a table with up to so many places for each row beats hashing
@@ -59,7 +59,7 @@ def group_rows(columns: Sequence[Column], length: int) -> Groups:
     if length == 0:
         return Groups(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
     if len(columns) == 1 and (values := _integers(columns[0])) is not None and ascends(values):
-        return _apart(length)
+        return rows_alone(length)
     codes, bound = np.zeros(length, dtype=np.int64), 1
     for column in columns:
         own, own_bound = _codes(column)
@@ -75,14 +75,14 @@ def group_rows(columns: Sequence[Column], length: int) -> Groups:
     if bound == 1:
         return Groups(codes, np.zeros(1, dtype=np.int64))
     if bound >= length and ascends(codes):
-        return _apart(length)
+        return rows_alone(length)
     codes, bound = _compact(codes, bound)
     first = np.empty(bound, dtype=np.int64)
     first[codes[::-1]] = np.arange(length - 1, -1, -1, dtype=np.int64)  # the last to be written is the first row
     return Groups(codes, first)
 
 
-def _apart(length: int) -> Groups:
+def rows_alone(length: int) -> Groups:
     """Return groups of a row each."""
     rows = np.arange(length, dtype=np.int64)
     return Groups(rows, rows)

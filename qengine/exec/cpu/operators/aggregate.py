@@ -15,10 +15,11 @@ from qengine.exec.cpu.aggregates import WEIGHED, Aggregator, State, aggregator, 
 from qengine.exec.cpu.batch import BATCH_ROWS, Batch, concatenate_batches
 from qengine.exec.cpu.columns import Column, IntArray, NodeColumn, integer_column, null_column
 from qengine.exec.cpu.expressions.compiler import Evaluate, compile_expression, is_volatile
-from qengine.exec.cpu.grouping import Groups, ascends, group_rows, known_apart
+from qengine.exec.cpu.grouping import Groups, ascends, group_rows, known_apart, rows_alone
 from qengine.exec.cpu.operators.stage import ROW, Build, Stage, pieces
 from qengine.exec.cpu.runtime import Runtime
-from qengine.plan import logical
+from qengine.plan import logical, physical
+from qengine.plan.expr import Variable
 from qengine.plan.traverse import free_variables
 
 __all__ = ["aggregate_stage"]
@@ -33,7 +34,7 @@ def aggregate_stage(operator: logical.Aggregate, build: Build, first: int) -> St
     """Emit the keys and aggregates of each group; without keys one row (for each outer row). Holds the groups."""
     runtime = build.runtime
     upstream = build(operator.input)
-    plain = _Aggregation(operator, operator.weight, runtime)
+    plain = _Aggregation(operator, operator.weight, runtime, _one_row_each(operator, runtime))
     subject = _only_node(operator) if _fits(runtime) else None
     counted = None if subject is None else _Aggregation(operator, _WEIGHT, runtime)
 
@@ -50,6 +51,17 @@ def aggregate_stage(operator: logical.Aggregate, build: Build, first: int) -> St
             yield from plain.run(rest, outer)
 
     return run
+
+
+def _one_row_each(operator: logical.Aggregate, runtime: Runtime) -> bool:
+    """Tell whether each input row is a group by itself: an elimination gives each vertex, or pair of them, once."""
+    below = operator.input
+    if not isinstance(below, physical.Eliminate) or not isinstance(below.input, logical.Unit):
+        return False
+    if runtime.matchers is not None and not runtime.matchers.eliminates(runtime.store, below):
+        return False
+    keys = {expr.name for _, expr in operator.keys if isinstance(expr, Variable)}
+    return bool(below.emit) and keys.issuperset(below.emit)
 
 
 def _chain(head: Batch, rest: Iterator[Batch]) -> Iterator[Batch]:
@@ -146,9 +158,14 @@ class _Partial:
 
 
 class _Aggregation:
-    """The expressions of an ``Aggregate``, compiled; ``weight``: the column that says how often a row counts."""
+    """The expressions of an ``Aggregate``, compiled.
 
-    def __init__(self, operator: logical.Aggregate, weight: str | None, runtime: Runtime) -> None:
+    ``weight``: the column that says how often a row counts. ``apart``: no two rows are of one group, but for those of
+    different outer rows.
+    """
+
+    def __init__(self, operator: logical.Aggregate, weight: str | None, runtime: Runtime, apart: bool = False) -> None:
+        self._apart = apart
         self._runtime = runtime
         self._weight = weight
         self._names = [name for name, _ in operator.keys]
@@ -197,7 +214,8 @@ class _Aggregation:
         keys = [key(batch) for key in self._keys]
         if ROW in batch.columns:
             keys.append(batch.columns[ROW])
-        groups = group_rows(keys, batch.length)
+        alone = self._apart and ROW not in batch.columns
+        groups = rows_alone(batch.length) if alone else group_rows(keys, batch.length)
         weights = None if self._weight is None else weights_of(batch.columns[self._weight])
         states = [
             each.partial(groups, [arg(batch) for arg in args], weights)
@@ -207,6 +225,8 @@ class _Aggregation:
 
     def _merged(self, parts: list[_Partial]) -> list[_Partial]:
         """Return parts that have no group in common: large ones as they come where that shows at once."""
+        if self._apart and len(parts[0].keys) == len(self._names):
+            return parts
         large = len(parts[0].keys) == 1 and sum(part.length for part in parts) >= _FEW_GROUPS * len(parts)
         if len(parts) == 1 or (large and known_apart([part.keys[0] for part in parts])):
             return parts
