@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from numbers import Real
 from typing import Any
 
 from qengine.binder import bind
@@ -15,6 +16,7 @@ from qengine.syntax import parse
 
 __all__ = ["given_rows", "told", "unused"]
 
+_MOST = 1e300
 _MATCH = "MATCH REPEATABLE ELEMENTS "
 _RETURN = " RETURN count(*)"
 
@@ -63,7 +65,7 @@ def told(
 
 
 def _part(text: str, rows: float, catalog: CatalogView) -> GivenPart:
-    if isinstance(rows, bool) or not isinstance(rows, int | float) or not 0 <= rows < float("inf"):
+    if isinstance(rows, bool) or not isinstance(rows, Real) or not 0 <= rows <= _MOST:
         raise SemanticError(
             f"The cardinality of {text} is {rows!r}, not a number of rows.",
             hint="Give the rows that the pattern has, or is expected to have, as a number from 0 up.",

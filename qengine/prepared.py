@@ -30,7 +30,8 @@ class Prepared:
     ) -> None:
         self._statements = statements
         self.text = text
-        self._cardinalities = cardinalities if isinstance(cardinalities, str) else dict(cardinalities or {})
+        copied = dict(cardinalities) if isinstance(cardinalities, Mapping) else cardinalities
+        self._cardinalities: Cardinalities | None = copied
         self._planned = statements.plan(text, False, self._cardinalities, timeout=timeout)
 
     @property

@@ -68,6 +68,12 @@ class Statements:
         """Return what a statement was planned to, or plan it: for the reference; with what EXPLAIN warns of."""
         if isinstance(cardinalities, str):
             given: object = cardinalities
+        elif cardinalities is not None and not _are_cardinalities(cardinalities):
+            raise SemanticError(
+                f"Cardinalities are a dict from patterns to numbers of rows, not {cardinalities!r}.",
+                hint='Give them like {"(a:Person)-[:KNOWS]->(b)": 12.0}, or "sampled".',
+                code="InvalidCardinality",
+            )
         else:
             given = tuple(sorted((part, repr(rows)) for part, rows in (cardinalities or {}).items()))
 
@@ -161,6 +167,10 @@ class Statements:
         from qengine.exec import cpu
 
         return cpu.run(planned.physical, self.store, context)
+
+
+def _are_cardinalities(given: object) -> bool:
+    return isinstance(given, Mapping) and all(isinstance(part, str) for part in given)
 
 
 @contextmanager

@@ -148,7 +148,10 @@ class _Reader:
         names = [word.name() for word in words]
         for word, name in zip(words, names, strict=True):
             if name not in self._nodes:
-                hint = did_you_mean(closest(name, (*self._nodes, *besides)))
+                alone = name.lower() in besides
+                hint = (
+                    f"The rule {name} stands alone." if alone else did_you_mean(closest(name, (*self._nodes, *besides)))
+                )
                 raise self._error(f"No pattern has a node `{name}`.", word.span, hint, "UndefinedVariable")
             if names.count(name) > 1:
                 raise self._error(f"{what} names `{name}` twice.", word.span, "Name each once.", "InvalidHint")

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from qengine._control import Control, Status, call
 from qengine._frozen import record
-from qengine.errors import InternalError, OutOfMemory, QueryInterrupted, QueryTimeout, ResourceError
+from qengine.errors import InternalError, OutOfMemory, QueryInterrupted, QueryTimeout, ResourceError, SemanticError
 from qengine.plan.physical import Search
 
 __all__ = ["Control", "ExecutionContext", "OperatorStats", "Rivals", "Status"]
@@ -40,6 +40,32 @@ class Rivals(Protocol):
         """
 
 
+def _limit(name: str, value: Any, what: str) -> Any:
+    """Return a limit that a query was given, a number or None.
+
+    Raises
+    ------
+    SemanticError
+        If it is neither.
+    """
+    if value is None or type(value) is int:
+        return value
+    try:
+        number = math.nan if isinstance(value, str | bytes | bool) else float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if math.isnan(number):
+        raise _no_limit(name, value, what)
+    return number
+
+
+def _no_limit(name: str, value: Any, what: str) -> SemanticError:
+    """Return the error that a limit is of another type."""
+    return SemanticError(
+        f"`{name}` is {what}, not {value!r}.", hint=f"Give it like {name}=4.", code="InvalidArgumentType"
+    )
+
+
 class ExecutionContext:
     """The parameters and limits of one execution, shared by all of its operators.
 
@@ -55,6 +81,11 @@ class ExecutionContext:
         Worker threads of native operators; 0 for one a CPU that this process may run on.
     gpu_memory_limit
         Bytes that may be in use on the device while this runs, None for what it has.
+
+    Raises
+    ------
+    SemanticError
+        For a limit that is no number, or threads that are no integer.
     """
 
     __slots__ = ("_beside", "control", "gpu_memory_limit", "memory_limit", "parameters", "profile", "rivals", "timeout")
@@ -68,14 +99,17 @@ class ExecutionContext:
         gpu_memory_limit: int | None = None,
     ) -> None:
         self.parameters: Mapping[str, Any] = {} if parameters is None else parameters
-        self.timeout = timeout
+        self.timeout = timeout = _limit("timeout", timeout, "a number of seconds")
         #: By ``id`` of an operator, while a query is profiled; else None.
         self.profile: dict[int, OperatorStats] | None = None
         #: Looks for better matching orders of searches that take long; None: no search is overtaken.
         self.rivals: Rivals | None = None
         self._beside: ExecutionContext | None = None
+        memory_limit = _limit("memory_limit", memory_limit, "a number of bytes")
         self.memory_limit = None if memory_limit is None or memory_limit == math.inf else int(memory_limit)
-        self.gpu_memory_limit = gpu_memory_limit
+        self.gpu_memory_limit = _limit("gpu_memory_limit", gpu_memory_limit, "a number of bytes")
+        if isinstance(threads, bool) or not hasattr(threads, "__index__"):
+            raise _no_limit("threads", threads, "a number of threads")
         deadline = 0 if timeout is None or timeout > _ENDLESS else max(1, time.monotonic_ns() + int(timeout * 1e9))
         workers = threads if threads > 0 else len(os.sched_getaffinity(0))
         self.control = Control(threads=workers, deadline_ns=deadline, memory_limit=self.memory_limit or 0)

@@ -15,7 +15,7 @@ from qengine.exec.context import OperatorStats
 from qengine.explain.numbers import note
 from qengine.plan.json import to_json
 from qengine.plan.logical import Operator
-from qengine.plan.physical import PhysicalPlan, Search
+from qengine.plan.physical import Eliminate, PhysicalPlan, Search
 from qengine.plan.text import inputs, to_text
 from qengine.result import Result, ResultStats
 
@@ -86,7 +86,7 @@ class Explanation:
             "estimated_rows": estimate,
             "estimated_low": interval.low,
             "estimated_high": interval.high,
-            "device": self.device if isinstance(operator, Search) else "cpu",
+            "device": self.device if isinstance(operator, Search | Eliminate) else "cpu",
         }
         if isinstance(operator, Search) and (counted := embeddings_of(operator)) is not None:
             found |= {"embeddings": operator.rows, "embeddings_low": counted.low, "embeddings_high": counted.high}

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from qengine.errors import ExecutionError, InternalError
-from qengine.exec.scalar.values import NodeHandle, RelationshipHandle, from_python
+from qengine.exec.scalar.foreign import check_of_graph
+from qengine.exec.scalar.values import Given, NodeHandle, RelationshipHandle, from_python
 
 if TYPE_CHECKING:
     from qengine.plan.expr import Subquery
@@ -97,7 +98,10 @@ class Environment:
     ) -> None:
         self.store = store
         self.check = check
-        self.parameters = {name: from_python(value, name) for name, value in (parameters or {}).items()}
+        given: list[Given] = []
+        self.parameters = {name: from_python(value, name, given) for name, value in (parameters or {}).items()}
+        if given:
+            check_of_graph(given, store)
         self.random = random.Random(seed).random
         self.now = time.time_ns()
         self._subqueries = subqueries

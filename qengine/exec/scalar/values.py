@@ -157,6 +157,9 @@ _NAMES = {
 }
 
 
+Given = tuple[str, Node | Relationship]
+
+
 def kind_of(value: Any) -> str:
     """Return the name of the value's type as the user knows it, for example ``"INTEGER"``."""
     return _NAMES.get(type(value), type(value).__name__)
@@ -167,11 +170,11 @@ def wrong_argument(name: str, expected: str, value: Any, code: str = "InvalidArg
     return ExecutionError(f"{name} needs {expected}, not a value of type {kind_of(value)}.", code=code)
 
 
-def from_python(value: Any, name: str) -> Any:
+def from_python(value: Any, name: str, given: list[Given] | None = None) -> Any:
     """Return a parameter's value as one of the language.
 
     NumPy scalars and arrays, tuples, the values of Python's ``datetime`` and the nodes, relationships and paths of
-    results are converted.
+    results are converted; ``given`` gets those nodes and relationships, with the parameter's name.
 
     Raises
     ------
@@ -185,31 +188,31 @@ def from_python(value: Any, name: str) -> Any:
     if kind is int:
         return checked(value)
     if isinstance(value, list | tuple):
-        return [from_python(item, name) for item in value]
+        return [from_python(item, name, given) for item in value]
     if isinstance(value, Mapping):
         for key in value:
             if not isinstance(key, str):
                 raise ExecutionError(f"${name} has the map key {key!r}: keys are strings.", code="InvalidArgumentType")
-        return {str(key): from_python(item, name) for key, item in value.items()}
+        return {str(key): from_python(item, name, given) for key, item in value.items()}
     if isinstance(value, np.generic):
-        return from_python(from_numpy(value), name)
+        return from_python(from_numpy(value), name, given)
     if isinstance(value, np.ndarray):
         if value.dtype.kind in "mM":  # nanoseconds would become integers
-            return from_python(list(value) if value.ndim else value[()], name)
-        return from_python(value.tolist(), name)
-    if isinstance(value, Node):
-        return NodeHandle(value.id)
-    if isinstance(value, Relationship):
-        return RelationshipHandle(value.id)
+            return from_python(list(value) if value.ndim else value[()], name, given)
+        return from_python(value.tolist(), name, given)
+    if isinstance(value, Node | Relationship):
+        if given is not None:
+            given.append((name, value))
+        return NodeHandle(value.id) if isinstance(value, Node) else RelationshipHandle(value.id)
     if isinstance(value, Path):
-        nodes = tuple(NodeHandle(node.id) for node in value.nodes)
-        return PathHandle(nodes, tuple(RelationshipHandle(edge.id) for edge in value.relationships))
+        nodes = tuple([from_python(node, name, given) for node in value.nodes])
+        return PathHandle(nodes, tuple([from_python(edge, name, given) for edge in value.relationships]))
     temporal = from_native(value)
     if temporal is not None or is_missing(value):
         return temporal
     for base in (bool, int, float, str):  # subclasses: enumerations and the like
         if isinstance(value, base):
-            return from_python(base(value), name)
+            return from_python(base(value), name, given)
     raise ExecutionError(
         f"${name} holds a Python {kind.__name__}, which is no value of the language.",
         code="InvalidArgumentType",
