@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, field
+from itertools import combinations
 from weakref import WeakKeyDictionary
 
 from qengine._frozen import record
@@ -25,6 +26,9 @@ _Linked = tuple[float, Ties, Ties, tuple[Incidence, Incidence]]
 
 _links: WeakKeyDictionary[CatalogView, dict[object, _Linked]] = WeakKeyDictionary()
 """What is known of relationships without conditions, by their ends' labels and their types: no query changes it."""
+
+_together: WeakKeyDictionary[CatalogView, dict[object, list[float]]] = WeakKeyDictionary()
+"""How kinds of relationships go together, by nodes' labels and the kinds."""
 
 
 @record
@@ -99,9 +103,19 @@ class Cardinality:
         outward = (edge.relationship.direction is Direction.OUT) == (origin == start)
         return Incidence(edge.type_names(), edge.symmetric or outward, edge.symmetric or not outward, label)
 
-    def together(self, name: str, one: Incidence, other: Incidence) -> float:
-        """Return how many times likelier a node has a relationship of one kind where it has one of another."""
-        return self.catalog.together(certain_label(self.nodes[name].labels), one, other)
+    def together(self, name: str, kinds: tuple[Incidence, ...]) -> list[float]:
+        """Return how many times likelier a node has a relationship of one kind where it has one of another.
+
+        Of each pair of ``kinds``, as ``itertools.combinations`` yields them.
+        """
+        known = _together.setdefault(self.catalog, {})
+        key = self.nodes[name].labels, kinds
+        if key not in known:
+            if len(known) >= _MOST_KEPT:
+                known.clear()
+            label = certain_label(self.nodes[name].labels)
+            known[key] = [self.catalog.together(label, one, other) for one, other in combinations(kinds, 2)]
+        return known[key]
 
     def _link(self, edge: PatternEdge) -> _Linked:
         start, end = edge.ends

@@ -208,12 +208,12 @@ def _sorts(
         ours, others = at[link.one], at[link.other]
         here, there = link.kinds
         sorts.append((ours.setdefault(here, len(ours)), others.setdefault(there, len(others))))
-    meetings = []
-    together = []
+    meetings: list[tuple[int, int, int]] = []
+    together: list[float] = []
     for vertex, found in enumerate(at):
-        for (one, first), (other, second) in combinations(found.items(), 2) if len(found) > 1 else ():
-            meetings.append((vertex, first, second))
-            together.append(cardinality.together(names[vertex], one, other))
+        if len(found) > 1:
+            meetings += [(vertex, one, other) for one, other in combinations(range(len(found)), 2)]
+            together += cardinality.together(names[vertex], tuple(found))
     return (sorts, meetings, together) if meetings else ([], [], [])
 
 
