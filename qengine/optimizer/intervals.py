@@ -14,6 +14,7 @@ from qengine._frozen import frozen
 from qengine.plan import logical
 from qengine.plan.expr import Literal
 from qengine.plan.logical import Operator
+from qengine.plan.pattern import LabelIs
 from qengine.plan.physical import Attach, EdgeLevel, HashJoin, Optional, Search, Shortest, VertexLevel, Walk
 
 __all__ = ["Interval", "embeddings_of", "row_intervals"]
@@ -103,17 +104,26 @@ def _of_search(search: Search) -> float:
     """Return the variance that a search adds to that of its input."""
     if not search.emit and (search.count is not None or search.exists) and not search.seeds:
         return 0.0  # one row
-    return _of_levels(search)
+    fewer = search.exists or search.count is not None  # than embeddings: by which they differ isn't known
+    return _of_levels(search) + (_GUESS if fewer and len(search.levels) > len(search.emit) else 0.0)
 
 
 def _of_levels(search: Search) -> float:
     variance, joins = 0.0, -1 if search.seeds == 0 else 0
     joined = any(isinstance(level, VertexLevel) and level.sources for level in search.levels)
+    parallel: set[frozenset[int]] = set()
     for place, level in enumerate(search.levels):
         variance += (_CONDITION + _CORRELATED * joined) * len(level.predicates)
+        variance += _CONDITION * bool(level.different)
         if isinstance(level, EdgeLevel):
+            ends = frozenset((level.start, level.end))
+            variance += _CLOSING * (ends in parallel or len(ends) == 1)
+            parallel.add(ends)
             continue
         assert isinstance(level, VertexLevel)
+        variance += _CONDITION * bool(level.pairs)
+        if joined and not isinstance(level.labels, LabelIs | None):
+            variance += _CORRELATED  # relationships are counted by single labels
         joins += min(1, len(level.sources)) if place >= search.seeds else 0
         variance += _CLOSING * max(0, len(level.sources) - (1 if place >= search.seeds else 0))
     return variance + _JOIN * max(0, joins)

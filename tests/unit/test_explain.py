@@ -145,3 +145,30 @@ def test_the_plan_that_ran_is_shown_where_conditions_failed_early() -> None:
     )
     row = graph.query("PROFILE MATCH (a:A)-[:R]->(b) WHERE 10 / a.x > 1 RETURN b").fetchone()
     assert row["plan"].splitlines()[0].startswith("Project b  [rows=1") and "Filter 10 / a.x > 1" in row["plan"]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "MATCH (a)-[:R]->(a) RETURN a",
+        "MATCH (a)-[:U]-(a) RETURN a",
+        "MATCH (a:A&B)-[:R]->(b) RETURN a",
+        "MATCH (a:A|B)-[:R]->(b:!A) RETURN a",
+        "MATCH (a:A)-[:U]-(b:B) RETURN a",
+        "MATCH DIFFERENT NODES (a), (b) RETURN a",
+        "MATCH (a)-[:R]->(b) WHERE a <> b RETURN a",
+        "MATCH (a)-[:R]->(b) MATCH (a)-[:R]->(b) RETURN a, b",
+        "MATCH (a)-[:R]->(b), (a)-[:R]->(a) RETURN a",
+        "MATCH (a)-[:R]->(b) RETURN DISTINCT a",
+        "MATCH (a)-[:R]->(b) RETURN b, count(*)",
+    ],
+)
+def test_rows_that_are_shown_as_counted_are_counted(query: str) -> None:
+    nodes = [{"id": number, "labels": ["A", "B"][: number % 3]} for number in range(9)]
+    ends = [(0, 1), (0, 1), (1, 1), (2, 4), (4, 2), (5, 5), (7, 8), (8, 2), (8, 2), (3, 6)]
+    relationships = [{"type": kind, "start": one, "end": other} for kind in "RU" for one, other in ends]
+    graph = Graph.from_records(nodes, relationships, undirected=["U"])
+    shown = json.loads(graph.query(f"PROFILE {query}").fetchone()["json"])
+    for each in operators(shown):
+        if each["node"] in ("Search", "Project") and each["estimated_low"] == each["estimated_high"]:
+            assert each["estimated_rows"] == pytest.approx(each["actual_rows"]), each

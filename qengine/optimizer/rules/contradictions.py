@@ -1,21 +1,23 @@
 """Finds conditions that nothing satisfies, so that their match isn't run at all.
 
 Why: the rows are known to be none; neither candidates nor joins are needed.
-When: a condition is the literal false (or null); label expressions exclude each other (``:A&!A``); an element's
-property must equal two values, or lie in an empty range.
+When: a condition is the literal false (or null), another's negation, or ``IN []``; label expressions exclude each other
+(``:A&!A``); an element's property must equal two values, lie in an empty range, or be null and compared.
 Wrong for: ranges over values of different types, which only compare as null.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 
 from qengine.optimizer.rules.fold_constants import FALSE
-from qengine.plan.expr import Comparison, Expr, Literal, Property, Variable
+from qengine.plan.expr import Call, Comparison, Expr, ListOf, Literal, Property, Variable
+from qengine.plan.fallible import condition_can_fail
 from qengine.plan.logical import Filter, Limit, Match, Operator
 from qengine.plan.pattern import LabelAnd, LabelAny, LabelExpr, LabelIs, LabelNot, LabelOr, QueryGraph
+from qengine.plan.traverse import is_repeatable
 from qengine.types import INTEGER
 
 _NAMES = 6  # label expressions over more names are not looked through
@@ -33,12 +35,12 @@ def contradictions(operator: Operator) -> Operator:
 
 
 def _impossible(graph: QueryGraph) -> bool:
-    if FALSE in graph.predicates:
+    if FALSE in graph.predicates or _excluded(graph.predicates):
         return True
     elements = [(node.labels, node.predicates) for node in graph.nodes]
     elements += [(edge.types, edge.predicates) for edge in graph.relationships if edge.hops is None]
     return any(
-        _no_labels(labels) or (predicates and (FALSE in predicates or _no_values(predicates)))
+        _no_labels(labels) or (predicates and (FALSE in predicates or _excluded(predicates) or _no_values(predicates)))
         for labels, predicates in elements
     )
 
@@ -67,6 +69,34 @@ def _names(labels: LabelExpr) -> Iterator[str]:
                 yield from _names(arg)
         case LabelAny():
             yield ""  # any label that the expression doesn't name
+
+
+def _excluded(predicates: Sequence[Expr]) -> bool:
+    """Tell whether a condition excludes another, or admits nothing by itself."""
+    known = set(predicates)
+    for predicate in predicates:
+        match predicate:
+            case Call(name="NOT", args=(arg,)):
+                excluded = arg in known and is_repeatable(arg) and not condition_can_fail(arg)
+            case Call(name="IS NULL", args=(Property() as subject,)):
+                excluded = any(_needs(each, subject) for each in predicates)
+            case Call(name="IN", args=(_, ListOf(items=()))):
+                excluded = not condition_can_fail(predicate)
+            case _:
+                excluded = False
+        if excluded:
+            return True
+    return False
+
+
+def _needs(predicate: Expr, subject: Expr) -> bool:
+    """Tell whether a condition is never true where ``subject`` is null."""
+    match predicate:
+        case Comparison(args=args) | Call(name="IS NOT NULL", args=args):
+            return subject in args
+        case Call(name="IN", args=(first, _)):
+            return first == subject
+    return False
 
 
 def _no_values(predicates: Iterable[Expr]) -> bool:

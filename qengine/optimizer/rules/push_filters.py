@@ -2,9 +2,9 @@
 
 Why: a condition in a match cuts candidates before they are joined; above it, it reads every row.
 When: a conjunct without subquery that can't fail and gives the same whenever it is evaluated. It goes through
-``Project`` (with the expressions put in for the names, if they are cheap), ``Filter``, ``Sort``, ``Distinct``, and
-``Aggregate`` where it reads grouping keys. At an ``OPTIONAL MATCH`` it goes on if it reads only its input's columns;
-if it can't be true for nulls, the match isn't optional at all.
+``Project`` (with the expressions put in for the names, if they are cheap), ``Filter``, ``Sort``, ``Distinct``,
+``Unwind`` if it doesn't read the item, and ``Aggregate`` where it reads grouping keys. At an ``OPTIONAL MATCH`` it goes
+on if it reads only its input's columns; if it can't be true for nulls, the match isn't optional at all.
 Wrong for: ``Skip`` and ``Limit``, which count the rows that come; the inside of a shortest path, which is selected
 before it is filtered; conditions that can fail, which wait until everything else holds.
 """
@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from qengine.plan.expr import Call, Comparison, Expr, HasLabels, Property, Variable
+from qengine.plan.expr import Call, Comparison, Expr, HasLabels, Logical, Property, Variable
 from qengine.plan.fallible import condition_can_fail
-from qengine.plan.logical import Aggregate, Distinct, Filter, Match, Operator, Project, Sort
+from qengine.plan.logical import Aggregate, Distinct, Filter, Match, Operator, Project, Sort, Unwind
 from qengine.plan.predicates import is_cheap, placed
 from qengine.plan.traverse import conjunction, conjuncts, free_variables, is_repeatable, substitute
 
@@ -53,6 +53,11 @@ def _sink(operator: Operator, conditions: Conditions) -> tuple[Operator, list[Ex
             return _through(operator, conditions, dict(items))
         case Aggregate(keys=keys) if keys:
             return _through(operator, conditions, dict(keys))
+        case Unwind(name=name):
+            movable = [each for each in conditions if name not in free_variables(each)]
+            below, above = _sink(operator.input, movable)
+            left = [each for each in conditions if each not in movable]
+            return (replace(operator, input=_filtered(below, above)) if movable else operator), left
         case Filter() | Sort() | Distinct():
             below, left = _sink(operator.input, conditions)
             return (operator if below is operator.input else replace(operator, input=below)), left
@@ -117,8 +122,12 @@ def _rejects_nulls(condition: Expr, names: set[str]) -> bool:
         return isinstance(expr, Variable) and expr.name in names
 
     match condition:
-        case Comparison(args=args) | Call(name="IS NOT NULL", args=args):
+        case Comparison(args=args) | Call(name="IS NOT NULL" | "STARTS WITH" | "ENDS WITH" | "CONTAINS", args=args):
             return any(map(null, args))
-        case HasLabels(subject=subject):
+        case Call(name="IN", args=(subject, _)) | HasLabels(subject=subject):
             return null(subject)
+        case Call(name="NOT", args=(Comparison() | HasLabels() as inner,)):
+            return _rejects_nulls(inner, names)
+        case Logical(op="OR", args=args):
+            return all(_rejects_nulls(arg, names) for arg in args)
     return False
