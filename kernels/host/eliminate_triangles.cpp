@@ -14,14 +14,6 @@
 namespace qe::eliminate {
 namespace {
 
-constexpr size_t kMostDigits = 33;
-
-uint32_t digits_for(uint64_t n) {
-  uint32_t digits = kLeastSumDigits;
-  while (n >> digits) ++digits;
-  return digits;
-}
-
 // Counts for all roots of a block, row by row.
 class BlockRows {
  public:
@@ -33,7 +25,7 @@ class BlockRows {
     const uint32_t* ids = sides_.ids();
     const uint64_t roots = lower_bound(ids + begin, late - begin, sides_.lo() + lines_.last());
     if (roots == 0 || end - begin < 2) return;
-    const BitCounters counters{counters_[0].words, digits_for(end - begin)};
+    const BitCounters counters{counters_[0].words, sum_digits(end - begin)};
     const SetOps& ops = lines_.ops();
     ops.add_lines(lines_.list(begin, end, lines_.line(v)), counters, late - begin, out_ + late);
     ops.read_counters(counters, ids + begin, roots, sides_.lo() + lines_.first(), out_ + begin);
@@ -41,7 +33,6 @@ class BlockRows {
     spent_ = 0;
     pieces_.poll();
   }
-  void done() {}
 
  private:
   const Sides& sides_;
@@ -49,7 +40,7 @@ class BlockRows {
   const RootLines& lines_;
   const Pieces& pieces_;
   uint32_t* out_;
-  RootLine counters_[kMostDigits];
+  RootLine counters_[kMostSumDigits];
   uint64_t spent_ = 0;
 };
 

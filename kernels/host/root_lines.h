@@ -11,6 +11,15 @@
 
 namespace qe::eliminate {
 
+constexpr size_t kMostSumDigits = 33;
+
+// Of the sum of n lines.
+inline size_t sum_digits(uint64_t n) {
+  size_t digits = kLeastSumDigits;
+  while (n >> digits) ++digits;
+  return digits;
+}
+
 struct alignas(64) RootLine {
   uint64_t words[kRowBlock];
 };
@@ -23,16 +32,20 @@ class RootLines {
       : sides_(sides), lates_(lates), ops_(set_ops(current_isa())), left_(sides.entries()), last_(std::min(kRoots, sides.n())) {
     while (n_ < sides.n() && sides.length(n_) > 0) ++n_;
     lines_.resize(n_);
+    begins_.resize(n_);
     live_.resize(n_);
-    for (uint32_t v = 0; v < n_; ++v) live_[v] = {sides.begin(v), v};
+    for (uint32_t v = 0; v < n_; ++v) begins_[v] = sides.begin(v);
+    std::iota(live_.begin(), live_.end(), 0);
   }
 
-  static size_t bytes(const Sides& sides) { return sides.n() * (sizeof(RootLine) + sizeof(Live)); }
+  static size_t bytes(const Sides& sides) { return sides.n() * (sizeof(RootLine) + sizeof(uint64_t) + sizeof(uint32_t)); }
 
   const SetOps& ops() const { return ops_; }
   uint32_t first() const { return first_; }  // of the roots
   uint32_t last() const { return last_; }
   const RootLine& line(uint32_t v) const { return lines_[v]; }  // bit k: root first() + k, which is before v
+  // Of each vertex that has neighbours and isn't before the roots, the first entry that leads to a vertex that isn't.
+  const std::vector<uint64_t>& begins() const { return begins_; }
   LineList list(uint64_t begin, uint64_t end, const RootLine& own) const {
     const uint32_t* ids = sides_.ids();
     return {lines_.data()->words - uint64_t{sides_.lo()} * kRowBlock, ids + begin, ids + sides_.entries(), end - begin, own.words};
@@ -49,7 +62,7 @@ class RootLines {
   }
 
   // Calls worker.row(v, begin, end) for each vertex v after the first root: entries from `begin` on lead to vertices that aren't
-  // before it. make(pieces): a worker; worker.done() follows. Then come the next roots.
+  // before it. make(pieces): a worker. Then come the next roots.
   template <typename Make>
   void each_row(Make&& make) {
     mark();
@@ -59,23 +72,18 @@ class RootLines {
       auto worker = make(pieces);
       for (uint64_t from, to; pieces.take(&from, &to);)
         for (uint64_t k = from; k < to; ++k) {
-          Live& row = live_[k];
-          const uint64_t end = sides_.end(row.vertex);
-          if (row.vertex > first_ && row.at < end) worker.row(row.vertex, row.at, end);
-          while (row.at < end && sides_.neighbour(row.at) < last_) ++row.at;
+          const uint32_t v = live_[k];
+          const uint64_t end = sides_.end(v);
+          uint64_t& begin = begins_[v];
+          if (v > first_ && begin < end) worker.row(v, begin, end);
+          while (begin < end && sides_.neighbour(begin) < last_) ++begin;
         }
-      worker.done();
     });
     if (status != kOk) throw Halt{status};
     step();
   }
 
  private:
-  struct Live {
-    uint64_t at;  // the first entry that leads to a vertex not before the roots
-    uint32_t vertex;
-  };
-
   void mark() {
     sides_.each_range([&](uint32_t from, uint32_t to) {
       to = std::min(to, n_);
@@ -93,7 +101,7 @@ class RootLines {
   void step() {
     for (uint32_t u = first_; u < last_; ++u) left_ -= 2 * (sides_.end(u) - lates_[u]);
     live_.erase(std::remove_if(live_.begin(), live_.end(),
-                               [&](const Live& row) { return row.vertex < last_ || row.at == sides_.end(row.vertex); }),
+                               [&](uint32_t v) { return v < last_ || begins_[v] == sides_.end(v); }),
                 live_.end());
     first_ = last_;
     last_ = static_cast<uint32_t>(std::min<uint64_t>(uint64_t{last_} + kRoots, sides_.n()));
@@ -106,7 +114,8 @@ class RootLines {
   uint32_t n_ = 0;  // vertices that have neighbours
   uint32_t first_ = 0, last_;
   std::vector<RootLine> lines_;
-  std::vector<Live> live_;
+  std::vector<uint64_t> begins_;
+  std::vector<uint32_t> live_;  // vertices that aren't before the roots and have such neighbours
 };
 
 }  // namespace qe::eliminate

@@ -164,7 +164,7 @@ def test_relationships_without_circles_close_none(closing: list[tuple[str, int, 
 
 
 @pytest.mark.parametrize("labels", [1, 2])
-def test_rows_of_bits_stay_with_the_graph(labels: int) -> None:
+def test_the_rank_of_vertices_stays_with_the_graph(labels: int) -> None:
     rng = np.random.default_rng(5)
     ends = {tuple(sorted(pair)) for pair in rng.integers(0, 120, (2000, 2)).tolist() if pair[0] != pair[1]}
     nodes = [{"id": k, "labels": (f"L{k % labels}",)} for k in range(120)]

@@ -1,4 +1,4 @@
-"""What two linked vertices have in common, by the kernels of elimination, against products of dense matrices."""
+"""What vertices have in common, by the kernels of elimination, against products of dense matrices."""
 
 from __future__ import annotations
 
@@ -83,6 +83,18 @@ def test_counts(isa: int, seed: int, n: int, density: float, ordered: bool, lo: 
             index.count_triangles(context, out)
     dense = linked.astype(np.float64)
     assert (out == (dense @ dense)[np.nonzero(linked)]).all()
+
+
+@pytest.mark.parametrize("isa", [0, 1, 2], ids=["baseline", "avx2", "avx512"])
+@settings(max_examples=10)
+@graphs
+def test_closed_walks(isa: int, seed: int, n: int, density: float, ordered: bool, lo: int, threads: int) -> None:
+    linked = adjacency(seed, n, density, ordered)
+    with forced(isa):
+        context = ExecutionContext(threads=threads)
+        found = RankedPairs(sparse(linked, lo), context).closed_walks(context)
+    dense = linked.astype(np.float64)
+    assert found == int(((dense @ dense) ** 2).sum())
 
 
 @settings(max_examples=10)

@@ -9,7 +9,7 @@ from qengine import Graph
 from qengine.optimizer.elimination import eliminated
 from qengine.optimizer.elimination.cost import StepCosts
 from qengine.optimizer.lower import match
-from qengine.plan.elimination import Closed, Matrix, Relation
+from qengine.plan.elimination import Arm, Around, Closed, Matrix, Message, Relation
 from qengine.plan.pattern import Direction
 from qengine.testing.generate import rmat, to_csr
 
@@ -62,3 +62,11 @@ def test_lists_that_are_looked_up_cost_more_to_make_a_matrix_of() -> None:
         program = [Matrix((Relation((name,), Direction.OUT),)), Closed(0, 0, 0, None)]
         costs.append(StepCosts(store, program).of(0))
     assert costs[0] < costs[1]
+
+
+def test_closed_walks_cost_less_where_only_their_sum_is_wanted(graph: Graph) -> None:
+    matrix = Matrix((Relation(("E",), Direction.BOTH),))
+    walks = Around((Arm(0, None, (), 0), Arm(None, None, (0, 0), None)), (1,), None)
+    summed = StepCosts(graph._store, [matrix, walks]).of(1)
+    assert summed < StepCosts(graph._store, [matrix, walks], outputs=True).of(1)
+    assert summed < StepCosts(graph._store, [matrix, walks, Message(0, 1)]).of(1)

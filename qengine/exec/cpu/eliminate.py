@@ -27,6 +27,7 @@ from qengine.exec.cpu.ranked_pairs import RankedPairs
 from qengine.exec.cpu.relations import MATRIX, NUMBERS, Lists, Relations, SparseMatrix, numbers
 from qengine.exec.cpu.resolve import MaskProvider
 from qengine.exec.cpu.runtime import Runtime
+from qengine.plan.closed_walks import closed_walks
 from qengine.plan.elimination import Arm, Around, Closed, Matrix, Message, Own, Pairs, Product, Step, operands
 from qengine.plan.physical import Eliminate
 
@@ -132,11 +133,14 @@ def own_numbers(relations: Relations, own: Own) -> npt.NDArray[np.uint64]:
     return held
 
 
-_Found = Array | SparseMatrix | Lists | _Factors | None
+_Found = Array | SparseMatrix | Lists | _Factors | int | None
 
 
 class _Run:
-    """One execution of the program; ``found``: what each step has given, None for a vector of ones."""
+    """One execution of the program.
+
+    ``found``: what each step has given, None for a vector of ones, a number where only a vector's sum is known.
+    """
 
     def __init__(self, operator: Eliminate, runtime: Runtime, masks: MaskProvider, wide: bool) -> None:
         self.operator = operator
@@ -262,6 +266,8 @@ class _Run:
 
     def _sum(self, place: int) -> int:
         found = self.found[place]
+        if isinstance(found, int):
+            return found
         factors = found.arrays if isinstance(found, _Factors) else (self._optional(place),)
         records = _records([array for array in factors if array is not None])
         halves = np.zeros(2, np.uint64)
@@ -397,7 +403,13 @@ class _Run:
         found: RankedPairs = self.store.derived.get((step, "ranked"), lambda: RankedPairs(matrix, self.context))
         return found
 
-    def _around(self, step: Around) -> Array:
+    def _around(self, step: Around) -> Array | int:
+        """Return what is summed up around each vertex, or its sum where nothing else is wanted and that takes less."""
+        walks = closed_walks(step)
+        if walks is not None and walks.length == 4 and step.vector is None and len(self.found) in self.only_summed:
+            matrix = self.found[walks.matrix]
+            if isinstance(matrix, SparseMatrix) and matrix.pairs and not matrix.factors:
+                return self._ranked(self.operator.steps[walks.matrix], matrix).closed_walks(self.context)
         plan = self._plan(step.arms, step.tops, step.vector)
         out = self._empty(self.n)
         self._call("qe_eliminate_around", plan.address, int(self.wide), out.ctypes.data)
@@ -446,7 +458,7 @@ class _Run:
 
     def _optional(self, place: int | None) -> Array | None:
         found = None if place is None else self.found[place]
-        assert not isinstance(found, SparseMatrix | Lists | _Factors)
+        assert not isinstance(found, SparseMatrix | Lists | _Factors | int)
         return found
 
     def _vector(self, place: int) -> Array:

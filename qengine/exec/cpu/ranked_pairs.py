@@ -1,4 +1,4 @@
-"""A symmetric matrix whose vertices go by descending length of their rows: what triangles of pairs are counted by."""
+"""A symmetric matrix by descending length of rows: what triangles of pairs and closed walks are counted by."""
 
 from __future__ import annotations
 
@@ -53,6 +53,18 @@ class RankedPairs:
         """
         context.run(self._library.qe_eliminate_triangles, self._handle, out.ctypes.data, ctypes.byref(context.control))
 
+    def closed_walks(self, context: ExecutionContext) -> int:
+        """Return how many closed walks of four steps there are, over all vertices.
+
+        Raises
+        ------
+        QueryTimeout, QueryInterrupted, OutOfMemory
+            By the context's limits.
+        """
+        halves = (ctypes.c_uint64 * 2)()
+        context.run(self._library.qe_eliminate_closed_walks, self._handle, halves, ctypes.byref(context.control))
+        return halves[0] | halves[1] << 64
+
     def __del__(self) -> None:
         if handle := getattr(self, "_handle", None):
             self._library.qe_ranked_pairs_close(handle)
@@ -64,6 +76,7 @@ def _library() -> ctypes.CDLL:
     pointer = ctypes.c_void_p
     library.qe_ranked_pairs.argtypes = (pointer, pointer, pointer, pointer)
     library.qe_eliminate_triangles.argtypes = (pointer, pointer, pointer)
+    library.qe_eliminate_closed_walks.argtypes = (pointer, pointer, pointer)
     library.qe_ranked_pairs_close.argtypes = (pointer,)
     library.qe_ranked_pairs_close.restype = None
     return library

@@ -57,7 +57,7 @@ def eliminated(
     if quotients is None:
         return None
     program = Program()
-    costs = StepCosts(catalog, program.steps)
+    costs = StepCosts(catalog, program.steps, outputs=bool(outputs))
     factors: dict[tuple[tuple[int, ...], int | None], int] = {}
     needed: set[int] = set()
     for quotient, factor in quotients.items():
@@ -74,7 +74,7 @@ def eliminated(
         factors[key] = factors.get(key, 0) + factor
     terms = tuple(Term(factor, *key) for key, factor in factors.items() if factor)
     steps, terms = used(program.steps, terms)
-    cost = StepCosts(catalog, list(steps)).total()
+    cost = StepCosts(catalog, list(steps), outputs=bool(outputs)).total()
     return Eliminated(steps, terms, cost) if cost < limit else None
 
 
