@@ -17,6 +17,7 @@ from qengine.exec.gpu.count_shapes import ViewSpec, WedgeShape
 from qengine.exec.gpu.eliminate_matrix import DeviceMatrix
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.memory import Resident
+from qengine.plan.closed_walks import closed_walks as closed_walks_of
 from qengine.plan.elimination import Around, Step
 
 __all__ = ["closed_walks", "counts_squares", "squared_matrix"]
@@ -37,13 +38,10 @@ class _Squares:
 
 def squared_matrix(step: Step) -> int | None:
     """Return the step of the matrix whose closed walks of four steps, from each vertex, a step is; None if it isn't."""
-    if not isinstance(step, Around) or step.vector is not None or len(step.arms) != 2 or step.tops != (1,):
+    walks = closed_walks_of(step)
+    if walks is None or walks.length != 4 or not isinstance(step, Around) or step.vector is not None:
         return None
-    first, second = step.arms
-    if first.vector is not None or first.arms or first.start is None or first.start != first.link:
-        return None
-    joined = second.start is None and second.vector is None and second.arms == (0, 0)
-    return first.start if joined else None
+    return walks.matrix
 
 
 def counts_squares(matrix: DeviceMatrix) -> bool:

@@ -6,16 +6,16 @@ Each is counted at its least vertex: those of hubs first, 32 hubs at a time, the
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from qengine.exec.gpu.eliminate_matrix import DEAL, DeviceMatrix
-from qengine.exec.gpu.eliminate_squares import squared_matrix
 from qengine.exec.gpu.launch import DeviceRun
-from qengine.plan.elimination import Arm, Around, Step
+from qengine.plan.closed_walks import closed_walks
+from qengine.plan.elimination import Around, Step
 
 __all__ = ["MOST_WALK_WEIGHT", "WalkCounter", "WalkSums", "walk_sums"]
 
@@ -120,14 +120,10 @@ def walk_sums(
 
 def _walk(step: Around) -> tuple[int, int] | None:
     """Return the matrix that the walks go along that a step sums up around each vertex, and their length; else None."""
-    matrix = squared_matrix(replace(step, vector=None))
-    if matrix is not None:
-        return matrix, 4
-    if step.vector is not None or not step.arms or (matrix := step.arms[0].start) is None:
+    walks = closed_walks(step)
+    if walks is None or (walks.length == 5 and step.vector is not None):
         return None
-    neighbours, beyond = Arm(matrix, None, (), matrix), Arm(None, None, (0,), matrix)
-    closing = Arm(None, None, (0, 1), None)
-    return (matrix, 5) if step.arms == (neighbours, beyond, closing) and step.tops == (2,) else None
+    return walks.matrix, walks.length
 
 
 @dataclass(eq=False)
