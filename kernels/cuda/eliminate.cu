@@ -18,6 +18,7 @@ namespace {
 
 constexpr uint64_t kWindow = QE_WINDOW;
 constexpr int kMostFactors = 16;
+constexpr int kMostSums = 24;  // a launch
 
 // What windows leave of the rows that they cut: of window w sums[2 w] is of the row that began before it, sums[2 w + 1] of the
 // row that goes on after it, and open[w] that row's number and 1, 0 where there is none.
@@ -29,6 +30,11 @@ struct Parts {
 struct Factors {
   const Number* of[kMostFactors];
   uint32_t n, unused;
+};
+
+struct Sums {
+  Factors of[kMostSums];
+  uint64_t n;
 };
 
 enum Cut : int { kWhole, kBefore, kOpen };  // by a window
@@ -52,6 +58,19 @@ __device__ Sum sum_of(const Matrix& m, const Number* vector, uint64_t begin, uin
     for (int i = 0; i < 4; ++i) sum.add(numbers[i]);
   }
   return sum;
+}
+
+// The product of the factors' i-th numbers. Where one is 0 nothing is too large.
+__device__ Number product_of(const Factors& factors, uint64_t i, bool* over) {
+  Number product = factors.of[0][i];
+  bool zero = is_zero(product), too_large = false;
+  for (uint32_t k = 1; k < factors.n && !zero; ++k) {
+    const Number factor = factors.of[k][i];
+    zero = is_zero(factor);
+    product = times(product, factor, &too_large);
+  }
+  *over |= too_large && !zero;
+  return zero ? number_of(0) : product;
 }
 
 }  // namespace
@@ -120,11 +139,8 @@ extern "C" __global__ void eliminate_lengths(const Matrix m, Number* out) {
 extern "C" __global__ void eliminate_product(const Factors factors, uint64_t n, Number* out, uint32_t* flag) {
   const uint64_t i = thread_id();
   if (i >= n) return;
-  bool zero = false, over = false;
-  for (uint32_t k = 0; k < factors.n; ++k) zero |= is_zero(factors.of[k][i]);
-  Number product = number_of(zero ? 0 : 1);
-  for (uint32_t k = 0; k < factors.n && !zero; ++k) product = times(product, factors.of[k][i], &over);
-  out[i] = product;
+  bool over = false;
+  out[i] = product_of(factors, i, &over);
   tell(flag, over);
 }
 
@@ -152,12 +168,19 @@ extern "C" __global__ void vector_weights(const Number* vector, uint32_t lo, uin
   tell(flag, large);
 }
 
-// Adds a vector up into total, a Sum.
-extern "C" __global__ void eliminate_total(const Number* vector, uint64_t n, uint64_t* total) {
+// Adds the product of each sum's vectors up over all n vertices, into totals, a Sum each; blocks share the sums evenly. One of
+// no vectors is left alone.
+extern "C" __global__ void eliminate_sums(const Sums sums, uint64_t n, uint64_t* totals, uint32_t* flag) {
+  const uint32_t which = blockIdx.x % sums.n, n_blocks = gridDim.x / sums.n;
+  const Factors& factors = sums.of[which];
+  if (factors.n == 0) return;
+  bool over = false;
   Sum sum;
-  for (uint64_t i = thread_id(); i < n; i += uint64_t{gridDim.x} * blockDim.x) sum.add(vector[i]);
+  for (uint64_t i = uint64_t{blockIdx.x} / sums.n * blockDim.x + threadIdx.x; i < n; i += uint64_t{n_blocks} * blockDim.x)
+    sum.add(product_of(factors, i, &over));
   sum.gather(kLanes);
-  if (lane_id() == 0) add_together(total, sum.word, kWords + 1);
+  if (lane_id() == 0) add_together(totals + which * (kWords + 1), sum.word, kWords + 1);
+  tell(flag, over);
 }
 
 // sums[i] += factor * vector[i] in two's complement; a null vector: 1 everywhere.

@@ -3,6 +3,7 @@
 #include "eliminate.cu"
 #include "eliminate_around.cu"
 #include "eliminate_close.cu"
+#include "eliminate_corners.cu"
 #include "eliminate_triangles.cu"
 #include "eliminate_walks.cu"
 
@@ -11,7 +12,7 @@ QE_ON_HOST(eliminate_join)
 QE_ON_HOST(eliminate_lengths)
 QE_ON_HOST(eliminate_product)
 QE_ON_HOST(eliminate_ones)
-QE_ON_HOST(eliminate_total)
+QE_ON_HOST(eliminate_sums)
 QE_ON_HOST(eliminate_term)
 QE_ON_HOST(eliminate_counts)
 QE_ON_HOST(eliminate_around)
@@ -21,10 +22,12 @@ QE_ON_HOST(eliminate_triangle_sums)
 QE_ON_HOST(eliminate_mirror)
 QE_ON_HOST(triangle_roots)
 QE_ON_HOST(triangle_rows)
+QE_ON_HOST(triangle_rows_of_corners)
 QE_ON_HOST(triangles_of_vertices_few)
 QE_ON_HOST(triangles_of_vertices_many)
 QE_ON_HOST(triangles_of_pairs_few)
 QE_ON_HOST(triangles_of_pairs_many)
+QE_ON_HOST(triangle_planes)
 QE_ON_HOST(triangles_of_corners_few)
 QE_ON_HOST(triangles_of_corners_many)
 QE_ON_HOST(vector_weights)

@@ -28,7 +28,7 @@ from qengine.exec.cpu.runtime import Runtime
 from qengine.exec.gpu import eliminate, eliminate_triangles, eliminate_walks
 from qengine.exec.gpu.eliminate_matrix import uploaded
 from qengine.exec.gpu.memory import DeviceMemory
-from qengine.plan.elimination import Relation, Term
+from qengine.plan.elimination import Message, Relation, Term
 from qengine.plan.pattern import Direction
 from qengine.plan.physical import Eliminate
 from qengine.plan.traverse import operators
@@ -165,7 +165,7 @@ def test_triangles(skewed: Graph, kind: str, hubs: int, few: int, kept: int, mon
     relations = Relations(graph._store, Masks(Runtime(graph._store, context)), context, lambda count: None)
     stored = relations.stored((Relation(("E",), Direction.BOTH),))
     assert stored is not None
-    on = Run(context, memory)
+    on = Run(context, DeviceMemory(Pool(), Full))  # of its own: the triangles of vertices stay
     matrix = uploaded(relations, (Relation(("E",), Direction.BOTH),), on, [], False)
     links = np.zeros((graph.node_count, graph.node_count), np.int64)
     rows = np.repeat(np.arange(stored.lo, stored.hi), np.diff(stored.offsets).astype(np.int64))
@@ -206,6 +206,40 @@ def test_weights_at_triangles_corners(
         expected, found = (skewed.query(text, device=device).value() for device in ("cpu", "gpu"))
         assert found == expected
     assert len(made) > len(CORNERS)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "messages"),
+    [
+        ("(a)--(b)--(c)--(d)--(e)", 1),
+        ("(a)--(b)--(c)--(d)--(e)--(f)", 2),
+        ("(a)--(b)--(c), (a)--(d)--(e), (a)--(f)--(g)", 2),
+        ("(a)--(b)--(c)--(d)--(e), (b)--(f), (c)--(g), (d)--(h)", 2),
+        ("REPEATABLE ELEMENTS (a)--(b)--(c)--(d)--(e)--(f)", 2),
+    ],
+)
+def test_totals_take_few_messages(skewed: Graph, pattern: str, messages: int) -> None:
+    text = f"/*+ eliminate */ MATCH {pattern} RETURN count(*)"
+    operator = elimination(skewed, text)
+    assert operator is not None
+    program = eliminate._of(skewed._store, operator).program
+    sent = [step for place in program.steps if isinstance(step := operator.steps[place], Message) and step.vector]
+    assert len(sent) == messages
+    assert skewed.query(text, device="gpu").value() == skewed.query(text, device="cpu").value()
+
+
+def test_triangles_of_vertices_are_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+    launch = eliminate_triangles.TriangleCounter.launch
+    monkeypatch.setattr(
+        eliminate_triangles.TriangleCounter, "launch", lambda *given: (made.append(given), launch(*given))[1]
+    )
+    graph = dense()
+    for pattern in ("(a)--(b)--(c)--(d)--(e)", "(a)--(b)--(c)--(a), (c)--(d)--(e)"):
+        text = f"/*+ eliminate */ MATCH {pattern} RETURN count(*)"
+        expected = graph.query(text, device="cpu").value()
+        assert [graph.query(text, device="gpu").value() for _ in range(2)] == [expected] * 2
+    assert len(made) == 1
 
 
 def test_weights_that_are_too_large(skewed: Graph, monkeypatch: pytest.MonkeyPatch) -> None:

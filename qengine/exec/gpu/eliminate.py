@@ -26,6 +26,7 @@ from qengine.exec.gpu.eliminate_corners import CornerSums
 from qengine.exec.gpu.eliminate_matrix import DEAL, DeviceMatrix, uploaded
 from qengine.exec.gpu.eliminate_program import Known, Program
 from qengine.exec.gpu.eliminate_squares import closed_walks, counts_squares, squared_matrix
+from qengine.exec.gpu.eliminate_sums import MOST_FACTORS
 from qengine.exec.gpu.eliminate_triangles import (
     MOST_WEIGHT,
     TriangleCounter,
@@ -41,8 +42,9 @@ from qengine.plan.physical import Eliminate
 
 __all__ = ["eliminates", "has_kernels", "run_eliminate"]
 
-MOST_FACTORS, MOST_ARMS = 16, 32
+MOST_ARMS, MOST_SUMS = 32, 24
 FACTORS = np.dtype([("of", "<u8", (MOST_FACTORS,)), ("n", "<u4"), ("unused", "<u4")])
+SUMS = np.dtype([("of", FACTORS, (MOST_SUMS,)), ("n", "<u8")])
 PARTS = np.dtype([("sums", "<u8"), ("open", "<u8")])
 ARM = np.dtype([(name, "<i4") for name in ("start", "vector", "link", "first", "count", "slot")])
 AROUND = np.dtype(
@@ -205,11 +207,7 @@ class _Run:
         together: list[tuple[CornerSums | WalkSums, Any, int]]
         together = [(each, self.corner_sums(each), 8) for each in self.program.corners]
         together += [(each, self.walk_sums(each), 6) for each in self.program.walks if self.counts_walks(each)]
-        for number, place in enumerate(self.program.summed):
-            if self.vectors.get(place) is not None:
-                to = np.uint64(self.state.ptr + _FLAGS + width * number)
-                blocks = min(_TOTAL_BLOCKS, _blocks(self.n))
-                self.launch("eliminate_total", blocks, self.address(place), np.uint64(self.n), to)
+        self.sum_products()
         words = np.zeros((_FLAGS + width * len(self.program.summed)) // 8, np.uint64)
         self.read(self.state, words)
         flags = words.view(np.uint32)
@@ -222,8 +220,8 @@ class _Run:
             if place in self.squares:
                 matrix = self.matrices[self.squares[place]]
                 sums[place] = closed_walks(self.store, matrix, self.run, self.held)
-            elif place in self.vectors:
-                sums[place] = self.n if self.vectors[place] is None else _integer(row)
+            elif self.summed_vectors(place) is not None:
+                sums[place] = _integer(row) if self.summed_vectors(place) else self.n
         for counted, block, n_words in together:
             found = np.empty(n_words, np.uint64)
             self.run.read(block.ptr, found)
@@ -231,6 +229,26 @@ class _Run:
         if any(each >> 128 for each in sums.values()):
             raise NumberOverflow
         return sums
+
+    def sum_products(self) -> None:
+        """Add the products of vectors up, some totals a launch."""
+        for first in range(0, len(self.program.summed), MOST_SUMS):
+            sums = np.zeros((), SUMS)
+            places = tuple(self.program.summed)[first : first + MOST_SUMS]
+            sums["n"] = len(places)
+            for k, place in enumerate(places):
+                pointers = self.summed_vectors(place) or ()
+                sums["of"][k]["of"][: len(pointers)], sums["of"][k]["n"] = pointers, len(pointers)
+            to = np.uint64(self.state.ptr + _FLAGS + (self.width + 8) * first)
+            blocks = len(places) * min(_TOTAL_BLOCKS, _blocks(self.n))
+            self.launch("eliminate_sums", blocks, sums, np.uint64(self.n), to, self.flag)
+
+    def summed_vectors(self, place: int) -> tuple[int, ...] | None:
+        """Return where the vectors are whose product is summed, without those of ones; None if it's found otherwise."""
+        factors = self.program.summed[place]
+        if any(each not in self.vectors for each in factors):
+            return None
+        return tuple(block.ptr for each in factors if (block := self.vectors[each]) is not None)
 
     def corner_sums(self, of: CornerSums) -> Any:
         """Return a block that gets the sums over triangles by their corners' weights."""

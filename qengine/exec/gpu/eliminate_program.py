@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from qengine.exec.gpu.eliminate_corners import CornerSums, corner_sums
+from qengine.exec.gpu.eliminate_sums import vector_sums
 from qengine.exec.gpu.eliminate_triangles import counted_by_pair
 from qengine.exec.gpu.eliminate_walks import WalkSums, walk_sums
 from qengine.plan.elimination import Step, Term, operands
@@ -19,14 +20,14 @@ class Program:
     """What is run.
 
     ``corners``: totals over triangles that are found by their corners' weights. ``steps``: in order. ``by_pair``: those
-    whose triangles are counted by pair. ``summed``: those whose vectors' sums terms have. ``read``: those that others
-    read. ``walks``: closed walks whose sums are found together.
+    whose triangles are counted by pair. ``summed``: those whose sums terms have, and the vectors whose product each is.
+    ``read``: those that others read. ``walks``: closed walks whose sums are found together.
     """
 
     corners: tuple[CornerSums, ...]
     steps: tuple[int, ...]
     by_pair: frozenset[int]
-    summed: tuple[int, ...]
+    summed: Mapping[int, tuple[int, ...]]
     read: frozenset[int]
     walks: tuple[WalkSums, ...]
 
@@ -51,12 +52,16 @@ class Known:
 def _program(operator: Eliminate, *, weigh: bool) -> Program:
     steps, terms = operator.steps, operator.terms
     corners: tuple[CornerSums, ...] = corner_sums(steps, terms) if weigh else ()
-    given = {place: (each.across, *each.weights) for each in corners for place in each.totals}
-    needed = _needed(steps, terms, given)
-    summed = {place for term in terms for place in term.totals} - given.keys()
-    read = frozenset(each for place in needed for each in operands(steps[place]))
-    walks = () if operator.emit else walk_sums(steps, summed, read, weigh=weigh)
-    return Program(corners, tuple(sorted(needed)), counted_by_pair(steps, needed), tuple(sorted(summed)), read, walks)
+    given: dict[int, tuple[int, ...]] = {
+        place: (each.across, *each.weights) for each in corners for place in each.totals
+    }
+    totals = {place for term in terms for place in term.totals} - given.keys()
+    summed = vector_sums(steps, totals, lambda factors: _needed(steps, terms, {**given, **factors}))
+    needed = _needed(steps, terms, given | summed)
+    read = {one for place in needed for one in operands(steps[place])}
+    read |= {one for place, factors in summed.items() for one in factors if one != place}
+    walks = () if operator.emit else walk_sums(steps, totals, read, weigh=weigh)
+    return Program(corners, tuple(sorted(needed)), counted_by_pair(steps, needed), summed, frozenset(read), walks)
 
 
 def _needed(steps: Sequence[Step], terms: Sequence[Term], given: Mapping[int, Sequence[int]]) -> frozenset[int]:

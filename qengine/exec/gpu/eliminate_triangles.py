@@ -1,4 +1,6 @@
-"""Triangles on the device: by vertex, by linked pair, by weights (``kernels/cuda/eliminate_triangles.cu``)."""
+"""Triangles on the device: by vertex, by linked pair (``kernels/cuda/eliminate_triangles.cu``), by weights
+(``kernels/cuda/eliminate_corners.cu``).
+"""
 
 from __future__ import annotations
 
@@ -13,15 +15,25 @@ from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.memory import Resident
 from qengine.plan.elimination import Closed, Message, Product, Step, operands
 
-__all__ = ["MOST_WEIGHT", "TriangleCounter", "counted_by_pair", "counts_triangles", "is_triangle"]
+__all__ = [
+    "MOST_WEIGHT",
+    "TRIANGLES_OF_VERTICES",
+    "TriangleCounter",
+    "counted_by_pair",
+    "counts_triangles",
+    "is_triangle",
+]
 
 TRIANGLES = np.dtype(
     [(name, "<u8") for name in ("offsets", "ids", "middles", "rows", "ranks", "roots", "n_roots", "taken", "stop",
                                 "vertices", "pairs")]
     + [(name, "<u4") for name in ("lo", "n", "hubs", "words", "few", "kept")]
-    + [("weights", "<u8"), ("sums", "<u8")]
+    + [("weights", "<u8"), ("planes", "<u8"), ("sums", "<u8")]
 )  # fmt: skip
 """As the kernels' ``Triangles``."""
+
+TRIANGLES_OF_VERTICES = "triangles of vertices"
+"""Ends the names of residents that are these."""
 
 _HUBS = 16_384
 """So many vertices have their lesser neighbours as rows of bits: 32 MB, which stay in the L2 cache."""
@@ -44,8 +56,11 @@ _MARKS = (1 << 16) // 8
 _BLOCK = 128
 """Words of a row that a warp reads at once."""
 
-_TABLE = 4 * (32 * 8 * 16 + 16)
-"""Bytes of the table of weights."""
+_PLANES = 32
+"""Rows of bits that weights become."""
+
+_SUMS = 8 * 13
+"""Bytes of a thread's sums."""
 
 MOST_WEIGHT = 2**27
 """The sum of 32 weights has 32 bits."""
@@ -119,17 +134,30 @@ class TriangleCounter:
     def count(self, matrix: DeviceMatrix, by_pair: bool) -> Any:
         """Return a block that gets the triangles of each row's vertex (uint64), or each entry (uint32) of lesser ids.
 
+        Those of vertices stay on the device, as degrees do, where no conditions decide what the matrix is.
+
         Raises
         ------
         OutOfMemory
             If it doesn't fit.
+        QueryTimeout, QueryInterrupted
+            By the run's limits.
         """
+        key = None if by_pair or matrix.key is None else (*matrix.key, TRIANGLES_OF_VERTICES)
+        if key is not None and (resident := self.run.memory.pin(key)) is not None:
+            self.held.append(resident)
+            return resident.block
         out = self.zeroed(4 * matrix.entries if by_pair else 8 * matrix.rows)
         if matrix.entries:
-            task = self.task(matrix, by_pair)
-            task["pairs" if by_pair else "vertices"] = out.ptr
+            of = "pairs" if by_pair else "vertices"
+            task = self.task(matrix, of)
+            task[of] = out.ptr
             few = 4 * _TOGETHER * _THREADS // _LANES + (0 if by_pair else 4 * _KEPT)
-            self.launch("pairs" if by_pair else "vertices", task, _many_bytes(task), few)
+            self.launch(of, task, _many_bytes(task), few)
+        if key is not None:
+            self.run.wait()  # kernels that were stopped have not counted all
+            self.held.append(self.run.memory.add(key, out, 8 * matrix.rows, out))
+            self.run.memory.follow(self.store)
         return out
 
     def corners(self, matrix: DeviceMatrix, weights: Any) -> Any:
@@ -144,30 +172,41 @@ class TriangleCounter:
         """
         sums = self.zeroed(4 * 16)
         if matrix.entries:
-            task = self.task(matrix, False)
+            task = self.task(matrix, "corners")
             task["sums"], task["weights"] = sums.ptr, weights.ptr
-            many = _many_bytes(task) + _TABLE + 4 * 16 * _MANY_THREADS // _LANES
+            self.blocks.append(self.run.allocate(4 * _PLANES * int(task["words"]), _WHAT))
+            task["planes"] = self.blocks[-1].ptr
+            kernel = self.run.device.kernel("eliminate_corners", "triangle_planes")
+            self.run.launch(kernel, -(-int(task["words"]) * _LANES // _THREADS), _THREADS, (task,))
+            many = _many_bytes(task) + 4 * 16 * _MANY_THREADS // _LANES + _SUMS * _MANY_THREADS
             self.launch("corners", task, many, 4 * _TOGETHER * _THREADS // _LANES)
         return sums
 
-    def task(self, matrix: DeviceMatrix, by_pair: bool) -> Any:
-        """Return a task without what is to be counted."""
-        key = None if matrix.key is None else (*matrix.key, "triangles", by_pair, _HUBS, _FEW)
+    def task(self, matrix: DeviceMatrix, of: str) -> Any:
+        """Return a task without what is to be counted. ``of``: "vertices", "pairs" or "corners"."""
+        key = None if matrix.key is None else (*matrix.key, "triangles", of, _HUBS, _FEW)
         if key is not None and (resident := self.run.memory.pin(key)) is not None:
             self.held.append(resident)
             index: _Index = resident.keep
             return self.filled(matrix, index)
         hubs, words = _rows_of(matrix)
-        sizes = {"rows": 4 * hubs * words, "places": 12 * matrix.rows + 8, "ranks": 2 * hubs * words if by_pair else 0}
+        sizes = {
+            "rows": 4 * hubs * words,
+            "places": 12 * matrix.rows + 8,
+            "ranks": 2 * hubs * words if of == "pairs" else 0,
+        }
         index = _Index(
             self.run.zeroed(sizes["rows"], _WHAT),
             self.run.zeroed(sizes["places"], _WHAT),
-            self.run.allocate(sizes["ranks"], _WHAT) if by_pair else None,
+            self.run.allocate(sizes["ranks"], _WHAT) if of == "pairs" else None,
         )
         task = self.filled(matrix, index)
-        for name, lanes in (("triangle_roots", matrix.rows), ("triangle_rows", hubs * _LANES)):
+        rows = ("eliminate_corners", "triangle_rows_of_corners")
+        if of != "corners":
+            rows = ("eliminate_triangles", "triangle_rows")
+        for kernel_of, lanes in ((("eliminate_triangles", "triangle_roots"), matrix.rows), (rows, hubs * _LANES)):
             if lanes:
-                kernel = self.run.device.kernel("eliminate_triangles", name)
+                kernel = self.run.device.kernel(*kernel_of)
                 self.run.launch(kernel, -(-lanes // _THREADS), _THREADS, (task,))
         if key is None:
             self.blocks.append(index)
@@ -204,7 +243,8 @@ class TriangleCounter:
 
     def launch_all(self, name: str, threads: int, task: Any, shared_bytes: int, stream: Any) -> None:
         """Start a kernel on as many blocks as run at a time."""
-        kernel = self.run.device.kernel("eliminate_triangles", name, None, shared_bytes)
+        family = "eliminate_corners" if "corners" in name else "eliminate_triangles"
+        kernel = self.run.device.kernel(family, name, None, shared_bytes)
         blocks = max(1, self.run.device.resident_blocks(kernel, threads, shared_bytes))
         self.run.launch(kernel, blocks, threads, (task,), shared_bytes, stream=stream)
 
