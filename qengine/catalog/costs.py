@@ -66,6 +66,8 @@ def _known(device: str, section: str) -> Mapping[str, float]:
         text = "" if path is None else path.read_text(encoding="utf-8")
     except OSError:
         text = ""
+    except UnicodeDecodeError:
+        raise _damaged(path, "it is no UTF-8 text") from None
     if not text:
         return found
     import tomllib
@@ -75,7 +77,8 @@ def _known(device: str, section: str) -> Mapping[str, float]:
     except tomllib.TOMLDecodeError as error:
         raise _damaged(path, str(error)) from None
     for name, value in own.items() if isinstance(own, dict) else [(section, own)]:
-        if name not in found or not isinstance(value, int | float) or not 0 < value < float("inf"):
+        known = name in found and isinstance(value, int | float) and not isinstance(value, bool)
+        if not known or not 0 < value < float("inf"):
             raise _damaged(path, f"`{name} = {value}` is not a known constant above 0")
         found[name] = float(value)
     return found

@@ -149,7 +149,8 @@ def explained(explanation: Explanation, stats: ResultStats, notices: tuple[Notic
 def explained_steps(steps: Iterator[tuple[str, Operator]], explanation: Explanation, stats: ResultStats) -> Result:
     """Return the result of an EXPLAIN STEPS: one row for each step, with the plan's text after it."""
     rows = [(name, to_text(root)) for name, root in steps]
-    return PlanResult(("step", "plan"), iter([RowBatch(("step", "plan"), rows)]), stats, explanation)
+    columns = ("step", "plan")
+    return PlanResult(columns, iter([RowBatch(columns, rows)]), stats, explanation, explanation.notices)
 
 
 def profiled(result: Result, explanation: Explanation) -> Result:

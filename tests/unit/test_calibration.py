@@ -120,6 +120,14 @@ def test_damaged_files_are_refused(own: Path, text: str) -> None:
         ring().prepare(SQUARE)
 
 
+@pytest.mark.parametrize("text", [b"\xff\xfe", b"[search]\nread = true"])
+def test_so_are_those_that_hold_no_text_or_truth_values(own: Path, text: bytes) -> None:
+    own.parent.mkdir(parents=True)
+    own.write_bytes(text)
+    with pytest.raises(QengineError, match="can't be used"):
+        ring().prepare(SQUARE)
+
+
 def test_other_constants_for_a_block() -> None:
     graph = ring()
     doubled = {name: 2 * value for name, value in costs("cpu", "search").items()}

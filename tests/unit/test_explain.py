@@ -172,3 +172,9 @@ def test_rows_that_are_shown_as_counted_are_counted(query: str) -> None:
     for each in operators(shown):
         if each["node"] in ("Search", "Project") and each["estimated_low"] == each["estimated_high"]:
             assert each["estimated_rows"] == pytest.approx(each["actual_rows"]), each
+
+
+def test_the_steps_of_a_plan_come_with_its_warnings(world: Graph) -> None:
+    text = "MATCH (a:Country), (c:Rivr) RETURN a, c"
+    codes = [[each.code for each in world.query(f"{word} {text}").notices] for word in ("EXPLAIN", "EXPLAIN STEPS")]
+    assert codes[0] == codes[1] and len(codes[0]) > 1
