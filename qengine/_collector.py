@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 __all__ = ["collector_paused"]
 
 
-@contextmanager
-def collector_paused() -> Iterator[None]:
-    """Look for no reference cycles in a block: all that is made there would be looked at again and again."""
-    if not gc.isenabled():
-        yield
-        return
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
+class collector_paused:  # noqa: N801 - it is called like a function
+    """Look for no reference cycles in a ``with`` block: all that is made there would be looked at again and again."""
+
+    __slots__ = ("_was_enabled",)
+
+    def __enter__(self) -> None:
+        self._was_enabled = gc.isenabled()
+        if self._was_enabled:
+            gc.disable()
+
+    def __exit__(self, *error: object) -> None:
+        if self._was_enabled:
+            gc.enable()

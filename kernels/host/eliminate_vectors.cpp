@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "eliminate.h"
+#include "isa.h"
 
 namespace qe::eliminate {
 namespace {
@@ -80,21 +81,93 @@ Status message(const Matrix& m, const Numbers* factors, int32_t n_factors, uint3
   });
 }
 
+// Of a block of up to three vectors: the sum of the products, which is right where the widths allow, and the numbers' bits.
+struct BlockSum {
+  uint64_t sum;
+  uint64_t bits[3];
+};
+
+constexpr uint64_t kBlock = 512;
+constexpr int kBlockWidth = 9;  // bits by which a sum of so many numbers is longer than they are
+
+// Numbers of more than 32 bits are cut: `fits` tells. `count` is a constant where this is inlined, so that the loop is vector code.
+inline __attribute__((always_inline)) BlockSum block_sum(const uint64_t* const* at, int count, uint64_t begin, uint64_t end) {
+  constexpr uint64_t kLow = 0xffffffff;
+  uint64_t sum = 0, one = 0, other = 0, third = 0;
+  for (uint64_t i = begin; i < end; ++i) {
+    uint64_t product = at[0][i];
+    one |= product;
+    if (count > 1) {
+      other |= at[1][i];
+      product = (product & kLow) * (at[1][i] & kLow);
+    }
+    if (count > 2) {
+      third |= at[2][i];
+      product = (product & kLow) * (at[2][i] & kLow);
+    }
+    sum += product;
+  }
+  return {sum, {one, other, third}};
+}
+
+inline __attribute__((always_inline)) BlockSum any_block_sum(const uint64_t* const* at, int count, uint64_t begin, uint64_t end) {
+  if (count == 1) return block_sum(at, 1, begin, end);
+  return count == 2 ? block_sum(at, 2, begin, end) : block_sum(at, 3, begin, end);
+}
+
+using SumBlock = BlockSum (*)(const uint64_t* const* at, int count, uint64_t begin, uint64_t end);
+
+BlockSum baseline_block(const uint64_t* const* at, int count, uint64_t begin, uint64_t end) {
+  return any_block_sum(at, count, begin, end);
+}
+#if defined(QE_X86)
+QE_AVX2 BlockSum avx2_block(const uint64_t* const* at, int count, uint64_t begin, uint64_t end) {
+  return any_block_sum(at, count, begin, end);
+}
+QE_AVX512 BlockSum avx512_block(const uint64_t* const* at, int count, uint64_t begin, uint64_t end) {
+  return any_block_sum(at, count, begin, end);
+}
+#endif
+
+SumBlock block_for(Isa isa) {
+#if defined(QE_X86)
+  if (isa != kBaseline) return isa == kAvx512 ? avx512_block : avx2_block;
+#endif
+  (void)isa;
+  return baseline_block;
+}
+
+// Whether nothing was cut and the sum of a block has no more than 64 bits, given its numbers' bits.
+bool fits(const BlockSum& found, int count) {
+  const auto width = [&](int k) { return k < count ? 64 - (found.bits[k] ? __builtin_clzll(found.bits[k]) : 64) : 0; };
+  if (count > 1 && (width(0) > 32 || width(1) > 32)) return false;
+  if (count > 2 && (width(0) + width(1) > 32 || width(2) > 32)) return false;
+  return width(0) + width(1) + width(2) + kBlockWidth <= 64;
+}
+
 // The sum of the products of up to three numbers of 64 bits, in `sum`; false where a product has more bits.
 bool sum_products(const Numbers* factors, int32_t count, uint64_t begin, uint64_t end, Wide* sum) {
-  const auto* one = static_cast<const uint64_t*>(factors[0].at);
-  const auto* other = static_cast<const uint64_t*>(factors[count > 1].at);
-  const auto* third = static_cast<const uint64_t*>(factors[count - 1].at);
+  const uint64_t* at[3] = {};
+  for (int32_t k = 0; k < count; ++k) at[k] = static_cast<const uint64_t*>(factors[k].at);
+  const SumBlock sum_block = block_for(current_isa());
   Wide own = 0;
-  bool wraps = false;
-  for (uint64_t i = begin; i < end; ++i) {
-    uint64_t product = one[i];
-    if (count > 1) wraps |= __builtin_mul_overflow(product, other[i], &product);
-    if (count > 2) wraps |= __builtin_mul_overflow(product, third[i], &product);
-    own += product;  // of fewer than 2^32 numbers
+  for (uint64_t first = begin; first < end; first += kBlock) {
+    const uint64_t last = std::min(first + kBlock, end);
+    const BlockSum found = sum_block(at, count, first, last);
+    if (fits(found, count)) {
+      own += found.sum;  // of fewer than 2^32 blocks
+      continue;
+    }
+    bool wraps = false;
+    for (uint64_t i = first; i < last; ++i) {
+      uint64_t product = at[0][i];
+      for (int32_t k = 1; k < count; ++k) wraps |= __builtin_mul_overflow(product, at[k][i], &product);
+      own += product;
+    }
+    if (wraps) return false;
   }
   *sum = own;
-  return !wraps;
+  return true;
 }
 
 // The product of the factors' i-th numbers, in 64 bits as far as those do.
@@ -131,6 +204,32 @@ Status product(const Numbers* factors, int32_t count, uint64_t n, V* out, Contro
   });
 }
 
+// The sum of the products of the factors' i-th numbers, as its low and its high 64 bits.
+Status total(const Numbers* factors, int32_t count, uint64_t n, uint64_t* halves, Control* control) {
+  constexpr uint64_t kPiece = 1 << 16;
+  Pieces pieces(control, n, kPiece);
+  std::mutex mutex;
+  Wide sum = 0;
+  bool plain = count >= 1 && count <= 3;
+  for (int32_t k = 0; k < count; ++k) plain = plain && factors[k].bytes == 8;
+  const Status status = deal(workers_for(control, n / kEasy), pieces, [&](int) {
+    Wide own = 0;
+    for (uint64_t begin, end; pieces.take(&begin, &end);) {
+      Wide found = 0;
+      if (!plain || !sum_products(factors, count, begin, end, &found)) {
+        found = 0;
+        for (uint64_t i = begin; i < end; ++i) found = plus(found, product_at(factors, count, i));
+      }
+      own = plus(own, found);
+    }
+    const std::lock_guard<std::mutex> lock(mutex);
+    sum = plus(sum, own);
+  });
+  halves[0] = static_cast<uint64_t>(sum);
+  halves[1] = static_cast<uint64_t>(sum >> 64);
+  return status;
+}
+
 }  // namespace
 }  // namespace qe::eliminate
 
@@ -156,28 +255,13 @@ QE_API int32_t qe_eliminate_product(const Numbers* factors, int32_t count, uint6
   });
 }
 
-// halves: the low and the high 64 bits of the sum of the products of the factors' i-th numbers (of none: 1 each).
-QE_API int32_t qe_eliminate_total(const Numbers* factors, int32_t count, uint64_t n, uint64_t* halves, Control* control) {
-  constexpr uint64_t kPiece = 1 << 16;
-  Pieces pieces(control, n, kPiece);
-  std::mutex mutex;
-  Wide sum = 0;
-  bool plain = count >= 1 && count <= 3;
-  for (int32_t k = 0; k < count; ++k) plain = plain && factors[k].bytes == 8;
-  const qe::Status status = deal(workers_for(control, n / kEasy), pieces, [&](int) {
-    Wide own = 0;
-    for (uint64_t begin, end; pieces.take(&begin, &end);) {
-      Wide found = 0;
-      if (!plain || !sum_products(factors, count, begin, end, &found)) {
-        found = 0;
-        for (uint64_t i = begin; i < end; ++i) found = plus(found, product_at(factors, count, i));
-      }
-      own = plus(own, found);
-    }
-    const std::lock_guard<std::mutex> lock(mutex);
-    sum = plus(sum, own);
-  });
-  halves[0] = static_cast<uint64_t>(sum);
-  halves[1] = static_cast<uint64_t>(sum >> 64);
-  return status;
+// halves: for each of n_sums sums the low and the high 64 bits of the sum of the products of its factors' i-th numbers (of none:
+// 1 each). The factors of sum s are factors[first[s], first[s + 1]).
+QE_API int32_t qe_eliminate_totals(const Numbers* factors, const int32_t* first, int32_t n_sums, uint64_t n, uint64_t* halves,
+                                   Control* control) {
+  for (int32_t s = 0; s < n_sums; ++s) {
+    const qe::Status status = total(factors + first[s], first[s + 1] - first[s], n, halves + 2 * s, control);
+    if (status != qe::kOk) return status;
+  }
+  return qe::kOk;
 }

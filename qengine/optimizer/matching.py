@@ -83,7 +83,7 @@ def matching_order(matching: Matching, cardinality: Cardinality) -> MatchingOrde
         broken = break_symmetry(plain, cardinality.nodes, matching.edges, matching.difference, matching.listed)
         for each in (broken, broken.turned()) if broken.orbits > 1 else ():
             less = tuple((number[small], number[big]) for big, small in each.greater)
-            cost = CostModel(replace(problem, less=less)).cost(found.vertices)
+            cost = model.constrained(less).cost(found.vertices)
             if cost < found.cost:
                 found, symmetry = replace(found, cost=cost), each
     source = matching.hints.known

@@ -8,8 +8,10 @@ from __future__ import annotations
 import ctypes
 from array import array
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from itertools import chain
+from typing import Any
 
 from qengine import _native
 from qengine._frozen import frozen
@@ -42,7 +44,7 @@ class CostModel:
         For more vertices than a set holds.
     """
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, given: _Given | None = None) -> None:
         self.problem = problem
         self.count = len(problem.candidates)
         if self.count > MOST_VERTICES:
@@ -55,7 +57,7 @@ class CostModel:
         for link in problem.links:
             self.adjacent[link.one] |= 1 << link.other
             self.adjacent[link.other] |= 1 << link.one
-        self._given = _Given(problem)
+        self._given = _Given(problem) if given is None else given
         self._library = _library()
         self._handle = ctypes.c_void_p()
         self._constants = _Constants(**costs("cpu", "search"), remembered=_REMEMBERED)
@@ -64,6 +66,10 @@ class CostModel:
     def __del__(self) -> None:
         if handle := getattr(self, "_handle", None):
             self._library.qe_order_close(handle)
+
+    def constrained(self, less: Sequence[tuple[int, int]]) -> CostModel:
+        """Return the model of the same problem with other pairs (a, b) of which id(a) < id(b)."""
+        return CostModel(replace(self.problem, less=less), self._given.with_less(less))
 
     def near(self, part: int) -> int:
         """Return the vertices that share an edge with some vertex of a set."""
@@ -124,7 +130,7 @@ class _Given:
         count = len(problem.candidates)
         kinds: dict[object, int] = {}
         numbered = [kinds.setdefault(kind, len(kinds)) for kind in problem.kinds] or range(count)
-        self._arrays = (
+        self._arrays: tuple[array[Any], ...] = (
             array("d", problem.candidates),
             array("d", problem.labelled),
             array("i", numbered),
@@ -156,6 +162,15 @@ class _Given:
             len(problem.known),
             problem.counted,
         )
+
+    def with_less(self, less: Sequence[tuple[int, int]]) -> _Given:
+        """Return the same with other pairs of ``less``; the other arrays are shared."""
+        found = _Given.__new__(_Given)
+        pairs = array("i", chain.from_iterable(less))
+        found._arrays = (*self._arrays, pairs)
+        found.struct = _Struct.from_buffer_copy(self.struct)
+        found.struct.less, found.struct.n_less = pairs.buffer_info()[0], len(less)
+        return found
 
 
 def _numbers(link: Link) -> tuple[float, ...]:

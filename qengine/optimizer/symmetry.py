@@ -62,13 +62,16 @@ def break_symmetry(
     if len(order) > _MAX_VERTICES or difference.edges or any(edge.relationship.predicates for edge in edges):
         return NO_SYMMETRY
     pattern = _Pattern(order, nodes, edges, difference)
-    orbits = {name: pattern.orbit(name, ()) for name in order}
+    orbits: dict[str, set[str]] = {}
+    for name in order:
+        if name not in orbits:
+            orbits |= dict.fromkeys(found := pattern.orbit(name, ()), found)
     different = difference.vertices | joined_by(edges)
     if not all(frozenset((name, other)) in different for name in order for other in orbits[name] - {name}):
         return NO_SYMMETRY
     size, greater = 1, []
     for place, pivot in enumerate(order):
-        orbit = pattern.orbit(pivot, order[:place])
+        orbit = pattern.orbit(pivot, order[:place]) if place else orbits[pivot]
         size *= len(orbit)
         greater += [(pivot, other) for other in order if other in orbit and other != pivot]
     if not listed or size == 1:
@@ -100,6 +103,8 @@ class _Pattern:
         for kinds in self._links.values():
             kinds.sort()
         self._colours = self._refined(_numbered({name: shape_of(nodes[name]) for name in order}))
+        met = list(self._colours.values())
+        self._alone = {name: met.count(colour) == 1 for name, colour in self._colours.items()}
         self._coincidences = {frozenset(map(frozenset, same)) for same in difference.pairs}
 
     def _refined(self, colours: dict[str, int]) -> dict[str, int]:
@@ -120,6 +125,8 @@ class _Pattern:
 
     def orbit(self, name: str, fixed: Sequence[str]) -> set[str]:
         """Return where the automorphisms that leave ``fixed`` in place can map ``name``."""
+        if self._alone[name]:
+            return {name}
         image = {each: each for each in fixed}
         return {
             other

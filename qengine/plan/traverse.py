@@ -224,9 +224,13 @@ def rewrite_plan(plan: Operator, change: Callable[[Operator], Operator]) -> Oper
 
 def operators(plan: Operator) -> Iterator[Operator]:
     """Yield the operators of a plan, parents first; not those of subqueries in its expressions."""
-    yield plan
-    for field in fields(plan):
-        value = getattr(plan, field.name)
-        for below in value if isinstance(value, tuple) else (value,):
-            if isinstance(below, Operator):
-                yield from operators(below)
+    waiting: list[Any] = [plan]
+    while waiting:
+        operator = waiting.pop()
+        yield operator
+        for name in _names_of_fields(operator.__class__):
+            value = getattr(operator, name)
+            if isinstance(value, Operator):
+                waiting.append(value)
+            elif isinstance(value, tuple):
+                waiting += [below for below in reversed(value) if isinstance(below, Operator)]

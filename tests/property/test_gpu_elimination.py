@@ -163,10 +163,11 @@ def test_triangles(skewed: Graph, kind: str, hubs: int, few: int, kept: int, mon
     graph = skewed if kind == "skewed" else dense()
     context = ExecutionContext({})
     relations = Relations(graph._store, Masks(Runtime(graph._store, context)), context, lambda count: None)
-    stored = relations.stored((Relation(("E",), Direction.BOTH),))
-    assert stored is not None
+    matrix_of = (Relation(("E",), Direction.BOTH),)
+    stored = relations.matrix(matrix_of)
+    assert stored.kept
     on = Run(context, DeviceMemory(Pool(), Full))  # of its own: the triangles of vertices stay
-    matrix = uploaded(relations, (Relation(("E",), Direction.BOTH),), on, [], False)
+    matrix = uploaded(relations, matrix_of, on, [], False)
     links = np.zeros((graph.node_count, graph.node_count), np.int64)
     rows = np.repeat(np.arange(stored.lo, stored.hi), np.diff(stored.offsets).astype(np.int64))
     links[rows, stored.ids] = 1

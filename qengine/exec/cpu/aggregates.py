@@ -32,7 +32,7 @@ from qengine.exec.scalar.aggregates import accumulator
 from qengine.exec.scalar.values import checked
 from qengine.plan.expr import AggregateCall
 
-__all__ = ["WEIGHED", "Aggregator", "State", "aggregator", "weights_of"]
+__all__ = ["WEIGHED", "Aggregator", "State", "aggregator", "total_weight", "weights_of"]
 
 WEIGHED = frozenset({"count", "sum", "avg", "min", "max"})
 """Aggregates that take a row's weight as a number; the others repeat the row."""
@@ -88,6 +88,14 @@ def weights_of(column: Column) -> IntArray:
     assert isinstance(column, ArrowColumn)
     weights: IntArray = column.array.to_numpy()
     return weights
+
+
+def total_weight(column: Column) -> int:
+    """Return how many rows some rows count for, given the column that says it."""
+    if isinstance(column, ConstantColumn):
+        return int(column.value) * len(column)
+    weights = weights_of(column)
+    return int(weights.sum()) if _magnitude(weights) * len(weights) < _SAFE else sum(weights.tolist())
 
 
 def _totals(groups: Groups, values: Column, weights: IntArray | None = None) -> Column:

@@ -329,6 +329,11 @@ def integer_column(values: IntArray, null: BoolArray | None = None) -> ArrowColu
     return ArrowColumn(pa.array(values, pa.int64(), mask=null))
 
 
+def count_column(counts: IntArray) -> Column:
+    """Return counts as a column; one alone needs no array."""
+    return integer_column(counts) if len(counts) != 1 else ConstantColumn(int(counts[0]), 1)
+
+
 def boolean_column(values: BoolArray, null: BoolArray | None = None) -> ArrowColumn:
     """Return truth values as a column; null where ``null`` is true."""
     return ArrowColumn(pa.array(values, pa.bool_(), mask=null))

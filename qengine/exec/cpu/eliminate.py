@@ -6,8 +6,7 @@ Numbers are of 64 bits; where one overflows, all is computed again with 128. Tot
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import chain
@@ -22,9 +21,10 @@ from qengine._control import Status
 from qengine._frozen import frozen
 from qengine.errors import InternalError, ResourceError
 from qengine.exec.context import ExecutionContext
+from qengine.exec.cpu.bound import Bound
 from qengine.exec.cpu.memory import Holding
 from qengine.exec.cpu.ranked_pairs import RankedPairs
-from qengine.exec.cpu.relations import MATRIX, NUMBERS, Lists, Relations, SparseMatrix, numbers
+from qengine.exec.cpu.relations import MATRIX, NUMBERS, Lists, NumbersStruct, Relations, SparseMatrix, numbers, stored
 from qengine.exec.cpu.resolve import MaskProvider
 from qengine.exec.cpu.runtime import Runtime
 from qengine.plan.closed_walks import closed_walks
@@ -136,6 +136,27 @@ def own_numbers(relations: Relations, own: Own) -> npt.NDArray[np.uint64]:
 _Found = Array | SparseMatrix | Lists | _Factors | int | None
 
 
+@frozen
+class _Facts:
+    """What a program and the graph settle for all executions; steps and totals are told by their places.
+
+    ``matrices``: those that the graph has. ``sent``: matrices that only messages go along. ``degrees``: for messages
+    that are facts of the graph the matrix and the vertices that they count, by which the graph keeps them.
+    ``unused``: for each step what nothing reads after it. ``summed``: steps that terms add up and nothing else reads.
+    ``totals``: all that terms add up.
+    """
+
+    matrices: dict[int, SparseMatrix]
+    sent: frozenset[int]
+    degrees: dict[int, tuple[Step, Step | None]]
+    unused: tuple[tuple[int, ...], ...]
+    summed: frozenset[int]
+    totals: tuple[int, ...]
+
+
+_bound: Bound[_Facts] = Bound()
+
+
 class _Run:
     """One execution of the program.
 
@@ -145,6 +166,7 @@ class _Run:
     def __init__(self, operator: Eliminate, runtime: Runtime, masks: MaskProvider, wide: bool) -> None:
         self.operator = operator
         self.store = runtime.store
+        self.facts = _bound.get(self.store, operator, lambda: (_facts(self.store, operator), True))
         self.runtime = runtime
         self.context: ExecutionContext = runtime.context
         self.masks = masks
@@ -155,18 +177,18 @@ class _Run:
         self.library = _library()
         self.holding: Holding = runtime.memory.holding("Eliminate")
         self.making = 0
-        self.reads = [operands(step) for step in operator.steps]
-        self.last_use = _last_uses(operator, self.reads)
-        self.only_summed = _only_summed(operator, self.reads)
 
     def counts(self, first: int) -> Iterator[tuple[Counts, int]]:
         """Yield counts, and how many rows of pairs are complete with them; of pairs those from row ``first`` on."""
         try:
-            for place, step in enumerate(self.operator.steps):
-                self.found.append(self._step(step))
-                for read in (*self.reads[place], place):
-                    if self.last_use.get(read, place) <= place:
-                        self.found[read] = None
+            matrices, found = self.facts.matrices, self.found
+            for place, (step, unused) in enumerate(zip(self.operator.steps, self.facts.unused, strict=True)):
+                if place in matrices:
+                    found.append(matrices[place])
+                    continue
+                found.append(self._step(step))
+                for each in unused:
+                    found[each] = None
                 self._charge(0)
                 self.context.check()
             if len(self.operator.emit) == 2:
@@ -185,12 +207,12 @@ class _Run:
             Where the limit doesn't allow it.
         """
         self.making = self.making + more if more else 0
-        live = {
-            id(array): array.nbytes
-            for found in self.found
-            for array in (found.arrays if isinstance(found, SparseMatrix | _Factors) else (found,))
-            if isinstance(array, np.ndarray)
-        }
+        live: dict[int, int] = {}
+        for found in self.found:
+            if isinstance(found, np.ndarray):
+                live[id(found)] = found.nbytes
+            elif isinstance(found, SparseMatrix | _Factors):
+                live |= {id(array): array.nbytes for array in found.arrays}
         self._hold(sum(live.values()) + self.making)
 
     def _hold(self, count: int) -> None:
@@ -261,18 +283,25 @@ class _Run:
             yield ((starts, ends[places].astype(np.int64)), counts[places]), first
 
     def _sums(self) -> dict[int, int]:
-        places = {place for term in self.operator.terms for place in term.totals}
-        return {place: self._sum(place) for place in places}
-
-    def _sum(self, place: int) -> int:
-        found = self.found[place]
-        if isinstance(found, int):
-            return found
-        factors = found.arrays if isinstance(found, _Factors) else (self._optional(place),)
-        records = _records([array for array in factors if array is not None])
-        halves = np.zeros(2, np.uint64)
-        self._call("qe_eliminate_total", records.ctypes.data, len(records), self.n, halves.ctypes.data, reads=self.n)
-        return int(halves[0]) | int(halves[1]) << 64
+        known: dict[int, int] = {}
+        places: list[int] = []
+        factors: list[Array] = []
+        first = [0]
+        for place in self.facts.totals:
+            found = self.found[place]
+            if isinstance(found, int):
+                known[place] = found
+                continue
+            places.append(place)
+            factors += found.arrays if isinstance(found, _Factors) else _given(self._optional(place))
+            first.append(len(factors))
+        if not places:
+            return known
+        # made in less time than arrays of NumPy
+        records = (NumbersStruct * len(factors))(*(NumbersStruct(*numbers(each)) for each in factors))
+        starts, halves = (ctypes.c_int32 * len(first))(*first), (ctypes.c_uint64 * (2 * len(places)))()
+        self._call("qe_eliminate_totals", records, starts, len(places), self.n, halves, reads=len(places) * self.n)
+        return known | {place: halves[2 * k] | halves[2 * k + 1] << 64 for k, place in enumerate(places)}
 
     def _greatest(self, vector: Array) -> int:
         if not self.n:
@@ -293,9 +322,10 @@ class _Run:
             case Matrix():
                 return self._relation(step)
             case Product(factors=factors):
-                return self._product([self.found[place] for place in factors], len(self.found) in self.only_summed)
+                return self._product([self.found[place] for place in factors], len(self.found) in self.facts.summed)
             case Message():
-                return self._kept_degrees(step) if self._are_degrees(step) else self._message(step)
+                kept = not self.wide and len(self.found) in self.facts.degrees
+                return self._kept_degrees(step) if kept else self._message(step)
             case Closed():
                 return self._closed(step)
             case Around():
@@ -312,10 +342,8 @@ class _Run:
 
     def _relation(self, step: Matrix) -> SparseMatrix | Lists:
         """Return relationships as they are stored, where only messages go along them, else as a matrix."""
-        place = len(self.found)
-        readers = [each for each, read in zip(self.operator.steps, self.reads, strict=True) if place in read]
-        if len(step.relations) == 1 and all(isinstance(each, Message) for each in readers):
-            return self.relations.stored(step.relations) or self.relations.lists(step.relations[0])
+        if len(self.found) in self.facts.sent:
+            return self.relations.lists(step.relations[0])
         return self.relations.matrix(step.relations)
 
     def _product(self, factors: Sequence[_Found], summed: bool) -> _Found:
@@ -335,20 +363,9 @@ class _Run:
         self._call("qe_eliminate_product", *where, reads=n)
         return out
 
-    def _are_degrees(self, step: Message) -> bool:
-        """Tell whether a message is how many relationships lead to vertices with some labels, which fits 64 bits."""
-        matrix = self.operator.steps[step.matrix]
-        if self.wide or not isinstance(matrix, Matrix) or len(matrix.relations) > 1 or matrix.relations[0].conditions:
-            return False
-        ends = None if step.vector is None else self.operator.steps[step.vector]
-        return ends is None or (isinstance(ends, Own) and _only_labels(ends))
-
     def _kept_degrees(self, step: Message) -> Array:
         """Return a message that is a fact of the graph, which keeps it."""
-        ends = None
-        if step.vector is not None and self.found[step.vector] is not None:
-            ends = self.operator.steps[step.vector]
-        key = self.operator.steps[step.matrix], ends
+        key = self.facts.degrees[len(self.found)]
         found: Array = self.store.derived.get(key, lambda: _fixed(self._message(step)))
         return found
 
@@ -356,8 +373,7 @@ class _Run:
         matrix, vector = self.found[step.matrix], self._optional(step.vector)
         out = self._empty(self.n)
         if isinstance(matrix, Lists):
-            with _overflows():
-                self.relations.message(matrix, vector, self.wide, out)
+            _told_apart(self.relations.message, matrix, vector, self.wide, out)
             return out
         assert isinstance(matrix, SparseMatrix)
         record = np.array([replace(matrix, factors=()).record()], MATRIX)
@@ -406,7 +422,7 @@ class _Run:
     def _around(self, step: Around) -> Array | int:
         """Return what is summed up around each vertex, or its sum where nothing else is wanted and that takes less."""
         walks = closed_walks(step)
-        if walks is not None and walks.length == 4 and step.vector is None and len(self.found) in self.only_summed:
+        if walks is not None and walks.length == 4 and step.vector is None and len(self.found) in self.facts.summed:
             matrix = self.found[walks.matrix]
             if isinstance(matrix, SparseMatrix) and matrix.pairs and not matrix.factors:
                 return self._ranked(self.operator.steps[walks.matrix], matrix).closed_walks(self.context)
@@ -443,8 +459,8 @@ class _Run:
     # ------------------------------------------------------------ numbers
 
     def _call(self, name: str, *args: Any, reads: int | None = None) -> None:
-        with _overflows():
-            self.context.run(getattr(self.library, name), *args, ctypes.byref(self.context.control), reads=reads)
+        function = getattr(self.library, name)
+        _told_apart(self.context.run, function, *args, ctypes.byref(self.context.control), reads=reads)
 
     def _matrix(self, place: int) -> SparseMatrix:
         """Return a matrix with at most one number an entry."""
@@ -485,6 +501,45 @@ def _fixed(array: Array) -> Array:
     return array
 
 
+def _facts(store: Any, operator: Eliminate) -> _Facts:
+    steps = operator.steps
+    reads = [operands(step) for step in steps]
+    matrices: dict[int, SparseMatrix] = {}
+    sent = set()
+    degrees: dict[int, tuple[Step, Step | None]] = {}
+    for place, step in enumerate(steps):
+        match step:
+            case Matrix(relations=(_,) as relations):
+                if (matrix := stored(store, relations)) is not None:
+                    matrices[place] = matrix
+                elif all(isinstance(each, Message) for each, read in zip(steps, reads, strict=True) if place in read):
+                    sent.add(place)
+            case Message() if (key := _degrees(steps, step)) is not None:
+                degrees[place] = key
+    outputs = {term.output for term in operator.terms}
+    totals = {place for term in operator.terms for place in term.totals}
+    last_use = _last_uses(operator, reads)
+    unused = [
+        tuple(each for each in (*read, place) if last_use.get(each, place) <= place) for place, read in enumerate(reads)
+    ]
+    summed = totals.difference(outputs, *reads)
+    return _Facts(matrices, frozenset(sent), degrees, tuple(unused), frozenset(summed), tuple(sorted(totals)))
+
+
+def _degrees(steps: Sequence[Step], message: Message) -> tuple[Step, Step | None] | None:
+    """Return the matrix and the vertices of a message that counts relationships, to vertices with some labels.
+
+    That fits 64 bits. None for another message.
+    """
+    matrix = steps[message.matrix]
+    if not isinstance(matrix, Matrix) or len(matrix.relations) > 1 or matrix.relations[0].conditions:
+        return None
+    ends = None if message.vector is None else steps[message.vector]
+    if ends is None or ends == Own():
+        return matrix, None
+    return (matrix, ends) if isinstance(ends, Own) and _only_labels(ends) else None
+
+
 def _last_uses(operator: Eliminate, reads: Sequence[tuple[int, ...]]) -> dict[int, int]:
     """Return for each step the last one that reads it; what terms and pairs read is read after all.
 
@@ -503,17 +558,10 @@ def _last_uses(operator: Eliminate, reads: Sequence[tuple[int, ...]]) -> dict[in
     return found
 
 
-def _only_summed(operator: Eliminate, reads: Sequence[tuple[int, ...]]) -> set[int]:
-    """Return the steps that terms add up and nothing else reads."""
-    outputs = {term.output for term in operator.terms}
-    return {place for term in operator.terms for place in term.totals}.difference(outputs, *reads)
-
-
-@contextmanager
-def _overflows() -> Iterator[None]:
-    """Tell overflow from other errors of native functions."""
+def _told_apart(run: Callable[..., None], *args: Any, **named: Any) -> None:
+    """Run native functions, and tell overflow from their other errors."""
     try:
-        yield
+        run(*args, **named)
     except ResourceError as error:
         if error.code == "CountOverflow":
             raise NumberOverflow from error
@@ -522,6 +570,10 @@ def _overflows() -> Iterator[None]:
 
 def _records(arrays: Sequence[Array]) -> Array:
     return np.array([numbers(array) for array in arrays], NUMBERS)
+
+
+def _given(vector: Array | None) -> tuple[Array, ...]:
+    return () if vector is None else (vector,)
 
 
 def _address(vector: Array | None) -> int:
@@ -534,7 +586,7 @@ def _library() -> ctypes.CDLL:
     pointer, u64, u32, i32 = ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_int32
     library.qe_eliminate_message.argtypes = (pointer, pointer, i32, u32, pointer, i32, pointer, pointer)
     library.qe_eliminate_product.argtypes = (pointer, i32, u64, i32, pointer, pointer)
-    library.qe_eliminate_total.argtypes = (pointer, i32, u64, pointer, pointer)
+    library.qe_eliminate_totals.argtypes = (pointer, pointer, i32, u64, pointer, pointer)
     library.qe_eliminate_close.argtypes = (pointer, pointer, pointer, u32, pointer, i32, pointer, pointer)
     library.qe_eliminate_triangle_sums.argtypes = (pointer, pointer, i32, pointer, pointer)
     library.qe_eliminate_around.argtypes = (pointer, i32, pointer, pointer)

@@ -24,10 +24,17 @@ from qengine.plan.elimination import Relation
 from qengine.plan.pattern import Direction
 from qengine.storage.adjacency import Form, PcsrStruct
 
-__all__ = ["MATRIX", "NUMBERS", "Lists", "Relations", "SparseMatrix", "numbers"]
+__all__ = ["MATRIX", "NUMBERS", "Lists", "NumbersStruct", "Relations", "SparseMatrix", "numbers", "stored"]
 
 NUMBERS = np.dtype([("at", "<u8"), ("bytes", "<i4"), ("unused", "<i4")])
 """As ``qe::eliminate::Numbers``."""
+
+
+class NumbersStruct(ctypes.Structure):
+    """Mirror of the same."""
+
+    _fields_ = (("at", ctypes.c_void_p), ("bytes", ctypes.c_int32), ("unused", ctypes.c_int32))
+
 
 MATRIX = np.dtype([("offsets", "<u8"), ("ids", "<u8"), ("values", NUMBERS), ("lo", "<u4"), ("hi", "<u4")])
 """As ``qe::eliminate::Matrix``."""
@@ -107,10 +114,6 @@ class Relations:
         self.charge = charge
         self.n = store.vertex_count
 
-    def stored(self, relations: tuple[Relation, ...]) -> SparseMatrix | None:
-        """Return the matrix of relations where the graph has it."""
-        return _stored(self.store, relations[0]) if len(relations) == 1 else None
-
     def matrix(self, relations: tuple[Relation, ...]) -> SparseMatrix:
         """Return the product, pair by pair, of relations, seen from the row's vertex.
 
@@ -120,7 +123,7 @@ class Relations:
             By the context's limits, from inside.
         """
         if len(relations) == 1:
-            return self.stored(relations) or self._single(relations[0])
+            return stored(self.store, relations) or self._single(relations[0])
         return self._product(relations)
 
     def lists(self, relation: Relation) -> Lists:
@@ -227,8 +230,11 @@ class Relations:
         return ctypes.byref(self.context.control)
 
 
-def _stored(store: Any, relation: Relation) -> SparseMatrix | None:
-    """Return the graph's own arrays where they are the relation."""
+def stored(store: Any, relations: tuple[Relation, ...]) -> SparseMatrix | None:
+    """Return the graph's own arrays where they are the product of relations."""
+    if len(relations) != 1:
+        return None
+    (relation,) = relations
     if len(relation.types) != 1 or relation.conditions:
         return None
     index = store.type_index(relation.types[0])

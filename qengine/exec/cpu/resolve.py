@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Protocol
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +13,7 @@ import pyarrow as pa
 from qengine._frozen import frozen
 from qengine.catalog.functions import lookup
 from qengine.errors import InternalError, Unsupported
+from qengine.exec.cpu.bound import Bound
 from qengine.exec.cpu.match_plan import (
     MAX_LEVELS,
     NO_SPAN,
@@ -39,12 +39,11 @@ _FEW = 16
 
 _WITHIN = int(SourceFlag.WITHIN)
 
-_KNOWN = 256
 _HELD = 1 << 20
 """Bytes of marked vertices up to which a resolved search is remembered."""
 
-_resolved: WeakKeyDictionary[Any, dict[int, tuple[Search, ResolvedSearch | None]]] = WeakKeyDictionary()
-"""For each graph the searches resolved last, by identity: a cached plan runs again without resolving names."""
+_resolved: Bound[ResolvedSearch | None] = Bound()
+"""A cached plan runs again without resolving names."""
 
 _OPS = {
     "=": CompareOp.EQUAL,
@@ -105,16 +104,13 @@ def resolve(store: Any, search: Search, masks: MaskProvider) -> ResolvedSearch |
             f"A pattern with {len(search.levels)} nodes and relationships exceeds the {MAX_LEVELS} that are searched.",
             hint="Split it into several MATCH clauses with WITH between them.",
         )
-    known = _resolved.setdefault(store, {})
-    if (entry := known.get(id(search))) is not None:
-        return entry[1]
-    resolved = _Resolver(store, search, masks).run()
-    if not _differs(search) and (resolved is None or resolved.held <= _HELD):
-        resolved = resolved and replace(resolved, reusable=True)
-        if len(known) >= _KNOWN:
-            known.clear()
-        known[id(search)] = search, resolved
-    return resolved
+
+    def find() -> tuple[ResolvedSearch | None, bool]:
+        resolved = _Resolver(store, search, masks).run()
+        keep = not _differs(search) and (resolved is None or resolved.held <= _HELD)
+        return (replace(resolved, reusable=True) if keep and resolved is not None else resolved), keep
+
+    return _resolved.get(store, search, find)
 
 
 def resolve_pattern(store: Any, search: Search) -> ResolvedSearch | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -102,13 +103,18 @@ class Environment:
         self.parameters = {name: from_python(value, name, given) for name, value in (parameters or {}).items()}
         if given:
             check_of_graph(given, store)
-        self.random = random.Random(seed).random
+        self._seed = seed
         self.now = time.time_ns()
         self._subqueries = subqueries
         self._node_readers: dict[str, _Pages | None] = {}
         self._relationship_readers: dict[tuple[int, str], _Pages | None] = {}
         self._labels: dict[int, frozenset[str]] = {}
         self._relationships: dict[int, tuple[int, int, int]] = {}
+
+    @cached_property
+    def random(self) -> Callable[[], float]:
+        """Returns the next random number; seeded when it is first asked for, which takes as long as a small query."""
+        return random.Random(self._seed).random
 
     def parameter(self, name: str) -> Any:
         """Return a parameter's value.

@@ -442,6 +442,8 @@ class MatchLowering:
 
 def _renamed(graph: QueryGraph) -> QueryGraph:
     """Search relationships that the input gives under a name of their own, to compare them afterwards."""
+    if not any(edge.bound for edge in graph.relationships):
+        return graph
     edges = tuple(_renamed_edge(edge) if edge.bound else edge for edge in graph.relationships)
     return replace(graph, relationships=edges)
 

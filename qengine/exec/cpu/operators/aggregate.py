@@ -11,13 +11,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from qengine._frozen import frozen
-from qengine.exec.cpu.aggregates import WEIGHED, Aggregator, State, aggregator, weights_of
+from qengine.exec.cpu.aggregates import WEIGHED, Aggregator, State, aggregator, total_weight, weights_of
 from qengine.exec.cpu.batch import BATCH_ROWS, Batch, concatenate_batches
-from qengine.exec.cpu.columns import Column, IntArray, NodeColumn, integer_column, null_column
+from qengine.exec.cpu.columns import Column, ConstantColumn, IntArray, NodeColumn, integer_column, null_column
 from qengine.exec.cpu.expressions.compiler import Evaluate, compile_expression, is_volatile
 from qengine.exec.cpu.grouping import Groups, ascends, group_rows, known_apart, rows_alone
 from qengine.exec.cpu.operators.stage import ROW, Build, Stage, pieces
 from qengine.exec.cpu.runtime import Runtime
+from qengine.exec.scalar.values import checked
 from qengine.plan import logical, physical
 from qengine.plan.expr import Variable
 from qengine.plan.traverse import free_variables
@@ -34,6 +35,8 @@ def aggregate_stage(operator: logical.Aggregate, build: Build, first: int) -> St
     """Emit the keys and aggregates of each group; without keys one row (for each outer row). Holds the groups."""
     runtime = build.runtime
     upstream = build(operator.input)
+    if not operator.keys and not any(call.args for _, call in operator.aggregates):
+        return _counting(operator, upstream, runtime)
     plain = _Aggregation(operator, operator.weight, runtime, _one_row_each(operator, runtime))
     subject = _only_node(operator) if _fits(runtime) else None
     counted = None if subject is None else _Aggregation(operator, _WEIGHT, runtime)
@@ -62,6 +65,25 @@ def _one_row_each(operator: logical.Aggregate, runtime: Runtime) -> bool:
         return False
     keys = {expr.name for _, expr in operator.keys if isinstance(expr, Variable)}
     return bool(below.emit) and keys.issuperset(below.emit)
+
+
+def _counting(operator: logical.Aggregate, upstream: Stage, runtime: Runtime) -> Stage:
+    """Emit how many rows there are, without looking at groups where there is but one."""
+    weight = operator.weight
+
+    def run(outer: Batch) -> Iterator[Batch]:
+        batches = upstream(outer)
+        if ROW in outer.columns:
+            yield from _Aggregation(operator, weight, runtime).run(batches, outer)
+            return
+        total = 0
+        for batch in batches:
+            runtime.context.check()
+            total += batch.length if weight is None else total_weight(batch.columns[weight])
+        count = ConstantColumn(checked(total), 1)
+        yield Batch(1, dict.fromkeys((name for name, _ in operator.aggregates), count))
+
+    return run
 
 
 def _chain(head: Batch, rest: Iterator[Batch]) -> Iterator[Batch]:

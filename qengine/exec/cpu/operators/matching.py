@@ -17,7 +17,7 @@ from qengine.exec.cpu.columns import (
     IntArray,
     NodeColumn,
     RelationshipColumn,
-    integer_column,
+    count_column,
 )
 from qengine.exec.cpu.operators.stage import Build, Stage, pieces
 from qengine.plan import physical
@@ -70,7 +70,7 @@ def _searched(operator: physical.Search, upstream: Stage, build: Build, first: i
                         name: kinds[name](found[part]) for name, found in chunk.columns.items()
                     }
                     if operator.count is not None and chunk.count is not None:
-                        emitted[operator.count] = integer_column(chunk.count[part])
+                        emitted[operator.count] = count_column(chunk.count[part])
                     kept = batch.take(chunk.row[part]) if batch.columns else batch
                     yield Batch(length, {**kept.columns, **emitted})
                     runtime.context.check()
@@ -124,7 +124,7 @@ def eliminate_stage(operator: physical.Eliminate, build: Build, first: int) -> S
                             name: NodeColumn(ids[part]) for name, ids in zip(operator.emit, vertices, strict=True)
                         }
                         if operator.count is not None:
-                            emitted[operator.count] = integer_column(counts[part])
+                            emitted[operator.count] = count_column(counts[part])
                         input_row = batch.take(np.full(length, row, np.int64)) if batch.columns else batch
                         yield Batch(length, {**input_row.columns, **emitted})
                         runtime.context.check()

@@ -1,0 +1,39 @@
+"""What operators of plans that are kept come to on a graph: found when they first run, for all their runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+from weakref import WeakKeyDictionary
+
+from qengine.plan.logical import Operator
+
+__all__ = ["Bound"]
+
+_MOST = 256  # operators of a graph
+
+Found = TypeVar("Found")
+
+
+class Bound(Generic[Found]):
+    """What is known of operators, by graph and by the operator's identity.
+
+    The operators are kept with it, so that no others can get their identity. Any number of threads may use it.
+    """
+
+    def __init__(self) -> None:
+        self._known: WeakKeyDictionary[Any, dict[int, tuple[Operator, Found]]] = WeakKeyDictionary()
+
+    def get(self, store: Any, operator: Operator, find: Callable[[], tuple[Found, bool]]) -> Found:
+        """Return what is known of an operator; else what ``find`` returns, which also says whether to keep it."""
+        known = self._known.get(store)
+        if known is None:
+            known = self._known.setdefault(store, {})
+        if (entry := known.get(id(operator))) is not None:
+            return entry[1]
+        found, keep = find()
+        if keep:
+            if len(known) >= _MOST:
+                known.clear()
+            known[id(operator)] = operator, found
+        return found
