@@ -11,6 +11,7 @@ from tests.bench.engines.base import Engine
 # name -> (module below this package, class, import name, distribution)
 _ENGINES = {
     "qengine": ("qengine_engine", "Qengine", "qengine", "qengine-graph"),
+    "qengine-prepared": ("qengine_engine", "Prepared", "qengine", "qengine-graph"),
     "kuzu": ("kuzu_engine", "Kuzu", "kuzu", "kuzu"),
     "duckdb": ("duckdb_engine", "DuckDB", "duckdb", "duckdb"),
     "graphblas": ("graphblas_engine", "GraphBLAS", "graphblas", "python-graphblas"),
