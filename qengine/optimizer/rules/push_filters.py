@@ -126,7 +126,7 @@ def _rejects_nulls(condition: Expr, names: set[str]) -> bool:
             return any(map(null, args))
         case Call(name="IN", args=(subject, _)) | HasLabels(subject=subject):
             return null(subject)
-        case Call(name="NOT", args=(Comparison() | HasLabels() as inner,)):
+        case Call(name="NOT", args=(Comparison(args=(_, _)) | HasLabels() as inner,)):  # a chain may be false for nulls
             return _rejects_nulls(inner, names)
         case Logical(op="OR", args=args):
             return all(_rejects_nulls(arg, names) for arg in args)
