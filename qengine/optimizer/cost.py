@@ -5,7 +5,7 @@ Vertices are numbers, sets of vertices are bit masks.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from qengine._frozen import frozen
@@ -82,13 +82,16 @@ class Problem:
 
 @lru_cache(1 << 14)
 def members(mask: int) -> tuple[int, ...]:
-    """Return the numbers in a set, ascending."""
-    found = []
+    """Return the numbers in a set, ascending. Kept: sets of a few vertices are asked for again."""
+    return tuple(each_of(mask))
+
+
+def each_of(mask: int) -> Iterator[int]:
+    """Yield the numbers in a set, ascending."""
     while mask:
         least = mask & -mask
-        found.append(least.bit_length() - 1)
+        yield least.bit_length() - 1
         mask ^= least
-    return tuple(found)
 
 
 def mask_of(numbers: Iterable[int]) -> int:

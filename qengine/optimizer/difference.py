@@ -8,12 +8,15 @@ Where a pair of vertices has at most one relationship that matches, this is a st
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import field
+from functools import reduce
 from itertools import combinations, product
+from operator import or_
 
 from qengine._frozen import record
 from qengine.catalog.view import CatalogView
+from qengine.optimizer.cost import each_of, mask_of
 from qengine.optimizer.labels import satisfying_sets
 from qengine.optimizer.pattern_edges import PatternEdge, given_name
 from qengine.plan.pattern import MatchMode, PathMode, PatternPath, QueryGraph
@@ -50,12 +53,14 @@ def differences(graph: QueryGraph, edges: Sequence[PatternEdge], catalog: Catalo
     if nodes_differ:
         pairs = map(frozenset, combinations((node.name for node in graph.nodes), 2))
         found.vertices.update(pairs if not graph.parts else (pair for pair in pairs if graph.together(*pair)))
-    joined = _partners(joined_by(edges) | unlike)
-    for first, second in _compared(edges, nodes_differ):
-        if first.shares_type(second) and graph.together(first.name, second.name):
-            _separate(first, second, joined, graph.mode, found)
-    apart = _partners(found.vertices if found.pairs else ())
-    found.pairs = [same for same in found.pairs if not any(b in apart.get(a, ()) for a, b in same)]
+    if nodes_differ:
+        names = {name for edge in edges for name in edge.ends}
+        joined = {name: names - {name} for name in names}
+    else:
+        joined = _partners(joined_by(edges) | unlike)
+    for group in _alike(graph, edges):
+        _separate_ends(group, joined, found)
+    _separate_pairs(graph, edges, joined, found)
     found.vertices -= unlike
     return found
 
@@ -68,15 +73,6 @@ def _unlike(graph: QueryGraph, catalog: CatalogView) -> frozenset[frozenset[str]
             alike.setdefault(satisfying_sets(catalog, node.labels), []).append(node.name)
     apart = (pair for pair in combinations(alike, 2) if not pair[0] & pair[1])
     return frozenset(frozenset(names) for one, other in apart for names in product(alike[one], alike[other]))
-
-
-def _compared(edges: Sequence[PatternEdge], nodes_differ: bool) -> Iterator[tuple[PatternEdge, PatternEdge]]:
-    """Yield the pairs of relationships that may be one: where nodes differ, those between the same two."""
-    alike: dict[frozenset[str], list[PatternEdge]] = {}
-    for edge in edges:
-        alike.setdefault(frozenset(edge.ends) if nodes_differ else frozenset(), []).append(edge)
-    for group in alike.values():
-        yield from combinations(group, 2)
 
 
 def _separate_nodes(path: PatternPath, edges: Sequence[PatternEdge], found: Differences) -> None:
@@ -110,27 +106,116 @@ def _partners(pairs: Iterable[frozenset[str]]) -> dict[str, set[str]]:
     return found
 
 
-def _separate(
-    first: PatternEdge,
-    second: PatternEdge,
-    joined: Mapping[str, Collection[str]],
-    mode: MatchMode,
-    found: Differences,
+def _alike(graph: QueryGraph, edges: Sequence[PatternEdge]) -> Iterable[list[PatternEdge]]:
+    """Return the relationships of one type and part that vertices alone tell apart."""
+    found: dict[tuple[str, int], list[PatternEdge]] = {}
+    for edge in edges:
+        if edge.multiple or not edge.types:
+            continue
+        (name,) = edge.type_names()
+        for part in (k for k, names in enumerate(graph.parts) if edge.name in names) if graph.parts else (0,):
+            found.setdefault((name, part), []).append(edge)
+    return found.values()
+
+
+def _separate_ends(edges: Iterable[PatternEdge], joined: Mapping[str, Set[str]], found: Differences) -> None:
+    """Say that relationships of one type with an end in common differ at the other."""
+    others: dict[tuple[str, bool], set[str]] = {}
+    for edge in edges:
+        start, end = edge.ends
+        for at, other in {(start, True): end, (end, edge.swappable): start}.items():
+            beside = others.setdefault(at, set())
+            found.contradiction |= other in beside
+            beside.add(other)
+    for beside in others.values():
+        for one in beside:
+            found.vertices.update(
+                frozenset((one, other)) for other in beside.difference(joined.get(one, ())) if other != one
+            )
+
+
+def _separate_pairs(
+    graph: QueryGraph, edges: Sequence[PatternEdge], joined: Mapping[str, Set[str]], found: Differences
 ) -> None:
-    for same in _coincidences(first, second):
-        equalities = [(a, b) for a, b in same if a != b]
-        if mode is MatchMode.DIFFERENT_NODES and equalities:
-            continue
-        if _impossible(equalities, joined):
-            continue
-        if first.multiple or second.multiple:
-            found.edges.add(frozenset((first.name, second.name)))
-        elif not equalities:
-            found.contradiction = True
-        elif len(equalities) == 1:
-            found.vertices.add(frozenset(equalities[0]))
-        else:
-            found.pairs.append(same)
+    """Separate relationships of which two ends must coincide to make them one, and those to be compared themselves.
+
+    Sets of relationships are bit masks: in a dense pattern few of the many pairs can coincide.
+    """
+    apart = dict(joined)
+    for name, others in _partners(found.vertices).items():
+        apart[name] = others.union(joined.get(name, ()))
+    multiple = mask_of(place for place, edge in enumerate(edges) if edge.multiple)
+    comparable = _Coinciding(edges, joined) if multiple else None
+    separable = _Coinciding(edges, apart)
+    rivals = _rivals(graph, edges)
+    names: list[tuple[str, str]] = []
+    for place, first in enumerate(edges):
+        later = rivals[place] & -1 << place + 1
+        if comparable is not None:
+            alike = later & (-1 if first.multiple else multiple) & comparable.with_(first)
+            touching = alike & comparable.touching(first)
+            names += [(first.name, edges[k].name) for k in each_of(alike ^ touching)]
+            for k in each_of(touching):
+                if not all(_impossible(same, joined) for same in _coincidences(first, edges[k])):
+                    names.append((first.name, edges[k].name))
+        if not first.multiple:
+            for k in each_of(later & ~multiple & separable.with_(first)):
+                found.pairs += [
+                    same
+                    for same in _coincidences(first, edges[k])
+                    if all(a != b for a, b in same) and not _impossible(same, apart)
+                ]
+    found.edges.update(map(frozenset, names))
+
+
+def _rivals(graph: QueryGraph, edges: Sequence[PatternEdge]) -> list[int]:
+    """Return for each relationship those that share a type with it and must not be the same."""
+    of_type: dict[str, int] = {}
+    for place, edge in enumerate(edges):
+        for name in edge.type_names():
+            of_type[name] = of_type.get(name, 0) | 1 << place
+    found = [reduce(or_, map(of_type.__getitem__, edge.type_names()), 0) for edge in edges]
+    if not graph.parts:
+        return found
+    together = [0] * len(edges)
+    for part in graph.parts:
+        within = [place for place, edge in enumerate(edges) if edge.name in part]
+        mask = mask_of(within)
+        for place in within:
+            together[place] |= mask
+    return [some & others for some, others in zip(found, together, strict=True)]
+
+
+class _Coinciding:
+    """Which relationships of a pattern may have the same ends as another, by the vertices that can't be equal."""
+
+    def __init__(self, edges: Sequence[PatternEdge], apart: Mapping[str, Set[str]]) -> None:
+        starts: dict[str, int] = {}
+        ends: dict[str, int] = {}
+        for place, edge in enumerate(edges):
+            start, end = edge.ends
+            starts[start] = starts.get(start, 0) | 1 << place
+            ends[end] = ends.get(end, 0) | 1 << place
+        names = starts.keys() | ends.keys()
+        self._touching = {name: starts.get(name, 0) | ends.get(name, 0) for name in names}
+        self._starting = {name: _at(starts, apart.get(name, ())) for name in names}
+        self._ending = {name: _at(ends, apart.get(name, ())) for name in names}
+        self._swappable = mask_of(place for place, edge in enumerate(edges) if edge.swappable)
+
+    def with_(self, edge: PatternEdge) -> int:
+        """Return the set of those whose ends may be this one's, the two ends each for itself."""
+        start, end = edge.ends
+        swapped = self._ending[start] & self._starting[end] & (-1 if edge.swappable else self._swappable)
+        return self._starting[start] & self._ending[end] | swapped
+
+    def touching(self, edge: PatternEdge) -> int:
+        """Return the set of those that share a vertex with one."""
+        start, end = edge.ends
+        return self._touching[start] | self._touching[end]
+
+
+def _at(places: Mapping[str, int], apart: Collection[str]) -> int:
+    return reduce(or_, (mask for name, mask in places.items() if name not in apart), 0)
 
 
 def _coincidences(first: PatternEdge, second: PatternEdge) -> list[Coincidence]:
@@ -141,14 +226,11 @@ def _coincidences(first: PatternEdge, second: PatternEdge) -> list[Coincidence]:
     return found
 
 
-def _impossible(equalities: Sequence[tuple[str, str]], joined: Mapping[str, Collection[str]]) -> bool:
-    """Tell whether one or two equalities make two vertices one that can't be."""
-    for a, b in equalities:
-        if b in joined.get(a, ()):
-            return True
-    if len(equalities) < 2:
-        return False
-    (a, b), (c, d) = equalities
+def _impossible(same: Coincidence, apart: Mapping[str, Set[str]]) -> bool:
+    """Tell whether a coincidence makes two vertices one that can't be."""
+    (a, b), (c, d) = same
+    if b in apart.get(a, ()) or d in apart.get(c, ()):
+        return True
     if a not in (c, d) and b not in (c, d):
         return False
-    return any(two in joined.get(one, ()) for one, two in combinations((a, b, c, d), 2))  # a = b and b = c
+    return any(two in apart.get(one, ()) for one, two in combinations((a, b, c, d), 2))  # a = b and b = c

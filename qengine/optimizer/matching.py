@@ -167,14 +167,13 @@ def _problem(matching: Matching, names: Sequence[str], number: dict[str, int], c
         for one, other in map(tuple, difference.vertices - joined)
         if one in sets and other in sets and sets[one] & sets[other]
     ]
-    by_name = {edge.name: edge for edge in matching.edges}
     compared: list[tuple[str, ...]] = [(a, b, c, d) for (a, b), (c, d) in difference.pairs]
     compared += [(each.left, each.right) for each in matching.conditions]
-    compared += [
-        tuple(end for name in pair for end in by_name[name].ends) for pair in difference.edges if pair <= by_name.keys()
-    ]
     within = (group for group in compared if all(map(number.__contains__, group)))
-    entangled = list(dict.fromkeys(mask_of(map(number.__getitem__, group)) for group in within))
+    groups = [mask_of(map(number.__getitem__, group)) for group in within]
+    ends = {edge.name: mask_of(map(number.__getitem__, edge.ends)) for edge in matching.edges}
+    groups += {ends[one] | ends[other] for one, other in difference.edges if one in ends and other in ends}
+    entangled = list(dict.fromkeys(groups))
     filtered = {number[name] for name in names if nodes[name].predicates}
     filtered.update(members(reduce(or_, entangled, 0)))  # what is compared is, too
     edges = [edge for edge in matching.edges if edge.ends[0] != edge.ends[1]]

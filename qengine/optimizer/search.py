@@ -44,7 +44,7 @@ class SearchParts:
     _at: dict[str, list[PatternEdge]] = field(default_factory=dict)
     _apart: dict[str, list[str]] = field(default_factory=dict)
     _pairs: dict[str, list[Coincidence]] = field(default_factory=dict)  # by the vertex that is bound last
-    _compared: frozenset[str] = frozenset()
+    _compared: dict[str, list[str]] = field(default_factory=dict)  # by relationship those that it must not be
 
     def __post_init__(self) -> None:
         for edge in self.edges:
@@ -58,7 +58,9 @@ class SearchParts:
             (a, b), (c, d) = same
             if a in place and b in place and c in place and d in place:
                 self._pairs.setdefault(max(a, b, c, d, key=place.__getitem__), []).append(same)
-        self._compared = frozenset().union(*self.differences.edges)
+        for one, other in self.differences.edges:
+            self._compared.setdefault(one, []).append(other)
+            self._compared.setdefault(other, []).append(one)
 
 
 def build_levels(parts: SearchParts) -> tuple[Level, ...]:
@@ -130,13 +132,8 @@ def _close(edges: Iterable[PatternEdge], parts: SearchParts, levels: list[Level]
 
 def _edge_level(edge: PatternEdge, parts: SearchParts) -> EdgeLevel:
     start, end = edge.ends
-    different = tuple(
-        parts._level[other]
-        for pair in sorted(map(sorted, parts.differences.edges))
-        if edge.name in pair
-        for other in pair
-        if other != edge.name and other in parts._level
-    )
+    compared = sorted(parts._compared.get(edge.name, ()))
+    different = tuple([parts._level[other] for other in compared if other in parts._level])
     return EdgeLevel(
         edge.name,
         parts._level[start],

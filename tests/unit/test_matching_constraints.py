@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import permutations, product
+from itertools import combinations, permutations, product
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from qengine.catalog.view import RelationshipTypeInfo
 from qengine.optimizer.difference import Differences, differences
@@ -114,6 +116,56 @@ def test_nodes_that_no_label_set_allows_to_be_one_need_no_difference() -> None:
     assert not labelled("ab bc", {"a": "A", "b": "B"}, LOOPED).pairs
     assert labelled("ab ac", {"b": "A", "c": "A"}, PARALLEL).edges
     assert not labelled("ab ac", {"b": "A", "c": "B"}, PARALLEL).edges
+
+
+def partitions(names: str) -> list[dict[str, int]]:
+    """Return all ways in which some vertices can be equal."""
+    found: list[dict[str, int]] = [{}]
+    for name in names:
+        found = [{**same, name: k} for same in found for k in range(max(same.values(), default=-1) + 2)]
+    return found
+
+
+def coincide(one: PatternEdge, other: PatternEdge, same: dict[str, int]) -> bool:
+    (a, b), (c, d) = ([same[name] for name in each.ends] for each in (one, other))
+    return (a, b) == (c, d) or ((one.swappable or other.swappable) and (a, b) == (d, c))
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(list(product("abcd", repeat=2))),
+            st.sampled_from([SIMPLE, UNDIRECTED, LOOPED, PARALLEL]),
+            st.sampled_from("RS"),
+            st.sampled_from([Direction.OUT, Direction.BOTH]),
+        ),
+        max_size=6,
+    ),
+    st.sampled_from([MatchMode.DIFFERENT_RELATIONSHIPS, MatchMode.DIFFERENT_NODES]),
+)
+def test_what_must_differ_is_what_pair_by_pair_must(drawn: list, mode: MatchMode) -> None:
+    kinds: dict[str, RelationshipTypeInfo] = {}
+    found = [
+        edge_of_types(
+            PatternRelationship(f"r{i}", *ends, direction=direction),
+            (kinds.setdefault(name, replace(info, name=name)),),
+        )
+        for i, (ends, info, name, direction) in enumerate(drawn)
+    ]
+    names = "".join(sorted({name for each in found for name in each.ends}))
+    told = differences(graph(found, mode), found, CATALOG)
+    for same in partitions(names):
+        if any(len({same[end] for end in each.ends}) == 1 for each in found if not each.loops):
+            continue
+        if mode is MatchMode.DIFFERENT_NODES and len(set(same.values())) < len(names):
+            assert any(len({same[name] for name in pair}) == 1 for pair in told.vertices)
+            continue
+        clashing = [pair for pair in combinations(found, 2) if pair[0].shares_type(pair[1]) and coincide(*pair, same)]
+        compared = [frozenset(each.name for each in pair) for pair in clashing if any(each.multiple for each in pair)]
+        assert told.edges.issuperset(compared)
+        excluded = told.contradiction or any(len({same[name] for name in pair}) == 1 for pair in told.vertices)
+        excluded = excluded or any(all(same[a] == same[b] for a, b in pair) for pair in told.pairs)
+        assert excluded == (len(compared) < len(clashing))
 
 
 def nodes(names: str, labels: dict[str, str] | None = None) -> dict[str, PatternNode]:

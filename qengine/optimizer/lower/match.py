@@ -131,7 +131,7 @@ class MatchLowering:
             if self._compares_relationships():
                 wanted |= {e.name for e in self.fixed if any(set(e.type_names()) & set(w.types) for w in self.walks)}
             if len(self._components()) > 1:  # searched one by one: compared when both are there
-                wanted |= {name for pair in difference.edges for name in pair}
+                wanted = wanted.union(*difference.edges)
                 wanted |= {name for pair in difference.vertices for name in pair}
                 wanted |= {name for pair in difference.pairs for both in pair for name in both}
         return wanted
@@ -222,7 +222,7 @@ class MatchLowering:
         if join is not None:
             self._join(join, filters, wanted, final)
             return
-        identity = emitted | {name for pair in difference.edges for name in pair}
+        identity = emitted.union(*difference.edges)
         symmetry = order.symmetry
         parts = SearchParts(
             self.nodes,
