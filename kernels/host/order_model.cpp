@@ -72,9 +72,13 @@ void OrderModel::fill() {
   }
   for (int k = 0; k < problem.n_triangles; ++k) {
     const int32_t* corner = problem.triangles + 3 * k;
-    for (int at = 0; at < 3; ++at)
-      closings_[corner[at]].push_back({corner[(at + 1) % 3], corner[(at + 2) % 3], problem.closures[k]});
+    for (int at = 0; at < 3; ++at) {
+      const int here = corner[at], next = corner[(at + 1) % 3], last = corner[(at + 2) % 3];
+      closings_[here].push_back({next, last, problem.closures[k]});
+      closings_[here].push_back({last, next, problem.closures[k]});
+    }
   }
+  for (std::vector<Closing>& each : closings_) std::stable_sort(each.begin(), each.end());
   for (int k = 0; k < problem.n_entangled; ++k) {
     const uint64_t group = problem.entangled[k];
     for_each(group, [&](int vertex) { mentioned_[vertex] |= group & ~one(vertex); });
@@ -215,11 +219,11 @@ OrderModel::Step OrderModel::step_by_degrees(uint64_t bound, int vertex) const {
 // with each of them, what keeps apart does so at the first link that closes a circle.
 double OrderModel::closed(int vertex, int origin, uint64_t others, double chance) const {
   double more = 1.0, less = 1.0;
-  for (const Closing& each : closings_[vertex]) {
-    const uint64_t ends = one(each.one) | one(each.other);
-    if ((ends >> origin & 1) == 0 || (ends & others) == 0) continue;
-    more *= std::max(each.odds, 1.0);
-    less = std::min(each.odds, less);
+  const auto [begin, end] = std::equal_range(closings_[vertex].begin(), closings_[vertex].end(), Closing{origin, 0, 0.0});
+  for (auto each = begin; each != end; ++each) {
+    if (((one(origin) | one(each->other)) & others) == 0) continue;
+    more *= std::max(each->odds, 1.0);
+    less = std::min(each->odds, less);
   }
   const double odds = size_of(others) > 1 ? more : more * less;
   return odds == 1.0 ? chance : chance * odds / (1.0 - chance + chance * odds);

@@ -83,9 +83,10 @@ class OrderModel {
     Order back;             // and that one against this
   };
 
-  struct Closing {  // a triangle, seen from one of its vertices
-    int one, other;
+  struct Closing {  // a triangle, seen from one of its vertices: once by each of the other two, by which they are sorted
+    int origin, other;
     double odds;
+    bool operator<(const Closing& than) const { return origin < than.origin; }
   };
 
   struct Growth {  // of edges of one sort; by two orders how much likelier a vertex has the one where it has the other

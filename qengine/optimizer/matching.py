@@ -226,7 +226,7 @@ def _triangles(
             one, other = (number[name] for name in edge.ends)
             of_type = near.setdefault(edge.types[0].name, {})
             of_type.setdefault(min(one, other), set()).add(max(one, other))
-    names = {vertex: name for name, vertex in number.items()}
+    labels = {vertex: certain_label(cardinality.nodes[name].labels) or "" for name, vertex in number.items()}
     known: dict[tuple[str, ...], float] = {}
     found = []
     for type, after in near.items():
@@ -237,9 +237,9 @@ def _triangles(
             for third in others.intersection(after.get(other, ()))
         ]
         for each in sorted(corners):
-            labels = sorted(certain_label(cardinality.nodes[names[vertex]].labels) or "" for vertex in each)
-            key = type, *labels
+            one, other, third = each
+            key = type, labels[one], labels[other], labels[third]
             if key not in known:
-                known[key] = cardinality.catalog.closing_odds(type, [label or None for label in labels])
+                known[key] = cardinality.catalog.closing_odds(type, [label or None for label in sorted(key[1:])])
             found.append((each, known[key]))
     return found

@@ -75,7 +75,7 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=1.0, help="seconds for the chosen order (default: 1)")
     parser.add_argument("--slow", type=int, default=20, help="orders of a pattern over the limit (default: 20)")
     parser.add_argument("--most", type=float, default=20.0, help="seconds for its chosen one (default: 20)")
-    parser.add_argument("--planning", action="store_true", help="time planning of patterns of 16 to 32 vertices alone")
+    parser.add_argument("--planning", action="store_true", help="time planning of patterns of 10 to 40 vertices alone")
     parser.add_argument("--verbose", action="store_true", help="print a line for each pattern, too")
     options = parser.parse_args()
     if options.planning:
@@ -187,6 +187,11 @@ def _large(each: int) -> Iterator[tuple[str, Graph, dict[str, str]]]:
     for mode in (og.DIFFERENT_RELATIONSHIPS, og.DIFFERENT_NODES):
         shapes = [Pattern(f"{kind} {n}", tuple(edges)) for n in (16, 24, 30) for kind, edges in _regular(n)]
         yield f"no labels, {mode.lower()}", graph, _texts(shapes, (mode,))
+    sparse = np.random.default_rng(1).integers(0, 20_000, (100_000, 2), np.uint32)
+    parallel = Graph.from_edge_list((sparse[:, 0], sparse[:, 1]))
+    for shape in _dense():
+        for name, each_graph in (("no labels", graph), ("parallel relationships", parallel)):
+            yield f"{shape.name}, {name}", each_graph, _texts((shape,), (og.DIFFERENT_RELATIONSHIPS,))
 
 
 def _regular(n: int) -> Iterator[tuple[str, list[tuple[int, int]]]]:
@@ -201,6 +206,15 @@ def _regular(n: int) -> Iterator[tuple[str, list[tuple[int, int]]]]:
     yield "grid", [(v - 1, v) for v in range(n) if v % width] + [(v - width, v) for v in range(width, n)]
     clique = list(itertools.combinations(range(8), 2))
     yield "clique with a tail", clique + [(v - 1, v) for v in range(8, n)]
+
+
+def _dense() -> Iterator[Pattern]:
+    """Yield patterns of many relationships, or of many at one node."""
+    for n in (10, 12, 30):
+        yield Pattern(f"clique of {n}", tuple(itertools.combinations(range(n), 2)))
+    yield Pattern("wheel of 30", tuple([(0, v) for v in range(1, 30)] + [(v, v % 29 + 1) for v in range(1, 30)]))
+    yield Pattern("star of 40", tuple((0, v) for v in range(1, 40)))
+    yield Pattern("complete 10 and 10", tuple(itertools.product(range(10), range(10, 20))))
 
 
 def orders(text: str, most: int, rng: random.Random) -> Iterator[tuple[str, ...]]:
