@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from qengine._frozen import frozen
 from qengine.plan.elimination import Arm, Around, Step
 
-__all__ = ["ClosedWalks", "closed_walks"]
+__all__ = ["ClosedWalks", "WalkSum", "closed_walks", "walk_sum"]
 
 
 @frozen
 class ClosedWalks:
-    """``length`` steps (4 or 5) along the matrix that the step ``matrix`` is."""
+    """``length`` steps (4, 5 or 6) along the matrix that the step ``matrix`` is."""
 
     matrix: int
     length: int
+
+
+@frozen
+class WalkSum:
+    """Closed walks over all vertices; those of four steps may count as often as the vector ``weights`` says."""
+
+    walks: ClosedWalks
+    weights: int | None
 
 
 def closed_walks(step: Step) -> ClosedWalks | None:
@@ -25,4 +35,20 @@ def closed_walks(step: Step) -> ClosedWalks | None:
         return ClosedWalks(matrix, 4)
     if step.arms == (neighbours, beyond, Arm(None, None, (0, 1), None)) and step.tops == (2,):
         return ClosedWalks(matrix, 5)
+    if step.arms == (neighbours, beyond, Arm(None, None, (1, 1), None)) and step.tops == (2,):
+        return ClosedWalks(matrix, 6)
     return None
+
+
+def walk_sum(step: Step) -> WalkSum | None:
+    """Return which closed walks the numbers of a step add up to, along a symmetric matrix, or None."""
+    if not isinstance(step, Around):
+        return None
+    weights = step.vector
+    if (
+        weights is None and step.arms and step.arms[-1].vector is not None
+    ):  # of the third vertex: any turn of a walk is one
+        weights = step.arms[-1].vector
+        step = Around((*step.arms[:-1], replace(step.arms[-1], vector=None)), step.tops, None)
+    walks = closed_walks(step)
+    return None if walks is None or (walks.length > 4 and weights is not None) else WalkSum(walks, weights)

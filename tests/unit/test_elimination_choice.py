@@ -70,3 +70,17 @@ def test_closed_walks_cost_less_where_only_their_sum_is_wanted(graph: Graph) -> 
     summed = StepCosts(graph._store, [matrix, walks]).of(1)
     assert summed < StepCosts(graph._store, [matrix, walks], outputs=True).of(1)
     assert summed < StepCosts(graph._store, [matrix, walks, Message(0, 1)]).of(1)
+
+
+def test_sums_of_longer_closed_walks_are_found_together(graph: Graph) -> None:
+    start, beyond = Arm(0, None, (), 0), Arm(None, None, (0,), 0)
+    steps = [
+        Matrix((Relation(("E",), Direction.BOTH),)),
+        Message(0, None),
+        Around((start, beyond, Arm(None, None, (1, 1), None)), (2,), None),
+        Around((start, Arm(None, None, (0, 0), None)), (1,), 1),
+    ]
+    costs, apart = StepCosts(graph._store, steps), StepCosts(graph._store, steps, outputs=True)
+    assert costs.of(2) < apart.of(2)
+    assert costs.of(3) < costs.of(2)
+    assert costs.of(3) < apart.of(3)

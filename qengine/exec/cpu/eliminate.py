@@ -27,7 +27,8 @@ from qengine.exec.cpu.ranked_pairs import RankedPairs
 from qengine.exec.cpu.relations import MATRIX, NUMBERS, Lists, NumbersStruct, Relations, SparseMatrix, numbers, stored
 from qengine.exec.cpu.resolve import MaskProvider
 from qengine.exec.cpu.runtime import Runtime
-from qengine.plan.closed_walks import closed_walks
+from qengine.exec.cpu.summed_walks import MOST_WALK_ENTRIES, MOST_WALK_WEIGHT, SummedWalks, walk_sums
+from qengine.plan.closed_walks import walk_sum
 from qengine.plan.elimination import Arm, Around, Closed, Matrix, Message, Own, Pairs, Product, Step, operands
 from qengine.plan.physical import Eliminate
 
@@ -133,7 +134,7 @@ def own_numbers(relations: Relations, own: Own) -> npt.NDArray[np.uint64]:
     return held
 
 
-_Found = Array | SparseMatrix | Lists | _Factors | int | None
+_Found = Array | SparseMatrix | Lists | _Factors | SummedWalks | None
 
 
 @frozen
@@ -160,7 +161,7 @@ _bound: Bound[_Facts] = Bound()
 class _Run:
     """One execution of the program.
 
-    ``found``: what each step has given, None for a vector of ones, a number where only a vector's sum is known.
+    ``found``: what each step has given, None for a vector of ones.
     """
 
     def __init__(self, operator: Eliminate, runtime: Runtime, masks: MaskProvider, wide: bool) -> None:
@@ -211,7 +212,7 @@ class _Run:
         for found in self.found:
             if isinstance(found, np.ndarray):
                 live[id(found)] = found.nbytes
-            elif isinstance(found, SparseMatrix | _Factors):
+            elif isinstance(found, SparseMatrix | _Factors | SummedWalks):
                 live |= {id(array): array.nbytes for array in found.arrays}
         self._hold(sum(live.values()) + self.making)
 
@@ -283,15 +284,15 @@ class _Run:
             yield ((starts, ends[places].astype(np.int64)), counts[places]), first
 
     def _sums(self) -> dict[int, int]:
-        known: dict[int, int] = {}
+        walks = {place: each for place in self.facts.totals if isinstance(each := self.found[place], SummedWalks)}
+        known = walk_sums(walks, self._ranked, self.context)
         places: list[int] = []
         factors: list[Array] = []
         first = [0]
         for place in self.facts.totals:
-            found = self.found[place]
-            if isinstance(found, int):
-                known[place] = found
+            if place in known:
                 continue
+            found = self.found[place]
             places.append(place)
             factors += found.arrays if isinstance(found, _Factors) else _given(self._optional(place))
             first.append(len(factors))
@@ -419,17 +420,27 @@ class _Run:
         found: RankedPairs = self.store.derived.get((step, "ranked"), lambda: RankedPairs(matrix, self.context))
         return found
 
-    def _around(self, step: Around) -> Array | int:
-        """Return what is summed up around each vertex, or its sum where nothing else is wanted and that takes less."""
-        walks = closed_walks(step)
-        if walks is not None and walks.length == 4 and step.vector is None and len(self.found) in self.facts.summed:
-            matrix = self.found[walks.matrix]
-            if isinstance(matrix, SparseMatrix) and matrix.pairs and not matrix.factors:
-                return self._ranked(self.operator.steps[walks.matrix], matrix).closed_walks(self.context)
+    def _around(self, step: Around) -> Array | SummedWalks:
+        """Return what is summed up around each vertex, or what its sum follows from where nothing else is wanted."""
+        if len(self.found) in self.facts.summed and (walks := self._summed_walks(step)) is not None:
+            return walks
         plan = self._plan(step.arms, step.tops, step.vector)
         out = self._empty(self.n)
         self._call("qe_eliminate_around", plan.address, int(self.wide), out.ctypes.data)
         return out
+
+    def _summed_walks(self, step: Around) -> SummedWalks | None:
+        """Return the closed walks that a step's numbers add up to, where they are counted at their first vertices."""
+        if (found := walk_sum(step)) is None:
+            return None
+        matrix, weights = self.found[found.walks.matrix], self._optional(found.weights)
+        if not isinstance(matrix, SparseMatrix) or not matrix.pairs or matrix.factors:
+            return None
+        if len(matrix.ids) > MOST_WALK_ENTRIES and (found.walks.length > 4 or weights is not None):
+            return None
+        if weights is not None and (self.wide or self._greatest(weights) > MOST_WALK_WEIGHT):
+            return None
+        return SummedWalks(self.operator.steps[found.walks.matrix], matrix, found.walks.length, weights)
 
     def _plan(self, steps: Sequence[Arm], tops: Sequence[int], vector: int | None) -> _Plan:
         matrices: dict[int, int] = {}
@@ -474,7 +485,7 @@ class _Run:
 
     def _optional(self, place: int | None) -> Array | None:
         found = None if place is None else self.found[place]
-        assert not isinstance(found, SparseMatrix | Lists | _Factors | int)
+        assert not isinstance(found, SparseMatrix | Lists | _Factors | SummedWalks)
         return found
 
     def _vector(self, place: int) -> Array:

@@ -65,6 +65,27 @@ class RankedPairs:
         context.run(self._library.qe_eliminate_closed_walks, self._handle, halves, ctypes.byref(context.control))
         return halves[0] | halves[1] << 64
 
+    def long_walks(self, context: ExecutionContext, weights: Any | None = None) -> tuple[int, int, int]:
+        """Return how many closed walks of five, of six and, weighted, of four steps there are, over all vertices.
+
+        Those of four count as often as the vertex weighs that they begin at. The matrix has fewer than 2^32 entries.
+
+        Parameters
+        ----------
+        weights
+            One for each vertex of the graph (uint64), below 2^32. None: 0 each.
+
+        Raises
+        ------
+        QueryTimeout, QueryInterrupted, OutOfMemory
+            By the context's limits.
+        """
+        words = (ctypes.c_uint64 * 6)()
+        address = None if weights is None else weights.ctypes.data
+        context.run(self._library.qe_eliminate_long_walks, self._handle, address, words, ctypes.byref(context.control))
+        fives, sixes, weighted = (words[2 * k] | words[2 * k + 1] << 64 for k in range(3))
+        return fives, sixes, weighted
+
     def __del__(self) -> None:
         if handle := getattr(self, "_handle", None):
             self._library.qe_ranked_pairs_close(handle)
@@ -77,6 +98,7 @@ def _library() -> ctypes.CDLL:
     library.qe_ranked_pairs.argtypes = (pointer, pointer, pointer, pointer)
     library.qe_eliminate_triangles.argtypes = (pointer, pointer, pointer)
     library.qe_eliminate_closed_walks.argtypes = (pointer, pointer, pointer)
+    library.qe_eliminate_long_walks.argtypes = (pointer, pointer, pointer, pointer)
     library.qe_ranked_pairs_close.argtypes = (pointer,)
     library.qe_ranked_pairs_close.restype = None
     return library

@@ -121,7 +121,7 @@ def walk_sums(
 def _walk(step: Around) -> tuple[int, int] | None:
     """Return the matrix that the walks go along that a step sums up around each vertex, and their length; else None."""
     walks = closed_walks(step)
-    if walks is None or (walks.length == 5 and step.vector is not None):
+    if walks is None or walks.length > 5 or (walks.length == 5 and step.vector is not None):
         return None
     return walks.matrix, walks.length
 

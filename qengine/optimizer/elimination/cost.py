@@ -11,12 +11,15 @@ from math import exp, log, sqrt
 
 from qengine.catalog.costs import costs
 from qengine.catalog.view import CatalogView, EdgeStatistics
-from qengine.plan.closed_walks import closed_walks
+from qengine.plan.closed_walks import WalkSum, walk_sum
 from qengine.plan.elimination import Arm, Around, Closed, Matrix, Message, Own, Pairs, Product, Relation, Step, operands
 from qengine.plan.pattern import Direction
 
 _ROOTS = 512
-"""That closed walks are counted from at once, a bit each."""
+"""That closed walks of four are counted from at once, a bit each."""
+
+_LANES = 32
+"""The same of those of five and six, and of weighted ones: a number each."""
 
 _A_LINE = 8.0
 """Counters that are raised one by one in the time of a line of bits."""
@@ -66,11 +69,9 @@ class StepCosts:
                     return entries * (take["pair"] + found * sqrt(entries))
                 return take["read"] * min(self.meetings(left, across), self.meetings(across, right))
             case Around(arms=arms, tops=tops) as around:
-                lines = self._walk_lines(place, around)
-                if lines is not None:
-                    return take["root"] * self.vertices + take["line"] * lines
                 cost, _ = self._around(arms, tops)
-                return cost
+                lines = self._walk_lines(place, around)
+                return cost if lines is None else min(cost, take["root"] * self.vertices + take["line"] * lines)
             case Pairs(arms=arms):
                 cost, pairs = self._around(arms, ())
                 return cost + take["row"] * pairs
@@ -133,17 +134,22 @@ class StepCosts:
         return cost, reach[-1] if reach else roots
 
     def _walk_lines(self, place: int, around: Around) -> float | None:
-        """Return how many lines of bits closed walks take that are counted at their first vertices, else None."""
-        walks = closed_walks(around)
-        if self._outputs or walks is None or walks.length != 4 or around.vector is not None:
+        """Return how many lines closed walks take that are counted at their first vertices, else None."""
+        found = None if self._outputs else walk_sum(around)
+        if found is None:
             return None
+        walks = found.walks
         matrix = self._steps[walks.matrix]
         if not isinstance(matrix, Matrix) or not self._is_whole(matrix) or not self.symmetric(walks.matrix):
             return None
         if any(place in operands(step) for step in self._steps):  # more than their sum is wanted
             return None
-        lines = self.entries(walks.matrix) * self._first_rank(matrix.relations[0]) / _ROOTS
-        return min(lines, self.meetings(walks.matrix, walks.matrix) / _A_LINE)
+        lines = self.entries(walks.matrix) * self._first_rank(matrix.relations[0])
+        if not _in_lanes(found):
+            return min(lines / _ROOTS, self.meetings(walks.matrix, walks.matrix) / _A_LINE)
+        before = (other for step in self._steps[:place] if (other := walk_sum(step)) is not None)
+        together = any(_in_lanes(other) and other.walks.matrix == walks.matrix for other in before)
+        return 0.0 if together else lines / _LANES
 
     def _first_rank(self, relation: Relation) -> float:
         """Return the average rank of the first end of a pair, where vertices go by degree.
@@ -217,3 +223,8 @@ class StepCosts:
         """Tell whether all types are undirected."""
         infos = (self._catalog.relationship_type(name) for name in relation.types)
         return all(info is not None and info.undirected for info in infos)
+
+
+def _in_lanes(walks: WalkSum) -> bool:
+    """Tell whether walks are counted with numbers of their roots side by side."""
+    return walks.walks.length > 4 or walks.weights is not None
