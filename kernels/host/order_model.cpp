@@ -219,7 +219,8 @@ OrderModel::Step OrderModel::step_by_degrees(uint64_t bound, int vertex) const {
 // with each of them, what keeps apart does so at the first link that closes a circle.
 double OrderModel::closed(int vertex, int origin, uint64_t others, double chance) const {
   double more = 1.0, less = 1.0;
-  const auto [begin, end] = std::equal_range(closings_[vertex].begin(), closings_[vertex].end(), Closing{origin, 0, 0.0});
+  const std::vector<Closing>& near = closings_[vertex];
+  const auto [begin, end] = std::equal_range(near.begin(), near.end(), Closing{origin, 0, 0.0});
   for (auto each = begin; each != end; ++each) {
     if (((one(origin) | one(each->other)) & others) == 0) continue;
     more *= std::max(each->odds, 1.0);

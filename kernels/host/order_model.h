@@ -83,7 +83,7 @@ class OrderModel {
     Order back;             // and that one against this
   };
 
-  struct Closing {  // a triangle, seen from one of its vertices: once by each of the other two, by which they are sorted
+  struct Closing {  // a triangle, seen from one of its vertices: by each of the other two, in whose order they stand
     int origin, other;
     double odds;
     bool operator<(const Closing& than) const { return origin < than.origin; }

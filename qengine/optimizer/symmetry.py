@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
 
 from qengine._frozen import frozen
 from qengine.optimizer.difference import Differences, joined_by
@@ -76,8 +75,9 @@ def break_symmetry(
         greater += [(pivot, other) for other in order if other in orbit and other != pivot]
     if not listed or size == 1:
         return Symmetry(size, tuple(greater))
-    images = tuple(islice(pattern.automorphisms({}), _MOST_LISTED + 1))
-    return Symmetry(size, tuple(greater), tuple(order), images) if len(images) <= _MOST_LISTED else NO_SYMMETRY
+    if size > _MOST_LISTED:
+        return NO_SYMMETRY
+    return Symmetry(size, tuple(greater), tuple(order), tuple(pattern.automorphisms({})))
 
 
 class _Pattern:

@@ -13,16 +13,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from math import comb, factorial, prod
+from typing import NamedTuple
 
-from qengine._frozen import frozen
 from qengine.optimizer.difference import Differences
 from qengine.optimizer.pattern_edges import PatternEdge
 from qengine.plan.elimination import Relation
 from qengine.plan.pattern import Direction
 
 
-@frozen
-class Bundle:
+class Bundle(NamedTuple):
     """Pattern edges that are one relationship, between two classes of vertices.
 
     ``members``: their places. ``symmetric``: its ends can be swapped. ``types``: those that all members can match.
@@ -35,8 +34,7 @@ class Bundle:
     types: tuple[str, ...]
 
 
-@frozen
-class Quotient:
+class Quotient(NamedTuple):
     """``classes``: for each vertex the least that it coincides with; ``bundles`` cover the edges."""
 
     classes: tuple[int, ...]
