@@ -407,6 +407,8 @@ def test_sums_of_closed_walks(
     for pattern in WALKS:
         text = f"/*+ eliminate */ MATCH {pattern} RETURN count(*)"
         assert elimination(graph, text)
-        expected, found = (graph.query(text, device=device).value() for device in ("cpu", "gpu"))
-        assert found == expected
+        expected = graph.query(text, device="cpu").value()
+        with monkeypatch.context() as patch:
+            patch.setattr(eliminate._Run, "around", None)  # none is summed up around each vertex
+            assert graph.query(text, device="gpu").value() == expected
     assert made

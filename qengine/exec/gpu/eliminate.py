@@ -273,7 +273,7 @@ class _Run:
         weights = None
         if of.weights is not None:
             weights = self.weights(matrix, self.vectors[of.weights], MOST_WALK_WEIGHT)
-        return WalkCounter(self.run, self.blocks).count(matrix, weights, fives=of.fives is not None)
+        return WalkCounter(self.run, self.blocks).count(matrix, weights, fives=bool(of.fives))
 
     def counts_walks(self, of: WalkSums) -> bool:
         """Tell whether such sums are found together."""

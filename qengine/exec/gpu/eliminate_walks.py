@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from qengine.exec.gpu.eliminate_matrix import DEAL, DeviceMatrix
 from qengine.exec.gpu.launch import DeviceRun
-from qengine.plan.closed_walks import closed_walks
-from qengine.plan.elimination import Around, Step
+from qengine.plan.closed_walks import walk_sum
+from qengine.plan.elimination import Step
 
 __all__ = ["MOST_WALK_WEIGHT", "WalkCounter", "WalkSums", "walk_sums"]
 
@@ -59,6 +59,9 @@ _WORTH, _WORTH_OF_FOURS = 40, 4
 """Roots are counted 32 at a time while that reads so many times fewer entries than all walks from each vertex do. Those
 of five steps from their least vertex are far fewer."""
 
+_MOST_STEPS = 5
+"""Of walks that these kernels count."""
+
 _WHAT = "counting closed walks"
 
 
@@ -66,26 +69,26 @@ _WHAT = "counting closed walks"
 class WalkSums:
     """Steps whose sums are found together. ``matrix``: the step of the matrix that walks go along.
 
-    ``fours``, ``fives``: the steps of walks of so many steps from each vertex, None where they aren't asked for.
+    ``fours``, ``fives``: the steps of walks of so many steps from each vertex, none where they aren't asked for.
     ``weighted``: of those of four steps times ``weights``, a step's vector.
     """
 
     matrix: int
-    fours: int | None
-    fives: int | None
-    weighted: int | None
+    fours: tuple[int, ...]
+    fives: tuple[int, ...]
+    weighted: tuple[int, ...]
     weights: int | None
 
     @property
     def places(self) -> tuple[int, ...]:
         """The steps whose sums these are."""
-        return tuple(each for each in (self.fours, self.weighted, self.fives) if each is not None)
+        return (*self.fours, *self.weighted, *self.fives)
 
     def sums(self, words: npt.NDArray[np.uint64]) -> dict[int, int]:
         """Return the sums by step, given the kernels' three sums of two words each."""
         found = [int(low) + (int(high) << 64) for low, high in words.reshape(3, 2)]
         counted = zip((self.fours, self.weighted, self.fives), (2, 1, 5), found, strict=True)
-        return {place: times * count for place, times, count in counted if place is not None}
+        return {place: times * count for places, times, count in counted for place in places}
 
 
 def walk_sums(
@@ -102,28 +105,22 @@ def walk_sums(
     weigh
         Whether there may be weights.
     """
-    found: dict[int, dict[tuple[int, int | None], int]] = {}
+    found: dict[int, dict[tuple[int, int | None], tuple[int, ...]]] = {}
     for place in sorted(set(summed) - set(read)):
-        step = steps[place]
-        if isinstance(step, Around) and (weigh or step.vector is None) and (walk := _walk(step)) is not None:
-            found.setdefault(walk[0], {})[walk[1], step.vector] = place
+        walks = walk_sum(steps[place])
+        if walks is not None and walks.walks.length <= _MOST_STEPS and (weigh or walks.weights is None):
+            alike = found.setdefault(walks.walks.matrix, {})
+            key = walks.walks.length, walks.weights
+            alike[key] = (*alike.get(key, ()), place)
     made = []
     for matrix, places in found.items():
-        fours, fives = places.pop((4, None), None), places.pop((5, None), None)
-        if fives is not None and not places:
-            made.append(WalkSums(matrix, fours, fives, None, None))
-        for (_, weights), place in places.items():
-            made.append(WalkSums(matrix, fours, fives, place, weights))
-            fours = fives = None
+        fours, fives = places.pop((4, None), ()), places.pop((5, None), ())
+        if fives and not places:
+            made.append(WalkSums(matrix, fours, fives, (), None))
+        for (_, weights), weighted in places.items():
+            made.append(WalkSums(matrix, fours, fives, weighted, weights))
+            fours = fives = ()
     return tuple(made)
-
-
-def _walk(step: Around) -> tuple[int, int] | None:
-    """Return the matrix that the walks go along that a step sums up around each vertex, and their length; else None."""
-    walks = closed_walks(step)
-    if walks is None or walks.length > 5 or (walks.length == 5 and step.vector is not None):
-        return None
-    return walks.matrix, walks.length
 
 
 @dataclass(eq=False)
