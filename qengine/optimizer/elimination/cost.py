@@ -69,9 +69,11 @@ class StepCosts:
                     return entries * (take["pair"] + found * sqrt(entries))
                 return take["read"] * min(self.meetings(left, across), self.meetings(across, right))
             case Around(arms=arms, tops=tops) as around:
-                cost, _ = self._around(arms, tops)
                 lines = self._walk_lines(place, around)
-                return cost if lines is None else min(cost, take["root"] * self.vertices + take["line"] * lines)
+                if lines is not None:
+                    return take["root"] * self.vertices + take["line"] * lines
+                cost, _ = self._around(arms, tops)
+                return cost
             case Pairs(arms=arms):
                 cost, pairs = self._around(arms, ())
                 return cost + take["row"] * pairs
@@ -144,12 +146,15 @@ class StepCosts:
             return None
         if any(place in operands(step) for step in self._steps):  # more than their sum is wanted
             return None
-        lines = self.entries(walks.matrix) * self._first_rank(matrix.relations[0])
+        entries, counters = self.entries(walks.matrix), self.meetings(walks.matrix, walks.matrix)
+        lines = entries * self._first_rank(matrix.relations[0])
         if not _in_lanes(found):
-            return min(lines / _ROOTS, self.meetings(walks.matrix, walks.matrix) / _A_LINE)
+            return min(lines / _ROOTS, counters / _A_LINE)
+        if walks.length > 4:
+            counters += min(counters, self.vertices * self.vertices) * entries / max(1.0, self.vertices)
         before = (other for step in self._steps[:place] if (other := walk_sum(step)) is not None)
         together = any(_in_lanes(other) and other.walks.matrix == walks.matrix for other in before)
-        return 0.0 if together else lines / _LANES
+        return 0.0 if together else min(lines / _LANES, counters / _A_LINE)
 
     def _first_rank(self, relation: Relation) -> float:
         """Return the average rank of the first end of a pair, where vertices go by degree.
