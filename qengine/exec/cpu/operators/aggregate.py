@@ -61,6 +61,8 @@ def _one_row_each(operator: logical.Aggregate, runtime: Runtime) -> bool:
     below = operator.input
     if not isinstance(below, physical.Eliminate) or not isinstance(below.input, logical.Unit):
         return False
+    if below.search.exists:  # may be searched after all, which gives some again
+        return False
     if runtime.matchers is not None and not runtime.matchers.eliminates(runtime.store, below):
         return False
     keys = {expr.name for _, expr in operator.keys if isinstance(expr, Variable)}
