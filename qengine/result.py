@@ -240,13 +240,15 @@ class Result:
     def to_reader(self) -> pa.RecordBatchReader:
         """Return the rows that are left as a stream of record batches, computed while it is read.
 
-        Where the columns' types are only known after all rows, they are gathered first.
+        Where the columns' types are only known after all rows, they are gathered first. A reader takes rows from the
+        result when it is first read.
         """
         from qengine.exec.arrow_out import reader_of
 
-        return reader_of(self._columns, self._unread_batches(), self._types())
+        return reader_of(self._columns, self._ahead(), self._unread_batches(), self._types())
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        # Some libraries ask for several streams and read one, the others only for their schema.
         return self.to_reader().__arrow_c_stream__(requested_schema)
 
     def to_pandas(self) -> pandas.DataFrame:
@@ -268,25 +270,36 @@ class Result:
         return to_polars(self.to_arrow())
 
     def _unread_batches(self) -> Iterator[ResultBatch]:
+        """Take the batches that are left one by one."""
+        self._put_back()
+        while (batch := self._next_batch()) is not None:
+            yield batch
+
+    def _ahead(self) -> Iterator[ResultBatch]:
+        """Look at the batches that are left one by one; they stay unread."""
+        self._put_back()
+        yield from tuple(self._pending)
+        while (batch := next(self._batches, None)) is not None:
+            self._pending.append(batch)
+            yield batch
+
+    def _put_back(self) -> None:
+        """Make the rows that were loaded and not fetched a batch again."""
         if self._position < len(self._rows):
             from qengine.exec.arrow_out import RowBatch
 
-            left = self._rows[self._position :]
+            self._pending.insert(0, RowBatch(self._columns, self._rows[self._position :]))
             self._position = len(self._rows)
-            yield RowBatch(self._columns, left)
-        while (batch := self._next_batch()) is not None:
-            yield batch
 
     # ------------------------------------------------------------ showing
 
     def preview(self, rows: int = _PREVIEW_ROWS) -> tuple[list[Row], bool]:
         """Return the next rows without consuming them, and whether there are more."""
-        found = self._rows[self._position :]
-        kept: list[ResultBatch] = []
-        while len(found) <= rows and (batch := self._next_batch()) is not None:
-            kept.append(batch)
-            found = found + self._as_rows(batch)
-        self._pending = kept + self._pending
+        found: list[Row] = []
+        for batch in self._ahead():
+            found += self._as_rows(batch.slice(0, rows + 1 - len(found)))
+            if len(found) > rows:
+                break
         return found[:rows], len(found) > rows
 
     def _repr_html_(self) -> str:

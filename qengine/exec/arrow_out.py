@@ -85,31 +85,34 @@ def table_of(
     return pa.table(arrays, names=list(columns))
 
 
-def reader_of(columns: Sequence[str], batches: Iterator[Columns], types: Mapping[str, Type]) -> pa.RecordBatchReader:
-    """Return the rows as a stream, computed while it is read if the first batch settles every column's type.
+def reader_of(
+    columns: Sequence[str], ahead: Iterator[Columns], unread: Iterator[Columns], types: Mapping[str, Type]
+) -> pa.RecordBatchReader:
+    """Return the rows as a stream, computed while it is read where analysis knows every column's type.
 
-    ``types`` as for ``table_of``.
+    ``ahead`` looks at the batches that ``unread`` takes: only reading takes them. ``types`` as for ``table_of``.
     """
-    first = next(batches, None)
-    if first is None:
-        return table_of(columns, (), types).to_reader()
-    arrays = [first.arrow(name) for name in columns]
-    if any(not _settled(array.type) for array in arrays):
-        return table_of(columns, _chain(first, batches), types).to_reader()
-    schema = pa.schema([pa.field(name, array.type) for name, array in zip(columns, arrays, strict=True)])
+    first = next(ahead, None)
+    if first is not None and all(types.get(name) in _PLAIN for name in columns):
+        found = [first.arrow(name).type for name in columns]
+        kinds = [
+            _PLAIN[types[name]] if pa.types.is_null(kind) else kind for name, kind in zip(columns, found, strict=True)
+        ]
+        schema = pa.schema(list(zip(columns, kinds, strict=True)))
+        return pa.RecordBatchReader.from_batches(schema, _stream(schema, unread))
+    table = table_of(columns, () if first is None else _chain(first, ahead), types)
 
-    def stream() -> Iterator[pa.RecordBatch]:
-        for batch in _chain(first, batches):
-            parts = [batch.arrow(name) for name in columns]
-            yield pa.record_batch(
-                [
-                    part if part.type == field.type else part.cast(field.type)
-                    for part, field in zip(parts, schema, strict=True)
-                ],
-                schema=schema,
-            )
+    def gathered() -> Iterator[pa.RecordBatch]:
+        left = sum(batch.length for batch in unread)  # others were fetched in the meantime
+        yield from table.slice(table.num_rows - left).to_batches()
 
-    return pa.RecordBatchReader.from_batches(schema, stream())
+    return pa.RecordBatchReader.from_batches(table.schema, gathered())
+
+
+def _stream(schema: pa.Schema, batches: Iterator[Columns]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        parts = ((batch.arrow(field.name), field.type) for field in schema)
+        yield pa.record_batch([part if part.type == kind else part.cast(kind) for part, kind in parts], schema=schema)
 
 
 _PLAIN = {BOOLEAN: pa.bool_(), INTEGER: pa.int64(), FLOAT: pa.float64(), STRING: pa.string()}
@@ -125,17 +128,6 @@ def _known_type(kind: Type | None) -> pa.DataType:
 def _chain(first: Columns, rest: Iterator[Columns]) -> Iterator[Columns]:
     yield first
     yield from rest
-
-
-def _settled(kind: pa.DataType) -> bool:
-    """Tell whether later batches can't have another type: engine-typed scalars only."""
-    return bool(
-        pa.types.is_integer(kind)
-        or pa.types.is_floating(kind)
-        or pa.types.is_boolean(kind)
-        or pa.types.is_string(kind)
-        or pa.types.is_date(kind)
-    )
 
 
 def array_of(values: Sequence[Any]) -> pa.Array:

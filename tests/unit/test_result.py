@@ -90,6 +90,49 @@ def test_stream_interface_is_arrow() -> None:
     assert table.to_pydict() == {"name": ["a", "b"], "age": [1, 2]}
 
 
+@pytest.mark.parametrize("ages", [(1, 2), (1, "x"), ([1], [2, 3])])
+def test_a_stream_that_is_not_read_takes_nothing(ages: tuple[object, object]) -> None:
+    found = result([("a", ages[0])], [("b", ages[1])])
+    assert found.to_reader().schema == found.to_reader().schema
+    found.__arrow_c_stream__()
+    first = found.fetchone()
+    assert first == ("a", ages[0])
+    assert [row["age"] for row in found.to_reader().read_all().to_pylist()] == [ages[1]]
+    assert found.fetchall() == []
+
+
+def test_a_reader_gives_what_was_not_fetched_before_it_is_read() -> None:
+    for ages in ((1, 2), (1, "x"), ([1], [2, 3])):
+        found = result([("a", ages[0])], [("b", ages[1])])
+        reader = found.to_reader()
+        assert found.fetchone() == ("a", ages[0])
+        assert reader.read_all()["name"].to_pylist() == ["b"]
+
+
+def test_a_stream_holds_values_of_types_that_only_later_rows_have() -> None:
+    graph = qengine.Graph.from_records([{"labels": "P"}])
+    for other in ("a", 0.5):
+        text = "UNWIND range(1, 200000) AS x RETURN CASE WHEN x < 200000 THEN x ELSE $other END AS y"
+        reader = graph.query(text, {"other": other}).to_reader()
+        assert reader.read_all()["y"].to_pylist()[-2:] == [199999, other]
+
+
+def test_a_stream_of_known_types_is_computed_while_it_is_read() -> None:
+    graph = qengine.Graph.from_records([{"labels": "P"}])
+    found = graph.query("UNWIND range(1, 1000000) AS x RETURN x, toString(x) AS text, CASE WHEN x > 9 THEN x END AS y")
+    reader = found.to_reader()
+    assert [field.type for field in reader.schema] == [pa.int64(), pa.string(), pa.int64()]
+    assert reader.read_next_batch().num_rows == found.stats.rows < 1000000
+
+
+def test_duckdb_reads_a_result() -> None:
+    duckdb = pytest.importorskip("duckdb")
+    graph = qengine.Graph.from_records([{"labels": "P", "properties": {"n": i}} for i in range(5)])
+    for column in ("n.n AS n", "n"):
+        found = graph.query(f"MATCH (n:P) RETURN {column}")  # noqa: F841, DuckDB finds it by its name
+        assert duckdb.sql("SELECT count(*) FROM found").fetchall() == [(5,)]
+
+
 def test_no_rows_still_have_columns() -> None:
     assert result().to_arrow().column_names == ["name", "age"]
 
