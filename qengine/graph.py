@@ -281,7 +281,8 @@ class Graph:
             Seconds from now on that execution may take; the time in which nobody fetches counts too. Sampling of
             cardinalities may take as many before.
         memory_limit
-            Bytes that the query's operators may hold at once.
+            Bytes that the query's operators may hold at once, and as many that ``fetchall``, ``to_arrow`` and the like
+            may gather of its result.
         gpu_memory_limit
             Bytes that may be in use on the GPU meanwhile, with the graphs that stay there between queries.
         threads

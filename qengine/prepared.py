@@ -90,7 +90,7 @@ class Prepared:
             stats,
             explanation,
             planned.notices,
-            context.check,
+            context.check_result,
             partial(column_types, planned.logical.root),
         )
         return result if context.profile is None else profiled(result, explanation)

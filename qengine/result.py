@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _PREVIEW_ROWS = 20
 _ROWS_AT_ONCE = 4096  # rows that become Python values at a time
+_VALUE_BYTES = 64  # what a Python value, or a row without its values, is taken to hold
 
 
 class ResultBatch(Protocol):
@@ -128,10 +129,10 @@ class Result:
         stats: ResultStats,
         plan: Any,
         notices: tuple[Notice, ...] = (),
-        check: Callable[[], None] = lambda: None,
+        check: Callable[[int], None] = lambda held: None,
         types: Callable[[], Mapping[str, Type]] = dict,
     ) -> None:
-        """``check`` raises where the query must stop; called between conversions of rows.
+        """``check`` raises where the query must stop; called between conversions, with the bytes gathered so far.
 
         ``types``: tells which types columns have, of those that are known without a row.
         """
@@ -185,6 +186,7 @@ class Result:
             while self._load():
                 found += self._rows
                 self._position = len(self._rows)
+                self._go_on(len(found) * (len(self._columns) + 1) * _VALUE_BYTES)
         return found
 
     def value(self) -> Any:
@@ -215,10 +217,13 @@ class Result:
             return self._pending.pop(0)
         return next(self._batches, None)
 
-    def _go_on(self) -> None:
-        """Stop the query if its time is over or it was interrupted: what executes can't tell while rows are made."""
+    def _go_on(self, held: int = 0) -> None:
+        """Stop the query if its time is over, it was interrupted, or its rows fill the memory that it may take.
+
+        What executes can't tell while rows are made. ``held``: bytes that were gathered of them.
+        """
         try:
-            self._check()
+            self._check(held)
         except QengineError:
             self.close()
             raise
@@ -245,7 +250,7 @@ class Result:
         """
         from qengine.exec.arrow_out import reader_of
 
-        return reader_of(self._columns, self._ahead(), self._unread_batches(), self._types())
+        return reader_of(self._columns, self._ahead(), self._unread_batches(), self._types(), self._go_on)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         # Some libraries ask for several streams and read one, the others only for their schema.

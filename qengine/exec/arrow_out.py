@@ -61,21 +61,26 @@ def table_of(
     columns: Sequence[str],
     batches: Iterable[Columns],
     types: Mapping[str, Type],
-    check: Callable[[], None] = lambda: None,
+    check: Callable[[int], None] = lambda held: None,
 ) -> pa.Table:
-    """Return all rows as one table. ``check`` is called before each array is made.
+    """Return all rows as one table. ``check`` is called with the bytes gathered so far, after each array.
 
     A column whose batches have different types is built anew from its values; null-only batches adapt. Where all are
     null, or there is none, a column has the type that analysis knows (``types``), if that is one of plain values or of
     lists of them, else Arrow's null.
     """
-    held = [batch for batch in batches if batch.length]
+    held: list[Columns] = []
+    made: list[list[pa.Array]] = [[] for _ in columns]
+    size = 0
+    for batch in batches:
+        if batch.length:
+            held.append(batch)
+            for name, parts in zip(columns, made, strict=True):
+                parts.append(batch.arrow(name))
+                size += parts[-1].nbytes
+                check(size)
     arrays = []
-    for name in columns:
-        parts = []
-        for batch in held:
-            check()
-            parts.append(batch.arrow(name))
+    for name, parts in zip(columns, made, strict=True):
         found = {part.type for part in parts if not pa.types.is_null(part.type)}
         if len(found) > 1:
             arrays.append(pa.chunked_array([array_of([value for batch in held for value in batch.values(name)])]))
@@ -86,11 +91,16 @@ def table_of(
 
 
 def reader_of(
-    columns: Sequence[str], ahead: Iterator[Columns], unread: Iterator[Columns], types: Mapping[str, Type]
+    columns: Sequence[str],
+    ahead: Iterator[Columns],
+    unread: Iterator[Columns],
+    types: Mapping[str, Type],
+    check: Callable[[int], None] = lambda held: None,
 ) -> pa.RecordBatchReader:
     """Return the rows as a stream, computed while it is read where analysis knows every column's type.
 
-    ``ahead`` looks at the batches that ``unread`` takes: only reading takes them. ``types`` as for ``table_of``.
+    ``ahead`` looks at the batches that ``unread`` takes: only reading takes them. ``types`` and ``check`` as for
+    ``table_of``.
     """
     first = next(ahead, None)
     if first is not None and all(types.get(name) in _PLAIN for name in columns):
@@ -100,7 +110,7 @@ def reader_of(
         ]
         schema = pa.schema(list(zip(columns, kinds, strict=True)))
         return pa.RecordBatchReader.from_batches(schema, _stream(schema, unread))
-    table = table_of(columns, () if first is None else _chain(first, ahead), types)
+    table = table_of(columns, () if first is None else _chain(first, ahead), types, check)
 
     def gathered() -> Iterator[pa.RecordBatch]:
         left = sum(batch.length for batch in unread)  # others were fetched in the meantime

@@ -134,6 +134,25 @@ class ExecutionContext:
         if self.control.deadline_ns and time.monotonic_ns() >= self.control.deadline_ns:
             self.raise_for(Status.TIMEOUT)
 
+    def check_result(self, held: int = 0) -> None:
+        """Raise if the execution must stop, or if ``held`` bytes of its result, gathered, are more than its limit.
+
+        Raises
+        ------
+        QueryInterrupted, QueryTimeout
+            As ``check``.
+        OutOfMemory
+            Where the limit doesn't allow them.
+        """
+        self.check()
+        if self.memory_limit is not None and held > self.memory_limit:
+            raise OutOfMemory(
+                f"The rows of the result take {held:,} bytes so far: more than the memory limit of "
+                f"{self.memory_limit:,}.",
+                hint="Raise memory_limit, or fetch the rows in parts: iterate, fetchmany(n) or to_reader().",
+                code="OutOfMemory",
+            )
+
     def beside(self) -> ExecutionContext:
         """Return limits for work that runs beside this and may fail alone: what is left of the time and the memory."""
         left = None if self.memory_limit is None else max(1, self.memory_limit - int(self.control.memory_used))

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from qengine import Graph, OutOfMemory, QueryInterrupted, QueryTimeout
+from qengine import Graph, OutOfMemory, QueryInterrupted, QueryTimeout, Result
 from qengine.testing.generate import rmat, to_csr
 from tests.interrupts import interrupting
 
@@ -118,6 +118,17 @@ def test_values_that_grow_beyond_the_memory_limit_are_refused(graph: Graph) -> N
     grown = "MATCH (a)-->(b) WITH 'text' AS t, a " + "WITH t + t + id(a) AS t, a " * 12 + "RETURN count(DISTINCT t)"
     with pytest.raises(OutOfMemory, match="Project needs"):
         graph.query(grown, memory_limit=50_000_000).fetchall()
+
+
+@pytest.mark.parametrize("columns", ["id(a) AS a, id(b) AS b", "a, b"])
+def test_a_result_beyond_the_memory_limit_is_not_gathered(graph: Graph, columns: str) -> None:
+    text = f"MATCH (a)-[:E]-(b)-[:E]-() RETURN {columns}"
+    for gather in (Result.fetchall, Result.to_arrow, Result.to_pandas):
+        result = graph.query(text, memory_limit=20_000_000)
+        with pytest.raises(OutOfMemory, match="rows of the result") as caught:
+            gather(result)
+        assert "to_reader" in str(caught.value) and result.stats.rows < 2_000_000
+    assert len(graph.query(text, memory_limit=20_000_000).fetchmany(5)) == 5
 
 
 def test_counting_fits_where_rows_would_not(graph: Graph) -> None:
