@@ -30,12 +30,17 @@ class Recent(Generic[Made]):
         self._lock = threading.Lock()
         self.held = 0
 
+    def find(self, key: Hashable) -> Made | None:
+        """Return what a key stands for, None where it isn't kept."""
+        with self._lock:
+            if (made := self._made.get(key)) is not None:
+                self._made.move_to_end(key)
+            return made
+
     def get(self, key: Hashable, make: Callable[[], Made]) -> Made:
         """Return what a key stands for; ``make`` makes it if it isn't kept. What ``make`` raises is not kept."""
-        with self._lock:
-            if key in self._made:
-                self._made.move_to_end(key)
-                return self._made[key]
+        if (made := self.find(key)) is not None:
+            return made
         made = make()
         size = self._size(made)
         if size > self._most:

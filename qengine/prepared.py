@@ -61,7 +61,7 @@ class Prepared:
     ) -> Result:
         """Start the statement; parameters, errors and result as in ``Graph.query``."""
         from qengine.exec.context import ExecutionContext
-        from qengine.explain import Explanation, explained, explained_steps, profiled
+        from qengine.explain import Explanation
 
         assert self._planned.physical is not None
         plan = self._planned.physical
@@ -74,8 +74,11 @@ class Prepared:
         stats.plan = planned.physical
         explanation = Explanation(plan, self._statements.store, chosen, reason, planned.notices)
         if plan.explain == "explain":
+            from qengine.explain import explained
+
             return explained(explanation, stats, planned.notices)
         if plan.explain == "explain steps":
+            from qengine.explain import explained_steps
             from qengine.optimizer import plan_steps
 
             return explained_steps(plan_steps(planned.logical, self._statements.store), explanation, stats)
@@ -93,7 +96,11 @@ class Prepared:
             context.check_result,
             partial(column_types, planned.logical.root),
         )
-        return result if context.profile is None else profiled(result, explanation)
+        if context.profile is None:
+            return result
+        from qengine.explain import profiled
+
+        return profiled(result, explanation)
 
 
 def _rivals(store: GraphStore, search: Search, masks: Any, context: ExecutionContext, samples: int) -> Sequence[Search]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _PREVIEW_ROWS = 20
 _ROWS_AT_ONCE = 4096  # rows that become Python values at a time
 _VALUE_BYTES = 64  # what a Python value, or a row without its values, is taken to hold
+_FEW_ROWS = 16  # of which Python's search for cycles isn't held up
 
 
 class ResultBatch(Protocol):
@@ -207,9 +208,14 @@ class Result:
         return False
 
     def _as_rows(self, batch: ResultBatch) -> list[Row]:
+        if batch.length <= _FEW_ROWS:
+            return self._rows_of(batch)
         with collector_paused():
-            columns = [batch.values(name) for name in self._columns]
-            return list(map(self._row_type, zip(*columns, strict=True) if columns else repeat((), batch.length)))
+            return self._rows_of(batch)
+
+    def _rows_of(self, batch: ResultBatch) -> list[Row]:
+        columns = [batch.values(name) for name in self._columns]
+        return list(map(self._row_type, zip(*columns, strict=True) if columns else repeat((), batch.length)))
 
     def _next_batch(self) -> ResultBatch | None:
         if self._pending:

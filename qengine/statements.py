@@ -124,34 +124,31 @@ class Statements:
 
     def start(self, planned: Planned, context: ExecutionContext, stats: ResultStats) -> Iterator[ResultBatch]:
         """Run a plan lazily; account time and rows; turn Ctrl-C into ``QueryInterrupted``."""
-        with self.executions.running(context):
-            yield from self._pull(planned, context, stats)
-
-    def _pull(self, planned: Planned, context: ExecutionContext, stats: ResultStats) -> Iterator[ResultBatch]:
         batches: Iterator[ResultBatch] | None = None
-        try:
-            begin = time.perf_counter()
-            batches = self._execute(planned, context, stats.device)
-            while True:
+        with self.executions.running(context):
+            try:
                 begin = time.perf_counter()
-                batch = next(batches, None)
+                batches = self._execute(planned, context, stats.device)
+                while True:
+                    begin = time.perf_counter()
+                    batch = next(batches, None)
+                    stats.seconds += time.perf_counter() - begin
+                    stats.bytes = max(stats.bytes, context.control.memory_used)
+                    if batch is None:
+                        return
+                    stats.rows += batch.length
+                    yield batch
+            except QengineError as error:
                 stats.seconds += time.perf_counter() - begin
-                stats.bytes = max(stats.bytes, int(context.control.memory_used))
-                if batch is None:
-                    return
-                stats.rows += batch.length
-                yield batch
-        except QengineError as error:
-            stats.seconds += time.perf_counter() - begin
-            raise error.at(planned.text) from None
-        except KeyboardInterrupt:
-            context.interrupt()
-            raise QueryInterrupted("The query was interrupted.", code="Interrupted") from None
-        except RecursionError:
-            raise _too_deep() from None
-        finally:
-            if batches is not None and hasattr(batches, "close"):
-                batches.close()
+                raise error.at(planned.text) from None
+            except KeyboardInterrupt:
+                context.interrupt()
+                raise QueryInterrupted("The query was interrupted.", code="Interrupted") from None
+            except RecursionError:
+                raise _too_deep() from None
+            finally:
+                if batches is not None and hasattr(batches, "close"):
+                    batches.close()
 
     def _execute(self, planned: Planned, context: ExecutionContext, device: str) -> Iterator[ResultBatch]:
         if planned.physical is None:
@@ -164,9 +161,9 @@ class Statements:
             from qengine.exec import gpu
 
             return gpu.run(planned.physical, self.store, context)
-        from qengine.exec import cpu
+        from qengine.exec.cpu.pipeline import run
 
-        return cpu.run(planned.physical, self.store, context)
+        return run(planned.physical, self.store, context)
 
 
 def _are_cardinalities(given: object) -> bool:
@@ -217,7 +214,7 @@ def check_parameters(text: str, needed: Mapping[str, Span | None], params: Mappi
             hint="Pass them like params={'name': 'Peru'}.",
             code="InvalidArgumentType",
         )
-    missing = {name: span for name, span in needed.items() if name not in (params or {})}
+    missing = needed and {name: span for name, span in needed.items() if name not in (params or {})}
     if missing:
         name, span = next(iter(missing.items()))
         raise SemanticError(

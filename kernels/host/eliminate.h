@@ -17,7 +17,7 @@ namespace qe::eliminate {
 using Narrow = uint64_t;
 using Wide = unsigned __int128;
 
-// Whole numbers of 4, 8 or 16 bytes each.
+// Whole numbers of 2, 4, 8 or 16 bytes each.
 struct Numbers {
   const void* at;
   int32_t bytes;
@@ -25,6 +25,7 @@ struct Numbers {
 
   template <typename V>
   V get(uint64_t place) const {
+    if (bytes == 2) return static_cast<const uint16_t*>(at)[place];
     if (bytes == 4) return static_cast<const uint32_t*>(at)[place];
     if (bytes == 8) return static_cast<const uint64_t*>(at)[place];
     return static_cast<V>(static_cast<const Wide*>(at)[place]);

@@ -81,6 +81,24 @@ Status message(const Matrix& m, const Numbers* factors, int32_t n_factors, uint3
   });
 }
 
+constexpr uint64_t kPiece = 1 << 16;  // numbers of each vector that a worker adds up at a time
+constexpr int32_t kShortBytes = 6;    // numbers of so many bytes together: the sum of a piece of their products fits 64 bits
+
+constexpr uint64_t kLow = 0xffffffff;
+
+// The sum of products of numbers of so few bytes that nothing can wrap: none is looked at for that. Masks tell the compiler that
+// one multiplication of 32 bits does.
+template <typename First, typename... Rest>
+inline __attribute__((always_inline)) uint64_t plain_sum(uint64_t n, const First* first, const Rest*... rest) {
+  uint64_t sum = 0;
+  for (uint64_t i = 0; i < n; ++i) {
+    uint64_t product = first[i];
+    ((product = (product & kLow) * (static_cast<uint64_t>(rest[i]) & kLow)), ...);
+    sum += product;
+  }
+  return sum;
+}
+
 // Of a block of up to three vectors: the sum of the products, which is right where the widths allow, and the numbers' bits.
 struct BlockSum {
   uint64_t sum;
@@ -91,10 +109,9 @@ constexpr uint64_t kBlock = 512;
 constexpr int kBlockWidth = 9;  // bits by which a sum of so many numbers is longer than they are
 
 // Numbers of more than 32 bits are cut: `fits` tells. `count` is a constant where this is inlined, so that the loop is vector code.
-inline __attribute__((always_inline)) BlockSum block_sum(const uint64_t* const* at, int count, uint64_t begin, uint64_t end) {
-  constexpr uint64_t kLow = 0xffffffff;
+inline __attribute__((always_inline)) BlockSum block_sum(const uint64_t* const* at, int count, uint64_t n) {
   uint64_t sum = 0, one = 0, other = 0, third = 0;
-  for (uint64_t i = begin; i < end; ++i) {
+  for (uint64_t i = 0; i < n; ++i) {
     uint64_t product = at[0][i];
     one |= product;
     if (count > 1) {
@@ -110,31 +127,68 @@ inline __attribute__((always_inline)) BlockSum block_sum(const uint64_t* const* 
   return {sum, {one, other, third}};
 }
 
-inline __attribute__((always_inline)) BlockSum any_block_sum(const uint64_t* const* at, int count, uint64_t begin, uint64_t end) {
-  if (count == 1) return block_sum(at, 1, begin, end);
-  return count == 2 ? block_sum(at, 2, begin, end) : block_sum(at, 3, begin, end);
+// Copies narrower numbers, so that blocks of any widths are summed by the same code: the copies stay in L1.
+template <typename N>
+inline __attribute__((always_inline)) void widen(const void* numbers, uint64_t n, uint64_t* out) {
+  for (uint64_t i = 0; i < n; ++i) out[i] = static_cast<const N*>(numbers)[i];
 }
 
-using SumBlock = BlockSum (*)(const uint64_t* const* at, int count, uint64_t begin, uint64_t end);
-
-BlockSum baseline_block(const uint64_t* const* at, int count, uint64_t begin, uint64_t end) {
-  return any_block_sum(at, count, begin, end);
+inline __attribute__((always_inline)) BlockSum any_block_sum(const Numbers* factors, int count, uint64_t begin, uint64_t n) {
+  alignas(64) uint64_t copies[3][kBlock];
+  const uint64_t* at[3] = {copies[0], copies[1], copies[2]};
+  for (int k = 0; k < count; ++k) {
+    const char* from = static_cast<const char*>(factors[k].at) + begin * factors[k].bytes;
+    if (factors[k].bytes == 2) {
+      widen<uint16_t>(from, n, copies[k]);
+    } else if (factors[k].bytes == 4) {
+      widen<uint32_t>(from, n, copies[k]);
+    } else {
+      at[k] = reinterpret_cast<const uint64_t*>(from);
+    }
+  }
+  if (count == 1) return block_sum(at, 1, n);
+  return count == 2 ? block_sum(at, 2, n) : block_sum(at, 3, n);
 }
+
+// The sum of the products of a piece of up to three vectors of at most kShortBytes, the widest first.
+inline __attribute__((always_inline)) uint64_t any_plain_sum(const Numbers* factors, int count, uint64_t begin, uint64_t n) {
+  const auto* words = static_cast<const uint32_t*>(factors[0].at) + begin;
+  const uint16_t* at[3] = {};
+  for (int k = 0; k < count; ++k) at[k] = static_cast<const uint16_t*>(factors[k].at) + begin;
+  const bool longer = factors[0].bytes == 4;
+  if (count == 1) return longer ? plain_sum(n, words) : plain_sum(n, at[0]);
+  if (count == 2) return longer ? plain_sum(n, words, at[1]) : plain_sum(n, at[0], at[1]);
+  return plain_sum(n, at[0], at[1], at[2]);
+}
+
+// The sums above in one instruction set.
+struct Sums {
+  BlockSum (*block)(const Numbers* factors, int count, uint64_t begin, uint64_t n);
+  uint64_t (*plain)(const Numbers* factors, int count, uint64_t begin, uint64_t n);
+};
+
+#define QE_SUMS(name, target)                                                                        \
+  target BlockSum name##_block(const Numbers* factors, int count, uint64_t begin, uint64_t n) {      \
+    return any_block_sum(factors, count, begin, n);                                                  \
+  }                                                                                                  \
+  target uint64_t name##_plain(const Numbers* factors, int count, uint64_t begin, uint64_t n) {      \
+    return any_plain_sum(factors, count, begin, n);                                                  \
+  }                                                                                                  \
+  constexpr Sums name##_sums = {name##_block, name##_plain};
+
+QE_SUMS(baseline, )
 #if defined(QE_X86)
-QE_AVX2 BlockSum avx2_block(const uint64_t* const* at, int count, uint64_t begin, uint64_t end) {
-  return any_block_sum(at, count, begin, end);
-}
-QE_AVX512 BlockSum avx512_block(const uint64_t* const* at, int count, uint64_t begin, uint64_t end) {
-  return any_block_sum(at, count, begin, end);
-}
+QE_SUMS(avx2, QE_AVX2)
+QE_SUMS(avx512, QE_AVX512)
 #endif
+#undef QE_SUMS
 
-SumBlock block_for(Isa isa) {
+const Sums& sums_for(Isa isa) {
 #if defined(QE_X86)
-  if (isa != kBaseline) return isa == kAvx512 ? avx512_block : avx2_block;
+  if (isa != kBaseline) return isa == kAvx512 ? avx512_sums : avx2_sums;
 #endif
   (void)isa;
-  return baseline_block;
+  return baseline_sums;
 }
 
 // Whether nothing was cut and the sum of a block has no more than 64 bits, given its numbers' bits.
@@ -145,23 +199,21 @@ bool fits(const BlockSum& found, int count) {
   return width(0) + width(1) + width(2) + kBlockWidth <= 64;
 }
 
-// The sum of the products of up to three numbers of 64 bits, in `sum`; false where a product has more bits.
+// The sum of the products of up to three numbers of at most 64 bits, in `sum`; false where a product has more bits.
 bool sum_products(const Numbers* factors, int32_t count, uint64_t begin, uint64_t end, Wide* sum) {
-  const uint64_t* at[3] = {};
-  for (int32_t k = 0; k < count; ++k) at[k] = static_cast<const uint64_t*>(factors[k].at);
-  const SumBlock sum_block = block_for(current_isa());
+  const Sums& sums = sums_for(current_isa());
   Wide own = 0;
   for (uint64_t first = begin; first < end; first += kBlock) {
     const uint64_t last = std::min(first + kBlock, end);
-    const BlockSum found = sum_block(at, count, first, last);
+    const BlockSum found = sums.block(factors, count, first, last - first);
     if (fits(found, count)) {
       own += found.sum;  // of fewer than 2^32 blocks
       continue;
     }
     bool wraps = false;
     for (uint64_t i = first; i < last; ++i) {
-      uint64_t product = at[0][i];
-      for (int32_t k = 1; k < count; ++k) wraps |= __builtin_mul_overflow(product, at[k][i], &product);
+      uint64_t product = factors[0].get<uint64_t>(i);
+      for (int32_t k = 1; k < count; ++k) wraps |= __builtin_mul_overflow(product, factors[k].get<uint64_t>(i), &product);
       own += product;
     }
     if (wraps) return false;
@@ -206,17 +258,25 @@ Status product(const Numbers* factors, int32_t count, uint64_t n, V* out, Contro
 
 // The sum of the products of the factors' i-th numbers, as its low and its high 64 bits.
 Status total(const Numbers* factors, int32_t count, uint64_t n, uint64_t* halves, Control* control) {
-  constexpr uint64_t kPiece = 1 << 16;
   Pieces pieces(control, n, kPiece);
   std::mutex mutex;
   Wide sum = 0;
-  bool plain = count >= 1 && count <= 3;
-  for (int32_t k = 0; k < count; ++k) plain = plain && factors[k].bytes == 8;
+  int32_t bytes = 0;
+  bool narrow = count >= 1 && count <= 3;
+  for (int32_t k = 0; k < count; ++k) {
+    narrow = narrow && factors[k].bytes <= 8;
+    bytes += factors[k].bytes;
+  }
+  const bool plain = narrow && bytes <= kShortBytes;
+  const Numbers turned[2] = {factors[count == 2 ? 1 : 0], factors[0]};
+  if (plain && count == 2 && turned[0].bytes == 4) factors = turned;
   const Status status = deal(workers_for(control, n / kEasy), pieces, [&](int) {
     Wide own = 0;
     for (uint64_t begin, end; pieces.take(&begin, &end);) {
       Wide found = 0;
-      if (!plain || !sum_products(factors, count, begin, end, &found)) {
+      if (plain) {
+        found = sums_for(current_isa()).plain(factors, count, begin, end - begin);
+      } else if (!narrow || !sum_products(factors, count, begin, end, &found)) {
         found = 0;
         for (uint64_t i = begin; i < end; ++i) found = plus(found, product_at(factors, count, i));
       }

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import cache
 from itertools import chain
 from math import prod
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,12 +19,21 @@ import numpy.typing as npt
 from qengine import _native
 from qengine._control import Status
 from qengine._frozen import frozen
-from qengine.errors import InternalError, ResourceError
+from qengine.errors import ResourceError
 from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.bound import Bound
+from qengine.exec.cpu.kept_vectors import (
+    KeptSums,
+    VectorKey,
+    checked_count,
+    kept_sums,
+    kept_vector,
+    product_sums,
+    vector_key,
+)
 from qengine.exec.cpu.memory import Holding
 from qengine.exec.cpu.ranked_pairs import RankedPairs
-from qengine.exec.cpu.relations import MATRIX, NUMBERS, Lists, NumbersStruct, Relations, SparseMatrix, numbers, stored
+from qengine.exec.cpu.relations import MATRIX, NUMBERS, Lists, Relations, SparseMatrix, numbers, stored
 from qengine.exec.cpu.resolve import MaskProvider
 from qengine.exec.cpu.runtime import Runtime
 from qengine.exec.cpu.summed_walks import MOST_WALK_ENTRIES, MOST_WALK_WEIGHT, SummedWalks, walk_sums
@@ -32,7 +41,7 @@ from qengine.plan.closed_walks import walk_sum
 from qengine.plan.elimination import Arm, Around, Closed, Matrix, Message, Own, Pairs, Product, Step, operands
 from qengine.plan.physical import Eliminate
 
-__all__ = ["Counts", "NumberOverflow", "checked_count", "own_numbers", "run_eliminate"]
+__all__ = ["Counts", "NumberOverflow", "kept_count", "own_numbers", "run_eliminate"]
 
 _MAX_COUNT = 2**63 - 1
 
@@ -45,6 +54,8 @@ _PAIR_TERM = np.dtype([("plan", "<u8"), ("factor_low", "<u8"), ("factor_high", "
 _PAIR_CHUNK = np.dtype(
     [(name, "<u8") for name in ("first", "next", "most", "capacity", "ends", "counts", "begins", "lengths")]
 )
+
+_T = TypeVar("_T")
 
 _PAIRS = 1 << 18
 """Pairs that a worker makes before they are handed on."""
@@ -68,6 +79,9 @@ def run_eliminate(operator: Eliminate, runtime: Runtime, masks: MaskProvider) ->
     ResourceError
         If a count exceeds 64 bits, or a number on the way to it 128.
     """
+    if (count := kept_count(operator, runtime.store, runtime.context)) is not None:
+        yield _only(count)
+        return
     first = 0  # row of pairs that isn't done yet
     for wide in (False, True):
         try:
@@ -79,6 +93,27 @@ def run_eliminate(operator: Eliminate, runtime: Runtime, masks: MaskProvider) ->
             if wide:
                 runtime.context.raise_for(Status.OVERFLOW)
                 raise
+
+
+def kept_count(operator: Eliminate, store: Any, context: ExecutionContext) -> int | None:
+    """Return a count that is sums over vectors which the graph keeps now; None where it takes more than that.
+
+    Then nothing is held; None, too, where the query's memory is limited, so that limits are as strict as ever.
+
+    Raises
+    ------
+    QueryTimeout, QueryInterrupted, ResourceError
+        As ``run_eliminate``.
+    """
+    if context.memory_limit is not None:
+        return None
+    sums = _known(store, operator).sums
+    return None if sums is None else sums.total(store, context)
+
+
+def _only(count: int) -> Counts:
+    """Return the only count of a pattern."""
+    return (), np.array([count] if count else [], np.int64)
 
 
 @frozen
@@ -104,21 +139,6 @@ class NumberOverflow(Exception):
     """A number doesn't fit."""
 
 
-def checked_count(count: int, context: ExecutionContext) -> int:
-    """Return a count that has at most 63 bits.
-
-    Raises
-    ------
-    ResourceError
-        If it has more.
-    """
-    if count > _MAX_COUNT:
-        context.raise_for(Status.OVERFLOW)
-    if count < 0:
-        raise InternalError("An elimination's terms add up to a negative count.")
-    return count
-
-
 def own_numbers(relations: Relations, own: Own) -> npt.NDArray[np.uint64]:
     """Return the vector of an ``Own``."""
     store = relations.store
@@ -141,33 +161,39 @@ _Found = Array | SparseMatrix | Lists | _Factors | SummedWalks | None
 class _Facts:
     """What a program and the graph settle for all executions; steps and totals are told by their places.
 
-    ``matrices``: those that the graph has. ``sent``: matrices that only messages go along. ``degrees``: for messages
-    that are facts of the graph the matrix and the vertices that they count, by which the graph keeps them.
-    ``unused``: for each step what nothing reads after it. ``summed``: steps that terms add up and nothing else reads.
-    ``totals``: all that terms add up.
+    ``matrices``: those that the graph has. ``sent``: matrices that only messages go along. ``vectors``: by what the
+    graph keeps those that follow from it alone. ``unused``: for each step what nothing reads after it. ``summed``:
+    steps that terms add up and nothing else reads. ``totals``: all that terms add up. ``sums``: the count, where kept
+    vectors are all that it takes.
     """
 
     matrices: dict[int, SparseMatrix]
     sent: frozenset[int]
-    degrees: dict[int, tuple[Step, Step | None]]
+    vectors: dict[int, VectorKey]
     unused: tuple[tuple[int, ...], ...]
     summed: frozenset[int]
     totals: tuple[int, ...]
+    sums: KeptSums | None
 
 
 _bound: Bound[_Facts] = Bound()
 
 
+def _known(store: Any, operator: Eliminate) -> _Facts:
+    return _bound.get(store, operator, lambda: (_facts(store, operator), True))
+
+
 class _Run:
     """One execution of the program.
 
-    ``found``: what each step has given, None for a vector of ones.
+    ``found``: what each step has given, None for a vector of ones. Vectors that the graph keeps may be narrower than
+    others: ``_optional`` widens those that kernels read as such.
     """
 
     def __init__(self, operator: Eliminate, runtime: Runtime, masks: MaskProvider, wide: bool) -> None:
         self.operator = operator
         self.store = runtime.store
-        self.facts = _bound.get(self.store, operator, lambda: (_facts(self.store, operator), True))
+        self.facts = _known(self.store, operator)
         self.runtime = runtime
         self.context: ExecutionContext = runtime.context
         self.masks = masks
@@ -227,7 +253,7 @@ class _Run:
     def _total(self) -> Counts:
         sums = self._sums()
         total = sum(term.factor * prod(sums[place] for place in term.totals) for term in self.operator.terms)
-        return (), np.array([checked_count(total, self.context)] if total else [], np.int64)
+        return _only(checked_count(total, self.context))
 
     def _by_vertex(self) -> Counts:
         """Add up the terms' vectors: exactly, in Python's integers where 64 bits may not do."""
@@ -286,23 +312,18 @@ class _Run:
     def _sums(self) -> dict[int, int]:
         walks = {place: each for place in self.facts.totals if isinstance(each := self.found[place], SummedWalks)}
         known = walk_sums(walks, self._ranked, self.context)
-        places: list[int] = []
-        factors: list[Array] = []
-        first = [0]
-        for place in self.facts.totals:
-            if place in known:
-                continue
-            found = self.found[place]
-            places.append(place)
-            factors += found.arrays if isinstance(found, _Factors) else _given(self._optional(place))
-            first.append(len(factors))
+        places = [place for place in self.facts.totals if place not in known]
         if not places:
             return known
-        # made in less time than arrays of NumPy
-        records = (NumbersStruct * len(factors))(*(NumbersStruct(*numbers(each)) for each in factors))
-        starts, halves = (ctypes.c_int32 * len(first))(*first), (ctypes.c_uint64 * (2 * len(places)))()
-        self._call("qe_eliminate_totals", records, starts, len(places), self.n, halves, reads=len(places) * self.n)
-        return known | {place: halves[2 * k] | halves[2 * k + 1] << 64 for k, place in enumerate(places)}
+        factors: list[Array] = []
+        first = [0]
+        for place in places:
+            found = self.found[place]
+            factors += found.arrays if isinstance(found, _Factors) else _given(found)
+            first.append(len(factors))
+        records = [number for each in factors for number in numbers(each)[:2]]
+        starts = (ctypes.c_int32 * len(first))(*first)
+        return known | dict(zip(places, _told_apart(product_sums, records, starts, self.n, self.context), strict=True))
 
     def _greatest(self, vector: Array) -> int:
         if not self.n:
@@ -325,8 +346,8 @@ class _Run:
             case Product(factors=factors):
                 return self._product([self.found[place] for place in factors], len(self.found) in self.facts.summed)
             case Message():
-                kept = not self.wide and len(self.found) in self.facts.degrees
-                return self._kept_degrees(step) if kept else self._message(step)
+                key = None if self.wide else self.facts.vectors.get(len(self.found))
+                return self._message(step) if key is None else kept_vector(self.store, key, lambda: self._message(step))
             case Closed():
                 return self._closed(step)
             case Around():
@@ -337,9 +358,9 @@ class _Run:
     def _own(self, own: Own) -> Array | None:
         if not own.nodes and not own.loops:
             return None
-        if not _only_labels(own):
+        if (key := self.facts.vectors.get(len(self.found))) is None:
             return self._widened(own_numbers(self.relations, own))
-        return self._widened(self.store.derived.get(own, lambda: _fixed(own_numbers(self.relations, own))))
+        return kept_vector(self.store, key, lambda: own_numbers(self.relations, own))
 
     def _relation(self, step: Matrix) -> SparseMatrix | Lists:
         """Return relationships as they are stored, where only messages go along them, else as a matrix."""
@@ -363,12 +384,6 @@ class _Run:
         where = records.ctypes.data, len(factors), n, int(self.wide), out.ctypes.data
         self._call("qe_eliminate_product", *where, reads=n)
         return out
-
-    def _kept_degrees(self, step: Message) -> Array:
-        """Return a message that is a fact of the graph, which keeps it."""
-        key = self.facts.degrees[len(self.found)]
-        found: Array = self.store.derived.get(key, lambda: _fixed(self._message(step)))
-        return found
 
     def _message(self, step: Message) -> Array:
         matrix, vector = self.found[step.matrix], self._optional(step.vector)
@@ -486,6 +501,9 @@ class _Run:
     def _optional(self, place: int | None) -> Array | None:
         found = None if place is None else self.found[place]
         assert not isinstance(found, SparseMatrix | Lists | _Factors | SummedWalks)
+        if place is not None and found is not None and (found.itemsize < 8 or found.ndim < 1 + self.wide):
+            self._charge(self.n * (16 if self.wide else 8))
+            found = self.found[place] = self._widened(found.astype(np.uint64))
         return found
 
     def _vector(self, place: int) -> Array:
@@ -506,18 +524,12 @@ def _only_labels(own: Own) -> bool:
     return not any(predicates) and not any(relation.conditions for relation in own.loops)
 
 
-def _fixed(array: Array) -> Array:
-    """Return an array that is to be read only."""
-    array.flags.writeable = False
-    return array
-
-
 def _facts(store: Any, operator: Eliminate) -> _Facts:
     steps = operator.steps
     reads = [operands(step) for step in steps]
     matrices: dict[int, SparseMatrix] = {}
     sent = set()
-    degrees: dict[int, tuple[Step, Step | None]] = {}
+    vectors: dict[int, VectorKey] = {}
     for place, step in enumerate(steps):
         match step:
             case Matrix(relations=(_,) as relations):
@@ -525,8 +537,10 @@ def _facts(store: Any, operator: Eliminate) -> _Facts:
                     matrices[place] = matrix
                 elif all(isinstance(each, Message) for each, read in zip(steps, reads, strict=True) if place in read):
                     sent.add(place)
-            case Message() if (key := _degrees(steps, step)) is not None:
-                degrees[place] = key
+            case Message() if (counted := _degrees(steps, step)) is not None:
+                vectors[place] = vector_key(*counted)
+            case Own(nodes=nodes, loops=loops) if (nodes or loops) and _only_labels(step):
+                vectors[place] = vector_key(step)
     outputs = {term.output for term in operator.terms}
     totals = {place for term in operator.terms for place in term.totals}
     last_use = _last_uses(operator, reads)
@@ -534,7 +548,25 @@ def _facts(store: Any, operator: Eliminate) -> _Facts:
         tuple(each for each in (*read, place) if last_use.get(each, place) <= place) for place, read in enumerate(reads)
     ]
     summed = totals.difference(outputs, *reads)
-    return _Facts(matrices, frozenset(sent), degrees, tuple(unused), frozenset(summed), tuple(sorted(totals)))
+    ordered = tuple(sorted(totals))
+    factors = [_factors(steps, place, vectors) for place in ordered]
+    sums = None
+    if outputs == {None} and all(each is not None for each in factors):
+        sums = kept_sums([each for each in factors if each is not None], ordered, operator.terms)
+    return _Facts(matrices, frozenset(sent), vectors, tuple(unused), frozenset(summed), ordered, sums)
+
+
+def _factors(steps: Sequence[Step], place: int, vectors: dict[int, VectorKey]) -> tuple[VectorKey, ...] | None:
+    """Return the kept vectors whose product a step is, () for ones; None where it takes something else."""
+    if place in vectors:
+        return (vectors[place],)
+    match steps[place]:
+        case Own(nodes=(), loops=()):
+            return ()
+        case Product(factors=factors):
+            found = [_factors(steps, each, vectors) for each in factors]
+            return None if None in found else tuple(chain.from_iterable(filter(None, found)))
+    return None
 
 
 def _degrees(steps: Sequence[Step], message: Message) -> tuple[Step, Step | None] | None:
@@ -569,10 +601,10 @@ def _last_uses(operator: Eliminate, reads: Sequence[tuple[int, ...]]) -> dict[in
     return found
 
 
-def _told_apart(run: Callable[..., None], *args: Any, **named: Any) -> None:
+def _told_apart(run: Callable[..., _T], *args: Any, **named: Any) -> _T:
     """Run native functions, and tell overflow from their other errors."""
     try:
-        run(*args, **named)
+        return run(*args, **named)
     except ResourceError as error:
         if error.code == "CountOverflow":
             raise NumberOverflow from error
@@ -583,8 +615,9 @@ def _records(arrays: Sequence[Array]) -> Array:
     return np.array([numbers(array) for array in arrays], NUMBERS)
 
 
-def _given(vector: Array | None) -> tuple[Array, ...]:
-    return () if vector is None else (vector,)
+def _given(found: _Found) -> tuple[Array, ...]:
+    assert found is None or isinstance(found, np.ndarray)
+    return () if found is None else (found,)
 
 
 def _address(vector: Array | None) -> int:
@@ -597,7 +630,6 @@ def _library() -> ctypes.CDLL:
     pointer, u64, u32, i32 = ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_int32
     library.qe_eliminate_message.argtypes = (pointer, pointer, i32, u32, pointer, i32, pointer, pointer)
     library.qe_eliminate_product.argtypes = (pointer, i32, u64, i32, pointer, pointer)
-    library.qe_eliminate_totals.argtypes = (pointer, pointer, i32, u64, pointer, pointer)
     library.qe_eliminate_close.argtypes = (pointer, pointer, pointer, u32, pointer, i32, pointer, pointer)
     library.qe_eliminate_triangle_sums.argtypes = (pointer, pointer, i32, pointer, pointer)
     library.qe_eliminate_around.argtypes = (pointer, i32, pointer, pointer)

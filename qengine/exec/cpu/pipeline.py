@@ -23,6 +23,7 @@ from qengine.exec.cpu.operators.sort import sort_stage
 from qengine.exec.cpu.operators.stage import Build, Stage
 from qengine.exec.cpu.results import ResultRows
 from qengine.exec.cpu.runtime import Matchers, Runtime
+from qengine.exec.cpu.sole_count import sole_count
 from qengine.plan import logical, physical
 
 __all__ = ["continue_from", "run"]
@@ -77,6 +78,10 @@ def run(
     QueryTimeout, QueryInterrupted, OutOfMemory
         As the context says.
     """
+    if matchers is None and (counted := sole_count(plan, store, context)) is not None:
+        context.check()
+        yield ResultRows(counted, store)
+        return
     runtime = Runtime(store, context, matchers)
     build = _Builder(runtime)
     root = plan.root

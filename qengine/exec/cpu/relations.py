@@ -24,17 +24,10 @@ from qengine.plan.elimination import Relation
 from qengine.plan.pattern import Direction
 from qengine.storage.adjacency import Form, PcsrStruct
 
-__all__ = ["MATRIX", "NUMBERS", "Lists", "NumbersStruct", "Relations", "SparseMatrix", "numbers", "stored"]
+__all__ = ["MATRIX", "NUMBERS", "Lists", "Relations", "SparseMatrix", "numbers", "stored"]
 
 NUMBERS = np.dtype([("at", "<u8"), ("bytes", "<i4"), ("unused", "<i4")])
 """As ``qe::eliminate::Numbers``."""
-
-
-class NumbersStruct(ctypes.Structure):
-    """Mirror of the same."""
-
-    _fields_ = (("at", ctypes.c_void_p), ("bytes", ctypes.c_int32), ("unused", ctypes.c_int32))
-
 
 MATRIX = np.dtype([("offsets", "<u8"), ("ids", "<u8"), ("values", NUMBERS), ("lo", "<u4"), ("hi", "<u4")])
 """As ``qe::eliminate::Matrix``."""

@@ -68,7 +68,7 @@ class ResultRows:
     def values(self, name: str) -> list[Any]:
         """Return a column as Python values; nodes, relationships and paths as those of ``qengine.types``."""
         column = self._batch.columns[name]
-        if isinstance(column, ArrowColumn) or (isinstance(column, ConstantColumn) and type(column.value) in _PLAIN):
+        if type(column) is ArrowColumn or (type(column) is ConstantColumn and type(column.value) in _PLAIN):
             return column.values()
         if isinstance(column, NodeColumn):
             nodes: list[Any] = self._store.nodes(column.ids)

@@ -156,6 +156,12 @@ def _no_driver() -> DeviceError:
     return DeviceError("There is no CUDA driver.", hint="Install NVIDIA's driver.", code="NoDriver")
 
 
+@functools.cache
+def _driver_missing() -> DeviceError:
+    """Return the same error each time, to be read and not raised: each query that may run on a GPU asks for it."""
+    return _no_driver()
+
+
 def _version(number: int) -> str:
     """Return CUDA's number of a version, 12040, as people write it: 12.4."""
     return f"{number // 1000}.{number % 1000 // 10}"
@@ -164,7 +170,7 @@ def _version(number: int) -> str:
 def missing() -> DeviceError | None:
     """Return why there is no usable device, None where there is one. Without a driver CuPy isn't even imported."""
     if not _has_driver():
-        return _no_driver()
+        return _driver_missing()
     try:
         device()
     except DeviceError as error:

@@ -17,7 +17,8 @@ import numpy.typing as npt
 
 from qengine.errors import InternalError
 from qengine.exec.context import Status
-from qengine.exec.cpu.eliminate import Counts, NumberOverflow, checked_count, own_numbers
+from qengine.exec.cpu.eliminate import Counts, NumberOverflow, own_numbers
+from qengine.exec.cpu.kept_vectors import checked_count
 from qengine.exec.cpu.relations import Relations
 from qengine.exec.cpu.resolve import MaskProvider, resolve_pattern
 from qengine.exec.cpu.runtime import Runtime

@@ -1,0 +1,181 @@
+"""Vectors that follow from a graph alone, which keeps them: degrees and which vertices have some labels.
+
+Counts that are nothing but sums of products of such vectors, as those of stars and paths of two relationships, are
+computed from them in one native call, without the steps that make the vectors.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from functools import cache, lru_cache
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from qengine import _native
+from qengine._control import Status
+from qengine._frozen import frozen
+from qengine.errors import InternalError
+from qengine.exec.context import ExecutionContext
+from qengine.plan.elimination import Step, Term
+
+__all__ = ["KeptSums", "VectorKey", "checked_count", "kept_sums", "kept_vector", "product_sums", "vector_key"]
+
+_MAX_COUNT = 2**63 - 1
+
+Array = npt.NDArray[Any]
+
+
+class VectorKey:
+    """By what a graph keeps a vector: the steps that make it. Its hash is computed once, and not at each look-up."""
+
+    __slots__ = ("_hash", "steps")
+
+    def __init__(self, steps: tuple[Step | None, ...]) -> None:
+        self.steps = steps
+        self._hash = hash(steps)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, VectorKey) and self.steps == other.steps
+
+
+@lru_cache(1024)
+def vector_key(*steps: Step | None) -> VectorKey:
+    """Return the key of what some steps make: the same object for the same steps, which is found without comparing."""
+    return VectorKey(steps)
+
+
+class _KeptVector:
+    """An array that nobody writes to, and where it is."""
+
+    __slots__ = ("array", "nbytes", "record")
+
+    def __init__(self, array: Array) -> None:
+        array.flags.writeable = False
+        self.array = array
+        self.nbytes = array.nbytes
+        self.record = array.ctypes.data, array.itemsize  # as qe::eliminate::Numbers
+
+
+def kept_vector(store: Any, key: VectorKey, make: Callable[[], Array]) -> Array:
+    """Return a vector that the graph keeps, in the narrowest of 16, 32 and 64 bits that hold its numbers.
+
+    Parameters
+    ----------
+    store
+        The ``GraphStore``.
+    key
+        What it is kept by.
+    make
+        Computes it, uint64[n], where the graph doesn't have it.
+    """
+    found: Array = store.derived.get(key, lambda: _KeptVector(_narrowed(make()))).array
+    return found
+
+
+def _narrowed(numbers: Array) -> Array:
+    most = int(numbers.max(initial=0))
+    return numbers.astype(np.uint16 if most < 2**16 else np.uint32 if most < 2**32 else np.uint64)
+
+
+@frozen
+class KeptSums:
+    """A count as signed terms of sums of products of kept vectors.
+
+    ``keys``: the vectors, sum by sum. ``first``: where each sum's begin, as ctypes' int32[sums + 1]. ``terms``: for
+    each its factor, and the sums that it multiplies.
+    """
+
+    keys: tuple[VectorKey, ...]
+    first: Any
+    terms: tuple[tuple[int, tuple[int, ...]], ...]
+
+    def total(self, store: Any, context: ExecutionContext) -> int | None:
+        """Return the count, None where the graph doesn't keep all of the vectors now.
+
+        Raises
+        ------
+        QueryTimeout, QueryInterrupted
+            By the context's limits.
+        ResourceError
+            If the count exceeds 64 bits, or a sum 128.
+        """
+        words: list[int] = []
+        found = [store.derived.find(key) for key in self.keys]  # kept until the sums are there
+        for vector in found:
+            if vector is None:
+                return None
+            words += vector.record
+        sums = product_sums(words, self.first, store.vertex_count, context)
+        return checked_count(sum(factor * prod(sums[k] for k in of) for factor, of in self.terms), context)
+
+
+def kept_sums(totals: Sequence[tuple[VectorKey, ...]], places: Sequence[int], terms: Sequence[Term]) -> KeptSums:
+    """Return a count by its terms, given for each step that they add up the vectors whose product it is.
+
+    ``places``: those steps, as terms name them.
+    """
+    first = [0]
+    for each in totals:
+        first.append(first[-1] + len(each))
+    index = {place: k for k, place in enumerate(places)}
+    return KeptSums(
+        tuple(key for each in totals for key in each),
+        (ctypes.c_int32 * len(first))(*first),
+        tuple((term.factor, tuple(index[place] for place in term.totals)) for term in terms),
+    )
+
+
+def checked_count(count: int, context: ExecutionContext) -> int:
+    """Return a count that has at most 63 bits.
+
+    Raises
+    ------
+    ResourceError
+        If it has more.
+    """
+    if count > _MAX_COUNT:
+        context.raise_for(Status.OVERFLOW)
+    if count < 0:
+        raise InternalError("An elimination's terms add up to a negative count.")
+    return count
+
+
+def product_sums(records: Sequence[int], first: Any, n: int, context: ExecutionContext) -> list[int]:
+    """Return sums of products of vectors, of none that of ones.
+
+    Parameters
+    ----------
+    records
+        For each vector its address and the bytes of a number; the caller keeps the arrays.
+    first
+        Where each sum's vectors begin, as ctypes' int32[sums + 1].
+    n
+        Numbers of each vector.
+
+    Raises
+    ------
+    QueryTimeout, QueryInterrupted
+        By the context's limits.
+    ResourceError
+        If a sum exceeds 128 bits.
+    """
+    count = len(first) - 1
+    halves = (ctypes.c_uint64 * (2 * count))()
+    where = (ctypes.c_uint64 * len(records))(*records), first, count, n, halves, ctypes.byref(context.control)
+    context.run(_totals(), *where, reads=len(records) * n)
+    return [halves[2 * k] | halves[2 * k + 1] << 64 for k in range(count)]
+
+
+@cache
+def _totals() -> Callable[..., int]:
+    function: Any = _native.load().qe_eliminate_totals
+    pointer = ctypes.c_void_p
+    function.argtypes = (pointer, pointer, ctypes.c_int32, ctypes.c_uint64, pointer, pointer)
+    return function  # type: ignore[no-any-return]
