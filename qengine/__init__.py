@@ -85,3 +85,7 @@ def __getattr__(name: str) -> Any:
 
         return getattr(temporal, name)
     raise AttributeError(f"module 'qengine' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted((*globals(), *_TEMPORAL))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from qengine._recent import Recent
 from qengine.prepared import Prepared
@@ -30,6 +30,10 @@ class Graph:
     """
 
     def __init__(self, store: GraphStore) -> None:
+        if isinstance(store, str | PathLike):
+            raise TypeError(
+                "A saved graph is opened with qengine.open(path), files are loaded with Graph.from_…(path)."
+            )
         self._store = store
         self._statements = Statements(store)
         self._estimated: Recent[Counted] = Recent(PLANS)
@@ -495,6 +499,9 @@ class Graph:
     def nbytes(self) -> int:
         """Bytes of all arrays of the graph, with those that queries have made and left with it."""
         return self._store.nbytes
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("A graph isn't pickled: save it, and let the other process map it with qengine.open(path).")
 
     def __repr__(self) -> str:
         return f"<Graph {self.node_count:,} nodes, {self.relationship_count:,} relationships>"

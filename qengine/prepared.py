@@ -102,6 +102,9 @@ class Prepared:
 
         return profiled(result, explanation)
 
+    def __repr__(self) -> str:
+        return f"<Prepared columns={list(self.columns)} text={self.text!r}>"
+
 
 def _rivals(store: GraphStore, search: Search, masks: Any, context: ExecutionContext, samples: int) -> Sequence[Search]:
     """Look for better orders of a search that takes long (``exec.context.Rivals``); imported when one does."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, KeysView, Mapping
 from enum import Enum
 from typing import Any
 
@@ -68,7 +68,7 @@ def list_of(item: Type) -> Type:
 
 
 class _Entity:
-    """What nodes and relationships share: identity by ``id`` and properties by ``[]``."""
+    """What nodes and relationships share: identity by ``id``; properties by ``[]``, ``in`` and ``dict()``."""
 
     __slots__ = ("id", "properties")
 
@@ -77,6 +77,16 @@ class _Entity:
 
     def __getitem__(self, key: str) -> Any:
         return self.properties[key]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self.properties
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.properties)
+
+    def keys(self) -> KeysView[str]:
+        """Return the names of the properties."""
+        return self.properties.keys()
 
     def get(self, key: str, default: Any = None) -> Any:
         """Return a property's value, or ``default`` where there is none."""

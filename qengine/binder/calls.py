@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from qengine.binder.binding import Binding, did_you_mean
 from qengine.binder.inference import Mismatch, may_be, result_type
-from qengine.catalog.functions import Function, lookup, nearest
+from qengine.catalog.functions import Function, elsewhere, lookup, nearest
 from qengine.errors import SemanticError, Span
 from qengine.plan.expr import AggregateCall, Call, Expr, Property
 from qengine.plan.traverse import walk
@@ -16,6 +16,8 @@ from qengine.types import BOOLEAN, INTEGER, Kind, Type
 
 if TYPE_CHECKING:
     from qengine.binder.expressions import ExpressionBinder
+
+_INSTANTS = (Kind.DATE, Kind.TIME, Kind.LOCAL_TIME, Kind.DATETIME, Kind.LOCAL_DATETIME)
 
 
 def bind_operator(binding: Binding, symbol: str, args: tuple[Expr, ...], span: Span) -> Expr:
@@ -37,7 +39,8 @@ def bind_function(binder: ExpressionBinder, node: ast.FunctionCall) -> Expr:
     name_span = node.name_span if node.name_span.end else node.span
     function = lookup(node.name)
     if function is None or function.kind == "operator":
-        hint = did_you_mean(nearest(node.name))
+        known = elsewhere(node.name)
+        hint = f"Write {known}." if known else did_you_mean(nearest(node.name))
         raise binding.error("UnknownFunction", f"There is no function `{node.name}`.", name_span, hint)
     if node.star and function.key != "count":
         raise binding.error("UnexpectedSyntax", f"{function.name}(*) means nothing: only count(*) does.", node.span)
@@ -144,4 +147,6 @@ def _operator_hint(symbol: str, args: Sequence[Expr]) -> str | None:
         return "IN wants a list on its right: x IN [1, 2]."
     if symbol == "+" and any(arg.type.kind is Kind.STRING for arg in args):
         return "Make it text first: toString(…)."
+    if symbol == "-" and all(arg.type.kind in _INSTANTS for arg in args):
+        return "Write duration.between(from, to)."
     return None

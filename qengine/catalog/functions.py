@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import difflib
 import functools
-from typing import Literal
+from typing import Any, Literal
 
 from qengine._assets import asset
 from qengine._frozen import frozen
 from qengine._kept import toml
 from qengine.types import ANY, LIST, Kind, Type, list_of
 
-__all__ = ["Function", "Signature", "Slot", "functions", "lookup", "nearest"]
+__all__ = ["Function", "Signature", "Slot", "elsewhere", "functions", "lookup", "nearest"]
 
 _KINDS = {kind.value: Type(kind) for kind in Kind}
 
@@ -90,8 +90,18 @@ def functions() -> tuple[Function, ...]:
             total=entry.get("fails", "perhaps") == "never",
             doc=entry["doc"],
         )
-        for entry in toml(asset("catalog", "functions.toml"))["function"]
+        for entry in _catalogue()["function"]
     )
+
+
+def elsewhere(name: str) -> str | None:
+    """Return what to write for a function that only other languages have, None if nothing is known."""
+    found: str | None = _catalogue()["elsewhere"].get(name.lower())
+    return found
+
+
+def _catalogue() -> dict[str, Any]:
+    return toml(asset("catalog", "functions.toml"))
 
 
 def lookup(name: str) -> Function | None:

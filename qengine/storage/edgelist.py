@@ -34,10 +34,15 @@ def from_edge_list(
     undirected: bool = False,
 ) -> GraphStore:
     """Load a graph that is nothing but edges, as ``Graph.from_edge_list`` says."""
-    if isinstance(source, tuple):
+    if isinstance(source, tuple) and len(source) == 2:
         ids, start, end = _from_arrays(*source)
-    else:
+    elif isinstance(source, str | PathLike):
         ids, start, end = _from_file(Path(source))
+    else:
+        raise StorageError(
+            f"edge list: it is a file or a pair of arrays, not a {source.__class__.__name__}",
+            hint="Make two arrays of a list of pairs: starts, ends = zip(*pairs).",
+        )
     nodes = NodeBlock((label,) if label else (), len(ids), {"id": ids})
     return assemble([nodes], [RelationshipBlock(type, start, end)], [type] if undirected else [])
 

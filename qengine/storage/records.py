@@ -95,6 +95,11 @@ def _entry(edge: Mapping[str, Any], name: str, row: int) -> Any:
 
 def _check_known(record: Mapping[str, Any], known: Mapping[str, None], table: str, row: int) -> None:
     """Raise for an entry that would be left out, such as a property beside ``properties``."""
+    if not isinstance(record, Mapping):
+        kind = type(record).__name__
+        raise StorageError(
+            f"{table}: row {row} is a {kind}, not a mapping", hint=f"Its entries are {', '.join(known)}."
+        )
     if not record.keys() <= known.keys():
         name = next(name for name in record if name not in known)
         raise StorageError(

@@ -138,14 +138,20 @@ def _check(item: tuple[Path, Mapping[str, Any], Progress]) -> None:
         raise StorageError(f"{path}: its checksum is wrong", hint=_DAMAGED)
 
 
+def _other_way(directory: Path) -> str:
+    """Return how to load what is there."""
+    for kind in ("csv", "parquet"):
+        if next(directory.glob(f"nodes_*.{kind}"), None) is not None:
+            return f"Load its files with Graph.from_{kind}."
+    return "Save one with Graph.save, or load files with Graph.from_…."
+
+
 def _read_manifest(directory: Path) -> dict[str, Any]:
     path = directory / _MANIFEST
     try:
         text = path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
-        raise StorageError(
-            f"{directory}: there is no saved graph", hint="Save one with Graph.save, or load files with Graph.from_…."
-        ) from None
+        raise StorageError(f"{directory}: there is no saved graph", hint=_other_way(directory)) from None
     except OSError as error:
         raise StorageError(f"{path}: it can't be read: {error.strerror}") from None
     try:

@@ -78,6 +78,7 @@ _FOREIGN_WORDS = {
     "HAVING": "Filter groups by WITH …, count(*) AS n WHERE n > 1.",
     "LIKE": "Write CONTAINS, STARTS WITH, ENDS WITH, or =~ with a regular expression.",
     "BETWEEN": "Write 1 <= x <= 9.",
+    "FOR": "Write [x IN list WHERE … | …].",
 }
 
 # The words that stand for token types, where one was probably meant.
@@ -122,6 +123,8 @@ def _unreadable(place: _Place) -> Mistake | None:
         return Mistake("Add */ where it ends.", "This comment is not closed.")
     if character == "$":
         return Mistake("Write $name, or $1.", "A parameter needs a name.")
+    if character == "?":
+        return Mistake("Write CASE WHEN … THEN … ELSE … END; a parameter is $name.", "'?' has no meaning here.")
     if character.isascii():
         shown = f"'{character}'" if character.isprintable() else f"The character U+{ord(character):04X}"
         return Mistake(None, f"{shown} has no meaning here.")
@@ -199,6 +202,13 @@ def _bare_node(place: _Place) -> Mistake | None:
     return Mistake(f"Write ({name.value}).", "A node stands in parentheses.")
 
 
+def _no_match(place: _Place) -> Mistake | None:
+    """Recognise a text that begins with a pattern."""
+    if place.index == 0 and place.token.type in ("LPAR", "PATTERN_BEGIN"):
+        return Mistake("Write MATCH before a pattern.")
+    return None
+
+
 def _node_list(place: _Place) -> Mistake | None:
     if place.token.type != "COMMA" or not {"RPAR", "WHERE"} <= place.accepts or "AND" in place.accepts:
         return None
@@ -270,6 +280,35 @@ def _unnamed_item(place: _Place) -> Mistake | None:
     return None
 
 
+def _direction(place: _Place) -> Mistake | None:
+    if place.token.type in ("ASC", "DESC") and place.clause() in ("SKIP", "LIMIT"):
+        return Mistake(f"{place.token.type} stands behind what ORDER BY sorts by, before SKIP and LIMIT.")
+    return None
+
+
+def _quoted_name(place: _Place) -> Mistake | None:
+    if place.token.type == "STRING" and place.before().type == "AS":
+        return Mistake(f"Names stand in backticks: `{place.token.value[1:-1]}`.")
+    return None
+
+
+def _digit_groups(place: _Place) -> Mistake | None:
+    """``1,000,000``."""
+    after = place.tokens[place.index + 1] if place.index + 1 < len(place.tokens) else _NOTHING
+    before = place.before()
+    touching = before.end_pos == place.token.start_pos and after.start_pos == place.token.end_pos
+    if place.token.type == "COMMA" and touching and before.type == after.type == "INTEGER" and len(after.value) == 3:
+        return Mistake("Numbers are written without commas.")
+    return None
+
+
+def _list_in_parentheses(place: _Place) -> Mistake | None:
+    """``IN ('a', 'b')``."""
+    if place.token.type == "COMMA" and place.kinds(3)[1:] == ("LPAR", "IN"):
+        return Mistake("A list stands in square brackets: [1, 2].")
+    return None
+
+
 def _comma_of_conditions(place: _Place) -> Mistake | None:
     if place.token.type == "COMMA" and place.clause() == "WHERE" and place.accepts & _CLAUSES:
         return Mistake("Conditions are joined by AND.")
@@ -285,6 +324,8 @@ def _unfinished_phrase(place: _Place) -> Mistake | None:
         return Mistake(f"Write {before} WITH.")
     if before == "ORDER":
         return Mistake("Write ORDER BY.")
+    if before == "IS" and place.token.type in ("STRING", "INTEGER", "FLOAT", "TRUE", "FALSE"):
+        return Mistake("Write = to compare.")
     if {"WHEN", "END"} <= place.accepts:
         return Mistake("CASE ends with END.")
     if place.accepts == {"NAME"} and place.token.type == "INTEGER":
@@ -344,6 +385,7 @@ _RULES: tuple[Callable[[_Place], Mistake | None], ...] = (
     _unreadable,
     _sign,
     _arrow,
+    _no_match,
     _bare_node,
     _node_list,
     _unfinished_path,
@@ -352,6 +394,10 @@ _RULES: tuple[Callable[[_Place], Mistake | None], ...] = (
     _clause_order,
     _nothing_returned,
     _unnamed_item,
+    _direction,
+    _quoted_name,
+    _digit_groups,
+    _list_in_parentheses,
     _comma_of_conditions,
     _unfinished_phrase,
     _negated_operator,

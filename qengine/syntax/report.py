@@ -104,6 +104,8 @@ def _found(token: Token) -> str:
         return f"the string {value}"
     if kind == "PARAMETER":
         return f"the parameter {value}"
+    if kind == "PATTERN_BEGIN":  # stands for no text, before a node
+        return "a pattern"
     return value.upper() if value[:1].isalpha() else f"'{value}'"
 
 

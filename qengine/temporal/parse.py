@@ -117,5 +117,16 @@ def _nanoseconds(found: re.Match[str] | None) -> int:
     return time_of_day(int(found["hour"]), int(found["minute"] or 0), int(found["second"] or 0), fraction)
 
 
+_WRITTEN = {
+    "date": "2026-11-22",
+    "local time": "21:40:32.5",
+    "time": "21:40:32.5+01:00",
+    "local date and time": "2026-11-22T21:40:32.5",
+    "date and time": "2026-11-22T21:40:32.5+01:00",
+}
+
+
 def _malformed(text: str, what: str) -> ExecutionError:
-    return ExecutionError(f"{text!r} is no {what}.", code="InvalidArgumentValue")
+    return ExecutionError(
+        f"{text!r} is no {what}.", code="InvalidArgumentValue", hint=f"Write it like {_WRITTEN[what]}."
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 
 import qengine
 from qengine import Graph
-from qengine.errors import ExecutionError, SemanticError
+from qengine.errors import ExecutionError, SemanticError, StorageError
 from qengine.explain import Explanation
 
 COUNT = "MATCH (a:A)-[:R]->(b) RETURN count(*)"
@@ -82,3 +83,28 @@ def test_eliminations_are_shown_where_they_run(graph: Graph) -> None:
     plan = graph.explain("/*+ eliminate */ MATCH (a)-[:R]->(b) RETURN count(*)")
     shown = Explanation(plan.plan, graph._store, "gpu").to_json()
     assert [shown["device"], shown["input"]["node"], shown["input"]["device"]] == ["cpu", "Eliminate", "gpu"]
+
+
+def test_what_is_no_way_to_make_a_graph_names_the_ways(graph: Graph, tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match=r"qengine\.open\(path\)"):
+        Graph("world")  # type: ignore[arg-type]
+    with pytest.raises(StorageError, match="a pair of arrays, not a list"):
+        Graph.from_edge_list([(1, 2), (2, 3)])  # type: ignore[arg-type]
+    with pytest.raises(StorageError, match="row 0 is a tuple, not a mapping"):
+        Graph.from_records([("Ann", 1)])  # type: ignore[list-item]
+    with pytest.raises(TypeError, match="save it"):
+        pickle.dumps(graph)
+    (tmp_path / "nodes_A.csv").write_text("id\n1\n")
+    with pytest.raises(StorageError, match=r"Graph\.from_csv"):
+        qengine.open(tmp_path)
+
+
+def test_values_of_a_result_behave_like_mappings(graph: Graph) -> None:
+    node = graph.query("MATCH (n {name: 'Ann'}) RETURN n.name AS name, n").fetchone()["n"]  # type: ignore[index]
+    assert "name" in node and "age" not in node and list(node) == list(node.keys())
+    assert dict(node) == node.properties
+
+
+def test_what_users_see_first_has_a_name(graph: Graph) -> None:
+    assert repr(graph.prepare(COUNT)) == f"<Prepared columns=['count(*)'] text={COUNT!r}>"
+    assert set(qengine.__all__) <= set(dir(qengine))

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import tomllib
+
 import pytest
 
-from qengine.catalog.functions import functions, lookup, nearest
+import qengine
+from qengine._assets import asset
+from qengine.catalog.functions import elsewhere, functions, lookup, nearest
+from qengine.syntax import parse
 from qengine.types import ANY, FLOAT, INTEGER, LIST, STRING, list_of
 
 
@@ -40,6 +45,16 @@ def test_lookup_of_an_unknown_name_is_none_and_has_a_neighbour() -> None:
     assert nearest("toUper") == "toUpper"
     assert nearest("LENGHT") == "length"
     assert nearest("qqqqqqq") is None
+
+
+def test_functions_of_other_languages_have_an_answer() -> None:
+    graph = qengine.Graph.from_records([])
+    with pytest.raises(qengine.SemanticError, match=r"hint: Write size\(x\)\."):
+        graph.query("RETURN Len('abc')")
+    names = tomllib.loads(asset("catalog", "functions.toml").read_text(encoding="utf-8"))["elsewhere"]
+    for name, written in names.items():
+        assert lookup(name) is None and elsewhere(name.upper()) == written
+        parse("RETURN " + written.replace("…", "x"))
 
 
 def test_signatures_are_parsed() -> None:
