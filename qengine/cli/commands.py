@@ -40,12 +40,12 @@ def run_command(session: Session, line: str, out: Sink) -> None:
 
 def _help(session: Session, argument: str, out: Sink) -> None:
     """Show this help."""
-    out.write("Type a query and end it with ; (it may take several lines), or a command:\n\n")
+    out.write("Type a query and end it with ; or an empty line (it may take several lines), or a command:\n\n")
     shown = {command: name for name, command in reversed(COMMANDS.items())}
     for command, name in reversed(shown.items()):
-        out.write(f"  {name + ' ' + USAGE.get(name, ''):24}{command.__doc__}\n")
+        out.write(f"  {name + ' ' + USAGE.get(name, ''):27}{command.__doc__}\n")
     out.write(
-        "\nTab completes, the arrow keys recall what was typed, Alt-Enter runs a query that has no ; at its end,\n"
+        "\nTab completes, the arrow keys recall what was typed, Alt-Enter runs a query as it stands,\n"
         "Ctrl-C stops a query, Ctrl-D leaves the shell.\n"
     )
 
@@ -73,7 +73,7 @@ def _profile(session: Session, argument: str, out: Sink) -> None:
 
 
 def _estimate(session: Session, argument: str, out: Sink) -> None:
-    """Estimate how many rows a pattern has, by sampling; options of ``qengine estimate`` may stand before it."""
+    """Estimate how many rows a pattern has, by sampling; options as of qengine estimate --help."""
     defaults = {
         "params": session.parameters,
         "device": session.device,

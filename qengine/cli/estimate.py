@@ -14,7 +14,8 @@ def parser() -> argparse.ArgumentParser:
     found = argparse.ArgumentParser(
         prog="qengine estimate",
         description="Estimate how many rows a pattern has, by sampling.",
-        epilog='example: qengine estimate examples/world "MATCH (a)-[:borders]-(b)-[:borders]-(c)" --rel-error 0.01',
+        epilog='example:\n  qengine estimate examples/world "MATCH (a)-[:borders]-(b)-[:borders]-(c)" --rel-error 0.01',
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_graph(found)
     found.add_argument("query", metavar="QUERY", help="MATCH … WHERE …, with or without RETURN")

@@ -46,7 +46,7 @@ class Shell:
 
     def run(self) -> int:
         """Run the shell and return the exit status."""
-        print(f"{self._session.graph!r}. End a query with ; and type :help for help.")
+        print(f"{self._session.graph!r}. End a query with ; or an empty line; :help helps.")
         if not self._session.graph.node_count:
             print("The graph is empty: open one with :load PATH.")
         while True:
@@ -87,7 +87,8 @@ class Shell:
         from qengine.syntax import is_complete
 
         text = self._prompt.default_buffer.document.text
-        return bool(text.strip()) and not _is_command(text) and not is_complete(text)
+        ended = is_complete(text) or text.endswith("\n")  # by ; or by an empty line
+        return bool(text.strip()) and not _is_command(text) and not ended
 
 
 def _is_command(text: str) -> bool:

@@ -110,6 +110,14 @@ def test_a_query_over_several_lines(shell: Terminal) -> None:
     assert "│       198 │" in shell.ask("RETURN count(*) AS countries;")
 
 
+def test_an_empty_line_ends_a_query(shell: Terminal) -> None:
+    shell.type("MATCH (c:Country)\r")
+    shell.expect(r"\.\.\.\.")
+    shell.type("RETURN count(*) AS countries\r")
+    shell.expect(r"\.\.\.\.")
+    assert "│       198 │" in shell.ask("")
+
+
 def test_errors_point_at_their_place(shell: Terminal) -> None:
     shown = shell.ask("RETURN oen;")
     assert "Semantic error" in shown and "    |        ^^^" in shown
