@@ -74,6 +74,8 @@ class Expressions:
             makers.append(self._type_test)
         if len(scope.of("node")) > 1:
             makers.append(self._same_node)
+        if scope.of("path", "relationships"):
+            makers += [self._quantifier] * 3
         return self._chance.choice(makers)(scope)
 
     def _comparison(self, scope: Scope) -> str:
@@ -120,14 +122,63 @@ class Expressions:
         a, b = self._chance.sample(scope.of("node"), 2)
         return f"{a} {self._chance.choice(['=', '<>'])} {b}"
 
+    def equalities(self, scope: Scope) -> str:
+        """Return a conjunction that says which elements are one, or what values they have; often a contradiction."""
+        makers = [self._known_values, self._known_values]
+        if len(scope.of("node")) > 1:
+            makers += [lambda scope: self._one_element(scope.of("node"))] * 2
+        if len(scope.of("relationship")) > 1:
+            makers.append(lambda scope: self._one_element(scope.of("relationship")))
+        parts = [self._chance.choice(makers)(scope) for _ in range(self._chance.choice([1, 1, 2, 3]))]
+        return " AND ".join(parts)
+
+    def _one_element(self, names: list[str]) -> str:
+        a, b, c = self._chance.sample([*names, *names], 3)
+        return self._chance.choice(
+            [
+                *[f"{a} = {b}"] * 4,
+                f"{a} = {b} = {c}",
+                f"id({a}) = id({b})",
+                f"elementId({a}) = elementId({b})",
+                f"{a} <> {b}",
+            ]
+        )
+
+    def _known_values(self, scope: Scope) -> str:
+        elements = scope.of("node", "relationship")
+        if not elements:
+            return self.boolean(scope, 0)
+        key = self._chance.choice("iiks")
+        a, b = (f"{self._chance.choice(elements)}.{key}" for _ in range(2))
+        values = ["0", "1", "2", "1.0", "null", "true", "'a'", "''"] if key == "s" else ["0", "1", "1", "2", "3", "1.0"]
+        x, y, z, *_ = (self._chance.choice(values) for _ in range(3))
+        return self._chance.choice(
+            [
+                f"{a} = {b} AND {b} = {x}",
+                f"{a} = {b} AND {a} = {x} AND {y} = {b}",
+                f"{a} = {x} AND {a} IN [{x}, {y}]",
+                f"{a} IN [{x}, {y}, {z}] AND {b} IN [{y}, {z}]",
+                f"{a} = {b} AND {b} IN [{x}, {y}, null]",
+                f"{x} <= {a} < {y}",
+                f"{a} <= {b} <= {x}",
+                f"{a} = {b} = {x}",
+                f"({a} = {x} OR {y} = {a}) AND {a} >= {z}",
+                f"{a} {self._chance.choice(['<', '<>', '=', '<='])} {a}",
+                f"{a} IS NULL AND {b} = {x}",
+            ]
+        )
+
     def _existence(self, scope: Scope) -> str:
         inner = scope.inner()
         pattern = self._subpattern(inner)
         if set(inner.kinds) == set(scope.kinds) and self._chance.random() < 0.4:
             return pattern
-        where = f" WHERE {self.boolean(inner, 0)}" if self._chance.random() < 0.5 else ""
+        where = f" WHERE {self._inner_condition(inner)}" if self._chance.random() < 0.5 else ""
         match = self._chance.choice(["", "MATCH "])
         return f"EXISTS {{ {match}{pattern}{where} }}"
+
+    def _inner_condition(self, scope: Scope) -> str:
+        return self.equalities(scope) if self._chance.random() < 0.25 else self.boolean(scope, 0)
 
     def _degree(self, scope: Scope) -> str:
         return f"{self._count(scope)} {self._chance.choice(['=', '<', '>'])} {self._chance.randint(0, 2)}"
@@ -231,7 +282,7 @@ class Expressions:
         pattern = self._subpattern(inner)
         if self._chance.random() < 0.3:
             return f"size([{pattern} | 1])"
-        where = f" WHERE {self.boolean(inner, 0)}" if self._chance.random() < 0.4 else ""
+        where = f" WHERE {self._inner_condition(inner)}" if self._chance.random() < 0.4 else ""
         if self._chance.random() < 0.3:
             word = self._chance.choice(["RETURN", "RETURN DISTINCT", "WITH DISTINCT"])
             value = f"{self.integer(inner, 0)} AS {inner.new('integer')}"

@@ -90,6 +90,8 @@ class _Generator:
         elements = scope.of("node", "relationship")
         if elements and self._chance.random() < 0.12:
             return self._fallible(scope, self._chance.choice(elements))
+        if self._chance.random() < 0.3:
+            return self._expressions.equalities(scope)
         return self._expressions.boolean(scope)
 
     def _fallible(self, scope: Scope, name: str) -> str:
@@ -127,7 +129,8 @@ class _Generator:
             items.append(f"{self._expressions.integer(outer)} AS {scope.new('integer')}")
         else:
             distinct = "DISTINCT "
-        where = f" WHERE {self._expressions.boolean(scope)}" if self._chance.random() < 0.3 else ""
+        make = self._expressions.equalities if self._chance.random() < 0.2 else self._expressions.boolean
+        where = f" WHERE {make(scope)}" if self._chance.random() < 0.3 else ""
         return f"WITH {distinct}{', '.join(items)}{self._cut(scope)}{where}"
 
     def _cut(self, scope: Scope) -> str:

@@ -19,6 +19,7 @@ CONSTRUCTS = [
     "count(DISTINCT", "none(q IN", "CASE WHEN", ":!", "&", "|", "%", "<-[", "]-(", "-->", "--(", "$p0", " XOR ", "null",
     "p3 = ", ".none", ".m ", "6 / ", "toInteger(0.0", "EXISTS { (q)-->(", "(q IN nodes(", "ACYCLIC (",
     "SIMPLE (", "TRAIL (", ") ((a", "){1,2} (", " WHERE b", "SHORTEST 3 (", "SHORTEST 1 GROUPS", "ANY 1 (",
+    "elementId(n", " = n1 = n", " = r2", " <= n1.i < ", ".i = 1 AND ",
     "COLLECT {", "reduce(", "head(", "labels(", "keys(", "startNode(", ".k DESC LIMIT",
 ]  # fmt: skip
 

@@ -139,10 +139,15 @@ def _without_bound_variable(call: AggregateCall, source: Operator) -> AggregateC
     """
     if call.name != "count" or call.distinct or len(call.args) != 1 or not isinstance(call.args[0], Variable):
         return call
-    name = call.args[0].name
-    while isinstance(source, Filter) or (isinstance(source, Match) and name not in source.graph.variables()):
+    name, projected = call.args[0].name, False
+    while isinstance(source, Filter | Project) or (isinstance(source, Match) and name not in source.graph.variables()):
+        if isinstance(source, Project):
+            expr = dict(source.items)[name]
+            if not isinstance(expr, Variable):
+                return call
+            name, projected = expr.name, True
         source = source.input
-    if not isinstance(source, Match):
+    if not isinstance(source, Match) or (source.optional and projected):
         return call
     args = (Variable(_matched(source.graph), type=BOOLEAN),) if source.optional else ()
     return AggregateCall("count", args, type=call.type, span=call.span)

@@ -12,13 +12,16 @@ from qengine.optimizer.rules.contradictions import contradictions
 from qengine.optimizer.rules.counts_to_existence import counts_to_existence
 from qengine.optimizer.rules.each_element import each_element
 from qengine.optimizer.rules.early_conditions import early_conditions
+from qengine.optimizer.rules.equal_elements import equal_elements
 from qengine.optimizer.rules.equalities_to_lists import equalities_to_lists
 from qengine.optimizer.rules.fold_constants import fold_constants
 from qengine.optimizer.rules.implied_edges import implied_edges
+from qengine.optimizer.rules.known_values import known_values
 from qengine.optimizer.rules.merge_matches import merge_matches
 from qengine.optimizer.rules.push_filters import push_filters
 from qengine.optimizer.rules.push_limits import push_limits
 from qengine.optimizer.rules.redundant_distinct import redundant_distinct
+from qengine.optimizer.rules.split_chains import split_chains
 from qengine.optimizer.rules.top_k import top_k
 from qengine.optimizer.rules.tree import bottom_up
 from qengine.optimizer.rules.unused_optionals import unused_optionals
@@ -30,12 +33,15 @@ __all__ = ["RULES", "TENTATIVE", "Rule", "is_as_written", "rewritten", "steps", 
 Rule = Callable[[Operator], Operator]
 
 RULES: tuple[Rule, ...] = (
-    push_filters,  # first, so that conditions are where the others look for them
+    split_chains,  # first, so that each half of a chain is a condition of its own
+    push_filters,  # early, so that conditions are where the others look for them
     merge_matches,  # what a filter between two matches kept apart is one match now
     fold_constants,
     each_element,  # once all conditions of a match are its own
-    contradictions,  # after constants are known and conditions of one element stand together
-    equalities_to_lists,  # after the contradictions, which look for single values
+    equal_elements,  # once matches are merged, which it could only project from
+    equalities_to_lists,  # before what is known of values is put together
+    known_values,
+    contradictions,  # after constants and values are known and conditions of one element stand together
     counts_to_existence,
     redundant_distinct,  # before those that look below DISTINCT
     unused_optionals,

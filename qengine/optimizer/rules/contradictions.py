@@ -1,9 +1,9 @@
 """Finds conditions that nothing satisfies, so that their match isn't run at all.
 
 Why: the rows are known to be none; neither candidates nor joins are needed.
-When: a condition is the literal false (or null), another's negation, or ``IN []``; label expressions exclude each other
-(``:A&!A``); an element's property must equal two values, lie in an empty range, or be null and compared.
-Wrong for: ranges over values of different types, which only compare as null.
+When: a condition is the literal false (or null), another's negation, ``IN []``, or ``x < x``; label expressions exclude
+each other (``:A&!A``); an element's property must equal two values, lie in an empty range, or be null and compared.
+Wrong for: ranges over values of different types, which only compare as null; ``n.x <> n.x``, which NaN satisfies.
 """
 
 from __future__ import annotations
@@ -13,22 +13,24 @@ from dataclasses import replace
 from itertools import product
 
 from qengine.optimizer.rules.fold_constants import FALSE
-from qengine.plan.expr import Call, Comparison, Expr, ListOf, Literal, Property, Variable
+from qengine.plan.expr import Call, Comparison, Expr, HasLabels, ListOf, Literal, Property, Variable
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.logical import Filter, Limit, Match, Operator
 from qengine.plan.pattern import LabelAnd, LabelAny, LabelExpr, LabelIs, LabelNot, LabelOr, QueryGraph
-from qengine.plan.traverse import is_repeatable
-from qengine.types import INTEGER
+from qengine.plan.predicates import both, label_condition
+from qengine.plan.traverse import conjuncts, is_repeatable, only_variable
+from qengine.types import BOOLEAN, INTEGER, NODE, RELATIONSHIP, STRING
 
 _NAMES = 6  # label expressions over more names are not looked through
+_NO_NAN = (NODE, RELATIONSHIP, INTEGER, STRING, BOOLEAN)  # NaN differs from itself
 _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
 
 
 def contradictions(operator: Operator) -> Operator:
     """Apply the rule to one operator."""
     match operator:
-        case Filter(predicate=Literal(value=False | None)):
-            return Limit(operator.input, Literal(0, type=INTEGER))
+        case Filter(input=below, predicate=predicate) if _never(predicate):
+            return Limit(below, Literal(0, type=INTEGER))
         case Match(graph=graph) if graph.predicates != (FALSE,) and _impossible(graph):
             return replace(operator, graph=replace(graph, predicates=(FALSE,)))
     return operator
@@ -43,6 +45,21 @@ def _impossible(graph: QueryGraph) -> bool:
         _no_labels(labels) or (predicates and (FALSE in predicates or _excluded(predicates) or _no_values(predicates)))
         for labels, predicates in elements
     )
+
+
+def _never(predicate: Expr) -> bool:
+    """Tell whether a filter lets no row through."""
+    if isinstance(predicate, Literal):
+        return predicate.value in (False, None)
+    parts = conjuncts(predicate)
+    if len(parts) == 1:
+        return _excluded(parts)
+    labels: dict[str | None, LabelExpr | None] = {}
+    for part in parts:
+        if isinstance(part, HasLabels | Call):
+            name = only_variable(part)
+            labels[name] = both(labels.get(name), label_condition(part))
+    return _excluded(parts) or _no_values(parts) or any(map(_no_labels, labels.values()))
 
 
 def _no_labels(labels: LabelExpr | None) -> bool:
@@ -82,6 +99,9 @@ def _excluded(predicates: Sequence[Expr]) -> bool:
                 excluded = any(_needs(each, subject) for each in predicates)
             case Call(name="IN", args=(_, ListOf(items=()))):
                 excluded = not condition_can_fail(predicate)
+            case Comparison(ops=("<" | ">" | "<>" as op,), args=(one, other)) if one == other:
+                differs = op != "<>" or one.type in _NO_NAN
+                excluded = differs and is_repeatable(one) and not condition_can_fail(predicate)
             case _:
                 excluded = False
         if excluded:

@@ -22,7 +22,7 @@ from qengine.plan.traverse import conjuncts, rewrite
 from qengine.types import BOOLEAN
 
 _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {"+": op.add, "-": op.sub, "*": op.mul}
-_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "=": op.eq,
     "<>": op.ne,
     "<": op.lt,
@@ -100,7 +100,7 @@ def _fold(expr: Expr) -> Expr:
         case Comparison(ops=(name,), args=(Literal(value=left), Literal(value=right))) if (
             type(left) is type(right) and type(left) in _ORDERED
         ):
-            return TRUE if _COMPARE[name](left, right) else FALSE
+            return TRUE if COMPARE[name](left, right) else FALSE
     return expr
 
 

@@ -1,0 +1,34 @@
+"""The columns of a logical plan's operators."""
+
+from __future__ import annotations
+
+from qengine.plan.logical import Aggregate, Argument, Match, Operator, Project, Union, Unit, Unwind
+
+__all__ = ["columns_of"]
+
+
+def columns_of(operator: Operator) -> tuple[str, ...]:
+    """Return the names of the columns that a logical operator emits, in order."""
+    added: list[tuple[str, ...]] = []
+    names: tuple[str, ...] | None = None
+    while names is None:
+        match operator:
+            case Unit():
+                names = ()
+            case Argument(columns=names):
+                pass
+            case Project(items=items):
+                names = tuple(name for name, _ in items)
+            case Aggregate(keys=keys, aggregates=aggregates):
+                names = tuple(name for name, _ in (*keys, *aggregates))
+            case Union(inputs=(first, *_)):
+                operator = first
+            case Match(input=below, graph=graph):
+                added.append(graph.variables())
+                operator = below
+            case Unwind(input=below, name=name):
+                added.append((name,))
+                operator = below
+            case _:
+                operator = operator.input  # type: ignore[attr-defined]
+    return names + tuple(name for group in reversed(added) for name in group)
