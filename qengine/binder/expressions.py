@@ -11,6 +11,7 @@ from qengine.binder.binding import Binding
 from qengine.binder.calls import bind_function, bind_operator
 from qengine.binder.inference import indefinite, item_type, join, list_type, literal_type, may_be
 from qengine.binder.labels import bind_labels, label_kinds
+from qengine.binder.likely_mistakes import warn_of_types
 from qengine.binder.scope import Scope, Symbol
 from qengine.errors import SemanticError, Span
 from qengine.plan.expr import (
@@ -184,7 +185,9 @@ class ExpressionBinder:
         if any(isinstance(each, ast.Literal) and each.value is None for each in node.operands):
             message, hint = "A comparison with null gives null, never true.", "Write IS NULL or IS NOT NULL."
             self.binding.notice("ComparisonWithNull", str(node.span), message, node.span, hint)
-        return Comparison(node.ops, tuple(map(self.value, node.operands)))
+        operands = tuple(map(self.value, node.operands))
+        warn_of_types(self.binding, node.ops, operands, node.span)
+        return Comparison(node.ops, operands)
 
     def _call(self, node: ast.FunctionCall) -> Expr:
         return bind_function(self, node)

@@ -15,6 +15,7 @@ from qengine.binder.cost_warnings import warn_of_cost
 from qengine.binder.expressions import ExpressionBinder
 from qengine.binder.inference import indefinite, may_be
 from qengine.binder.labels import bind_labels
+from qengine.binder.likely_mistakes import warn_of_ends, warn_of_types
 from qengine.binder.quantified import Group, HopEnd, at_ends, elements_of, group_nodes, hop_ends
 from qengine.binder.scope import Scope, Symbol
 from qengine.binder.shortest import path_condition, repeats_no_node, selector_of
@@ -74,6 +75,7 @@ class GraphBuilder:
     declared: dict[str, Symbol] = field(default_factory=dict)
     nodes: dict[str, PatternNode] = field(default_factory=dict)
     relationships: dict[str, PatternRelationship] = field(default_factory=dict)
+    spans: dict[str, Span] = field(default_factory=dict)
     paths: list[PatternPath] = field(default_factory=list)
     exhaustive: dict[str, str] = field(default_factory=dict)
     written: list[Written] = field(default_factory=list)
@@ -239,6 +241,7 @@ class GraphBuilder:
             direction = Direction.IN if element.left else Direction.OUT
         types = self._labels(element.types, RELATIONSHIP_TYPE)
         self.relationships[name] = PatternRelationship(name, start, end, types, direction, hops, bound=known)
+        self.spans[name] = element.span
         self._write(name, element, hops is not None, selected)
 
     def _check_hops(self, element: ast.RelationshipPattern, hops: tuple[int, int | None] | None, endless: bool) -> None:
@@ -309,6 +312,8 @@ class GraphBuilder:
 
     def finish(self, where: ast.Expression | None) -> QueryGraph:
         """Bind the predicates, put each where it belongs, and return the graph."""
+        for edge in self.relationships.values():
+            warn_of_ends(self.binding, edge, self.nodes, self.spans.get(edge.name))
         for written in self.written:
             for predicate in self._written_predicates(written):
                 self._place_written(written, at_ends(self.binding, predicate, written.name, written.ends))
@@ -356,7 +361,9 @@ class GraphBuilder:
             for key, value in properties.entries:
                 bound = binder.value(value)
                 property_type = self.binding.property_type(subject.type, key, value.span)
-                yield Comparison(("=",), (Property(subject, key, type=property_type), bound), span=value.span)
+                operands = (Property(subject, key, type=property_type), bound)
+                warn_of_types(self.binding, ("=",), operands, value.span)
+                yield Comparison(("=",), operands, span=value.span)
         if where is not None:
             yield from conjuncts(binder.condition(where))
 

@@ -1,0 +1,66 @@
+"""Warnings of what is legal, finds nothing, and is hardly meant: wrong types in comparisons, arrows the other way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+from qengine.binder.binding import Binding
+from qengine.binder.inference import indefinite
+from qengine.errors import Span
+from qengine.plan.expr import Expr, Literal
+from qengine.plan.pattern import Direction, PatternNode, PatternRelationship, certain_label
+from qengine.types import Kind
+
+__all__ = ["warn_of_ends", "warn_of_types"]
+
+_NUMBERS = (Kind.INTEGER, Kind.FLOAT, Kind.NUMBER)
+_OPEN = (Kind.ANY, Kind.NULL)
+_CONVERSIONS = {Kind.INTEGER: "toInteger(…)", Kind.FLOAT: "toFloat(…)", Kind.NUMBER: "toFloat(…)",
+                Kind.BOOLEAN: "toBoolean(…)", Kind.DATE: "date(…)", Kind.TIME: "time(…)",
+                Kind.LOCAL_TIME: "localtime(…)", Kind.DATETIME: "datetime(…)",
+                Kind.LOCAL_DATETIME: "localdatetime(…)", Kind.DURATION: "duration(…)"}  # fmt: skip
+
+
+def warn_of_types(binding: Binding, ops: Sequence[str], operands: Sequence[Expr], span: Span | None) -> None:
+    """Warn of a chain of comparisons in which values of two types meet that are never equal and have no order."""
+    for op, (left, right) in zip(ops, pairwise(operands), strict=True):
+        one, other = left.type.kind, right.type.kind
+        if one is other or one in _OPEN or other in _OPEN or (one in _NUMBERS and other in _NUMBERS):
+            continue
+        outcome = {"=": "never equal", "<>": "always different"}.get(op, "in no order, which gives null")
+        first = indefinite(left.type)
+        message = f"{first[0].upper()}{first[1:]} and {indefinite(right.type)} are {outcome}."
+        binding.notice("ComparisonOfTypes", str(span), message, span, _conversion(left, right))
+
+
+def _conversion(left: Expr, right: Expr) -> str | None:
+    """Return how the string among two values is compared with the other."""
+    for text, other in ((left, right), (right, left)):
+        if text.type.kind is Kind.STRING and other.type.kind in _CONVERSIONS:
+            if isinstance(text, Literal) and other.type.kind in _NUMBERS:
+                return "Numbers stand without quotes."
+            return f"Make the STRING {indefinite(other.type)}: {_CONVERSIONS[other.type.kind]}."
+    return None
+
+
+def warn_of_ends(
+    binding: Binding, edge: PatternRelationship, nodes: Mapping[str, PatternNode], span: Span | None
+) -> None:
+    """Warn of a relationship of a type that never stands between nodes of such labels, or the other way round."""
+    catalog = binding.catalog
+    type, ends = certain_label(edge.types), [certain_label(nodes[name].labels) for name in (edge.start, edge.end)]
+    known = [label for label in ends if label is not None]
+    if edge.hops is not None or type is None or not known or not all(label in catalog.labels for label in known):
+        return
+    info = catalog.relationship_type(type)
+    if info is None or not info.count or catalog.edge_statistics(ends[0], type, ends[1]).edges:
+        return
+    turned = catalog.edge_statistics(ends[1], type, ends[0]).edges
+    if turned and edge.direction is Direction.BOTH:
+        return
+    first, last = ("()" if label is None else f"(:{label})" for label in ends)
+    arrow = "-" if edge.direction is Direction.BOTH else "->"
+    hint = f"Turn the arrow: the graph has {last}-[:{type}]->{first}." if turned else None
+    message = f"The graph has no {first}-[:{type}]{arrow}{last}."
+    binding.notice("NoSuchRelationship", message, message, span, hint)

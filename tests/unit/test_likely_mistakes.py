@@ -1,0 +1,66 @@
+"""Warnings of what is legal, finds nothing, and is hardly meant."""
+
+from __future__ import annotations
+
+import pytest
+
+from qengine import Graph
+
+
+@pytest.fixture(scope="module")
+def graph() -> Graph:
+    nodes = [
+        {"id": 1, "labels": "Country", "properties": {"name": "Peru", "people": 34}},
+        {"id": 2, "labels": "City", "properties": {"name": "Lima", "height": 161.5, "any": 1}},
+        {"id": 3, "labels": "River", "properties": {"any": "text"}},
+    ]
+    return Graph.from_records(
+        nodes,
+        [{"type": "capital", "start": 1, "end": 2}, {"type": "meets", "start": 3, "end": 1}],
+        undirected=["meets"],
+    )
+
+
+@pytest.mark.parametrize(
+    ("query", "message", "hint"),
+    [
+        ("MATCH (n) WHERE n.people = '34' RETURN n", "An INTEGER and a STRING are never equal.", "Numbers stand"),
+        ("MATCH (n {people: '34'}) RETURN n", "An INTEGER and a STRING are never equal.", "Numbers stand"),
+        ("MATCH (n) WHERE n.name <> 1 RETURN n", "A STRING and an INTEGER are always different.", "toInteger(…)"),
+        ("MATCH (n) WHERE 1 < n.height < n.name RETURN n", "A FLOAT and a STRING are in no order", "toFloat(…)"),
+        ("RETURN date() > '2026-01-01' AS x", "A DATE and a STRING are in no order", "date(…)"),
+        ("RETURN [1] = 1 AS x", "A LIST<INTEGER> and an INTEGER are never equal.", None),
+        (
+            "MATCH (c:City)-[:capital]->(:Country) RETURN c",
+            "The graph has no (:City)-[:capital]->(:Country).",
+            "Turn the arrow: the graph has (:Country)-[:capital]->(:City).",
+        ),
+        ("MATCH ()<-[:capital]-(c:City) RETURN c", "The graph has no (:City)-[:capital]->().", "Turn the arrow"),
+        ("MATCH (c)-[:capital]->(d) MATCH (c:City)-[:capital]->(e) RETURN e", "The graph has no (:City)", "Turn"),
+        ("MATCH (:River)-[:capital]-(c) RETURN c", "The graph has no (:River)-[:capital]-().", None),
+    ],
+)
+def test_what_never_holds_is_said(graph: Graph, query: str, message: str, hint: str | None) -> None:
+    (notice,) = graph.query(query).notices
+    assert notice.message.startswith(message)
+    assert notice.hint is None if hint is None else hint in (notice.hint or "")
+    assert notice.span is not None
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "MATCH (n) WHERE n.people = 34.0 AND n.any = '34' AND n.any = 34 AND n.name < $p RETURN n",
+        "MATCH (n:Country|City)-[:capital]->(m) RETURN m",
+        "MATCH (:Country)-[:capital]->(:City)-[:capital*0..1]->(x) RETURN x",
+        "MATCH (:Country)-[:meets]->(:River)-[:meets]->(:Country)-[:capital]-(:City) RETURN 1",
+        "MATCH (a)-[r]->(b), (:City)-[:capital|meets]->(c) RETURN a",
+    ],
+)
+def test_what_may_hold_is_not(graph: Graph, query: str) -> None:
+    assert graph.query(query, {"p": 1}).notices == ()
+
+
+def test_unknown_names_are_said_once(graph: Graph) -> None:
+    notices = graph.query("MATCH (:Town)-[:capital]->()-[:kapital]->(:City) RETURN 1").notices
+    assert sorted(notice.code for notice in notices) == ["UnknownLabel", "UnknownRelationshipType"]
