@@ -324,6 +324,16 @@ class Result:
         foot = f"<caption>first {len(rows)} rows</caption>" if more else ""
         return f"<table>{foot}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
+    def __str__(self) -> str:
+        """Return the next rows as a table that fits the terminal, without consuming them."""
+        from shutil import get_terminal_size
+
+        from qengine.cli.table import table_lines
+
+        rows, more = self.preview()
+        lines = [*table_lines(self._columns, rows, get_terminal_size((120, 24)).columns)]
+        return "\n".join([*lines, f"first {len(rows)} rows"] if more else lines)
+
     def __repr__(self) -> str:
         return f"<Result columns={list(self._columns)} device={self.stats.device!r}>"
 

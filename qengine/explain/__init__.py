@@ -135,6 +135,10 @@ class Explanation:
 class PlanResult(Result):
     """The result of EXPLAIN and PROFILE: one row whose first column is the plan as text."""
 
+    def __str__(self) -> str:
+        rows, _ = self.preview()
+        return str(rows[0]["plan"]) if len(rows) == 1 else super().__str__()
+
     def _repr_html_(self) -> str:
         page: str = self.plan.to_html()
         return page

@@ -108,7 +108,8 @@ def _suffixed(path: Path, suffix: str) -> bool:
 def _refuse_misnamed(paths: Iterable[Path], suffix: str) -> None:
     """Raise for a file that would be left out though it is meant to be read."""
     for path in paths:
-        raise StorageError(f"{path}: it would not be read by this name", hint=_LAYOUT.format(suffix))
+        other = "Or read it yourself and pass the tables to Graph.from_arrow."
+        raise StorageError(f"{path}: it would not be read by this name", hint=f"{_LAYOUT.format(suffix)} {other}")
 
 
 def _parse(path: Path, labels: set[str]) -> tuple[str, str, str]:

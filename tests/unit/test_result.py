@@ -69,6 +69,29 @@ def test_preview_does_not_consume() -> None:
     assert found.fetchall() == [("b", 2), ("c", 3)]
 
 
+def test_printed_it_is_a_table_of_the_next_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    found = result([("a", 1)], [("b", None)])
+    assert str(found).splitlines() == [
+        "┌──────┬──────┐",
+        "│ name │ age  │",
+        "├──────┼──────┤",
+        "│ a    │    1 │",
+        "│ b    │ null │",
+        "└──────┴──────┘",
+    ]
+    assert len(found.fetchall()) == 2
+    assert str(result([(i, i) for i in range(30)])).endswith("┘\nfirst 20 rows")
+    assert repr(found) == "<Result columns=['name', 'age'] device='cpu'>"
+
+
+def test_a_plan_is_printed_as_it_is() -> None:
+    graph = qengine.Graph.from_records([{"labels": "P"}])
+    text = "MATCH (n:P) RETURN count(*)"
+    assert str(graph.query("EXPLAIN " + text)) == str(graph.explain(text))
+    assert "rows=1" in str(graph.query("PROFILE " + text))
+
+
 def test_html_escapes() -> None:
     assert "&lt;b&gt;" in result([("<b>", 1)])._repr_html_()
 
