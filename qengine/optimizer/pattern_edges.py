@@ -78,11 +78,6 @@ class PatternEdge:
         """Return the names of the types that it can match."""
         return self._nature.names
 
-    def shares_type(self, other: PatternEdge) -> bool:
-        """Tell whether one relationship could match both."""
-        mine, others = self._nature.names, other._nature.names
-        return (mine is others and bool(mine)) or not frozenset(mine).isdisjoint(others)
-
 
 def pattern_edge(catalog: CatalogView, relationship: PatternRelationship) -> PatternEdge:
     """Look up the types of a pattern relationship."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -64,6 +67,27 @@ def test_motifs_are_counted_right(tmp_path: Path) -> None:
     lines = run("edge_list.py", tmp_path).splitlines()
     counts = {line.split()[0]: line.split()[1] for line in lines[3:]}
     assert counts == {"triangle": "7,935", "4-cycle": "209,724", "diamond": "77,476", "4-clique": "926"}
+
+
+def test_the_notebook_shows_what_it_says(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(EXAMPLES)
+    names: dict[str, Any] = {}
+    shown = []
+    for cell in json.loads((EXAMPLES / "notebook.ipynb").read_text(encoding="utf-8"))["cells"]:
+        if cell["cell_type"] == "code":
+            assert cell["outputs"] == []
+            *before, last = ast.parse("".join(cell["source"])).body
+            exec(compile(ast.Module(before, []), "notebook", "exec"), names)
+            if isinstance(last, ast.Expr):
+                value = eval(compile(ast.Expression(last.value), "notebook", "eval"), names)
+                html = getattr(value, "_repr_html_", None)
+                shown.append(repr(value) if html is None else html())
+            else:
+                exec(compile(ast.Module([last], []), "notebook", "exec"), names)
+    schema, table, rivers, plan, profile, estimate = shown
+    assert "(:Country)-[:borders" in schema and "<td>China</td>" in table and "Nile" in rivers
+    assert "<svg" in plan and "<svg" in profile and estimate == "None"
+    assert "hint: Write = to compare." in capsys.readouterr().out
 
 
 @pytest.fixture(scope="module")
