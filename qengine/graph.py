@@ -500,6 +500,12 @@ class Graph:
         """Bytes of all arrays of the graph, with those that queries have made and left with it."""
         return self._store.nbytes
 
+    def __copy__(self) -> Graph:
+        return self  # it doesn't change
+
+    def __deepcopy__(self, memo: object) -> Graph:
+        return self
+
     def __reduce__(self) -> NoReturn:
         raise TypeError("A graph isn't pickled: save it, and let the other process map it with qengine.open(path).")
 

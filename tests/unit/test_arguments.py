@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 from decimal import Decimal
 from itertools import pairwise
@@ -94,6 +95,7 @@ def test_what_is_no_way_to_make_a_graph_names_the_ways(graph: Graph, tmp_path: P
         Graph.from_records([("Ann", 1)])  # type: ignore[list-item]
     with pytest.raises(TypeError, match="save it"):
         pickle.dumps(graph)
+    assert copy.copy(graph) is copy.deepcopy(graph) is graph
     (tmp_path / "nodes_A.csv").write_text("id\n1\n")
     with pytest.raises(StorageError, match=r"Graph\.from_csv"):
         qengine.open(tmp_path)
