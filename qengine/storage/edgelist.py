@@ -21,7 +21,7 @@ from qengine.storage.store import GraphStore
 
 _CHUNK = 1 << 24  # bytes parsed at a time; Ctrl-C is heard between two such pieces
 _TABLE = 8  # ids up to this many times the number of edges are numbered by a table
-_FORM = "A line holds two integers; start comment lines with #."
+_FORM = "A line holds two integers; start comment lines with #. Tables with a header line are Graph.from_csv's."
 _GZIP = b"\x1f\x8b"
 _MATRIX = b"%%MatrixMarket"  # its line of sizes would be read as an edge
 
