@@ -24,7 +24,7 @@ class Recent(Generic[Made]):
     """
 
     def __init__(self, most: int, size: Callable[[Made], int] = lambda _: 1) -> None:
-        self._most = most
+        self.most = most
         self._size = size
         self._made: OrderedDict[Hashable, Made] = OrderedDict()
         self._lock = threading.Lock()
@@ -43,13 +43,13 @@ class Recent(Generic[Made]):
             return made
         made = make()
         size = self._size(made)
-        if size > self._most:
+        if size > self.most:
             return made
         with self._lock:
             if key in self._made:  # another thread was quicker
                 return self._made[key]
             self._made[key] = made
             self.held += size
-            while self.held > self._most:
+            while self.held > self.most:
                 self.held -= self._size(self._made.popitem(last=False)[1])
         return made

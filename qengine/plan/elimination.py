@@ -8,6 +8,8 @@ and not negative; None for a vector stands for 1 everywhere.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from qengine._frozen import frozen
 from qengine.plan.expr import Expr
 from qengine.plan.pattern import Direction, LabelExpr
@@ -126,6 +128,26 @@ def operands(step: Step) -> tuple[int, ...]:
 
 
 Step = Own | Matrix | Product | Message | Closed | Around | Pairs
+
+
+def is_labels_alone(own: Own) -> bool:
+    """Tell whether a vector follows from the graph alone, whatever a query's conditions and parameters are."""
+    predicates = (predicates for _, _, predicates in own.nodes)
+    return not any(predicates) and not any(relation.conditions for relation in own.loops)
+
+
+def counted_degrees(steps: Sequence[Step], message: Message) -> tuple[Step, Step | None] | None:
+    """Return the matrix and the vertices of a message that counts relationships, to vertices with some labels.
+
+    That fits 64 bits, and follows from the graph alone. None for another message.
+    """
+    matrix = steps[message.matrix]
+    if not isinstance(matrix, Matrix) or len(matrix.relations) > 1 or matrix.relations[0].conditions:
+        return None
+    ends = None if message.vector is None else steps[message.vector]
+    if ends is None or ends == Own():
+        return matrix, None
+    return (matrix, ends) if isinstance(ends, Own) and is_labels_alone(ends) else None
 
 
 @frozen

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from qengine import Graph
 from qengine.errors import OutOfMemory, ResourceError, Unsupported
+from qengine.plan.elimination import Relation
+from qengine.plan.pattern import Direction
 from qengine.plan.physical import Eliminate
 from qengine.plan.traverse import operators
 from qengine.testing.compare import difference
@@ -131,6 +133,24 @@ def test_degrees_stay_with_the_graph() -> None:
     assert graph.query(query.format("E"), memory_limit=3 * degrees + 4096, device="cpu").value() == found
     with pytest.raises(OutOfMemory):
         graph.query(query.format("E"), memory_limit=degrees // 2, device="cpu").value()
+
+
+def test_merged_matrices_stay_with_the_graph_unless_conditions_decide() -> None:
+    nodes = [{"id": k, "labels": "AB"[k % 2]} for k in range(60)]
+    edges = [
+        {"type": "E", "start": k, "end": (7 * k + j) % 60, "properties": {"w": j}} for k in range(60) for j in range(3)
+    ]
+    graph = Graph.from_records(nodes, edges)
+    matrix = ("matrix", (Relation(("E",), Direction.BOTH),))
+    for conditions, kept in ((" WHERE {0}.w > 0", False), ("", True)):
+        path = "-".join(f"[{name}{conditions.format(name)}]-({end})" for name, end in zip("rst", "bca", strict=True))
+        query = f"MATCH (a)-{path} RETURN count(*)"
+        counts = [graph.query(f"/*+ eliminate */ {query}{' ' * k}", device="cpu").value() for k in range(2)]
+        assert counts == [graph.query(query, device="reference").value()] * 2
+        assert (matrix in graph._store.derived._made) is kept
+    before = graph.nbytes
+    graph.query(f"/*+ eliminate */ {query} // again", device="cpu").value()
+    assert graph.nbytes == before
 
 
 @pytest.mark.parametrize(

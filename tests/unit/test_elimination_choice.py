@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,8 +11,9 @@ from qengine import Graph
 from qengine.optimizer.elimination import eliminated
 from qengine.optimizer.elimination.cost import StepCosts
 from qengine.optimizer.lower import match
-from qengine.plan.elimination import Arm, Around, Closed, Matrix, Message, Relation
-from qengine.plan.pattern import Direction
+from qengine.plan.elimination import Arm, Around, Closed, Matrix, Message, Own, Relation
+from qengine.plan.expr import Comparison, Literal, Property, Variable
+from qengine.plan.pattern import Direction, LabelIs
 from qengine.testing.generate import rmat, to_csr
 
 CLIQUES = ["(a)--(b)--(c)--(a)", "(a)--(b)--(c)--(d)--(a), (a)--(c), (b)--(d)"]
@@ -84,3 +87,15 @@ def test_sums_of_longer_closed_walks_are_found_together(graph: Graph) -> None:
     assert costs.of(2) < apart.of(2)
     assert costs.of(3) < costs.of(2)
     assert costs.of(3) < apart.of(3)
+
+
+def test_what_stays_with_the_graph_costs_a_run_little() -> None:
+    nodes = [{"id": k, "labels": "AB"[k % 2], "properties": {"p": k}} for k in range(4000)]
+    graph = Graph.from_records(nodes, [{"type": "E", "start": k, "end": 7 * k % 4000} for k in range(4000)])
+    predicate = Comparison(("<",), (Property(Variable("a"), "p"), Literal(9)))
+    relation, conditions = Relation(("E",), Direction.BOTH), (("r", (predicate,)),)
+    kept = [Own((("", LabelIs("A"), ()),)), Matrix((relation,)), Message(1, 0), Closed(1, 1, 1, 2)]
+    made = [Own((("a", LabelIs("A"), (predicate,)),)), Matrix((replace(relation, conditions=conditions),)), *kept[2:]]
+    costs, others = (StepCosts(graph._store, steps) for steps in (kept, made))
+    for place in range(3):
+        assert costs.of(place) < others.of(place)

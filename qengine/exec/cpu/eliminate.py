@@ -38,7 +38,20 @@ from qengine.exec.cpu.resolve import MaskProvider
 from qengine.exec.cpu.runtime import Runtime
 from qengine.exec.cpu.summed_walks import MOST_WALK_ENTRIES, MOST_WALK_WEIGHT, SummedWalks, walk_sums
 from qengine.plan.closed_walks import walk_sum
-from qengine.plan.elimination import Arm, Around, Closed, Matrix, Message, Own, Pairs, Product, Step, operands
+from qengine.plan.elimination import (
+    Arm,
+    Around,
+    Closed,
+    Matrix,
+    Message,
+    Own,
+    Pairs,
+    Product,
+    Step,
+    counted_degrees,
+    is_labels_alone,
+    operands,
+)
 from qengine.plan.physical import Eliminate
 
 __all__ = ["Counts", "NumberOverflow", "kept_count", "own_numbers", "run_eliminate"]
@@ -161,14 +174,15 @@ _Found = Array | SparseMatrix | Lists | _Factors | SummedWalks | None
 class _Facts:
     """What a program and the graph settle for all executions; steps and totals are told by their places.
 
-    ``matrices``: those that the graph has. ``sent``: matrices that only messages go along. ``vectors``: by what the
-    graph keeps those that follow from it alone. ``unused``: for each step what nothing reads after it. ``summed``:
-    steps that terms add up and nothing else reads. ``totals``: all that terms add up. ``sums``: the count, where kept
-    vectors are all that it takes.
+    ``matrices``: those that the graph has. ``sent``: matrices that only messages go along; ``counted``: those of which
+    the graph keeps what they give. ``vectors``: by what the graph keeps those that follow from it alone. ``unused``:
+    for each step what nothing reads after it. ``summed``: steps that terms add up and nothing else reads. ``totals``:
+    all that terms add up. ``sums``: the count, where kept vectors are all that it takes.
     """
 
     matrices: dict[int, SparseMatrix]
     sent: frozenset[int]
+    counted: frozenset[int]
     vectors: dict[int, VectorKey]
     unused: tuple[tuple[int, ...], ...]
     summed: frozenset[int]
@@ -363,10 +377,12 @@ class _Run:
         return kept_vector(self.store, key, lambda: own_numbers(self.relations, own))
 
     def _relation(self, step: Matrix) -> SparseMatrix | Lists:
-        """Return relationships as they are stored, where only messages go along them, else as a matrix."""
-        if len(self.found) in self.facts.sent:
-            return self.relations.lists(step.relations[0])
-        return self.relations.matrix(step.relations)
+        """Return relationships as a matrix, or as they are stored where only messages go along what nobody keeps."""
+        place, relations = len(self.found), self.relations
+        seldom = place in self.facts.counted or not relations.is_kept(step.relations[0])
+        if place in self.facts.sent and seldom:
+            return relations.lists(step.relations[0])
+        return relations.kept_matrix(step.relations)
 
     def _product(self, factors: Sequence[_Found], summed: bool) -> _Found:
         """Return the product: of matrices one with the factors of all, which are multiplied where they are read."""
@@ -518,12 +534,6 @@ class _Run:
         return np.empty((n, 2) if self.wide else n, np.uint64)
 
 
-def _only_labels(own: Own) -> bool:
-    """Tell whether a vector follows from the graph alone, whatever a query's conditions and parameters are."""
-    predicates = (predicates for _, _, predicates in own.nodes)
-    return not any(predicates) and not any(relation.conditions for relation in own.loops)
-
-
 def _facts(store: Any, operator: Eliminate) -> _Facts:
     steps = operator.steps
     reads = [operands(step) for step in steps]
@@ -537,9 +547,9 @@ def _facts(store: Any, operator: Eliminate) -> _Facts:
                     matrices[place] = matrix
                 elif all(isinstance(each, Message) for each, read in zip(steps, reads, strict=True) if place in read):
                     sent.add(place)
-            case Message() if (counted := _degrees(steps, step)) is not None:
-                vectors[place] = vector_key(*counted)
-            case Own(nodes=nodes, loops=loops) if (nodes or loops) and _only_labels(step):
+            case Message() if (key := counted_degrees(steps, step)) is not None:
+                vectors[place] = vector_key(*key)
+            case Own(nodes=nodes, loops=loops) if (nodes or loops) and is_labels_alone(step):
                 vectors[place] = vector_key(step)
     outputs = {term.output for term in operator.terms}
     totals = {place for term in operator.terms for place in term.totals}
@@ -553,7 +563,9 @@ def _facts(store: Any, operator: Eliminate) -> _Facts:
     sums = None
     if outputs == {None} and all(each is not None for each in factors):
         sums = kept_sums([each for each in factors if each is not None], ordered, operator.terms)
-    return _Facts(matrices, frozenset(sent), vectors, tuple(unused), frozenset(summed), ordered, sums)
+    along = {place for message, read in enumerate(reads) if message not in vectors for place in read}
+    counted = frozenset(sent.difference(along))
+    return _Facts(matrices, frozenset(sent), counted, vectors, tuple(unused), frozenset(summed), ordered, sums)
 
 
 def _factors(steps: Sequence[Step], place: int, vectors: dict[int, VectorKey]) -> tuple[VectorKey, ...] | None:
@@ -567,20 +579,6 @@ def _factors(steps: Sequence[Step], place: int, vectors: dict[int, VectorKey]) -
             found = [_factors(steps, each, vectors) for each in factors]
             return None if None in found else tuple(chain.from_iterable(filter(None, found)))
     return None
-
-
-def _degrees(steps: Sequence[Step], message: Message) -> tuple[Step, Step | None] | None:
-    """Return the matrix and the vertices of a message that counts relationships, to vertices with some labels.
-
-    That fits 64 bits. None for another message.
-    """
-    matrix = steps[message.matrix]
-    if not isinstance(matrix, Matrix) or len(matrix.relations) > 1 or matrix.relations[0].conditions:
-        return None
-    ends = None if message.vector is None else steps[message.vector]
-    if ends is None or ends == Own():
-        return matrix, None
-    return (matrix, ends) if isinstance(ends, Own) and _only_labels(ends) else None
 
 
 def _last_uses(operator: Eliminate, reads: Sequence[tuple[int, ...]]) -> dict[int, int]:

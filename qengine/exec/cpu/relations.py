@@ -1,8 +1,8 @@
 """Relationships as matrices for elimination: for each vertex which vertices an edge leads to, and how often.
 
 One undirected type, or one type in its own direction, is taken as it is stored where its row index is dense. Other
-relations are lists of several types and directions: sums along them are taken as they are stored, and what needs a
-matrix merges them, for one execution.
+relations are lists of several types and directions that are merged: where no conditions choose among them the graph
+keeps the matrix, if that is small enough. Sums along what it doesn't keep are taken as the lists are stored.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -78,6 +79,11 @@ class SparseMatrix:
         """The arrays that the graph doesn't keep."""
         return self.factors if self.kept else (self.offsets, self.ids, *self.factors)
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        return self.offsets.nbytes + self.ids.nbytes + sum(each.nbytes for each in self.factors)
+
 
 @frozen
 class Lists:
@@ -115,9 +121,23 @@ class Relations:
         QueryTimeout, QueryInterrupted, OutOfMemory
             By the context's limits, from inside.
         """
-        if len(relations) == 1:
-            return stored(self.store, relations) or self._single(relations[0])
-        return self._product(relations)
+        if (found := stored(self.store, relations)) is not None:
+            return found
+        return self._single(relations[0]) if len(relations) == 1 else self._product(relations)
+
+    def kept_matrix(self, relations: tuple[Relation, ...]) -> SparseMatrix:
+        """Return the same, which the graph keeps where no conditions choose among relationships and it has room."""
+        if any(relation.conditions for relation in relations):
+            return self.matrix(relations)
+        found: SparseMatrix = self.store.derived.get(("matrix", relations), lambda: self.matrix(relations))
+        return replace(found, kept=found.kept or found.nbytes <= self.store.derived.most)
+
+    def is_kept(self, relation: Relation) -> bool:
+        """Tell whether the graph keeps the matrix of a relation once it is made."""
+        indices = (index for index in map(self.store.type_index, relation.types) if index is not None)
+        entries = sum(self.store.types[index].count for index in indices) * (1 + (relation.direction is Direction.BOTH))
+        most: int = self.store.derived.most
+        return not relation.conditions and 8 * (self.n + 1) + 4 * entries <= most
 
     def lists(self, relation: Relation) -> Lists:
         """Return a relation as stored lists."""

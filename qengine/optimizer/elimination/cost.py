@@ -12,8 +12,25 @@ from math import exp, log, sqrt
 from qengine.catalog.costs import costs
 from qengine.catalog.view import CatalogView, EdgeStatistics
 from qengine.plan.closed_walks import WalkSum, walk_sum
-from qengine.plan.elimination import Arm, Around, Closed, Matrix, Message, Own, Pairs, Product, Relation, Step, operands
+from qengine.plan.elimination import (
+    Arm,
+    Around,
+    Closed,
+    Matrix,
+    Message,
+    Own,
+    Pairs,
+    Product,
+    Relation,
+    Step,
+    counted_degrees,
+    is_labels_alone,
+    operands,
+)
 from qengine.plan.pattern import Direction
+
+_FIRST = 0.1
+"""The share of making what stays with the graph that a run is charged: others find it there."""
 
 _ROOTS = 512
 """That closed walks of four are counted from at once, a bit each."""
@@ -49,25 +66,29 @@ class StepCosts:
     def _cost(self, place: int) -> float:
         take = self._take
         match self._steps[place]:
-            case Own(nodes=nodes, loops=loops):
+            case Own(nodes=nodes, loops=loops) as own:
                 tested = sum(take["predicate"] for _, _, predicates in nodes if predicates)
                 looked_up = len(loops) * take["root"]
-                return self.vertices * (take["vertex"] + tested + looked_up)
+                share = _FIRST if is_labels_alone(own) else 1.0
+                return share * self.vertices * (take["vertex"] + tested + looked_up)
             case Matrix(relations=relations):
                 return self._making(relations) if self._is_merged(place) else 0.0
             case Product(factors=factors):
-                matrix = isinstance(self._steps[factors[0]], Matrix | Closed)
-                return 0.0 if matrix else len(factors) * take["vertex"] * self.vertices
-            case Message(matrix=matrix, vector=None) if self._is_whole(self._steps[matrix]):
-                return take["vertex"] * self.vertices
-            case Message(matrix=matrix):
-                return take["entry"] * self.entries(matrix) + take["vertex"] * self.vertices
+                if isinstance(self._steps[factors[0]], Matrix | Closed):
+                    return 0.0
+                read = any(place in operands(step) for step in self._steps)
+                return len(factors) * take["vertex" if read or self._outputs else "number"] * self.vertices
+            case Message(matrix=matrix, vector=vector) as message:
+                entries = 0.0 if vector is None and self._is_whole(self._steps[matrix]) else self.entries(matrix)
+                cost = take["entry"] * entries + take["vertex"] * self.vertices
+                return cost if counted_degrees(self._steps, message) is None else _FIRST * cost
             case Closed(across=across, left=left, right=right, vector=vector):
                 entries = self.entries(across)
                 if across == left == right and self.symmetric(across) and self._is_whole(self._steps[across]):
                     found = take["triangle"] if vector is None else take["read"]
                     return entries * (take["pair"] + found * sqrt(entries))
-                return take["read"] * min(self.meetings(left, across), self.meetings(across, right))
+                met = min(self.meetings(left, across), self.meetings(across, right))
+                return take["vertex"] * self.vertices + take["pair"] * entries + take["read"] * met
             case Around(arms=arms, tops=tops) as around:
                 lines = self._walk_lines(place, around)
                 if lines is not None:
@@ -82,13 +103,15 @@ class StepCosts:
         """Return what it costs to merge relations into a matrix.
 
         Its rows are counted, then filled: where lists don't stand in order of the vertices, each is looked up twice.
+        It stays with the graph where no conditions choose among them.
         """
+        share = 1.0 if any(each.conditions for each in relations) else _FIRST
         tested = self._take["predicate"]
         rows = 2 * costs("cpu", "search")["locate"] * self.vertices
         cost = rows * sum(not self._is_dense(each) for each in relations)
-        return cost + sum(
-            (self._take["merge"] + tested * len(each.conditions)) * self._entries(each) for each in relations
-        )
+        for each in relations:
+            cost += (self._take["merge"] + tested * len(each.conditions)) * self._entries(each)
+        return share * cost
 
     def _is_merged(self, place: int) -> bool:
         """Tell whether a matrix must be made: it isn't stored as one, and something else than a message reads it."""
