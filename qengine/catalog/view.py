@@ -64,6 +64,10 @@ class Incidence:
     label: str | None
 
 
+Side = tuple[Incidence, Incidence]
+"""A pattern's relationship as the kinds that it is of, seen from its two ends."""
+
+
 class CatalogView(Protocol):
     """A read-only view of one graph's schema and statistics."""
 
@@ -102,6 +106,15 @@ class CatalogView(Protocol):
         """Return by how much the odds of a relationship of a type grow where it closes a triangle of such.
 
         ``labels``: of the three vertices, None for all. 1 where nothing is known.
+        """
+
+    def mixed_closing_odds(
+        self, labels: tuple[str | None, str | None, str | None], sides: tuple[Side, Side, Side]
+    ) -> float:
+        """Return by how much the odds of a relationship grow where it closes a triangle of relationships of any kinds.
+
+        ``labels``: of the three vertices, None for all. ``sides``: of the first and second vertex, of the second and
+        third, of the first and third. 1 where nothing is known.
         """
 
     def together(self, label: str | None, one: Incidence, other: Incidence) -> float:

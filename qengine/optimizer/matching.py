@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
-from itertools import combinations
+from itertools import combinations, product
 from operator import or_
 
 from qengine._frozen import frozen
-from qengine.catalog.view import Incidence
+from qengine.catalog.view import Incidence, Side
 from qengine.optimizer.cardinality import Cardinality
 from qengine.optimizer.cost import Link, Problem, mask_of, members
 from qengine.optimizer.difference import Differences
@@ -186,7 +186,7 @@ def _problem(matching: Matching, names: Sequence[str], number: dict[str, int], c
         links=links,
         different=different,
         entangled=entangled,
-        triangles=_triangles(edges, number, cardinality),
+        triangles=_triangles(links, names, cardinality),
         bound=mask_of(range(len(matching.bound))),
         wanted=mask_of(number[name] for name in matching.wanted),
         counted=matching.counted,
@@ -217,29 +217,51 @@ def _sorts(
 
 
 def _triangles(
-    edges: Sequence[PatternEdge], number: Mapping[str, int], cardinality: Cardinality
+    links: Sequence[Link], names: Sequence[str], cardinality: Cardinality
 ) -> list[tuple[tuple[int, int, int], float]]:
-    """Return the triangles that relationships of one type make, with how much more likely one is to be closed."""
-    near: dict[str, dict[int, set[int]]] = {}  # by type and vertex
-    for edge in edges:
-        if len(edge.types) == 1:
-            one, other = (number[name] for name in edge.ends)
-            of_type = near.setdefault(edge.types[0].name, {})
-            of_type.setdefault(min(one, other), set()).add(max(one, other))
-    labels = {vertex: certain_label(cardinality.nodes[name].labels) or "" for name, vertex in number.items()}
-    known: dict[tuple[str, ...], float] = {}
-    found = []
-    for type, after in near.items():
-        corners = [
-            (one, other, third)
-            for one, others in after.items()
-            for other in others
-            for third in others.intersection(after.get(other, ()))
-        ]
-        for each in sorted(corners):
-            one, other, third = each
-            key = type, labels[one], labels[other], labels[third]
-            if key not in known:
-                known[key] = cardinality.catalog.closing_odds(type, [label or None for label in sorted(key[1:])])
-            found.append((each, known[key]))
-    return found
+    """Return the triangles that relationships make, with how much more likely one is to be closed."""
+    between: dict[tuple[int, int], list[Side]] = {}  # kinds at the lesser and the greater vertex
+    after: dict[int, set[int]] = {}
+    for link in links:
+        one, other, kinds = link.one, link.other, link.kinds
+        if one > other:
+            one, other, kinds = other, one, (kinds[1], kinds[0])
+        found = between.setdefault((one, other), [])
+        if kinds not in found:
+            found.append(kinds)
+        after.setdefault(one, set()).add(other)
+    labels = [certain_label(cardinality.nodes[name].labels) for name in names]
+    known: dict[object, float] = {}
+    triangles = []
+    for one, others in sorted(after.items()):
+        for other in sorted(others):
+            for third in sorted(others.intersection(after.get(other, ()))):
+                corners = one, other, third
+                of = labels[one], labels[other], labels[third]
+                for sides in product(between[one, other], between[other, third], between[one, third]):
+                    key = of, sides
+                    if key not in known:
+                        known[key] = _closing_odds(of, sides, cardinality)
+                    triangles.append((corners, known[key]))
+    return triangles
+
+
+def _closing_odds(
+    labels: tuple[str | None, str | None, str | None], sides: tuple[Side, Side, Side], cardinality: Cardinality
+) -> float:
+    """Return how much more likely a relationship is where it closes a triangle."""
+    types = {kind.types for side in sides for kind in side}
+    if len(types) > 1 or _is_circle(sides):
+        return cardinality.catalog.mixed_closing_odds(labels, sides)
+    (names,) = types
+    if len(names) != 1:
+        return 1.0
+    return cardinality.catalog.closing_odds(names[0], [name or None for name in sorted(name or "" for name in labels)])
+
+
+def _is_circle(sides: tuple[Side, Side, Side]) -> bool:
+    """Tell whether the relationships of a triangle lead around it, in one direction."""
+    (first, _), (second, _), (third, _) = sides
+    if any(each.out and each.into for each in (first, second, third)):
+        return False
+    return first.out == second.out != third.out

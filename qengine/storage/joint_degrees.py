@@ -41,8 +41,8 @@ class JointDegrees:
         return self._factors.get((label, one, other), lambda: self._factor(label, one, other))
 
     def _factor(self, label: str | None, one: Incidence, other: Incidence) -> float:
-        _, weights = self._sample(label)
-        first, second = self._of(label, one), self._of(label, other)
+        _, weights = self.sample(label)
+        first, second = self.of(label, one), self.of(label, other)
         total = float(weights.sum())
         if total == 0.0:
             return 1.0
@@ -50,7 +50,7 @@ class JointDegrees:
         expected = float(weighed.sum()) * float(second @ weights) / total
         return (float(weighed @ second) + 1.0) / (expected + 1.0)
 
-    def _sample(self, label: str | None) -> tuple[Array, Array]:
+    def sample(self, label: str | None) -> tuple[Array, Array]:
         """Return vertices with a label (uint32), and how many each stands for."""
         return self._samples.get(label, lambda: self._drawn(label))
 
@@ -76,21 +76,21 @@ class JointDegrees:
             return np.zeros(0, np.uint32), np.zeros(0)
         return np.concatenate(parts).astype(np.uint32), np.concatenate(weights)
 
-    def _of(self, label: str | None, kind: Incidence) -> Array:
+    def of(self, label: str | None, kind: Incidence) -> Array:
+        """Return the degrees of a sample's vertices in a kind of relationships: float64."""
         return self._degrees.get((label, kind), lambda: self._looked_up(label, kind))
 
     def _looked_up(self, label: str | None, kind: Incidence) -> Array:
-        """Return the degrees of a sample's vertices in a kind of relationships."""
-        vertices, _ = self._sample(label)
+        vertices, _ = self.sample(label)
         degrees = np.zeros(len(vertices))
         within = self._store.label_ranges(None if kind.label is None else LabelIs(kind.label)).tolist()
-        for index, way in self._stored(kind):
+        for index, way in self.stored(kind):
             struct = self._store.adjacency(index, way).struct
             for low, high in within:
                 add_degrees(struct, vertices, low, high, degrees)
         return degrees
 
-    def _stored(self, kind: Incidence) -> Iterator[tuple[int, Direction]]:
+    def stored(self, kind: Incidence) -> Iterator[tuple[int, Direction]]:
         """Yield the stored adjacencies that make a kind of relationships, by type."""
         for index in map(self._store.type_index, kind.types):
             if index is None:

@@ -12,12 +12,13 @@ import numpy as np
 
 from qengine._frozen import frozen
 from qengine.catalog.values import ValueSummary
-from qengine.catalog.view import EdgeStatistics, Incidence
+from qengine.catalog.view import EdgeStatistics, Incidence, Side
 from qengine.plan.pattern import Direction, LabelExpr, LabelIs
 from qengine.storage.arrays import Array
 from qengine.storage.columns import PropertyColumn
 from qengine.storage.joint_degrees import JointDegrees
 from qengine.storage.kernels import acyclic, pair_statistics
+from qengine.storage.mixed_triangles import MixedTriangles
 from qengine.storage.values import summarize
 from qengine.storage.variant import concatenate
 from qengine.storage.wedges import WedgeSummary, sample_wedges
@@ -71,6 +72,7 @@ class Statistics:
         self._edges: dict[tuple[str | None, str | None, str | None], EdgeStatistics] = {}
         self._wedges: dict[str, WedgeSummary] = {}
         self._together = JointDegrees(store)
+        self._mixed = MixedTriangles(store, self._together)
         self._acyclic: dict[str, bool] = {}
         self._values: dict[tuple[str, str, str | LabelExpr | None], ValueSummary] = {}
 
@@ -177,6 +179,12 @@ class Statistics:
             return found.odds
         one, other, third = sorted(-1 if group is None else group for group in groups)
         return found.kinds.get((one, other, third), found.labelled_odds)
+
+    def mixed_closing_odds(
+        self, labels: tuple[str | None, str | None, str | None], sides: tuple[Side, Side, Side]
+    ) -> float:
+        """Return what ``CatalogView.mixed_closing_odds`` does."""
+        return self._mixed.odds(labels, sides)
 
     def together(self, label: str | None, one: Incidence, other: Incidence) -> float:
         """Return what ``CatalogView.together`` does."""

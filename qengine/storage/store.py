@@ -12,7 +12,7 @@ import numpy as np
 from qengine._frozen import frozen
 from qengine._recent import Recent
 from qengine.catalog.values import ValueSummary
-from qengine.catalog.view import EdgeStatistics, Incidence, RelationshipTypeInfo
+from qengine.catalog.view import EdgeStatistics, Incidence, RelationshipTypeInfo, Side
 from qengine.plan.pattern import Direction, LabelExpr
 from qengine.storage.adjacency import Adjacency, Form
 from qengine.storage.arrays import Array
@@ -157,6 +157,12 @@ class GraphStore:
     def closing_odds(self, type: str, labels: Sequence[str | None]) -> float:
         """Return by how much the odds of a relationship of a type grow where it closes a triangle of such."""
         return self.statistics.closing_odds(type, labels)
+
+    def mixed_closing_odds(
+        self, labels: tuple[str | None, str | None, str | None], sides: tuple[Side, Side, Side]
+    ) -> float:
+        """Return by how much the odds of a relationship grow where it closes a triangle of any kinds."""
+        return self.statistics.mixed_closing_odds(labels, sides)
 
     def together(self, label: str | None, one: Incidence, other: Incidence) -> float:
         """Return E[dd'] / E[d]E[d'] of the degrees that vertices with a label have in two kinds of relationships."""
