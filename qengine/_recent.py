@@ -53,3 +53,8 @@ class Recent(Generic[Made]):
             while self.held > self.most:
                 self.held -= self._size(self._made.popitem(last=False)[1])
         return made
+
+    def items(self) -> list[tuple[Hashable, Made]]:
+        """Return what is kept, by key, what was asked for last at the end."""
+        with self._lock:
+            return list(self._made.items())

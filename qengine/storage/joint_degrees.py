@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["JointDegrees"]
 
 _SAMPLED = 1 << 14  # vertices with a label; where there are no more, all are looked at
-_KEPT = 32  # samples, and degrees of one
+_KEPT = 1 << 22  # bytes of samples, and of degrees
 _MOST_FACTORS = 1 << 14
 
 
@@ -32,13 +32,18 @@ class JointDegrees:
 
     def __init__(self, store: GraphStore) -> None:
         self._store = store
-        self._samples: Recent[tuple[Array, Array]] = Recent(_KEPT)
-        self._degrees: Recent[Array] = Recent(_KEPT)
-        self._factors: Recent[float] = Recent(_MOST_FACTORS)
+        self._samples: Recent[tuple[Array, Array]] = Recent(_KEPT, lambda sample: sum(part.nbytes for part in sample))
+        self._degrees: Recent[Array] = Recent(_KEPT, lambda degrees: int(degrees.nbytes))
+        self.factors: Recent[float] = Recent(_MOST_FACTORS)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all samples and degrees that are kept."""
+        return self._samples.held + self._degrees.held
 
     def factor(self, label: str | None, one: Incidence, other: Incidence) -> float:
         """Return E[dd'] / E[d]E[d'] over the vertices with a label (None: all), as if one pair more were of both."""
-        return self._factors.get((label, one, other), lambda: self._factor(label, one, other))
+        return self.factors.get((label, one, other), lambda: self._factor(label, one, other))
 
     def _factor(self, label: str | None, one: Incidence, other: Incidence) -> float:
         _, weights = self.sample(label)

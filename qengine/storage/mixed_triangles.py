@@ -17,7 +17,7 @@ from qengine.storage.kernels import locate
 if TYPE_CHECKING:
     from qengine.storage.store import GraphStore
 
-__all__ = ["MixedTriangles"]
+__all__ = ["Corners", "MixedTriangles", "Sides"]
 
 _SAMPLES = 1 << 12
 _SEED = 21
@@ -31,18 +31,18 @@ Sides = tuple[Side, Side, Side]
 
 
 class MixedTriangles:
-    """By how much the odds of a relationship grow where it closes a triangle of certain kinds; kept by the kinds."""
+    """By how much the odds of a relationship grow where it closes a triangle: ``known`` by the triangle's kinds."""
 
     def __init__(self, store: GraphStore, degrees: JointDegrees) -> None:
         self._store = store
         self._degrees = degrees
-        self._odds: Recent[float] = Recent(_KEPT)
+        self.known: Recent[float] = Recent(_KEPT)
 
     def odds(self, labels: Corners, sides: Sides) -> float:
         """Return what ``CatalogView.mixed_closing_odds`` does."""
         same = [_turned(labels, sides, order) for order in permutations(range(3))]
         key = min(same, key=repr)
-        return self._odds.get(key, lambda: self._sampled(*min(same, key=self._pairs)))
+        return self.known.get(key, lambda: self._sampled(*min(same, key=self._pairs)))
 
     def _pairs(self, triangle: tuple[Corners, Sides]) -> tuple[float, str]:
         """Return how many pairs of relationships meet at the second corner: the fewer, the more of them are closed."""

@@ -18,7 +18,7 @@ from qengine.storage.arrays import Array
 from qengine.storage.columns import PropertyColumn
 from qengine.storage.joint_degrees import JointDegrees
 from qengine.storage.kernels import acyclic, pair_statistics
-from qengine.storage.mixed_triangles import MixedTriangles
+from qengine.storage.mixed_triangles import Corners, MixedTriangles, Sides
 from qengine.storage.values import summarize
 from qengine.storage.variant import concatenate
 from qengine.storage.wedges import WedgeSummary, sample_wedges
@@ -251,6 +251,27 @@ class Statistics:
     def know_values(self, entity: str, key: str, owner: str | None, found: ValueSummary) -> None:
         """Take the summary of a property from a saved graph."""
         self._values[entity, key, owner] = found
+
+    def know_together(self, label: str | None, one: Incidence, other: Incidence, factor: float) -> None:
+        """Take from a saved graph how degrees in two kinds of relationships go together."""
+        self._together.factors.get((label, one, other), lambda: factor)
+
+    def know_mixed_triangles(self, labels: Corners, sides: Sides, odds: float) -> None:
+        """Take from a saved graph what is sampled of a kind of triangles."""
+        self._mixed.known.get((labels, sides), lambda: odds)
+
+    def known_together(self) -> list[tuple[Any, float]]:
+        """Return what is known by now of how degrees go together: by label and two kinds of relationships."""
+        return self._together.factors.items()
+
+    def known_mixed_triangles(self) -> list[tuple[Any, float]]:
+        """Return what is sampled by now of triangles: by their corners' labels and their sides."""
+        return self._mixed.known.items()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays that are kept; what is told of labels, types and properties aside."""
+        return self._together.nbytes
 
     def known_pairs(self) -> list[tuple[tuple[int, Direction], dict[tuple[int, int], PairCounts]]]:
         """Return what is counted by now between label groups: by type and direction."""

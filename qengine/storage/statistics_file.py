@@ -1,9 +1,10 @@
 """A graph's statistics as an Arrow IPC file, so that a saved graph needn't be counted again.
 
 ``statistics.arrow`` has one record batch of one row, whose columns are lists: the values that a summary names (least,
-greatest, common ones, bounds), what is counted of a type between label groups, or the odds of triangles between them.
-Each field's metadata says whose they are, with the other numbers as JSON; of circles that is all. A file of a version
-that isn't known is left alone: all of it can be counted anew.
+greatest, common ones, bounds), what is counted of a type between label groups, the odds of triangles between them, or
+how kinds of relationships go together and how often three of them make triangles. Each field's metadata says whose they
+are, with the other numbers as JSON; of circles that is all. A file of a version that isn't known is left alone: all of
+it can be counted anew.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from qengine.catalog.values import ValueSummary
+from qengine.catalog.view import Incidence
 from qengine.plan.pattern import Direction
 from qengine.storage.statistics import PairCounts, Statistics
 from qengine.storage.variant import from_python
@@ -24,8 +26,8 @@ from qengine.temporal.arrow import to_values
 
 __all__ = ["read_statistics", "write_statistics"]
 
-_VERSION = "3"
-_READABLE = ("2", _VERSION)  # 2: without circles
+_VERSION = "4"
+_READABLE = ("2", "3", _VERSION)  # 2: without circles; 3: without kinds of relationships
 
 
 def write_statistics(statistics: Statistics, file: BinaryIO) -> None:
@@ -55,6 +57,8 @@ def write_statistics(statistics: Statistics, file: BinaryIO) -> None:
         add("wedges", facts, pa.array(np.array(kinds, np.float64).reshape(-1)))
     for type, acyclic in statistics.known_acyclic():
         add("circles", {"type": type, "acyclic": acyclic}, pa.nulls(0))
+    for kind, known in (("together", statistics.known_together()), ("triangles", statistics.known_mixed_triangles())):
+        add(kind, {"of": [_plain(key) for key, _ in known]}, pa.array([number for _, number in known], pa.float64()))
     schema = pa.schema(fields, metadata={"version": _VERSION})
     with pa.ipc.new_file(file, schema) as writer:
         writer.write_batch(pa.record_batch(columns, schema=schema))
@@ -74,8 +78,27 @@ def read_statistics(reader: Any, statistics: Statistics) -> None:
             statistics.know_wedges(facts.pop("type"), WedgeSummary(**facts, kinds=_kinds(values.to_numpy())))
         elif field.metadata[b"kind"] == b"circles":
             statistics.know_acyclic(facts["type"], facts["acyclic"])
+        elif field.metadata[b"kind"] == b"together":
+            for (label, one, other), factor in zip(facts["of"], values.to_pylist(), strict=True):
+                statistics.know_together(label, _incidence(one), _incidence(other), factor)
+        elif field.metadata[b"kind"] == b"triangles":
+            for (labels, sides), odds in zip(facts["of"], values.to_pylist(), strict=True):
+                first, second, third = ((_incidence(one), _incidence(other)) for one, other in sides)
+                statistics.know_mixed_triangles((labels[0], labels[1], labels[2]), (first, second, third), odds)
         else:
             statistics.know_values(facts["entity"], facts["key"], facts["owner"], _summary(facts, to_values(values)))
+
+
+def _plain(key: Any) -> Any:
+    """Return a key of labels and kinds of relationships as JSON holds it."""
+    if isinstance(key, Incidence):
+        return [key.types, key.out, key.into, key.label]
+    return [_plain(part) for part in key] if isinstance(key, tuple) else key
+
+
+def _incidence(plain: Any) -> Incidence:
+    types, out, into, label = plain
+    return Incidence(tuple(types), out, into, label)
 
 
 def _summary(facts: Mapping[str, Any], named: list[Any]) -> ValueSummary:

@@ -324,7 +324,7 @@ class GraphStore:
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays: adjacencies and property columns, and what has been derived of them and is kept."""
-        return self._own_bytes + self.derived.held
+        return self._own_bytes + self.derived.held + self.statistics.nbytes
 
     # -- inside ------------------------------------------------------------------------------------------------
 

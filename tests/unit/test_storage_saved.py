@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from qengine.catalog.view import Incidence
 from qengine.errors import StorageError
 from qengine.plan.pattern import Direction
 from qengine.storage import from_arrow, from_records, open_saved, save
@@ -141,6 +142,23 @@ def test_statistics_come_back(tmp_path):
     assert all(found == first.statistics.values(*of) for of, found in known.items())
     assert dict(opened.statistics.known_pairs()) == dict(first.statistics.known_pairs()) != {}
     assert dict(opened.statistics.known_acyclic()) == dict(first.statistics.known_acyclic()) != {}
+
+
+def test_what_is_known_of_kinds_of_relationships_comes_back(tmp_path):
+    first = graph(nodes=200)
+    before = first.nbytes
+    a, b = (Incidence((name,), True, False, None) for name in "RS")
+    back = tuple(Incidence(each.types, False, True, each.label) for each in (a, b))
+    asked = {label: first.together(label, a, b) for label in (None, "A")}
+    odds = first.mixed_closing_odds(("A", None, None), ((a, back[0]), (b, back[1]), (a, back[0])))
+    assert first.nbytes > before  # degrees of samples
+    save(first, tmp_path)
+    opened = open_saved(tmp_path)
+    for known in ("known_together", "known_mixed_triangles"):
+        assert dict(getattr(opened.statistics, known)()) == dict(getattr(first.statistics, known)()) != {}
+    assert {label: opened.together(label, a, b) for label in asked} == asked
+    assert opened.mixed_closing_odds(("A", None, None), ((a, back[0]), (b, back[1]), (a, back[0]))) == odds
+    assert opened.statistics.nbytes == 0  # nothing had to be looked up
 
 
 def test_statistics_of_the_version_before_circles_are_read(tmp_path, monkeypatch):
