@@ -45,7 +45,7 @@ def bind_match(binding: Binding, clause: ast.MatchClause, scope: Scope) -> tuple
     """Return the query graph of a MATCH and the scope behind it."""
     builder = GraphBuilder(binding, scope, _MODES[clause.mode or "DIFFERENT RELATIONSHIPS"])
     firsts = [builder.declare(pattern) for pattern in clause.patterns]
-    graph = builder.finish(clause.where)
+    graph = builder.finish(clause.where, clause.span)
     if binding.explaining:
         warn_of_cost(binding, list(zip(clause.patterns, firsts, strict=True)), graph)
     return graph, builder.behind()
@@ -310,7 +310,7 @@ class GraphBuilder:
 
     # ------------------------------------------------------------ predicates
 
-    def finish(self, where: ast.Expression | None) -> QueryGraph:
+    def finish(self, where: ast.Expression | None, span: Span) -> QueryGraph:
         """Bind the predicates, put each where it belongs, and return the graph."""
         for edge in self.relationships.values():
             warn_of_ends(self.binding, edge, self.nodes, self.spans.get(edge.name))
@@ -327,6 +327,7 @@ class GraphBuilder:
             tuple(self.paths),
             tuple(sorted(self.predicates, key=condition_can_fail)),  # a condition that fails may not be asked at all
             self.mode,
+            span=span,
         )
 
     def _written_predicates(self, written: Written) -> Iterable[Expr]:

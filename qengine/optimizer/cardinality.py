@@ -89,11 +89,12 @@ class Cardinality:
         else:
             known = _links.setdefault(self.catalog, {})
             key = self.nodes[start].labels, relationship.types, relationship.direction, self.nodes[end].labels
-            if key not in known:
+            kept = known.get(key)
+            if kept is None:
                 if len(known) >= _MOST_KEPT:
                     known.clear()
-                known[key] = self._link(edge)
-            found = known[key]
+                kept = known[key] = self._link(edge)
+            found = kept
         return Link(number[start], number[end], *found)
 
     def incidence(self, edge: PatternEdge, origin: str) -> Incidence:
@@ -110,12 +111,14 @@ class Cardinality:
         """
         known = _together.setdefault(self.catalog, {})
         key = self.nodes[name].labels, kinds
-        if key not in known:
+        found = known.get(key)
+        if found is None:
             if len(known) >= _MOST_KEPT:
                 known.clear()
             label = certain_label(self.nodes[name].labels)
-            known[key] = [self.catalog.together(label, one, other) for one, other in combinations(kinds, 2)]
-        return known[key]
+            found = [self.catalog.together(label, one, other) for one, other in combinations(kinds, 2)]
+            known[key] = found
+        return found
 
     def _link(self, edge: PatternEdge) -> _Linked:
         start, end = edge.ends

@@ -60,7 +60,8 @@ def differences(graph: QueryGraph, edges: Sequence[PatternEdge], catalog: Catalo
         joined = _partners(joined_by(edges) | unlike)
     for group in _alike(graph, edges):
         _separate_ends(group, joined, found)
-    _separate_pairs(graph, edges, joined, found)
+    if not nodes_differ or graph.parts or any(edge.multiple for edge in edges):  # else equal ends are all that is left
+        _separate_pairs(graph, edges, joined, found)
     found.vertices -= unlike
     return found
 
@@ -197,9 +198,10 @@ class _Coinciding:
             starts[start] = starts.get(start, 0) | 1 << place
             ends[end] = ends.get(end, 0) | 1 << place
         names = starts.keys() | ends.keys()
+        every = (1 << len(edges)) - 1
         self._touching = {name: starts.get(name, 0) | ends.get(name, 0) for name in names}
-        self._starting = {name: _at(starts, apart.get(name, ())) for name in names}
-        self._ending = {name: _at(ends, apart.get(name, ())) for name in names}
+        self._starting = {name: every & ~_at(starts, apart.get(name, ())) for name in names}
+        self._ending = {name: every & ~_at(ends, apart.get(name, ())) for name in names}
         self._swappable = mask_of(place for place, edge in enumerate(edges) if edge.swappable)
 
     def with_(self, edge: PatternEdge) -> int:
@@ -214,8 +216,11 @@ class _Coinciding:
         return self._touching[start] | self._touching[end]
 
 
-def _at(places: Mapping[str, int], apart: Collection[str]) -> int:
-    return reduce(or_, (mask for name, mask in places.items() if name not in apart), 0)
+def _at(places: Mapping[str, int], names: Collection[str]) -> int:
+    found = 0
+    for name in names:
+        found |= places.get(name, 0)
+    return found
 
 
 def _coincidences(first: PatternEdge, second: PatternEdge) -> list[Coincidence]:

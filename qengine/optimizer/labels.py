@@ -31,10 +31,12 @@ def matching_types(catalog: CatalogView, condition: LabelExpr | None) -> tuple[R
     known = _of(catalog)
     if condition is None:
         return known.infos
-    if condition not in known.types:
+    found = known.types.get(condition)
+    if found is None:
         _make_room(known.types)
-        known.types[condition] = tuple(info for info in known.infos if condition.admits(frozenset((info.name,))))
-    return known.types[condition]
+        found = tuple(info for info in known.infos if condition.admits(frozenset((info.name,))))
+        known.types[condition] = found
+    return found
 
 
 def vertex_count(catalog: CatalogView, condition: LabelExpr | None) -> int:
@@ -55,15 +57,16 @@ def satisfying_sets(catalog: CatalogView, condition: LabelExpr | None) -> int:
 def _satisfying(catalog: CatalogView, condition: LabelExpr) -> tuple[int, int]:
     """Return the label sets of vertices that satisfy an expression as a bit mask, and how many vertices have them."""
     known = _of(catalog)
-    if condition not in known.sets:
+    found = known.sets.get(condition)
+    if found is None:
         _make_room(known.sets)
         mask = count = 0
         for place, (labels, vertices) in enumerate(known.label_sets):
             if vertices and condition.admits(labels):
                 mask |= 1 << place
                 count += vertices
-        known.sets[condition] = mask, count
-    return known.sets[condition]
+        found = known.sets[condition] = mask, count
+    return found
 
 
 def _of(catalog: CatalogView) -> _Known:

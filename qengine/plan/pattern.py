@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import field
 from enum import Enum
 from typing import Protocol
 
 from qengine._frozen import frozen
+from qengine.errors import Span
 from qengine.plan.expr import Expr
 
 
@@ -234,7 +236,7 @@ class QueryGraph:
     ``predicates`` are conjuncts that mention more than one variable, or variables of the input rows, or
     subqueries, or that can fail, those last; other single-variable conjuncts stand at their node or relationship.
     ``parts``: where several matches are one graph, the names of the elements of each: ``mode`` holds within a part.
-    (): there is one. ``hints`` are those of the statement.
+    (): there is one. ``hints`` are those of the statement. ``span``: where it stands in the text.
     """
 
     nodes: tuple[PatternNode, ...]
@@ -244,6 +246,7 @@ class QueryGraph:
     mode: MatchMode = MatchMode.DIFFERENT_RELATIONSHIPS
     parts: tuple[frozenset[str], ...] = ()
     hints: Hints = NO_HINTS
+    span: Span | None = field(default=None, compare=False, repr=False)
 
     def variables(self) -> tuple[str, ...]:
         """Return the names that the match binds anew: nodes, relationships, then named paths."""

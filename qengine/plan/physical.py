@@ -9,10 +9,30 @@ without enumerating; its program is in ``plan.elimination``.
 from __future__ import annotations
 
 from qengine._frozen import frozen
+from qengine.errors import Span, Unsupported
 from qengine.plan.elimination import Step, Term
 from qengine.plan.expr import Expr
 from qengine.plan.logical import Operator
 from qengine.plan.pattern import ANY_SHORTEST, Direction, LabelExpr, PathMode, PathSelector
+
+MAX_LEVELS = 64
+"""Levels of a search, which kernels name by the bits of a word."""
+
+
+def check_levels(count: int, span: Span | None = None) -> None:
+    """Refuse a search of more levels than kernels have names for; ``span`` is where its pattern stands.
+
+    Raises
+    ------
+    Unsupported
+        With both numbers.
+    """
+    if count > MAX_LEVELS:
+        raise Unsupported(
+            f"A pattern with {count} nodes and relationships exceeds the {MAX_LEVELS} that are searched.",
+            span=span,
+            hint="Split it into several MATCH clauses with WITH between them.",
+        )
 
 
 @frozen

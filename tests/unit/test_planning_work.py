@@ -9,8 +9,8 @@ from types import FrameType
 import numpy as np
 import pytest
 
-from qengine import Graph, Prepared
-from qengine.plan.physical import Search
+from qengine import Graph, Prepared, Unsupported
+from qengine.plan.physical import MAX_LEVELS, Search
 from qengine.plan.traverse import operators
 
 Edges = list[tuple[int, int]]
@@ -42,9 +42,10 @@ def any_graph(request: pytest.FixtureRequest) -> Graph:
     return graph(request.param)
 
 
-def planned(graph: Graph, query: str) -> tuple[int, Prepared]:
-    """Plan a query, and count the calls, of Python's functions and of others, that this makes."""
+def planned(graph: Graph, query: str) -> tuple[int, Prepared | Unsupported]:
+    """Plan a query, or find it refused, and count the calls, of Python's functions and of others, that this makes."""
     found = 0
+    prepared: Prepared | Unsupported
 
     def count(frame: FrameType, event: str, argument: object) -> None:
         nonlocal found
@@ -54,6 +55,8 @@ def planned(graph: Graph, query: str) -> tuple[int, Prepared]:
     sys.setprofile(count)
     try:
         prepared = graph.prepare(query)
+    except Unsupported as error:
+        prepared = error
     finally:
         sys.setprofile(before)
     return found, prepared
@@ -63,9 +66,53 @@ def planned(graph: Graph, query: str) -> tuple[int, Prepared]:
 @pytest.mark.parametrize("shape", SHAPES)
 def test_work_grows_with_what_the_plan_says_and_not_with_all_pairs(any_graph: Graph, shape: str, arrow: str) -> None:
     any_graph.prepare("MATCH (a)-[:E]->(b)-[:E]-(c) RETURN count(*)")  # what is settled once
-    steps, query = planned(any_graph, text(SHAPES[shape], arrow))
+    edges = SHAPES[shape]
+    steps, query = planned(any_graph, text(edges, arrow))
+    if isinstance(query, Unsupported):
+        assert len({v for edge in edges for v in edge}) + len(edges) > MAX_LEVELS
+        assert steps <= 60_000 + 600 * len(edges)
+        return
     searches = [each for each in operators(query._planned.physical.root) if isinstance(each, Search)]
     levels = [level for search in searches for level in search.levels]
     differences = sum(len(level.different) + len(getattr(level, "pairs", ())) for level in levels)
     assert levels
-    assert steps <= 60_000 + 600 * len(SHAPES[shape]) + 10 * differences
+    assert steps <= 60_000 + 600 * len(edges) + 10 * differences
+
+
+def test_a_pattern_too_large_to_search_is_refused_at_its_place() -> None:
+    """Not only when it runs: nothing explains a plan that can't."""
+    large = graph(parallel=True)
+    query = "MATCH (z) WITH z LIMIT 1 " + text(SHAPES["clique of 30"], "->")
+    for refuse in (large.prepare, large.explain):
+        with pytest.raises(Unsupported, match="465 nodes and relationships exceeds the 64") as caught:
+            refuse(query)
+        assert caught.value.span is not None
+        assert query[caught.value.span.start :].startswith("MATCH (v0)-[:E]->(v1), ")
+    simple = graph(parallel=False)
+    assert simple.prepare(text(SHAPES["clique of 30"], "->"))
+    with pytest.raises(Unsupported, match="65 nodes and relationships"):
+        simple.prepare(text([(v, v + 1) for v in range(64)], "->"))
+    assert simple.prepare(text([(v, v + 1) for v in range(63)], "->"))
+
+
+WIDE: dict[str, Edges] = {
+    "wheel of 10": [(0, v) for v in range(1, 10)] + [(v, v % 9 + 1) for v in range(1, 10)],
+    "complete 5 and 5": [(one, other) for one in range(5) for other in range(5, 10)],
+    "grid of 12": [(v - 1, v) for v in range(12) if v % 4] + [(v - 4, v) for v in range(4, 12)],
+    "path of 10": [(v - 1, v) for v in range(1, 10)],
+    "tree of 12": [((v - 1) // 2, v) for v in range(1, 12)],
+}
+
+
+@pytest.mark.parametrize("kind", ["undirected", "simple", "parallel"])
+@pytest.mark.parametrize("shape", WIDE)
+def test_counts_that_take_too_many_sums_are_given_up_early(shape: str, kind: str) -> None:
+    """In how many ways nodes may coincide grows exponentially."""
+    ends = np.random.default_rng(2).integers(0, 2000, (20_000, 2), np.uint32)
+    if kind != "parallel":
+        ends = np.unique(np.sort(ends[ends[:, 0] != ends[:, 1]], axis=1), axis=0)
+    given = Graph.from_edge_list((ends[:, 0], ends[:, 1]), undirected=kind == "undirected")
+    given.prepare("MATCH (a)-[:E]->(b)-[:E]-(c) RETURN count(*)")  # what is settled once
+    steps, query = planned(given, text(WIDE[shape], "-"))
+    assert isinstance(query, Prepared)
+    assert steps <= 120_000

@@ -14,7 +14,6 @@ import numpy.typing as npt
 from qengine._frozen import record
 
 __all__ = [
-    "MAX_LEVELS",
     "STRUCTS",
     "ColumnKind",
     "CompareOp",
@@ -25,8 +24,6 @@ __all__ = [
     "SourceFlag",
     "records",
 ]
-
-MAX_LEVELS = 64
 
 SPAN = np.dtype([("first", "<i4"), ("count", "<i4")])
 PCSR = np.dtype(

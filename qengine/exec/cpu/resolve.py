@@ -12,10 +12,9 @@ import pyarrow as pa
 
 from qengine._frozen import frozen
 from qengine.catalog.functions import lookup
-from qengine.errors import InternalError, Unsupported
+from qengine.errors import InternalError
 from qengine.exec.cpu.bound import Bound
 from qengine.exec.cpu.match_plan import (
-    MAX_LEVELS,
     NO_SPAN,
     ColumnKind,
     CompareOp,
@@ -29,7 +28,7 @@ from qengine.exec.cpu.match_plan import (
 )
 from qengine.plan.expr import Call, Expr, Parameter, Subquery
 from qengine.plan.pattern import Direction
-from qengine.plan.physical import ColumnCondition, EdgeLevel, Search, VertexLevel
+from qengine.plan.physical import ColumnCondition, EdgeLevel, Search, VertexLevel, check_levels
 from qengine.plan.traverse import walk
 
 __all__ = ["MaskProvider", "ResolvedSearch", "resolve", "resolve_pattern"]
@@ -99,11 +98,7 @@ def resolve(store: Any, search: Search, masks: MaskProvider) -> ResolvedSearch |
     Unsupported
         If the pattern has more than 64 nodes and relationships.
     """
-    if len(search.levels) > MAX_LEVELS:
-        raise Unsupported(
-            f"A pattern with {len(search.levels)} nodes and relationships exceeds the {MAX_LEVELS} that are searched.",
-            hint="Split it into several MATCH clauses with WITH between them.",
-        )
+    check_levels(len(search.levels))
 
     def find() -> tuple[ResolvedSearch | None, bool]:
         resolved = _Resolver(store, search, masks).run()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from qengine.exec.cpu.match_plan import MAX_LEVELS
+from qengine.plan.physical import MAX_LEVELS
 
 __all__ = ["FILTER_ROUNDS", "JOB", "LEVEL", "ROOT_LANES", "RUNNING", "SIGNATURES", "SOURCE", "STATE", "STEP"]
 

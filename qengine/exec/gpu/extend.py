@@ -17,10 +17,11 @@ import numpy as np
 import numpy.typing as npt
 
 from qengine.errors import OutOfMemory
-from qengine.exec.cpu.match_plan import MAX_LEVELS, LevelKind, SearchMode
+from qengine.exec.cpu.match_plan import LevelKind, SearchMode
 from qengine.exec.cpu.resolve import ResolvedSearch
 from qengine.exec.gpu.device import cupy
 from qengine.exec.gpu.launch import DeviceRun
+from qengine.plan.physical import MAX_LEVELS
 
 __all__ = ["DeviceRows", "Extension", "Shape", "has_room", "shape_of", "window_bytes"]
 

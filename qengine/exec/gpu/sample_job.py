@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from qengine.exec.cpu.match_plan import MAX_LEVELS
+from qengine.plan.physical import MAX_LEVELS
 
 __all__ = ["GUIDE", "JOB", "MOST_WARPS", "PACKED_GRAPH", "PACKED_LEVELS", "PACKED_SOURCES", "TOTALS", "WORK"]
 

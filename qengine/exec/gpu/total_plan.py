@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from qengine.exec.cpu.match_plan import MAX_LEVELS
 from qengine.exec.cpu.resolve import ResolvedSearch
 from qengine.exec.gpu.derived_plan import Derived, derive
 from qengine.exec.gpu.derived_plan import Shape as NodeShape
 from qengine.exec.gpu.extend import shape_of, window_bytes
+from qengine.plan.physical import MAX_LEVELS
 
 __all__ = ["JOB", "STATE", "STEP", "TABLE", "Outcome", "TotalPlan", "total_plan"]
 

@@ -9,7 +9,7 @@ from qengine.catalog.view import CatalogView
 from qengine.optimizer.difference import Differences
 from qengine.optimizer.elimination.cost import StepCosts
 from qengine.optimizer.elimination.program import Elimination, Program, reached, used
-from qengine.optimizer.elimination.quotients import Quotient, relation_of, signed_quotients
+from qengine.optimizer.elimination.quotients import Bundle, Quotient, relation_of, signed_quotients
 from qengine.optimizer.labels import satisfying_sets
 from qengine.optimizer.pattern_edges import PatternEdge
 from qengine.plan.elimination import Matrix, Own, Relation, Step, Term
@@ -53,22 +53,38 @@ def eliminated(
         return None
     kinds = [satisfying_sets(catalog, nodes[name].labels) for name in names]
     most = int(min(limit / _A_QUOTIENT, _MOST_QUOTIENTS))
-    quotients = signed_quotients(names, edges, difference, kinds, catalog.acyclic, most)
+
+    def fits(whole: Quotient) -> bool:
+        """Tell whether the pattern itself can be eliminated, for so much: else no quotient of it has to be made."""
+        program = Program()
+        costs = StepCosts(catalog, program.steps, outputs=bool(outputs))
+        kept = tuple(list(names).index(output) for output in outputs)
+        result = _elimination(whole, names, nodes, _Relations(edges), program, costs, kept).run()
+        if result is None:
+            return False
+        needed = reached(program.steps, (*result[0], result[1]))
+        return sum(costs.of(place) for place in needed if not isinstance(program.steps[place], Matrix)) < limit
+
+    quotients = signed_quotients(names, edges, difference, kinds, catalog.acyclic, most, fits)
     if quotients is None:
         return None
     program = Program()
     costs = StepCosts(catalog, program.steps, outputs=bool(outputs))
     factors: dict[tuple[tuple[int, ...], int | None], int] = {}
+    relations = _Relations(edges)
     needed: set[int] = set()
+    spent = 0.0
     for quotient, factor in quotients.items():
         kept = tuple(quotient.classes[list(names).index(output)] for output in outputs)
-        elimination = _elimination(quotient, names, nodes, edges, program, costs, kept)
+        elimination = _elimination(quotient, names, nodes, relations, program, costs, kept)
         result = elimination.run()
         if result is None:
             return None
         totals, by_vertex = result
-        needed |= reached(program.steps, (*totals, by_vertex))
-        if sum(costs.of(place) for place in needed if not isinstance(program.steps[place], Matrix)) >= limit:
+        more = reached(program.steps, (*totals, by_vertex), needed)
+        needed |= more
+        spent += sum(costs.of(place) for place in more if not isinstance(program.steps[place], Matrix))
+        if spent >= limit:
             return None  # what a matrix costs is settled by the steps that are used in the end
         key = tuple(sorted(totals)), by_vertex
         factors[key] = factors.get(key, 0) + factor
@@ -78,21 +94,37 @@ def eliminated(
     return Eliminated(steps, terms, cost) if cost < limit else None
 
 
+class _Relations:
+    """The relations of bundles: many quotients of a pattern have the same."""
+
+    def __init__(self, edges: Sequence[PatternEdge]) -> None:
+        self._edges = edges
+        self._known: dict[tuple[object, ...], tuple[Relation, bool]] = {}
+
+    def __call__(self, bundle: Bundle, turned: bool) -> tuple[Relation, bool]:
+        """Return a bundle's relation, seen from its end where it is ``turned``, and whether it links pairs but once."""
+        key = bundle.members, bundle.symmetric, bundle.types, turned
+        if (found := self._known.get(key)) is None:
+            relation, simple = relation_of(bundle, self._edges)
+            found = self._known[key] = relation.reversed() if turned else relation, simple
+        return found
+
+
 def _elimination(
     quotient: Quotient,
     names: Sequence[str],
     nodes: dict[str, PatternNode],
-    edges: Sequence[PatternEdge],
+    relation_of: _Relations,
     program: Program,
     costs: StepCosts,
     kept: tuple[int, ...],
 ) -> Elimination:
     relations: dict[tuple[int, int], list[Relation]] = {}
     for bundle in quotient.bundles:
-        relation, simple = relation_of(bundle, edges)
         one, other = bundle.start, bundle.end
+        relation, simple = relation_of(bundle, one > other)
         if one > other:
-            one, other, relation = other, one, relation.reversed()
+            one, other = other, one
         found = relations.setdefault((one, other), [])
         if not simple or relation not in found:
             found.append(relation)

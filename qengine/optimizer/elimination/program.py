@@ -9,7 +9,7 @@ are one step. (Dechter 1999, bucket elimination; Abo Khamis et al. 2016, FAQ.)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from itertools import combinations
 
 from qengine.optimizer.elimination.cost import StepCosts
@@ -35,13 +35,14 @@ class Program:
     def __init__(self) -> None:
         self.steps: list[Step] = []
         self._places: dict[Step, int] = {}
+        self._turned: dict[int, int] = {}
 
     def add(self, step: Step) -> int:
         """Return the place of a step, a new one or the one that it already has."""
-        if step not in self._places:
-            self._places[step] = len(self.steps)
+        place = self._places.setdefault(step, len(self.steps))
+        if place == len(self.steps):
             self.steps.append(step)
-        return self._places[step]
+        return place
 
     def product(self, factors: Sequence[int]) -> int | None:
         """Return the product of vectors or of matrices, None of none."""
@@ -51,6 +52,11 @@ class Program:
 
     def turned(self, place: int) -> int:
         """Return a matrix seen from the other end."""
+        if (known := self._turned.get(place)) is None:
+            known = self._turned[place] = self._made_turned(place)
+        return known
+
+    def _made_turned(self, place: int) -> int:
         match self.steps[place]:
             case Matrix(relations=relations):
                 return self.add(Matrix(_ordered(relation.reversed() for relation in relations)))
@@ -63,16 +69,19 @@ class Program:
 
 def _ordered(relations: Iterable[Relation]) -> tuple[Relation, ...]:
     """Return the factors of a matrix in the order in which equal matrices have them."""
-    return tuple(sorted(relations, key=lambda each: (each.types, each.direction.value, repr(each.conditions))))
+    found = tuple(relations)
+    if len(found) < 2:
+        return found
+    return tuple(sorted(found, key=lambda each: (each.types, each.direction.value, repr(each.conditions))))
 
 
-def reached(steps: Sequence[Step], places: Iterable[int | None]) -> set[int]:
-    """Return the places of the steps that those at ``places`` need, themselves included."""
+def reached(steps: Sequence[Step], places: Iterable[int | None], known: Set[int] = frozenset()) -> set[int]:
+    """Return the places of the steps that those at ``places`` need, themselves included, beside ``known`` ones."""
     found: set[int] = set()
     waiting = [place for place in places if place is not None]
     while waiting:
         place = waiting.pop()
-        if place not in found:
+        if place not in found and place not in known:
             found.add(place)
             waiting += operands(steps[place])
     return found
@@ -125,15 +134,19 @@ class Elimination:
         self.outputs = outputs
         self.vectors: dict[int, list[int]] = {}
         self.matrices: dict[tuple[int, int], list[int]] = {}
+        self._linked: dict[int, list[int]] = {}
 
     def vertex(self, vertex: int, own: Own) -> None:
         """Add a vertex."""
         trivial = not own.loops and all(labels is None and not predicates for _, labels, predicates in own.nodes)
         self.vectors[vertex] = [] if trivial else [self.program.add(own)]
+        self._linked[vertex] = []
 
     def pair(self, one: int, other: int, relations: Sequence[Relation]) -> None:
         """Add all relations of a pair, seen from ``one``, which is less."""
         self.matrices[one, other] = [self.program.add(Matrix(_ordered(relations)))]
+        self._linked[one].append(other)
+        self._linked[other].append(one)
 
     def run(self) -> tuple[list[int], int | None] | None:
         """Eliminate all vertices that can be: return the vectors whose sums multiply, and that of the output.
@@ -245,8 +258,8 @@ class Elimination:
 
     # ------------------------------------------------------------ the pattern
 
-    def _near(self, vertex: int) -> list[int]:
-        return [one if other == vertex else other for one, other in self.matrices if vertex in (one, other)]
+    def _near(self, vertex: int) -> Sequence[int]:
+        return self._linked[vertex]
 
     def _between(self, one: int, other: int) -> list[int]:
         return self.matrices[min(one, other), max(one, other)]
@@ -263,8 +276,9 @@ class Elimination:
 
     def _remove(self, vertex: int) -> None:
         del self.vectors[vertex]
-        for pair in [pair for pair in self.matrices if vertex in pair]:
-            del self.matrices[pair]
+        for other in self._linked.pop(vertex):
+            del self.matrices[min(vertex, other), max(vertex, other)]
+            self._linked[other].remove(vertex)
 
     def _apart(self, root: int) -> list[frozenset[int]]:
         """Return the parts of the root's component that hang together without it."""

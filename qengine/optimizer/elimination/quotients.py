@@ -13,8 +13,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from math import comb, factorial, prod
+from operator import itemgetter
 from typing import NamedTuple
 
+from qengine.optimizer.cost import each_of, mask_of
 from qengine.optimizer.difference import Differences
 from qengine.optimizer.pattern_edges import PatternEdge
 from qengine.plan.elimination import Relation
@@ -48,18 +50,24 @@ def signed_quotients(
     kinds: Sequence[int],
     acyclic: Callable[[str], bool],
     most: int,
+    fits: Callable[[Quotient], bool] = lambda whole: True,
 ) -> dict[Quotient, int] | None:
     """Return by quotient how often its homomorphisms count; None if there are over ``most``, or one has no relation.
 
     The embeddings in which everything differs that must are the sum, over the quotients, of factor times homomorphisms.
     ``kinds``: for each vertex the label sets that it can have, as a bit mask. ``acyclic`` tells whether no path of a
-    type leads back to where it began; it is asked where that matters.
+    type leads back to where it began; it is asked where that matters. ``fits`` is asked of the pattern in which nothing
+    coincides before others are made, and lets them be left: None, too.
     """
     if difference.contradiction:
         return {}
     if any(edge.swappable and not edge.symmetric for edge in edges):
         return None
-    return _Quotients(names, edges, kinds, acyclic).signed(difference, most)
+    quotients = _Quotients(names, edges, kinds, acyclic)
+    whole = quotients.whole()
+    if whole is None:
+        return {}
+    return quotients.signed(whole, difference, most) if fits(whole) else None
 
 
 class _Quotients:
@@ -76,20 +84,26 @@ class _Quotients:
         self.edges = edges
         self.places = {edge.name: place for place, edge in enumerate(edges)}
         self.loops = {info.name for edge in edges for info in edge.types if info.loops}
+        self.labelled = any(kind != -1 for kind in kinds)
 
-    def signed(self, difference: Differences, most: int) -> dict[Quotient, int] | None:
+    def whole(self) -> Quotient | None:
+        """Return the pattern in which nothing coincides, None where nothing can match it."""
         number = self.vertices
         bundles = [
             Bundle((place,), number[edge.ends[0]], number[edge.ends[1]], edge.symmetric, edge.type_names())
             for place, edge in enumerate(self.edges)
         ]
-        whole = self._merged(Quotient(tuple(range(len(self.vertices))), tuple(bundles)), ())
-        found = {} if whole is None else {whole: 1}
+        return self._merged(Quotient(tuple(range(len(self.vertices))), tuple(bundles)), ())
+
+    def signed(self, whole: Quotient, difference: Differences, most: int) -> dict[Quotient, int] | None:
+        found = {whole: 1}
         equalities = [[(self.vertices[a], self.vertices[b]) for a, b in same] for same in difference.pairs]
-        if whole is not None and len(difference.vertices) == comb(len(self.vertices), 2):
+        if len(difference.vertices) == comb(len(self.vertices), 2):
             found = self._all_apart(whole, most)
         else:
             vertices = [tuple(sorted(self.vertices[name] for name in pair)) for pair in difference.vertices]
+            if self._too_many(whole, vertices, most):
+                return None
             equalities = [[(one, other)] for one, other in sorted(vertices)] + equalities
         if len(found) > most:
             return None
@@ -105,11 +119,7 @@ class _Quotients:
 
     def _all_apart(self, whole: Quotient, most: int) -> dict[Quotient, int]:
         """Return the quotients of a pattern whose vertices must all differ, no more than one over ``most``."""
-        apart = [0] * len(self.kinds)  # for each vertex those that a relationship joins it to, as a bit mask
-        for bundle in whole.bundles:
-            if not self.loops & set(bundle.types):
-                apart[bundle.start] |= 1 << bundle.end
-                apart[bundle.end] |= 1 << bundle.start
+        apart = self._joined(whole)
         found: dict[Quotient, int] = {}
         for classes in self._partitions(apart):
             merged = self._merged(whole, [(each[0], other) for each in classes for other in each[1:]])
@@ -118,6 +128,55 @@ class _Quotients:
             if len(found) > most:
                 break
         return found
+
+    def _joined(self, whole: Quotient) -> list[int]:
+        """Return for each vertex those that can't be it for a relationship joins them, as a bit mask."""
+        apart = [0] * len(self.kinds)
+        for bundle in whole.bundles:
+            if not self.loops & set(bundle.types):
+                apart[bundle.start] |= 1 << bundle.end
+                apart[bundle.end] |= 1 << bundle.start
+        return apart
+
+    def _too_many(self, whole: Quotient, vertices: Iterable[tuple[int, ...]], most: int) -> bool:
+        """Tell whether pairs of vertices that must differ make over ``most`` quotients, before one is made.
+
+        Each way to make classes has one of its own, whose vertices the pairs hold together: its Möbius number isn't 0.
+        Where a circle could rule some out it isn't known.
+        """
+        if any(len(each.types) == 1 and not each.symmetric for each in whole.bundles):
+            return False
+        apart = self._joined(whole)
+        near = [0] * len(apart)
+        for one, other in vertices:
+            near[one] |= 1 << other
+            near[other] |= 1 << one
+
+        def classes(left: int, enough: int) -> int:
+            """Return how many ways there are to make classes of the vertices ``left``, or ``enough``."""
+            if not left:
+                return 1
+            first = left & -left
+            return grown(left, first, first.bit_length() - 1, -1, 0, enough)
+
+        def grown(left: int, members: int, last: int, kinds: int, ruled_out: int, enough: int) -> int:
+            """Return the same where the first class has these ``members``, and may have more that aren't ruled out."""
+            kinds &= self.kinds[last]
+            ruled_out |= apart[last] | members
+            if not kinds:
+                return 0
+            found = classes(left & ~members, enough)
+            others, linked = left & ~ruled_out, 0
+            for place in each_of(members):
+                linked |= near[place]
+            for place in each_of(others & linked):
+                if found >= enough:
+                    break
+                found += grown(left, members | 1 << place, place, kinds, ruled_out, enough - found)
+                ruled_out |= 1 << place
+            return found
+
+        return classes((1 << len(apart)) - 1, most + 1) > most
 
     def _partitions(self, apart: Sequence[int]) -> Iterator[list[list[int]]]:
         """Yield the ways to make classes of vertices that can coincide. The lists change when the next is asked for."""
@@ -176,34 +235,46 @@ class _Quotients:
         """Return the quotient with more vertices made one; None if then nothing can match some vertex or edge."""
         classes = list(quotient.classes)
         for one, other in equalities:
-            low, high = sorted((classes[one], classes[other]))
-            classes = [low if each == high else each for each in classes]
-        kinds = [-1] * len(classes)
-        for place, kind in zip(classes, self.kinds, strict=True):
-            kinds[place] &= kind
-        if 0 in kinds:
-            return None
-        bundles = []
-        for each in quotient.bundles:
-            start, end = classes[each.start], classes[each.end]
-            if each.symmetric and start > end:
-                start, end = end, start
-            if not each.types or (start == end and not self.loops & set(each.types)):
+            low, high = classes[one], classes[other]
+            if low > high:
+                low, high = high, low
+            if low < high:
+                classes = [low if each == high else each for each in classes]
+        if self.labelled:
+            kinds = [-1] * len(classes)
+            for place, kind in zip(classes, self.kinds, strict=True):
+                kinds[place] &= kind
+            if 0 in kinds:
                 return None
-            moved = (start, end) != (each.start, each.end)
-            bundles.append(Bundle(each.members, start, end, each.symmetric, each.types) if moved else each)
-        if self._leads_back(bundles):
+        bundles = []
+        directed = False
+        for each in quotient.bundles:
+            members, start_was, end_was, symmetric, types = each
+            start, end = classes[start_was], classes[end_was]
+            if symmetric and start > end:
+                start, end = end, start
+            if not types or (start == end and self.loops.isdisjoint(types)):
+                return None
+            if start != start_was or end != end_was:
+                each = Bundle(members, start, end, symmetric, types)
+            bundles.append(each)
+            directed = directed or not symmetric
+        if directed and self._leads_back(bundles):
             return None
-        return Quotient(tuple(classes), tuple(sorted(bundles, key=lambda each: each.members)))
+        bundles.sort(key=_members)
+        return Quotient(tuple(classes), tuple(bundles))
 
     def _leads_back(self, bundles: Iterable[Bundle]) -> bool:
         """Tell whether relationships of one type would make a circle, of which the graph has none."""
-        ways: dict[str, set[tuple[int, int]]] = {}
-        for each in bundles:
-            if len(each.types) == 1 and not each.symmetric:
-                ways.setdefault(each.types[0], set()).add((each.start, each.end))
-        return any(_has_circle(pairs) and self.acyclic(name) for name, pairs in ways.items())
+        ways: dict[str, dict[int, int]] = {}
+        for _, start, end, symmetric, types in bundles:
+            if len(types) == 1 and not symmetric:
+                after = ways.setdefault(types[0], {})
+                after[start] = after.get(start, 0) | 1 << end
+        return any(_has_circle(after) and self.acyclic(name) for name, after in ways.items())
 
+
+_members = itemgetter(0)  # of a bundle
 
 _Event = Callable[[Quotient], Iterator[tuple[int, Quotient]]]
 
@@ -217,15 +288,16 @@ def _without(found: dict[Quotient, int], event: _Event) -> dict[Quotient, int]:
     return {quotient: factor for quotient, factor in result.items() if factor}
 
 
-def _has_circle(pairs: set[tuple[int, int]]) -> bool:
-    """Tell whether ``pairs`` (start, end) lead from some vertex back to it."""
-    left = pairs
-    while left:
-        ends = {end for _, end in left}
-        pairs, left = left, {pair for pair in left if pair[0] in ends}
-        if left == pairs:
-            return True
-    return False
+def _has_circle(after: dict[int, int]) -> bool:
+    """Tell whether some vertex leads back to itself, by what follows each directly, as a bit mask."""
+    left = mask_of(after)  # those from which something goes on
+    before = 0
+    while left != before:
+        before = left
+        for vertex, behind in after.items():
+            if not behind & left:
+                left &= ~(1 << vertex)
+    return left != 0
 
 
 def relation_of(bundle: Bundle, edges: Sequence[PatternEdge]) -> tuple[Relation, bool]:

@@ -32,9 +32,11 @@ from qengine.plan.expr import Call, Comparison, Expr, HasLabels, Literal, PathOf
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.logical import Filter, Limit, Operator, Project, Unit
 from qengine.plan.pattern import MatchMode, PatternNode, PatternRelationship, QueryGraph
-from qengine.plan.physical import Eliminate, HashJoin, Search
+from qengine.plan.physical import Eliminate, HashJoin, Search, check_levels
 from qengine.plan.traverse import conjunction, free_variables, substitute
 from qengine.types import BOOLEAN, INTEGER, NODE, RELATIONSHIP
+
+_ALONE = 12  # nodes of a pattern that may be eliminated, or be cut into parts
 
 
 @record
@@ -70,6 +72,8 @@ class MatchLowering:
         self.fixed = [pattern_edge(self.catalog, relationship) for relationship in fixed]
         before, filters = split_predicates(graph, self.catalog, self.columns)
         filters.general += repetition_conditions(graph, self.walks)
+        if not self.walks:
+            self._check_size(list(self.nodes), self.fixed)
         self._filter_bound_nodes()
         self._filter(before)
         difference = differences(graph, self.fixed, self.catalog)
@@ -209,6 +213,7 @@ class MatchLowering:
             listed=listed,
             hints=self.graph.hints,
         )
+        self._check_size(names, edges)
         cardinality = Cardinality(self.catalog, self.nodes)
         order = matching_order(matching, cardinality)
         walked = walked_instead(matching, order, cardinality) if ignoring else None
@@ -236,6 +241,8 @@ class MatchLowering:
             existence=ignoring,
         )
         levels = build_levels(parts)
+        if elimination is None:
+            check_levels(len(levels), self.graph.span)
         emit = tuple(level.name for level in levels[len(seeds) :] if level.name in emitted)
         shortened = countable and (levels[-1].name not in emitted or elimination is not None)
         count = exists = False
@@ -274,6 +281,17 @@ class MatchLowering:
             self._weigh(name)
         self._compare_walks(edges)
         self.searched += edges
+
+    def _check_size(self, names: Sequence[str], edges: Sequence[PatternEdge]) -> None:
+        """Refuse a pattern whose search would be too large before its order is looked for, which takes long.
+
+        So large a pattern isn't eliminated, and joined only where that is asked for. Its search binds all nodes, and
+        the relationships that pairs of nodes don't stand for.
+        """
+        if self.graph.hints.join is None and len(names) > _ALONE:
+            every = self.demand.duplicates is not Duplicates.IGNORE
+            new = sum(name not in self.bound for name in names)
+            check_levels(new + every * sum(edge.multiple for edge in edges), self.graph.span)
 
     def _join(self, join: Join, filters: PostFilters, wanted: set[str], final: bool) -> None:
         """Search the two sides of a join apart, the one that is held over no input."""

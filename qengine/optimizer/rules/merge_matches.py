@@ -60,6 +60,7 @@ def _merged(first: QueryGraph, second: QueryGraph) -> QueryGraph:
         first.mode,
         (*_parts(first), *_parts(second)),
         first.hints,
+        second.span if first.span is None or second.span is None else first.span.to(second.span),
     )
 
 
