@@ -282,8 +282,8 @@ class Graph:
             is one, the query's largest search is large and the GPU has a kernel made for it, else the CPU; ``stats``
             of the result says which, and why. "reference" is the slow oracle that tests compare with.
         timeout
-            Seconds from now on that execution may take; the time in which nobody fetches counts too. Sampling of
-            cardinalities may take as many before.
+            Seconds from now on that execution may take; the time in which nobody fetches counts too. Planning may take
+            as many before, a tenth of a second at least, and so may sampling of cardinalities.
         memory_limit
             Bytes that the query's operators may hold at once, and as many that ``fetchall``, ``to_arrow`` and the like
             may gather of its result.
@@ -304,7 +304,7 @@ class Graph:
         DeviceError
             If the device can't be used.
         ExecutionError, QueryTimeout, QueryInterrupted, OutOfMemory
-            From the result's methods.
+            From the result's methods; ``QueryTimeout`` at once where planning takes too long.
         """
         return Prepared(self._statements, text, cardinalities, timeout).run(
             params,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from qengine._collector import collector_paused
 from qengine._frozen import frozen
+from qengine._planning import planning_ends
 from qengine._recent import Recent
 from qengine.errors import DeviceError, Notice, QengineError, QueryInterrupted, SemanticError, Span, Unsupported
 from qengine.exec.executions import Executions
@@ -78,7 +79,8 @@ class Statements:
             given = tuple(sorted((part, repr(rows)) for part, rows in (cardinalities or {}).items()))
 
         def make() -> Planned:
-            with planning(text), collector_paused():
+            limit = None if isinstance(cardinalities, str) else timeout  # sampling has its own
+            with planning(text), planning_ends(limit), collector_paused():
                 return self._plan_anew(text, reference, cardinalities or {}, timeout, explaining)
 
         return self._plans.get((text, reference, given, explaining), make)

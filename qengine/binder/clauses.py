@@ -8,6 +8,7 @@ from dataclasses import fields
 from typing import Any, NoReturn
 
 from qengine._frozen import frozen
+from qengine._planning import check_planning
 from qengine.binder.binding import Binding
 from qengine.binder.expressions import ExpressionBinder
 from qengine.binder.inference import indefinite, item_type, join, may_be
@@ -86,6 +87,7 @@ def _bind_query(
 ) -> Body:
     root, scope = leaf, Scope(outer=outer)
     for place, clause in enumerate(query.clauses):
+        check_planning()
         match clause:
             case ast.MatchClause():
                 graph, scope = bind_match(binding, clause, scope)

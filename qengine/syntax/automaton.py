@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from qengine._assets import asset
 from qengine._kept import kept
+from qengine._planning import check_planning
 from qengine.syntax.scanner import Token
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ __all__ = ["Automaton", "Refused", "build_grammar", "load"]
 
 _END = "$END"
 _FORMAT = 2  # of the tables that are kept
+_POLLED = 4096  # tokens after which the time is looked at
 
 
 class Refused(Exception):
@@ -75,7 +77,9 @@ class Automaton:
         values: list[Any] = []
         row = actions[self._start]
         last = tokens[-1]
-        for token in (*tokens, Token(_END, "", last.start_pos, last.end_pos)):
+        for place, token in enumerate((*tokens, Token(_END, "", last.start_pos, last.end_pos))):
+            if not place % _POLLED:
+                check_planning()
             kind = token.type
             while (action := row.get(kind)) is None or action < 0:
                 if action is None:

@@ -10,7 +10,7 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[2] / "qengine"
 
 # Each stage with the stages that it may import besides itself.
-BASE = {"_frozen", "errors", "_assets", "_kept", "_recent", "types", "temporal"}
+BASE = {"_frozen", "errors", "_assets", "_kept", "_recent", "_planning", "types", "temporal"}
 ALLOWED = {
     "_frozen": set(),
     "_collector": set(),
@@ -18,6 +18,7 @@ ALLOWED = {
     "_assets": set(),
     "_kept": set(),
     "_recent": set(),
+    "_planning": {"errors"},
     "types": {"_frozen", "errors"},
     "temporal": {"errors", "types"},
     "_native": BASE,

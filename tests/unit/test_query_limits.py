@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 import sys
 import textwrap
@@ -56,6 +57,30 @@ def test_a_timeout_fires_between_conversions(graph: Graph, how: str) -> None:
     with pytest.raises(QueryTimeout, match="longer than its timeout"):
         getattr(result, how)()
     assert result.fetchall() == []
+
+
+LONG = {
+    "parser": (f"RETURN size([{', '.join(map(str, range(5000)))}])", 2),
+    "binder": ("UNWIND [1] AS x " + "WITH x " * 50 + "RETURN x", 51),
+    "rules": (" UNION ".join(["RETURN 1 AS x"] * 30), 30),
+    "orders": (" ".join(f"MATCH (a{k})-[:E]->(b{k}) WITH count(*) AS n{k}" for k in range(20)) + " RETURN n19", 40),
+}
+
+
+@pytest.mark.parametrize("stage", LONG)
+def test_planning_looks_at_the_time_all_along(graph: Graph, monkeypatch: pytest.MonkeyPatch, stage: str) -> None:
+    query, looks = LONG[stage]
+    now = itertools.count()
+    monkeypatch.setattr("qengine._planning.monotonic", lambda: next(now))
+    with pytest.raises(QueryTimeout, match=f"Planning the query took longer than its timeout of {looks - 1} s"):
+        graph.query(query, timeout=looks - 1)
+    graph.prepare(query)
+
+
+def test_short_timeouts_are_met_by_what_executes(graph: Graph) -> None:
+    result = graph.query("MATCH (a)-[:E]->(b) RETURN count(*) // short", timeout=0)
+    with pytest.raises(QueryTimeout, match="The query ran longer"):
+        result.value()
 
 
 def test_interrupt_from_another_thread(graph: Graph) -> None:

@@ -16,6 +16,7 @@ from math import comb, factorial, prod
 from operator import itemgetter
 from typing import NamedTuple
 
+from qengine._planning import check_planning
 from qengine.optimizer.cost import each_of, mask_of
 from qengine.optimizer.difference import Differences
 from qengine.optimizer.pattern_edges import PatternEdge
@@ -281,6 +282,7 @@ _Event = Callable[[Quotient], Iterator[tuple[int, Quotient]]]
 
 def _without(found: dict[Quotient, int], event: _Event) -> dict[Quotient, int]:
     """Multiply signed quotients by (1 - event)."""
+    check_planning()
     result = dict(found)
     for quotient, factor in found.items():
         for sign, merged in event(quotient):

@@ -13,6 +13,7 @@ from dataclasses import field, replace
 from math import inf
 
 from qengine._frozen import record
+from qengine._planning import check_planning
 from qengine.catalog.view import CatalogView
 from qengine.errors import Unsupported
 from qengine.optimizer.cardinality import Cardinality
@@ -63,6 +64,7 @@ class MatchLowering:
 
     def run(self) -> Lowered:
         """Lower the whole match."""
+        check_planning()
         if Literal(False, type=BOOLEAN) in self.graph.predicates:
             return self._nothing()
         graph = self.graph = _renamed(self.graph)
@@ -214,6 +216,7 @@ class MatchLowering:
             hints=self.graph.hints,
         )
         self._check_size(names, edges)
+        check_planning()
         cardinality = Cardinality(self.catalog, self.nodes)
         order = matching_order(matching, cardinality)
         walked = walked_instead(matching, order, cardinality) if ignoring else None

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
+from qengine._planning import check_planning
 from qengine.plan.expr import Expr
 from qengine.plan.logical import Filter, Match, Operator, Project, Union
 from qengine.plan.pattern import PatternNode, PatternRelationship
@@ -17,6 +18,7 @@ Elements = TypeVar("Elements", tuple[PatternNode, ...], tuple[PatternRelationshi
 
 def bottom_up(operator: Operator, change: Callable[[Operator], Operator]) -> Operator:
     """Return the tree with ``change`` applied to every operator, inputs first. Chains of any length are fine."""
+    check_planning()
     chain: list[Operator] = []
     while (below := getattr(operator, "input", None)) is not None:
         chain.append(operator)
