@@ -177,10 +177,12 @@ def _parts(model: CostModel, rest: int) -> list[int]:
     """Return the connected parts of a set of vertices."""
     found = []
     while rest:
-        part, news = 0, rest & -rest
+        part = news = rest & -rest
         while news:
-            part |= news
-            news = model.near(part) & rest & ~part
+            least = news & -news
+            more = model.adjacent[least.bit_length() - 1] & rest & ~part
+            part |= more
+            news = news ^ least | more
         found.append(part)
         rest &= ~part
     return found
