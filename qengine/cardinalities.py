@@ -18,7 +18,7 @@ __all__ = ["given_rows", "told", "unused"]
 
 _MOST = 1e300
 _MATCH = "MATCH REPEATABLE ELEMENTS "
-_RETURN = " RETURN count(*)"
+_RETURN = "\nRETURN count(*)"
 
 
 def given_rows(cardinalities: Mapping[str, float], catalog: CatalogView) -> GivenRows:
@@ -27,9 +27,17 @@ def given_rows(cardinalities: Mapping[str, float], catalog: CatalogView) -> Give
     Raises
     ------
     SemanticError, QuerySyntaxError
-        For a text that is no pattern, or whose rows can't be used for planning, and for a number below 0.
+        For a text that is no pattern, or whose rows can't be used for planning, for a number below 0, and for two
+        numbers for one pattern.
     """
-    return GivenRows(tuple(_part(text, rows, catalog) for text, rows in cardinalities.items()))
+    given = GivenRows(tuple(_part(text, rows, catalog) for text, rows in cardinalities.items()))
+    for one, other in given.contradictions():
+        raise SemanticError(
+            f"{one.text} and {other.text} are the same part, with cardinalities {one.rows:g} and {other.rows:g}.",
+            hint="Give one of them.",
+            code="InvalidCardinality",
+        )
+    return given
 
 
 def told(

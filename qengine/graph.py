@@ -166,7 +166,7 @@ class Graph:
         source
             A folder with ``nodes_<Label>.csv`` and ``rels_<Start>_<TYPE>_<End>.csv``, or a list of such files; and
             ``graph.toml`` as for ``from_parquet``. Column types are found by reading; an empty field is null, ``""``
-            an empty string.
+            an empty string. Integers with leading zeros make a column of strings: ``007`` is not ``7``.
         key, undirected
             As for ``from_parquet``.
 

@@ -111,6 +111,8 @@ class Statements:
 
             logical, notices = told(logical, cardinalities, self.store, notices, self.executions, timeout)
         physical = None if reference else optimizer.plan(logical, self.store)
+        if physical is not None and statements[0].hints:
+            notices = (*notices, *optimizer.unused_hints(bound.hints, physical))
         names = parameters(logical.root)
         largest = None if physical is None else largest_search(physical)
         return Planned(text, logical, physical, notices, names, time.perf_counter() - begin, largest)

@@ -41,8 +41,8 @@ class _Word:
         return self.text[1:-1].replace("``", "`") if self.text[0] == "`" else self.text
 
 
-def with_hints(root: Operator, hints: Sequence[ast.Hint], text: str) -> Operator:
-    """Return a bound plan with the statement's hints at each of its matches.
+def with_hints(root: Operator, hints: Sequence[ast.Hint], text: str) -> tuple[Operator, Hints]:
+    """Return a bound plan with the statement's hints at each of its matches, and the hints.
 
     Raises
     ------
@@ -64,14 +64,14 @@ def with_hints(root: Operator, hints: Sequence[ast.Hint], text: str) -> Operator
             replace(operator, graph=replace(operator.graph, hints=found)) if isinstance(operator, Match) else operator
         )
 
-    return rewrite_plan(root, hinted)
+    return rewrite_plan(root, hinted), found
 
 
 class _Reader:
     def __init__(self, text: str, nodes: frozenset[str]) -> None:
         self._text = text
         self._nodes = nodes
-        self._hints = Hints()
+        self._hints = Hints(text=text)
 
     def read(self, hints: Sequence[ast.Hint]) -> Hints:
         for hint in hints:
@@ -91,6 +91,7 @@ class _Reader:
         kind = word.text.lower()
         if kind == ",":
             return
+        self._hints = replace(self._hints, places=(*self._hints.places, (kind, word.span)))
         if kind in _STRATEGIES:
             self._once(word, self._hints.strategy is None)
             self._hints = replace(self._hints, strategy=kind)

@@ -12,15 +12,17 @@ from qengine.binder.hints import with_hints
 from qengine.catalog.view import CatalogView
 from qengine.errors import Notice
 from qengine.plan.logical import LogicalPlan, Unit
+from qengine.plan.pattern import NO_HINTS, Hints
 from qengine.syntax import ast
 
 
 @frozen
 class BoundStatement:
-    """A statement's logical plan, and warnings about names that the graph doesn't have."""
+    """A statement's logical plan, warnings about names that the graph doesn't have, and its hints."""
 
     plan: LogicalPlan
     notices: tuple[Notice, ...]
+    hints: Hints = NO_HINTS
 
 
 def bind(
@@ -55,6 +57,6 @@ def bind(
     """
     binding = Binding(text, catalog, parameters, explaining=explaining or statement.explain is not None)
     body = bind_body(binding, statement.body, Unit())
-    root = with_hints(body.root, statement.hints, text) if statement.hints else body.root
+    root, hints = with_hints(body.root, statement.hints, text) if statement.hints else (body.root, NO_HINTS)
     plan = LogicalPlan(root, body.columns, statement.explain)
-    return BoundStatement(plan, tuple(binding.notices.values()))
+    return BoundStatement(plan, tuple(binding.notices.values()), hints)

@@ -2,15 +2,17 @@
 
 ``qengine calibrate`` writes what it measures to ``cost/cpu.toml`` in the user's configuration directory
 (``QENGINE_CONFIG_DIR``, else ``qengine`` in ``XDG_CONFIG_HOME`` or ``~/.config``). A file there that can't be read or
-holds anything but numbers above 0 is an error: plans would depend on half of it.
+holds anything but sections and constants that are known, with numbers above 0, is an error: plans would depend on half
+of it.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 
@@ -18,8 +20,9 @@ from qengine._assets import asset
 from qengine._kept import toml
 from qengine.errors import QengineError
 
-__all__ = ["costs", "costs_file", "using"]
+__all__ = ["built_in", "costs", "costs_file", "using"]
 
+_only_built_in: ContextVar[bool] = ContextVar("only_built_in", default=False)
 _instead: ContextVar[tuple[str, Mapping[str, float]] | None] = ContextVar("costs", default=None)
 
 
@@ -34,7 +37,17 @@ def costs(device: str, section: str) -> Mapping[str, float]:
     instead = _instead.get()
     if instead is not None and device == "cpu" and section == instead[0]:
         return instead[1]
-    return _known(device, section)
+    return _built_in(device, section) if _only_built_in.get() else _known(device, section)
+
+
+@contextmanager
+def built_in() -> Iterator[None]:
+    """Plan in this block with the constants that come with the engine, whatever was measured here."""
+    token = _only_built_in.set(True)
+    try:
+        yield
+    finally:
+        _only_built_in.reset(token)
 
 
 @contextmanager
@@ -59,8 +72,13 @@ def costs_file(device: str) -> Path | None:
 
 
 @cache
+def _built_in(device: str, section: str) -> Mapping[str, float]:
+    return dict(toml(asset("catalog", "cost", f"{device}.toml"))[section])
+
+
+@cache
 def _known(device: str, section: str) -> Mapping[str, float]:
-    found = dict(toml(asset("catalog", "cost", f"{device}.toml"))[section])
+    found = _built_in(device, section)
     path = costs_file(device)
     try:
         text = "" if path is None else path.read_text(encoding="utf-8")
@@ -73,15 +91,27 @@ def _known(device: str, section: str) -> Mapping[str, float]:
     import tomllib
 
     try:
-        own = tomllib.loads(text).get(section, {})
+        given = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise _damaged(path, str(error)) from None
-    for name, value in own.items() if isinstance(own, dict) else [(section, own)]:
-        known = name in found and isinstance(value, int | float) and not isinstance(value, bool)
-        if not known or not 0 < value < float("inf"):
-            raise _damaged(path, f"`{name} = {value}` is not a known constant above 0")
-        found[name] = float(value)
-    return found
+    known = toml(asset("catalog", "cost", f"{device}.toml"))
+    for name, own in given.items():
+        if name not in known:
+            raise _damaged(path, f"there is no section [{name}]{_nearest(name, known)}")
+        if not isinstance(own, dict):
+            raise _damaged(path, f"`{name} = {own}` is no section")
+        for key, value in own.items():
+            if key not in known[name]:
+                raise _damaged(path, f"[{name}] has no constant {key}{_nearest(key, known[name])}")
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
+                raise _damaged(path, f"`{key} = {value}` is not a number above 0")
+    return {**found, **{name: float(value) for name, value in given.get(section, {}).items()}}
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    """Return a clause that names the known name that is nearest to another, or names all of them."""
+    close = get_close_matches(name, known, 1)
+    return f"; did you mean {close[0]}?" if close else f", only {', '.join(known)}"
 
 
 def _damaged(path: Path | None, reason: str) -> QengineError:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
+from tempfile import TemporaryFile
 
 from qengine.errors import QengineError
 
@@ -32,25 +34,57 @@ def main(arguments: Sequence[str]) -> int:
     """
     options = parser().parse_args(arguments)
     from qengine.calibration import SECTIONS, calibrate
-    from qengine.catalog.costs import costs, costs_file
+    from qengine.catalog.costs import built_in, costs, costs_file
 
+    path = costs_file("cpu")
+    if not options.dry_run:
+        if path is None:
+            raise QengineError("There is no home directory to keep the costs in.", hint="Set QENGINE_CONFIG_DIR.")
+        prepare(path)
     found = {}
     for section in SECTIONS:
-        before = costs("cpu", section)
-        measured = calibrate(section, progress=_progress)
+        with built_in() if is_damaged(section) else nullcontext():
+            before = costs("cpu", section)
+            measured = calibrate(section, progress=_progress)
         found[section] = measured.constants
         _progress("")
         print(f"{section}, ns".ljust(20) + f"{'before':>10}{'measured':>10}")
         for name, value in measured.constants.items():
             print(f"{name:<20}{before[name]:>10.3g}{value:>10.3g}")
         print(f"Costs missed times by a factor of {measured.before:.2f} on average, now by {measured.after:.2f}.")
-    if not options.dry_run:
-        path = costs_file("cpu")
-        if path is None:
-            raise QengineError("There is no home directory to keep the costs in.", hint="Set QENGINE_CONFIG_DIR.")
+    if path is not None and not options.dry_run:
         write(path, found)
         print(f"Written to {path}.")
     return 0
+
+
+def is_damaged(section: str) -> bool:
+    """Tell whether the file to be replaced can't be used: what is measured is then compared with what is built in."""
+    from qengine.catalog.costs import costs
+
+    try:
+        costs("cpu", section)
+    except QengineError:
+        return True
+    return False
+
+
+def prepare(path: Path) -> None:
+    """Make the folder of a file that is to be written, and look whether it can be: before the minute of measuring.
+
+    Raises
+    ------
+    QengineError
+        If it can't.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.is_dir():
+            raise IsADirectoryError("it is a folder")
+        with TemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        raise _unwritable(path, error) from None
 
 
 def write(path: Path, constants: Mapping[str, Mapping[str, float]]) -> None:
@@ -70,7 +104,11 @@ def write(path: Path, constants: Mapping[str, Mapping[str, float]]) -> None:
         beside.write_text("\n".join([*lines, ""]), encoding="utf-8")
         beside.replace(path)
     except OSError as error:
-        raise QengineError(f"{path} can't be written: {error}.", hint="Set QENGINE_CONFIG_DIR to a folder.") from None
+        raise _unwritable(path, error) from None
+
+
+def _unwritable(path: Path, error: OSError) -> QengineError:
+    return QengineError(f"{path} can't be written: {error}.", hint="Set QENGINE_CONFIG_DIR to a folder.")
 
 
 def _progress(message: str) -> None:

@@ -8,8 +8,11 @@ from qengine.catalog.view import CatalogView
 from qengine.optimizer.lower.demand import Demand
 from qengine.optimizer.lower.tail import lower
 from qengine.optimizer.rules import rewritten, steps, tentative
+from qengine.optimizer.unused_hints import unused_hints
 from qengine.plan.logical import LogicalPlan, Operator
 from qengine.plan.physical import PhysicalPlan
+
+__all__ = ["plan", "plan_steps", "unused_hints"]
 
 
 def plan(logical: LogicalPlan, catalog: CatalogView) -> PhysicalPlan:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 
 from qengine._frozen import frozen
 from qengine.optimizer.rules import rewritten
@@ -50,6 +51,14 @@ class GivenRows:
             for names in _places(_Shapes(own, part.graph.relationships), pattern):
                 found[names] = part.rows
         return found
+
+    def contradictions(self) -> Iterator[tuple[GivenPart, GivenPart]]:
+        """Yield pairs of parts that are the same pattern and have different rows."""
+        for one, other in combinations(self.parts, 2):
+            nodes = {node.name: node for node in other.graph.nodes}
+            same = len(one.graph.nodes) == len(nodes) and GivenRows((one,)).known(nodes, other.graph.relationships)
+            if same and one.rows != other.rows:
+                yield one, other
 
     def unused(self, plan: LogicalPlan) -> Iterator[GivenPart]:
         """Yield the parts that no pattern of a plan has."""

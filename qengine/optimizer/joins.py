@@ -18,7 +18,6 @@ from itertools import combinations
 
 from qengine._frozen import frozen
 from qengine.catalog.costs import costs
-from qengine.errors import Unsupported
 from qengine.optimizer.cardinality import Cardinality
 from qengine.optimizer.cost import mask_of, members
 from qengine.optimizer.difference import Differences
@@ -323,14 +322,16 @@ def _hinted(matching: Matching, cardinality: Cardinality, order: MatchingOrder) 
     for part in _parts_without(keys, everything, matching.edges):
         places = [k for k, side in enumerate(asked) if side & part]
         if len(places) != 1:
-            raise Unsupported(
+            raise matching.hints.unfollowed(
+                "join",
                 f"The hint join(…) can't be followed: {', '.join(sorted(part))} "
                 + ("would be on both sides." if places else "belongs to neither side."),
                 hint="Name on both sides the nodes that they share, and at least one more on each.",
             )
         sides[places[0]] |= part
     if not keys or keys in (sides[0], sides[1]):
-        raise Unsupported(
+        raise matching.hints.unfollowed(
+            "join",
             "The hint join(…) can't be followed: the sides need nodes of their own and at least one that both name.",
             hint="Write join(a, b | b, c).",
         )
@@ -338,7 +339,8 @@ def _hinted(matching: Matching, cardinality: Cardinality, order: MatchingOrder) 
     if not bound <= sides[0]:
         sides.reverse()
     if not bound <= sides[0]:
-        raise Unsupported(
+        raise matching.hints.unfollowed(
+            "join",
             "The hint join(…) can't be followed: nodes that are bound before the match are on both sides.",
             hint="Leave the hint out.",
         )

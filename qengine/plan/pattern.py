@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from enum import Enum
 from typing import Protocol
 
 from qengine._frozen import frozen
-from qengine.errors import Span
+from qengine.errors import Span, Unsupported
 from qengine.plan.expr import Expr
 
 
@@ -72,6 +72,20 @@ class LabelNot(LabelExpr):
     def admits(self, names: frozenset[str]) -> bool:
         """Tell whether they don't satisfy the operand."""
         return not self.arg.admits(names)
+
+
+def names_in(labels: LabelExpr) -> Iterator[str]:
+    """Yield the names in an expression, "" for ``%``, which any name satisfies."""
+    match labels:
+        case LabelIs(name=name):
+            yield name
+        case LabelNot(arg=arg):
+            yield from names_in(arg)
+        case LabelAnd(args=args) | LabelOr(args=args):
+            for arg in args:
+                yield from names_in(arg)
+        case LabelAny():
+            yield ""  # any label that the expression doesn't name
 
 
 def certain_label(condition: LabelExpr | None) -> str | None:
@@ -215,7 +229,8 @@ class Hints:
     "extend" (breadth first) or "eliminate". ``join``: nodes of two parts that are matched apart and joined by the nodes
     in both.
     ``as_written``: nothing is optimized; every match is walked in the order of the text.
-    ``known``: where cardinalities of parts come from, before the statistics.
+    ``known``: where cardinalities of parts come from, before the statistics. ``text``, ``places``: the statement, and
+    where in it each hint stands, by its word.
     """
 
     order: tuple[str, ...] = ()
@@ -224,6 +239,12 @@ class Hints:
     join: tuple[tuple[str, ...], tuple[str, ...]] | None = None
     as_written: bool = False
     known: CardinalitySource | None = None
+    text: str = field(default="", compare=False, repr=False)
+    places: tuple[tuple[str, Span], ...] = field(default=(), compare=False, repr=False)
+
+    def unfollowed(self, name: str, message: str, hint: str) -> Unsupported:
+        """Return the error of a hint that can't be followed, at its place."""
+        return Unsupported(message, span=dict(self.places).get(name), text=self.text, hint=hint)
 
 
 NO_HINTS = Hints()

@@ -7,16 +7,21 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from qengine.errors import StorageError
 
 _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 _TAIL = 1 << 16
+_BLOCK = 1 << 18  # bytes looked through at once: they stay in the cache
 
 
 def read_csv(path: Path) -> Any:
     """Return a CSV file with a header line as a table; column types are found by reading.
+
+    A column of integers of which some have leading zeros, as in 007, is one of strings.
 
     Raises
     ------
@@ -45,7 +50,36 @@ def read_csv(path: Path) -> Any:
             hint="Write it with commas, or read it with pyarrow, pandas or polars and use Graph.from_arrow.",
         )
     _check_end(path, table)
+    return _with_leading_zeros(path, table, options)
+
+
+def _with_leading_zeros(path: Path, table: Any, options: Any) -> Any:
+    """Return a table whose columns of integers are text where one has a leading zero: 007 is not 7."""
+    from pyarrow import csv
+
+    integers = [each.name for each in table.schema if pa.types.is_integer(each.type)]
+    if not integers or len(set(table.column_names)) < table.num_columns or not _may_lead_with_zeros(path):
+        return table
+    options.include_columns = integers
+    options.column_types = dict.fromkeys(integers, pa.string())
+    texts = csv.read_csv(path, convert_options=options)
+    for name in integers:
+        if pc.any(pc.match_substring_regex(texts[name], r"^\s*[-+]?0[0-9]")).as_py():
+            table = table.set_column(table.column_names.index(name), name, texts[name])
     return table
+
+
+def _may_lead_with_zeros(path: Path) -> bool:
+    """Tell whether a zero before a digit stands where a number may begin, anywhere in a file."""
+    data = np.memmap(path, np.uint8, "r")
+    for start in range(0, len(data), _BLOCK):
+        part = np.asarray(data[start : start + _BLOCK + 2])
+        before, digit = part[:-2], part[2:]
+        zeros = (part[1:-1] == ord("0")) & (digit >= ord("0")) & (digit <= ord("9"))
+        zeros &= (before <= ord("-")) & (before != ord("."))  # blanks, quotes, commas and signs
+        if zeros.any():
+            return True
+    return False
 
 
 def _unreadable(path: Path, error: Exception) -> StorageError:

@@ -73,6 +73,7 @@ def _load(
         ((str(path), name, start, end, tables.pop(path)) for path, (start, name, end) in edges.items()),
         key,
         both_ways,
+        guessed=suffix == "csv",
     )
 
 

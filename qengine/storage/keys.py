@@ -71,6 +71,11 @@ class KeyIndex:
         elif pc.count_distinct(keys).as_py() < len(keys):
             self._refuse_duplicate(place)
 
+    @property
+    def has_strings(self) -> bool:
+        """Whether the keys are strings."""
+        return len(self._keys) > 0 and not pa.types.is_int64(self._keys.type)
+
     def find(self, keys: Any, place: str) -> Array:
         """Return the ordinals (uint32) of ``keys``.
 

@@ -50,6 +50,8 @@ def from_tables(
     relationships: Iterable[tuple[str, str, str | None, str | None, Any]],
     key: str | None,
     undirected: Iterable[str],
+    *,
+    guessed: bool = False,
 ) -> GraphStore:
     """Load a graph from a table for each label set, and for each type (between two labels).
 
@@ -61,13 +63,15 @@ def from_tables(
         What errors call the table, its type, the labels of its starts and ends (None for any), and the table.
     key, undirected
         As ``Graph.from_arrow`` says.
+    guessed
+        Whether types were found by reading text: ends that are integers can then be keys that are strings.
     """
     tables = [_NodeTable.read(place, labels, table, key) for place, labels, table in nodes]
     rows = 0
     for table in tables:
         table.first = rows
         rows += table.block.rows
-    finder = _Finder(tables)
+    finder = _Finder(tables, guessed)
     blocks = []
     for name, type_name, start_label, end_label, source in relationships:
         table = _table(source, name)
@@ -102,8 +106,9 @@ class _NodeTable:
 class _Finder:
     """Finds nodes by label and key; makes an index for each label that is asked for."""
 
-    def __init__(self, tables: Sequence[_NodeTable]) -> None:
+    def __init__(self, tables: Sequence[_NodeTable], guessed: bool) -> None:
         self._tables = tables
+        self._guessed = guessed
         self._indexes: dict[str | None, KeyIndex] = {}
         for table in tables:  # a duplicate key is an error even where no relationship asks
             alone = KeyIndex(table.keys, self._ordinals(table), table.name)
@@ -115,7 +120,10 @@ class _Finder:
         """Return the ordinals of the nodes with these keys among those with ``label`` (None: all)."""
         if label not in self._indexes:
             self._indexes[label] = self._index(label, place)
-        return self._indexes[label].find(keys, place)
+        index = self._indexes[label]
+        if self._guessed and index.has_strings and pa.types.is_int64(keys.type):
+            keys = keys.cast(pa.string())
+        return index.find(keys, place)
 
     def _index(self, label: str | None, place: str) -> KeyIndex:
         own = [table for table in self._tables if label is None or label in table.block.labels]

@@ -103,3 +103,32 @@ def test_what_follows_a_symmetric_pattern_is_estimated_for_all_of_it(crowded: Gr
     true = len(crowded.query(query).fetchall())
     found = crowded.estimate(query, method="wanderjoin", samples=200_000, seed=1, confidence=0.99999)
     assert not found.is_exact and found.low <= true <= found.high and found.high - found.low < true / 5
+
+
+EVERY = f"MATCH {TRIANGLE} RETURN id(a) AS a, id(b) AS b, id(c) AS c"
+
+
+@pytest.mark.parametrize("order", ["c, a, b", "b DESC, c, a"])
+@pytest.mark.parametrize("cut", ["", " LIMIT 7", " SKIP 5", " SKIP 4 LIMIT 9"])
+def test_symmetric_rows_are_sorted_and_cut(simple: Graph, order: str, cut: str) -> None:
+    query = f"{EVERY} ORDER BY {order}{cut}"
+    assert "6 symmetric embeddings found once" in str(simple.explain(query))
+    expected = simple.query(query, device="reference").fetchall()
+    assert expected and simple.query(query).fetchall() == expected
+
+
+def test_symmetric_rows_are_cut_without_an_order(simple: Graph) -> None:
+    every = Counter(simple.query(EVERY, device="reference").fetchall())
+    for skip, limit in ((0, 1), (0, 5), (2, 8), (every.total() - 3, 8), (0, 10_000)):
+        found = Counter(simple.query(f"{EVERY} SKIP {skip} LIMIT {limit}").fetchall())
+        assert found.total() == min(limit, every.total() - skip) and found <= every
+    distinct = simple.query(f"MATCH {TRIANGLE} WITH DISTINCT a, b, c LIMIT 8 RETURN count(*)").value()
+    assert distinct == min(8, every.total())
+
+
+def test_a_profile_counts_all_images(simple: Graph) -> None:
+    every = simple.query(EVERY, device="reference").fetchall()
+    (profile,) = simple.query(f"PROFILE {EVERY}").fetchall()
+    assert profile["rows"] == len(every) and f"[rows={len(every)} expected" in profile["plan"]
+    (profile,) = simple.query(f"PROFILE {EVERY} LIMIT 4").fetchall()
+    assert profile["rows"] == 4

@@ -13,6 +13,7 @@ from qengine.calibration import SECTIONS, _cost, _graph, calibrate, fitted, quer
 from qengine.catalog import costs as module
 from qengine.catalog.costs import costs, costs_file, using
 from qengine.cli import calibrate as command
+from qengine.cli.main import EXIT_INTERRUPTED, main
 from qengine.errors import QengineError
 from qengine.plan.physical import Search
 from qengine.plan.traverse import operators
@@ -118,6 +119,53 @@ def test_damaged_files_are_refused(own: Path, text: str) -> None:
     own.write_text(text, encoding="utf-8")
     with pytest.raises(QengineError, match="can't be used"):
         ring().prepare(SQUARE)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[serch]\nlocate = 1.0", r"there is no section \[serch\]; did you mean search\?"),
+        ("[search]\nlocat = 1.0", r"\[search\] has no constant locat; did you mean locate\?"),
+        ("[elimination]\nqqq = 1.0", r"\[elimination\] has no constant qqq, only "),
+        ("[join]\nbuild = -1", r"\[join\] has no constant|is not a number above 0"),
+    ],
+)
+def test_what_nobody_knows_is_refused_wherever_it_stands(own: Path, text: str, message: str) -> None:
+    own.parent.mkdir(parents=True)
+    own.write_text(text, encoding="utf-8")
+    with pytest.raises(QengineError, match=message):
+        ring().prepare(SQUARE)
+
+
+def test_a_damaged_file_is_measured_anew(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("qengine.calibration.queries", lambda section: ["MATCH (a)-[:R]-(b) RETURN count(*)"])
+    own.parent.mkdir(parents=True)
+    own.write_text("[search", encoding="utf-8")
+    assert command.main([]) == 0
+    module._known.cache_clear()
+    assert cost(ring()) > 0
+
+
+def test_what_is_interrupted_leaves_the_file_as_it_was(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*args: object, **named: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("qengine.calibration.calibrate", interrupted)
+    own.parent.mkdir(parents=True)
+    own.write_text("[search]\nlocate = 7.0", encoding="utf-8")
+    assert main(["calibrate"]) == EXIT_INTERRUPTED
+    assert own.read_text(encoding="utf-8") == "[search]\nlocate = 7.0" and list(own.parent.iterdir()) == [own]
+
+
+def test_a_place_that_cannot_be_written_is_told_before_measuring(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("qengine.calibration.calibrate", None)
+    own.parent.write_text("no folder", encoding="utf-8")
+    with pytest.raises(QengineError, match="can't be written"):
+        command.main([])
+    own.parent.unlink()
+    own.mkdir(parents=True)
+    with pytest.raises(QengineError, match="can't be written"):
+        command.main([])
 
 
 @pytest.mark.parametrize("text", [b"\xff\xfe", b"[search]\nread = true"])

@@ -157,3 +157,18 @@ def test_another_word_is_refused(graph: Graph) -> None:
 def test_what_is_no_cardinality_is_refused(graph: Graph, part: str, given: Any, message: str) -> None:
     with pytest.raises(SemanticError, match=message):
         graph.query(PATH, cardinalities={part: given})
+
+
+def test_two_numbers_for_one_part_are_refused(graph: Graph) -> None:
+    with pytest.raises(SemanticError, match="are the same part, with cardinalities 1 and 2"):
+        graph.query(PATH, cardinalities={"(a:A)-[:R]->(b:B)": 1.0, "(x:B)<-[:R]-(:A)": 2})
+    assert rows(graph, PATH, {"(x:A)-[:R]->(y:B)-[:S]->(z:A)": 5.0, "(:A)<-[:S]-(:B)<-[:R]-(:A)": 5}) == pytest.approx(
+        5.0
+    )
+
+
+def test_a_comment_hides_nothing_of_a_part(graph: Graph) -> None:
+    part = "(x:A)-[:R]->(y:B)-[:S]->(z:A)"
+    assert rows(graph, PATH, {f"{part} // of the last year": 5.0}) == pytest.approx(5.0)
+    with pytest.raises(SemanticError, match="can't be used: Nothing may follow RETURN"):
+        graph.query(PATH, cardinalities={f"{part} RETURN count(*) //": 5.0})

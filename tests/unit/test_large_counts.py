@@ -64,3 +64,12 @@ def test_what_counts_once_needs_no_count(graph: Graph, columns: str) -> None:
 
 def test_pairs_that_count_once_need_no_count(graph: Graph) -> None:
     assert graph.query(f"MATCH {path(11)} WITH DISTINCT n0, n11 RETURN count(*)").value() == NODES**2
+
+
+def test_the_least_and_the_greatest_of_pairs_need_no_count(graph: Graph) -> None:
+    pairs = f"MATCH {path(11)} WITH n0, n11, min(n0.id) AS low, max(n11.id) AS high"
+    found = graph.query(f"{pairs} RETURN count(*) AS pairs, sum(low) AS low, sum(high) AS high").fetchone()
+    every = NODES * sum(range(NODES))
+    assert tuple(found) == (NODES**2, every, every)
+    with pytest.raises(QengineError, match=r"64.bit"):
+        graph.query(f"{pairs}, count(*) AS c RETURN max(c)").fetchall()

@@ -7,6 +7,7 @@ from itertools import permutations
 import pytest
 
 from qengine import Graph
+from qengine.errors import Unsupported
 
 SQUARE = "MATCH (a:A)-[:R]-(b)-[:R]-(c:A)-[:S]->(d)-[:R]-(a)"
 
@@ -69,3 +70,30 @@ def test_several_hints_stand_anywhere(graph: Graph) -> None:
 def test_hints_reach_subqueries_and_every_match(graph: Graph) -> None:
     text = "/*+ order(b, a) extend */ MATCH (a)-->(b) RETURN EXISTS { MATCH (b)-->(c) }, COUNT { MATCH (c)-->(a) } AS n"
     assert str(graph.explain(text)).count("Extend") == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "unused"),
+    [
+        ("/*+ search */ RETURN 1", ["search"]),
+        ("/*+ order(b) */ MATCH (a)-[*1..2]->(b) RETURN a, b", ["order"]),
+        ("/*+ join(a | b), extend */ MATCH (a:A) WITH a LIMIT 2 MATCH (b:B) RETURN a, b", ["join"]),
+        ("/*+ extend order(ri) */ UNWIND [1, 2] AS x RETURN x", ["extend", "order"]),
+        ("/*+ order(b, a) extend */ MATCH (a)-->(b) RETURN a, b", []),
+        ("/*+ eliminate */ MATCH (a)-->(b)-->(c) RETURN count(*)", []),
+        ("/*+ order(quicksi) search */ MATCH (a)-->(b)-->(c) RETURN a, b, c", []),
+        ("/*+ as_written */ RETURN 1", []),
+    ],
+)
+def test_hints_that_change_nothing_are_told(graph: Graph, text: str, unused: list[str]) -> None:
+    notices = [each for each in graph.query(text).notices if each.code == "UnusedHint"]
+    places = [each.span for each in notices]
+    assert [text[place.start : place.end] for place in places if place is not None] == unused
+
+
+def test_a_hint_that_cannot_be_followed_is_shown(graph: Graph) -> None:
+    for hint, name in (("eliminate", "eliminate"), ("search join(a, b | c, d)", "join")):
+        with pytest.raises(Unsupported) as caught:
+            graph.query(f"/*+ {hint} */ {SQUARE} RETURN a, b, c, d")
+        span, text = caught.value.span, caught.value.text
+        assert span is not None and text is not None and text[span.start : span.end] == name

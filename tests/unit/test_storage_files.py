@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import csv
 
+from qengine import Graph
 from qengine.errors import StorageError
 from qengine.storage import from_csv, from_edge_list, from_graph_file, from_parquet, kernels
 from qengine.testing import data
@@ -286,3 +287,16 @@ def test_an_open_property_graph_loads():
     index = store.type_index("hasCreator")
     assert store.types[index].count == 286_744
     assert store.edge_statistics("Post", "hasCreator", "Person").edges == 135_701
+
+
+def test_integers_with_leading_zeros_are_strings(tmp_path):
+    (tmp_path / "nodes_P.csv").write_text('id,zip,n\n007,01234,5\n7,99999,-3\n8,"00012",0\n')
+    (tmp_path / "nodes_Q.csv").write_text("id,at\n1,05:30\n2,10:00\n")
+    (tmp_path / "rels_P_R_P.csv").write_text("start,end,w\n7,8,10\n8,7,0\n")
+    (tmp_path / "rels_P_S_Q.csv").write_text("start,end\n007,2\n")
+    graph = Graph(from_csv(tmp_path))
+    rows = graph.query("MATCH (a)-[r]->(b) RETURN a.id, a.zip, a.n, r.w, b.id ORDER BY a.id").fetchall()
+    assert rows == [("007", "01234", 5, None, 2), ("7", "99999", -3, 10, "8"), ("8", "00012", 0, 0, "7")]
+    (tmp_path / "rels_P_S_Q.csv").write_text("start,end\n07,2\n")
+    with pytest.raises(StorageError, match="row 0 has the key '07', which is no node's"):
+        from_csv(tmp_path)

@@ -127,7 +127,7 @@ def checked(number: int) -> int:
     raise ExecutionError(
         f"The result {_shortened(number)} doesn't fit a 64-bit integer.",
         code="IntegerOverflow",
-        hint="Use a float: write 1.0 instead of 1, or toFloat(x).",
+        hint="Use floats, which round: 1.0 instead of 1, toFloat(x), sum(toFloat(x)). A count can be taken in parts.",
     )
 
 

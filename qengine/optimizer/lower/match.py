@@ -15,7 +15,6 @@ from math import inf
 from qengine._frozen import record
 from qengine._planning import check_planning
 from qengine.catalog.view import CatalogView
-from qengine.errors import Unsupported
 from qengine.optimizer.cardinality import Cardinality
 from qengine.optimizer.difference import Differences, differences
 from qengine.optimizer.elimination import Eliminated, eliminated
@@ -271,7 +270,8 @@ class MatchLowering:
         if elimination is not None:
             self.root = self._eliminate(search, elimination, _outputs(matching, emitted))
         elif self.graph.hints.strategy == "eliminate":
-            raise Unsupported(
+            raise self.graph.hints.unfollowed(
+                "eliminate",
                 "This pattern can't be counted by elimination.",
                 hint="Leave the hint eliminate out. What can be: counts in all, or by up to two nodes, of a pattern of "
                 "up to 12 nodes that is a forest, or becomes one without one node or without corners of triangles.",

@@ -8,7 +8,7 @@ Wrong for: ranges over values of different types, which only compare as null; ``
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import product
 
@@ -16,7 +16,7 @@ from qengine.optimizer.rules.fold_constants import FALSE
 from qengine.plan.expr import Call, Comparison, Expr, HasLabels, ListOf, Literal, Property, Variable
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.logical import Filter, Limit, Match, Operator
-from qengine.plan.pattern import LabelAnd, LabelAny, LabelExpr, LabelIs, LabelNot, LabelOr, QueryGraph
+from qengine.plan.pattern import LabelAny, LabelExpr, LabelIs, QueryGraph, names_in
 from qengine.plan.predicates import both, label_condition
 from qengine.plan.traverse import conjuncts, is_repeatable, only_variable
 from qengine.types import BOOLEAN, INTEGER, NODE, RELATIONSHIP, STRING
@@ -66,26 +66,13 @@ def _no_labels(labels: LabelExpr | None) -> bool:
     """Tell whether no set of labels satisfies the expression."""
     if labels is None or isinstance(labels, LabelIs | LabelAny):
         return False
-    names = sorted(set(_names(labels)))
+    names = sorted(set(names_in(labels)))
     if len(names) > _NAMES:
         return False
     sets = product((False, True), repeat=len(names))
     return not any(
         labels.admits(frozenset(name for name, has in zip(names, each, strict=True) if has)) for each in sets
     )
-
-
-def _names(labels: LabelExpr) -> Iterator[str]:
-    match labels:
-        case LabelIs(name=name):
-            yield name
-        case LabelNot(arg=arg):
-            yield from _names(arg)
-        case LabelAnd(args=args) | LabelOr(args=args):
-            for arg in args:
-                yield from _names(arg)
-        case LabelAny():
-            yield ""  # any label that the expression doesn't name
 
 
 def _excluded(predicates: Sequence[Expr]) -> bool:

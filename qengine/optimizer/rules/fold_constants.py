@@ -2,12 +2,14 @@
 
 Why: a condition that is always true costs nothing, one that is never true makes its match empty (``contradictions``),
 and ``n.age > 60 + 5`` compares a column with a number.
-When: operands are literals of one type, and the result is a value (an integer overflow is left to fail when run).
-Wrong for: values of different types, whose comparison is left to the executors; ``/`` and ``%``, which may fail.
+When: operands are literals of one type, or numbers, and the result is a value: an integer overflow is left to fail
+when run, and so are divisions by zero; floats are folded as far as results are finite and not zero, whose sign counts.
+Wrong for: values of different types, whose comparison is left to the executors; powers, whose last bit may differ.
 """
 
 from __future__ import annotations
 
+import math
 import operator as op
 from collections.abc import Callable
 from dataclasses import replace
@@ -30,7 +32,7 @@ COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     ">": op.gt,
     ">=": op.ge,
 }
-_ORDERED = (int, str)
+_NUMBERS = (int, float)
 
 
 def fold_constants(operator: Operator) -> Operator:
@@ -92,16 +94,40 @@ def _fold(expr: Expr) -> Expr:
             return _logical(expr)
         case Call(name="NOT", args=(Literal(value=bool(value)),)):
             return FALSE if value else TRUE
-        case Call(name="+" | "-" | "*" as name, args=(Literal(value=left), Literal(value=right))) if (
-            type(left) is int and type(right) is int
-        ):
-            value = _ARITHMETIC[name](left, right)
-            return Literal(value, type=expr.type, span=expr.span) if -(2**63) <= value < 2**63 else expr
+        case Call(name="neg", args=(Literal(value=value),)) if type(value) in _NUMBERS:
+            return _literal(expr, -value)
+        case Call(name=name, args=(Literal(value=left), Literal(value=right))):
+            return _literal(expr, _computed(name, left, right))
         case Comparison(ops=(name,), args=(Literal(value=left), Literal(value=right))) if (
-            type(left) is type(right) and type(left) in _ORDERED
-        ):
+            type(left) in _NUMBERS and type(right) in _NUMBERS
+        ) or (type(left) is str and type(right) is str):
             return TRUE if COMPARE[name](left, right) else FALSE
     return expr
+
+
+def _computed(name: str, left: Any, right: Any) -> Any:
+    """Return what an operator gives for two constants, None where that is left to the executors."""
+    kinds = {type(left), type(right)}
+    if kinds == {str} and name == "+":
+        return left + right
+    if not kinds.issubset(_NUMBERS):
+        return None
+    if name in _ARITHMETIC:
+        return _ARITHMETIC[name](left, right)
+    if name == "/" and right != 0:
+        return left / right if float in kinds else abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
+    if name == "%" and right != 0:
+        return math.fmod(left, right) if float in kinds else abs(left) % abs(right) * (-1 if left < 0 else 1)
+    return None
+
+
+def _literal(expr: Expr, value: Any) -> Expr:
+    """Return a value in the place of an expression, the expression where the value doesn't fit its type."""
+    if type(value) is int and not -(2**63) <= value < 2**63:
+        return expr
+    if value is None or (type(value) is float and not (math.isfinite(value) and value)):
+        return expr
+    return Literal(value, type=expr.type, span=expr.span)
 
 
 def _logical(expr: Logical) -> Expr:

@@ -2,8 +2,8 @@
 
 Why: in ``MATCH (a)-[:R]->(b) MATCH (a)-[:R]->(c) RETURN DISTINCT b`` whatever is found for ``b`` will do for ``c``.
 When: equal rows count once; neither the relationship nor its far end is read, and the end has no other relationship and
-no condition but labels; another relationship leaves the same node in the same direction, for the same types, and ends
-at a node with the same labels; the two may be the same one.
+no condition but labels; another relationship leaves the same node in the same direction, for the same types or fewer of
+them, and ends at a node with the same labels; the two may be the same one.
 Wrong for: two relationships of one ``MATCH`` that must differ; ``count(*)``, which counts each pair.
 """
 
@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from qengine.optimizer.rules.duplicates import below_distinct
 from qengine.plan.logical import Match, Operator
-from qengine.plan.pattern import Direction, MatchMode, PatternNode, PatternRelationship, QueryGraph
+from qengine.plan.pattern import Direction, LabelExpr, MatchMode, PatternNode, PatternRelationship, QueryGraph, names_in
 from qengine.plan.traverse import free_variables
 
 
@@ -61,7 +61,7 @@ def _implies(other: PatternRelationship, edge: PatternRelationship, near: str, n
     """Tell whether a match of ``other`` is always one of ``edge`` too, with ``near`` at the same end."""
     if other.hops is not None or near not in (other.start, other.end):
         return False
-    if edge.types is not None and edge.types != other.types:
+    if not _type_implies(other.types, edge.types):
         return False
     if edge.direction is not Direction.BOTH and (
         other.direction is Direction.BOTH or (other.start == near) != (edge.start == near)
@@ -69,6 +69,15 @@ def _implies(other: PatternRelationship, edge: PatternRelationship, near: str, n
         return False
     far, wanted = other.end if other.start == near else other.start, edge.end if edge.start == near else edge.start
     return nodes[wanted].labels in (None, nodes[far].labels)
+
+
+def _type_implies(one: LabelExpr | None, other: LabelExpr | None) -> bool:
+    """Tell whether each type that satisfies an expression satisfies the other, too."""
+    if other is None or one == other:
+        return True
+    names = {*names_in(one), *names_in(other), ""} if one is not None else {*names_in(other), ""}
+    types = [frozenset((name,)) for name in names]
+    return all(other.admits(each) for each in types if one is None or one.admits(each))
 
 
 def _dropped(graph: QueryGraph, edge: str, node: str) -> QueryGraph:
