@@ -52,6 +52,38 @@ def test_a_hint_eliminates_a_clique(graph: Graph) -> None:
     assert graph.query(hinted).value() == graph.query(query).value() > 0
 
 
+@pytest.mark.parametrize("nodes", [13, 40])
+def test_homomorphisms_of_large_trees_are_eliminated(nodes: int) -> None:
+    """On a ring each relationship of a tree can go two ways."""
+    start = np.arange(50)
+    ring = Graph.from_edge_list((start, (start + 1) % 50), undirected=True)
+    for parents in (range(nodes - 1), [k // 2 for k in range(nodes - 1)], [k // 4 for k in range(nodes - 1)]):
+        tree = ", ".join(f"(n{parent})--(n{k + 1})" for k, parent in enumerate(parents))
+        query = f"MATCH REPEATABLE ELEMENTS {tree} RETURN count(*)"
+        assert "Eliminate" in str(ring.explain(query))
+        assert ring.query(query).value() == 50 * 2 ** (nodes - 1)
+
+
+def test_long_paths_that_never_lead_back_are_eliminated() -> None:
+    start = np.arange(60)
+    chain = Graph.from_edge_list((start, start + 1))
+    path = "".join(f"(n{k})-->" for k in range(20)) + "(n20)"
+    query = f"MATCH {path} RETURN count(*)"
+    assert "Eliminate" in str(chain.explain(query))
+    assert chain.query(query).value() == 41
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "DIFFERENT NODES " + "--".join(f"(n{k})" for k in range(13)),
+        "REPEATABLE ELEMENTS " + "--".join(f"(n{k % 13})" for k in range(14)),
+    ],
+)
+def test_other_large_patterns_are_searched(graph: Graph, pattern: str) -> None:
+    assert "Eliminate" not in str(graph.explain(f"MATCH {pattern} RETURN count(*)"))
+
+
 def test_lists_that_are_looked_up_cost_more_to_make_a_matrix_of() -> None:
     nodes = [{"id": i, "labels": "A" if i < 2000 else "B"} for i in range(4000)]
     edges = [{"type": "Dense", "start": i, "end": (7 * i) % 4000} for i in range(4000)]

@@ -164,7 +164,7 @@ class Relations:
                 else:
                     ids = _BACKWARD if way is Direction.IN else _EITHER_WAY
                 admitted = None if mask is None else mask.ctypes.data
-                skip_loops = way is Direction.IN and len(ways) > 1
+                skip_loops = way is Direction.IN and len(ways) > 1 and info.loops
                 parts.append(_Part(struct, out, admitted, ids, skip_loops, info.parallel))
                 keep += [struct, out, mask]
         return Lists((_Part * len(parts))(*parts), symmetric, tuple(keep))

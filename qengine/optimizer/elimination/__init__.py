@@ -17,14 +17,17 @@ from qengine.plan.pattern import PatternNode
 
 __all__ = ["Eliminated", "eliminated"]
 
-_MOST_VERTICES = 12
+_MOST_VERTICES = 64
+_MOST_APART = 12
+"""Of patterns of more vertices some quotients are made, and none where vertices must differ."""
+
 _LEAST = 1e6
 """Nanoseconds that a search must cost for elimination to be looked into: that can take as long."""
 
 _A_QUOTIENT = 1e5
 """Nanoseconds that planning and running a quotient take, at the least."""
 
-_MOST_QUOTIENTS = 400
+_MOST_QUOTIENTS, _MOST_OF_LARGE = 400, 8
 
 
 @frozen
@@ -49,10 +52,11 @@ def eliminated(
 
     None where it can't be, or would cost ``limit`` nanoseconds or more.
     """
-    if len(names) > _MOST_VERTICES or not edges or limit < _LEAST:
+    large = len(names) > _MOST_APART
+    if len(names) > _MOST_VERTICES or not edges or limit < _LEAST or (large and difference.vertices):
         return None
     kinds = [satisfying_sets(catalog, nodes[name].labels) for name in names]
-    most = int(min(limit / _A_QUOTIENT, _MOST_QUOTIENTS))
+    most = int(min(limit / _A_QUOTIENT, _MOST_OF_LARGE if large else _MOST_QUOTIENTS))
 
     def fits(whole: Quotient) -> bool:
         """Tell whether the pattern itself can be eliminated, for so much: else no quotient of it has to be made."""

@@ -79,8 +79,9 @@ class StepCosts:
                 read = any(place in operands(step) for step in self._steps)
                 return len(factors) * take["vertex" if read or self._outputs else "number"] * self.vertices
             case Message(matrix=matrix, vector=vector) as message:
-                entries = 0.0 if vector is None and self._is_whole(self._steps[matrix]) else self.entries(matrix)
-                cost = take["entry"] * entries + take["vertex"] * self.vertices
+                lists = self._lists_told(self._steps[matrix]) if vector is None else None
+                entries = self.entries(matrix) if lists is None else 0.0
+                cost = take["entry"] * entries + take["vertex"] * self.vertices * (lists or 1)
                 return cost if counted_degrees(self._steps, message) is None else _FIRST * cost
             case Closed(across=across, left=left, right=right, vector=vector):
                 entries = self.entries(across)
@@ -129,6 +130,19 @@ class StepCosts:
 
     def _is_kept(self, relation: Relation) -> bool:
         return not relation.conditions and len(relation.types) == 1 and not self._is_union(relation)
+
+    def _lists_told(self, step: Step) -> int | None:
+        """Return of how many lists the lengths tell each sum of a matrix's rows; None where lists must be read.
+
+        A self-loop stands in both lists of its vertex and counts once.
+        """
+        if not isinstance(step, Matrix) or len(step.relations) > 1 or step.relations[0].conditions:
+            return None
+        relation = step.relations[0]
+        infos = [info for name in relation.types if (info := self._catalog.relationship_type(name)) is not None]
+        if relation.direction is Direction.BOTH and any(info.loops and not info.undirected for info in infos):
+            return None
+        return sum(2 if relation.direction is Direction.BOTH and not info.undirected else 1 for info in infos)
 
     def _is_whole(self, step: Step) -> bool:
         """Tell whether a matrix is one type as it is stored."""

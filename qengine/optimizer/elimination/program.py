@@ -28,6 +28,9 @@ from qengine.plan.elimination import (
     operands,
 )
 
+_MOST_LEFT = 12
+"""Vertices that may be left when trees have been summed out: the ways to go on are too many for more."""
+
 
 class Program:
     """The steps of one elimination as they grow."""
@@ -153,6 +156,10 @@ class Elimination:
 
         None where some part can't be eliminated.
         """
+        while self._sum_out():
+            pass
+        if len(self.vectors) > _MOST_LEFT:
+            return None
         while self._sum_out() or self._close() or self._go_around():
             pass
         if len(self.outputs) == 2:

@@ -274,7 +274,8 @@ class MatchLowering:
                 "eliminate",
                 "This pattern can't be counted by elimination.",
                 hint="Leave the hint eliminate out. What can be: counts in all, or by up to two nodes, of a pattern of "
-                "up to 12 nodes that is a forest, or becomes one without one node or without corners of triangles.",
+                "up to 12 nodes that is a forest, or becomes one without one node or without corners of triangles; of "
+                "up to 64 nodes where (almost) nothing must differ, and 12 are left without the trees that hang there.",
             )
         else:
             self.root = search
