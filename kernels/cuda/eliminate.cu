@@ -4,7 +4,7 @@
 // warp for each window of QE_WINDOW entries whatever rows they belong to, so that hubs don't stall; rows that windows cut
 // are put together by `eliminate_join`. Rows that no entry belongs to are left as they are: the caller clears `out`.
 // Preconditions: all pointers on the device; vectors have a number for each vertex of the graph.
-// Launch: blocks of whole warps, a warp for each window, or a thread for each number.
+// Launch: blocks of whole warps, a warp for each window or part, or a thread for each number.
 // Bytes moved by a message: 4 (with values 12) an entry, and the vector at random, a sector of 32 bytes from L2 for each entry
 // that L1 does not have. Deterministic. `over` becomes 1 where numbers are too large. Source: bucket elimination (Dechter
 // 1999), on sparse matrices; rows cut by entries: Merrill and Garland 2016.
@@ -61,16 +61,17 @@ __device__ Sum sum_of(const Matrix& m, const Number* vector, uint64_t begin, uin
 }
 
 // The product of the factors' i-th numbers. Where one is 0 nothing is too large.
-__device__ Number product_of(const Factors& factors, uint64_t i, bool* over) {
-  Number product = factors.of[0][i];
+template <int kSize>
+__device__ NumberOf<kSize> product_of(const Factors& factors, uint64_t i, bool* over) {
+  NumberOf<kSize> product = resized<kSize>(factors.of[0][i]);
   bool zero = is_zero(product), too_large = false;
   for (uint32_t k = 1; k < factors.n && !zero; ++k) {
-    const Number factor = factors.of[k][i];
+    const NumberOf<kSize> factor = resized<kSize>(factors.of[k][i]);
     zero = is_zero(factor);
     product = times(product, factor, &too_large);
   }
   *over |= too_large && !zero;
-  return zero ? number_of(0) : product;
+  return zero ? NumberOf<kSize>{} : product;
 }
 
 }  // namespace
@@ -140,7 +141,7 @@ extern "C" __global__ void eliminate_product(const Factors factors, uint64_t n, 
   const uint64_t i = thread_id();
   if (i >= n) return;
   bool over = false;
-  out[i] = product_of(factors, i, &over);
+  out[i] = product_of<kWords>(factors, i, &over);
   tell(flag, over);
 }
 
@@ -168,18 +169,18 @@ extern "C" __global__ void vector_weights(const Number* vector, uint32_t lo, uin
   tell(flag, large);
 }
 
-// Adds the product of each sum's vectors up over all n vertices, into totals, a Sum each; blocks share the sums evenly. One of
-// no vectors is left alone.
+// Adds the product of each sum's vectors, of 128 bits whatever numbers have, up over all n vertices, into totals, three words each;
+// blocks share the sums evenly. One of no vectors is left alone. flag becomes 1 where a product is too large.
 extern "C" __global__ void eliminate_sums(const Sums sums, uint64_t n, uint64_t* totals, uint32_t* flag) {
   const uint32_t which = blockIdx.x % sums.n, n_blocks = gridDim.x / sums.n;
   const Factors& factors = sums.of[which];
   if (factors.n == 0) return;
   bool over = false;
-  Sum sum;
+  SumOf<2> sum;
   for (uint64_t i = uint64_t{blockIdx.x} / sums.n * blockDim.x + threadIdx.x; i < n; i += uint64_t{n_blocks} * blockDim.x)
-    sum.add(product_of(factors, i, &over));
+    sum.add(product_of<2>(factors, i, &over));
   sum.gather(kLanes);
-  if (lane_id() == 0) add_together(totals + which * (kWords + 1), sum.word, kWords + 1);
+  if (lane_id() == 0) add_together(totals + 3 * which, sum.word, 3);
   tell(flag, over);
 }
 
@@ -215,4 +216,37 @@ extern "C" __global__ void eliminate_counts(const Sum* sums, uint64_t n, int64_t
   for (int k = 1; k <= kWords; ++k) high |= sum.word[k];
   tell(flag, high != 0 && !negative);
   tell(flag + 1, negative);
+}
+
+// parts[p]: how many of the numbers [p * each, p * each + each) of n are not 0; a warp a part.
+extern "C" __global__ void eliminate_present(const int64_t* counts, uint64_t n, uint64_t each, uint64_t n_parts,
+                                             uint64_t* parts) {
+  const uint64_t part = thread_id() / kLanes;
+  if (part >= n_parts) return;
+  const uint64_t end = min(n, (part + 1) * each);
+  uint64_t present = 0;
+  for (uint64_t i = part * each + lane_id(); i < end; i += kLanes) present += counts[i] != 0;
+  present = sum_over(present);
+  if (lane_id() == 0) parts[part] = present;
+}
+
+// Hands on, in their order, the numbers that are not 0 and their places; launched as `eliminate_present` was.
+extern "C" __global__ void eliminate_gather(const int64_t* counts, uint64_t n, uint64_t each, uint64_t n_parts,
+                                            const uint64_t* parts, int64_t* places, int64_t* kept) {
+  const uint64_t part = thread_id() / kLanes;
+  if (part >= n_parts) return;
+  const uint64_t end = min(n, (part + 1) * each);
+  uint64_t to = 0;
+  for (uint64_t p = lane_id(); p < part; p += kLanes) to += parts[p];
+  to = sum_over(to);
+  for (uint64_t first = part * each; first < end; first += kLanes) {
+    const uint64_t i = first + lane_id();
+    const int64_t count = i < end ? counts[i] : 0;
+    const uint32_t present = __ballot_sync(kAllLanes, count != 0);
+    if (count != 0) {
+      places[to + rank_in(present)] = static_cast<int64_t>(i);
+      kept[to + rank_in(present)] = count;
+    }
+    to += __popc(present);
+  }
 }

@@ -1,6 +1,6 @@
 // What the kernels of elimination share: matrices on the device, and numbers that never wrap unseen.
 //
-// Numbers have 64 bits, 128 where a family is compiled with QE_WIDE = 1. A sum has 64 bits more than a number, enough for
+// Numbers have 64 bits, 128 where a family is compiled with QE_WIDE = 1. A sum has 64 bits more than what is added up, enough for
 // 2^64 of them; a product or a sum that is no number is told in a flag, and what was computed is of no use then.
 #pragma once
 #include "warp.cuh"
@@ -13,9 +13,11 @@ namespace qe::eliminate {
 
 constexpr int kWords = QE_WIDE ? 2 : 1;
 
-struct alignas(8 * kWords) Number {
-  uint64_t word[kWords];  // the lowest first
+template <int kSize>
+struct alignas(8 * kSize) NumberOf {
+  uint64_t word[kSize];  // the lowest first
 };
+using Number = NumberOf<kWords>;
 
 // Row v is ids[offsets[v - lo], offsets[v - lo + 1]), ascending; outside [lo, hi) rows are empty. values: a number an entry,
 // or null: 1 each. The same id twice in a row counts twice.
@@ -35,53 +37,65 @@ __device__ inline Number number_of(uint64_t low) {
 
 __device__ inline Number value(const Matrix& m, uint64_t entry) { return m.values ? m.values[entry] : number_of(1); }
 
-__device__ inline bool is_zero(const Number& number) {
+template <int kSize>
+__device__ bool is_zero(const NumberOf<kSize>& number) {
   uint64_t any = 0;
-  for (int i = 0; i < kWords; ++i) any |= number.word[i];
+  for (int i = 0; i < kSize; ++i) any |= number.word[i];
   return any == 0;
 }
 
+// The same number with kSize words, no fewer than it has.
+template <int kSize>
+__device__ NumberOf<kSize> resized(const Number& number) {
+  NumberOf<kSize> made{};
+  for (int i = 0; i < kWords; ++i) made.word[i] = number.word[i];
+  return made;
+}
+
 // a * b; sets *over where that is no number.
-__device__ inline Number times(const Number& a, const Number& b, bool* over) {
-  Number product = number_of(a.word[0] * b.word[0]);
+template <int kSize>
+__device__ NumberOf<kSize> times(const NumberOf<kSize>& a, const NumberOf<kSize>& b, bool* over) {
+  NumberOf<kSize> product{};
+  product.word[0] = a.word[0] * b.word[0];
   const uint64_t high = __umul64hi(a.word[0], b.word[0]);
-#if QE_WIDE
-  const uint64_t one = a.word[1] != 0 ? a.word[1] : b.word[1], other = a.word[1] != 0 ? b.word[0] : a.word[0];
-  product.word[1] = high + one * other;
-  *over |= (a.word[1] != 0 && b.word[1] != 0) || __umul64hi(one, other) != 0 || product.word[1] < high;
-#else
-  *over |= high != 0;
-#endif
+  if constexpr (kSize == 2) {
+    const uint64_t one = a.word[1] != 0 ? a.word[1] : b.word[1], other = a.word[1] != 0 ? b.word[0] : a.word[0];
+    product.word[1] = high + one * other;
+    *over |= (a.word[1] != 0 && b.word[1] != 0) || __umul64hi(one, other) != 0 || product.word[1] < high;
+  } else {
+    *over |= high != 0;
+  }
   return product;
 }
 
-struct Sum {
-  uint64_t word[kWords + 1] = {};
+template <int kSize>
+struct SumOf {
+  uint64_t word[kSize + 1] = {};
 
-  __device__ void add(const Number& more) {
+  __device__ void add(const NumberOf<kSize>& more) {
     uint64_t carry = 0;
 #pragma unroll
-    for (int i = 0; i < kWords; ++i) carry = add_word(i, more.word[i], carry);
-    word[kWords] += carry;
+    for (int i = 0; i < kSize; ++i) carry = add_word(i, more.word[i], carry);
+    word[kSize] += carry;
   }
-  __device__ void add(const Sum& more) {
+  __device__ void add(const SumOf& more) {
     uint64_t carry = 0;
 #pragma unroll
-    for (int i = 0; i <= kWords; ++i) carry = add_word(i, more.word[i], carry);
+    for (int i = 0; i <= kSize; ++i) carry = add_word(i, more.word[i], carry);
   }
   // The sum as a number; sets *over where it is none.
-  __device__ Number number(bool* over) const {
-    Number made;
-    for (int i = 0; i < kWords; ++i) made.word[i] = word[i];
-    *over |= word[kWords] != 0;
+  __device__ NumberOf<kSize> number(bool* over) const {
+    NumberOf<kSize> made;
+    for (int i = 0; i < kSize; ++i) made.word[i] = word[i];
+    *over |= word[kSize] != 0;
     return made;
   }
   // Adds up the sums of each `team` lanes, 1 to 32, and gives them the result; by the whole warp.
   __device__ void gather(int team) {
     for (int step = team / 2; step > 0; step /= 2) {
-      Sum other;
+      SumOf other;
 #pragma unroll
-      for (int i = 0; i <= kWords; ++i) other.word[i] = __shfl_xor_sync(kAllLanes, word[i], step);
+      for (int i = 0; i <= kSize; ++i) other.word[i] = __shfl_xor_sync(kAllLanes, word[i], step);
       add(other);
     }
   }
@@ -93,6 +107,7 @@ struct Sum {
     return (sum < more) + (word[i] < sum);
   }
 };
+using Sum = SumOf<kWords>;
 
 // Adds to words [0, n) of a number that other threads add to; returns what is carried beyond them.
 __device__ inline uint64_t add_together(uint64_t* words, const uint64_t* more, int n) {

@@ -25,7 +25,7 @@ class ManyMembers {
   static constexpr bool kPairs = kOf == Of::kPairs;
 
  public:
-  __device__ ManyMembers(const Triangles& t, const Many<kOf>& own, const Found& vertices)
+  __device__ ManyMembers(const Triangles& t, const Many& own, const Found& vertices)
       : t_(t), own_(own), vertices_(vertices) {}
 
   // Counts for one root, by the whole block.
@@ -171,7 +171,7 @@ class ManyMembers {
   }
 
   const Triangles& t_;
-  const Many<kOf> own_;
+  const Many own_;
   const Found& vertices_;
   Span list_;
   uint32_t planes_[kPlanes] = {}, piled_ = 0;  // for vertices
@@ -179,7 +179,7 @@ class ManyMembers {
 
 template <Of kOf>
 __device__ void all_of_many(const Triangles& t, char* shared) {
-  const Many<kOf> own(t, shared);
+  const Many own(t, shared);
   own.clear(t);
   for (uint32_t i = threadIdx.x; kOf == Of::kPairs && i < t.kept; i += blockDim.x) own.found[i] = 0;
   const Found vertices(t, own.found, kOf == Of::kVertices ? t.kept : 0);
@@ -212,7 +212,27 @@ extern "C" __global__ void triangle_roots(const Triangles t) {
 }
 
 // Makes the rows of hubs, and their ranks; a warp each.
-extern "C" __global__ void triangle_rows(const Triangles t) { make_rows<Of::kVertices>(t); }
+extern "C" __global__ void triangle_rows(const Triangles t) {
+  const uint32_t lane = lane_id();
+  const uint32_t v = static_cast<uint32_t>((uint64_t{blockIdx.x} * blockDim.x + threadIdx.x) / kLanes);
+  if (v >= t.hubs) return;
+  const Span list = t.lesser(v);
+  if (!t.has_row(v, list.size())) return;
+  uint32_t* row = t.rows + uint64_t{v} * t.words;
+  for (uint64_t e = list.begin + lane; e < list.end; e += kLanes) {
+    const uint32_t at = t.id(e);
+    atomicOr(&row[word_place(at / 32)], 1u << at % 32);
+  }
+  if (!t.ranks) return;
+  __syncwarp();
+  uint64_t before = 0;
+  for (uint32_t first = 0; first < v / 32 + 1; first += kLanes) {
+    const uint32_t place = word_place(first + lane);
+    const uint64_t bits = __popc(row[place]), until = scan_inclusive(bits);
+    t.ranks[uint64_t{v} * t.words + place] = static_cast<uint16_t>(before + until - bits);
+    before += __shfl_sync(kAllLanes, until, kLanes - 1);
+  }
+}
 
 // Triangles by vertices or pairs, at roots of few members: shared memory of 4 * kTogether bytes a warp, and for vertices 4 for each
 // of `kept`.

@@ -30,9 +30,8 @@ struct Triangles {
   uint32_t* pairs;               // the same by entry of the matrix, at those of lesser ids
   uint32_t lo, n, hubs, words, few;
   uint32_t kept;                 // what is found of the first so many vertices is counted in shared memory; 1,024 or more
-  const uint32_t* weights;       // of each vertex, less than 2^27, or null
-  uint32_t* planes;              // what `triangle_planes` makes of them, or null
-  unsigned long long* sums;      // `Corners`, or null
+  uint32_t* links;               // which members of each root are linked (eliminate_links.cu), where that is asked for
+  uint64_t* begins;              // of each root's links, their first word
 
   __device__ uint32_t id(uint64_t entry) const { return ids[entry] - lo; }
   __device__ Span lesser(uint32_t v) const { return {offsets[v], middles[v]}; }
@@ -41,24 +40,33 @@ struct Triangles {
   __device__ const uint32_t* row_of(uint32_t v) const { return rows + uint64_t{v} * words; }
 };
 
-enum class Of { kVertices, kPairs, kCorners };  // what triangles are counted by
+enum class Of { kVertices, kPairs, kLinks };  // what triangles are found for
 
-// Where word w of a row is. For corners in order; else rows are made of blocks of 128 words, which a warp reads at once: lane k
-// gets the words k, 32 + k, 64 + k, 96 + k.
+// Where word w of a row is: rows are made of blocks of 128 words, which a warp reads at once: lane k gets the words k, 32 + k,
+// 64 + k, 96 + k.
 struct alignas(16) Words {
   uint32_t of[4];
 };
 constexpr uint32_t kBlock = 4 * kLanes;
-template <Of kOf>
-__device__ uint32_t word_place(uint32_t w) {
-  return kOf == Of::kCorners ? w : w / kBlock * kBlock + w % kLanes * 4 + w / kLanes % 4;
-}
+__device__ inline uint32_t word_place(uint32_t w) { return w / kBlock * kBlock + w % kLanes * 4 + w / kLanes % 4; }
 
 __device__ inline void set_bit(uint32_t* bits, uint32_t at) { atomicOr(&bits[at / 32], 1u << at % 32); }
 
 // Where bit `at` of v's row, whose word is `word`, stands in v's list.
 __device__ inline uint64_t place_of(const Triangles& t, uint32_t v, uint32_t at, uint32_t word) {
-  return t.offsets[v] + t.ranks[uint64_t{v} * t.words + word_place<Of::kPairs>(at / 32)] + __popc(word & ((1u << at % 32) - 1));
+  return t.offsets[v] + t.ranks[uint64_t{v} * t.words + word_place(at / 32)] + __popc(word & ((1u << at % 32) - 1));
+}
+
+// How many words the rows of a root's members before member j take: row j has a bit for each member before j.
+__device__ inline uint64_t link_words(uint64_t j) {
+  if (j < 2) return 0;
+  const uint64_t full = (j - 2) / 32;
+  return (full + 1) * (16 * full + (j - 2) % 32 + 1);
+}
+
+// Notes that members i and j, i < j, of a root are linked.
+__device__ inline void set_link(const Triangles& t, uint32_t root, uint64_t i, uint64_t j) {
+  set_bit(t.links + t.begins[root] + link_words(j) + i / 32, i % 32);
 }
 
 // What a block finds of vertices; of the first `kept` in shared memory until the end.
@@ -87,24 +95,10 @@ class Found {
   uint32_t kept_;
 };
 
-// Sums over triangles of 1, of the weights of the three corners, of the products of two, of the product of all three. There
-// are less than 2^46 triangles of fewer than 2^32 pairs, so that 128 bits are enough.
-struct Corners {
-  Big of[4];
-
-  // By a lane for its warp.
-  __device__ void hand_on(unsigned long long* sums) const {
-    for (int k = 0; k < 4; ++k) {
-      const uint64_t words[2] = {of[k].low, of[k].high};
-      add_together(reinterpret_cast<uint64_t*>(sums) + 2 * k, words, 2);
-    }
-  }
-};
-
 // Counts for roots of few members, a lane each, by a warp: all pairs of a root's members are tested.
 template <Of kOf>
 class FewMembers {
-  static constexpr bool kPairs = kOf == Of::kPairs, kVertices = kOf == Of::kVertices, kCorners = kOf == Of::kCorners;
+  static constexpr bool kPairs = kOf == Of::kPairs, kVertices = kOf == Of::kVertices;
 
  public:
   // sums: of the warp, one for each root.
@@ -114,7 +108,6 @@ class FewMembers {
   __device__ void count(uint32_t root, uint64_t begin, uint32_t n) {
     const uint32_t lane = lane_id(), own = n * (n - 1) / 2;
     const uint32_t until = static_cast<uint32_t>(scan_inclusive(own)), all = __shfl_sync(kAllLanes, until, kLanes - 1);
-    const uint32_t weight = kCorners && n > 0 ? t_.weights[root] : 0;
     if (kVertices && lane < kTogether) sums_[lane] = 0;
     __syncwarp();
     for (uint32_t first = 0; first < all; first += kLanes) {
@@ -125,30 +118,22 @@ class FewMembers {
         if (__shfl_sync(kAllLanes, until, k + step - 1) <= at) k += step;
       const uint64_t from = __shfl_sync(kAllLanes, begin, k);
       const uint32_t pair = at - __shfl_sync(kAllLanes, until - own, k);
-      const uint64_t heavy = kCorners ? __shfl_sync(kAllLanes, weight, k) : 0;
-      if (at < all && test(from, pair, heavy) && kVertices) atomicAdd(&sums_[k], 1u);
+      const uint32_t its = __shfl_sync(kAllLanes, root, static_cast<int>(k));
+      if (at < all && test(its, from, pair) && kVertices) atomicAdd(&sums_[k], 1u);
     }
     __syncwarp();
     if (kVertices && lane < kTogether) vertices_.add_out(root, sums_[lane]);
   }
 
-  // By the whole warp, at the end.
-  __device__ void hand_on() {
-    corners_.of[0] = {n_, 0};
-    corners_.of[1] = {singly_, 0};
-    for (Big& sum : corners_.of) sum.gather();
-    if (lane_id() == 0) corners_.hand_on(t_.sums);
-  }
-
  private:
-  // Are two members linked? If so, counts the triangle. heavy: the root's weight.
-  __device__ bool test(uint64_t from, uint32_t pair, uint64_t heavy) {
+  // Are two members linked? If so, counts the triangle.
+  __device__ bool test(uint32_t root, uint64_t from, uint32_t pair) {
     const uint32_t j = static_cast<uint32_t>((1 + sqrtf(8.0f * pair + 1)) / 2), i = pair - j * (j - 1) / 2;  // i < j
     const uint32_t least = t_.id(from + i), v = t_.id(from + j);
     const Span its = t_.lesser(v);
     uint64_t side = 0;
     if (t_.has_row(v, its.size())) {
-      const uint32_t word = t_.row_of(v)[word_place<kOf>(least / 32)];
+      const uint32_t word = t_.row_of(v)[word_place(least / 32)];
       if (!(word >> least % 32 & 1)) return false;
       if (kPairs) side = place_of(t_, v, least, word);
     } else {
@@ -159,14 +144,8 @@ class FewMembers {
       atomicAdd(&t_.pairs[from + i], 1u);
       atomicAdd(&t_.pairs[from + j], 1u);
       atomicAdd(&t_.pairs[side], 1u);
-    } else if (kCorners) {
-      const uint64_t one = t_.weights[v], other = t_.weights[least], product = heavy * one;  // of 27 bits, and 54
-      ++n_;
-      singly_ += heavy + one + other;  // of less than 2^32 pairs
-      corners_.of[2].add({product + (heavy + one) * other, 0});
-      const uint64_t low = (product & 0xFFFFFFFF) * other, high = (product >> 32) * other;
-      corners_.of[3].add({low, high >> 32});
-      corners_.of[3].add({high << 32, 0});
+    } else if (!kVertices) {
+      set_link(t_, root, i, j);
     } else {
       vertices_.add(least, 1);
       vertices_.add(v, 1);
@@ -177,23 +156,19 @@ class FewMembers {
   const Triangles& t_;
   const Found& vertices_;
   uint32_t* sums_;
-  uint64_t n_ = 0, singly_ = 0;  // for corners, which have the other sums
-  Corners corners_;
 };
 
-// What a block keeps of roots of many members: marks, of hubs in words placed as rows' are, and of the first vertices what was found of them, or
-// their weights. For corners also sums of each warp.
-template <Of kOf>
+// What a block keeps of roots of many members: marks, of hubs in words placed as rows' are, and of the first vertices what was
+// found of them, or where there are links how many marks are before each word.
 struct Many {
   uint32_t *hubs, *others, *found;
   uint64_t* dealt;
-  Corners* corners;
 
   __device__ Many(const Triangles& t, char* shared)
       : hubs(reinterpret_cast<uint32_t*>(shared)), others(hubs + t.words), found(others + kOthers / 32),
-        dealt(reinterpret_cast<uint64_t*>(found + t.kept)), corners(reinterpret_cast<Corners*>(dealt + 1)) {}
+        dealt(reinterpret_cast<uint64_t*>(found + t.kept)) {}
 
-  __device__ uint32_t& hub_word(uint32_t v) const { return hubs[word_place<kOf>(v / 32)]; }
+  __device__ uint32_t& hub_word(uint32_t v) const { return hubs[word_place(v / 32)]; }
 
   // All of these by the whole block, which meets afterwards.
   __device__ void clear(const Triangles& t) const {
@@ -247,8 +222,8 @@ __device__ void each_list(const Span& its, Take take) {
 }
 
 // Takes roots of many members, one at a time, by the whole block.
-template <Of kOf, typename Members>
-__device__ void each_root_of_many(const Triangles& t, const Many<kOf>& own, Members& members) {
+template <typename Members>
+__device__ void each_root_of_many(const Triangles& t, const Many& own, Members& members) {
   const Deal deal{t.taken + 1, t.stop};
   const uint64_t n = t.n_roots[1];
   Taker taker(deal, n);
@@ -282,32 +257,7 @@ __device__ void all_of_few(const Triangles& t, char* shared) {
     }
     members.count(root, own.begin, static_cast<uint32_t>(own.size()));
   }
-  if (kOf == Of::kCorners) members.hand_on();
   vertices.hand_on();
-}
-
-// Makes the rows of hubs, and their ranks; a warp each.
-template <Of kOf>
-__device__ void make_rows(const Triangles& t) {
-  const uint32_t lane = lane_id();
-  const uint32_t v = static_cast<uint32_t>((uint64_t{blockIdx.x} * blockDim.x + threadIdx.x) / kLanes);
-  if (v >= t.hubs) return;
-  const Span list = t.lesser(v);
-  if (!t.has_row(v, list.size())) return;
-  uint32_t* row = t.rows + uint64_t{v} * t.words;
-  for (uint64_t e = list.begin + lane; e < list.end; e += kLanes) {
-    const uint32_t at = t.id(e);
-    atomicOr(&row[word_place<kOf>(at / 32)], 1u << at % 32);
-  }
-  if (!t.ranks) return;
-  __syncwarp();
-  uint64_t before = 0;
-  for (uint32_t first = 0; first < v / 32 + 1; first += kLanes) {
-    const uint32_t place = word_place<kOf>(first + lane);
-    const uint64_t bits = __popc(row[place]), until = scan_inclusive(bits);
-    t.ranks[uint64_t{v} * t.words + place] = static_cast<uint16_t>(before + until - bits);
-    before += __shfl_sync(kAllLanes, until, kLanes - 1);
-  }
 }
 
 }  // namespace qe::eliminate

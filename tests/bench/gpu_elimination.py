@@ -1,9 +1,10 @@
 """Counts by elimination on the GPU: ``python -m tests.bench.gpu_elimination [--graphs rmat16,…] [--patterns 3-path]``.
 
 From text to count with a cached plan, graph on the device: the median of twenty runs, and of their kernels by events;
-"anew" is the median of runs that count the triangles of vertices, which otherwise stay on the device, too. Beside them
-the CPU's elimination of the same plan, once, with whose count each is compared (a wrong one ends the command
-with 1). The limit is of the messages alone: each reads its matrix's ids once from memory, 4 bytes an entry at 4.8 TB/s.
+"anew" is the median of runs that find the triangles of vertices, or which members of roots are linked, which otherwise
+stay on the device, too. Beside them the CPU's elimination of the same plan, once, with whose count each is compared (a
+wrong one ends the command with 1). The limit is of the messages alone: each reads its matrix's ids once from memory,
+4 bytes an entry at 4.8 TB/s.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import numpy as np
 from qengine import Graph
 from qengine.errors import QengineError, QueryTimeout
 from qengine.exec.gpu.eliminate import eliminates
-from qengine.exec.gpu.eliminate_triangles import TRIANGLES_OF_VERTICES
+from qengine.exec.gpu.eliminate_triangles import LINKS_OF_TRIANGLES, TRIANGLES_OF_VERTICES
 from qengine.exec.gpu.memory import device_memory
 from qengine.plan.elimination import Message
 from qengine.plan.physical import Eliminate
@@ -134,12 +135,12 @@ def times(graph: Graph, text: str) -> tuple[float, float, float]:
 
 
 def median(graph: Graph, text: str, drop: bool) -> float:
-    """Return the median of a query's milliseconds; with ``drop`` each counts the triangles of vertices."""
+    """Return the median of a query's milliseconds; with ``drop`` each finds its triangles."""
     found: list[float] = []
     while len(found) < _RUNS and sum(found) < 2e3:
         if drop:
             residents = device_memory()._residents
-            for key in [key for key in residents if key[-1] == TRIANGLES_OF_VERTICES]:
+            for key in [key for key in residents if key[-1] in (TRIANGLES_OF_VERTICES, LINKS_OF_TRIANGLES)]:
                 del residents[key]
         begin = time.perf_counter()
         answer(graph, text, "gpu")

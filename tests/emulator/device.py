@@ -175,6 +175,11 @@ class EmulatedRun:
     def read(self, address: int, host: Any) -> None:
         ctypes.memmove(host.ctypes.data, address, host.nbytes)
 
+    def fetched(self, address: int, n: int, kind: type) -> Any:
+        host = np.empty(n, kind)
+        self.read(address, host)
+        return host
+
     def free_bytes(self) -> int:
         return self.free
 

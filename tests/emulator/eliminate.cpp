@@ -3,7 +3,7 @@
 #include "eliminate.cu"
 #include "eliminate_around.cu"
 #include "eliminate_close.cu"
-#include "eliminate_corners.cu"
+#include "eliminate_links.cu"
 #include "eliminate_triangles.cu"
 #include "eliminate_walks.cu"
 
@@ -15,6 +15,8 @@ QE_ON_HOST(eliminate_ones)
 QE_ON_HOST(eliminate_sums)
 QE_ON_HOST(eliminate_term)
 QE_ON_HOST(eliminate_counts)
+QE_ON_HOST(eliminate_present)
+QE_ON_HOST(eliminate_gather)
 QE_ON_HOST(eliminate_around)
 QE_ON_HOST(eliminate_owners)
 QE_ON_HOST(eliminate_close)
@@ -22,14 +24,14 @@ QE_ON_HOST(eliminate_triangle_sums)
 QE_ON_HOST(eliminate_mirror)
 QE_ON_HOST(triangle_roots)
 QE_ON_HOST(triangle_rows)
-QE_ON_HOST(triangle_rows_of_corners)
 QE_ON_HOST(triangles_of_vertices_few)
 QE_ON_HOST(triangles_of_vertices_many)
 QE_ON_HOST(triangles_of_pairs_few)
 QE_ON_HOST(triangles_of_pairs_many)
-QE_ON_HOST(triangle_planes)
-QE_ON_HOST(triangles_of_corners_few)
-QE_ON_HOST(triangles_of_corners_many)
+QE_ON_HOST(triangle_link_places)
+QE_ON_HOST(triangles_of_links_few)
+QE_ON_HOST(triangles_of_links_many)
+QE_ON_HOST(triangle_corners)
 QE_ON_HOST(vector_weights)
 QE_ON_HOST(triangle_ends)
 QE_ON_HOST(triangle_sides)

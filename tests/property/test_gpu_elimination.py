@@ -209,6 +209,41 @@ def test_weights_at_triangles_corners(
     assert len(made) > len(CORNERS)
 
 
+@pytest.mark.parametrize("label", ["A", "Z"])
+def test_weights_where_a_root_has_many_members(label: str) -> None:
+    """More than a warp keeps planes of; the members' relationships lie around the root, whose id is first or last."""
+    n = 1_100
+    nodes = [{"id": k, "labels": ["M"]} for k in range(n)] + [{"id": n, "labels": [label]}]
+    links = [(k, n) for k in range(n)] + [(k, (k + step) % n) for k in range(0, n, 3) for step in (1, 40, 500)]
+    graph = Graph.from_records(nodes, [{"type": "E", "start": a, "end": b} for a, b in links])
+    text = "/*+ eliminate */ MATCH (a)-[:E]-(b)-[:E]-(c)-[:E]-(a), (a)--(d), (b)--(e), (c)--(f) RETURN count(*)"
+    assert elimination(graph, text)
+    assert graph.query(text, device="gpu").value() == graph.query(text, device="cpu").value()
+
+
+def test_links_that_are_too_large(skewed: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = f"/*+ eliminate */ MATCH {CORNERS[1]} RETURN count(*)"
+    expected = skewed.query(text, device="cpu").value()
+    for name in ("_LINKS_OF_LISTS", "_LEAST_LINKS"):
+        monkeypatch.setattr(eliminate_triangles, name, 0)
+    monkeypatch.setattr(eliminate_triangles, "_HUBS", 77)  # none are kept for these
+    assert [skewed.query(text, device="gpu").value() for _ in range(2)] == [expected] * 2
+
+
+def test_links_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+    launch = eliminate_triangles.TriangleCounter.launch
+    monkeypatch.setattr(
+        eliminate_triangles.TriangleCounter, "launch", lambda *given: (made.append(given[1]), launch(*given))[1]
+    )
+    graph = dense()
+    for pattern in CORNERS[:2]:
+        text = f"/*+ eliminate */ MATCH {pattern} RETURN count(*)"
+        expected = graph.query(text, device="cpu").value()
+        assert [graph.query(text, device="gpu").value() for _ in range(2)] == [expected] * 2
+    assert made.count("links") == 1
+
+
 @pytest.mark.parametrize(
     ("pattern", "messages"),
     [
@@ -318,7 +353,7 @@ def test_differences_of_large_counts_are_exact(hub: Graph) -> None:
 
 
 def test_wide_numbers_are_remembered(hub: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    operator = elimination(hub, f"/*+ eliminate */ MATCH REPEATABLE ELEMENTS {leaves(7)} RETURN count(*)")
+    operator = elimination(hub, f"/*+ eliminate */ MATCH REPEATABLE ELEMENTS {leaves(7)} RETURN h, count(*)")
     assert operator is not None
     operator = replace(operator, terms=(operator.terms[0], replace(operator.terms[0], factor=-1)))
     widths = []
@@ -332,7 +367,7 @@ def test_wide_numbers_are_remembered(hub: Graph, monkeypatch: pytest.MonkeyPatch
 def test_an_execution_beside_may_find_out_first_that_numbers_are_wide(
     hub: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    operator = elimination(hub, f"/*+ eliminate */ MATCH REPEATABLE ELEMENTS {leaves(7)} RETURN count(*)")
+    operator = elimination(hub, f"/*+ eliminate */ MATCH REPEATABLE ELEMENTS {leaves(7)} RETURN h, count(*)")
     assert operator is not None
     operator = replace(operator, terms=(operator.terms[0], replace(operator.terms[0], factor=-1)))
     widths = []
@@ -346,6 +381,24 @@ def test_an_execution_beside_may_find_out_first_that_numbers_are_wide(
     monkeypatch.setattr(eliminate._Run, "counts", with_another)
     assert [*run(hub, operator)[1]] == []
     assert widths == [8, 16]
+
+
+def test_sums_of_products_beyond_64_bits_need_no_wide_numbers(hub: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    operator = elimination(hub, f"/*+ eliminate */ MATCH REPEATABLE ELEMENTS {leaves(7)} RETURN count(*)")
+    assert operator is not None
+    widths, sums = [], []
+    totals = eliminate._Run.totals
+
+    def noted(one: eliminate._Run) -> Any:
+        widths.append(one.width)
+        sums.append(totals(one))
+        return sums[-1]
+
+    monkeypatch.setattr(eliminate._Run, "totals", noted)
+    with pytest.raises(ResourceError, match="exceeds 64 bits"):
+        run(hub, operator)
+    assert widths == [8]
+    assert [*sums[0].values()] == [3_600**7]
 
 
 @pytest.mark.parametrize(("relationship", "times"), [("", 1), ("r WHERE r.w > 2", 3)])

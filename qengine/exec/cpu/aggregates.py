@@ -259,12 +259,14 @@ class _Extreme(Aggregator):
 
     def partial(self, groups: Groups, args: list[Column], weights: IntArray | None) -> State:
         (column,) = args
-        kept = np.flatnonzero(~column.is_null())
-        if len(kept) == 0:
+        null = column.is_null()
+        if null.all():
             return [null_column(groups.count)]
-        if len(kept) == len(column) and groups.alone:
+        whole = not null.any()
+        if whole and groups.alone:
             return [column]
-        order = ranks(column if len(kept) == len(column) else column.take(kept))
+        kept = np.arange(len(column)) if whole else np.flatnonzero(~null)
+        order = ranks(column if whole else column.take(kept))
         if groups.count == 1:
             best_row = kept[order.argmax() if self._greatest else order.argmin()]
             return [column.take(np.array([best_row], dtype=np.int64))]

@@ -1,7 +1,7 @@
 """Runs an ``Eliminate`` on the device: its steps one after the other, each some kernels, then its signed terms.
 
-As ``qengine.exec.cpu.eliminate``: numbers of 64 bits, all computed again with 128 where one overflows. A pattern that
-has kernels made for its shape is searched: they are faster.
+As ``qengine.exec.cpu.eliminate``: numbers of 64 bits, all computed again with 128 where one overflows; products that
+are only summed have 128 in any case. A pattern that has kernels made for its shape is searched: they are faster.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from qengine.exec.cpu.kept_vectors import checked_count
 from qengine.exec.cpu.relations import Relations
 from qengine.exec.cpu.resolve import MaskProvider, resolve_pattern
 from qengine.exec.cpu.runtime import Runtime
+from qengine.exec.cpu.summed_walks import MOST_WALK_WEIGHT
 from qengine.exec.gpu.count_plan import components
 from qengine.exec.gpu.eliminate_corners import CornerSums
 from qengine.exec.gpu.eliminate_matrix import DEAL, DeviceMatrix, uploaded
@@ -34,7 +35,7 @@ from qengine.exec.gpu.eliminate_triangles import (
     counts_triangles,
     is_triangle,
 )
-from qengine.exec.gpu.eliminate_walks import MOST_WALK_WEIGHT, WalkCounter, WalkSums
+from qengine.exec.gpu.eliminate_walks import WalkCounter, WalkSums
 from qengine.exec.gpu.families import MESSAGE_WINDOW
 from qengine.exec.gpu.launch import DeviceRun, device_run
 from qengine.exec.gpu.memory import Resident
@@ -64,12 +65,18 @@ LANES = 32
 _TOTAL_BLOCKS = 256
 _FLAGS = 16
 """Bytes before the totals: uint32 whether a number was too large, whether a count was negative, whether a weight was
-too large."""
+too large, whether a product that is added up was."""
+
+_TOTAL = 24
+"""Bytes of a total: products of 128 bits are added up."""
 
 _MOST_FACTOR = 2**62
 """Of the terms together: 64 bits more than numbers have are enough then."""
 
 _MOST_KNOWN = 256
+
+_PARTS = 4_096
+"""Of the counts by vertex, those that are not 0 are found by part."""
 
 
 class _NoWeights(Exception):
@@ -187,7 +194,7 @@ class _Run:
         self.program = program
         self.squares: dict[int, int] = {}  # matrices by the steps that are their closed walks
         self.blocks: list[Any] = []  # what kernels may still use
-        self.state = self.allocate(_FLAGS + (self.width + 8) * len(self.program.summed), "the totals", clear=True)
+        self.state = self.allocate(_FLAGS + _TOTAL * len(self.program.summed), "the totals", clear=True)
 
     def counts(self) -> Counts:
         """Run the steps, then add the terms up."""
@@ -204,20 +211,21 @@ class _Run:
 
     def totals(self) -> dict[int, int]:
         """Return the sums of the vectors whose sums terms have, after all steps."""
-        width = self.width + 8
         together: list[tuple[CornerSums | WalkSums, Any, int]]
         together = [(each, self.corner_sums(each), 8) for each in self.program.corners]
         together += [(each, self.walk_sums(each), 6) for each in self.program.walks if self.counts_walks(each)]
         self.sum_products()
-        words = np.zeros((_FLAGS + width * len(self.program.summed)) // 8, np.uint64)
+        words = np.zeros((_FLAGS + _TOTAL * len(self.program.summed)) // 8, np.uint64)
         self.read(self.state, words)
         flags = words.view(np.uint32)
         if flags[0]:
             raise NumberOverflow
         if flags[2]:
             raise _NoWeights
+        if flags[3]:
+            self.context.raise_for(Status.OVERFLOW)
         sums = {}
-        for place, row in zip(self.program.summed, words[_FLAGS // 8 :].reshape(-1, width // 8), strict=True):
+        for place, row in zip(self.program.summed, words[_FLAGS // 8 :].reshape(-1, _TOTAL // 8), strict=True):
             if place in self.squares:
                 matrix = self.matrices[self.squares[place]]
                 sums[place] = closed_walks(self.store, matrix, self.run, self.held)
@@ -228,7 +236,7 @@ class _Run:
             self.run.read(block.ptr, found)
             sums |= counted.sums(found)
         if any(each >> 128 for each in sums.values()):
-            raise NumberOverflow
+            self.context.raise_for(Status.OVERFLOW)
         return sums
 
     def sum_products(self) -> None:
@@ -240,9 +248,10 @@ class _Run:
             for k, place in enumerate(places):
                 pointers = self.summed_vectors(place) or ()
                 sums["of"][k]["of"][: len(pointers)], sums["of"][k]["n"] = pointers, len(pointers)
-            to = np.uint64(self.state.ptr + _FLAGS + (self.width + 8) * first)
+            to = np.uint64(self.state.ptr + _FLAGS + _TOTAL * first)
+            flag = np.uint64(self.flag + np.uint64(12))
             blocks = len(places) * min(_TOTAL_BLOCKS, _blocks(self.n))
-            self.launch("eliminate_sums", blocks, sums, np.uint64(self.n), to, self.flag)
+            self.launch("eliminate_sums", blocks, sums, np.uint64(self.n), to, flag)
 
     def summed_vectors(self, place: int) -> tuple[int, ...] | None:
         """Return where the vectors are whose product is summed, without those of ones; None if it's found otherwise."""
@@ -257,7 +266,10 @@ class _Run:
         if not counts_triangles(matrix):
             raise _NoWeights
         weights = self.vector_product([self.vectors[place] for place in of.weights])
-        return self.triangles().corners(matrix, self.weights(matrix, weights, MOST_WEIGHT))
+        sums = self.triangles().corners(matrix, self.weights(matrix, weights, MOST_WEIGHT))
+        if sums is None:
+            raise _NoWeights
+        return sums
 
     def weights(self, matrix: DeviceMatrix, vector: Any, most: int) -> Any:
         """Return a block that gets a vector's numbers as weights of a matrix's vertices."""
@@ -282,14 +294,13 @@ class _Run:
 
     def by_vertex(self, factors: Sequence[int]) -> Counts:
         """Add the terms' vectors up, each times its factor."""
-        if sum(map(abs, factors)) >= _MOST_FACTOR:
-            counts = self.added_on_host(factors)
-        else:
-            counts = self.added(factors)
+        if sum(map(abs, factors)) < _MOST_FACTOR:
+            return self.added(factors)
+        counts = self.added_on_host(factors)
         vertices = np.flatnonzero(counts != 0)
         return (vertices,), counts[vertices]
 
-    def added(self, factors: Sequence[int]) -> npt.NDArray[np.int64]:
+    def added(self, factors: Sequence[int]) -> Counts:
         """Add in two's complement, with 64 bits more than numbers have."""
         n = np.uint64(self.n)
         sums = self.allocate((self.width + 8) * self.n, "the counts", clear=True)
@@ -298,15 +309,24 @@ class _Run:
             self.launch("eliminate_term", _blocks(self.n), self.address(term.output), np.int64(factor), n, to)
         made = self.allocate(8 * self.n, "the counts")
         self.launch("eliminate_counts", _blocks(self.n), np.uint64(sums.ptr), n, np.uint64(made.ptr), self.flag)
-        counts = np.empty(self.n, np.int64)
-        self.read(made, counts)
+        each = max(LANES, -(-self.n // _PARTS // LANES) * LANES)
+        n_parts = -(-self.n // each)
+        parts = self.allocate(8 * n_parts, "the counts")
+        of = np.uint64(made.ptr), n, np.uint64(each), np.uint64(n_parts), np.uint64(parts.ptr)
+        self.launch("eliminate_present", _blocks(LANES * n_parts), *of)
+        present = np.empty(n_parts, np.uint64)
+        self.read(parts, present)
         flags = np.zeros(2, np.uint32)
         self.run.read(self.state.ptr, flags)
         if flags[1]:
             raise InternalError("An elimination's terms add up to a negative count.")
         if flags[0]:
             self.context.raise_for(Status.OVERFLOW)
-        return counts
+        found = int(present.sum())
+        places, kept = (self.allocate(8 * found, "the counts") for _ in range(2))
+        self.launch("eliminate_gather", _blocks(LANES * n_parts), *of, np.uint64(places.ptr), np.uint64(kept.ptr))
+        vertices, counts = (self.run.fetched(block.ptr, found, np.int64) for block in (places, kept))
+        return (vertices,), counts
 
     def added_on_host(self, factors: Sequence[int]) -> npt.NDArray[np.int64]:
         """Add in Python's integers."""

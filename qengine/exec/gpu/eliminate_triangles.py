@@ -1,5 +1,5 @@
 """Triangles on the device: by vertex, by linked pair (``kernels/cuda/eliminate_triangles.cu``), by weights
-(``kernels/cuda/eliminate_corners.cu``).
+(``kernels/cuda/eliminate_links.cu``).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from qengine.exec.gpu.memory import Resident
 from qengine.plan.elimination import Closed, Message, Product, Step, operands
 
 __all__ = [
+    "LINKS_OF_TRIANGLES",
     "MOST_WEIGHT",
     "TRIANGLES_OF_VERTICES",
     "TriangleCounter",
@@ -28,12 +29,13 @@ TRIANGLES = np.dtype(
     [(name, "<u8") for name in ("offsets", "ids", "middles", "rows", "ranks", "roots", "n_roots", "taken", "stop",
                                 "vertices", "pairs")]
     + [(name, "<u4") for name in ("lo", "n", "hubs", "words", "few", "kept")]
-    + [("weights", "<u8"), ("planes", "<u8"), ("sums", "<u8")]
+    + [("links", "<u8"), ("begins", "<u8")]
 )  # fmt: skip
 """As the kernels' ``Triangles``."""
 
 TRIANGLES_OF_VERTICES = "triangles of vertices"
-"""Ends the names of residents that are these."""
+LINKS_OF_TRIANGLES = "links of triangles"
+"""Each ends the names of residents that are these."""
 
 _HUBS = 16_384
 """So many vertices have their lesser neighbours as rows of bits: 32 MB, which stay in the L2 cache."""
@@ -56,11 +58,11 @@ _MARKS = (1 << 16) // 8
 _BLOCK = 128
 """Words of a row that a warp reads at once."""
 
-_PLANES = 32
-"""Rows of bits that weights become."""
+_CHUNK = 4 * 1_024
+"""Bytes of shared memory of a warp that sums weights up."""
 
-_SUMS = 8 * 13
-"""Bytes of a thread's sums."""
+_LINKS_OF_LISTS, _LEAST_LINKS = 8, 1 << 30
+"""Links that take no more than so many times the bytes of the lists, or so many bytes, are made."""
 
 MOST_WEIGHT = 2**27
 """The sum of 32 weights has 32 bits."""
@@ -164,26 +166,62 @@ class TriangleCounter:
         """Return a block that gets four sums over the matrix's triangles, 128 bits each.
 
         They are of 1, of the weights of the three corners, of the products of two of these, and of the product of all.
+        None where the links by which triangles are weighed would be too large.
 
         Parameters
         ----------
         weights
             A block of uint32, less than ``MOST_WEIGHT``, one for each row's vertex.
+
+        Raises
+        ------
+        OutOfMemory
+            If it doesn't fit.
+        QueryTimeout, QueryInterrupted
+            By the run's limits.
         """
         sums = self.zeroed(4 * 16)
         if matrix.entries:
-            task = self.task(matrix, "corners")
-            task["sums"], task["weights"] = sums.ptr, weights.ptr
-            self.blocks.append(self.run.allocate(4 * _PLANES * int(task["words"]), _WHAT))
-            task["planes"] = self.blocks[-1].ptr
-            kernel = self.run.device.kernel("eliminate_corners", "triangle_planes")
-            self.run.launch(kernel, -(-int(task["words"]) * _LANES // _THREADS), _THREADS, (task,))
-            many = _many_bytes(task) + 4 * 16 * _MANY_THREADS // _LANES + _SUMS * _MANY_THREADS
-            self.launch("corners", task, many, 4 * _TOGETHER * _THREADS // _LANES)
+            task = self.linked(matrix)
+            if task is None:
+                return None
+            given = task, np.uint64(weights.ptr), np.uint64(sums.ptr)
+            shared = _CHUNK * _MANY_THREADS // _LANES
+            self.launch_all("eliminate_links", "triangle_corners", _MANY_THREADS, given, shared)
         return sums
 
+    def linked(self, matrix: DeviceMatrix) -> Any:
+        """Return a task with links, which are made once and stay; None where they would be too large."""
+        task = self.task(matrix, "vertices")
+        key = None if matrix.key is None else (*matrix.key, _HUBS, _FEW, LINKS_OF_TRIANGLES)
+        if key is not None and (resident := self.run.memory.pin(key)) is not None:
+            self.held.append(resident)
+            task["begins"], task["links"] = (block.ptr for block in resident.block)
+            return task
+        begins, counted = self.run.allocate(8 * matrix.rows, _WHAT), self.zeroed(8)
+        self.blocks.append(begins)
+        task["begins"] = begins.ptr
+        kernel = self.run.device.kernel("eliminate_links", "triangle_link_places")
+        self.run.launch(kernel, -(-matrix.rows // _THREADS), _THREADS, (task, np.uint64(counted.ptr)))
+        self.run.wait()
+        words = np.empty(1, np.uint64)
+        self.run.read(counted.ptr, words)
+        n_bytes = 4 * int(words[0])
+        if n_bytes > min(max(_LINKS_OF_LISTS * 4 * matrix.entries, _LEAST_LINKS), self.run.free_bytes() // 4):
+            return None
+        links = self.zeroed(n_bytes)
+        task["links"] = links.ptr
+        self.launch("links", task, _many_bytes(task), 4 * _TOGETHER * _THREADS // _LANES)
+        task["taken"] = self.zeroed(2 * 8).ptr
+        if key is not None:
+            self.run.wait()  # kernels that were stopped have not found all
+            blocks = begins, links
+            self.held.append(self.run.memory.add(key, blocks, 8 * matrix.rows + n_bytes, blocks))
+            self.run.memory.follow(self.store)
+        return task
+
     def task(self, matrix: DeviceMatrix, of: str) -> Any:
-        """Return a task without what is to be counted. ``of``: "vertices", "pairs" or "corners"."""
+        """Return a task without what is to be counted. ``of``: "vertices" or "pairs"."""
         key = None if matrix.key is None else (*matrix.key, "triangles", of, _HUBS, _FEW)
         if key is not None and (resident := self.run.memory.pin(key)) is not None:
             self.held.append(resident)
@@ -201,12 +239,9 @@ class TriangleCounter:
             self.run.allocate(sizes["ranks"], _WHAT) if of == "pairs" else None,
         )
         task = self.filled(matrix, index)
-        rows = ("eliminate_corners", "triangle_rows_of_corners")
-        if of != "corners":
-            rows = ("eliminate_triangles", "triangle_rows")
-        for kernel_of, lanes in ((("eliminate_triangles", "triangle_roots"), matrix.rows), (rows, hubs * _LANES)):
+        for name, lanes in (("triangle_roots", matrix.rows), ("triangle_rows", hubs * _LANES)):
             if lanes:
-                kernel = self.run.device.kernel(*kernel_of)
+                kernel = self.run.device.kernel("eliminate_triangles", name)
                 self.run.launch(kernel, -(-lanes // _THREADS), _THREADS, (task,))
         if key is None:
             self.blocks.append(index)
@@ -236,17 +271,20 @@ class TriangleCounter:
 
     def launch(self, of: str, task: Any, many_bytes: int, few_bytes: int) -> None:
         """Start the kernels side by side: roots of few members fill the last moments of those of many."""
+        family = "eliminate_links" if of == "links" else "eliminate_triangles"
+        many, few = ((family, f"triangles_of_{of}_{size}") for size in ("many", "few"))
         self.run.side_by_side(
-            lambda stream: self.launch_all(f"triangles_of_{of}_many", _MANY_THREADS, task, many_bytes, stream),
-            lambda stream: self.launch_all(f"triangles_of_{of}_few", _THREADS, task, few_bytes, stream),
+            lambda stream: self.launch_all(*many, _MANY_THREADS, (task,), many_bytes, stream),
+            lambda stream: self.launch_all(*few, _THREADS, (task,), few_bytes, stream),
         )
 
-    def launch_all(self, name: str, threads: int, task: Any, shared_bytes: int, stream: Any) -> None:
+    def launch_all(
+        self, family: str, name: str, threads: int, given: Sequence[Any], shared_bytes: int, stream: Any = None
+    ) -> None:
         """Start a kernel on as many blocks as run at a time."""
-        family = "eliminate_corners" if "corners" in name else "eliminate_triangles"
         kernel = self.run.device.kernel(family, name, None, shared_bytes)
         blocks = max(1, self.run.device.resident_blocks(kernel, threads, shared_bytes))
-        self.run.launch(kernel, blocks, threads, (task,), shared_bytes, stream=stream)
+        self.run.launch(kernel, blocks, threads, given, shared_bytes, stream=stream)
 
 
 def _rows_of(matrix: DeviceMatrix) -> tuple[int, int]:

@@ -17,7 +17,7 @@ from qengine.exec.gpu.launch import DeviceRun
 from qengine.plan.closed_walks import walk_sum
 from qengine.plan.elimination import Step
 
-__all__ = ["MOST_WALK_WEIGHT", "WalkCounter", "WalkSums", "walk_sums"]
+__all__ = ["WalkCounter", "WalkSums", "walk_sums"]
 
 REMAINS = np.dtype([(name, "<u8") for name in ("offsets", "ids", "heads", "firsts", "weights", "n", "n_entries")])
 """As the kernels' ``Remains``."""
@@ -33,9 +33,6 @@ GROUP = np.dtype(
 
 REST = np.dtype([(name, "<u8") for name in ("reached", "touched", "sums", "fives")])
 """As the kernels' ``Rest``."""
-
-MOST_WALK_WEIGHT = 2**32 - 1
-"""Weights have 32 bits."""
 
 WINDOW = 512
 """Entries that a warp takes at a time, as the kernels' ``kWindowEntries``."""

@@ -45,7 +45,7 @@ FAMILIES: Mapping[str, tuple[Mapping[str, int | str], ...]] = {
     "eliminate": tuple({"QE_WIDE": wide, "QE_WINDOW": MESSAGE_WINDOW} for wide in (0, 1)),
     "eliminate_around": ({"QE_WIDE": 0}, {"QE_WIDE": 1}),
     "eliminate_close": ({"QE_WIDE": 0}, {"QE_WIDE": 1}),
-    "eliminate_corners": ({},),
+    "eliminate_links": ({},),
     "eliminate_triangles": ({},),
     "eliminate_walks": ({},),
     "extend": ({"QE_WINDOW_ROWS": 32},),

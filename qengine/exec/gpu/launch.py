@@ -113,6 +113,18 @@ class DeviceRun:
         if host.nbytes:
             cupy().cuda.runtime.memcpy(host.ctypes.data, address, host.nbytes, _TO_HOST)
 
+    def fetched(self, address: int, n: int, kind: type[np.generic]) -> npt.NDArray[Any]:
+        """Return n numbers from a device's address, in pinned memory of the host. Waits for what was launched before.
+
+        CuPy's pool takes the memory back once nothing refers to the array.
+        """
+        n_bytes = n * np.dtype(kind).itemsize
+        buffer = cupy().cuda.alloc_pinned_memory(max(1, n_bytes))
+        if n:
+            cupy().cuda.runtime.memcpyAsync(buffer.ptr, address, n_bytes, _TO_HOST, self.stream.ptr)
+            self.stream.synchronize()
+        return np.frombuffer(buffer, kind, n)
+
     def launch(
         self,
         kernel: Any,

@@ -37,8 +37,9 @@ def aggregate_stage(operator: logical.Aggregate, build: Build, first: int) -> St
     upstream = build(operator.input)
     if not operator.keys and not any(call.args for _, call in operator.aggregates):
         return _counting(operator, upstream, runtime)
-    plain = _Aggregation(operator, operator.weight, runtime, _one_row_each(operator, runtime))
-    subject = _only_node(operator) if _fits(runtime) else None
+    apart = _one_row_each(operator, runtime)
+    plain = _Aggregation(operator, operator.weight, runtime, apart)
+    subject = _only_node(operator) if _fits(runtime) and not apart else None
     counted = None if subject is None else _Aggregation(operator, _WEIGHT, runtime)
 
     def run(outer: Batch) -> Iterator[Batch]:
