@@ -265,11 +265,13 @@ class _Extreme(Aggregator):
         whole = not null.any()
         if whole and groups.alone:
             return [column]
-        kept = np.arange(len(column)) if whole else np.flatnonzero(~null)
-        order = ranks(column if whole else column.take(kept))
+        kept = None if whole else np.flatnonzero(~null)
+        order = ranks(column if kept is None else column.take(kept))
         if groups.count == 1:
-            best_row = kept[order.argmax() if self._greatest else order.argmin()]
-            return [column.take(np.array([best_row], dtype=np.int64))]
+            place = order.argmax() if self._greatest else order.argmin()
+            return [column.take(np.array([place if kept is None else kept[place]], dtype=np.int64))]
+        if kept is None:
+            kept = np.arange(len(column), dtype=np.int64)
         codes = groups.codes[kept]
         best = np.full(groups.count, -(2**63) if self._greatest else 2**63 - 1, dtype=np.int64)
         (np.maximum if self._greatest else np.minimum).at(best, codes, order)

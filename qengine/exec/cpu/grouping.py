@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from qengine._frozen import frozen
+from qengine.exec.cpu.batch import BATCH_ROWS
 from qengine.exec.cpu.columns import (
     ArrowColumn,
     Column,
@@ -26,6 +27,8 @@ from qengine.exec.scalar.compare import group_key
 __all__ = ["Groups", "ascends", "group_rows", "known_apart", "rows_alone"]
 
 _CODE_LIMIT = 2**62
+_ROWS = np.arange(BATCH_ROWS, dtype=np.int64)
+_ROWS.flags.writeable = False
 _SPARSE = 16  # a table with up to so many places for each row beats hashing
 
 
@@ -84,7 +87,7 @@ def group_rows(columns: Sequence[Column], length: int) -> Groups:
 
 def rows_alone(length: int) -> Groups:
     """Return groups of a row each."""
-    rows = np.arange(length, dtype=np.int64)
+    rows = _ROWS[:length] if length <= len(_ROWS) else np.arange(length, dtype=np.int64)
     return Groups(rows, rows)
 
 
