@@ -32,7 +32,9 @@ Element = TypeVar("Element", PatternNode, PatternRelationship)
 
 def equal_elements(operator: Operator) -> Operator:
     """Apply the rule to one operator."""
-    if not isinstance(operator, Match) or FALSE in operator.graph.predicates:
+    if not isinstance(operator, Match) or not any(map(_equal, operator.graph.predicates)):
+        return operator
+    if FALSE in operator.graph.predicates:
         return operator
     unifier = _Unifier(operator.graph, operator.optional)
     while unifier.step():

@@ -48,6 +48,8 @@ def known_values(operator: Operator) -> Operator:
 
 def _narrowed(graph: QueryGraph) -> QueryGraph:
     predicates = [*_predicates(graph)]
+    if not predicates:
+        return graph
     facts = [fact for fact in map(_fact, predicates) if fact is not None]
     if not any(fact.op == "IN" for fact in facts):
         return graph
