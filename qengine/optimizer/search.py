@@ -27,8 +27,8 @@ class NamedCondition:
 class SearchParts:
     """What a search must do, before its levels are laid out.
 
-    ``wanted``: variables to emit. ``identity``: relationships that must be bound one by one. ``existence``: counts
-    don't matter, so relationships that only multiply rows are dropped.
+    ``wanted``: variables to emit. ``existence``: counts don't matter, so relationships that only multiply rows are
+    dropped.
     """
 
     nodes: dict[str, PatternNode]

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import field, replace
 from math import inf
 
-from qengine._frozen import record
+from qengine._frozen import frozen, record
 from qengine._planning import check_planning
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.cardinality import Cardinality
@@ -32,11 +32,33 @@ from qengine.plan.expr import Call, Comparison, Expr, HasLabels, Literal, PathOf
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.logical import Filter, Limit, Operator, Project, Unit
 from qengine.plan.pattern import MatchMode, PatternNode, PatternRelationship, QueryGraph
-from qengine.plan.physical import Eliminate, HashJoin, Search, check_levels
+from qengine.plan.physical import Eliminate, HashJoin, Level, Search, check_levels
 from qengine.plan.traverse import conjunction, free_variables, substitute
 from qengine.types import BOOLEAN, INTEGER, NODE, RELATIONSHIP
 
 _ALONE = 12  # nodes of a pattern that may be eliminated, or be cut into parts
+
+
+@frozen
+class _Stated:
+    """What a search is asked for. ``emitted``: variables; ``existence``: one match is as good as all."""
+
+    matching: Matching
+    emitted: set[str]
+    existence: bool
+
+
+@frozen
+class _Chosen:
+    """How that is done: in an order, or instead by elimination or a join.
+
+    ``counted``: what isn't wanted is counted, not walked.
+    """
+
+    order: MatchingOrder
+    counted: bool
+    elimination: Eliminated | None = None
+    join: Join | None = None
 
 
 @record
@@ -193,15 +215,37 @@ class MatchLowering:
         wanted: set[str],
         final: bool = False,
     ) -> None:
+        stated = self._stated(names, edges, difference, filters, wanted, final)
+        self._check_size(names, edges)
+        check_planning()
+        chosen = self._chosen(stated)
+        if chosen.join is not None:
+            self._join(chosen.join, filters, wanted, final)
+            return
+        self._emit(stated, chosen)
+        self._compare_walks(edges)
+        self.searched += edges
+
+    def _stated(
+        self,
+        names: list[str],
+        edges: list[PatternEdge],
+        difference: Differences,
+        filters: PostFilters,
+        wanted: set[str],
+        final: bool,
+    ) -> _Stated:
+        """State what is to be matched, and what of it is wanted one by one, counted, or only to exist."""
         seeds = [name for name in names if name in self.bound and self._constrained(name, edges, difference, filters)]
         new = [name for name in names if name not in self.bound]
         variables = {*new, *(edge.name for edge in edges)}
         emitted = wanted & variables
-        countable = final and self.demand.duplicates is not Duplicates.KEEP and not self.graph.hints.as_written
         ends = {end for edge in edges if edge.name in emitted for end in edge.ends}
-        as_found = final and not (seeds or filters.conditions)
-        listed = as_found and len(new) > 2 and emitted == set(new) and not self.graph.hints.as_written
-        ignoring = countable and self.demand.duplicates is Duplicates.IGNORE
+        free = final and not self.graph.hints.as_written
+        countable = free and self.demand.duplicates is not Duplicates.KEEP
+        existence = countable and self.demand.duplicates is Duplicates.IGNORE
+        as_found = free and not (seeds or filters.conditions)
+        listed = as_found and len(new) > 2 and emitted == set(new)
         matching = Matching(
             new,
             edges,
@@ -210,65 +254,54 @@ class MatchLowering:
             filters.conditions,
             wanted=((emitted | ends) if countable else variables) & set(new),
             counted=countable,
-            symmetric=listed or (countable and not ignoring and as_found and not emitted),
+            symmetric=listed or (as_found and countable and not existence and not emitted),
             listed=listed,
             hints=self.graph.hints,
         )
-        self._check_size(names, edges)
-        check_planning()
+        return _Stated(matching, emitted, existence)
+
+    def _chosen(self, stated: _Stated) -> _Chosen:
+        """Choose the order, whether all rows are walked, and whether elimination or a join takes the search's place."""
+        matching = stated.matching
         cardinality = Cardinality(self.catalog, self.nodes)
         order = matching_order(matching, cardinality)
-        walked = walked_instead(matching, order, cardinality) if ignoring else None
+        walked = walked_instead(matching, order, cardinality) if stated.existence else None
         found = order if walked is None else matching_order(walked, cardinality)
-        elimination = self._elimination(matching, emitted, found.cost)
-        if walked is not None and elimination is None:
-            matching, order, countable = walked, found, False
-        join = None if elimination is not None else better_join(matching, order, cardinality)
-        if join is None and ignoring:
+        elimination = self._elimination(matching, stated.emitted, found.cost)
+        if elimination is not None:
+            return _Chosen(order, matching.counted, elimination=elimination)
+        if walked is not None:
+            matching, order = walked, found
+        join = better_join(matching, order, cardinality)
+        if join is None and stated.existence:
             join = reversed_semi_join(matching, order, cardinality, self.demand.times)
-        if join is not None:
-            self._join(join, filters, wanted, final)
-            return
-        identity = emitted.union(*difference.edges)
-        symmetry = order.symmetry
-        parts = SearchParts(
-            self.nodes,
-            edges,
-            seeds,
-            order.names,
-            emitted & identity,
-            difference,
-            symmetry.greater,
-            filters.conditions,
-            existence=ignoring,
-        )
-        levels = build_levels(parts)
-        if elimination is None:
-            check_levels(len(levels), self.graph.span)
-        emit = tuple(level.name for level in levels[len(seeds) :] if level.name in emitted)
-        shortened = countable and (levels[-1].name not in emitted or elimination is not None)
-        count = exists = False
-        if shortened:
-            count = self.demand.duplicates is Duplicates.COUNT
-            exists = not count
-        name = self._unused("@weight") if count else None
+        return _Chosen(order, matching.counted, join=join)
+
+    def _emit(self, stated: _Stated, chosen: _Chosen) -> None:
+        """Put the search, or its elimination, on top of the plan."""
+        matching, order = stated.matching, chosen.order
+        levels = self._levels(stated, chosen)
+        emit = tuple(level.name for level in levels[len(matching.bound) :] if level.name in stated.emitted)
+        shortened = chosen.counted and (levels[-1].name not in stated.emitted or chosen.elimination is not None)
+        weighed = shortened and self.demand.duplicates is Duplicates.COUNT
+        name = self._unused("@weight") if weighed else None
         search = Search(
             self.root,
             levels,
-            len(seeds),
+            len(matching.bound),
             emit,
             count=name,
-            exists=exists,
-            orbits=1 if symmetry.images else symmetry.orbits,
-            images=_images(symmetry, emit),
+            exists=shortened and not weighed,
+            orbits=1 if order.symmetry.images else order.symmetry.orbits,
+            images=_images(order.symmetry, emit),
             strategy=self.graph.hints.strategy or "search",
             fixed=bool(order.reason),
             reason=_reason(order),
             rows=order.rows,
             cost=order.cost,
         )
-        if elimination is not None:
-            self.root = self._eliminate(search, elimination, _outputs(matching, emitted))
+        if chosen.elimination is not None:
+            self.root = self._eliminate(search, chosen.elimination, _outputs(matching, stated.emitted))
         elif self.graph.hints.strategy == "eliminate":
             raise self.graph.hints.unfollowed(
                 "eliminate",
@@ -280,11 +313,28 @@ class MatchLowering:
         else:
             self.root = search
         self.columns += emit
-        self.bound |= set(new)
+        self.bound |= set(matching.names)
         if name is not None:
             self._weigh(name)
-        self._compare_walks(edges)
-        self.searched += edges
+
+    def _levels(self, stated: _Stated, chosen: _Chosen) -> tuple[Level, ...]:
+        """Lay out the levels of a search; they must be few enough where it is run as one."""
+        matching = stated.matching
+        parts = SearchParts(
+            self.nodes,
+            matching.edges,
+            matching.bound,
+            chosen.order.names,
+            stated.emitted,
+            matching.difference,
+            chosen.order.symmetry.greater,
+            matching.conditions,
+            existence=stated.existence,
+        )
+        levels = build_levels(parts)
+        if chosen.elimination is None:
+            check_levels(len(levels), self.graph.span)
+        return levels
 
     def _check_size(self, names: Sequence[str], edges: Sequence[PatternEdge]) -> None:
         """Refuse a pattern whose search would be too large before its order is looked for, which takes long.
