@@ -16,8 +16,12 @@ def load(path: str) -> Graph:
     StorageError
         If nothing is there, or nothing that is known.
     """
-    place = Path(path).expanduser()
-    if not place.exists():
+    try:
+        place = Path(path).expanduser()
+        there = place.exists()
+    except (OSError, RuntimeError):  # no name of a file, as a query has none, or nobody's home
+        there = False
+    if not there:
         raise StorageError(f"{path}: there is no such file or folder", hint="Give a saved graph, a folder of CSV or "
                            "Parquet files, an edge list (.txt, .gz) or a graph file (.graph).")  # fmt: skip
     if place.is_dir():

@@ -89,12 +89,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     if words and words[0] in _COMMANDS:
         return _reported(lambda: import_module(f"qengine.cli.{words[0]}").main(words[1:]))
+    _refuse_mistyped_command(words)
     options = parser().parse_args(words)
     try:
         parameters = dict(parameter(each) for each in options.param)
     except ValueError as error:
         parser().error(str(error))
     return _reported(lambda: _run(options, parameters))
+
+
+def _refuse_mistyped_command(words: Sequence[str]) -> None:
+    """Name the command that is nearest to a first word that is no file, rather than complain of what follows it."""
+    if not words or words[0].startswith(("-", "~")):
+        return
+    from difflib import get_close_matches
+
+    near = get_close_matches(words[0], _COMMANDS, 1, 0.7)
+    if near and not Path(words[0]).exists():
+        parser().error(f"there is no file, folder or command {words[0]}; did you mean qengine {near[0]}?")
 
 
 def _reported(work: Callable[[], int]) -> int:

@@ -130,9 +130,39 @@ def test_wrong_usage(capsys: pytest.CaptureFixture[str], arguments: list[str]) -
     assert stop.value.code == 2 and "usage: qengine" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("estimat", "estimate"),
+        ("estimates", "estimate"),
+        ("qeror", "qerror"),
+        ("warm-up", "warmup"),
+        ("Calibrate", "calibrate"),
+    ],
+)
+@pytest.mark.parametrize("more", [[], ["x", "y"], ["x", "--samples", "9"]])
+def test_a_mistyped_command_names_the_nearest(
+    capsys: pytest.CaptureFixture[str], typed: str, meant: str, more: list[str]
+) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main([typed, *more])
+    assert stop.value.code == 2
+    assert f"there is no file, folder or command {typed}; did you mean qengine {meant}?" in capsys.readouterr().err
+
+
+def test_a_graph_may_be_called_almost_as_a_command(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "estimates").write_text("1 2\n")
+    code, out, _ = run(capsys, "estimates", "-c", "MATCH (n) RETURN count(*) AS n", "--format", "csv")
+    assert (code, out) == (0, "n\n2\n")
+
+
 def test_a_graph_that_is_not_there(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    code, _, err = run(capsys, str(tmp_path / "nothing"), "-c", "RETURN 1")
-    assert code == 1 and "no such file or folder" in err
+    for path in (str(tmp_path / "nothing"), "MATCH (n) RETURN n" * 50, "~nobody-of-this-name/graph"):
+        code, _, err = run(capsys, path, "-c", "RETURN 1")
+        assert code == 1 and "no such file or folder" in err and "Internal" not in err
     code, _, err = run(capsys, str(tmp_path), "-c", "RETURN 1")
     assert code == 1 and "the folder holds no graph" in err
 
