@@ -39,7 +39,7 @@ $(VENV)/.test:  EXTRA = [test]
 $(VENV)/.dev:   EXTRA = [dev]
 $(VENV)/.bench: EXTRA = [test,bench]
 $(VENV)/.run $(VENV)/.test $(VENV)/.dev $(VENV)/.bench: pyproject.toml $(KERNELS) | $(BIN)/python
-	@echo "setting up $(VENV) (a minute or two the first time)"
+	@echo "setting up $(VENV) (the first time about two minutes of processor time)"
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable ".$(EXTRA)"
 	@touch $@
 
