@@ -65,8 +65,10 @@ class Prepared:
 
         assert self._planned.physical is not None
         plan = self._planned.physical
-        chosen, reason = chosen_device(device, self._planned)
         planned = self._planned
+        if (known := planned.devices.get(device)) is None:
+            known = planned.devices[device] = chosen_device(device, planned)
+        chosen, reason = known
         if device == "reference":
             planned = self._statements.plan(self.text, reference=True)
         check_parameters(planned.text, planned.parameters, params)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal
 
 from qengine._collector import collector_paused
@@ -35,6 +36,7 @@ class Planned:
     """A statement that is ready to run.
 
     ``seconds``: what planning took. ``largest``: the search that is estimated to find the most embeddings.
+    ``devices``: where it ran and why, by the device that was asked for.
     """
 
     text: str
@@ -44,6 +46,7 @@ class Planned:
     parameters: Mapping[str, Span | None]
     seconds: float
     largest: LargestSearch | None
+    devices: dict[str, tuple[str, str]] = field(default_factory=dict)
 
 
 class Statements:
