@@ -268,8 +268,12 @@ Status total(const Numbers* factors, int32_t count, uint64_t n, uint64_t* halves
     bytes += factors[k].bytes;
   }
   const bool plain = narrow && bytes <= kShortBytes;
-  const Numbers turned[2] = {factors[count == 2 ? 1 : 0], factors[0]};
-  if (plain && count == 2 && turned[0].bytes == 4) factors = turned;
+  Numbers turned[2];
+  if (plain && count == 2 && factors[1].bytes == 4) {
+    turned[0] = factors[1];
+    turned[1] = factors[0];
+    factors = turned;
+  }
   const Status status = deal(workers_for(control, n / kEasy), pieces, [&](int) {
     Wide own = 0;
     for (uint64_t begin, end; pieces.take(&begin, &end);) {
