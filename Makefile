@@ -4,41 +4,51 @@ VENV   ?= .venv
 BIN     = $(VENV)/bin
 KERNELS = $(wildcard kernels/host/*.cpp kernels/host/*.h kernels/include/qe/*.h kernels/*.cmake) kernels/CMakeLists.txt
 
-.PHONY: run test test-all check bench clean
+.PHONY: run test test-nets test-all check bench clean
 .DELETE_ON_ERROR:
 
 ## run: set up, then ask questions of the example graph (a tour of it when there is no terminal)
-run: $(VENV)/.run
+run: set-up-run
 	@if [ -t 0 ] && [ -t 1 ]; then $(BIN)/qengine examples/world; else $(BIN)/python examples/tour.py; fi
 
 ## test: set up, then run the tests (under 15 minutes)
-test: $(VENV)/.test
+test: set-up-test
 	$(BIN)/python -m pytest
 
+## test-nets: generated queries, damaged graphs, heavy queries, sanitizers (at most 20 minutes)
+test-nets: set-up-nets
+	$(BIN)/python -m pytest --nets -m nets
+
 ## test-all: every test, the long ones too
-test-all: $(VENV)/.test
+test-all: set-up-nets
 	$(BIN)/python -m pytest --slow
 
 ## check: style, types, and that the wheel holds what it must and answers far from here
-check: $(VENV)/.dev
+check: set-up-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest --slow tests/packaging
 
 ## bench: the benchmark table (see tests/bench/README.md)
-bench: $(VENV)/.bench
+bench: set-up-bench
 	$(BIN)/python -m tests.bench
 
 clean:
 	rm -rf build .venv *.egg-info
 
+# Under a lock, so that several `make` of one checkout can run at the same time.
+set-up-%:
+	@mkdir -p $(VENV)
+	@flock $(VENV)/.lock $(MAKE) --no-print-directory $(VENV)/.$*
+
 # Each stamp installs qengine editable with what the target needs; a changed kernel is compiled anew.
 $(VENV)/.run:   EXTRA =
 $(VENV)/.test:  EXTRA = [test]
+$(VENV)/.nets:  EXTRA = [nets]
 $(VENV)/.dev:   EXTRA = [dev]
 $(VENV)/.bench: EXTRA = [test,bench]
-$(VENV)/.run $(VENV)/.test $(VENV)/.dev $(VENV)/.bench: pyproject.toml $(KERNELS) | $(BIN)/python
+$(VENV)/.run $(VENV)/.test $(VENV)/.nets $(VENV)/.dev $(VENV)/.bench: pyproject.toml $(KERNELS) | $(BIN)/python
 	@echo "setting up $(VENV) (the first time about two minutes of processor time)"
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable ".$(EXTRA)"
 	@touch $@

@@ -12,6 +12,7 @@ import sys
 import sysconfig
 import tarfile
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -41,12 +42,18 @@ def tracked() -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def distributions(tracked: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the sdist and the wheel that was built from it."""
+def source(tracked: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the project's files."""
     source = tmp_path_factory.mktemp("source")
     for name in tracked:
         (source / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(CHECKOUT / name, source / name)
+    return source
+
+
+@pytest.fixture(scope="module")
+def distributions(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the sdist and the wheel that was built from it."""
     target = tmp_path_factory.mktemp("dist")
     run(sys.executable, "-m", "build", "--no-isolation", "--outdir", target, source, cwd=target)
     return target
@@ -68,6 +75,16 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     site = run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=place).strip()
     (Path(site) / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
     return place / "venv" / "bin"
+
+
+def test_one_tree_is_built_twice_at_the_same_time(source: Path, tmp_path: Path) -> None:
+    unoptimised = "cmake.define.CMAKE_CXX_FLAGS_RELEASE=-O0"  # it is built sooner
+    pip = (sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "-C", unoptimised)
+    targets = [tmp_path / "one", tmp_path / "other"]
+    with ThreadPoolExecutor(len(targets)) as pool:
+        list(pool.map(lambda target: run(*pip, "--wheel-dir", target, source, cwd=tmp_path), targets))
+    assert [len(list(target.glob("*.whl"))) for target in targets] == [1, 1]
+    assert not (source / "build").exists()
 
 
 def test_the_sdist_holds_every_file(distributions: Path, tracked: list[str]) -> None:
