@@ -1,4 +1,4 @@
-"""What all tests share: markers' skips, `--slow`, `--gpu` and `--update-golden`.
+"""What all tests share: markers' skips, `--nets`, `--slow`, `--gpu` and `--update-golden`.
 
 ``@pytest.mark.shared_data`` skips where the open graphs are absent; ``@pytest.mark.shared_data("yeast", "hprd")``
 only where one of the data sets that it names is.
@@ -26,6 +26,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--nets", action="store_true", help="run the tests marked nets too (--slow does, as well)")
     parser.addoption("--slow", action="store_true", help="run the tests marked slow too, properties on all examples")
     parser.addoption(
         "--gpu", action="store_true", help="run what needs a GPU, nothing else; what is missing is a failure"
@@ -35,8 +36,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     def left_out(item: pytest.Item) -> bool:
-        slow, gpu = (item.get_closest_marker(name) is not None for name in ("slow", "gpu"))
-        return (slow and not config.getoption("--slow")) or (not gpu and config.getoption("--gpu"))
+        slow, nets, gpu = (item.get_closest_marker(name) is not None for name in ("slow", "nets", "gpu"))
+        long = config.getoption("--slow")
+        skipped = (slow and not long) or (nets and not (long or config.getoption("--nets")))
+        return skipped or (not gpu and config.getoption("--gpu"))
 
     if out := [item for item in items if left_out(item)]:
         config.hook.pytest_deselected(items=out)
