@@ -48,13 +48,21 @@ class Limits:
 
 
 class Worker:
-    """A running engine process; leaving the context ends it."""
+    """A running engine process, of this checkout or of another; leaving the context ends it."""
 
-    def __init__(self, engine: str, suite: str, data: Path, limits: Limits) -> None:
+    def __init__(
+        self,
+        engine: str,
+        suite: str,
+        data: Path,
+        limits: Limits,
+        checkout: Path = _CHECKOUT,
+        python: str = sys.executable,
+    ) -> None:
         self._limits = limits
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.bench.worker", engine, suite, str(data)],
-            cwd=_CHECKOUT,
+            [python, "-m", "tests.bench.worker", engine, suite, str(data)],
+            cwd=checkout,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
