@@ -10,7 +10,7 @@ from time import monotonic
 
 from qengine.errors import QueryTimeout
 
-__all__ = ["check_planning", "planning_ends"]
+__all__ = ["check_planning", "planning_deadline", "planning_ends"]
 
 _LEAST = 0.1  # seconds that planning may always take, so that a timeout is met by what executes, if by anything
 
@@ -43,3 +43,9 @@ def check_planning() -> None:
             hint="Give a longer timeout, or split the query; pass long lists as parameters.",
             code="Timeout",
         )
+
+
+def planning_deadline() -> int:
+    """Return when planning must end, on the monotonic clock in nanoseconds; 0 where it may go on."""
+    end, _ = _limit.get()
+    return int(end * 1e9) if end < math.inf else 0

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from qengine._collector import collector_paused
 from qengine._frozen import frozen
+from qengine._limits import running
 from qengine._planning import planning_ends
 from qengine._recent import Recent
 from qengine.errors import DeviceError, Notice, QengineError, QueryInterrupted, SemanticError, Span, Unsupported
@@ -138,7 +139,11 @@ class Statements:
                 batches = self._execute(planned, context, stats.device)
                 while True:
                     begin = time.perf_counter()
-                    batch = next(batches, None)
+                    running.limits = context
+                    try:
+                        batch = next(batches, None)
+                    finally:
+                        running.limits = None
                     stats.seconds += time.perf_counter() - begin
                     stats.bytes = max(stats.bytes, context.control.memory_used)
                     if batch is None:

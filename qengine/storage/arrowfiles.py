@@ -7,7 +7,8 @@ field's metadata says whose. So arrays of any length stand in one file, and read
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -16,8 +17,12 @@ import pyarrow as pa
 from qengine.plan.pattern import Direction
 from qengine.storage.adjacency import GROUP, Adjacency, Form
 from qengine.storage.arrays import Array
+from qengine.storage.blocks import BlockFile
 from qengine.storage.columns import PropertyColumn
-from qengine.storage.store import GraphStore
+from qengine.storage.ipc_layout import check_layout
+from qengine.storage.saved_columns import SavedColumn
+from qengine.storage.saved_lists import Digests, ListFacts, SavedAdjacency, digests_of, well_sized
+from qengine.storage.store import EdgeType, GraphStore
 
 _ARRAYS = {
     "offsets": pa.uint64(),
@@ -56,18 +61,119 @@ def write_adjacencies(store: GraphStore, file: BinaryIO) -> None:
                 writer.write_batch(pa.record_batch(columns, schema=_ADJACENCY))
 
 
-def read_adjacencies(reader: Any) -> list[dict[Direction, Adjacency]]:
-    """Read what ``write_adjacencies`` wrote; the arrays are views of the file."""
-    found: dict[int, dict[Direction, Adjacency]] = {}
-    for number in range(reader.num_record_batches):
-        batch = reader.get_batch(number)
-        row = {name: batch.column(name)[0].as_py() for name in _ADJACENCY.names if name not in _ARRAYS}
-        arrays: dict[str, Any] = {name: _array(batch.column(name)) for name in _ARRAYS}
-        if arrays["groups"] is not None:
-            arrays["groups"] = arrays["groups"].view(GROUP)
-        direction, index = Direction(row.pop("direction")), row.pop("type")
-        found.setdefault(index, {})[direction] = Adjacency(form=Form(row.pop("form")), **row, **arrays)
-    return [found[index] for index in sorted(found)]
+def read_adjacencies(
+    file: BlockFile, types: Sequence[EdgeType], vertices: int, digests: Sequence[Digests | None]
+) -> list[dict[Direction, SavedAdjacency]]:
+    """Read what ``write_adjacencies`` wrote; the arrays are parts of the file, checked when they are first read.
+
+    Parameters
+    ----------
+    file
+        The mapped file.
+    types, vertices
+        What the lists must fit.
+    digests
+        Of each type's relationships, None where there are none to compare.
+
+    Raises
+    ------
+    StorageError
+        If there aren't the lists of these types, or their arrays don't fit.
+    """
+    reader = open_batches(file)
+    if not reader.schema.equals(_ADJACENCY):
+        raise file.damaged("its columns aren't those of neighbour lists")
+    wanted = [(edge_type, way) for edge_type in types for way in _ways(edge_type)]
+    if reader.num_record_batches != len(wanted):
+        raise file.damaged("it doesn't hold the lists of each type")
+    plain: dict[tuple[int, Direction], Adjacency] = {}
+    for number, (edge_type, way) in enumerate(wanted):
+        lists = _lists(file, reader.get_batch(number), edge_type.index, way)
+        what = f"relationships {edge_type.name}, direction {way.value}"
+        if not (lists.lo <= lists.hi <= vertices and well_sized(lists)):
+            raise file.damaged(f"{what}: its arrays don't fit each other")
+        needs_ids = way is not Direction.OUT and (edge_type.parallel or edge_type.property_keys)
+        if (needs_ids and lists.edge_ids is None) or (way is Direction.OUT and lists.edge_ids is not None):
+            raise file.damaged(f"{what}: relationship ids are missing, or shouldn't be there")
+        most = 2 * edge_type.count if way is Direction.BOTH else edge_type.count
+        if not edge_type.count <= len(lists) <= most:
+            raise file.damaged(f"{what}: there are {len(lists):,} entries for {edge_type.count:,} relationships")
+        plain[edge_type.index, way] = lists
+    found: list[dict[Direction, SavedAdjacency]] = [{} for _ in types]
+    for edge_type, way in wanted:
+        facts = list_facts(edge_type, way, plain, digests[edge_type.index])
+        found[edge_type.index][way] = SavedAdjacency(plain[edge_type.index, way], file, facts)
+    return found
+
+
+def list_facts(
+    edge_type: EdgeType,
+    way: Direction,
+    lists: Mapping[tuple[int, Direction], Adjacency],
+    digests: Digests | None,
+) -> ListFacts:
+    """Return what a type's lists in one direction are checked against; ``lists`` are of all types and directions."""
+    other = Direction.BOTH if edge_type.undirected else Direction.IN
+    against = lists[edge_type.index, Direction.OUT if way is Direction.IN else other]
+    return ListFacts(
+        edge_type.name,
+        way,
+        edge_type.count,
+        (against.lo, against.hi),
+        edge_type.undirected,
+        edge_type.parallel,
+        edge_type.loops,
+        lists[edge_type.index, other].edge_ids is not None,
+        digests,
+    )
+
+
+def type_digests(store: GraphStore, edge_type: EdgeType) -> Digests:
+    """Return the digests of a type's relationships."""
+    lists = {(edge_type.index, way): store.adjacency(edge_type.index, way) for way in _ways(edge_type)}
+    facts = list_facts(edge_type, Direction.OUT, lists, None)
+    return digests_of(lists[edge_type.index, Direction.OUT], facts)
+
+
+def open_batches(file: BlockFile) -> Any:
+    """Return Arrow's reader of a mapped file whose frame is sound.
+
+    Raises
+    ------
+    StorageError
+        If it isn't.
+    """
+    check_layout(file)
+    try:
+        return pa.ipc.open_file(pa.BufferReader(file.buffer))
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise file.damaged(f"it is no Arrow file: {error}") from None
+
+
+def _ways(edge_type: EdgeType) -> tuple[Direction, Direction]:
+    return Direction.OUT, Direction.BOTH if edge_type.undirected else Direction.IN
+
+
+def _lists(file: BlockFile, batch: Any, index: int, way: Direction) -> Adjacency:
+    """Return the lists in a batch, which must be of a type and direction."""
+    row: dict[str, Any] = {}
+    if batch.num_rows != 1:
+        raise file.damaged("a batch of neighbour lists has more than one row")
+    for name in (name for name in _ADJACENCY.names if name not in _ARRAYS):
+        column = batch.column(name)
+        file.check_buffers(column)
+        column.validate(full=True)
+        row[name] = column[0].as_py()
+    arrays = {name: _array(file, batch.column(name)) for name in _ARRAYS}
+    if (row.pop("type"), row.pop("direction")) != (index, way.value) or None in row.values():
+        raise file.damaged("the lists don't stand in the order of types")
+    if arrays["neighbours"] is None or row["form"] not in iter(Form):
+        raise file.damaged("a batch isn't of neighbour lists")
+    if arrays["groups"] is not None:
+        if len(arrays["groups"]) % (GROUP.itemsize // 4):
+            raise file.damaged("there is a part of a hashed group")
+        arrays["groups"] = arrays["groups"].view(GROUP)
+    return Adjacency(form=Form(row.pop("form")), **row, **arrays)
 
 
 def write_properties(store: GraphStore, file: BinaryIO) -> None:
@@ -91,17 +197,49 @@ def write_properties(store: GraphStore, file: BinaryIO) -> None:
             writer.write_batch(pa.record_batch(columns, schema=schema))
 
 
-def read_properties(reader: Any, types: int) -> tuple[dict[str, PropertyColumn], list[Mapping[str, PropertyColumn]]]:
-    """Read what ``write_properties`` wrote: columns of nodes, and of each type; they are views of the file."""
-    nodes: dict[str, PropertyColumn] = {}
-    relationships: list[dict[str, PropertyColumn]] = [{} for _ in range(types)]
-    batch = reader.get_batch(0) if reader.num_record_batches else None
+def read_properties(
+    file: BlockFile, types: Sequence[EdgeType], vertices: int
+) -> tuple[dict[str, SavedColumn], list[dict[str, SavedColumn]]]:
+    """Read what ``write_properties`` wrote: columns of nodes, and of each type.
+
+    They are parts of the file, checked when they are first read.
+
+    Raises
+    ------
+    StorageError
+        If they don't fit the types, or there can't be such columns.
+    """
+    reader = open_batches(file)
+    nodes: dict[str, SavedColumn] = {}
+    relationships: list[dict[str, SavedColumn]] = [{} for _ in types]
+    if reader.num_record_batches != (1 if len(reader.schema) else 0):
+        raise file.damaged("it hasn't one batch of columns")
+    batch = reader.get_batch(0) if len(reader.schema) else None
+    if batch is not None and batch.num_rows != 1:
+        raise file.damaged("its batch has more than one row")
     for number, field in enumerate(reader.schema):
-        place = {name.decode(): value.decode() for name, value in field.metadata.items()}
-        owner = nodes if place["entity"] == "node" else relationships[int(place["entity"])]
-        assert batch is not None
-        owner[place["key"]] = PropertyColumn(int(place["begin"]), batch.column(number).values)
-    return nodes, list(relationships)
+        entity, key, begin = _place(file, field, len(types))
+        owner = nodes if entity == "node" else relationships[int(entity)]
+        values = _listed_values(file, batch.column(number))
+        size = vertices if entity == "node" else types[int(entity)].count
+        if key in owner or begin + len(values) > size or (entity != "node" and (begin or len(values) != size)):
+            raise file.damaged(f"property {key}: it covers ids that there aren't")
+        owner[key] = SavedColumn(begin, values, file, f"property {key}")
+    if [tuple(columns) for columns in relationships] != [each.property_keys for each in types]:
+        raise file.damaged("its columns aren't the properties of the relationship types")
+    return nodes, relationships
+
+
+def _place(file: BlockFile, field: Any, types: int) -> tuple[str, str, int]:
+    """Return whose values a column has: "node" or the index of a type, the key, and the first id."""
+    try:
+        entity, key, begin = (field.metadata[name].decode() for name in (b"entity", b"key", b"begin"))
+        known = entity == "node" or (re.fullmatch("[0-9]{1,9}", entity) and int(entity) < types)
+        if known and re.fullmatch("[0-9]{1,18}", begin):
+            return entity, key, int(begin)
+    except (KeyError, TypeError, UnicodeDecodeError):
+        pass
+    raise file.damaged("a column doesn't say whose values it has")
 
 
 def _listed(values: Any, kind: Any) -> Any:
@@ -111,8 +249,22 @@ def _listed(values: Any, kind: Any) -> Any:
     return pa.LargeListArray.from_arrays(pa.array([0, len(values)], pa.int64()), values)
 
 
-def _array(lists: Any) -> Array | None:
+def _listed_values(file: BlockFile, lists: Any) -> Any:
+    """Return what ``_listed`` was given, as it stands in the file."""
+    if not pa.types.is_large_list(lists.type) or lists.null_count or lists.values.offset:
+        raise file.damaged("a column isn't one list")
+    return lists.values
+
+
+def _array(file: BlockFile, lists: Any) -> Array | None:
     if lists.null_count:
         return None
-    array: Array = lists.values.to_numpy(zero_copy_only=True)
+    values = _listed_values(file, lists)
+    values.validate()
+    if values.null_count:
+        raise file.damaged("there are nulls among neighbours")
+    for buffer in values.buffers():
+        if buffer is not None and buffer.size:
+            file.place(buffer)
+    array: Array = values.to_numpy(zero_copy_only=True)
     return array

@@ -37,7 +37,12 @@ class PropertyColumn:
     @cached_property
     def type(self) -> Type:
         """The language's type of the values, ANY where they are mixed."""
-        return language_type(self.array.type)
+        return language_type(self.arrow_type)
+
+    @property
+    def arrow_type(self) -> Any:
+        """The array's type."""
+        return self.array.type
 
     @property
     def nbytes(self) -> int:

@@ -1,7 +1,8 @@
 """The manifest of a saved graph: all that isn't an array, and the checksums of the files with the arrays.
 
-``catalog/manifest.schema.json`` describes it. Its own checksum is taken over the canonical text of the rest, so a
-changed byte either changes nothing that is read or is found.
+``catalog/manifest.schema.json`` describes it, and is what a manifest is compared with before anything of it is
+believed. Its own checksum is taken over the canonical text of the rest, so a changed byte either changes nothing that
+is read or is found.
 """
 
 from __future__ import annotations
@@ -12,36 +13,76 @@ from dataclasses import asdict
 from typing import Any
 
 from qengine.catalog.view import EdgeStatistics
-from qengine.plan.pattern import Direction
-from qengine.storage.adjacency import Adjacency
-from qengine.storage.columns import PropertyColumn
+from qengine.storage.arrowfiles import type_digests
+from qengine.storage.json_schema import parse, schema, violations
 from qengine.storage.kernels import Checksum
+from qengine.storage.saved_lists import Digests
 from qengine.storage.store import EdgeType, GraphStore, LabelGroup
 
-FORMAT = 1
+__all__ = [
+    "CHECKSUMS",
+    "FORMAT",
+    "MOST_BYTES",
+    "DATA_FILES",
+    "decode",
+    "describe",
+    "digests",
+    "encode",
+    "groups",
+    "types",
+]
+
+FORMAT = 2
+MOST_BYTES = 1 << 25
+"""A manifest with more is neither written nor read."""
+
+ADJACENCY, PROPERTIES, STATISTICS, CHECKSUMS = (
+    "adjacency.arrow",
+    "properties.arrow",
+    "statistics.arrow",
+    "checksums.bin",
+)
+DATA_FILES = (ADJACENCY, PROPERTIES, STATISTICS, CHECKSUMS)
+"""The names that files with arrays have."""
+
+_NEEDED = {1: {ADJACENCY, PROPERTIES}, 2: set(DATA_FILES)}
 
 
 def encode(manifest: Mapping[str, Any]) -> bytes:
-    """Return a manifest's text, with its checksum."""
-    return json.dumps({**manifest, "checksum": _checksum(manifest)}, indent=1).encode()
-
-
-def decode(text: bytes) -> dict[str, Any]:
-    """Return the manifest in a text; of one of a newer format nothing but the format is certain.
+    """Return a manifest's text, with its checksum.
 
     Raises
     ------
     ValueError
-        If it is no manifest or a damaged one.
+        If it is too large to be read again.
     """
-    try:
-        manifest = json.loads(text)
-    except RecursionError:
-        raise ValueError("it is nested too deep") from None
-    if not isinstance(manifest, dict) or not isinstance(manifest.get("format"), int):
+    text = json.dumps({**manifest, "checksum": _checksum(manifest)}, indent=1).encode()
+    if len(text) > MOST_BYTES:
+        raise ValueError(f"its names take {len(text):,} bytes, and {MOST_BYTES:,} are the most")
+    return text
+
+
+def decode(text: bytes) -> dict[str, Any]:
+    """Return the manifest in a text, without its checksum; of one of a newer format nothing but the format is certain.
+
+    Raises
+    ------
+    ValueError
+        If it is no manifest or a damaged one; the message says where.
+    """
+    manifest = parse(text)
+    if not isinstance(manifest, dict) or type(manifest.get("format")) is not int:
         raise ValueError("it names no format")
-    if manifest["format"] <= FORMAT and manifest.pop("checksum", None) != _checksum(manifest):
+    if manifest["format"] > FORMAT:
+        return manifest
+    wrong = next(violations(manifest, schema("manifest"), "manifest"), None)
+    if wrong is not None:
+        raise ValueError(wrong)
+    if manifest.pop("checksum") != _checksum(manifest):
         raise ValueError("its checksum is wrong")
+    wrong = _contradiction(manifest)
+    if wrong is not None:
+        raise ValueError(wrong)
     return manifest
 
 
@@ -55,7 +96,10 @@ def describe(store: GraphStore, files: Mapping[str, Mapping[str, Any]]) -> dict[
             {"labels": list(store.group_labels(index)), "begin": group.begin, "end": group.end}
             for index, group in enumerate(store.groups)
         ],
-        "types": [asdict(edge_type) for edge_type in store.types],
+        "types": [
+            {**asdict(edge_type), "digests": [f"{digest:016x}" for digest in type_digests(store, edge_type)]}
+            for edge_type in store.types
+        ],
         "schema": repr(store.schema).splitlines(),
         "statistics": {
             edge_type.name: asdict(store.edge_statistics(None, edge_type.name, None)) for edge_type in store.types
@@ -63,24 +107,68 @@ def describe(store: GraphStore, files: Mapping[str, Mapping[str, Any]]) -> dict[
     }
 
 
-def restore(
-    manifest: Mapping[str, Any],
-    adjacencies: Sequence[Mapping[Direction, Adjacency]],
-    node_properties: Mapping[str, PropertyColumn],
-    relationship_properties: Sequence[Mapping[str, PropertyColumn]],
-) -> GraphStore:
-    """Return the graph that a manifest and the arrays of its files make."""
-    store = GraphStore(
-        [LabelGroup(frozenset(one["labels"]), one["begin"], one["end"]) for one in manifest["groups"]],
-        manifest["labels"],
-        [EdgeType(**{**one, "property_keys": tuple(one["property_keys"])}) for one in manifest["types"]],
-        adjacencies,
-        node_properties,
-        relationship_properties,
-    )
+def groups(manifest: Mapping[str, Any]) -> list[LabelGroup]:
+    """Return the label groups in a manifest."""
+    return [LabelGroup(frozenset(one["labels"]), one["begin"], one["end"]) for one in manifest["groups"]]
+
+
+def types(manifest: Mapping[str, Any]) -> list[EdgeType]:
+    """Return the relationship types in a manifest."""
+    plain = ({name: value for name, value in one.items() if name != "digests"} for one in manifest["types"])
+    return [EdgeType(**{**one, "property_keys": tuple(one["property_keys"])}) for one in plain]
+
+
+def digests(manifest: Mapping[str, Any]) -> list[Digests | None]:
+    """Return the digests of each type's relationships in a manifest, None where there are none."""
+    found: list[Digests | None] = []
+    for one in manifest["types"]:
+        forward, backward = (int(digest, 16) for digest in one.get("digests", ("0", "0")))
+        found.append((forward, backward) if "digests" in one else None)
+    return found
+
+
+def statistics(manifest: Mapping[str, Any]) -> dict[str, EdgeStatistics]:
+    """Return the statistics of each type in a manifest."""
+    return {name: EdgeStatistics(**counts) for name, counts in manifest["statistics"].items()}
+
+
+def _contradiction(manifest: Mapping[str, Any]) -> str | None:
+    """Return where the parts of a manifest don't fit each other, None where they do."""
+    if manifest["format"] < 1:
+        return "there is no such format"
+    folders = {path.partition("/")[0] for path in manifest["files"]}
+    names = {path.partition("/")[2] for path in manifest["files"]}
+    if len(folders) != 1 or len(names) != len(manifest["files"]) or not _NEEDED[manifest["format"]] <= names:
+        return "its files aren't those of one graph"
+    if manifest["format"] == 1 and CHECKSUMS in names:
+        return "its files are of another format"
+    labels = manifest["labels"]
+    end, sets = 0, set()
+    for row, one in enumerate(manifest["groups"]):
+        own = frozenset(one["labels"])
+        if one["begin"] != end or one["end"] < end or not own <= set(labels) or len(own) != len(one["labels"]):
+            return f"groups[{row}] doesn't follow the one before it, or has labels that there aren't"
+        end = one["end"]
+        sets.add(own)
+    if len(sets) != len(manifest["groups"]) or len(set(labels)) != len(labels):
+        return "labels are named twice"
+    base = 0
+    for row, one in enumerate(manifest["types"]):
+        if one["index"] != row or one["base"] != base or len(set(one["property_keys"])) != len(one["property_keys"]):
+            return f"types[{row}] doesn't follow the one before it, or names a property twice"
+        if (manifest["format"] > 1) != ("digests" in one):
+            return f"types[{row}] is of another format"
+        base += one["count"]
+    by_name = {one["name"]: one for one in manifest["types"]}
+    if len(by_name) != len(manifest["types"]) or set(manifest["statistics"]) != set(by_name):
+        return "its statistics aren't those of its types"
     for name, counts in manifest["statistics"].items():
-        store.statistics.know(name, EdgeStatistics(**counts))
-    return store
+        count = by_name[name]["count"]
+        if not count <= counts["edges"] <= (2 if by_name[name]["undirected"] else 1) * count:
+            return f"statistics.{name} counts {counts['edges']} relationships of {count}"
+        if max(counts[one] for one in ("sources", "targets", "max_out", "max_in")) > counts["edges"]:
+            return f"statistics.{name} counts more ends than relationships"
+    return None
 
 
 def _checksum(manifest: Mapping[str, Any]) -> str:

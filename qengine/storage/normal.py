@@ -70,6 +70,26 @@ def language_type(arrow: Any) -> Type:
     return ANY
 
 
+def is_normal(arrow: Any) -> bool:
+    """Tell whether the engine keeps columns of an Arrow type."""
+    t = pa.types
+    if t.is_list(arrow) or t.is_large_list(arrow):
+        return is_normal(arrow.value_type)
+    if t.is_union(arrow):
+        fields = [arrow.field(number) for number in range(arrow.num_fields)]
+        plain = arrow.mode == "dense" and arrow.type_codes == list(range(len(fields)))
+        return plain and all(is_normal(field.type) for field in fields)
+    if t.is_timestamp(arrow) and arrow.tz is not None:
+        try:
+            parse_zone(arrow.tz)
+        except ExecutionError:
+            return False
+    if t.is_temporal(arrow):
+        return bool(not t.is_interval(arrow) or arrow == pa.month_day_nano_interval())
+    plain = (pa.null(), pa.bool_(), pa.int64(), pa.float64(), pa.string(), pa.large_string())
+    return text_kind(arrow) is not None or arrow in plain
+
+
 def _single(column: Any) -> Any:
     if not isinstance(column, pa.ChunkedArray):
         return column

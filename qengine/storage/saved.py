@@ -1,72 +1,86 @@
 """Saved graphs: a directory with ``manifest.json`` and Arrow IPC files, mapped and read without a copy.
 
 A save writes the files into a new folder inside the directory and then renames the manifest over the old one: a
-crash at any time leaves the old graph or the new one. Each file's checksum stands in the manifest, and the
-manifest's own beside it; ``open_saved`` compares all before it believes anything.
+crash at any time leaves the old graph or the new one (``directory.py``). Opening believes nothing: the manifest is
+compared with its schema, what frames the files with what qengine writes, and each array is checked when it is first
+read (``blocks.py``, ``saved_lists.py``, ``saved_columns.py``).
 """
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
+import mmap
 import os
-import shutil
-import uuid
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Literal
 
+import numpy as np
 import pyarrow as pa
 
 from qengine.errors import StorageError
+from qengine.storage import manifest as manifests
+from qengine.storage.arrays import Array
 from qengine.storage.arrowfiles import read_adjacencies, read_properties, write_adjacencies, write_properties
+from qengine.storage.blocks import BLOCK, DAMAGED, BlockFile, block_checksums, open_regular
+from qengine.storage.directory import MANIFEST, SaveFolder, directory_opened, flush, read_bounded
 from qengine.storage.kernels import Checksum
-from qengine.storage.manifest import FORMAT, decode, describe, encode, restore
 from qengine.storage.progress import Progress
 from qengine.storage.statistics_file import read_statistics, write_statistics
 from qengine.storage.store import GraphStore
 
-_MANIFEST = "manifest.json"
-_DATA = "data-"
-_CHUNK = 1 << 22  # bytes, a multiple of the 64 that Checksum asks for
+__all__ = ["Verify", "open_saved", "save"]
+
+Verify = Literal["lazy", "full"]
+
 _ATTEMPTS = 5
 _FILES: dict[str, Callable[[GraphStore, BinaryIO], None]] = {
-    "adjacency.arrow": write_adjacencies,
-    "properties.arrow": write_properties,
-    "statistics.arrow": lambda store, file: write_statistics(store.statistics, file),
+    manifests.ADJACENCY: write_adjacencies,
+    manifests.PROPERTIES: write_properties,
+    manifests.STATISTICS: lambda store, file: write_statistics(store.statistics, file),
 }
-_DAMAGED = "It is damaged: save the graph again from its source, or restore the directory from a backup."
 
 
 def save(store: GraphStore, path: str | PathLike[str]) -> None:
     """Save a graph as a directory, crash-safe, as ``Graph.save`` says."""
     directory = Path(path)
     try:
-        if directory.exists() and not _may_hold_a_graph(directory):
+        if directory.exists() and not directory.is_dir():
             raise StorageError(f"{directory}: there is something else there", hint="Choose a new or empty directory.")
         directory.mkdir(parents=True, exist_ok=True)
-        with _locked(directory):
-            _write(store, directory)
-    except OSError as error:
+        with directory_opened(directory, lock=True) as handle, SaveFolder(directory, handle) as folder:
+            _write(store, folder)
+    except (OSError, ValueError) as error:
+        what = getattr(error, "strerror", None) or error
         raise StorageError(
-            f"{directory}: the graph can't be saved: {error.strerror or error}", hint="What was saved there is kept."
+            f"{directory}: the graph can't be saved: {what}", hint="What was saved there is kept."
         ) from None
 
 
-def open_saved(path: str | PathLike[str]) -> GraphStore:
+def open_saved(path: str | PathLike[str], verify: Verify = "lazy") -> GraphStore:
     """Open a saved graph, as ``Graph.open`` says."""
+    if verify not in ("lazy", "full"):
+        raise StorageError(f'`verify` is "lazy" or "full", not {verify!r}.')
     directory = Path(path)
     before = None
     for _ in range(_ATTEMPTS):
-        found = _read_manifest(directory)
         try:
-            return _open(directory, found)
+            with directory_opened(directory) as handle:
+                found = _read_manifest(directory, handle)
+                store = _open(directory, handle, found)
+        except (FileNotFoundError, NotADirectoryError):
+            raise _nothing_saved(directory) from None
         except _Gone as error:  # another process has replaced the graph since: then the manifest is new
             if found == before:
-                raise StorageError(f"{error.path}: the file is missing", hint=_DAMAGED) from None
+                raise StorageError(f"{error.path}: the file is missing", hint=DAMAGED) from None
             before = found
+            continue
+        except (pa.ArrowException, OSError, KeyError, IndexError, TypeError, ValueError) as error:
+            raise StorageError(f"{directory}: its files don't fit together: {error}", hint=DAMAGED) from None
+        if verify == "full":
+            with Progress("Checking", store.nbytes) as progress:
+                store.check(progress.advance)
+        return store
     raise StorageError(f"{directory}: it is replaced all the time", hint="Try again later.")
 
 
@@ -75,144 +89,143 @@ class _Gone(Exception):
         self.path = path
 
 
-def _write(store: GraphStore, directory: Path) -> None:
-    folder = directory / f"{_DATA}{uuid.uuid4().hex}"
-    temporary = directory / f"{folder.name}.tmp"
-    folder.mkdir()
+def _write(store: GraphStore, folder: SaveFolder) -> None:
     store.statistics.gather_all()
+    files: dict[str, dict[str, Any]] = {}
+    checksums: dict[str, Array] = {}
+    for name, write in _FILES.items():
+        with folder.create(name) as file:
+            write(store, file)
+            flush(file)
+        mapped = _mapped(folder.open(name))
+        checksums[name] = block_checksums(mapped)
+        files[f"{folder.name}/{name}"] = {"bytes": len(mapped), "checksum": _checksum(checksums[name])}
+    together = np.concatenate([checksums[name] for name in sorted(checksums)])
+    with folder.create(manifests.CHECKSUMS) as file:
+        file.write(together.astype("<u8").tobytes())
+        flush(file)
+    files[f"{folder.name}/{manifests.CHECKSUMS}"] = {"bytes": together.nbytes, "checksum": _checksum(together)}
+    folder.publish(manifests.encode(manifests.describe(store, files)))
+
+
+def _open(directory: Path, handle: int, manifest: Mapping[str, Any]) -> GraphStore:
+    files = _map_files(directory, handle, manifest)
+    types, groups = manifests.types(manifest), manifests.groups(manifest)
+    vertices = groups[-1].end if groups else 0
+    adjacencies = read_adjacencies(files[manifests.ADJACENCY], types, vertices, manifests.digests(manifest))
+    properties = read_properties(files[manifests.PROPERTIES], types, vertices)
+    store = GraphStore(groups, manifest["labels"], types, adjacencies, *properties)
+    for name, counts in manifests.statistics(manifest).items():
+        store.statistics.know(name, counts)
+    if manifests.STATISTICS in files:  # graphs saved by older versions have none
+        read_statistics(files[manifests.STATISTICS], store)
+    return store
+
+
+def _map_files(directory: Path, handle: int, manifest: Mapping[str, Any]) -> dict[str, BlockFile]:
+    """Map the files that a manifest lists, by their names, with the checksums of their blocks."""
+    facts = {path.partition("/")[2]: one for path, one in manifest["files"].items()}
+    folder = next(iter(manifest["files"])).partition("/")[0]
     try:
-        files: dict[str, dict[str, Any]] = {}
-        for name, write in _FILES.items():
-            with (folder / name).open("wb") as file:
-                write(store, file)
-                _flush(file)
-            size, checksum = _measure(folder / name)
-            files[f"{folder.name}/{name}"] = {"bytes": size, "checksum": checksum}
-        _flush_directory(folder)
-        with temporary.open("wb") as file:
-            file.write(encode(describe(store, files)))
-            _flush(file)
-        temporary.replace(directory / _MANIFEST)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
-    _flush_directory(directory)
-    for old in directory.glob(f"{_DATA}*"):  # the graph before this one, and what crashes have left
-        if old.name.endswith(".tmp"):
-            old.unlink()
-        elif old != folder:
-            shutil.rmtree(old, ignore_errors=True)
-
-
-def _open(directory: Path, manifest: Mapping[str, Any]) -> GraphStore:
-    paths = {Path(name).name: directory / name for name in manifest["files"]}
-    with Progress("Checking", sum(one["bytes"] for one in manifest["files"].values())) as progress:
-        checks = [(directory / name, facts, progress) for name, facts in manifest["files"].items()]
-        with ThreadPoolExecutor(len(checks)) as pool:
-            list(pool.map(_check, checks))
+        inside = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=handle)
+    except FileNotFoundError:
+        raise _Gone(directory / folder) from None
+    except OSError as error:
+        raise StorageError(f"{directory / folder}: it can't be read: {error.strerror}", hint=DAMAGED) from None
     try:
-        mapped = {name: pa.ipc.open_file(pa.memory_map(str(path))) for name, path in paths.items()}
-        adjacencies = read_adjacencies(mapped["adjacency.arrow"])
-        store = restore(manifest, adjacencies, *read_properties(mapped["properties.arrow"], len(manifest["types"])))
-        if "statistics.arrow" in mapped:  # graphs saved by older versions have none
-            read_statistics(mapped["statistics.arrow"], store.statistics)
-        return store
-    except (pa.ArrowException, OSError, KeyError, IndexError, ValueError) as error:
-        raise StorageError(f"{directory}: its files don't fit together: {error}", hint=_DAMAGED) from None
+        known = _block_checksums(directory / folder, inside, facts) if manifests.CHECKSUMS in facts else {}
+        names = [name for name in facts if name != manifests.CHECKSUMS]
+        files = {
+            name: _map_file(directory / folder / name, inside, facts[name]["bytes"], known.get(name)) for name in names
+        }
+    finally:
+        os.close(inside)
+    if not known:
+        _check_whole(files, facts)
+    return files
 
 
-def _check(item: tuple[Path, Mapping[str, Any], Progress]) -> None:
-    path, facts, progress = item
+def _map_file(path: Path, folder: int, size: int, checksums: Array | None) -> BlockFile:
     try:
-        size = path.stat().st_size
-        if size == facts["bytes"]:
-            size, checksum = _measure(path, progress)
+        handle = open_regular(path.name, folder)
     except FileNotFoundError:
         raise _Gone(path) from None
-    except OSError as error:
-        raise StorageError(f"{path}: it can't be read: {error.strerror}") from None
-    if size != facts["bytes"]:
-        raise StorageError(f"{path}: it has {size:,} bytes instead of {facts['bytes']:,}", hint=_DAMAGED)
-    if checksum != facts["checksum"]:
-        raise StorageError(f"{path}: its checksum is wrong", hint=_DAMAGED)
+    except (OSError, ValueError) as error:
+        what = getattr(error, "strerror", None) or error
+        raise StorageError(f"{path}: it can't be read: {what}", hint=DAMAGED) from None
+    try:
+        return BlockFile(path, handle, size, checksums)
+    finally:
+        os.close(handle)
 
 
-def _other_way(directory: Path) -> str:
-    """Return how to load what is there."""
+def _block_checksums(path: Path, folder: int, facts: Mapping[str, Mapping[str, Any]]) -> dict[str, Array]:
+    """Return the checksums of each file's blocks, compared with the manifest's."""
+    names = sorted(name for name in facts if name != manifests.CHECKSUMS)
+    counts = [-(-facts[name]["bytes"] // BLOCK) for name in names]
+    size = facts[manifests.CHECKSUMS]["bytes"]
+    file = _map_file(path / manifests.CHECKSUMS, folder, size, None)
+    if size != 8 * sum(counts):
+        raise file.damaged(f"it has {size:,} bytes for {sum(counts):,} blocks")
+    together = np.frombuffer(file.buffer, "<u8").astype(np.uint64)
+    if _checksum(together) != facts[manifests.CHECKSUMS]["checksum"]:
+        raise file.damaged("its checksum is wrong")
+    found = dict(zip(names, np.split(together, np.cumsum(counts)[:-1]), strict=True))
+    for name in names:
+        if _checksum(found[name]) != facts[name]["checksum"]:
+            raise file.damaged(f"the checksums of {name} aren't those that the manifest means")
+    return found
+
+
+def _check_whole(files: Mapping[str, BlockFile], facts: Mapping[str, Mapping[str, Any]]) -> None:
+    """Compare the checksums of files of format 1, which has one a file."""
+    with Progress("Checking", sum(file.size for file in files.values())) as progress:
+        for name, file in files.items():
+            if _checksum(file.buffer, progress.advance) != facts[name]["checksum"]:
+                raise file.damaged("its checksum is wrong")
+
+
+def _nothing_saved(directory: Path) -> StorageError:
+    """Return the error that there is no graph, with how to load what is there."""
+    hint = "Save one with Graph.save, or load files with Graph.from_…."
     for kind in ("csv", "parquet"):
         if next(directory.glob(f"nodes_*.{kind}"), None) is not None:
-            return f"Load its files with Graph.from_{kind}."
-    return "Save one with Graph.save, or load files with Graph.from_…."
+            hint = f"Load its files with Graph.from_{kind}."
+    return StorageError(f"{directory}: there is no saved graph", hint=hint)
 
 
-def _read_manifest(directory: Path) -> dict[str, Any]:
-    path = directory / _MANIFEST
+def _read_manifest(directory: Path, handle: int) -> dict[str, Any]:
+    path = directory / MANIFEST
     try:
-        text = path.read_bytes()
-    except (FileNotFoundError, NotADirectoryError):
-        raise StorageError(f"{directory}: there is no saved graph", hint=_other_way(directory)) from None
+        manifest = manifests.decode(read_bounded(MANIFEST, handle, manifests.MOST_BYTES))
+    except FileNotFoundError:
+        raise
     except OSError as error:
-        raise StorageError(f"{path}: it can't be read: {error.strerror}") from None
-    try:
-        manifest = decode(text)
+        raise StorageError(f"{path}: it can't be read: {error.strerror}", hint=DAMAGED) from None
     except ValueError as error:
-        raise StorageError(f"{path}: it can't be understood: {error}", hint=_DAMAGED) from None
-    if manifest["format"] > FORMAT:
+        raise StorageError(f"{path}: it can't be understood: {error}", hint=DAMAGED) from None
+    if manifest["format"] > manifests.FORMAT:
         raise StorageError(
-            f"{path}: it has format {manifest['format']}; this version of qengine reads formats up to {FORMAT}",
+            f"{path}: it has format {manifest['format']}; this version of qengine reads formats up to "
+            f"{manifests.FORMAT}",
             hint="Install a newer qengine, or save the graph again with this one.",
         )
     return manifest
 
 
-def _measure(path: Path, progress: Progress | None = None) -> tuple[int, str]:
-    """Return a file's size and checksum."""
-    checksum, size = Checksum(), 0
-    chunk = memoryview(bytearray(_CHUNK))
-    with path.open("rb", buffering=0) as file:
-        while length := _fill(file, chunk):
-            checksum.update(chunk[:length])
-            size += length
-            if progress is not None:
-                progress.advance(length)
-    return size, f"{checksum.value:016x}"
-
-
-def _fill(file: Any, chunk: memoryview[Any]) -> int:
-    """Read until the chunk is full or the file ends; return how many bytes came."""
-    length = 0
-    while length < len(chunk) and (more := file.readinto(chunk[length:])):
-        length += more
-    return length
-
-
-def _may_hold_a_graph(directory: Path) -> bool:
-    """Tell whether a save may write here: a directory with nothing in it but a graph or the rest of a save."""
-    return directory.is_dir() and all(
-        entry.name == _MANIFEST or entry.name.startswith(_DATA) for entry in directory.iterdir()
-    )
-
-
-@contextlib.contextmanager
-def _locked(directory: Path) -> Iterator[None]:
-    """Let one process at a time save here."""
-    handle = os.open(directory, os.O_RDONLY)
+def _mapped(handle: int) -> Any:
+    """Return the bytes of a file, mapped; closes the descriptor."""
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
+        return memoryview(mmap.mmap(handle, 0, access=mmap.ACCESS_READ))
     finally:
         os.close(handle)
 
 
-def _flush(file: Any) -> None:
-    file.flush()
-    os.fsync(file.fileno())
-
-
-def _flush_directory(directory: Path) -> None:
-    handle = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+def _checksum(data: Any, advance: Callable[[float], None] = lambda steps: None) -> str:
+    """Return the checksum of some bytes, in hexadecimal."""
+    checksum, view = Checksum(), memoryview(data).cast("B")
+    for begin in range(0, len(view), BLOCK):
+        part = view[begin : begin + BLOCK]
+        checksum.update(part)
+        advance(len(part))
+    return f"{checksum.value:016x}"

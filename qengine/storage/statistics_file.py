@@ -10,7 +10,7 @@ it can be counted anew.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -19,14 +19,21 @@ import pyarrow as pa
 from qengine.catalog.values import ValueSummary
 from qengine.catalog.view import Incidence
 from qengine.plan.pattern import Direction
+from qengine.storage.arrowfiles import open_batches
+from qengine.storage.blocks import BlockFile
+from qengine.storage.json_schema import parse, schema, violations
+from qengine.storage.normal import is_normal, language_type
 from qengine.storage.statistics import PairCounts, Statistics
+from qengine.storage.store import GraphStore
 from qengine.storage.variant import from_python
 from qengine.storage.wedges import Kind, WedgeSummary
 from qengine.temporal.arrow import to_values
+from qengine.types import NULL
 
 __all__ = ["read_statistics", "write_statistics"]
 
 _VERSION = "4"
+_MOST = 1e60  # what no number of them reaches
 _READABLE = ("2", "3", _VERSION)  # 2: without circles; 3: without kinds of relationships
 
 
@@ -64,29 +71,134 @@ def write_statistics(statistics: Statistics, file: BinaryIO) -> None:
         writer.write_batch(pa.record_batch(columns, schema=schema))
 
 
-def read_statistics(reader: Any, statistics: Statistics) -> None:
-    """Take over what ``write_statistics`` wrote."""
-    if (reader.schema.metadata or {}).get(b"version", b"").decode() not in _READABLE:
+def read_statistics(file: BlockFile, store: GraphStore) -> None:
+    """Take over what ``write_statistics`` wrote.
+
+    Raises
+    ------
+    StorageError
+        If it can't be of this graph.
+    """
+    reader = open_batches(file)
+    if (reader.schema.metadata or {}).get(b"version", b"").decode("utf-8", "replace") not in _READABLE:
         return
-    batch = reader.get_batch(0)
+    file.check(0, file.size)
+    if reader.num_record_batches != 1 or (batch := reader.get_batch(0)).num_rows != 1:
+        raise file.damaged("it hasn't one batch of one row")
     for number, field in enumerate(reader.schema):
-        facts = json.loads(field.metadata[b"facts"])
-        values = batch.column(number).values
-        if field.metadata[b"kind"] == b"pairs":
-            statistics.know_pairs(facts["type"], Direction(facts["direction"]), _pairs(values.to_numpy()))
-        elif field.metadata[b"kind"] == b"wedges":
-            statistics.know_wedges(facts.pop("type"), WedgeSummary(**facts, kinds=_kinds(values.to_numpy())))
-        elif field.metadata[b"kind"] == b"circles":
-            statistics.know_acyclic(facts["type"], facts["acyclic"])
-        elif field.metadata[b"kind"] == b"together":
-            for (label, one, other), factor in zip(facts["of"], values.to_pylist(), strict=True):
-                statistics.know_together(label, _incidence(one), _incidence(other), factor)
-        elif field.metadata[b"kind"] == b"triangles":
-            for (labels, sides), odds in zip(facts["of"], values.to_pylist(), strict=True):
-                first, second, third = ((_incidence(one), _incidence(other)) for one, other in sides)
-                statistics.know_mixed_triangles((labels[0], labels[1], labels[2]), (first, second, third), odds)
-        else:
-            statistics.know_values(facts["entity"], facts["key"], facts["owner"], _summary(facts, to_values(values)))
+        metadata = field.metadata or {}
+        kind = metadata.get(b"kind", b"").decode("utf-8", "replace")
+        try:
+            facts = parse(metadata.get(b"facts", b""))
+            column = batch.column(number)
+            column.validate(full=True)
+            wrong = next(violations({kind: facts}, schema("statistics"), "statistics"), None)
+            if wrong is not None or not pa.types.is_large_list(column.type) or column.null_count:
+                raise _Wrong(wrong or "it is no list")
+            _READERS[kind](store, facts, column.values)
+        except (_Wrong, ValueError, TypeError, pa.ArrowException) as error:
+            raise file.damaged(f"column {number}: {error}") from None
+
+
+class _Wrong(Exception):
+    pass
+
+
+def _read_values(store: GraphStore, facts: Any, values: Any) -> None:
+    entity, key, owner = facts["entity"], facts["key"], facts["owner"]
+    owners = {None, *store.labels} if entity == "node" else set(store.relationship_types)
+    type_ = store.property_type(entity, key)
+    if entity == "relationship" and owner in owners:
+        index = store.type_index(owner)
+        column = None if index is None else store.relationship_property(index, key)
+        type_ = None if column is None else column.type
+    if owner not in owners or type_ is None or not is_normal(values.type):
+        raise _Wrong("there is no such property")
+    if language_type(values.type) not in (NULL, type_):
+        raise _Wrong(f"property {key} has values of another type")
+    if len(values) < 2 + len(facts["shares"]) or facts["nulls"] > facts["count"]:
+        raise _Wrong(f"property {key} has too few values")
+    named = to_values(values)
+    if None in named[2:] or (None in named and named != [None, None]):
+        raise _Wrong(f"property {key} lacks a value")
+    store.statistics.know_values(entity, key, owner, _summary(facts, named))
+
+
+def _read_pairs(store: GraphStore, facts: Any, values: Any) -> None:
+    if facts["type"] >= len(store.types):
+        raise _Wrong("there is no such type")
+    edge_type, way = store.types[facts["type"]], Direction(facts["direction"])
+    if (way is Direction.BOTH) != edge_type.undirected:
+        raise _Wrong(f"relationships {edge_type.name} have no direction {way.value}")
+    rows = _numbers(values, 9, len(store.groups), 2)
+    pairs = _pairs(rows)
+    if len(pairs) != len(rows) or sum(each[0] for each in pairs.values()) != len(store.adjacency(edge_type.index, way)):
+        raise _Wrong(f"relationships {edge_type.name} aren't as many")
+    if any(not 1 <= each[1] <= each[0] or not 1 <= each[2] <= each[0] for each in pairs.values()):
+        raise _Wrong(f"relationships {edge_type.name} have more ends than there are")
+    store.statistics.know_pairs(edge_type.index, way, pairs)
+
+
+def _read_wedges(store: GraphStore, facts: Any, values: Any) -> None:
+    kinds = _kinds(_numbers(values, 4, len(store.groups), 3))
+    if store.type_index(facts["type"]) is None:
+        raise _Wrong("there is no such type")
+    store.statistics.know_wedges(facts.pop("type"), WedgeSummary(**facts, kinds=kinds))
+
+
+def _read_circles(store: GraphStore, facts: Any, values: Any) -> None:
+    if store.type_index(facts["type"]) is None:
+        raise _Wrong("there is no such type")
+    store.statistics.know_acyclic(facts["type"], facts["acyclic"])
+
+
+def _read_together(store: GraphStore, facts: Any, values: Any) -> None:
+    for (label, one, other), factor in zip(facts["of"], _factors(values), strict=True):
+        store.statistics.know_together(_label(label), _incidence(one), _incidence(other), factor)
+
+
+def _read_triangles(store: GraphStore, facts: Any, values: Any) -> None:
+    for (labels, sides), odds in zip(facts["of"], _factors(values), strict=True):
+        first, second, third = ((_incidence(one), _incidence(other)) for one, other in sides)
+        corners = _label(labels[0]), _label(labels[1]), _label(labels[2])
+        store.statistics.know_mixed_triangles(corners, (first, second, third), odds)
+
+
+_READERS: dict[str, Callable[[GraphStore, Any, Any], None]] = {
+    "values": _read_values,
+    "pairs": _read_pairs,
+    "wedges": _read_wedges,
+    "circles": _read_circles,
+    "together": _read_together,
+    "triangles": _read_triangles,
+}
+
+
+def _factors(values: Any) -> list[float]:
+    """Return numbers that are finite and above 0."""
+    found: list[float] = _numbers(values, 1, 0, 0).reshape(-1).tolist()
+    if not all(found):
+        raise _Wrong("a number is 0")
+    return found
+
+
+def _numbers(values: Any, width: int, groups: int, indices: int) -> Any:
+    """Return rows of numbers, finite and at least 0; the first ``indices`` of each are of label groups."""
+    if values.type != pa.float64() or values.null_count or len(values) % width:
+        raise _Wrong("it isn't rows of numbers")
+    rows = values.to_numpy().reshape(-1, width)
+    places = rows[:, :indices]
+    if not (np.isfinite(rows).all() and (rows >= 0).all() and (rows < _MOST).all()):
+        raise _Wrong("a number is out of range")
+    if not ((places < groups).all() and (places == places.astype(np.int64)).all()):
+        raise _Wrong("there is no such label group")
+    return rows
+
+
+def _label(plain: Any) -> str | None:
+    if not isinstance(plain, str | None):
+        raise _Wrong("a label is no name")
+    return plain
 
 
 def _plain(key: Any) -> Any:
@@ -97,7 +209,9 @@ def _plain(key: Any) -> Any:
 
 
 def _incidence(plain: Any) -> Incidence:
-    types, out, into, label = plain
+    if [type(part) for part in plain[:3]] != [list, bool, bool] or len(plain) != 4:
+        raise _Wrong("it is no kind of relationships")
+    types, out, into, label = *plain[:3], _label(plain[3])
     return Incidence(tuple(types), out, into, label)
 
 
@@ -109,11 +223,11 @@ def _summary(facts: Mapping[str, Any], named: list[Any]) -> ValueSummary:
 
 
 def _kinds(numbers: Any) -> dict[Kind, float]:
-    return {(int(a), int(b), int(c)): odds for a, b, c, odds in numbers.reshape(-1, 4).tolist()}
+    return {(int(a), int(b), int(c)): odds for a, b, c, odds in numbers.tolist()}
 
 
 def _pairs(numbers: Any) -> dict[tuple[int, int], PairCounts]:
     found: dict[tuple[int, int], PairCounts] = {}
-    for source, target, entries, owners, most, *moments in numbers.reshape(-1, 9).tolist():
+    for source, target, entries, owners, most, *moments in numbers.tolist():
         found[int(source), int(target)] = (int(entries), int(owners), int(most), *moments)
     return found

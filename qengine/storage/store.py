@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from itertools import repeat
 from typing import Any
@@ -13,6 +13,7 @@ from qengine._frozen import frozen
 from qengine._recent import Recent
 from qengine.catalog.values import ValueSummary
 from qengine.catalog.view import EdgeStatistics, Incidence, RelationshipTypeInfo, Side
+from qengine.errors import StorageError
 from qengine.plan.pattern import Direction, LabelExpr
 from qengine.storage.adjacency import Adjacency, Form
 from qengine.storage.arrays import Array
@@ -326,14 +327,33 @@ class GraphStore:
         """Bytes of all arrays: adjacencies and property columns, and what has been derived of them and is kept."""
         return self._own_bytes + self.derived.held + self.statistics.nbytes
 
+    def check(self, advance: Callable[[float], None] = lambda steps: None) -> None:
+        """Check all arrays of a graph that was opened now, instead of each when it is first read.
+
+        ``advance`` is told how many bytes were checked.
+
+        Raises
+        ------
+        StorageError
+            If one is damaged.
+        """
+        for one in (lists for by_direction in self._adjacencies for lists in by_direction.values()):
+            _ = one.neighbours
+            advance(one.nbytes)
+        for column in self._all_columns():
+            _ = column.array
+            advance(column.nbytes)
+
     # -- inside ------------------------------------------------------------------------------------------------
 
     @cached_property
     def _own_bytes(self) -> int:
         adjacencies = sum(one.nbytes for by_direction in self._adjacencies for one in by_direction.values())
-        columns = [*self._node_properties.values()]
-        columns += [column for by_key in self._relationship_properties for column in by_key.values()]
-        return adjacencies + sum(column.nbytes for column in columns)
+        return adjacencies + sum(column.nbytes for column in self._all_columns())
+
+    def _all_columns(self) -> list[PropertyColumn]:
+        by_key = [self._node_properties, *self._relationship_properties]
+        return [column for columns in by_key for column in columns.values()]
 
     def _columns(self, entity: str, key: str) -> list[PropertyColumn]:
         by_key = [self._node_properties] if entity == "node" else self._relationship_properties
@@ -358,7 +378,10 @@ class GraphStore:
             position = begin + int(np.searchsorted(out.neighbours[begin:stop], end))
             if position < stop and out.neighbours[position] == end:
                 return position
-        raise KeyError((vertex, neighbour))
+        raise StorageError(
+            f"{self.types[type_index].name}: a relationship is missing from the lists of its start.",
+            hint="The saved graph is damaged: save it again from its source.",
+        )
 
     @cached_property
     def _group_ends(self) -> Array:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import random
-import subprocess
-import sys
+import shutil
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -18,9 +17,11 @@ from qengine.plan.pattern import Direction
 from qengine.storage import from_arrow, from_records, open_saved, save
 from qengine.storage import saved as saved_module
 from qengine.storage.adjacency import Form
+from qengine.storage.json_schema import schema, violations
 from qengine.storage.manifest import decode, encode
 
 FLIPS = 1200
+OLD = Path(__file__).resolve().parents[1] / "data" / "saved" / "format1"
 
 
 def graph(seed=0, nodes=30, relationships=80):
@@ -112,7 +113,7 @@ def test_replacing_leaves_one_graph_and_old_readers_alone(saved):
 def test_a_flipped_byte_is_refused_or_harmless(saved):
     expected = contents(graph())
     files = sorted(path for path in saved.rglob("*") if path.is_file())
-    assert len(files) == 4
+    assert len(files) == 5
     rng = np.random.default_rng(11)
     refused = 0
     for trial in range(FLIPS):
@@ -184,11 +185,14 @@ def test_dates_and_texts_of_statistics_come_back(tmp_path):
     assert all(found == first.statistics.values(*of) for of, found in known.items())
 
 
-def test_a_graph_saved_without_statistics_opens(saved):
-    manifest = decode((saved / "manifest.json").read_bytes())
+def test_a_graph_saved_without_statistics_opens(tmp_path):
+    path = tmp_path / "old"
+    shutil.copytree(OLD, path)
+    expected = contents(open_saved(path))
+    manifest = decode((path / "manifest.json").read_bytes())
     del manifest["files"][next(name for name in manifest["files"] if name.endswith("statistics.arrow"))]
-    (saved / "manifest.json").write_bytes(encode(manifest))
-    assert contents(open_saved(saved)) == contents(graph())
+    (path / "manifest.json").write_bytes(encode(manifest))
+    assert contents(open_saved(path)) == expected
 
 
 def test_statistics_of_another_version_are_counted_anew(tmp_path, monkeypatch):
@@ -217,7 +221,7 @@ def test_truncated_and_missing_files_are_refused(saved, name):
 def test_a_newer_format_is_refused(saved):
     manifest = json.loads((saved / "manifest.json").read_text())
     (saved / "manifest.json").write_text(json.dumps({**manifest, "format": 99}))
-    with pytest.raises(StorageError, match="it has format 99; this version of qengine reads formats up to 1") as raised:
+    with pytest.raises(StorageError, match="it has format 99; this version of qengine reads formats up to 2") as raised:
         open_saved(saved)
     assert "Install a newer qengine" in raised.value.hint
 
@@ -227,17 +231,6 @@ def test_what_is_no_manifest_is_refused(saved, text):
     (saved / "manifest.json").write_bytes(text)
     with pytest.raises(StorageError, match="it can't be understood"):
         open_saved(saved)
-
-
-def test_a_directory_with_something_else_is_not_touched(tmp_path):
-    (tmp_path / "thesis.tex").write_text("precious")
-    with pytest.raises(StorageError, match="there is something else there"):
-        save(graph(), tmp_path)
-    with pytest.raises(StorageError, match="there is something else there"):
-        save(graph(), tmp_path / "thesis.tex")
-    assert (tmp_path / "thesis.tex").read_text() == "precious"
-    with pytest.raises(StorageError, match="there is no saved graph"):
-        open_saved(tmp_path)
 
 
 def test_a_failed_save_keeps_the_old_graph(saved, monkeypatch):
@@ -252,94 +245,12 @@ def test_a_failed_save_keeps_the_old_graph(saved, monkeypatch):
     assert len(list(saved.iterdir())) == 2
 
 
-KILLER = """
-import os, random, signal, sys
-from qengine.plan.pattern import Direction
-from qengine.storage import from_arrow, from_records, open_saved, save
-
-path, kills = sys.argv[1], int(sys.argv[2])
-graphs = [
-    from_records([{"id": i, "labels": ["A"], "properties": {"v": version}} for i in range(50)],
-                 [{"type": "R", "start": i, "end": (i + version) % 50} for i in range(50)])
-    for version in (1, 2)
-]
-steps, last = 0, None  # of a save: files opened, written to, renamed and removed; which of them is not taken
-
-def step():
-    global steps
-    steps += 1
-    if last is not None and steps > last:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-audited = ("open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.listdir", "os.scandir")
-sys.addaudithook(lambda event, args: step() if event in audited else None)
-fsync = os.fsync
-os.fsync = lambda file: (step(), fsync(file), step())
-save(graphs[0], path)
-rng, old, outcomes, partial = random.Random(7), 0, [], 0
-in_all, steps = steps, 0
-for kill in range(kills):
-    child = os.fork()
-    if not child:
-        steps, last = 0, rng.randrange(2 * in_all)
-        save(graphs[1 - old], path)
-        os._exit(0)
-    rng.random()
-    os.waitpid(child, 0)
-    partial += len(os.listdir(path)) > 2
-    store = open_saved(path)
-    (version,) = {node["v"] for node in store.nodes(range(50))}
-    ends = store.adjacency(0, Direction.OUT).neighbours
-    assert ends.tolist() == graphs[version - 1].adjacency(0, Direction.OUT).neighbours.tolist()
-    outcomes.append(version - 1 == old)
-    old = version - 1
-print(outcomes.count(True), outcomes.count(False), partial)
-"""
-
-
-@pytest.mark.parametrize("kills", [30, pytest.param(150, marks=pytest.mark.slow)])
-def test_kill_9_during_a_save_leaves_the_old_or_the_new_graph(tmp_path, kills):
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, "-c", KILLER, str(tmp_path / "graph"), str(kills)]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    old, new, cut_short = map(int, done.stdout.split())
-    assert old + new == kills
-    assert old > 0
-    assert new > 0
-    assert cut_short > 0, "some kills hit a save at work"
-
-
 def test_the_manifest_follows_its_schema(saved):
-    from qengine._assets import asset
-
-    schema = json.loads(asset("catalog", "manifest.schema.json").read_text())
+    wanted = schema("manifest")
     manifest = json.loads((saved / "manifest.json").read_text())
-    assert list(violations(manifest, schema, "manifest")) == []
+    assert list(violations(manifest, wanted, "manifest")) == []
     del manifest["groups"][0]["begin"]
     manifest["types"][0]["count"] = "many"
-    assert len(list(violations(manifest, schema, "manifest"))) == 2
+    assert len(list(violations(manifest, wanted, "manifest"))) == 2
     text = (saved / "manifest.json").read_bytes()
     assert encode(decode(text)) == text
-
-
-def violations(value, schema, place):
-    """Yield where a value breaks the part of JSON Schema that the manifest's schema uses."""
-    kinds = {"object": dict, "array": list, "string": str, "integer": int, "number": float, "boolean": bool}
-    kind = kinds[schema["type"]]
-    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        yield f"{place} is no {schema['type']}"
-        return
-    if "enum" in schema and value not in schema["enum"]:
-        yield f"{place} is {value}"
-    for name in schema.get("required", []):
-        if name not in value:
-            yield f"{place} lacks {name}"
-    for name, inside in value.items() if kind is dict else ():
-        inner = schema.get("properties", {}).get(name, schema.get("additionalProperties"))
-        if not inner:
-            yield f"{place} has {name}"
-        else:
-            yield from violations(inside, inner, f"{place}.{name}")
-    for row, inside in enumerate(value if kind is list else ()):
-        yield from violations(inside, schema["items"], f"{place}[{row}]")

@@ -1,0 +1,32 @@
+"""The limits of the query that runs in this thread, for work far below the executors: checks of a saved graph's blocks."""
+
+from __future__ import annotations
+
+import threading
+from typing import Protocol
+
+from qengine._control import Control
+
+__all__ = ["Limits", "running"]
+
+
+class Limits(Protocol):
+    """What an ``ExecutionContext`` is for those that may not import it."""
+
+    @property
+    def control(self) -> Control:
+        """What native functions poll."""
+
+    def check(self) -> None:
+        """Raise if the query must stop."""
+
+    def raise_for(self, status: int) -> None:
+        """Raise the error that a native function's status stands for; return if it is ``OK``."""
+
+
+class _Running(threading.local):
+    limits: Limits | None = None
+
+
+running = _Running()
+"""``running.limits`` are those of this thread's query while it executes, else None."""

@@ -1,0 +1,246 @@
+"""An adjacency of a saved graph, whose arrays can't be had before they are checked.
+
+Whatever reads one of them first has all checked, once: checksums, and that they are what ``forms.py`` writes
+(``kernels/host/saved_lists.h``). From then on it is an ``Adjacency`` like any other.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import threading
+from typing import Any
+
+import numpy as np
+
+from qengine import _native
+from qengine._frozen import frozen
+from qengine.errors import StorageError
+from qengine.plan.pattern import Direction
+from qengine.storage.adjacency import Adjacency, Form, PcsrStruct
+from qengine.storage.blocks import BLOCK, BlockFile, BlocksStruct, limited, stop_if_due
+
+__all__ = ["Digests", "ListFacts", "SavedAdjacency", "digests_of", "well_sized"]
+
+_ARRAYS = ("neighbours", "edge_ids", "offsets", "keys", "groups")
+_WAIT = 0.05  # seconds between looks at a query's limits while another thread checks
+_WRONG_BLOCK = 1
+_FAULTS = {
+    2: "the row index is malformed",
+    3: "a list isn't sorted, or repeats a neighbour",
+    4: "a neighbour is out of range",
+    5: "a node is its own neighbour where it may not be",
+    6: "a relationship id is out of range",
+}
+_WITHOUT_IDS, _POSITIONS, _STORED = range(3)
+_MASK = 2**64 - 1
+
+Digests = tuple[int, int]
+"""Of a type's relationships as they are and turned round, without loops in the second (``qe::SavedLists``)."""
+
+
+class _ListsStruct(ctypes.Structure):
+    """Mirror of ``qe::SavedLists``."""
+
+    _fields_ = (
+        ("file", BlocksStruct),
+        ("lists", PcsrStruct),
+        ("n_groups", ctypes.c_uint64),
+        ("n_ids", ctypes.c_uint64),
+        ("low", ctypes.c_uint32),
+        ("high", ctypes.c_uint32),
+        ("parallel", ctypes.c_int32),
+        ("loops", ctypes.c_int32),
+        ("turned", ctypes.c_int32),
+        ("ids", ctypes.c_int32),
+        ("both_ways", ctypes.c_int32),
+        ("fault", ctypes.c_int32),
+        ("place", ctypes.c_uint64),
+        ("digests", ctypes.c_uint64 * 2),
+        ("parts_done", ctypes.c_void_p),
+        ("parts_digests", ctypes.c_void_p),
+    )
+
+
+@frozen
+class ListFacts:
+    """What is claimed of a type, which its lists must keep.
+
+    ``type``, ``direction``: whose lists they are. ``count``: relationships. ``reach``: where the neighbours' ids lie.
+    ``stored_ids``: whether the other direction has relationship ids beside its entries. ``digests``: of its
+    relationships; None where the graph was saved without.
+    """
+
+    type: str
+    direction: Direction
+    count: int
+    reach: tuple[int, int]
+    undirected: bool
+    parallel: bool
+    loops: bool
+    stored_ids: bool
+    digests: Digests | None
+
+
+class _Gate:
+    """An attribute whose first reading checks all arrays; afterwards it is found in the object itself."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, lists: Any, owner: type) -> Any:
+        lists.check()
+        return lists.__dict__[self._name]
+
+
+class SavedAdjacency(Adjacency):
+    """An adjacency whose arrays are parts of a mapped file, checked when the first of them is read.
+
+    Parameters
+    ----------
+    lists
+        With the arrays as they stand in the file; their sizes fit each other.
+    file
+        The file.
+    facts
+        What they are checked against.
+    """
+
+    def __init__(self, lists: Adjacency, file: BlockFile, facts: ListFacts) -> None:
+        own = vars(lists)
+        self.__dict__.update({name: value for name, value in own.items() if name not in _ARRAYS})
+        self.__dict__["_arrays"] = {name: own[name] for name in _ARRAYS}
+        self.__dict__["_size"] = len(lists.neighbours), lists.nbytes
+        self.__dict__["_source"] = file, facts
+        self.__dict__["_lock"] = threading.Lock()
+
+    neighbours = _Gate()
+    edge_ids = _Gate()
+    offsets = _Gate()
+    keys = _Gate()
+    groups = _Gate()
+
+    def __len__(self) -> int:
+        return int(self._size[0])
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        return int(self._size[1])
+
+    def check(self) -> None:
+        """Check the arrays, if that hasn't been done.
+
+        Raises
+        ------
+        StorageError
+            If they are damaged, always the same.
+        ResourceError
+            If the query that reads them must stop; the next one goes on from there.
+        """
+        while not self._lock.acquire(timeout=_WAIT):
+            stop_if_due()
+        try:
+            if self._arrays is not None:
+                self._check()
+                self.__dict__.update(self._arrays)
+                self.__dict__["_arrays"] = None
+        finally:
+            self._lock.release()
+
+    def _check(self) -> None:
+        file, facts = self._source
+        if "_error" in self.__dict__:
+            raise file.damaged(self._error)
+        plain = Adjacency(self.form, self.lo, self.hi, home_groups=self.home_groups, **self._arrays)
+        if "_check_state" not in self.__dict__:
+            self.__dict__["_check_state"] = _CheckState(plain, facts, file)
+        found = self._check_state.run()
+        where = f"relationships {facts.type}, direction {facts.direction.value}"
+        error: StorageError | None = None
+        if found.fault == _WRONG_BLOCK:
+            error = file.wrong_block(found.place)
+        elif found.fault:
+            error = file.damaged(f"{where}: {_FAULTS[found.fault]}")
+        elif not _fits(found, facts):
+            error = file.damaged(f"{where}: both directions don't hold the same relationships")
+        if error is not None:
+            self.__dict__["_error"] = error.message.removeprefix(f"{file.path}: ")
+            raise error
+        del self.__dict__["_check_state"]
+
+
+class _CheckState:
+    """What the native check takes, and how far it has come."""
+
+    def __init__(self, lists: Adjacency, facts: ListFacts, file: BlockFile | None) -> None:
+        blocks = BlocksStruct() if file is None else file.struct  # without a file: places are addresses
+        begin = lists.neighbours.ctypes.data - (blocks.data or 0)
+        parts = begin % BLOCK + lists.neighbours.nbytes
+        self._done = np.zeros(parts // BLOCK + 1, np.uint8)
+        self._digests = np.zeros((len(self._done), 2), np.uint64)
+        self._size = lists.nbytes
+        is_out = facts.direction is Direction.OUT
+        ids = _WITHOUT_IDS if not facts.stored_ids else _POSITIONS if is_out else _STORED
+        self._keep = lists, file
+        self._struct = _ListsStruct(
+            blocks,
+            lists.as_struct(),
+            0 if lists.groups is None else len(lists.groups),
+            facts.count,
+            *facts.reach,
+            facts.parallel,
+            facts.loops,
+            facts.direction is Direction.IN,
+            ids,
+            is_out and facts.undirected,
+        )
+        self._struct.parts_done = self._done.ctypes.data
+        self._struct.parts_digests = self._digests.ctypes.data
+
+    def run(self) -> _ListsStruct:
+        """Go on with the check; return what it found."""
+        struct = self._struct
+        limited(lambda control: int(_library().qe_check_lists(ctypes.byref(struct), ctypes.byref(control))), self._size)
+        return struct
+
+
+def digests_of(out: Adjacency, facts: ListFacts) -> Digests:
+    """Return the digests of a type's relationships, from its OUT lists; ``facts`` are theirs."""
+    found = _CheckState(out, facts, None).run()
+    if found.fault:
+        raise ValueError(f"relationships {facts.type}: {_FAULTS[found.fault]}")
+    return int(found.digests[0]), int(found.digests[1])
+
+
+def _fits(found: _ListsStruct, facts: ListFacts) -> bool:
+    """Tell whether the digests are those of the type's relationships."""
+    if facts.digests is None:
+        return True
+    forward, backward = facts.digests
+    if facts.direction is Direction.OUT:
+        return (found.digests[0], found.digests[1]) == (forward, backward)
+    return bool(found.digests[0] == (forward + backward & _MASK if facts.direction is Direction.BOTH else forward))
+
+
+def well_sized(lists: Adjacency) -> bool:
+    """Tell whether the arrays of an adjacency are those of its form, and as long as each other demands."""
+    offsets, keys, groups, ids = lists.offsets, lists.keys, lists.groups, lists.edge_ids
+    if ids is not None and len(ids) != len(lists.neighbours):
+        return False
+    if not len(lists.neighbours) and lists.lo != lists.hi:
+        return False
+    if lists.form is Form.GROUPS:
+        return offsets is None and keys is None and groups is not None and 1 <= lists.home_groups <= len(groups)
+    if offsets is None or groups is not None or lists.home_groups:
+        return False
+    if lists.form is Form.DENSE:
+        return keys is None and len(offsets) == lists.hi - lists.lo + 1
+    return keys is not None and len(offsets) == len(keys) + 1
+
+
+@functools.cache
+def _library() -> Any:
+    library = _native.load()
+    library.qe_check_lists.argtypes = (ctypes.c_void_p, ctypes.c_void_p)
+    return library
