@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from qengine.errors import (
     DeviceError,
@@ -73,9 +73,9 @@ _TEMPORAL = frozenset({"Date", "DateTime", "Duration", "LocalDateTime", "LocalTi
 __version__ = "0.1.0"
 
 
-def open(path: str | PathLike[str]) -> Graph:
+def open(path: str | PathLike[str], *, verify: Literal["lazy", "full"] = "lazy") -> Graph:
     """Open a saved graph: its files are mapped, not read; see ``Graph.open``."""
-    return Graph.open(path)
+    return Graph.open(path, verify=verify)
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""The limits of the query that runs in this thread, for work far below the executors: checks of a saved graph's blocks."""
+"""The limits of the query that runs in this thread, for work far below executors: checks of saved blocks."""
 
 from __future__ import annotations
 

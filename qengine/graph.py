@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from qengine.estimate import DeviceEstimator, Estimate, EstimateTable, Estimator
     from qengine.estimates import Counted
     from qengine.explain import Explanation
+    from qengine.storage.saved import Verify
     from qengine.storage.schema import Schema
     from qengine.storage.statistics import Statistics
     from qengine.storage.store import GraphStore
@@ -229,8 +230,19 @@ class Graph:
         return cls._loaded(storage.from_graph_file(path))
 
     @classmethod
-    def open(cls, path: Source) -> Graph:
-        """Open a saved graph: its files are checked and mapped, not copied.
+    def open(cls, path: Source, *, verify: Verify = "lazy") -> Graph:
+        """Open a saved graph: its files are mapped, not read.
+
+        Nothing in them is trusted: each array is checked, with its checksums, when a query first needs it. Don't write
+        to the files, or cut them off, while the graph is open.
+
+        Parameters
+        ----------
+        path
+            The directory that ``save`` wrote.
+        verify
+            "full" checks everything now. With "lazy" a damaged array raises ``StorageError`` from the query that needs
+            it.
 
         Raises
         ------
@@ -239,17 +251,18 @@ class Graph:
         """
         from qengine import storage
 
-        return cls(storage.open_saved(path))
+        return cls(storage.open_saved(path, verify))
 
     def save(self, path: Source) -> None:
         """Save the graph as a directory, or replace the graph that is saved there.
 
         Crash-safe: until the last rename the old graph stands untouched. Readers that have the old one open keep it.
+        Other files beside a saved graph stay, and nothing is deleted but what earlier saves wrote.
 
         Raises
         ------
         StorageError
-            If the directory holds something else, or can't be written.
+            If the directory holds something else and no graph, or can't be written.
         """
         from qengine import storage
 

@@ -9,7 +9,7 @@ from qengine.storage.edgelist import from_edge_list
 from qengine.storage.files import from_csv, from_parquet
 from qengine.storage.graphfile import from_graph_file
 from qengine.storage.records import from_records
-from qengine.storage.saved import open_saved, save
+from qengine.storage.saved import Verify, open_saved, save
 from qengine.storage.store import EdgeType, GraphStore, LabelGroup
 from qengine.storage.tables import from_arrow
 
@@ -17,6 +17,7 @@ __all__ = [
     "EdgeType",
     "GraphStore",
     "LabelGroup",
+    "Verify",
     "from_arrow",
     "from_csv",
     "from_edge_list",

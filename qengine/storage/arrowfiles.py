@@ -164,7 +164,7 @@ def _lists(file: BlockFile, batch: Any, index: int, way: Direction) -> Adjacency
         file.check_buffers(column)
         column.validate(full=True)
         row[name] = column[0].as_py()
-    arrays = {name: _array(file, batch.column(name)) for name in _ARRAYS}
+    arrays: dict[str, Any] = {name: _array(file, batch.column(name)) for name in _ARRAYS}
     if (row.pop("type"), row.pop("direction")) != (index, way.value) or None in row.values():
         raise file.damaged("the lists don't stand in the order of types")
     if arrays["neighbours"] is None or row["form"] not in iter(Form):
@@ -214,7 +214,7 @@ def read_properties(
     relationships: list[dict[str, SavedColumn]] = [{} for _ in types]
     if reader.num_record_batches != (1 if len(reader.schema) else 0):
         raise file.damaged("it hasn't one batch of columns")
-    batch = reader.get_batch(0) if len(reader.schema) else None
+    batch: Any = reader.get_batch(0) if len(reader.schema) else None
     if batch is not None and batch.num_rows != 1:
         raise file.damaged("its batch has more than one row")
     for number, field in enumerate(reader.schema):

@@ -101,10 +101,10 @@ class BlockFile:
         """Return the error that says what is wrong with the file."""
         return StorageError(f"{self.path}: {what}", hint=DAMAGED)
 
-    def wrong_block(self, block: int) -> StorageError:
-        """Return the error for a block whose checksum is wrong."""
+    def wrong_block(self, block: int) -> str:
+        """Return what is wrong with a block that has another checksum."""
         begin, end = block * BLOCK, min((block + 1) * BLOCK, self.size)
-        return self.damaged(f"the checksum of bytes {begin:,} to {end:,} is wrong")
+        return f"the checksum of bytes {begin:,} to {end:,} is wrong"
 
     def place(self, buffer: Any) -> tuple[int, int]:
         """Return where in the file an Arrow buffer's bytes are, ``[begin, end)``.
@@ -135,7 +135,7 @@ class BlockFile:
         own = ctypes.byref(self.struct), begin, end, ctypes.byref(wrong)
         limited(lambda control: _library().qe_check_blocks(*own, ctypes.byref(control)), end - begin)
         if wrong.value != _NONE:
-            raise self.wrong_block(wrong.value)
+            raise self.damaged(self.wrong_block(wrong.value))
 
     def check_buffers(self, array: Any) -> None:
         """Do so for all buffers of an Arrow array."""

@@ -8,7 +8,7 @@ is read or is found.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -21,9 +21,9 @@ from qengine.storage.store import EdgeType, GraphStore, LabelGroup
 
 __all__ = [
     "CHECKSUMS",
+    "DATA_FILES",
     "FORMAT",
     "MOST_BYTES",
-    "DATA_FILES",
     "decode",
     "describe",
     "digests",

@@ -44,6 +44,12 @@ class SavedColumn(PropertyColumn):
         If properties never have the array's type.
     """
 
+    _unchecked: Any
+    _length: int
+    _bytes: int
+    _source: tuple[BlockFile, str]
+    _lock: threading.Lock
+
     def __init__(self, begin: int, array: Any, file: BlockFile, name: str) -> None:
         if not is_normal(array.type):
             raise file.damaged(f"{name}: its type is {array.type}")
@@ -56,7 +62,7 @@ class SavedColumn(PropertyColumn):
     @property
     def end(self) -> int:
         """One more than the last id that the array covers."""
-        return int(self.begin + self._length)
+        return self.begin + self._length
 
     @property
     def arrow_type(self) -> Any:
@@ -66,7 +72,7 @@ class SavedColumn(PropertyColumn):
     @property
     def nbytes(self) -> int:
         """Bytes of the array's buffers."""
-        return int(self._bytes)
+        return self._bytes
 
     def check(self) -> Any:
         """Return the array, checked.

@@ -15,7 +15,6 @@ import numpy as np
 
 from qengine import _native
 from qengine._frozen import frozen
-from qengine.errors import StorageError
 from qengine.plan.pattern import Direction
 from qengine.storage.adjacency import Adjacency, Form, PcsrStruct
 from qengine.storage.blocks import BLOCK, BlockFile, BlocksStruct, limited, stop_if_due
@@ -106,13 +105,19 @@ class SavedAdjacency(Adjacency):
         What they are checked against.
     """
 
+    _unchecked: Adjacency | None
+    _length: int
+    _bytes: int
+    _source: tuple[BlockFile, ListFacts]
+    _lock: threading.Lock
+    _progress: _Progress | None
+    _fault: str
+
     def __init__(self, lists: Adjacency, file: BlockFile, facts: ListFacts) -> None:
-        own = vars(lists)
-        self.__dict__.update({name: value for name, value in own.items() if name not in _ARRAYS})
-        self.__dict__["_arrays"] = {name: own[name] for name in _ARRAYS}
-        self.__dict__["_size"] = len(lists.neighbours), lists.nbytes
-        self.__dict__["_source"] = file, facts
-        self.__dict__["_lock"] = threading.Lock()
+        own = self.__dict__  # the class is frozen
+        own.update({name: value for name, value in vars(lists).items() if name not in _ARRAYS})
+        own.update(_unchecked=lists, _length=len(lists.neighbours), _bytes=lists.nbytes, _source=(file, facts))
+        own.update(_lock=threading.Lock(), _progress=None, _fault="")
 
     neighbours = _Gate()
     edge_ids = _Gate()
@@ -121,12 +126,12 @@ class SavedAdjacency(Adjacency):
     groups = _Gate()
 
     def __len__(self) -> int:
-        return int(self._size[0])
+        return self._length
 
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays."""
-        return int(self._size[1])
+        return self._bytes
 
     def check(self) -> None:
         """Check the arrays, if that hasn't been done.
@@ -141,36 +146,25 @@ class SavedAdjacency(Adjacency):
         while not self._lock.acquire(timeout=_WAIT):
             stop_if_due()
         try:
-            if self._arrays is not None:
-                self._check()
-                self.__dict__.update(self._arrays)
-                self.__dict__["_arrays"] = None
+            if self._unchecked is not None:
+                self._check(self._unchecked)
+                self.__dict__.update({name: getattr(self._unchecked, name) for name in _ARRAYS})
+                self.__dict__.update(_unchecked=None, _progress=None)
         finally:
             self._lock.release()
 
-    def _check(self) -> None:
+    def _check(self, lists: Adjacency) -> None:
         file, facts = self._source
-        if "_error" in self.__dict__:
-            raise file.damaged(self._error)
-        plain = Adjacency(self.form, self.lo, self.hi, home_groups=self.home_groups, **self._arrays)
-        if "_check_state" not in self.__dict__:
-            self.__dict__["_check_state"] = _CheckState(plain, facts, file)
-        found = self._check_state.run()
-        where = f"relationships {facts.type}, direction {facts.direction.value}"
-        error: StorageError | None = None
-        if found.fault == _WRONG_BLOCK:
-            error = file.wrong_block(found.place)
-        elif found.fault:
-            error = file.damaged(f"{where}: {_FAULTS[found.fault]}")
-        elif not _fits(found, facts):
-            error = file.damaged(f"{where}: both directions don't hold the same relationships")
-        if error is not None:
-            self.__dict__["_error"] = error.message.removeprefix(f"{file.path}: ")
-            raise error
-        del self.__dict__["_check_state"]
+        if self._progress is None:
+            self.__dict__["_progress"] = _Progress(lists, facts, file)
+        if not self._fault:
+            assert self._progress is not None
+            self.__dict__["_fault"] = _fault(self._progress.run(), facts, file)
+        if self._fault:
+            raise file.damaged(self._fault)
 
 
-class _CheckState:
+class _Progress:
     """What the native check takes, and how far it has come."""
 
     def __init__(self, lists: Adjacency, facts: ListFacts, file: BlockFile | None) -> None:
@@ -207,10 +201,20 @@ class _CheckState:
 
 def digests_of(out: Adjacency, facts: ListFacts) -> Digests:
     """Return the digests of a type's relationships, from its OUT lists; ``facts`` are theirs."""
-    found = _CheckState(out, facts, None).run()
+    found = _Progress(out, facts, None).run()
     if found.fault:
         raise ValueError(f"relationships {facts.type}: {_FAULTS[found.fault]}")
     return int(found.digests[0]), int(found.digests[1])
+
+
+def _fault(found: _ListsStruct, facts: ListFacts, file: BlockFile) -> str:
+    """Return what is wrong with lists, "" where nothing is."""
+    where = f"relationships {facts.type}, direction {facts.direction.value}"
+    if found.fault == _WRONG_BLOCK:
+        return file.wrong_block(found.place)
+    if found.fault:
+        return f"{where}: {_FAULTS[found.fault]}"
+    return "" if _fits(found, facts) else f"{where}: both directions don't hold the same relationships"
 
 
 def _fits(found: _ListsStruct, facts: ListFacts) -> bool:

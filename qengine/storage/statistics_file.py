@@ -209,10 +209,10 @@ def _plain(key: Any) -> Any:
 
 
 def _incidence(plain: Any) -> Incidence:
-    if [type(part) for part in plain[:3]] != [list, bool, bool] or len(plain) != 4:
+    if len(plain) != 4 or [type(part) for part in plain[:3]] != [list, bool, bool]:
         raise _Wrong("it is no kind of relationships")
-    types, out, into, label = *plain[:3], _label(plain[3])
-    return Incidence(tuple(types), out, into, label)
+    types, out, into, label = plain
+    return Incidence(tuple(types), out, into, _label(label))
 
 
 def _summary(facts: Mapping[str, Any], named: list[Any]) -> ValueSummary:
