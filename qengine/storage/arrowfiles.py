@@ -100,8 +100,9 @@ def read_adjacencies(
             raise file.damaged(f"{what}: there are {len(lists):,} entries for {edge_type.count:,} relationships")
         plain[edge_type.index, way] = lists
     found: list[dict[Direction, SavedAdjacency]] = [{} for _ in types]
+    seen: list[dict[Direction, Digests]] = [{} for _ in types]
     for edge_type, way in wanted:
-        facts = list_facts(edge_type, way, plain, digests[edge_type.index])
+        facts = list_facts(edge_type, way, plain, digests[edge_type.index], seen[edge_type.index])
         found[edge_type.index][way] = SavedAdjacency(plain[edge_type.index, way], file, facts)
     return found
 
@@ -111,6 +112,7 @@ def list_facts(
     way: Direction,
     lists: Mapping[tuple[int, Direction], Adjacency],
     digests: Digests | None,
+    seen: dict[Direction, Digests],
 ) -> ListFacts:
     """Return what a type's lists in one direction are checked against; ``lists`` are of all types and directions."""
     other = Direction.BOTH if edge_type.undirected else Direction.IN
@@ -125,13 +127,14 @@ def list_facts(
         edge_type.loops,
         lists[edge_type.index, other].edge_ids is not None,
         digests,
+        seen,
     )
 
 
 def type_digests(store: GraphStore, edge_type: EdgeType) -> Digests:
     """Return the digests of a type's relationships."""
     lists = {(edge_type.index, way): store.adjacency(edge_type.index, way) for way in _ways(edge_type)}
-    facts = list_facts(edge_type, Direction.OUT, lists, None)
+    facts = list_facts(edge_type, Direction.OUT, lists, None, {})
     return digests_of(lists[edge_type.index, Direction.OUT], facts)
 
 

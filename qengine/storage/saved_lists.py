@@ -67,7 +67,8 @@ class ListFacts:
 
     ``type``, ``direction``: whose lists they are. ``count``: relationships. ``reach``: where the neighbours' ids lie.
     ``stored_ids``: whether the other direction has relationship ids beside its entries. ``digests``: of its
-    relationships; None where the graph was saved without.
+    relationships; None where the graph was saved without: then both directions are compared, when the second is
+    checked. ``seen``: the digests of the directions that were checked, shared by both.
     """
 
     type: str
@@ -79,6 +80,7 @@ class ListFacts:
     loops: bool
     stored_ids: bool
     digests: Digests | None
+    seen: dict[Direction, Digests]
 
 
 class _Gate:
@@ -218,13 +220,17 @@ def _fault(found: _ListsStruct, facts: ListFacts, file: BlockFile) -> str:
 
 
 def _fits(found: _ListsStruct, facts: ListFacts) -> bool:
-    """Tell whether the digests are those of the type's relationships."""
-    if facts.digests is None:
+    """Tell whether the digests are those of the type's relationships, as far as these are known."""
+    facts.seen[facts.direction] = int(found.digests[0]), int(found.digests[1])
+    out = facts.digests or facts.seen.get(Direction.OUT)
+    if out is None:
         return True
-    forward, backward = facts.digests
-    if facts.direction is Direction.OUT:
-        return (found.digests[0], found.digests[1]) == (forward, backward)
-    return bool(found.digests[0] == (forward + backward & _MASK if facts.direction is Direction.BOTH else forward))
+    if facts.seen.get(Direction.OUT, out) != out:
+        return False
+    for way, (digest, _) in list(facts.seen.items()):
+        if way is not Direction.OUT and digest != (sum(out) & _MASK if way is Direction.BOTH else out[0]):
+            return False
+    return True
 
 
 def well_sized(lists: Adjacency) -> bool:

@@ -85,6 +85,7 @@ def read_statistics(file: BlockFile, store: GraphStore) -> None:
     file.check(0, file.size)
     if reader.num_record_batches != 1 or (batch := reader.get_batch(0)).num_rows != 1:
         raise file.damaged("it hasn't one batch of one row")
+    counted: _Counted = {}
     for number, field in enumerate(reader.schema):
         metadata = field.metadata or {}
         kind = metadata.get(b"kind", b"").decode("utf-8", "replace")
@@ -95,9 +96,22 @@ def read_statistics(file: BlockFile, store: GraphStore) -> None:
             wrong = next(violations({kind: facts}, schema("statistics"), "statistics"), None)
             if wrong is not None or not pa.types.is_large_list(column.type) or column.null_count:
                 raise _Wrong(wrong or "it is no list")
-            _READERS[kind](store, facts, column.values)
+            if kind == "pairs":
+                _read_pairs(store, facts, column.values, counted)
+            else:
+                _READERS[kind](store, facts, column.values)
         except (_Wrong, ValueError, TypeError, pa.ArrowException) as error:
             raise file.damaged(f"column {number}: {error}") from None
+    for (index, way), pairs in counted.items():
+        other = counted.get((index, {Direction.OUT: Direction.IN, Direction.IN: Direction.OUT}.get(way, way)), {})
+        if {(source, target): each[0] for (source, target), each in pairs.items()} != {
+            (source, target): each[0] for (target, source), each in other.items()
+        }:
+            raise file.damaged(f"relationships {store.types[index].name} are counted otherwise from their other ends")
+        store.statistics.know_pairs(index, way, pairs)
+
+
+_Counted = dict[tuple[int, Direction], dict[tuple[int, int], PairCounts]]
 
 
 class _Wrong(Exception):
@@ -124,7 +138,7 @@ def _read_values(store: GraphStore, facts: Any, values: Any) -> None:
     store.statistics.know_values(entity, key, owner, _summary(facts, named))
 
 
-def _read_pairs(store: GraphStore, facts: Any, values: Any) -> None:
+def _read_pairs(store: GraphStore, facts: Any, values: Any, counted: _Counted) -> None:
     if facts["type"] >= len(store.types):
         raise _Wrong("there is no such type")
     edge_type, way = store.types[facts["type"]], Direction(facts["direction"])
@@ -136,7 +150,7 @@ def _read_pairs(store: GraphStore, facts: Any, values: Any) -> None:
         raise _Wrong(f"relationships {edge_type.name} aren't as many")
     if any(not 1 <= each[1] <= each[0] or not 1 <= each[2] <= each[0] for each in pairs.values()):
         raise _Wrong(f"relationships {edge_type.name} have more ends than there are")
-    store.statistics.know_pairs(edge_type.index, way, pairs)
+    counted[edge_type.index, way] = pairs
 
 
 def _read_wedges(store: GraphStore, facts: Any, values: Any) -> None:
@@ -166,7 +180,6 @@ def _read_triangles(store: GraphStore, facts: Any, values: Any) -> None:
 
 _READERS: dict[str, Callable[[GraphStore, Any, Any], None]] = {
     "values": _read_values,
-    "pairs": _read_pairs,
     "wedges": _read_wedges,
     "circles": _read_circles,
     "together": _read_together,
