@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Protocol
 
 from qengine._control import Control
 
-__all__ = ["Limits", "running"]
+__all__ = ["Limits", "limited_by", "running"]
 
 
 class Limits(Protocol):
@@ -30,3 +32,14 @@ class _Running(threading.local):
 
 running = _Running()
 """``running.limits`` are those of this thread's query while it executes, else None."""
+
+
+@contextmanager
+def limited_by(limits: Limits | None) -> Iterator[None]:
+    """Let what runs in this block obey the limits of a query."""
+    before = running.limits
+    running.limits = limits
+    try:
+        yield
+    finally:
+        running.limits = before

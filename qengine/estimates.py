@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from qengine import estimate as sampling
+from qengine._limits import limited_by
 from qengine.errors import Notice, QengineError, QueryInterrupted, QuerySyntaxError, SemanticError, Span
 from qengine.estimate import Estimate, EstimateTable, Request
 from qengine.estimate.target import known_to_be_empty
@@ -97,7 +98,7 @@ def _started(
     counted = graph._estimated.get(text, lambda: _plan(graph, text))
     check_parameters(counted.text, counted.parameters, params)
     context = ExecutionContext(dict(params or {}), timeout, memory_limit, threads, gpu_memory_limit)
-    with graph._statements.executions.running(context):
+    with graph._statements.executions.running(context), limited_by(context):
         try:
             yield counted, context
         except QengineError as error:

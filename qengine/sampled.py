@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from qengine._limits import limited_by
 from qengine import estimate
 from qengine.errors import ExecutionError, Unsupported
 from qengine.exec.context import ExecutionContext
@@ -69,7 +70,7 @@ class SampledRows:
         try:
             counted = plan_count(LogicalPlan(match, graph.variables()), self.store)
             context = ExecutionContext(timeout=self.timeout)
-            with self.executions.running(context):
+            with self.executions.running(context), limited_by(context):
                 table = estimate.estimate_all(
                     counted, self.store, context, samples=self.samples, confidence=_CONFIDENCE, seed=_SEED
                 )

@@ -40,7 +40,8 @@ class Findings {
   uint64_t place_ = 0;
 };
 
-// Calls work(part) for all parts on the threads of the control, until one reports or all must stop.
+// Calls work(part) for all parts on the threads of the control, until one reports or all must stop. Parts that were done
+// before, for which work is false, take no time and don't stop it.
 template <class Work>
 Status each_part(uint64_t parts, const Control* control, const Findings& findings, Work&& work) {
   std::atomic<uint64_t> next{0};
@@ -48,7 +49,7 @@ Status each_part(uint64_t parts, const Control* control, const Findings& finding
   const int threads = static_cast<int>(std::min<uint64_t>(std::max(control->threads, 1), parts));
   const Status failed = run_workers(threads, [&](int) {
     for (uint64_t part; !findings.any() && status == kOk && (part = next++) < parts;) {
-      work(part);
+      if (!work(part) || part + 1 == parts) continue;
       if (const Status now = stopped(control)) status = now;
     }
   });
@@ -59,7 +60,9 @@ Status check_blocks(const SavedBlocks& file, uint64_t begin, uint64_t end, const
   if (begin >= end || file.checksums == nullptr) return kOk;
   const uint64_t first = begin / kSavedBlock, last = (end - 1) / kSavedBlock;
   return each_part(last - first + 1, control, findings, [&](uint64_t part) {
+    if (__atomic_load_n(file.done + first + part, __ATOMIC_RELAXED)) return false;
     if (!right_block(file, first + part)) findings.report(kWrongChecksum, first + part);
+    return true;
   });
 }
 
@@ -86,12 +89,16 @@ Status check_ascent(const SavedBlocks& file, const Number* values, uint64_t n, N
                     const Control* control, Findings& findings) {
   return each_part(parts_of(file, values, sizeof(Number), n), control, findings, [&](uint64_t number) {
     const Part part = part_of(file, values, sizeof(Number), n, number);
-    if (!right_block(file, part.block)) return findings.report(kWrongChecksum, part.block);
+    if (!right_block(file, part.block)) {
+      findings.report(kWrongChecksum, part.block);
+      return true;
+    }
     uint32_t wrong = part.begin == 0 && values[0] != first;
     wrong |= part.end == n && values[n - 1] != last;
     for (uint64_t i = std::max<uint64_t>(part.begin, 1); i < part.end; ++i)
       wrong |= values[i] < values[i - 1] || values[i] - values[i - 1] < step;
     if (wrong) findings.report(kWrongIndex, part.begin);
+    return true;
   });
 }
 
@@ -281,22 +288,27 @@ bool right_ids(const SavedLists& saved, uint64_t begin, uint64_t end, Findings& 
   return true;
 }
 
+void check_entries_of(const SavedLists& saved, const RowsInOrder& rows, CheckPart check, uint64_t number, Findings& findings) {
+  const Part part = part_of(saved.file, saved.lists.neighbours, sizeof(uint32_t), saved.lists.n_entries, number);
+  if (!right_block(saved.file, part.block)) return findings.report(kWrongChecksum, part.block);
+  if (saved.lists.edge_ids != nullptr && !right_ids(saved, part.begin, part.end, findings)) return;
+  Sums sums;
+  check(saved, rows, part.begin, part.end, sums);
+  if (sums.unsorted) return findings.report(kUnsorted, part.begin);
+  if (sums.outside) return findings.report(kOutside, part.begin);
+  if (sums.looped && !saved.loops) return findings.report(kLoop, part.begin);
+  if (sums.wrong_id) return findings.report(kWrongId, part.begin);
+  saved.parts_digests[2 * number] = sums.digests[0];
+  saved.parts_digests[2 * number + 1] = sums.digests[1];
+  saved.parts_done[number] = 1;
+}
+
 Status check_entries(const SavedLists& saved, const RowsInOrder& rows, const Control* control, Findings& findings) {
   const CheckPart check = chosen();
   return each_part(entry_parts(saved), control, findings, [&](uint64_t number) {
-    if (saved.parts_done[number]) return;
-    const Part part = part_of(saved.file, saved.lists.neighbours, sizeof(uint32_t), saved.lists.n_entries, number);
-    if (!right_block(saved.file, part.block)) return findings.report(kWrongChecksum, part.block);
-    if (saved.lists.edge_ids != nullptr && !right_ids(saved, part.begin, part.end, findings)) return;
-    Sums sums;
-    check(saved, rows, part.begin, part.end, sums);
-    if (sums.unsorted) return findings.report(kUnsorted, part.begin);
-    if (sums.outside) return findings.report(kOutside, part.begin);
-    if (sums.looped && !saved.loops) return findings.report(kLoop, part.begin);
-    if (sums.wrong_id) return findings.report(kWrongId, part.begin);
-    saved.parts_digests[2 * number] = sums.digests[0];
-    saved.parts_digests[2 * number + 1] = sums.digests[1];
-    saved.parts_done[number] = 1;
+    if (saved.parts_done[number]) return false;
+    check_entries_of(saved, rows, check, number, findings);
+    return true;
   });
 }
 

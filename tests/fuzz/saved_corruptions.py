@@ -34,7 +34,28 @@ SAVED = Path(__file__).resolve().parents[1] / "data" / "saved"
 FORMATS = ("format1", "format2")
 MEMORY = 6 << 30
 TIMEOUT = 60.0  # seconds: what takes longer hangs
-INTERESTING = (0, 1, 2, 5, 59, 60, 61, 63, 64, 127, 128, 255, 2**15, 2**16, 2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**63, 2**64 - 1)
+INTERESTING = (
+    0,
+    1,
+    2,
+    5,
+    59,
+    60,
+    61,
+    63,
+    64,
+    127,
+    128,
+    255,
+    2**15,
+    2**16,
+    2**31 - 1,
+    2**31,
+    2**32 - 1,
+    2**32,
+    2**63,
+    2**64 - 1,
+)
 QUERIES = (
     "MATCH (a)-[:KNOWS]->(b) RETURN count(*)",
     "MATCH (a:Person)-[:KNOWS]->(b)-[:KNOWS]->(c) RETURN count(*)",
@@ -150,7 +171,9 @@ def corrupt_columns(folder: Path, rng: random.Random) -> str:
                              pa.array([b"\xff"] * 60, pa.binary()), pa.array([1.5] * 60, pa.float32())))  # fmt: skip
     elif way == 4:
         key = rng.choice(list(metadata))
-        metadata[key] = rng.choice((b"", b"-1", b"9" * 30, b"\xff", b"node", b"0", b"3", b"{}", b"[]", b"null", b"1e999"))
+        metadata[key] = rng.choice(
+            (b"", b"-1", b"9" * 30, b"\xff", b"node", b"0", b"3", b"{}", b"[]", b"null", b"1e999")
+        )
     else:
         metadata = {key: changed_text(value, rng) for key, value in metadata.items()}
     made = listed(values, rng)
@@ -189,8 +212,11 @@ def corrupt_files(folder: Path, rng: random.Random) -> str:
     """Replace a file by a link, a pipe, a device or a folder, or list another path."""
     way = rng.randrange(7)
     path = rng.choice([*folder.glob("data-*/*"), folder / "manifest.json", *folder.glob("data-*")])
-    evil = rng.choice(("/etc/passwd", "../../../etc/passwd", "data-x/../../y", "/dev/zero", "", ".", "data-1/adjacency.arrow"))
+    evil = rng.choice(
+        ("/etc/passwd", "../../../etc/passwd", "data-x/../../y", "/dev/zero", "", ".", "data-1/adjacency.arrow")
+    )
     if way == 0:
+
         def rename(manifest: dict[str, Any]) -> None:
             name = rng.choice(list(manifest["files"]))
             manifest["files"][evil + rng.choice(("", "/" + Path(name).name))] = manifest["files"].pop(name)

@@ -26,7 +26,7 @@ SUITES = {
         "tests/unit/test_walk_kernel.py",
         "tests/unit/test_search_limits.py",
     ],
-    "saved graphs": ["tests/unit/test_storage_saved.py"],
+    "saved graphs": ["tests/unit/test_storage_saved.py", "tests/fuzz/test_saved_graphs_fuzz.py"],
     "joins": ["tests/differential/test_joins.py"],
 }
 

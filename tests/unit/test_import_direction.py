@@ -30,8 +30,8 @@ ALLOWED = {
     "_limits": {"_control"},
     "storage": BASE | {"catalog", "plan", "_native", "_control", "_limits"},
     "optimizer": BASE | {"catalog", "plan", "_native"},
-    "exec": BASE | {"catalog", "plan", "storage", "_native", "_control"},
-    "estimate": BASE | {"catalog", "plan", "storage", "_native", "_control", "exec"},
+    "exec": BASE | {"catalog", "plan", "storage", "_native", "_control", "_limits"},
+    "estimate": BASE | {"catalog", "plan", "storage", "_native", "_control", "_limits", "exec"},
 }
 
 

@@ -80,7 +80,7 @@ def run(
     """
     if matchers is None and (counted := sole_count(plan, store, context)) is not None:
         context.check()
-        yield ResultRows(counted, store)
+        yield ResultRows(counted, store, context)
         return
     runtime = Runtime(store, context, matchers)
     build = _Builder(runtime)
@@ -91,7 +91,7 @@ def run(
     try:
         for batch in stage(Batch(1, {})):
             context.check()
-            yield ResultRows(batch.select(plan.columns), store)
+            yield ResultRows(batch.select(plan.columns), store, context)
     except (MemoryError, pa.ArrowCapacityError):
         context.raise_for(Status.OUT_OF_MEMORY)
 

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from qengine._limits import Limits, limited_by
 from qengine.exec.arrow_out import array_of
 from qengine.exec.cpu.batch import Batch
 from qengine.exec.cpu.columns import (
@@ -48,13 +49,16 @@ class ResultRows:
         The result's columns.
     store
         The graph, which gives labels and properties of nodes and relationships.
+    limits
+        What reading these obeys.
     """
 
-    __slots__ = ("_batch", "_store")
+    __slots__ = ("_batch", "_limits", "_store")
 
-    def __init__(self, batch: Batch, store: Any) -> None:
+    def __init__(self, batch: Batch, store: Any, limits: Limits | None = None) -> None:
         self._batch = batch
         self._store = store
+        self._limits = limits
 
     @property
     def length(self) -> int:
@@ -63,13 +67,18 @@ class ResultRows:
 
     def slice(self, offset: int, length: int) -> ResultRows:
         """Return the rows ``[offset, offset + length)`` as far as there are."""
-        return ResultRows(self._batch.slice(offset, length), self._store)
+        return ResultRows(self._batch.slice(offset, length), self._store, self._limits)
 
     def values(self, name: str) -> list[Any]:
         """Return a column as Python values; nodes, relationships and paths as those of ``qengine.types``."""
         column = self._batch.columns[name]
         if type(column) is ArrowColumn or (type(column) is ConstantColumn and type(column.value) in _PLAIN):
             return column.values()
+        with limited_by(self._limits):
+            return self._entities(column)
+
+    def _entities(self, column: Column) -> list[Any]:
+        """Return a column that may hold nodes and relationships as Python values."""
         if isinstance(column, NodeColumn):
             nodes: list[Any] = self._store.nodes(column.ids)
             return nodes
@@ -83,10 +92,11 @@ class ResultRows:
         column = self._batch.columns[name]
         if isinstance(column, ConstantColumn):
             column = column.expanded()
-        if isinstance(column, NodeColumn):
-            return self._nodes(column.ids)
-        if isinstance(column, RelationshipColumn) and (column.ids >= 0).any():
-            return self._relationships(column.ids)
+        with limited_by(self._limits):
+            if isinstance(column, NodeColumn):
+                return self._nodes(column.ids)
+            if isinstance(column, RelationshipColumn) and (column.ids >= 0).any():
+                return self._relationships(column.ids)
         return _plain(column) if _is_plain(column) else array_of(self.values(name))
 
     def _nodes(self, ids: IntArray) -> Any:
