@@ -12,6 +12,7 @@ __all__ = [
     "DeviceError",
     "ExecutionError",
     "InternalError",
+    "LoadingWarning",
     "Notice",
     "OutOfMemory",
     "QengineError",
@@ -152,6 +153,18 @@ class InternalError(QengineError):
     """A defect of the engine. Please report it with the query."""
 
     kind = "Internal error"
+
+
+class LoadingWarning(UserWarning):
+    """A Python warning while files are loaded: the graph may not hold what was meant, as where a file is left out."""
+
+    def __init__(self, message: str, *, hint: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message}\nhint: {self.hint}"
 
 
 @frozen

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from qengine.errors import StorageError
+from qengine.errors import LoadingWarning, StorageError
+from qengine.storage.csvtypes import as_written, doubtful_columns
 
 _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
+_TRUE, _FALSE = ["true", "True", "TRUE"], ["false", "False", "FALSE"]
 _TAIL = 1 << 16
-_BLOCK = 1 << 18  # bytes looked through at once: they stay in the cache
+_BLOCK, _LARGEST_BLOCK = 1 << 20, 2**31 - 1  # bytes that Arrow reads at a time: by itself, and at most
 
 
-def read_csv(path: Path) -> Any:
+def read_csv(path: Path, told: list[LoadingWarning]) -> Any:
     """Return a CSV file with a header line as a table; column types are found by reading.
 
-    A column of integers of which some have leading zeros, as in 007, is one of strings.
+    A column gets the first of these types that holds each of its fields as it is written: integer, boolean (true and
+    false), date, time of day, moment, float; else it stays text.
+
+    Parameters
+    ----------
+    told
+        Warnings are added here.
 
     Raises
     ------
@@ -29,19 +35,8 @@ def read_csv(path: Path) -> Any:
         For a file that can't be read, is no UTF-8 text, has ragged lines or other separators than commas, or ends
         inside quotes.
     """
-    from pyarrow import csv
-
-    options = csv.ConvertOptions(strings_can_be_null=True, quoted_strings_can_be_null=False, null_values=[""])
-    try:
-        try:
-            table = csv.read_csv(path, convert_options=options)
-        except pa.ArrowInvalid:  # one thread knows which row it is
-            table = csv.read_csv(path, csv.ReadOptions(use_threads=False), convert_options=options)
-        names = table.column_names
-    except UnicodeDecodeError:
-        raise _no_text(path) from None
-    except (pa.ArrowException, OSError) as error:
-        raise _unreadable(path, error) from None
+    table = _table(path)
+    names = table.column_names
     if any(pa.types.is_binary(kind) for kind in table.schema.types):  # what is no text is read as bytes
         raise _no_text(path)
     if len(names) == 1 and (found := next((each for each in _SEPARATORS if each in names[0]), None)):
@@ -50,36 +45,42 @@ def read_csv(path: Path) -> Any:
             hint="Write it with commas, or read it with pyarrow, pandas or polars and use Graph.from_arrow.",
         )
     _check_end(path, table)
-    return _with_leading_zeros(path, table, options)
-
-
-def _with_leading_zeros(path: Path, table: Any, options: Any) -> Any:
-    """Return a table whose columns of integers are text where one has a leading zero: 007 is not 7."""
-    from pyarrow import csv
-
-    integers = [each.name for each in table.schema if pa.types.is_integer(each.type)]
-    if not integers or len(set(table.column_names)) < table.num_columns or not _may_lead_with_zeros(path):
+    if len(set(names)) < len(names) or not (doubtful := doubtful_columns(path, table)):
         return table
-    options.include_columns = integers
-    options.column_types = dict.fromkeys(integers, pa.string())
-    texts = csv.read_csv(path, convert_options=options)
-    for name in integers:
-        if pc.any(pc.match_substring_regex(texts[name], r"^\s*[-+]?0[0-9]")).as_py():
-            table = table.set_column(table.column_names.index(name), name, texts[name])
+    texts = _table(path, doubtful)
+    return as_written(path, table, {name: texts[name] for name in doubtful}, told)
+
+
+def _table(path: Path, as_text: Sequence[str] = ()) -> Any:
+    """Return a file as Arrow reads it, or only some of its columns, as text."""
+    try:
+        table = _arrow_table(path, as_text)
+        _ = table.column_names  # which are decoded only now
+    except UnicodeDecodeError:
+        raise _no_text(path) from None
+    except (pa.ArrowException, OSError) as error:
+        raise _unreadable(path, error) from None
     return table
 
 
-def _may_lead_with_zeros(path: Path) -> bool:
-    """Tell whether a zero before a digit stands where a number may begin, anywhere in a file."""
-    data = np.memmap(path, np.uint8, "r")
-    for start in range(0, len(data), _BLOCK):
-        part = np.asarray(data[start : start + _BLOCK + 2])
-        before, digit = part[:-2], part[2:]
-        zeros = (part[1:-1] == ord("0")) & (digit >= ord("0")) & (digit <= ord("9"))
-        zeros &= (before <= ord("-")) & (before != ord("."))  # blanks, quotes, commas and signs
-        if zeros.any():
-            return True
-    return False
+def _arrow_table(path: Path, as_text: Sequence[str]) -> Any:
+    from pyarrow import csv
+
+    convert = csv.ConvertOptions(
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=False,
+        null_values=[""],
+        true_values=_TRUE,  # Arrow's own have 1 and 0 among them
+        false_values=_FALSE,
+        include_columns=list(as_text),
+        column_types=dict.fromkeys(as_text, pa.string()),
+    )
+    try:
+        return csv.read_csv(path, convert_options=convert)
+    except pa.ArrowInvalid as error:  # one thread knows which row it is; a row is never longer than its block
+        size = path.stat().st_size if "straddling" in str(error) else 0
+        read = csv.ReadOptions(use_threads=False, block_size=min(max(_BLOCK, size + 1), _LARGEST_BLOCK))
+        return csv.read_csv(path, read, convert_options=convert)
 
 
 def _unreadable(path: Path, error: Exception) -> StorageError:

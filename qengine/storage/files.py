@@ -7,6 +7,8 @@ underscores. A ``graph.toml`` beside them says what the files can't: ``[relation
 from __future__ import annotations
 
 import re
+import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from os import PathLike
@@ -15,18 +17,21 @@ from typing import Any
 
 import pyarrow as pa
 
-from qengine.errors import StorageError
+from qengine.errors import LoadingWarning, StorageError
 from qengine.storage.csvfile import first_line, read_csv
+from qengine.storage.given import given_path, labels_of, type_names
 from qengine.storage.kernels import threads
 from qengine.storage.progress import Progress
 from qengine.storage.store import GraphStore
-from qengine.storage.tables import from_tables, labels_of
+from qengine.storage.tables import from_tables
 
 Source = str | PathLike[str]
 _SETTINGS = "graph.toml"
 _MEANT = re.compile(r"(nodes?|rels?|relations?|relationships?|edges?)[-_ ]", re.IGNORECASE)
 """How names begin that are meant for nodes or relationships."""
 
+_IMPORT_HEADER = re.compile(r":(ID|START_ID|END_ID|LABEL|TYPE|IGNORE)(\(.*\))?$")
+_SETTINGS_FORM = "Write [relationships.TYPE] and undirected = true."
 _LAYOUT = "Name the files nodes_<Label>.{0} and rels_<Start>_<TYPE>_<End>.{0}."
 
 
@@ -47,51 +52,74 @@ def from_csv(
 def _load(
     source: Source | Sequence[Source],
     suffix: str,
-    read: Callable[[Path], Any],
+    read: Callable[[Path, list[LoadingWarning]], Any],
     key: str | None,
     undirected: Iterable[str],
 ) -> GraphStore:
-    paths, settings = _files(source, suffix)
+    told: list[LoadingWarning] = []
+    paths, settings = _files(source, suffix, told)
     nodes = {path: path.stem.removeprefix("nodes_") for path in paths if path.stem.startswith("nodes_")}
     if not nodes:
         raise StorageError(f"{source}: there is no nodes_<Label>.{suffix}", hint=_LAYOUT.format(suffix))
     edges = {path: _parse(path, set(nodes.values())) for path in paths if path.stem.startswith("rels_")}
-    both_ways = {*undirected, *_undirected(settings)}
-    known = {name for _, name, _ in edges.values()}
-    if unknown := sorted(both_ways - known):
-        raise StorageError(f"there is no relationship type {unknown[0]} to be undirected")
+    both_ways = type_names(undirected) | set(_undirected(settings))
     with Progress("Reading", len(nodes) + len(edges)) as progress, ThreadPoolExecutor(threads()) as pool:
 
         def counted(path: Path) -> Any:
-            table = read(path)
+            table = read(path, told)
+            _refuse_import_header(path, table.column_names)
             progress.advance()
             return table
 
         tables = dict(zip((*nodes, *edges), pool.map(counted, (*nodes, *edges)), strict=True))
-    return from_tables(
+    store = from_tables(
         [(str(path), labels_of(label), tables[path]) for path, label in nodes.items()],
         ((str(path), name, start, end, tables.pop(path)) for path, (start, name, end) in edges.items()),
         key,
         both_ways,
         guessed=suffix == "csv",
     )
+    for warning in sorted(told, key=str):
+        warnings.warn(warning, stacklevel=4)  # at the line that calls Graph.from_…
+    return store
 
 
-def _files(source: Source | Sequence[Source], suffix: str) -> tuple[list[Path], Path | None]:
-    if not isinstance(source, (str, PathLike)):
-        paths = [Path(one) for one in source]
+def _files(
+    source: Source | Sequence[Source], suffix: str, told: list[LoadingWarning]
+) -> tuple[list[Path], Path | None]:
+    layout = _LAYOUT.format(suffix)
+    hint = f"Give a folder, or a list of files. {layout}"
+    if not isinstance(source, str | PathLike):
+        if not isinstance(source, Iterable):
+            raise StorageError(f"{suffix} files: a {type(source).__name__} is neither a folder nor a list", hint=hint)
+        paths = [given_path(one, hint) for one in source]
         missing = [path for path in paths if not path.is_file()]
         if missing:
-            raise StorageError(f"{missing[0]}: there is no such file")
+            what = "this is a folder" if missing[0].is_dir() else "there is no such file"
+            raise StorageError(f"{missing[0]}: {what}", hint="A list holds files; a folder is given by itself.")
+        if twice := [path for path, count in Counter(paths).items() if count > 1]:
+            raise StorageError(f"{twice[0]}: it is given twice", hint="Give each file once.")
         _refuse_misnamed((path for path in paths if not _is_named(path)), suffix)
         return paths, None
-    folder = Path(source)
+    folder = given_path(source, hint)
+    if folder.is_file():
+        raise StorageError(
+            f"{folder}: this is a file, not a folder",
+            hint=f"Give its folder, or a list of files: Graph.from_{suffix}([{str(folder)!r}, …]). {layout}",
+        )
     if not folder.is_dir():
-        raise StorageError(f"{folder}: there is no such folder", hint=_LAYOUT.format(suffix))
+        raise StorageError(f"{folder}: there is no such folder", hint=layout)
     settings = folder / _SETTINGS
-    paths = sorted(path for path in folder.glob(f"*.{suffix}") if _is_named(path))
-    meant = (path for path in sorted(folder.iterdir()) if _MEANT.match(path.name) and _suffixed(path, suffix))
-    _refuse_misnamed((path for path in meant if path not in paths), suffix)
+    try:
+        found = sorted(folder.iterdir())
+    except OSError as error:
+        raise StorageError(f"{folder}: it can't be read: {error.strerror}", hint="May you read the folder?") from None
+    paths = [path for path in found if path.suffix == f".{suffix}" and _is_named(path)]
+    others = [path for path in found if path not in paths and _suffixed(path, suffix)]
+    _refuse_misnamed((path for path in others if _MEANT.match(path.name)), suffix)
+    if others:
+        names = ", ".join([path.name for path in others[:3]] + (["…"] if len(others) > 3 else []))
+        told.append(LoadingWarning(f"{folder}: by their names these files are not loaded: {names}", hint=layout))
     return paths, settings if settings.is_file() else None
 
 
@@ -111,6 +139,17 @@ def _refuse_misnamed(paths: Iterable[Path], suffix: str) -> None:
     for path in paths:
         other = "Or read it yourself and pass the tables to Graph.from_arrow."
         raise StorageError(f"{path}: it would not be read by this name", hint=f"{_LAYOUT.format(suffix)} {other}")
+
+
+def _refuse_import_header(path: Path, names: Iterable[str]) -> None:
+    """Raise for the header of neo4j-admin's import: its columns would be loaded as properties called ``id:ID``."""
+    for name in names:
+        if _IMPORT_HEADER.search(name):
+            raise StorageError(
+                f"{path}: the column {name} is in the form of neo4j-admin's import",
+                hint="Call the key column id, the ends start and end, properties without their types; labels and types "
+                "stand in the files' names, or are columns that Graph.from_arrow takes as label_column and type_column.",
+            )
 
 
 def _parse(path: Path, labels: set[str]) -> tuple[str, str, str]:
@@ -136,15 +175,21 @@ def _undirected(settings: Path | None) -> list[str]:
     import tomllib
 
     try:
-        relationships = tomllib.loads(settings.read_text(encoding="utf-8")).get("relationships", {})
-        return [name for name, facts in relationships.items() if facts.get("undirected", False)]
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, AttributeError) as error:
-        raise StorageError(
-            f"{settings}: it can't be understood: {error}", hint="Write [relationships.TYPE] and undirected = true."
-        ) from None
+        found = tomllib.loads(settings.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:  # ValueError: no TOML, no UTF-8
+        raise StorageError(f"{settings}: it can't be understood: {first_line(error)}", hint=_SETTINGS_FORM) from None
+    relationships = found.pop("relationships", {})
+    for name in found:
+        raise StorageError(f"{settings}: {name!r} is no setting", hint=_SETTINGS_FORM)
+    if not isinstance(relationships, dict):
+        raise StorageError(f"{settings}: relationships isn't a table", hint=_SETTINGS_FORM)
+    for name, facts in relationships.items():
+        if not isinstance(facts, dict) or facts.keys() - {"undirected"} or not all(type(each) is bool for each in facts.values()):
+            raise StorageError(f"{settings}: relationships.{name} is {facts!r:.80}", hint=_SETTINGS_FORM)
+    return [name for name, facts in relationships.items() if facts.get("undirected", False)]
 
 
-def _read_parquet(path: Path) -> Any:
+def _read_parquet(path: Path, told: list[LoadingWarning]) -> Any:
     import pyarrow.parquet as pq
 
     try:

@@ -41,6 +41,8 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "qe_wedge_sample": (*_ROWS, _POINTER, _POINTER, _I32, _U64, _U64, *(_POINTER,) * 4),
     "qe_distinct_sketch": (_POINTER, _U32, _POINTER, _U32, _U64, _POINTER),
     "qe_text_ends": (_POINTER, _U32, _POINTER, _U64, _POINTER),
+    "qe_numerals_scan": (_POINTER, _U64, _U32, _POINTER, _I32),
+    "qe_numerals_changed": (_POINTER, _U32, _POINTER, _U64, _POINTER, _POINTER, _I32),
     "qe_edge_list": (_POINTER, _U64, ctypes.c_char, *(_POINTER,) * 6, _I32),
     "qe_signature_build": (_POINTER, _POINTER, _I32),
     "qe_trim_heap": (),
@@ -346,6 +348,35 @@ def text_ends(array: Any) -> tuple[int, int]:
     offsets, width, texts = _texts(array)
     _call("qe_text_ends", offsets, width, texts, len(array), _in(ends, np.uint64))
     return int(ends[0]), int(ends[1])
+
+
+ODDLY_WRITTEN, MANY_DIGITS = 1, 2
+"""What ``scan_numerals`` looks for: 007, +46 or 0x1F; more than 15 digits, or an exponent of three."""
+
+
+def scan_numerals(data: Array, wanted: int) -> int:
+    """Return which kinds of numbers that may be changed by reading stand in the bytes (uint8) of a CSV file.
+
+    ``wanted``: kinds, added up; the scan ends where all are found.
+    """
+    found = ctypes.c_uint32()
+    _call("qe_numerals_scan", _in(data, np.uint8), len(data), wanted, ctypes.byref(found), threads())
+    return found.value
+
+
+def changed_numeral(texts: Any, numbers: Any) -> int | None:
+    """Return the first row of which an Arrow array of doubles or int64 doesn't hold what its text says; None if all do.
+
+    A double holds a text if it gives the same digits when printed with as many. Integers were read right; they don't
+    hold leading zeros, a plus, and hexadecimal digits.
+    """
+    row = ctypes.c_uint64()
+    offsets, width, data = _texts(texts)
+    values = None
+    if pa.types.is_floating(numbers.type):
+        values = numbers.buffers()[1].address + numbers.offset * 8
+    _call("qe_numerals_changed", offsets, width, data, len(texts), values, ctypes.byref(row), threads())
+    return row.value if row.value < len(texts) else None
 
 
 def build_signatures(given: ctypes.Structure, table: Array) -> None:

@@ -30,12 +30,14 @@ def key_array(column: Any, place: str) -> Any:
         try:
             array = array.cast(pa.int64())
         except pa.ArrowInvalid:
-            raise StorageError(f"{place}: keys must be integers or strings, not fractions") from None
+            raise StorageError(
+                f"{place}: keys must be integers or strings, not fractions", hint="Make them integers or strings."
+            ) from None
     if pa.types.is_null(array.type) and not len(array):
         array = array.cast(pa.int64())
     if array.null_count:
         row = int(np.flatnonzero(array.is_null().to_numpy(zero_copy_only=False))[0])
-        raise StorageError(f"{place}: row {row} has no key")
+        raise StorageError(f"{place}: row {row} has no key", hint="Drop these rows, or give each a key.")
     if not (pa.types.is_int64(array.type) or pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):
         raise StorageError(f"{place}: {array.type} can't be a key", hint="Keys are integers or strings.")
     return array
@@ -64,6 +66,7 @@ class KeyIndex:
     def __init__(self, keys: Any, ordinals: Array, place: str) -> None:
         self._keys = keys
         self._ordinals = ordinals
+        self._place = place
         self._table: Array | None = None
         self._low = 0
         if pa.types.is_int64(keys.type):
@@ -72,9 +75,13 @@ class KeyIndex:
             self._refuse_duplicate(place)
 
     @property
-    def has_strings(self) -> bool:
-        """Whether the keys are strings."""
-        return len(self._keys) > 0 and not pa.types.is_int64(self._keys.type)
+    def has_strings(self) -> bool | None:
+        """Whether the keys are strings; None where there are none."""
+        return not pa.types.is_int64(self._keys.type) if len(self._keys) else None
+
+    def as_strings(self) -> KeyIndex:
+        """Return an index of integer keys by their decimal digits."""
+        return KeyIndex(self._keys.cast(pa.string()), self._ordinals, self._place)
 
     def find(self, keys: Any, place: str) -> Array:
         """Return the ordinals (uint32) of ``keys``.

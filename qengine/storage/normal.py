@@ -1,23 +1,28 @@
 """Brings foreign Arrow columns to the few types that the engine keeps, and names their types in the language.
 
 Integers become int64, floats double, all kinds of strings ``string`` (``large_string`` where 2 GiB don't do),
-lists ``list``; booleans and temporal types (``qengine.temporal.arrow``) stay. What can't be a property is refused
-with its place.
+lists ``list``; booleans and temporal types (``qengine.temporal.arrow``) stay. Decimals become int64 or double where these
+hold their digits. What can't be a property, or would be changed, is refused with its place.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from qengine.errors import ExecutionError, StorageError
-from qengine.temporal.arrow import text_kind
+from qengine.storage.kernels import changed_numeral
+from qengine.storage.variant import concatenate
+from qengine.temporal.arrow import text_kind, to_values
 from qengine.temporal.zones import parse_zone
 from qengine.types import ANY, BOOLEAN, FLOAT, INTEGER, NULL, STRING, Kind, Type, list_of
 
 STRING_LIMIT = 2**31 - 1  # bytes that 32-bit string offsets reach
+_EXACT_DIGITS, _EXACT_SCALE = 15, 22  # digits of which a double is made by one exact division by a power of ten
 
 
 def normal_array(column: Any, place: str) -> Any:
@@ -33,25 +38,17 @@ def normal_array(column: Any, place: str) -> Any:
     Raises
     ------
     StorageError
-        Where a value doesn't fit (uint64 above 2**63 - 1) or the type can't be a property.
+        Where a value doesn't fit (uint64 above 2**63 - 1, decimals with more digits than a double holds), the type can't
+        be a property, or the array is malformed.
     """
-    array = _single(column)
-    target = _normal_type(array.type, place)
-    if pa.types.is_string(target) and array.nbytes > STRING_LIMIT:
-        target = pa.large_string()
-    if array.type == target:
-        return array
     try:
-        if isinstance(array.type, pa.BaseExtensionType):
-            return normal_array(array.storage, place)
-        if pa.types.is_dictionary(array.type):
-            return normal_array(array.dictionary, place).take(array.indices)
-        if pa.types.is_run_end_encoded(array.type):
-            return normal_array(pc.run_end_decode(array), place)
-        return array.cast(target)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        array = _single(column)
+        array.validate(full=True)
+        return _normal(array, place)
+    except (pa.ArrowException, UnicodeDecodeError) as error:
+        text = str(error).partition("\n")[0]
         raise StorageError(
-            f"{place}: a value of {array.type} doesn't fit {target}: {error}", hint="Cast the column before loading it."
+            f"{place}: its {column.type} can't be read: {text}", hint="Cast the column before loading it."
         ) from None
 
 
@@ -99,42 +96,166 @@ def _single(column: Any) -> Any:
         return pa.array([], column.type)
     if (pa.types.is_string(column.type) or pa.types.is_binary(column.type)) and column.nbytes > STRING_LIMIT:
         column = column.cast(pa.large_string())
+    for chunk in column.chunks:
+        chunk.validate(full=True)  # joining malformed ones reads beyond their ends
     combined = column.combine_chunks()
     return pa.concat_arrays(combined.chunks) if isinstance(combined, pa.ChunkedArray) else combined
 
 
-def _normal_type(arrow: Any, place: str) -> Any:
-    t = pa.types
-    if isinstance(arrow, pa.BaseExtensionType):
-        return _normal_type(arrow.storage_type, place)
-    if t.is_dictionary(arrow) or t.is_run_end_encoded(arrow):
-        return _normal_type(arrow.value_type, place)
-    if t.is_integer(arrow):
-        return pa.int64()
-    if t.is_decimal(arrow):
-        return pa.int64() if arrow.scale == 0 else pa.float64()
-    if t.is_floating(arrow):
-        return pa.float64()
-    if t.is_string(arrow) or t.is_large_string(arrow) or t.is_string_view(arrow):
-        return pa.string()
-    if t.is_date(arrow):
-        return pa.date32()
-    if t.is_timestamp(arrow) and arrow.tz is not None:
-        try:
-            parse_zone(arrow.tz)
-        except ExecutionError as error:
-            raise StorageError(f"{place}: {error.message}", hint="Cast the column to the time zone UTC.") from None
+def _normal(array: Any, place: str) -> Any:
+    arrow = array.type
+    for test, convert in _CONVERSIONS:
+        if test(arrow):
+            return convert(array, place)
     if text_kind(arrow) is not None:
-        return arrow
-    if t.is_boolean(arrow) or t.is_null(arrow) or t.is_temporal(arrow) or t.is_union(arrow):
-        return arrow
-    if t.is_list(arrow) or t.is_large_list(arrow) or t.is_fixed_size_list(arrow) or t.is_list_view(arrow):
-        return pa.list_(_normal_type(arrow.value_type, place))
+        return _temporal_texts(array, place)
     raise StorageError(
         f"{place}: {arrow} can't be a property's type",
         hint="Properties hold booleans, numbers, strings, dates and times, and lists of them. Drop or cast the column.",
     )
 
+
+# ---------------------------------------------------------------- one conversion a kind of type
+
+
+def _as_it_is(array: Any, place: str) -> Any:
+    return array
+
+
+def _extension(array: Any, place: str) -> Any:
+    is_bool8 = array.type.extension_name == "arrow.bool8"
+    return array.cast(pa.bool_()) if is_bool8 else _normal(array.storage, place)
+
+
+def _dictionary(array: Any, place: str) -> Any:
+    return _normal(array.dictionary, place).take(array.indices)
+
+
+def _run_ends(array: Any, place: str) -> Any:
+    return _normal(pc.run_end_decode(array), place)
+
+
+def _integers(array: Any, place: str) -> Any:
+    if pa.types.is_uint64(array.type):
+        _refuse_first(pc.greater(array, pa.scalar(2**63 - 1, pa.uint64())), array, place, "which no INTEGER of 64 bits holds")
+    return array if pa.types.is_int64(array.type) else array.cast(pa.int64())
+
+
+def _floats(array: Any, place: str) -> Any:
+    return array if pa.types.is_float64(array.type) else array.cast(pa.float64())
+
+
+def _strings(array: Any, place: str) -> Any:
+    target = pa.large_string() if array.nbytes > STRING_LIMIT else pa.string()
+    return array if array.type == target else array.cast(target)
+
+
+def _decimals(array: Any, place: str) -> Any:
+    if array.type.scale <= 0:
+        wide = array.cast(pa.decimal256(76, 0))
+        outside = pc.or_(pc.greater(wide, _decimal(2**63 - 1)), pc.less(wide, _decimal(-(2**63))))
+        _refuse_first(outside, array, place, "which no INTEGER of 64 bits holds")
+        return wide.cast(pa.int64())
+    if array.type.precision <= _EXACT_DIGITS and array.type.scale <= _EXACT_SCALE:
+        digits = array.cast(pa.decimal128(38, array.type.scale))
+        whole = np.frombuffer(digits.buffers()[1], np.int64)[::2][digits.offset : digits.offset + len(digits)]
+        return pa.array(whole / 10.0**array.type.scale, mask=digits.is_null().to_numpy(zero_copy_only=False))
+    texts = array.cast(pa.string())
+    numbers = texts.cast(pa.float64())
+    row = changed_numeral(texts, numbers)
+    if row is not None:
+        _refuse(texts, row, place, "which no FLOAT holds")
+    return numbers
+
+
+def _dates(array: Any, place: str) -> Any:
+    return array if pa.types.is_date32(array.type) else array.cast(pa.date32())
+
+
+def _moments(array: Any, place: str) -> Any:
+    if array.type.tz is not None:
+        try:
+            parse_zone(array.type.tz)
+        except ExecutionError as error:
+            raise StorageError(f"{place}: {error.message}", hint="Cast the column to the time zone UTC.") from None
+    return array
+
+
+def _temporal_texts(array: Any, place: str) -> Any:
+    try:
+        to_values(array)
+    except ExecutionError as error:
+        raise StorageError(f"{place}: {error.message}", hint="Cast the column to strings before loading it.") from None
+    return array
+
+
+def _lists(array: Any, place: str) -> Any:
+    given = array.flatten()
+    items = _normal(given, f"{place}, items of its lists, one after the other")
+    if items is given and pa.types.is_list(array.type):
+        return array
+    lengths = pc.list_value_length(array).fill_null(0).to_numpy(zero_copy_only=False)
+    ends = np.cumsum(lengths, dtype=np.int64)
+    offsets = np.concatenate(([0], ends))
+    make = pa.ListArray if offsets[-1] <= STRING_LIMIT else pa.LargeListArray
+    kind = np.int32 if make is pa.ListArray else np.int64
+    return make.from_arrays(pa.array(offsets.astype(kind)), items, mask=array.is_null() if array.null_count else None)
+
+
+def _union(array: Any, place: str) -> Any:
+    here = slice(array.offset, array.offset + len(array))
+    _, codes, *offsets = array.buffers()[: 3 if array.type.mode == "dense" else 2]
+    codes = np.frombuffer(codes, np.int8)[here]
+    places = np.frombuffer(offsets[0], np.int32)[here] if offsets else np.arange(len(array))
+    rows = [np.flatnonzero(codes == code) for code in array.type.type_codes]
+    parts = [_normal(array.field(i).take(pa.array(places[own])), place) for i, own in enumerate(rows) if len(own)]
+    if not parts:
+        return pa.nulls(0)
+    return concatenate(parts).take(pa.array(np.argsort(np.concatenate(rows))))
+
+
+def _decimal(number: int) -> Any:
+    return pa.scalar(number, pa.decimal256(76, 0))
+
+
+def _refuse_first(bad: Any, array: Any, place: str, why: str) -> None:
+    """Raise for the first value of which ``bad`` is true."""
+    row = pc.index(bad, True).as_py()
+    if row >= 0:
+        _refuse(array.cast(pa.string()), row, place, why)
+
+
+def _refuse(texts: Any, row: int, place: str, why: str) -> None:
+    raise StorageError(
+        f"{place}: row {row} has {texts[row].as_py()}, {why}",
+        hint="Cast the column to strings to keep what it holds, or to doubles to round it.",
+    )
+
+
+_CONVERSIONS: tuple[tuple[Callable[[Any], bool], Callable[[Any, str], Any]], ...] = (
+    (lambda arrow: isinstance(arrow, pa.BaseExtensionType), _extension),
+    (pa.types.is_dictionary, _dictionary),
+    (pa.types.is_run_end_encoded, _run_ends),
+    (pa.types.is_integer, _integers),
+    (pa.types.is_decimal, _decimals),
+    (pa.types.is_floating, _floats),
+    (pa.types.is_string, _strings),
+    (pa.types.is_large_string, _strings),
+    (pa.types.is_string_view, _strings),
+    (pa.types.is_date, _dates),
+    (pa.types.is_timestamp, _moments),
+    (pa.types.is_boolean, _as_it_is),
+    (pa.types.is_null, _as_it_is),
+    (pa.types.is_time, _as_it_is),
+    (pa.types.is_duration, _as_it_is),
+    (pa.types.is_interval, _as_it_is),
+    (pa.types.is_list, _lists),
+    (pa.types.is_large_list, _lists),
+    (pa.types.is_fixed_size_list, _lists),
+    (pa.types.is_list_view, _lists),
+    (pa.types.is_large_list_view, _lists),
+    (pa.types.is_union, _union),
+)
 
 _LANGUAGE = (
     (pa.types.is_boolean, BOOLEAN),

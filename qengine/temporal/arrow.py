@@ -37,9 +37,11 @@ from qengine.temporal.values import DAY, Date, DateTime, Duration, LocalDateTime
 from qengine.temporal.zones import at_moment, in_zone, parse_zone
 from qengine.types import Kind
 
-__all__ = ["is_text", "text_kind", "to_array", "to_values", "without_text"]
+__all__ = ["UNITS", "is_text", "text_kind", "to_array", "to_values", "without_text"]
 
-_UNITS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
+UNITS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
+"""Nanoseconds of Arrow's units."""
+
 _PARSERS: dict[Kind, Callable[[str], Temporal]] = {
     Kind.DATE: parse_date,
     Kind.LOCAL_TIME: parse_local_time,
@@ -179,7 +181,7 @@ def _reader(arrow: Any) -> Callable[[Any], Temporal] | None:
         return None
     if pa.types.is_date64(arrow):
         return lambda number: Date(number * 1_000_000 // DAY)
-    size = _UNITS[arrow.unit]
+    size = UNITS[arrow.unit]
     if pa.types.is_time(arrow):
         return lambda number: LocalTime(number * size)
     if pa.types.is_duration(arrow):

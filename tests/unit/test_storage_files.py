@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +12,7 @@ import pytest
 from pyarrow import csv
 
 from qengine import Graph
-from qengine.errors import StorageError
+from qengine.errors import LoadingWarning, StorageError
 from qengine.storage import from_csv, from_edge_list, from_graph_file, from_parquet, kernels
 from qengine.testing import data
 
@@ -145,12 +146,58 @@ def test_files_whose_names_would_leave_them_out_are_told(text, name):
         from_csv(text)
 
 
-def test_other_files_are_left_alone(text):
-    for name in ("facts.csv", "edges.csv", "nodes_A.csv.bak", "README.md"):
+def test_other_files_are_left_alone_and_told(text):
+    for name in ("facts.csv", "people.csv.gz", "nodes_A.csv.bak", "README.md"):
         (text / name).write_text("Ragged,\n\n\n1,2,3")
-    assert from_csv(text).vertex_count == 5
+    with pytest.warns(LoadingWarning) as warned:
+        assert Graph.from_csv(text).node_count == 5
+    (one,) = warned
+    assert str(one.message) == (
+        f"{text}: by their names these files are not loaded: facts.csv, people.csv.gz\n"
+        "hint: Name the files nodes_<Label>.csv and rels_<Start>_<TYPE>_<End>.csv."
+    )
+    assert one.filename == __file__
     with pytest.raises(StorageError, match=r"facts.csv: it would not be read by this name"):
         from_csv([text / "nodes_Person.csv", text / "facts.csv"])
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_file_in_place_of_a_folder_is_told_from_none(tmp_path, suffix):
+    path = tmp_path / f"nodes_A.{suffix}"
+    path.touch()
+    load = from_csv if suffix == "csv" else from_parquet
+    with pytest.raises(StorageError, match="this is a file, not a folder") as raised:
+        load(path)
+    assert f"Graph.from_{suffix}(['{path}', …])" in str(raised.value.hint)
+    with pytest.raises(StorageError, match="this is a folder"):
+        load([tmp_path])
+    with pytest.raises(StorageError, match="it is given twice"):
+        load([path, path])
+
+
+@pytest.mark.parametrize("header", ["personId:ID", ":ID(Person)", "id,:LABEL", ":START_ID,:END_ID", "a,b,:TYPE"])
+def test_headers_of_an_import_tool_are_refused(text, header):
+    (text / "nodes_Person.csv").write_text(f"{header}\n" + ",".join("1" * (header.count(",") + 1)) + "\n")
+    with pytest.raises(StorageError, match="in the form of neo4j-admin's import"):
+        from_csv(text)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ("[relationship.knows]\nundirected = true", "'relationship' is no setting"),
+        ("relationships = 3", "relationships isn't a table"),
+        ("[relationships]\nknows = true", "relationships.knows is True"),
+        ("[relationships.knows]\nundirected = 'yes'", "relationships.knows is {'undirected': 'yes'}"),
+        ("[relationships.knows]\ndirected = false", "relationships.knows is {'directed': False}"),
+        ("\x00", "it can't be understood"),
+    ],
+)
+def test_settings_that_would_be_ignored_are_refused(text, settings, message):
+    (text / "graph.toml").write_text(settings)
+    with pytest.raises(StorageError, match=re.escape(message)) as raised:
+        from_csv(text)
+    assert raised.value.hint == "Write [relationships.TYPE] and undirected = true."
 
 
 def test_ragged_rows_are_refused(text):
@@ -281,6 +328,7 @@ def test_bad_graph_files_are_refused(tmp_path, text, message):
 
 
 @pytest.mark.shared_data("ldbc-snb-sf01")
+@pytest.mark.filterwarnings("ignore::qengine.LoadingWarning")  # other forms of the graph lie beside it
 def test_an_open_property_graph_loads():
     store = from_parquet(data.data_set("ldbc-snb-sf01"), key="gid", undirected=["knows"])
     assert (store.vertex_count, store.relationship_count) == (327_588, 1_354_697)
