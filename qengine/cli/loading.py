@@ -2,24 +2,41 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
-from qengine.errors import StorageError
+from qengine.cli.terminal import warn
+from qengine.errors import LoadingWarning, Notice, StorageError
 from qengine.graph import Graph
+
+_FILES = "nodes_<Label>.csv|parquet and rels_<Src>_<TYPE>_<Dst>.csv|parquet"
+_TABLES = (".parquet", ".arrow", ".feather", ".json", ".jsonl")
 
 
 def load(path: str) -> Graph:
-    """Return the graph at ``path``; its form is told by what is there.
+    """Return the graph at ``path``; its form is told by what is there. Warnings go to standard error.
 
     Raises
     ------
     StorageError
         If nothing is there, or nothing that is known.
     """
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", LoadingWarning)
+        graph = _load(path)
+    for each in caught:
+        if isinstance(each.message, LoadingWarning):
+            warn(Notice("LoadingWarning", each.message.message, hint=each.message.hint), "")
+        else:
+            warnings.showwarning(each.message, each.category, each.filename, each.lineno)
+    return graph
+
+
+def _load(path: str) -> Graph:
     try:
         place = Path(path).expanduser()
         there = place.exists()
-    except (OSError, RuntimeError):  # no name of a file, as a query has none, or nobody's home
+    except (OSError, RuntimeError, ValueError):  # no name of a file, as a query has none, or nobody's home
         there = False
     if not there:
         raise StorageError(f"{path}: there is no such file or folder", hint="Give a saved graph, a folder of CSV or "
@@ -32,7 +49,10 @@ def load(path: str) -> Graph:
         if any(place.glob("*.csv")):
             return Graph.from_csv(place)
         raise StorageError(f"{path}: the folder holds no graph", hint="Put manifest.json (a saved graph) there, "
-                           "or nodes_<Label>.csv|parquet and rels_<Src>_<TYPE>_<Dst>.csv|parquet.")  # fmt: skip
+                           f"or {_FILES}.")  # fmt: skip
     if place.suffix == ".graph":
         return Graph.from_graph_file(place)
+    if place.suffix.lower() in _TABLES or place.name.startswith(("nodes_", "rels_")):
+        raise StorageError(f"{path}: this is one file of a graph", hint="Give its folder, with manifest.json (a saved "
+                           f"graph) or {_FILES}.")  # fmt: skip
     return Graph.from_edge_list(place)

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from qengine.errors import LoadingWarning, StorageError
 from qengine.storage.csvtypes import as_written, doubtful_columns
+from qengine.storage.given import first_line
 
 _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 _TRUE, _FALSE = ["true", "True", "TRUE"], ["false", "False", "FALSE"]
@@ -90,11 +91,6 @@ def _unreadable(path: Path, error: Exception) -> StorageError:
         f"{path}: it is no readable CSV file: {first_line(error)}",
         hint="The first line names the columns; every line needs as many fields.",
     )
-
-
-def first_line(error: Exception) -> str:
-    """Return the first line of what an error says, or its class's name."""
-    return str(error).splitlines()[0] if str(error) else type(error).__name__
 
 
 def _no_text(path: Path) -> StorageError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import zlib
 from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
@@ -14,56 +15,85 @@ import pyarrow as pa
 from qengine.errors import StorageError
 from qengine.storage.arrays import Array
 from qengine.storage.assemble import NodeBlock, RelationshipBlock, assemble
+from qengine.storage.given import arrow_table, end_columns, first_line, given_path, name_of
 from qengine.storage.kernels import edge_list, look_up, mark
 from qengine.storage.keys import KeyIndex, key_array
+from qengine.storage.normal import normal_array
 from qengine.storage.progress import Progress
 from qengine.storage.store import GraphStore
 
 _CHUNK = 1 << 24  # bytes parsed at a time; Ctrl-C is heard between two such pieces
 _TABLE = 8  # ids up to this many times the number of edges are numbered by a table
 _FORM = "A line holds two integers; start comment lines with #. Tables with a header line are Graph.from_csv's."
+_SOURCE = "Give a path, a table of two columns, or two arrays; of a list of pairs: starts, ends = zip(*pairs)."
 _GZIP = b"\x1f\x8b"
 _MATRIX = b"%%MatrixMarket"  # its line of sizes would be read as an edge
 
 
 def from_edge_list(
-    source: str | PathLike[str] | tuple[Any, Any],
+    source: Any,
     *,
     type: str = "E",
     label: str | None = None,
     undirected: bool = False,
 ) -> GraphStore:
     """Load a graph that is nothing but edges, as ``Graph.from_edge_list`` says."""
+    name_of(type, "edge list: the type", 'Give a name, as in type="KNOWS".')
+    if label is not None:
+        name_of(label, "edge list: the label", 'Give a name, as in label="Person", or None.')
+    if not isinstance(undirected, bool):
+        raise StorageError(f"edge list: undirected is {undirected!r}, not True or False", hint="Edges are of one type.")
     if isinstance(source, tuple) and len(source) == 2:
         ids, start, end = _from_arrays(*source)
     elif isinstance(source, str | PathLike):
-        ids, start, end = _from_file(Path(source))
+        ids, start, end = _from_file(given_path(source, _SOURCE))
+    elif hasattr(source, "__arrow_c_stream__") or isinstance(source, pa.Table | pa.RecordBatch):
+        ids, start, end = _from_table(source)
     else:
-        raise StorageError(
-            f"edge list: it is a file or a pair of arrays, not a {source.__class__.__name__}",
-            hint="Make two arrays of a list of pairs: starts, ends = zip(*pairs).",
-        )
+        kind = source.__class__.__name__
+        raise StorageError(f"edge list: it is a file, a table or a pair of arrays, not a {kind}", hint=_SOURCE)
     nodes = NodeBlock((label,) if label else (), len(ids), {"id": ids})
     return assemble([nodes], [RelationshipBlock(type, start, end)], [type] if undirected else [])
 
 
+def _from_table(source: Any) -> tuple[Any, Array, Array]:
+    table = arrow_table(source, "edge list")
+    if table.num_columns != 2:
+        raise StorageError(
+            f"edge list: the table has {table.num_columns} columns, not two",
+            hint="Select the two with the ends; Graph.from_arrow keeps others as properties.",
+        )
+    start, end, _ = end_columns(table, "edge list")
+    return _from_columns((table[start], f"column {start}"), (table[end], f"column {end}"))
+
+
 def _from_arrays(start: Any, end: Any) -> tuple[Any, Array, Array]:
-    ends = [
-        key_array(_arrow(one), f"edge list, {name}") for name, one in (("first array", start), ("second array", end))
-    ]
+    return _from_columns((_arrow(start, "first array"), "first array"), (_arrow(end, "second array"), "second array"))
+
+
+def _from_columns(*columns: tuple[Any, str]) -> tuple[Any, Array, Array]:
+    ends = [key_array(array, f"edge list, {name}") for array, name in columns]
     if len(ends[0]) != len(ends[1]):
-        raise StorageError(f"edge list: the two arrays have {len(ends[0]):,} and {len(ends[1]):,} entries")
+        raise StorageError(
+            f"edge list: the two arrays have {len(ends[0]):,} and {len(ends[1]):,} entries",
+            hint="Each edge has an entry in both.",
+        )
     if all(pa.types.is_int64(one.type) for one in ends):
         return _numbered([(ends[0].to_numpy(), ends[1].to_numpy())])
-    if ends[0].type != ends[1].type:
+    if any(pa.types.is_int64(one.type) for one in ends):
         raise StorageError(f"edge list: the two arrays hold {ends[0].type} and {ends[1].type}", hint="Cast one.")
-    ids = pa.chunked_array(ends).unique()
+    ids = normal_array(pa.chunked_array([one.cast(pa.large_string()) for one in ends]).unique(), "edge list")
     index = KeyIndex(ids, np.arange(len(ids), dtype=np.uint32), "edge list")
     return ids, index.find(ends[0], "edge list"), index.find(ends[1], "edge list")
 
 
-def _arrow(array: Any) -> Any:
-    return array if isinstance(array, (pa.Array, pa.ChunkedArray)) else pa.array(array)
+def _arrow(array: Any, name: str) -> Any:
+    if isinstance(array, (pa.Array, pa.ChunkedArray)):
+        return array
+    try:
+        return pa.array(array)
+    except (pa.ArrowException, TypeError, ValueError, LookupError, OverflowError) as error:
+        raise StorageError(f"edge list, {name}: it can't be read: {first_line(error)}", hint=_SOURCE) from None
 
 
 def _from_file(path: Path) -> tuple[Any, Array, Array]:
@@ -75,7 +105,7 @@ def _from_file(path: Path) -> tuple[Any, Array, Array]:
             zipped = raw.read(2) == _GZIP
             raw.seek(0)
             lines = gzip.GzipFile(fileobj=raw) if zipped else raw
-            for data, length in _whole_lines(lines):
+            for data, length in _whole_lines(lines, path):
                 if not line and data.startswith(_MATRIX):
                     raise StorageError(
                         f"{path}: this is a Matrix Market file, no edge list",
@@ -87,7 +117,7 @@ def _from_file(path: Path) -> tuple[Any, Array, Array]:
                 line += read.newlines
                 parts.append((read.first, read.second))
                 progress.reach(raw.tell())
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise StorageError(
             f"{path}: it can't be read: {error}", hint="It may be missing, damaged or cut off."
         ) from None
@@ -102,14 +132,20 @@ def bad_line(path: Path, before: int, data: bytes | bytearray, bad: int, hint: s
     return StorageError(f"{path}:{before + bad + 1}: can't be understood: {text[:80]!r}", hint=hint)
 
 
-def _whole_lines(file: Any) -> Iterator[tuple[bytearray, int]]:
-    """Yield a buffer, the same each time, and how many bytes of it are whole lines."""
+def _whole_lines(file: Any, path: Path) -> Iterator[tuple[bytearray, int]]:
+    """Yield a buffer, the same each time, and how many bytes of it are whole lines.
+
+    Raises
+    ------
+    StorageError
+        For a line that is longer than the buffer.
+    """
     data = bytearray(_CHUNK)
     filled = 0
     more = True
     while more:
-        if filled == len(data):  # a line that is longer than the buffer
-            data += bytes(len(data))
+        if filled == len(data):
+            raise StorageError(f"{path}: a line is longer than {_CHUNK >> 20} MiB", hint=_FORM)
         while filled < len(data) and more:
             with memoryview(data) as view:
                 more = file.readinto(view[filled:])

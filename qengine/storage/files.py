@@ -18,8 +18,8 @@ from typing import Any
 import pyarrow as pa
 
 from qengine.errors import LoadingWarning, StorageError
-from qengine.storage.csvfile import first_line, read_csv
-from qengine.storage.given import given_path, labels_of, type_names
+from qengine.storage.csvfile import read_csv
+from qengine.storage.given import first_line, given_path, labels_of, type_names
 from qengine.storage.kernels import threads
 from qengine.storage.progress import Progress
 from qengine.storage.store import GraphStore

@@ -15,14 +15,19 @@ from qengine.errors import StorageError
 from qengine.storage.keys import KeyIndex, key_array
 from qengine.storage.normal import normal_array
 
-__all__ = ["arrow_table", "given_path", "key_column", "labels_of", "name_of", "node_tables", "relationship_tables",
-           "type_names"]  # fmt: skip
+__all__ = ["END_NAMES", "arrow_table", "end_columns", "first_line", "given_path", "key_column", "labels_of", "name_of", "node_tables",
+           "relationship_tables", "type_names"]  # fmt: skip
 
 _NODES = 'Give {"Person": table}, a list of (labels, table), or one table, perhaps with label_column.'
 _RELATIONSHIPS = (
     'Give a list of ("KNOWS", "Person", "Person", table) or ("KNOWS", table), {"KNOWS": table}, '
     '{("Person", "KNOWS", "Person"): table}, or one table with type_column.'
 )
+_START = ("start", "src", "source", "from")
+_END = ("end", "dst", "target", "to")
+END_NAMES = " or ".join("/".join(pair) for pair in zip(_START, _END, strict=True))
+"""What the columns with the keys of the ends may be called."""
+
 _TEXTS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_null)
 
 
@@ -68,7 +73,10 @@ def relationship_tables(relationships: Any, type_column: str | None) -> list[tup
     found: list[tuple[str, str | None, str | None, Any]] = []
     for value, rows in _split(table, type_column, "relationships", lists=False):
         if value is None or value == "":
-            raise StorageError(f"relationships: {rows.num_rows:,} rows have no type in column {type_column}")
+            raise StorageError(
+                f"relationships: {rows.num_rows:,} rows have no type in column {type_column}",
+                hint="Drop these rows, or give each a type.",
+            )
         found.append((f"E{value}" if isinstance(value, int) else value, None, None, rows))
     return found
 
@@ -110,7 +118,16 @@ def given_path(path: Any, hint: str) -> Path:
     """
     if not isinstance(path, str | PathLike) or "\0" in str(path):
         raise StorageError(f"{_shown(path)} is no path", hint=hint)
+    try:
+        Path(path).exists()
+    except OSError as error:
+        raise StorageError(f"{_shown(str(path))} can't be read: {error.strerror}", hint=hint) from None
     return Path(path)
+
+
+def first_line(error: Exception) -> str:
+    """Return the first line of what an error says, or its class's name."""
+    return str(error).splitlines()[0] if str(error) else type(error).__name__
 
 
 def arrow_table(source: Any, place: str, hint: str | None = None) -> Any:
@@ -136,6 +153,20 @@ def key_column(table: Any, key: str | None, place: str) -> str:
         _column(table, key, place)
         return key
     return "id" if "id" in table.column_names else str(table.column_names[0])
+
+
+def end_columns(table: Any, place: str) -> tuple[str, str, bool]:
+    """Return the columns with the keys of the ends, and whether they are known by their names."""
+    lower = {name.lower(): name for name in reversed(table.column_names)}
+    for start, end in zip(_START, _END, strict=True):
+        if start in lower and end in lower:
+            return lower[start], lower[end], True
+    if table.num_columns < 2:
+        raise StorageError(
+            f"{place}: two columns with the keys of the ends are needed",
+            hint=f"Call them {END_NAMES}.",
+        )
+    return table.column_names[0], table.column_names[1], False
 
 
 def _relationship_table(one: Any, number: int) -> tuple[str, str | None, str | None, Any]:
@@ -214,7 +245,7 @@ def _arrow_table(source: Any, place: str, hint: str | None) -> Any:
         )
     try:
         return pa.table(dict(source) if isinstance(source, Mapping) else source)
-    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+    except (pa.ArrowException, TypeError, ValueError, LookupError, OverflowError) as error:
         raise StorageError(
             f"{place}: it can't be made an Arrow table: {' '.join(map(str, error.args))}",
             hint="Give each column one type, or use Graph.from_records, where a property may have several.",
@@ -222,6 +253,7 @@ def _arrow_table(source: Any, place: str, hint: str | None) -> Any:
 
 
 def _column(table: Any, name: str, place: str) -> Any:
+    name_of(name, f"{place}: the column", f"It has {', '.join(table.column_names)}.")
     if name not in table.column_names:
         raise StorageError(f"{place}: there is no column {name}", hint=f"It has {', '.join(table.column_names)}.")
     return table[name]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from itertools import pairwise
 from os import PathLike
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +11,7 @@ import pyarrow as pa
 from qengine.errors import StorageError
 from qengine.storage.assemble import NodeBlock, RelationshipBlock, assemble
 from qengine.storage.edgelist import bad_line
+from qengine.storage.given import given_path
 from qengine.storage.kernels import NO_NUMBER, edge_list
 from qengine.storage.keys import KeyIndex
 from qengine.storage.store import GraphStore
@@ -21,7 +21,7 @@ _FORM = "The lines are: t <vertices> <edges>, v <id> <label> [degree], e <id> <i
 
 def from_graph_file(path: str | PathLike[str]) -> GraphStore:
     """Load a ``t/v/e`` graph file, as ``Graph.from_graph_file`` says."""
-    source = Path(path)
+    source = given_path(path, _FORM)
     try:
         data = bytearray(source.read_bytes())
     except OSError as error:

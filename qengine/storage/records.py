@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,11 +10,14 @@ import numpy as np
 
 from qengine.errors import StorageError
 from qengine.storage.assemble import NodeBlock, RelationshipBlock, assemble
+from qengine.storage.given import name_of, type_names
 from qengine.storage.store import GraphStore
 from qengine.storage.variant import from_python
 
 _NODE = dict.fromkeys(("id", "labels", "properties"))
 _RELATIONSHIP = dict.fromkeys(("type", "start", "end", "properties", "id"))  # results have ids, which are given anew
+_LABELS = "Give a name, as in 'labels': 'Person', or a list of names."
+_TYPE = "Give a name, as in 'type': 'KNOWS'."
 
 
 def from_records(
@@ -24,36 +27,39 @@ def from_records(
     undirected: Iterable[str] = (),
 ) -> GraphStore:
     """Load a small graph from Python values, as ``Graph.from_records`` says."""
+    both_ways = type_names(undirected)
     by_labels: dict[frozenset[str], _Rows] = {}
     place: dict[Hashable, tuple[_Rows, int]] = {}
-    for row, node in enumerate(nodes):
+    for row, node in enumerate(_records(nodes, "nodes")):
         _check_known(node, _NODE, "nodes", row)
-        labels = node.get("labels", ())
-        labels = (labels,) if isinstance(labels, str) else tuple(labels)
-        own = by_labels.setdefault(frozenset(labels), _Rows(tuple(dict.fromkeys(labels))))
+        labels = _labels(node.get("labels", ()), row)
+        own = by_labels.setdefault(frozenset(labels), _Rows(labels))
         key = node.get("id", row)
-        if key in place:
+        if _known(key, place, f"nodes: row {row} has the id"):
             raise StorageError(
                 f"nodes: row {row} has the id {key!r} that an earlier node has", hint="Give each node an id of its own."
             )
         place[key] = (own, len(own.properties))
-        own.properties.append(node.get("properties") or {})
+        own.properties.append(_properties(node, "nodes", row))
     first = 0
     for own in by_labels.values():
         own.first = first
         first += len(own.properties)
 
     by_type: dict[str, _Ends] = {}
-    for row, edge in enumerate(relationships):
-        ends = by_type.setdefault(_entry(edge, "type", row), _Ends())
+    for row, edge in enumerate(_records(relationships, "relationships")):
+        _check_known(edge, _RELATIONSHIP, "relationships", row)
+        kind = name_of(_entry(edge, "type", row), f"relationships: the type of row {row}", _TYPE)
+        ends = by_type.setdefault(kind, _Ends())
         for name, ordinals in (("start", ends.start), ("end", ends.end)):
             key = _entry(edge, name, row)
-            if key not in place:
-                raise StorageError(f"relationships: row {row} has the {name} {key!r}, which is no node's id")
+            if not _known(key, place, f"relationships: row {row} has the {name}"):
+                raise StorageError(
+                    f"relationships: row {row} has the {name} {key!r}, which is no node's id", hint="Add the node."
+                )
             rows, position = place[key]
             ordinals.append(rows.first + position)
-        _check_known(edge, _RELATIONSHIP, "relationships", row)
-        ends.properties.append(edge.get("properties") or {})
+        ends.properties.append(_properties(edge, "relationships", row))
     return assemble(
         [NodeBlock(own.labels, len(own.properties), _columns(own.properties, "nodes")) for own in by_labels.values()],
         [
@@ -65,7 +71,7 @@ def from_records(
             )
             for name, ends in by_type.items()
         ],
-        undirected,
+        both_ways,
     )
 
 
@@ -85,6 +91,50 @@ class _Ends:
     start: list[int] = field(default_factory=list)
     end: list[int] = field(default_factory=list)
     properties: list[Mapping[str, Any]] = field(default_factory=list)
+
+
+def _records(given: Any, table: str) -> Iterable[Any]:
+    if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
+        raise StorageError(
+            f"{table}: a {type(given).__name__} isn't a list of mappings",
+            hint="Tables and data frames are Graph.from_arrow's.",
+        )
+    return given
+
+
+def _known(key: Any, place: Mapping[Hashable, Any], what: str) -> bool:
+    """Tell whether a node has an id.
+
+    Raises
+    ------
+    StorageError
+        For what can't be hashed.
+    """
+    try:
+        return key in place
+    except TypeError:
+        raise StorageError(
+            f"{what} {key!r:.80}, which can't be one", hint="Ids are hashable: integers, strings, tuples."
+        ) from None
+
+
+def _labels(labels: Any, row: int) -> tuple[str, ...]:
+    names = (labels,) if isinstance(labels, str) else labels
+    if not isinstance(names, Collection) or isinstance(names, Mapping | bytes):
+        raise StorageError(f"nodes: row {row} has the labels {labels!r:.80}", hint=_LABELS)
+    return tuple(dict.fromkeys(name_of(name, f"nodes: a label of row {row}", _LABELS) for name in names))
+
+
+def _properties(record: Mapping[str, Any], table: str, row: int) -> Mapping[str, Any]:
+    found = record.get("properties")
+    if found is None:
+        return {}
+    if not isinstance(found, Mapping):
+        raise StorageError(
+            f"{table}: row {row} has properties that are a {type(found).__name__}, not a mapping",
+            hint="Give them as 'properties': {'name': 'Ada'}.",
+        )
+    return found
 
 
 def _entry(edge: Mapping[str, Any], name: str, row: int) -> Any:
@@ -110,4 +160,6 @@ def _check_known(record: Mapping[str, Any], known: Mapping[str, None], table: st
 
 def _columns(rows: Sequence[Mapping[str, Any]], table: str) -> dict[str, Any]:
     keys = dict.fromkeys(key for row in rows for key in row)
+    for key in keys:
+        name_of(key, f"{table}: the name of a property", "Names of properties are strings.")
     return {key: from_python([row.get(key) for row in rows], f"{table}, property {key}") for key in keys}

@@ -13,17 +13,20 @@ import pyarrow as pa
 from qengine.errors import StorageError
 from qengine.storage.arrays import Array
 from qengine.storage.assemble import NodeBlock, RelationshipBlock, assemble
-from qengine.storage.given import arrow_table, key_column, node_tables, relationship_tables, type_names
+from qengine.storage.given import (
+    END_NAMES,
+    arrow_table,
+    end_columns,
+    key_column,
+    node_tables,
+    relationship_tables,
+    type_names,
+)
 from qengine.storage.keys import KeyIndex, key_array
 from qengine.storage.normal import normal_array
 from qengine.storage.store import GraphStore
 
-_START = ("start", "src", "source", "from")
-_END = ("end", "dst", "target", "to")
-_ENDS = (
-    f"The ends are taken from the first two columns, {{}} and {{}}, because no two are called "
-    f"{', '.join('/'.join(pair) for pair in zip(_START, _END, strict=True))}."
-)
+_ENDS = f"The ends are taken from the first two columns, {{}} and {{}}, because no two are called {END_NAMES}."
 _KEY = "The key is taken from the first column, {}, because none is called id; key= names another."
 
 
@@ -82,7 +85,7 @@ def from_tables(
     blocks = []
     for name, type_name, start_label, end_label, source in relationships:
         table = arrow_table(source, name)
-        start, end, named = _end_columns(table, name)
+        start, end, named = end_columns(table, name)
         with _explained(None if named else _ENDS.format(start, end)):
             first, second = (
                 finder.find(label, key_array(table[column], place), place)
@@ -92,7 +95,10 @@ def from_tables(
         columns = _properties(table, name, (start, end))
         blocks.append(RelationshipBlock(type_name, first, second, columns))
     if unknown := sorted(both_ways - {block.type for block in blocks}):
-        raise StorageError(f"there is no relationship type {unknown[0]} to be undirected")
+        raise StorageError(
+            f"there is no relationship type {unknown[0]} to be undirected",
+            hint=f"The types are: {', '.join(dict.fromkeys(block.type for block in blocks)) or 'none'}.",
+        )
     return assemble([table.block for table in tables], blocks, both_ways)
 
 
@@ -151,7 +157,9 @@ class _Finder:
     def _index(self, label: str | None, place: str) -> KeyIndex:
         own = [table for table in self._tables if label is None or label in table.block.labels]
         if not own:
-            raise StorageError(f"{place}: no node has the label {label}")
+            raise StorageError(
+                f"{place}: no node has the label {label}", hint="Entries are (type, start label, end label, table)."
+            )
         keys = [table.keys for table in own]
         types = {each.type for each in keys}
         if len(types) > 1 and not self._guessed and pa.int64() in types:
@@ -167,20 +175,6 @@ class _Finder:
     @staticmethod
     def _ordinals(table: _NodeTable) -> Array:
         return np.arange(table.first, table.first + table.block.rows, dtype=np.uint32)
-
-
-def _end_columns(table: Any, place: str) -> tuple[str, str, bool]:
-    """Return the columns with the keys of the ends, and whether they are known by their names."""
-    lower = {name.lower(): name for name in reversed(table.column_names)}
-    for start, end in zip(_START, _END, strict=True):
-        if start in lower and end in lower:
-            return lower[start], lower[end], True
-    if table.num_columns < 2:
-        raise StorageError(
-            f"{place}: two columns with the keys of the ends are needed",
-            hint=f"Call them {' or '.join('/'.join(pair) for pair in zip(_START, _END, strict=True))}.",
-        )
-    return table.column_names[0], table.column_names[1], False
 
 
 def _properties(table: Any, place: str, ends: tuple[str, ...] = ()) -> dict[str, Any]:
