@@ -18,7 +18,7 @@ from qengine.storage.assemble import NodeBlock, RelationshipBlock, assemble
 from qengine.storage.given import arrow_table, end_columns, first_line, given_path, name_of
 from qengine.storage.kernels import edge_list, look_up, mark
 from qengine.storage.keys import KeyIndex, key_array
-from qengine.storage.normal import normal_array
+from qengine.storage.normal import check_array, normal_array
 from qengine.storage.progress import Progress
 from qengine.storage.store import GraphStore
 
@@ -89,6 +89,7 @@ def _from_columns(*columns: tuple[Any, str]) -> tuple[Any, Array, Array]:
 
 def _arrow(array: Any, name: str) -> Any:
     if isinstance(array, (pa.Array, pa.ChunkedArray)):
+        check_array(array, f"edge list, {name}")
         return array
     try:
         return pa.array(array)

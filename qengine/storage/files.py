@@ -193,8 +193,10 @@ def _read_parquet(path: Path, told: list[LoadingWarning]) -> Any:
     import pyarrow.parquet as pq
 
     try:
-        return pq.read_table(path, partitioning=None)
-    except (pa.ArrowException, OSError) as error:
+        table = pq.read_table(path, partitioning=None)
+        _ = table.column_names  # decoded only now
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise StorageError(
             f"{path}: it is no readable Parquet file: {first_line(error)}", hint="It may be damaged or cut off."
         ) from None
+    return table

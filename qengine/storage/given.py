@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from qengine.errors import StorageError
 from qengine.storage.keys import KeyIndex, key_array
-from qengine.storage.normal import normal_array
+from qengine.storage.normal import check_array, normal_array
 
 __all__ = ["END_NAMES", "arrow_table", "end_columns", "first_line", "given_path", "key_column", "labels_of", "name_of", "node_tables",
            "relationship_tables", "type_names"]  # fmt: skip
@@ -136,12 +136,14 @@ def arrow_table(source: Any, place: str, hint: str | None = None) -> Any:
     Raises
     ------
     StorageError
-        If it is none, can't be made one, or has two columns of one name.
+        If it is none, can't be made one, is malformed, or has two columns of one name.
     """
     table = _arrow_table(source, place, hint)
     twice = [name for name, count in Counter(table.column_names).items() if count > 1]
     if twice:
         raise StorageError(f"{place}: several columns are called {twice[0]}", hint="Rename all but one of them.")
+    for name in table.column_names:
+        check_array(table[name], f"{place}, column {name}")
     return table
 
 
@@ -225,7 +227,8 @@ def _split(table: Any, column: str, place: str, *, lists: bool) -> Iterator[tupl
         encoded = values.dictionary_encode("encode")
         codes = encoded.indices.to_numpy(zero_copy_only=False)
         names = encoded.dictionary.to_pylist()
-    rest = table.drop_columns([column])
+    others = (name for name in table.column_names if name != column)
+    rest = pa.table({name: normal_array(table[name], f"{place}, column {name}") for name in others})
     order = np.argsort(codes, kind="stable")
     bounds = np.searchsorted(codes[order], np.arange(len(names) + 1))
     for code, name in enumerate(names):
@@ -233,23 +236,26 @@ def _split(table: Any, column: str, place: str, *, lists: bool) -> Iterator[tupl
 
 
 def _arrow_table(source: Any, place: str, hint: str | None) -> Any:
-    if isinstance(source, pa.Table):
-        return source
-    if isinstance(source, pa.RecordBatch):
-        return pa.Table.from_batches([source])
-    if not isinstance(source, Mapping) and not hasattr(source, "__arrow_c_stream__"):
+    if not isinstance(source, Mapping | pa.Table | pa.RecordBatch) and not hasattr(source, "__arrow_c_stream__"):
         raise StorageError(
             f"{place}: {type(source).__name__} isn't a table",
             hint="Tables are pyarrow, pandas or polars tables, or anything with __arrow_c_stream__."
             + (f" {hint}" if hint else ""),
         )
     try:
-        return pa.table(dict(source) if isinstance(source, Mapping) else source)
-    except (pa.ArrowException, TypeError, ValueError, LookupError, OverflowError) as error:
+        if isinstance(source, pa.RecordBatchReader):  # Arrow's export of a malformed batch would crash
+            table = source.read_all()
+        elif isinstance(source, pa.Table | pa.RecordBatch):
+            table = source if isinstance(source, pa.Table) else pa.Table.from_batches([source])
+        else:
+            table = pa.table(dict(source) if isinstance(source, Mapping) else source)
+        _ = table.column_names  # decoded only now
+    except (pa.ArrowException, OSError, TypeError, ValueError, LookupError, OverflowError) as error:
         raise StorageError(
             f"{place}: it can't be made an Arrow table: {' '.join(map(str, error.args))}",
             hint="Give each column one type, or use Graph.from_records, where a property may have several.",
         ) from None
+    return table
 
 
 def _column(table: Any, name: str, place: str) -> Any:

@@ -38,18 +38,32 @@ def normal_array(column: Any, place: str) -> Any:
     Raises
     ------
     StorageError
-        Where a value doesn't fit (uint64 above 2**63 - 1, decimals with more digits than a double holds), the type can't
-        be a property, or the array is malformed.
+        Where a value doesn't fit (uint64 above 2**63 - 1, decimals with more digits than a double holds), or the type
+        can't be a property.
     """
     try:
-        array = _single(column)
-        array.validate(full=True)
-        return _normal(array, place)
-    except (pa.ArrowException, UnicodeDecodeError) as error:
-        text = str(error).partition("\n")[0]
-        raise StorageError(
-            f"{place}: its {column.type} can't be read: {text}", hint="Cast the column before loading it."
-        ) from None
+        return _normal(_single(column), place)
+    except (pa.ArrowException, UnicodeDecodeError) as error:  # the name of a time zone is decoded when asked for
+        raise _unreadable(column, place, error) from None
+
+
+def check_array(column: Any, place: str) -> None:
+    """Look at all values of an Arrow column: Arrow takes offsets and lengths from others unseen, and trusts them.
+
+    Raises
+    ------
+    StorageError
+        For offsets, lengths or indices that point elsewhere, strings that aren't UTF-8, and values beyond their type.
+    """
+    try:
+        column.validate(full=True)
+    except pa.ArrowException as error:
+        raise _unreadable(column, place, error) from None
+
+
+def _unreadable(column: Any, place: str, error: Exception) -> StorageError:
+    text = str(error).partition("\n")[0]
+    return StorageError(f"{place}: its {column.type} can't be read: {text}", hint="Cast the column before loading it.")
 
 
 def language_type(arrow: Any) -> Type:
@@ -96,8 +110,6 @@ def _single(column: Any) -> Any:
         return pa.array([], column.type)
     if (pa.types.is_string(column.type) or pa.types.is_binary(column.type)) and column.nbytes > STRING_LIMIT:
         column = column.cast(pa.large_string())
-    for chunk in column.chunks:
-        chunk.validate(full=True)  # joining malformed ones reads beyond their ends
     combined = column.combine_chunks()
     return pa.concat_arrays(combined.chunks) if isinstance(combined, pa.ChunkedArray) else combined
 
