@@ -109,13 +109,19 @@ def measure(graph: Graph, cases: Iterable[Case], **options: Any) -> Iterator[Mea
     Raises
     ------
     QengineError
-        As ``Graph.estimate``.
+        As ``Graph.estimate``; its message begins with the name of the case.
     """
     limits = {name: options[name] for name in _OF_COUNTING if name in options}
     for case in cases:
-        found = graph.estimate(case.query, **options)
-        truth = graph.estimate(case.query, method="exact", **limits).value if case.truth is None else float(case.truth)
-        yield Measured(case.name, truth, found)
+        try:
+            found = graph.estimate(case.query, **options)
+            truth = case.truth
+            if truth is None:
+                truth = graph.estimate(case.query, method="exact", **limits).value
+        except QengineError as error:
+            error.message = f"query {case.name}: {error.message}"
+            raise
+        yield Measured(case.name, float(truth), found)
 
 
 def summary(measured: Sequence[Measured]) -> Summary:
@@ -143,6 +149,7 @@ def write_csv(measured: Sequence[Measured], path: str | PathLike[str]) -> None:
 
 def plot(measured: Sequence[Measured], path: str | PathLike[str], title: str = "") -> None:
     """Draw the q-errors as SVG or PNG, by the ending of ``path``: overestimates upward from 1, underestimates downward.
+    Estimates without an error are dots.
 
     Raises
     ------
@@ -162,6 +169,12 @@ def plot(measured: Sequence[Measured], path: str | PathLike[str], title: str = "
     heights = [math.log10(each.q_error) * (1 if each.over else -1) for each in measured]
     axes.bar(range(len(heights)), heights, color=["tab:orange" if each.over else "tab:blue" for each in measured])
     axes.axhline(0, color="black", linewidth=0.8)
+    exact = [index for index, height in enumerate(heights) if height == 0]
+    axes.plot(exact, [0] * len(exact), "o", color="tab:green", markersize=4)  # bars without height can't be seen
+    if len(exact) == len(heights):
+        counted = sum(each.estimate.is_exact for each in measured)
+        told = f"every estimate is the true count: {counted} of {len(heights)} were counted, not sampled"
+        axes.text(0.5, 0.75, told, transform=axes.transAxes, ha="center")
     marks = _marks(max((each.q_error for each in measured), default=1.0))
     limit = math.log10(marks[-1])
     axes.set_ylim(-limit, limit)
@@ -183,13 +196,22 @@ def _marks(worst: float) -> list[float]:
 
 
 def _json_lines(file: Iterable[str]) -> list[Any]:
-    return [json.loads(line) for line in file if line.strip()]
+    found = []
+    for number, line in enumerate(file, 1):
+        try:
+            found += [json.loads(line)] if line.strip() else []
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"line {number} is no JSON: {error}") from None
+    return found
 
 
 def _case(entry: Any, number: int) -> Case:
-    if not isinstance(entry, dict) or not entry.get("query"):
+    if not isinstance(entry, dict) or not entry.get("query") or not isinstance(entry["query"], str):
         raise ValueError(f"entry {number} has no query")
-    count = entry.get("count")
+    name, count = str(entry.get("name") or number), entry.get("count")
     if count in (None, ""):
-        return Case(str(entry.get("name") or number), entry["query"])
-    return Case(str(entry.get("name") or number), entry["query"], int(count))
+        return Case(name, entry["query"])
+    try:
+        return Case(name, entry["query"], int(count))
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"entry {number} has the count {count!r:.80}, which is no number of rows") from None

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from qengine.cli.arguments import add_estimate_options, add_graph, estimate_options, parameters_by_name
+from qengine.cli.terminal import report, screen_width, warn
+from qengine.errors import QengineError, QueryInterrupted
 
 if TYPE_CHECKING:
     from qengine import qerror
@@ -38,7 +40,7 @@ def main(arguments: Sequence[str]) -> int:
     Raises
     ------
     QengineError
-        For what is wrong with graph, workload or a query.
+        For what is wrong with graph or workload. What is wrong with a query is reported, and the others go on.
     """
     options = parser().parse_args(arguments)
     from qengine import qerror
@@ -46,31 +48,38 @@ def main(arguments: Sequence[str]) -> int:
 
     cases = qerror.read_workload(options.workload)
     graph = load(options.graph)
-    measured: list[qerror.Measured] = []
-    estimates = qerror.measure(graph, cases, **estimate_options(options))
+    measured: list[tuple[qerror.Case, qerror.Measured]] = []
+    failed = False
     try:
-        with parameters_by_name():
-            measured.extend(estimates)
-    finally:  # what was measured before a query failed, or Ctrl-C, is not lost: it stands in the list
+        for case in cases:
+            try:
+                with parameters_by_name():
+                    measured += [(case, each) for each in qerror.measure(graph, [case], **estimate_options(options))]
+            except QueryInterrupted:
+                raise
+            except QengineError as error:  # the others can be measured all the same
+                report(error)
+                failed = True
+    finally:  # what was measured before Ctrl-C is not lost
         if measured:
-            _show(cases, measured)
+            _show(measured)
+    found = [each for _, each in measured]
     if options.csv:
-        qerror.write_csv(measured, options.csv)
-    if options.plot:
-        qerror.plot(measured, options.plot, title=Path(options.workload).name)
-    return 0
+        qerror.write_csv(found, options.csv)
+    if options.plot and found:
+        qerror.plot(found, options.plot, title=Path(options.workload).name)
+    return 1 if failed else 0
 
 
-def _show(cases: Sequence[qerror.Case], measured: Sequence[qerror.Measured]) -> None:
-    """Write the table of the first cases, their summary and warnings."""
+def _show(measured: Sequence[tuple[qerror.Case, qerror.Measured]]) -> None:
+    """Write the table of what was measured, its summary and warnings."""
     from qengine import qerror
     from qengine.cli.table import table_lines
-    from qengine.cli.terminal import screen_width, warn
 
-    rows = [_row(each) for each in measured]
+    rows = [_row(each) for _, each in measured]
     sys.stdout.writelines(f"{line}\n" for line in table_lines(_COLUMNS, rows, screen_width()))
-    print(_told(qerror.summary(measured)), flush=True)
-    for case, each in zip(cases, measured, strict=False):
+    print(_told(qerror.summary([each for _, each in measured])), flush=True)
+    for case, each in measured:
         for notice in each.estimate.notices:
             warn(notice, case.query.strip())
 

@@ -99,6 +99,12 @@ class Request:
         SemanticError
             With what is wrong and what is possible.
         """
+        if not isinstance(self.method, str | Estimator | DeviceEstimator):
+            name = getattr(self.method, "__name__", None) if isinstance(self.method, type) else None
+            raise SemanticError(
+                f"The method is {f'the class {name}' if name else repr(self.method)}, not an estimator.",
+                hint=f"Make one: method={name}()." if name else "Give a name, or an instance of an Estimator.",
+            )
         if isinstance(self.method, str) and self.method not in METHODS:
             raise SemanticError(
                 f"There is no estimator {self.method!r}.", hint="Use one of: " + ", ".join(map(repr, METHODS)) + "."
@@ -161,7 +167,7 @@ def estimate(plan: PhysicalPlan, store: Any, context: ExecutionContext, request:
                 return _exactly(found * target.search.orbits, begin)
         seed = int.from_bytes(os.urandom(8), "little") if request.seed is None else request.seed % 2**64
         if isinstance(request.method, Estimator):
-            sums = run(_of_user(request.method, target, store, context, seed), goal)
+            sums = run(_of_user(request.method, target, store, context, seed, deadline), goal)
             return _finished(sums, request.method.name, space.bound, request.confidence, seed, begin)
         samplers = _samplers(request, target, space, store, context, seed, device, lent)
         name = request.method.name if isinstance(request.method, DeviceEstimator) else request.method
@@ -242,13 +248,16 @@ def _other_ways(
     return iter(()) if short or few else other_spaces(target, store, context)
 
 
-def _of_user(estimator: Estimator, target: Target, store: Any, context: ExecutionContext, seed: int) -> Sampler:
+def _of_user(
+    estimator: Estimator, target: Target, store: Any, context: ExecutionContext, seed: int, deadline: float | None
+) -> Sampler:
     if target.tail is not None:
         raise Unsupported(
             "Estimators written in Python sample a pattern alone: this query has more after it.",
             hint='Use method="alley".',
         )
-    return ReferenceSampler(store, target.search, Masks(Runtime(store, context)), estimator, seed, context.check)
+    masks = Masks(Runtime(store, context))
+    return ReferenceSampler(store, target.search, masks, estimator, seed, context.check, deadline)
 
 
 def _exact_work(request: Request, times: int = 1) -> int:

@@ -9,10 +9,16 @@ second.
 from __future__ import annotations
 
 import operator
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from numbers import Real
+from typing import Any, overload
 
+import numpy as np
+import numpy.typing as npt
+
+from qengine.errors import SemanticError
 from qengine.estimate.kernel import philox
 from qengine.estimate.result import Sums
 from qengine.exec.cpu.resolve import MaskProvider
@@ -28,6 +34,7 @@ _OPS = {
     "=": operator.eq, "<>": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
 _WIDE = 1 << 16
+_CERTAIN = 1 + 1e-9  # a probability of 1, with what adding up others may leave
 
 
 class Place:
@@ -43,6 +50,24 @@ class Place:
         self.value = value
         self.repeated = repeated
         self.allowed = allowed
+
+
+class _Own(Sequence[Place]):
+    """A level's own vertices as places, which are made when they are asked for."""
+
+    def __init__(self, vertices: npt.NDArray[np.int64]) -> None:
+        self._vertices = vertices
+
+    def __len__(self) -> int:
+        return len(self._vertices)
+
+    @overload
+    def __getitem__(self, index: int) -> Place: ...
+    @overload
+    def __getitem__(self, index: slice) -> _Own: ...
+    def __getitem__(self, index: int | slice) -> Place | _Own:
+        found = self._vertices[index]
+        return _Own(found) if isinstance(index, slice) else Place(int(found))
 
 
 class Step:
@@ -71,26 +96,39 @@ class Step:
         return self._places
 
     @property
+    def admitted(self) -> Sequence[Place]:
+        """The places that the level admits.
+
+        Where nothing depends on the sample, as at most first levels, they are the same for all samples and cost nothing;
+        else each place is looked at: neighbours of a vertex, as a rule.
+        """
+        if self._view.is_free(self.index):
+            return self._places
+        return [place for place in self._places if self.admits(place)]
+
+    @property
     def has_source(self) -> bool:
         """Whether the candidates depend on the sample; else they are the level's own vertices."""
         return self._source is not None or isinstance(self.level, EdgeLevel)
 
     def admits(self, place: Place) -> bool:
         """Tell whether the level may be bound to a place's value. No value is admitted at two places."""
-        return self._view.admits(self.index, self.bound, place, self._source)
+        return self._view.is_free(self.index) or self._view.admits(self.index, self.bound, place, self._source)
 
 
 class Estimator(ABC):
     """Base of users' estimators. ``name`` appears in the estimate.
 
     The estimate is unbiased if every value that the level admits can be taken, ``sample`` tells its true probability,
-    and ``validate`` rejects the values that are not admitted. For example, half of the time the first::
+    and ``validate`` rejects the values that are not admitted. A level that nothing has led to has all vertices of its
+    labels as places: take of them by ``len`` and index, as ``admitted`` lets you, and a sample costs the degrees of the
+    vertices that it passes. For example, half of the time the first::
 
         class FavoursTheFirst(Estimator):
             name = "first"
 
             def refine(self, step):
-                return [place for place in step.places if step.admits(place)]
+                return step.admitted
 
             def sample(self, step, refined, choose):
                 n = len(refined)
@@ -141,7 +179,7 @@ class Alley(Estimator):
 
     def refine(self, step: Step) -> Sequence[Place]:
         """Return the places that the level admits; all where they are the level's own vertices."""
-        return [place for place in step.places if step.admits(place)] if step.has_source else step.places
+        return step.admitted if step.has_source else step.places
 
     def validate(self, step: Step, place: Place) -> bool:
         """Tell whether the level admits the place, which refinement has seen to where there is a source."""
@@ -163,6 +201,13 @@ class ReferenceSampler:
         Of the samples' random numbers.
     check
         Called before each sample; raises where sampling must stop.
+    deadline
+        ``time.perf_counter`` value after which no sample is begun but the first.
+
+    Raises
+    ------
+    SemanticError
+        Where a method of the estimator returns what it must not.
     """
 
     batch = 256
@@ -175,16 +220,23 @@ class ReferenceSampler:
         estimator: Estimator,
         seed: int,
         check: Callable[[], None] | None = None,
+        deadline: float | None = None,
     ) -> None:
         self.name = estimator.name
         self._view = _View(store, search, masks)
         self._estimator = estimator
         self._seed = seed
         self._check = check
+        self._deadline = deadline
 
     def draw(self, first: int, samples: int) -> Sums:
-        """Return the sums of samples ``[first, first + samples)``, orbits included."""
-        weights = [self.weigh(number) for number in range(first, first + samples)]
+        """Return the sums of samples ``[first, first + samples)``, orbits included; of fewer where the time is over."""
+        weights: list[float] = []
+        for number in range(first, first + samples):
+            if weights and self._deadline is not None and time.perf_counter() >= self._deadline:
+                break
+            weights.append(self.weigh(number))
+        samples = len(weights)
         orbits = self._view.search.orbits
         hits = sum(weight > 0 for weight in weights)
         work = samples * len(self._view.search.levels)
@@ -199,15 +251,46 @@ class ReferenceSampler:
         weight = 1.0
         for index in range(len(self._view.search.levels)):
             step = Step(self._view, index, bound)
-            refined = self._estimator.refine(step)
-            if not refined:
+            refined = _refined(self._estimator, step)
+            if not len(refined):
                 return 0.0
-            place, probability = self._estimator.sample(step, refined, _Draws(self._seed, number, index))
-            if not self._estimator.validate(step, place):
+            place, probability = _sampled(self._estimator, step, refined, _Draws(self._seed, number, index))
+            if not _validated(self._estimator, step, place):
                 return 0.0
             bound.append(place.value)
             weight /= probability
         return weight
+
+
+def _refined(estimator: Estimator, step: Step) -> Sequence[Place]:
+    found = estimator.refine(step)
+    if not isinstance(found, Sequence | np.ndarray) or isinstance(found, str | bytes):
+        raise _wrong(estimator, "refine", found, "a sequence of places", "step.admitted")
+    return found
+
+
+def _sampled(estimator: Estimator, step: Step, refined: Sequence[Place], choose: Choose) -> tuple[Place, float]:
+    found = estimator.sample(step, refined, choose)
+    if not isinstance(found, tuple) or len(found) != 2 or not isinstance(found[0], Place):
+        raise _wrong(estimator, "sample", found, "a place and its probability", "refined[k], 1 / len(refined)")
+    probability = found[1]
+    if isinstance(probability, bool) or not isinstance(probability, Real) or not 0 < probability <= _CERTAIN:
+        hint = "1 / len(refined), where each place is as likely"
+        raise _wrong(estimator, "sample", probability, "a probability above 0 and at most 1", hint)
+    return found[0], float(probability)
+
+
+def _validated(estimator: Estimator, step: Step, place: Place) -> bool:
+    found = estimator.validate(step, place)
+    if not isinstance(found, bool | np.bool_):
+        raise _wrong(estimator, "validate", found, "True or False", "step.admits(place)")
+    return bool(found)
+
+
+def _wrong(estimator: Estimator, method: str, found: object, wanted: str, example: str) -> SemanticError:
+    return SemanticError(
+        f"{type(estimator).__name__}.{method} returned {found!r:.80}, not {wanted}.", hint=f"Return {example}."
+    )
 
 
 def expectation(store: Any, search: Search, masks: MaskProvider, estimator: Estimator) -> float:
@@ -221,11 +304,11 @@ def expectation(store: Any, search: Search, masks: MaskProvider, estimator: Esti
         if len(bound) == len(search.levels):
             return 1.0
         step = Step(view, len(bound), bound)
-        refined = estimator.refine(step)
+        refined = _refined(estimator, step)
         total = 0.0
         for k in range(len(refined)):
-            place, probability = estimator.sample(step, refined, lambda n, k=k: k)  # type: ignore[misc]
-            if estimator.validate(step, place):
+            place, probability = _sampled(estimator, step, refined, lambda n, k=k: k)  # type: ignore[misc]
+            if _validated(estimator, step, place):
                 total += below([*bound, place.value]) / probability / len(refined)
         return total
 
@@ -240,13 +323,28 @@ class _Draws:
         self._calls = 0
 
     def __call__(self, n: int) -> int:
-        """Return one of 0..n-1. Only the first number of a level is the native sampler's."""
+        """Return one of 0..n-1. Only the first number of a level is the native sampler's.
+
+        Raises
+        ------
+        SemanticError
+            If ``n`` is no number of choices.
+        """
+        if not isinstance(n, int | np.integer) or n < 1:
+            raise SemanticError(
+                f"An estimator called choose({n!r:.80}).", hint="Call it with the number of choices, at least 1."
+            )
+        n = int(n)
         call, self._calls = self._calls, self._calls + 1
         word = philox(self._number, (call << 34) + self._level // 4, self._seed)[self._level % 4]
         if n <= _WIDE:
             return word * n >> 32
         more = philox(self._number, (call << 34) + (1 << 32) + self._level, self._seed)[0]
         return ((word << 32) + more) * n >> 64
+
+
+def _depends_on_nothing(level: VertexLevel) -> bool:
+    return not (level.sources or level.different or level.less or level.greater or level.pairs or level.conditions)
 
 
 class _View:
@@ -261,8 +359,14 @@ class _View:
             for level in search.levels
         ]
         self._allowed: dict[int, Any] = {}
+        self._own: dict[int, _Own] = {}
+        self._free = [isinstance(level, VertexLevel) and _depends_on_nothing(level) for level in search.levels]
 
-    def places(self, index: int, bound: tuple[int, ...]) -> tuple[Source | None, list[Place]]:
+    def is_free(self, index: int) -> bool:
+        """Tell whether a level admits all its own vertices, whatever the sample is bound to."""
+        return self._free[index]
+
+    def places(self, index: int, bound: tuple[int, ...]) -> tuple[Source | None, Sequence[Place]]:
         level = self.search.levels[index]
         if isinstance(level, EdgeLevel):
             return None, [Place(id, allowed=fits) for id, fits in self._relationships(index, level, bound)]
@@ -273,14 +377,21 @@ class _View:
         if low >= high:
             return None, []
         if not level.sources:
-            return None, [
-                Place(v)
-                for begin, end in self._ranges[index]
-                for v in range(begin, end)
-                if self._masked(index, level, v)
-            ]
+            return None, self._own_places(index, level)
         found = [(source, self._neighbours(source, bound, low, high)) for source in level.sources]
         return min(found, key=lambda each: len(each[1]))
+
+    def _own_places(self, index: int, level: VertexLevel) -> _Own:
+        if index not in self._own:
+            parts = [np.empty(0, np.int64)]
+            for begin, end in self._ranges[index]:
+                vertices = np.arange(begin, end, dtype=np.int64)
+                if level.predicates:
+                    fits = self._masks.vertex_mask(level.name, level.predicates, begin, end)
+                    vertices = vertices[np.asarray(fits, np.bool_)]
+                parts.append(vertices)
+            self._own[index] = _Own(np.concatenate(parts))
+        return self._own[index]
 
     def admits(self, index: int, bound: tuple[int, ...], place: Place, source: Source | None) -> bool:
         level = self.search.levels[index]

@@ -19,7 +19,7 @@ _ROOT, _UNEVEN, _FEW_HITS = 0.5, 2.0, 20.0
 """How much further the upper bound is from the mean than the lower, see ``interval``."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Estimate:
     """An estimated count of rows.
 
@@ -81,6 +81,12 @@ class Estimate:
     def to_json(self) -> str:
         """Return ``to_dict`` as JSON."""
         return json.dumps(self.to_dict())
+
+    def __repr__(self) -> str:
+        """Return all attributes, numbers with as many digits as say something; the attributes themselves have all."""
+        shown = ((each.name, getattr(self, each.name)) for each in fields(self))
+        inside = ", ".join(f"{name}={_digits(value)}" for name, value in shown if name != "notices" or value)
+        return f"Estimate({inside})"
 
     def __str__(self) -> str:
         if self.is_exact:
@@ -164,3 +170,10 @@ def _short(value: float) -> str:
     if math.isinf(value):
         return "∞"
     return f"{value:,.0f}" if value < 1e6 else f"{value:.4g}"
+
+
+def _digits(value: Any) -> str:
+    """Return a whole number with all its digits, another with four of them, and anything else as it is."""
+    if not isinstance(value, float) or math.isinf(value) or math.isnan(value):
+        return repr(value)
+    return f"{value:.0f}" if value.is_integer() and abs(value) < 1e15 else f"{value:.4g}"

@@ -112,13 +112,43 @@ def test_parameters_are_counted_with_too(tmp_path: Path, capsys: pytest.CaptureF
     assert "hint: Give it with -P" in capsys.readouterr().err
 
 
-def test_what_was_measured_before_an_error_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_workload_goes_on_after_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "workload.csv"
-    path.write_text(f'name,query\nfirst,"{QUERIES["triangles"]}"\nsecond,MATCH (a\n')
-    assert main(["qerror", str(WORLD), str(path)]) == 1
+    lines = [f'first,"{QUERIES["triangles"]}"', "second,MATCH (a", f'third,"{QUERIES["paths"]}"', ",RETURN $x", ""]
+    path.write_text("name,query\n" + "\n".join(lines))
+    table = tmp_path / "table.csv"
+    assert main(["qerror", str(WORLD), str(path), "--csv", str(table)]) == 1
     shown = capsys.readouterr()
-    assert "first" in shown.out and "1 query:" in shown.out and "second" not in shown.out
-    assert "Syntax error" in shown.err
+    assert "first" in shown.out and "third" in shown.out and "2 queries:" in shown.out and "second" not in shown.out
+    assert "Syntax error: query second: " in shown.err and "query 4: " in shown.err and "Give it with -P" in shown.err
+    assert table.read_text().count("\n") == 3
+    with pytest.raises(QengineError, match="Syntax error: query second: "):
+        list(measure(Graph.from_csv(WORLD), read_workload(path)))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("w.csv", "query,count\nMATCH (a),1\nMATCH (a),many\n", "entry 2 has the count 'many'"),
+        ("w.jsonl", '{"query": "MATCH (a)"}\n{"query": \n', "line 2 is no JSON"),
+        ("w.jsonl", '{"query": "MATCH (a)", "count": [1]}\n', r"entry 1 has the count \[1\]"),
+        ("w.jsonl", '{"query": 5}\n', "entry 1 has no query"),
+    ],
+)
+def test_a_bad_entry_of_a_workload_is_told_by_its_number(tmp_path: Path, name: str, text: str, message: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(QengineError, match=message):
+        read_workload(tmp_path / name)
+
+
+def test_a_picture_of_exact_estimates_says_so(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    exact = Estimate(7.0, 7.0, 7.0, 0, 0, "exact", True, 7.0, 0.25)
+    plot([Measured("a", 7, exact), measured("b", 5, 5)], tmp_path / "q.svg")
+    picture = (tmp_path / "q.svg").read_text()
+    assert "every estimate is the true count: 1 of 2 were counted, not sampled" in picture
+    plot(CASES, tmp_path / "q.svg")
+    assert "every estimate" not in (tmp_path / "q.svg").read_text()
 
 
 @pytest.mark.parametrize("ending", ["svg", "png"])
