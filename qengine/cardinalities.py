@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from numbers import Real
 from typing import Any
 
 from qengine.binder import bind
 from qengine.catalog.view import CatalogView
 from qengine.errors import Notice, QengineError, SemanticError
+from qengine.estimate import EstimateTable
 from qengine.exec.executions import Executions
 from qengine.optimizer.given_rows import GivenPart, GivenRows, matched_part, with_cardinalities
 from qengine.plan.logical import LogicalPlan
+from qengine.plan.pattern import QueryGraph
 from qengine.syntax import parse
 
-__all__ = ["given_rows", "told", "unused"]
+__all__ = ["given_rows", "table_rows", "told", "unused"]
 
 _MOST = 1e300
 _MATCH = "MATCH REPEATABLE ELEMENTS "
@@ -40,9 +43,41 @@ def given_rows(cardinalities: Mapping[str, float], catalog: CatalogView) -> Give
     return given
 
 
+def table_rows(table: EstimateTable) -> GivenRows:
+    """Return what a table of estimates says of the parts of its pattern; parts that no sample hit are left out.
+
+    Raises
+    ------
+    SemanticError
+        If the parts can't be found again in another query.
+    """
+    if table.pattern is None:
+        raise SemanticError(
+            "These estimates can't be used for planning.",
+            hint="Estimate one connected pattern, of relationships of fixed length, with conditions on single nodes and "
+            "relationships alone.",
+            code="InvalidCardinality",
+        )
+    found = ((nodes, table.rows(nodes)) for nodes in table)
+    return GivenRows(
+        tuple(
+            GivenPart(", ".join(sorted(nodes)), _between(table.pattern, nodes), rows)
+            for nodes, rows in found
+            if rows is not None
+        )
+    )
+
+
+def _between(pattern: QueryGraph, names: frozenset[str]) -> QueryGraph:
+    """Return the part of a pattern between some of its nodes."""
+    nodes = tuple(node for node in pattern.nodes if node.name in names)
+    joined = tuple(each for each in pattern.relationships if each.start in names and each.end in names)
+    return replace(pattern, nodes=nodes, relationships=joined)
+
+
 def told(
     plan: LogicalPlan,
-    cardinalities: Mapping[str, float] | str,
+    cardinalities: Mapping[str, float] | EstimateTable | str,
     store: Any,
     notices: tuple[Notice, ...],
     executions: Executions,
@@ -50,7 +85,7 @@ def told(
 ) -> tuple[LogicalPlan, tuple[Notice, ...]]:
     """Return a plan whose matches know the cardinalities, and the notices with those about them.
 
-    ``cardinalities``: as ``given_rows`` reads them, or "sampled". ``store``: a ``GraphStore``. ``executions``: where
+    ``cardinalities``: as ``given_rows`` or ``table_rows`` read them, or "sampled". ``store``: a ``GraphStore``. ``executions``: where
     sampling can be stopped. ``timeout``: seconds that it may take.
 
     Raises
@@ -58,6 +93,10 @@ def told(
     SemanticError, QuerySyntaxError
         As ``given_rows``; for another word.
     """
+    if isinstance(cardinalities, EstimateTable):
+        given = table_rows(cardinalities)
+        left = unused(given, plan)
+        return with_cardinalities(plan, given), (*notices, *(left[-1:] if len(left) == len(given.parts) else ()))
     if not isinstance(cardinalities, str):
         given = given_rows(cardinalities, store)
         return with_cardinalities(plan, given), (*notices, *unused(given, plan))

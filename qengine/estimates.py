@@ -13,6 +13,7 @@ from qengine.errors import Notice, QengineError, QueryInterrupted, QuerySyntaxEr
 from qengine.estimate import Estimate, EstimateTable, Request
 from qengine.estimate.target import known_to_be_empty
 from qengine.exec.context import ExecutionContext
+from qengine.optimizer.given_rows import matched_part
 from qengine.plan.logical import LogicalPlan, Match
 from qengine.plan.physical import PhysicalPlan
 from qengine.plan.traverse import operators, parameters
@@ -75,11 +76,11 @@ def estimate_all(
                 for node in each.graph.nodes
             )
             nothing = Estimate(0.0, 0.0, 0.0, 0, 0, "exact", True, 0.0, 0.0)
-            return EstimateTable({frozenset(nodes): nothing}, counted.notices)
+            return EstimateTable({frozenset(nodes): nothing}, counted.notices, matched_part(counted.logical))
         found = sampling.estimate_all(
             counted.physical, graph._store, context, samples=samples, confidence=confidence, seed=seed
         )
-        return EstimateTable(found, counted.notices) if counted.notices else found
+        return EstimateTable(found, counted.notices, matched_part(counted.logical))
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -30,8 +31,7 @@ class Prepared:
     ) -> None:
         self._statements = statements
         self.text = text
-        copied = dict(cardinalities) if isinstance(cardinalities, Mapping) else cardinalities
-        self._cardinalities: Cardinalities | None = copied
+        self._cardinalities: Cardinalities | None = copy(cardinalities)
         self._planned = statements.plan(text, False, self._cardinalities, timeout=timeout)
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -21,12 +22,15 @@ from qengine.plan.traverse import parameters
 from qengine.result import ResultBatch, ResultStats
 
 if TYPE_CHECKING:
+    from qengine.estimate import Estimate
     from qengine.exec.choice import LargestSearch
     from qengine.exec.context import ExecutionContext
     from qengine.explain import Explanation
     from qengine.storage.store import GraphStore
 
-Cardinalities = Mapping[str, float] | Literal["sampled"]
+Cardinalities = Mapping[str, float] | Mapping[frozenset[str], "Estimate"] | Literal["sampled"]
+"""Rows by patterns, an ``EstimateTable``, or how to find them."""
+
 
 PLANS = 256  # plans that a graph keeps
 _DEVICES = ("auto", "cpu", "gpu", "reference")
@@ -76,11 +80,11 @@ class Statements:
         elif cardinalities is not None and not _are_cardinalities(cardinalities):
             raise SemanticError(
                 f"Cardinalities are a dict from patterns to numbers of rows, not {cardinalities!r}.",
-                hint='Give them like {"(a:Person)-[:KNOWS]->(b)": 12.0}, or "sampled".',
+                hint='Give them like {"(a:Person)-[:KNOWS]->(b)": 12.0}, what estimate_all returns, or "sampled".',
                 code="InvalidCardinality",
             )
         else:
-            given = tuple(sorted((part, repr(rows)) for part, rows in (cardinalities or {}).items()))
+            given = _by_content(cardinalities or {})
 
         def make() -> Planned:
             limit = None if isinstance(cardinalities, str) else timeout  # sampling has its own
@@ -179,7 +183,20 @@ class Statements:
 
 
 def _are_cardinalities(given: object) -> bool:
-    return isinstance(given, Mapping) and all(isinstance(part, str) for part in given)
+    return isinstance(given, Mapping) and (_is_table(given) or all(isinstance(part, str) for part in given))
+
+
+def _is_table(given: object) -> bool:
+    """Tell whether cardinalities are an ``EstimateTable``: its module is imported where there is one."""
+    module = sys.modules.get("qengine.estimate")
+    return module is not None and isinstance(given, module.EstimateTable)
+
+
+def _by_content(given: Any) -> object:
+    """Return what two cardinalities are the same by."""
+    if _is_table(given):
+        return (given.pattern, tuple((tuple(sorted(nodes)), given.rows(nodes)) for nodes in given))
+    return tuple(sorted((part, repr(rows)) for part, rows in given.items()))
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from qengine.exec.cpu.masks import Masks
 from qengine.exec.cpu.resolve import ResolvedSearch, resolve
 from qengine.exec.cpu.runtime import Runtime
 from qengine.plan.levels import links, reordered, without_order
+from qengine.plan.pattern import QueryGraph
 from qengine.plan.physical import PhysicalPlan, Search, VertexLevel
 
 __all__ = ["EstimateTable", "estimate_all"]
@@ -29,10 +30,18 @@ class EstimateTable(Mapping[frozenset[str], Estimate]):
     """An estimate for each connected set of a pattern's nodes: of the rows of the part between them.
 
     Nodes that the query doesn't name have names that begin with ``@``. ``notices``: warnings, as those of an estimate.
+    ``pattern``: what the parts are of, by which they are found again in a query that is given the table as
+    ``cardinalities``; None where it is more than a pattern with conditions on single nodes and relationships.
     """
 
-    def __init__(self, estimates: Mapping[frozenset[str], Estimate], notices: tuple[Notice, ...] = ()) -> None:
+    def __init__(
+        self,
+        estimates: Mapping[frozenset[str], Estimate],
+        notices: tuple[Notice, ...] = (),
+        pattern: QueryGraph | None = None,
+    ) -> None:
         self.notices = notices
+        self.pattern = pattern
         self._estimates = dict(sorted(estimates.items(), key=lambda item: (len(item[0]), sorted(item[0]))))
 
     def __getitem__(self, nodes: frozenset[str]) -> Estimate:

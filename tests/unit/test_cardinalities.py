@@ -25,14 +25,14 @@ def graph() -> Graph:
     return Graph.from_records(nodes, edges)
 
 
-def search(graph: Graph, text: str, given: dict[str, float]) -> Search:
+def search(graph: Graph, text: str, given: Any) -> Search:
     plan = graph.prepare(text, cardinalities=given)._planned.physical
     assert plan is not None
     (found,) = (each for each in operators(plan.root) if isinstance(each, Search))
     return found
 
 
-def rows(graph: Graph, text: str, given: dict[str, float]) -> float:
+def rows(graph: Graph, text: str, given: Any) -> float:
     found = search(graph, text, given).rows
     assert found is not None
     return found
@@ -172,3 +172,25 @@ def test_a_comment_hides_nothing_of_a_part(graph: Graph) -> None:
     assert rows(graph, PATH, {f"{part} // of the last year": 5.0}) == pytest.approx(5.0)
     with pytest.raises(SemanticError, match="can't be used: Nothing may follow RETURN"):
         graph.query(PATH, cardinalities={f"{part} RETURN count(*) //": 5.0})
+
+
+def test_a_table_of_estimates_is_given_as_it_is(graph: Graph) -> None:
+    pattern = "MATCH (a:A)-[r:R]->(b:B)-[:S]->(c:A)"
+    table = graph.estimate_all(pattern, samples=20_000, seed=1)
+    whole = frozenset("abc")
+    assert rows(graph, PATH, table) == pytest.approx(table[whole].value)
+    renamed = "MATCH (x:A)-[:R]->(y:B)-[:S]->(z:A) RETURN count(*)"
+    assert rows(graph, renamed, table) == pytest.approx(table[whole].value)
+    assert "cardinalities given" in str(graph.explain(PATH, cardinalities=table))
+    assert graph.query(PATH, cardinalities=table).value() == graph.query(PATH).value()
+    assert graph.prepare(PATH, cardinalities=table).run().value() == graph.query(PATH).value()
+    assert not graph.query(PATH, cardinalities=table).notices
+
+
+def test_a_table_of_another_pattern_is_told(graph: Graph) -> None:
+    table = graph.estimate_all("MATCH (a:A)-[:R]->(b:B)", samples=1_000, seed=1)
+    (notice,) = graph.query("MATCH (a:B)-[:S]->(b) WHERE a.x > 3 RETURN count(*)", cardinalities=table).notices
+    assert notice.code == "UnusedCardinality"
+    conditional = "MATCH (a:A)-[:R]->(b:B) WHERE a.x < b.x"
+    with pytest.raises(SemanticError, match="These estimates can't be used for planning"):
+        graph.query(PATH, cardinalities=graph.estimate_all(conditional, samples=1_000, seed=1))
