@@ -54,8 +54,8 @@ def table_rows(table: EstimateTable) -> GivenRows:
     if table.pattern is None:
         raise SemanticError(
             "These estimates can't be used for planning.",
-            hint="Estimate one connected pattern, of relationships of fixed length, with conditions on single nodes and "
-            "relationships alone.",
+            hint="Estimate one connected pattern, of relationships of fixed length, with conditions on single "
+            "nodes and relationships alone.",
             code="InvalidCardinality",
         )
     found = ((nodes, table.rows(nodes)) for nodes in table)
@@ -85,8 +85,8 @@ def told(
 ) -> tuple[LogicalPlan, tuple[Notice, ...]]:
     """Return a plan whose matches know the cardinalities, and the notices with those about them.
 
-    ``cardinalities``: as ``given_rows`` or ``table_rows`` read them, or "sampled". ``store``: a ``GraphStore``. ``executions``: where
-    sampling can be stopped. ``timeout``: seconds that it may take.
+    ``cardinalities``: as ``given_rows`` or ``table_rows`` read them, or "sampled". ``store``: a ``GraphStore``.
+    ``executions``: where sampling can be stopped. ``timeout``: seconds that it may take.
 
     Raises
     ------

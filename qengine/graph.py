@@ -74,7 +74,7 @@ class Graph:
         ------
         StorageError
             For an id that two nodes have or that no node has, an entry that is missing or that is none of these, a
-            value that can't be a property.
+            value that can't be a property, as an integer of more than 64 bits; with row.
         """
         from qengine import storage
 
@@ -106,7 +106,8 @@ class Graph:
             src/dst, source/target or from/to, else in the first two. The other columns are properties.
         key
             The node tables' key column, by default ``id``, else the first. Keys are integers or strings, each once
-            among the nodes of a label. The column stays a property.
+            among the nodes of a label. The column stays a property. Unsigned integers and decimals become integers and
+            floats where these hold every value.
         label_column, type_column
             Columns with labels and types, where one table holds all.
         undirected
@@ -115,7 +116,9 @@ class Graph:
         Raises
         ------
         StorageError
-            For an unknown or duplicate key, a missing column, a value that can't be a property; with table and row.
+            For an unknown or duplicate key, a missing column, a type that properties can't have, a number that neither
+            64-bit integers nor floats hold; with table, column and row. For malformed tables, and arguments of another
+            shape.
         """
         from qengine import storage
 
@@ -140,8 +143,8 @@ class Graph:
         ----------
         source
             A folder with ``nodes_<Label>.parquet`` and ``rels_<Start>_<TYPE>_<End>.parquet``, or a list of such
-            files. A ``graph.toml`` in the folder may declare types undirected:
-            ``[relationships.TYPE]`` with ``undirected = true``.
+            files; their columns are those of ``from_arrow``'s tables. A ``graph.toml`` in the folder may declare types
+            undirected: ``[relationships.TYPE]`` with ``undirected = true``.
         key
             The node files' key column, by default ``id``, else the first.
         undirected
@@ -151,6 +154,11 @@ class Graph:
         ------
         StorageError
             For a missing or damaged file, and as ``from_arrow``.
+
+        Warns
+        -----
+        LoadingWarning
+            Of Parquet files in the folder that are not loaded, by their names.
         """
         from qengine import storage
 
@@ -166,8 +174,10 @@ class Graph:
         ----------
         source
             A folder with ``nodes_<Label>.csv`` and ``rels_<Start>_<TYPE>_<End>.csv``, or a list of such files; and
-            ``graph.toml`` as for ``from_parquet``. Column types are found by reading; an empty field is null, ``""``
-            an empty string. Integers with leading zeros make a column of strings: ``007`` is not ``7``.
+            ``graph.toml`` as for ``from_parquet``. A column gets the first of these types that holds each of its
+            fields as it is written: INTEGER, BOOLEAN, DATE, LOCAL TIME, LOCAL DATETIME, DATETIME, FLOAT; else STRING.
+            An empty field is null, ``""`` an empty string. So ``007``, ``+46``, integers of more than 64 bits, ``1``
+            beside ``true`` and digits that no float gives again when printed are strings.
         key, undirected
             As for ``from_parquet``.
 
@@ -175,7 +185,13 @@ class Graph:
         ------
         StorageError
             For a file that is missing or has a name of another form, that is ragged, no UTF-8 text or ends inside
-            quotes, and as ``from_arrow``.
+            quotes, has the header of neo4j-admin's import, and as ``from_arrow``.
+
+        Warns
+        -----
+        LoadingWarning
+            Of columns that stay strings because of the digits of fractions, and of CSV files in the folder that are not
+            loaded, by their names.
         """
         from qengine import storage
 
@@ -184,7 +200,7 @@ class Graph:
     @classmethod
     def from_edge_list(
         cls,
-        source: Source | tuple[Any, Any],
+        source: Any,
         *,
         type: str = "E",
         label: str | None = None,
@@ -196,7 +212,8 @@ class Graph:
         ----------
         source
             A text file, plain or gzipped: two integers a line, separated by blanks, tabs or commas, the rest of the
-            line ignored; ``#`` and ``%`` start comment lines. Or two arrays of integers or strings of one length.
+            line ignored; ``#`` and ``%`` start comment lines. Or two arrays of integers or strings of one length, or a
+            table of two columns, as ``from_arrow`` takes them.
         type
             The relationships' type.
         label
@@ -207,7 +224,7 @@ class Graph:
         Raises
         ------
         StorageError
-            For a line that is no edge, with file and line; for arrays of different lengths.
+            For a line that is no edge, with file and line; for arrays of different lengths, other tables.
         """
         from qengine import storage
 
@@ -307,7 +324,8 @@ class Graph:
         cardinalities
             What the planner is to believe, before its statistics: rows of parts of the query's patterns, as
             ``{"(a:Person)-[:KNOWS]->(b)": 12.0}``. A part is found whatever its variables are called; its rows may have
-            equal nodes and relationships. What isn't found comes as a notice. Or "sampled": all parts are estimated by
+            equal nodes and relationships. What isn't found comes as a notice. Or what ``estimate_all`` returned of a
+            pattern; its parts are found in the same way. Or "sampled": all parts are estimated by
             sampling while the query is planned, which takes tens of milliseconds and pays for long searches.
 
         Raises
@@ -400,7 +418,8 @@ class Graph:
         confidence
             Of the interval, between 0 and 1.
         budget_ms
-            Milliseconds of sampling. One batch is drawn at least, some thousands of samples.
+            Milliseconds of sampling. One batch is drawn at least, some thousands of samples; of an ``Estimator`` of
+            yours one sample.
         samples
             Number of samples. Under "auto" fewer where one takes far longer than Alley's: so many as take four times as
             long as that number of Alley's.

@@ -115,13 +115,12 @@ def measure(graph: Graph, cases: Iterable[Case], **options: Any) -> Iterator[Mea
     for case in cases:
         try:
             found = graph.estimate(case.query, **options)
-            truth = case.truth
-            if truth is None:
-                truth = graph.estimate(case.query, method="exact", **limits).value
+            counted = case.truth is None
+            truth = graph.estimate(case.query, method="exact", **limits).value if counted else float(case.truth or 0)
         except QengineError as error:
             error.message = f"query {case.name}: {error.message}"
             raise
-        yield Measured(case.name, float(truth), found)
+        yield Measured(case.name, truth, found)
 
 
 def summary(measured: Sequence[Measured]) -> Summary:

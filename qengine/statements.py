@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from qengine._collector import collector_paused
 from qengine._frozen import frozen
@@ -22,13 +22,13 @@ from qengine.plan.traverse import parameters
 from qengine.result import ResultBatch, ResultStats
 
 if TYPE_CHECKING:
-    from qengine.estimate import Estimate
+    from qengine.estimate import EstimateTable
     from qengine.exec.choice import LargestSearch
     from qengine.exec.context import ExecutionContext
     from qengine.explain import Explanation
     from qengine.storage.store import GraphStore
 
-Cardinalities = Mapping[str, float] | Mapping[frozenset[str], "Estimate"] | Literal["sampled"]
+Cardinalities: TypeAlias = 'Mapping[str, float] | EstimateTable | Literal["sampled"]'
 """Rows by patterns, an ``EstimateTable``, or how to find them."""
 
 

@@ -24,7 +24,7 @@ def parser() -> argparse.ArgumentParser:
         prog="qengine qerror",
         description="Compare estimates with true counts: q-errors, over and under.",
         epilog="WORKLOAD is CSV with the columns name, query and count, or a JSON object with these a line. Where a "
-        "count is missing, the query is counted.",
+        "count is missing, the query is counted. A query that fails is reported, and the others go on.",
     )
     add_graph(found)
     found.add_argument("workload", metavar="WORKLOAD", help="queries and their counts (.csv, .jsonl)")

@@ -99,8 +99,8 @@ class Step:
     def admitted(self) -> Sequence[Place]:
         """The places that the level admits.
 
-        Where nothing depends on the sample, as at most first levels, they are the same for all samples and cost nothing;
-        else each place is looked at: neighbours of a vertex, as a rule.
+        Where nothing depends on the sample, as at most first levels, they are the same for all samples and cost
+        nothing; else each place is looked at: neighbours of a vertex, as a rule.
         """
         if self._view.is_free(self.index):
             return self._places

@@ -54,11 +54,16 @@ def as_written(path: Path, table: Any, texts: Mapping[str, Any], told: list[Load
     for name, text in texts.items():
         values = table[name]
         found = _moments(values, text) if pa.types.is_timestamp(values.type) else _numbers(values, text)
-        if found is text and pa.types.is_floating(values.type) and pc.any(pc.match_substring_regex(text, "[.eE]")).as_py():
+        if (
+            found is text
+            and pa.types.is_floating(values.type)
+            and pc.any(pc.match_substring_regex(text, "[.eE]")).as_py()
+        ):
             row = _first_changed(values, text)
             told.append(
                 LoadingWarning(
-                    f"{path}, column {name}: it stays text, because no FLOAT holds {text[row].as_py().strip()} of row {row}",
+                    f"{path}, column {name}: it stays text, because no FLOAT holds "
+                    f"{text[row].as_py().strip():.80} of row {row}",
                     hint="Use toFloat() in queries, or round the numbers to 15 digits.",
                 )
             )
@@ -95,7 +100,7 @@ def _has_midnight(column: Any) -> bool:
 
 
 def _moments(values: Any, text: Any) -> Any:
-    """Return moments with the offset that all of them are written with; the text where one is a date, or they differ."""
+    """Return moments with the offset that all are written with; the text where one is a date, or offsets differ."""
     if values.type.tz is None:
         return text if pc.any(pc.match_substring_regex(text, _DATE)).as_py() else values
     offsets = pc.unique(pc.struct_field(pc.extract_regex(text.drop_null(), _OFFSET), "offset")).to_pylist()

@@ -148,7 +148,7 @@ def _refuse_import_header(path: Path, names: Iterable[str]) -> None:
             raise StorageError(
                 f"{path}: the column {name} is in the form of neo4j-admin's import",
                 hint="Call the key column id, the ends start and end, properties without their types; labels and types "
-                "stand in the files' names, or are columns that Graph.from_arrow takes as label_column and type_column.",
+                "stand in files' names, or are columns that Graph.from_arrow takes as label_column and type_column.",
             )
 
 
@@ -184,7 +184,11 @@ def _undirected(settings: Path | None) -> list[str]:
     if not isinstance(relationships, dict):
         raise StorageError(f"{settings}: relationships isn't a table", hint=_SETTINGS_FORM)
     for name, facts in relationships.items():
-        if not isinstance(facts, dict) or facts.keys() - {"undirected"} or not all(type(each) is bool for each in facts.values()):
+        if (
+            not isinstance(facts, dict)
+            or facts.keys() - {"undirected"}
+            or not all(type(each) is bool for each in facts.values())
+        ):
             raise StorageError(f"{settings}: relationships.{name} is {facts!r:.80}", hint=_SETTINGS_FORM)
     return [name for name, facts in relationships.items() if facts.get("undirected", False)]
 

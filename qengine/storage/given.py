@@ -15,8 +15,8 @@ from qengine.errors import StorageError
 from qengine.storage.keys import KeyIndex, key_array
 from qengine.storage.normal import check_array, normal_array
 
-__all__ = ["END_NAMES", "arrow_table", "end_columns", "first_line", "given_path", "key_column", "labels_of", "name_of", "node_tables",
-           "relationship_tables", "type_names"]  # fmt: skip
+__all__ = ["END_NAMES", "arrow_table", "end_columns", "first_line", "given_path", "key_column", "labels_of", "name_of",
+           "node_tables", "relationship_tables", "type_names"]  # fmt: skip
 
 _NODES = 'Give {"Person": table}, a list of (labels, table), or one table, perhaps with label_column.'
 _RELATIONSHIPS = (
@@ -59,7 +59,8 @@ def relationship_tables(relationships: Any, type_column: str | None) -> list[tup
     """Return type, label of the starts, label of the ends and table of each part of what ``from_arrow`` takes."""
     if isinstance(relationships, Mapping):
         relationships = [
-            (name, table) if isinstance(name, str) else (*_by_ends(name), table) for name, table in relationships.items()
+            (name, table) if isinstance(name, str) else (*_by_ends(name), table)
+            for name, table in relationships.items()
         ]
     if isinstance(relationships, (list, tuple)):
         if type_column is not None:
@@ -215,7 +216,9 @@ def _split(table: Any, column: str, place: str, *, lists: bool) -> Iterator[tupl
     """Yield each value of a column, in the order of first appearance, with the rows that have it, without it."""
     values = normal_array(_column(table, column, place), f"{place}, column {column}")
     kind = values.type.value_type if lists and pa.types.is_list(values.type) else values.type
-    if not any(test(kind) for test in (*_TEXTS, pa.types.is_int64)) or (kind != values.type and pa.types.is_int64(kind)):
+    if not any(test(kind) for test in (*_TEXTS, pa.types.is_int64)) or (
+        kind != values.type and pa.types.is_int64(kind)
+    ):
         raise StorageError(
             f"{place}, column {column}: {values.type} can't be names", hint="Give strings or integers in this column."
         )

@@ -1,8 +1,8 @@
 """Brings foreign Arrow columns to the few types that the engine keeps, and names their types in the language.
 
 Integers become int64, floats double, all kinds of strings ``string`` (``large_string`` where 2 GiB don't do),
-lists ``list``; booleans and temporal types (``qengine.temporal.arrow``) stay. Decimals become int64 or double where these
-hold their digits. What can't be a property, or would be changed, is refused with its place.
+lists ``list``; booleans and temporal types (``qengine.temporal.arrow``) stay. Decimals become int64 or double where
+these hold their digits. What can't be a property, or would be changed, is refused with its place.
 """
 
 from __future__ import annotations
@@ -149,7 +149,9 @@ def _run_ends(array: Any, place: str) -> Any:
 
 def _integers(array: Any, place: str) -> Any:
     if pa.types.is_uint64(array.type):
-        _refuse_first(pc.greater(array, pa.scalar(2**63 - 1, pa.uint64())), array, place, "which no INTEGER of 64 bits holds")
+        _refuse_first(
+            pc.greater(array, pa.scalar(2**63 - 1, pa.uint64())), array, place, "which no INTEGER of 64 bits holds"
+        )
     return array if pa.types.is_int64(array.type) else array.cast(pa.int64())
 
 

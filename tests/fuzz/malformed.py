@@ -1,7 +1,7 @@
 """Malformed files and tables for the loaders: valid ones, cut, flipped, spliced and filled with what doesn't belong.
 
-Run by itself, ``python -m tests.fuzz.malformed SEED FIRST COUNT``, it loads ``COUNT`` cases under a memory limit and writes
-the number of each before it starts: a crash names its case.
+Run by itself, ``python -m tests.fuzz.malformed SEED FIRST COUNT``, it loads ``COUNT`` cases under a memory limit and
+writes the number of each before it starts: a crash names its case.
 """
 
 from __future__ import annotations
@@ -31,15 +31,29 @@ MEMORY = 6 << 30  # bytes of addresses that a child may map: Arrow's and Python'
 _FIELDS = [
     "", "1", "-1", "007", "+5", "0x1F", "9223372036854775808", "12345678901234567890", "0.5", "1e400", "nan", "inf",
     "true", "false", "2020-01-01", "2020-13-45", "2020-01-01T00:00:00", "2020-01-01T00:00:00+02:00", "10:00", '""',
-    '"a ""b"""', '"', '"a\nb"', "a,b", ",", " ", "ä", "\x00", "\ufeff", "x" * 70_000, "id:ID", "start", "id", "1" * 5000,
+    '"a ""b"""', '"', '"a\nb"', "a,b", ",", " ", "ä", "\x00", "\ufeff", "x" * 70_000, "id:ID", "start", "id",
+    "1" * 5000,
     "-" * 100, "\r", "\n\n", "#", "%", "t 1 1", "v 0 1", "e 0 1", "%%MatrixMarket", "1 2 3", "9" * 19, "\t", ";",
 ]  # fmt: skip
-_BYTES = [b"\x00", b"\xff", b"\xff\xfe", b"\xef\xbb\xbf", b"\n", b'"', b",", b"\r", b"\x80" * 8, b"\x7f", b"PAR1", b"\x01"]
+_BYTES = [
+    b"\x00",
+    b"\xff",
+    b"\xff\xfe",
+    b"\xef\xbb\xbf",
+    b"\n",
+    b'"',
+    b",",
+    b"\r",
+    b"\x80" * 8,
+    b"\x7f",
+    b"PAR1",
+    b"\x01",
+]
 _WORDS = [b"\xff" * 4, b"\x00" * 4, b"\xff\xff\xff\x7f", b"\x01\x00\x00\x00"]
 
 
 def corrupted(chance: random.Random, data: bytes, most: int = 4, *, moved: bool = True) -> bytes:
-    """Return bytes with a few mistakes: flipped, overwritten, and where they may be moved, cut off, repeated, left out."""
+    """Return bytes with a few mistakes: flipped or overwritten; if ``moved``, also cut off, repeated, left out."""
     for _ in range(chance.randrange(1, most + 1)):
         place, other = sorted(chance.randrange(len(data) + 1) for _ in range(2))
         match chance.randrange(0 if moved else 4, 12):
@@ -94,9 +108,11 @@ def columns() -> dict[str, Any]:
     """Return columns of four values of every type that a table may have."""
     texts, numbers = ["a", None, "b" * 40, "ä"], [1, 2, None, 4]
     return {
-        "int8": pa.array(numbers, pa.int8()), "uint64": pa.array(numbers, pa.uint64()), "float": pa.array([0.5, 1, None, 2]),
-        "half": pa.array([0.5, 1, None, 2], pa.float16()), "bool": pa.array([True, None, False, True]),
-        "string": pa.array(texts), "large": pa.array(texts, pa.large_string()), "view": pa.array(texts, pa.string_view()),
+        "int8": pa.array(numbers, pa.int8()), "uint64": pa.array(numbers, pa.uint64()),
+        "float": pa.array([0.5, 1, None, 2]), "half": pa.array([0.5, 1, None, 2], pa.float16()),
+        "bool": pa.array([True, None, False, True]),
+        "string": pa.array(texts), "large": pa.array(texts, pa.large_string()),
+        "view": pa.array(texts, pa.string_view()),
         "dictionary": pa.array(texts).dictionary_encode(), "binary": pa.array([b"a", None, b"b", b"\xff"]),
         "decimal": pa.array([Decimal("1.25"), None, Decimal(-3), Decimal(2)], pa.decimal128(20, 2)),
         "date": pa.array(numbers, pa.date32()), "date64": pa.array([86_400_000, None, 0, 0], pa.date64()),
@@ -106,7 +122,8 @@ def columns() -> dict[str, Any]:
         "list": pa.array([[1, 2], None, [], [3]]), "strings": pa.array([["a"], None, [], ["b", "c"]]),
         "lists": pa.array([[["a"]], None, [], [["b", None]]], pa.list_(pa.large_list(pa.string()))),
         "fixed": pa.array([[1, 2], None, [3, 4], [5, 6]], pa.list_(pa.int32(), 2)),
-        "struct": pa.array([{"a": 1}, None, {"a": 2}, {}]), "map": pa.array([[("a", 1)], None, [], []], pa.map_(pa.string(), pa.int8())),
+        "struct": pa.array([{"a": 1}, None, {"a": 2}, {}]),
+        "map": pa.array([[("a", 1)], None, [], []], pa.map_(pa.string(), pa.int8())),
         "runs": pa.RunEndEncodedArray.from_arrays(pa.array([2, 4], pa.int32()), pa.array(["a", "b"])),
         "dense": pa.UnionArray.from_dense(pa.array([0, 1, 0, 1], pa.int8()), pa.array([0, 0, 1, 1], pa.int32()),
                                           [pa.array([1, None]), pa.array(["a", "b"])]),
@@ -121,7 +138,9 @@ def table(chance: random.Random, parquet: bool) -> Any:
     names = chance.sample([name for name in columns() if name not in refused], chance.randrange(1, 4))
     if chance.random() < 0.8:
         names = [name for name in names if name not in ("binary", "struct", "map")]
-    ids = chance.choice([pa.array([1, 2, 3, 4]), pa.array(["a", "b", "c", "d"]), pa.array(list("wxyz")).dictionary_encode()])
+    ids = chance.choice(
+        [pa.array([1, 2, 3, 4]), pa.array(["a", "b", "c", "d"]), pa.array(list("wxyz")).dictionary_encode()]
+    )
     return pa.table({"id": ids, **{name: columns()[name] for name in names}})
 
 

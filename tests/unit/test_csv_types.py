@@ -18,7 +18,6 @@ from qengine.storage.kernels import MANY_DIGITS, ODDLY_WRITTEN, changed_numeral,
 from tests.examples import examples
 
 
-
 def load(folder: Path, *fields: str) -> tuple[str, list[object]]:
     """Return the type of a column with these fields, and its values."""
     rows = "".join(f"{row},{field}\n" for row, field in enumerate(fields))

@@ -53,8 +53,8 @@ ONE: dict[str, Callable[[Any, Path], Graph]] = {
     "graph file": lambda a, _: Graph.from_graph_file(a),
 }
 TWO: dict[str, Callable[[Any, Any], Graph]] = {
-    "records": lambda a, b: Graph.from_records(a, b),
-    "tables": lambda a, b: Graph.from_arrow(a, b),
+    "records": Graph.from_records,
+    "tables": Graph.from_arrow,
     "label_column": lambda a, b: Graph.from_arrow(NODES, label_column=a, key=b),
     "two arrays": lambda a, b: Graph.from_edge_list((a, b)),
 }

@@ -172,7 +172,7 @@ def test_mistakes_are_told_by_the_method(world: Graph, method: str, returned: An
 
 @pytest.mark.parametrize("method", [FirstOfAll, Alley, 5, None, ["alley"]])
 def test_what_is_no_estimator_is_told(world: Graph, method: Any) -> None:
-    with pytest.raises(SemanticError, match="The method is .*, not an estimator") as raised:
+    with pytest.raises(SemanticError, match=r"The method is .*, not an estimator") as raised:
         world.estimate(QUERY, method=method)
     assert ("method=FirstOfAll()" in str(raised.value.hint)) == (method is FirstOfAll)
 
