@@ -104,7 +104,7 @@ def name_of(name: Any, place: str, hint: str) -> str:
     StorageError
         If it is none.
     """
-    if not isinstance(name, str) or not name:
+    if not isinstance(name, str) or not name or any("\ud800" <= each <= "\udfff" for each in name):
         raise StorageError(f"{place} is {_shown(name)}, not a name", hint=hint)
     return name
 
@@ -271,7 +271,7 @@ def _column(table: Any, name: str, place: str) -> Any:
 def _shown(value: Any) -> str:
     """Return a value for an error message: as it is where that is short, else its kind."""
     if value is None or isinstance(value, str | int | float | tuple):
-        text = repr(value)
+        text = ascii(value) if isinstance(value, str) and not value.isprintable() else repr(value)
         if len(text) <= 80:
             return text
     return f"a {type(value).__name__}"

@@ -159,8 +159,14 @@ def _homogeneous(values: Sequence[Any], kind: int, place: str) -> Any:
         if kind < len(_SCALARS):
             return pa.array(values, _SCALARS[kind][1])
     except (OverflowError, pa.ArrowInvalid):
+        large = next(value for value in values if value is not None and not -(2**63) <= value < 2**63)
         raise StorageError(
-            f"{place}: an integer needs more than 64 bits", hint="Store it as a float or a string."
+            f"{place}: an integer needs more than 64 bits: {large}", hint="Store it as a float or a string."
+        ) from None
+    except UnicodeEncodeError as error:
+        raise StorageError(
+            f"{place}: half a character stands in a string: {error.object[error.start]!a}",
+            hint="Such surrogates are no text: replace them, as text.encode(errors='replace').decode() does.",
         ) from None
     if kind < _LIST:
         return to_array([_temporal(value) for value in values])

@@ -237,3 +237,22 @@ sys.exit(command_line.command())
     path = os.pathsep.join([str(tmp_path), str(Path(__file__).resolve().parents[2])])
     ended = subprocess.run([sys.executable, "-m", "trial"], env={**os.environ, "PYTHONPATH": path}, check=False)
     assert ended.returncode == 7
+
+
+def test_one_file_of_a_graph_is_told_to_be_given_as_its_folder(tmp_path, capsys):
+    for name in ("x.parquet", "nodes_A.csv"):
+        (tmp_path / name).write_bytes(b"PAR1")
+        assert main([str(tmp_path / name), "-c", "RETURN 1"]) == 1
+        error = capsys.readouterr().err
+        assert f"{name}: this is one file of a graph" in error and "hint: Give its folder" in error
+
+
+def test_warnings_of_loading_are_shown(tmp_path, capsys):
+    (tmp_path / "nodes_A.csv").write_text("id,x\n1,0.12345678901234567890\n")
+    (tmp_path / "people.csv").write_text("id\n1\n")
+    assert main([str(tmp_path), "-c", "MATCH (n) RETURN n.x", "--format", "csv"]) == 0
+    shown = capsys.readouterr()
+    assert shown.out.split() == ["n.x", "0.12345678901234567890"]
+    assert "Warning: " in shown.err and "these files are not loaded: people.csv" in shown.err
+    assert "column x: it stays text, because no FLOAT holds 0.12345678901234567890 of row 0" in shown.err
+    assert "LoadingWarning" not in shown.err

@@ -1,16 +1,20 @@
-"""Loading stops at Ctrl-C, also inside the longest native call."""
+"""Loading stops at Ctrl-C, also inside the longest native call, and takes no more memory than its input is worth."""
 
 from __future__ import annotations
 
 import ctypes
+import gzip
 import signal
 import threading
+import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from qengine import StorageError
 from qengine._control import Control, Status
-from qengine.storage import kernels
+from qengine.storage import from_edge_list, kernels
 
 
 @pytest.mark.parametrize("order", [False, True])
@@ -39,3 +43,17 @@ def test_ctrl_c_ends_sorting() -> None:
             kernels.sort_lists(lists, 0, n // 4, lists, order=True)
     offsets, _, _ = kernels.sort_lists(lists, 0, n // 4, lists, order=False)
     assert offsets[-1] == n
+
+
+def test_a_line_without_end_is_refused_before_it_fills_memory(tmp_path: Path) -> None:
+    path = tmp_path / "edges.gz"
+    with gzip.open(path, "wb", compresslevel=1) as file:
+        for _ in range(64):
+            file.write(bytes(1 << 20))
+    tracemalloc.start()
+    try:
+        with pytest.raises(StorageError, match="a line is longer than 16 MiB"):
+            from_edge_list(path)
+        assert tracemalloc.get_traced_memory()[1] < 40 << 20
+    finally:
+        tracemalloc.stop()

@@ -132,7 +132,17 @@ def test_an_empty_graph_is_a_graph():
         ),
         ([{"id": 1}], [{"type": "R", "start": 1}], "relationships: row 0 has no 'end'"),
         ([{"id": 1, "properties": {"x": {}}}], [], "nodes, property x: a value of Python's dict can't be a property"),
-        ([{"id": 1, "properties": {"x": 2**63}}], [], "nodes, property x: an integer needs more than 64 bits"),
+        (
+            [{"id": 1, "properties": {"x": 2**63}}],
+            [],
+            "nodes, property x: an integer needs more than 64 bits: 9223372036854775808",
+        ),
+        (
+            [{"id": 1, "properties": {"x": "a\ud800"}}],
+            [],
+            "nodes, property x: half a character stands in a string: '\\ud800'",
+        ),
+        ([{"id": 1, "labels": "\ud800"}], [], "nodes: a label of row 0 is '\\ud800', not a name"),
     ],
 )
 def test_bad_records_are_refused_with_their_place(nodes, relationships, message):
