@@ -318,7 +318,8 @@ class Graph:
             Bytes that the query's operators may hold at once, and as many that ``fetchall``, ``to_arrow`` and the like
             may gather of its result.
         gpu_memory_limit
-            Bytes that may be in use on the GPU meanwhile, with the graphs that stay there between queries.
+            Bytes that the query may use on the GPU: what it computes, and the lists of the graph that it reads. What
+            other queries hold there is not counted.
         threads
             Worker threads; 0 for one a CPU. A count that takes long is raced by others, on as many threads again.
         cardinalities
@@ -526,6 +527,17 @@ class Graph:
     def relationship_count(self) -> int:
         """Number of relationships."""
         return self._store.relationship_count
+
+    def release_device(self) -> None:
+        """Give back what the GPU holds of the graph: its lists and what queries have derived of them.
+
+        The next query on the GPU copies them again. Between queries a graph keeps at most 256 MB there, and four times
+        its size (``nbytes``); it keeps nothing once it is deleted. What running queries use is given back when they
+        end. Without a GPU nothing happens.
+        """
+        from qengine.exec.gpu.memory import release
+
+        release(self._store)
 
     @property
     def nbytes(self) -> int:

@@ -148,7 +148,7 @@ class Builder {
 
   // Removes entries along one source whose ends are no candidates any more, and stamps the ends of the others; returns how many
   // this thread has kept.
-  __device__ uint64_t step(int number) const {
+  __device__ uint64_t step(int number) {
     const CandidateStep& own = job.steps[number];
     const CandidateSource& source = job.sources[own.source];
     const auto stamp = static_cast<uint16_t>(number + 2);
@@ -264,7 +264,7 @@ class Builder {
   __device__ uint64_t entries_of(int source) const { return job.begins[source + 1] - job.begins[source]; }
 
   // Multiplies the ways of each candidate above by those that the level's add up to; a list with more than a few by the warp.
-  __device__ void count_ways(int j) const {
+  __device__ void count_ways(int j) {
     const CandidateLevel& level = job.levels[j];
     const int tree = tree_of(level);
     const CandidateSource& source = job.sources[tree];
@@ -283,7 +283,9 @@ class Builder {
         const int from = __ffs(many) - 1;
         const uint64_t first = __shfl_sync(kAllLanes, begin, from), last = first + __shfl_sync(kAllLanes, n, from);
         double part = 0;
-        for (uint64_t k = first + lane_id(); k < last; k += kListLanes) part += here[ids[k] - level.lo];
+        in_parts(first, last, grid.stop(), [&](uint64_t begin, uint64_t end) {
+          for (uint64_t k = begin + lane_id(); k < end; k += kListLanes) part += here[ids[k] - level.lo];
+        });
         part = sum_over(part);
         if (lane_id() == from) above[row] *= part;
       }
@@ -332,9 +334,10 @@ extern "C" __global__ void guide_temper(double* ways, uint64_t n) {
 }
 
 // Writes the sums of ways within each list, entry by entry in this order: so none without ways adds to them by rounding.
-extern "C" __global__ void guide_running(const RunningLists lists) {
+extern "C" __global__ void guide_running(const RunningLists lists, StopFlag flag) {
+  Stop stop(flag);
   const uint64_t n = lists.offsets ? lists.n : 1, stride = (n + kLanes - 1) / kLanes, warps = blockDim.x / kLanes;
-  for (uint64_t w = blockIdx.x * warps + threadIdx.x / kLanes; w < stride; w += gridDim.x * warps) {
+  for (uint64_t w = blockIdx.x * warps + threadIdx.x / kLanes; w < stride && !stop.warp(); w += gridDim.x * warps) {
     const uint64_t row = w + lane_id() * stride;
     const uint64_t begin = lists.offsets && row < n ? lists.offsets[row] : 0;
     const uint64_t end = row >= n ? 0 : lists.offsets ? lists.offsets[row + 1] : lists.n;
@@ -346,7 +349,7 @@ extern "C" __global__ void guide_running(const RunningLists lists) {
       const int from = __ffs(many) - 1;
       const uint64_t first = __shfl_sync(kAllLanes, begin, from), last = __shfl_sync(kAllLanes, end, from);
       double upto = 0;
-      for (uint64_t k = first; k < last; k += kLanes) {
+      for (uint64_t k = first; k < last && !stop.warp(); k += kLanes) {
         const uint64_t own = k + lane_id();
         const double ways = own < last ? lists.ways[lists.ids[own] - lists.lo] : 0;
         double sum = 0;

@@ -5,8 +5,8 @@
 // hubs (ids go by descending degree): the members of a slice among the first `hubs` ids are also kept as a row of bits where
 // that is shorter to read. A list is then its row and the members from `tail` on.
 #pragma once
-#include "hardware.cuh"
 #include "qe/match_plan.h"
+#include "stop.cuh"
 
 namespace qe {
 
@@ -105,17 +105,20 @@ __device__ inline void team_sync() { __syncthreads(); }
 #endif
 __device__ inline uint32_t all_teams() { return gridDim.x * teams_in_block(); }
 
-// Calls visit(id) for list[begin .. end), all lanes of a warp together; four loads are under way at a time.
+// Calls visit(id) for list[begin .. end), all lanes of a warp together; four loads are under way at a time. Ends early when the
+// run is stopped.
 template <typename Visit>
-__device__ void each_id(const uint32_t* list, uint32_t begin, uint32_t end, Visit visit) {
-  for (uint32_t j = begin + threadIdx.x % kWarp; j < end; j += 4 * kWarp) {
-    uint32_t ids[4];
+__device__ void each_id(const uint32_t* list, uint32_t begin, uint32_t end, Stop& stop, Visit visit) {
+  in_parts(begin, end, stop, [&](uint32_t first, uint32_t last) {
+    for (uint32_t j = first + threadIdx.x % kWarp; j < last; j += 4 * kWarp) {
+      uint32_t ids[4];
 #pragma unroll
-    for (int i = 0; i < 4; ++i) ids[i] = j + i * kWarp < end ? list[j + i * kWarp] : kNoVertex;
+      for (int i = 0; i < 4; ++i) ids[i] = j + i * kWarp < last ? list[j + i * kWarp] : kNoVertex;
 #pragma unroll
-    for (int i = 0; i < 4; ++i)
-      if (ids[i] != kNoVertex) visit(ids[i]);
-  }
+      for (int i = 0; i < 4; ++i)
+        if (ids[i] != kNoVertex) visit(ids[i]);
+    }
+  });
 }
 
 // Calls visit(k, id) for the entries of all lanes' lists, list[begin .. end) of lane k: short lists are read side by side.
@@ -156,29 +159,30 @@ __device__ inline bool are_short(uint32_t n) {
 }
 
 // The pieces of work 0 .. n-1, dealt to teams one by one: the first by the team's number, so that teams don't queue for it at
-// one address. The stop flag is in the host's memory, where a look costs more than many a piece: a team looks after
-// kPollEvery nanoseconds, and if it is set takes all work away.
+// one address. Whoever finds that the run is stopped takes all work away.
 struct Pieces {
   uint32_t* next;  // how many were dealt beside the first ones
   uint32_t n;
-  const volatile int32_t* stop;
-  uint64_t look_at;
   uint32_t own;
-  bool gone = false;
+  Stop stop;
 
-  static constexpr uint64_t kPollEvery = 30'000'000;
+  __device__ Pieces(uint32_t* next, uint32_t n, StopFlag flag)
+      : next(next), n(n), own(team_in_block() * gridDim.x + blockIdx.x), stop(flag) {}
 
-  __device__ Pieces(uint32_t* next, uint32_t n, const volatile int32_t* stop)
-      : next(next), n(n), stop(stop), look_at(nanoseconds() + kPollEvery), own(team_in_block() * gridDim.x + blockIdx.x) {}
-
-  // Has the run been stopped? For the middle of a piece, whose result is then of no use; the same for all lanes of a warp.
+  // Has the run been stopped? For the middle of a piece; the same for all lanes of a warp.
   __device__ bool stopped() {
-    if (threadIdx.x % kWarp == 0 && !gone && nanoseconds() >= look_at) {
-      look_at = nanoseconds() + kPollEvery;
-      gone = *stop != 0;
-      if (gone) atomicMax(next, n);
-    }
-    return gone = __any_sync(kFull, gone);
+    if (stop.warp() && threadIdx.x % kWarp == 0) atomicMax(next, n);
+    return stop.stopped();
+  }
+
+  // A barrier of the team; the same for all of it: has any of its warps found that the run is stopped?
+  __device__ bool team_stopped() {
+#ifdef QE_TEAM_WARP
+    __syncwarp();
+    return stop.stopped();
+#else
+    return __syncthreads_or(stop.stopped());
+#endif
   }
 
   // The next piece, the same for the whole team; n or more at the end. All threads pass a barrier of the team before they call.
@@ -187,12 +191,9 @@ struct Pieces {
     if (team_rank() == 0) {
       at = own != kNoVertex ? own : all_teams() < n ? all_teams() + atomicAdd(next, 1u) : n;
       own = kNoVertex;
-      if (at < n && nanoseconds() >= look_at) {
-        look_at = nanoseconds() + kPollEvery;
-        if (*stop != 0) {
-          atomicMax(next, n);
-          at = n;
-        }
+      if (at < n && stop.thread()) {
+        atomicMax(next, n);
+        at = n;
       }
     }
 #ifdef QE_TEAM_WARP

@@ -35,7 +35,7 @@ struct CliqueTask {
   const uint32_t* roots;
   const uint32_t* n_roots;
   uint32_t* next;
-  const volatile int32_t* stop;
+  StopFlag stop;
   View outer, streamed;
   uint32_t base, hub_words;
   uint32_t table;      // slots of the hash table, a power of two, at least twice the members
@@ -44,15 +44,20 @@ struct CliqueTask {
   unsigned long long* total;
 };
 
+// Whether one step on a matrix of such rows takes so long that the stop flag is looked at within.
+template <uint32_t Stride>
+constexpr bool kLong = Stride > 24;
+
 // Chains of three in a matrix of d members whose rows are zero from d to the next multiple of 16; the calling warp takes
 // every step-th strip of 16 rows from `first` on. Every lane returns its part.
 template <uint32_t Stride>
-__device__ uint64_t count_three(const uint32_t* matrix, uint32_t d, uint32_t first, uint32_t step) {
+__device__ uint64_t count_three(const uint32_t* matrix, uint32_t d, uint32_t first, uint32_t step, Pieces& pieces) {
   const uint32_t lane = threadIdx.x % kWarp, group = lane / 4, quarter = lane % 4;
   constexpr uint32_t kSteps = Stride / 8;
   uint64_t found = 0;
   const uint32_t strips = (d + 15) / 16;
   for (uint32_t k = first; k < strips; k += step) {
+    if (kLong<Stride> && pieces.stopped()) break;
     const uint32_t strip = strips - 1 - k;  // the longest first
     const uint32_t* one = matrix + (strip * 16 + group) * Stride;
     const uint32_t* other = one + 8 * Stride;
@@ -121,11 +126,12 @@ __device__ inline uint32_t row_size(const uint32_t* row, uint32_t words) {
 // zeros. Each lane looks up its own columns; votes put them together.
 template <uint32_t From, uint32_t To>
 __device__ void restrict_matrix(const uint32_t* matrix, const uint16_t* members, uint32_t n, uint32_t* smaller,
-                                uint32_t first, uint32_t step) {
+                                uint32_t first, uint32_t step, Pieces& pieces) {
   constexpr uint32_t kRows = 4;
   constexpr uint32_t kGroups = To < 8 ? To : 8;  // of 32 columns whose numbers are kept in registers
   const uint32_t lane = threadIdx.x % kWarp, padded = (n + 15) / 16 * 16;
   for (uint32_t columns = 0; columns < 32 * To; columns += 32 * kGroups) {
+    if (kLong<To> && pieces.stopped()) return;
     uint32_t numbers[kGroups];
 #pragma unroll
     for (uint32_t g = 0; g < kGroups; ++g) {
@@ -160,7 +166,7 @@ __device__ void restrict_matrix(const uint32_t* matrix, const uint16_t* members,
 template <int Levels>
 __device__ uint64_t count_small(const uint32_t* matrix, uint32_t d, uint32_t* scratch, Pieces& pieces) {
   if constexpr (Levels == 3) {
-    return count_three<kSmallStride>(matrix, d, 0, 1);
+    return count_three<kSmallStride>(matrix, d, 0, 1, pieces);
   } else {
     uint16_t* members = reinterpret_cast<uint16_t*>(scratch + kSmall * kSmallStride);
     uint64_t found = 0;
@@ -169,7 +175,7 @@ __device__ uint64_t count_small(const uint32_t* matrix, uint32_t d, uint32_t* sc
       const uint32_t n = list_members(row, (d + 31) / 32, members, kSmall);
       if (n < Levels - 1) continue;
       __syncwarp();
-      restrict_matrix<kSmallStride, kSmallStride>(matrix, members, n, scratch, 0, 1);
+      restrict_matrix<kSmallStride, kSmallStride>(matrix, members, n, scratch, 0, 1, pieces);
       __syncwarp();
       found += count_small<Levels - 1>(scratch, n, scratch + kSmallWords, pieces);
       __syncwarp();
@@ -181,7 +187,7 @@ __device__ uint64_t count_small(const uint32_t* matrix, uint32_t d, uint32_t* sc
 // Chains of QE_DEPTH members in the team's matrix. small: the warp's scratch. large: the team's, as big as the matrix.
 __device__ uint64_t count_chains(const uint32_t* matrix, uint32_t d, uint32_t* small, uint32_t* large, Pieces& pieces) {
 #if QE_DEPTH == 3
-  return count_three<kStride>(matrix, d, team_warp(), team_warps());
+  return count_three<kStride>(matrix, d, team_warp(), team_warps(), pieces);
 #else
   uint16_t* members = reinterpret_cast<uint16_t*>(small + kSmall * kSmallStride);
   const uint32_t words = (d + 31) / 32;
@@ -193,7 +199,7 @@ __device__ uint64_t count_chains(const uint32_t* matrix, uint32_t d, uint32_t* s
     larger = larger || n > kSmall;
     if (n < QE_DEPTH - 1 || n > kSmall) continue;
     __syncwarp();
-    restrict_matrix<kStride, kSmallStride>(matrix, members, n, small, 0, 1);
+    restrict_matrix<kStride, kSmallStride>(matrix, members, n, small, 0, 1, pieces);
     __syncwarp();
     found += count_small<QE_DEPTH - 1>(small, n, small + kSmallWords, pieces);
     __syncwarp();
@@ -205,12 +211,13 @@ __device__ uint64_t count_chains(const uint32_t* matrix, uint32_t d, uint32_t* s
     for (uint32_t i = 0; i < d; ++i) {
       const uint32_t* row = matrix + i * kStride;
       const uint32_t n = row_size(row, words);
+      if (i % kLookEvery == 0 && __syncthreads_or(pieces.stopped())) break;
       if (n <= kSmall) continue;
       if (team_warp() == 0) list_members(row, words, all, d);
+      if (__syncthreads_or(pieces.stopped())) break;
+      restrict_matrix<kStride, kStride>(matrix, all, n, large, team_warp(), team_warps(), pieces);
       __syncthreads();
-      restrict_matrix<kStride, kStride>(matrix, all, n, large, team_warp(), team_warps());
-      __syncthreads();
-      found += count_three<kStride>(large, n, team_warp(), team_warps());
+      found += count_three<kStride>(large, n, team_warp(), team_warps(), pieces);
       __syncthreads();
     }
   }
@@ -297,7 +304,7 @@ extern "C" __global__ void count_cliques(const CliqueTask task) {
     team_sync();
     const Members members{bits, ranks, keys, numbers, task.base, range, mask, rest};
     const uint32_t step = team_warps();
-    for (uint32_t first = team_warp(); first < d; first += kWarp * step) {
+    for (uint32_t first = team_warp(); first < d && !pieces.stopped(); first += kWarp * step) {
       ViewSlice slice{0, 0, 0, 0, 0};
       uint32_t v = 0;
       if (first + lane * step < d) {
@@ -333,7 +340,7 @@ extern "C" __global__ void count_cliques(const CliqueTask task) {
       for (uint32_t left = __ballot_sync(kFull, slice.tail < slice.end); left != 0; left &= left - 1) {
         const int k = __ffs(left) - 1;
         each_id(task.streamed.neighbours, __shfl_sync(kFull, slice.tail, k), __shfl_sync(kFull, slice.end, k),
-                [&](uint32_t id) { enter(k, id); });
+                pieces.stop, [&](uint32_t id) { enter(k, id); });
       }
     }
     team_sync();

@@ -29,7 +29,7 @@ struct EdgeTask {
   const uint32_t* roots;
   const uint32_t* n_roots;
   uint32_t* next;
-  const volatile int32_t* stop;
+  StopFlag stop;
   View outer, marked, streamed;
   uint32_t base, hub_words;   // rows: ids [base, base + 32 * hub_words)
   uint32_t range;             // ids [base, base + range) are marked in the bitmap, range >= 32 * hub_words
@@ -139,6 +139,7 @@ extern "C" __global__ void QE_BOUNDS count_edges(const EdgeTask task) {
       uint64_t found = 0;
       const uint32_t step = team_warps();
       for (uint32_t first = team_warp(); first < n_outer; first += kWarp * step) {
+        if (pieces.stopped()) break;
         const uint32_t member = first + lane * step;
         ViewSlice slice{0, 0, 0, 0, 0};
         uint32_t v = 0;
@@ -174,7 +175,7 @@ extern "C" __global__ void QE_BOUNDS count_edges(const EdgeTask task) {
         for (uint32_t left = __ballot_sync(kFull, slice.tail < slice.end); left != 0; left &= left - 1) {
           const int k = __ffs(left) - 1;
           uint32_t shared_by = 0;
-          each_id(task.streamed.neighbours, __shfl_sync(kFull, slice.tail, k), __shfl_sync(kFull, slice.end, k),
+          each_id(task.streamed.neighbours, __shfl_sync(kFull, slice.tail, k), __shfl_sync(kFull, slice.end, k), pieces.stop,
                   [&](uint32_t id) { shared_by += marks.has(id); });
           collect(shared_by, k, &t, &found);
         }

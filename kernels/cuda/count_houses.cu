@@ -18,9 +18,9 @@ struct HouseTask {
   const uint32_t* roots;
   const uint32_t* n_roots;
   uint32_t* next;
-  const volatile int32_t* stop;
+  StopFlag stop;
   View whole;
-  uint32_t* scratch;  // QE_GLOBAL: span words a block, all zero
+  uint32_t* scratch;  // QE_GLOBAL: span words a block, all zero, also afterwards unless the run was stopped
   uint32_t lo, span;
   uint32_t table;     // hashed: slots
   uint32_t unused;
@@ -41,10 +41,11 @@ struct ArrayCounters {
 };
 
 // Calls visit(warp-uniform member b, begin, end of its slice) for the members of the root's list, dealt to the team's warps.
+// Ends early when the run is stopped.
 template <typename Visit>
-__device__ void each_member(const View& whole, const ViewSlice& list, Visit visit) {
+__device__ void each_member(const View& whole, const ViewSlice& list, Pieces& pieces, Visit visit) {
   const uint32_t lane = threadIdx.x % kWarp, n = list.end - list.begin, step = team_warps();
-  for (uint32_t first = team_warp(); first < n; first += kWarp * step) {
+  for (uint32_t first = team_warp(); first < n && !pieces.stopped(); first += kWarp * step) {
     ViewSlice slice{0, 0, 0, 0, 0};
     uint32_t v = 0;
     if (first + lane * step < n) {
@@ -59,22 +60,22 @@ __device__ void each_member(const View& whole, const ViewSlice& list, Visit visi
 
 template <typename Counters>
 __device__ void count_root(const HouseTask& task, uint32_t root, const ViewSlice& list, Counters& counters, Sum& all,
-                           Sum& lost) {
-  each_member(task.whole, list, [&](uint32_t, uint32_t begin, uint32_t end) {
-    each_id(task.whole.neighbours, begin, end, [&](uint32_t c) { counters.add(c); });
+                           Sum& lost, Pieces& pieces) {
+  each_member(task.whole, list, pieces, [&](uint32_t, uint32_t begin, uint32_t end) {
+    each_id(task.whole.neighbours, begin, end, pieces.stop, [&](uint32_t c) { counters.add(c); });
   });
-  team_sync();
+  if (pieces.team_stopped()) return;  // what one warp has not added others would seek
   // A member that has no neighbour in common with the root has no counter yet: add makes one.
   for (uint32_t j = list.begin + team_rank(); j < list.end; j += team_size()) counters.add(task.whole.neighbours[j]);
   team_sync();
   for (uint32_t j = list.begin + team_rank(); j < list.end; j += team_size())
     counters.at(task.whole.neighbours[j]) += kMember - 1;
   team_sync();
-  each_member(task.whole, list, [&](uint32_t b, uint32_t begin, uint32_t end) {
+  each_member(task.whole, list, pieces, [&](uint32_t b, uint32_t begin, uint32_t end) {
     const uint32_t t = counters.at(b) & ~kMember;
     if (t == 0) return;
     uint64_t paths = 0, through = 0;
-    each_id(task.whole.neighbours, begin, end, [&](uint32_t c) {
+    each_id(task.whole.neighbours, begin, end, pieces.stop, [&](uint32_t c) {
       const uint32_t counter = counters.at(c);
       const uint32_t more = c == root ? 0 : (counter & ~kMember) - 1;
       paths += more;
@@ -104,10 +105,10 @@ extern "C" __global__ void count_houses_array(const HouseTask task) {
     if (at >= n_roots) break;
     const uint32_t root = task.roots[at];
     const ViewSlice list = task.whole.slices[root];
-    count_root(task, root, list, counters, all, lost);
+    count_root(task, root, list, counters, all, lost, pieces);
     team_sync();
 #ifdef QE_GLOBAL
-    each_member(task.whole, list, [&](uint32_t b, uint32_t begin, uint32_t end) {
+    each_member(task.whole, list, pieces, [&](uint32_t b, uint32_t begin, uint32_t end) {
       for (uint32_t j = begin + threadIdx.x % kWarp; j < end; j += kWarp) counters.at(task.whole.neighbours[j]) = 0;
       counters.at(b) = 0;
     });
@@ -170,7 +171,7 @@ extern "C" __global__ void count_houses_hashed(const HouseTask task) {
     const uint32_t at = pieces.take(&piece);
     if (at >= n_roots) break;
     const uint32_t root = task.roots[at];
-    count_root(task, root, task.whole.slices[root], counters, all, lost);
+    count_root(task, root, task.whole.slices[root], counters, all, lost, pieces);
     team_sync();
     counters.clear();
   }

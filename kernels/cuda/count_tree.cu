@@ -7,11 +7,12 @@
 // Work: a warp takes tasks, a few roots or a part of what lies below a hub, from one counter. Up to 32 vertices are bound at a
 //   time on each level: the candidates of all of them are one pool, each lane tests one of the pool, whichever prefix it
 //   belongs to, and what passes is packed into the next 32. Leaves count theirs without binding them.
-// Numbers: products are checked for 64 bits, the total has 128. Deterministic. Stops within some hundred microseconds.
+// Numbers: products are checked for 64 bits, the total has 128. Deterministic.
 //   Asked to leave, warps end their tasks; the state and the tables of remembered counts are then another launch's to go on with.
 // Source: tree of counts: Dechter and Mateescu, AIJ 2007; batches: gMatch §4.2.
 #include "candidates.cuh"
 #include "qe/abi.h"
+#include "stop.cuh"
 #include "tree_node.cuh"
 #include "warp.cuh"
 
@@ -22,11 +23,6 @@ namespace {
 #define QE_BATCH 32
 #endif
 constexpr int kBatch = QE_BATCH;       // vertices bound at a time; 1: a prefix a warp
-#ifndef QE_LOOK_EVERY
-#define QE_LOOK_EVERY 64
-#endif
-constexpr int kLookEvery = QE_LOOK_EVERY;  // steps between two looks at the stop flag
-constexpr int64_t kHostEvery = QE_LOOK_EVERY > 1 ? 4'000'000 : 0;  // cycles (some 2 ms) between two at the host's memory
 constexpr int kProbes = 8;             // places of a remembered count
 constexpr int kFromList = -2;          // a pivot that is no check: the level's candidates
 
@@ -45,9 +41,8 @@ struct Pool {
 
 class TreeCount {
  public:
-  __device__ TreeCount(const TreePlan& plan, TreeState& state, TreeMemo* memos, const int32_t* stop, char* shared)
-      : plan_(plan), state_(state), memos_(memos), stop_(stop), branches_(reinterpret_cast<Branch*>(shared)) {
-    host_look_ = clock64();
+  __device__ TreeCount(const TreePlan& plan, TreeState& state, TreeMemo* memos, StopFlag flag, char* shared)
+      : plan_(plan), state_(state), memos_(memos), stop_(flag, &state.stop), branches_(reinterpret_cast<Branch*>(shared)) {
     hub_tasks_ = uint64_t{plan.twice} * plan.parts * plan.parts + uint64_t{plan.once - plan.twice} * plan.parts;
     n_tasks_ = hub_tasks_ + (plan.n_roots - plan.once + plan.batch - 1) / plan.batch;
   }
@@ -115,22 +110,10 @@ class TreeCount {
     return true;
   }
 
+  // Called once a step, whichever loop it is in. False: the warp must leave all of its loops; it stays so.
   __device__ bool go_on() {
-    if (++steps_ % kLookEvery != 0) return true;
-    bool stop = false;
-    if (lane_id() == 0) stop = must_stop();
-    return !__shfl_sync(kAllLanes, stop, 0);
-  }
-
-  __device__ bool must_stop() {  // lane 0
-    if (look(state_.stop)) return true;
-    const int64_t time = clock64();
-    if (time - host_look_ < kHostEvery) return false;
-    host_look_ = time;
-    const int32_t asked = look(*stop_);
-    if (asked == 0) return false;
-    atomicExch(asked == kLeave ? &state_.leave : &state_.stop, 1);
-    return asked != kLeave;
+    if (++steps_ % kLookEvery == 0) stop_.warp([&] { atomicExch(&state_.leave, 1); });
+    return !stop_.stopped();
   }
 
   // ------------------------------------------------------------------ candidates
@@ -474,7 +457,7 @@ class TreeCount {
   const TreePlan& plan_;
   TreeState& state_;
   TreeMemo* memos_;
-  const int32_t* stop_;
+  SharedStop stop_;
   Branch* branches_;
   uint64_t hub_tasks_, n_tasks_;
   uint32_t part_[2], parts_[2];   // of the second and third branch's candidates: which, of how many
@@ -482,7 +465,6 @@ class TreeCount {
   uint64_t members_ = 0;          // what the last leaf had below this lane's entry
   uint64_t low_ = 0, high_ = 0;   // counted by this lane
   uint32_t steps_ = 0;
-  int64_t host_look_;
 };
 
 }  // namespace
@@ -503,7 +485,7 @@ extern "C" __global__ void tree_slices(const qe::MatchPlan* match, const qe::Tre
 }
 
 extern "C" __global__ void __launch_bounds__(128) count_tree(const qe::TreePlan* plan, qe::TreeState* state,
-                                                             qe::TreeMemo* memos, const int32_t* stop,
+                                                             qe::TreeMemo* memos, qe::StopFlag stop,
                                                              uint32_t warp_bytes) {
   extern __shared__ __align__(16) char shared[];
   qe::TreeCount(*plan, *state, memos, stop, shared + size_t{warp_bytes} * (threadIdx.x / qe::kLanes)).run();

@@ -86,7 +86,7 @@ extern "C" __global__ void sort_roots(const ViewSlice* sized, const ViewSlice* n
 // Sorts the roots by weight, the entries of their members' inner slices: class 0 takes up to `light`, class 1 up to `middle`,
 // class 2 the others, or class 3 those with 2^16 members and more. Roots of fewer than `least` members are left out.
 extern "C" __global__ void weigh_roots(View outer, View inner, RootSet roots, uint32_t light, uint32_t middle, uint32_t least,
-                                       uint32_t capacity, uint32_t* classes, uint32_t* counts) {
+                                       uint32_t capacity, uint32_t* classes, uint32_t* counts, StopFlag flag) {
   const uint32_t lane = threadIdx.x % kWarp;
   const uint32_t root = roots.root((blockIdx.x * blockDim.x + threadIdx.x) / kWarp);
   if (root == kNoVertex) return;
@@ -94,10 +94,13 @@ extern "C" __global__ void weigh_roots(View outer, View inner, RootSet roots, ui
   const uint32_t n = slice.end - slice.begin;
   if (n < least) return;
   uint64_t weight = 0;
-  for (uint32_t j = slice.begin + lane; j < slice.end && weight <= middle; j += kWarp) {
-    const ViewSlice each = inner.slices[outer.neighbours[j]];
-    weight += each.end - each.begin;
-  }
+  Stop stop(flag);
+  in_parts(slice.begin, slice.end, stop, [&](uint32_t first, uint32_t last) {
+    for (uint32_t j = first + lane; j < last && weight <= middle; j += kWarp) {
+      const ViewSlice each = inner.slices[outer.neighbours[j]];
+      weight += each.end - each.begin;
+    }
+  });
   for (int step = 16; step > 0; step /= 2) weight += __shfl_xor_sync(kFull, weight, step);
   if (lane != 0 || weight == 0) return;
   const uint32_t k = weight <= light ? 0 : weight <= middle ? 1 : n < 65536 ? 2 : 3;

@@ -20,7 +20,7 @@ struct WedgeTask {
   const uint32_t* roots;
   const uint32_t* n_roots;
   uint32_t* next;
-  const volatile int32_t* stop;
+  StopFlag stop;
   View outer, inner;
   const uint32_t* cuts;      // tiled: where tile k of vertex v's inner slice begins, at [v * (tiles + 1) + k]
   uint32_t lo, tile, tiles;  // tile k: ids [lo + k * tile, lo + (k + 1) * tile)
@@ -87,7 +87,7 @@ extern "C" __global__ void count_wedges_tiled(const WedgeTask task) {
     const ViewSlice outer = task.outer.slices[root];
     const uint32_t n = outer.end - outer.begin;
     const bool cut = root - lo < task.tile;
-    for (uint32_t first = warp; first < n; first += kWarp * warps) {
+    for (uint32_t first = warp; first < n && !pieces.stopped(); first += kWarp * warps) {
       uint2 part{0, 0};
       if (first + lane * warps < n) {
         const uint32_t v = task.outer.neighbours[outer.begin + first + lane * warps];
@@ -109,7 +109,7 @@ extern "C" __global__ void count_wedges_tiled(const WedgeTask task) {
       }
       for (uint32_t left = __ballot_sync(kFull, part.x < part.y); left != 0; left &= left - 1) {
         const int k = __ffs(left) - 1;
-        each_id(task.inner.neighbours, __shfl_sync(kFull, part.x, k), __shfl_sync(kFull, part.y, k), count);
+        each_id(task.inner.neighbours, __shfl_sync(kFull, part.x, k), __shfl_sync(kFull, part.y, k), pieces.stop, count);
       }
     }
     __syncthreads();
@@ -159,7 +159,7 @@ extern "C" __global__ void count_wedges_hashed(const WedgeTask task) {
     const ViewSlice outer = task.outer.slices[root];
     const uint32_t n = outer.end - outer.begin, step = team_warps();
     uint64_t found = 0;
-    for (uint32_t first = team_warp(); first < n; first += kWarp * step) {
+    for (uint32_t first = team_warp(); first < n && !pieces.stopped(); first += kWarp * step) {
       uint2 part{0, 0};
       if (first + lane * step < n) {
         const ViewSlice slice = task.inner.slices[task.outer.neighbours[outer.begin + first + lane * step]];

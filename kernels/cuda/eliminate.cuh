@@ -3,7 +3,7 @@
 // Numbers have 64 bits, 128 where a family is compiled with QE_WIDE = 1. A sum has 64 bits more than what is added up, enough for
 // 2^64 of them; a product or a sum that is no number is told in a flag, and what was computed is of no use then.
 #pragma once
-#include "warp.cuh"
+#include "stop.cuh"
 
 #ifndef QE_WIDE
 #define QE_WIDE 0
@@ -152,30 +152,38 @@ __device__ inline Span row(const Matrix& m, uint32_t v) {
 // Work that is dealt out, and an int32 in the host's memory that becomes 1 when all must end.
 struct Deal {
   uint64_t* next;
-  const volatile int32_t* stop;
+  StopFlag stop;
 };
 
-// Takes pieces of [0, n), for one thread; looks at the stop flag now and then.
+// Takes pieces of [0, n). Threads have one each; those who are dealt to ask it to take.
 class Taker {
  public:
-  __device__ Taker(const Deal& deal, uint64_t n) : deal_(deal), n_(n), looked_(clock64()) {}
+  __device__ Taker(const Deal& deal, uint64_t n) : deal_(deal), n_(n), stop_(deal.stop) {}
 
-  // The first of `pieces` pieces; n or more at the end.
-  __device__ uint64_t take(uint64_t pieces) {
-    if (clock64() - looked_ > kLookEvery) {
-      looked_ = clock64();
-      if (*deal_.stop != 0) return n_;
-    }
-    return atomicAdd(deal_.next, pieces);
-  }
+  // The first of `pieces` pieces; n or more at the end. By one thread.
+  __device__ uint64_t take(uint64_t pieces) { return stop_.thread() ? n_ : atomicAdd(deal_.next, pieces); }
+
+  // The stop flag, for the middle of a piece.
+  __device__ Stop& stop() { return stop_; }
 
  private:
-  static constexpr int64_t kLookEvery = 1 << 25;  // cycles: a look costs a microsecond, and all warps look
-
   const Deal& deal_;
   uint64_t n_;
-  int64_t looked_;
+  Stop stop_;
 };
+
+// Calls call(part) for parts of a span, of which each lane has its own or none, as long as this lane isn't stopped.
+template <typename Call>
+__device__ void each_part(Span span, Stop& stop, Call call) {
+#pragma unroll 1
+  while (true) {
+    const bool long_one = span.size() > kLookEntries;
+    const Span part{span.begin, long_one ? span.begin + kLookEntries : span.end};
+    call(part);
+    if (!long_one || stop.thread()) return;
+    span.begin = part.end;
+  }
+}
 
 // How many lanes a row gets, so that those of 32 rows take about four entries each and none more than 64, given the entries
 // of this lane's row; the same for all lanes.

@@ -3,10 +3,10 @@
 //
 // Problem: as kernels/host/eliminate_around.cpp. A block takes a root at a time. What is pushed over links is added to the
 // block's array over all vertices, whose touched places are listed; they make the next sparse vector and are cleared.
-// Preconditions: the scratch is clear (it is again at the end), scratch_bytes of it for each block; arms stand after those
+// Preconditions: the scratch is clear (it is again at the end, unless it was stopped), scratch_bytes of it for each block; arms stand after those
 // that they sum up; at most kMostArms. Launch: blocks of whole warps, of shared memory sizeof(Shared).
 // Bytes moved: for each number that is pushed its row, and an atomic addition at random for each entry. Deterministic.
-// `flag` becomes 1 where numbers are too large. Ends soon after *stop is set, between two roots.
+// `flag` becomes 1 where numbers are too large.
 // Sources: Gustavson 1978 (sparse accumulator); cutset conditioning, Dechter 1990.
 #include "eliminate.cuh"
 #include "qe/lists.h"
@@ -66,7 +66,7 @@ __device__ Number power(const Number& base, int exponent, bool* over) {
 
 class Roots {
  public:
-  __device__ Roots(const AroundPlan& plan, Shared& shared) : plan_(plan), shared_(shared) {
+  __device__ Roots(const AroundPlan& plan, Shared& shared, Stop& stop) : plan_(plan), shared_(shared), stop_(stop) {
     const uint64_t n = plan.n;
     dense_ = reinterpret_cast<Number*>(plan.scratch + blockIdx.x * plan.scratch_bytes);
     numbers_ = dense_ + n;
@@ -80,7 +80,7 @@ class Roots {
     Number product = plan_.roots ? plan_.roots[u] : number_of(1);
     if (is_zero(product)) return product;
     for (int k = 0; k < plan_.n_arms; ++k)
-      if (plan_.arms[k].slot >= 0) make(plan_.arms[k], u);
+      if (plan_.arms[k].slot >= 0 && !make(plan_.arms[k], u)) return number_of(0);
     for (int k = 0; k < plan_.n_tops;) {
       const int32_t top = plan_.tops[k];
       int repeats = 0;
@@ -107,8 +107,11 @@ class Roots {
     return {m.ids + at.begin, m.values ? m.values + at.begin : nullptr, factors(arm), at.size()};
   }
 
-  // Makes the sparse vector of an arm that sums up others.
-  __device__ void make(const Arm& arm, uint32_t u) {
+  // A barrier: has any warp of the block been stopped? What it has not made must not be read.
+  __device__ bool block_stopped() const { return __syncthreads_or(stop_.stopped()); }
+
+  // Makes the sparse vector of an arm that sums up others; false if it was stopped.
+  __device__ bool make(const Arm& arm, uint32_t u) {
     const int32_t* children = plan_.children + arm.first;
     uint32_t* ids = ids_ + uint64_t{plan_.n} * arm.slot;
     Number* numbers = numbers_ + uint64_t{plan_.n} * arm.slot;
@@ -119,28 +122,28 @@ class Roots {
       int exponent = 0;
       for (; j < arm.count && children[j] == child; ++j) ++exponent;
       const bool first = j == exponent;
-      push(plan_.arms[child], u);
+      if (!push(plan_.arms[child], u)) return false;
       const uint32_t touched = min(shared_.touched, plan_.n);
       if (first) n = touched;
-      for (uint32_t i = threadIdx.x; i < n; i += blockDim.x) {
+      for (uint32_t i = threadIdx.x; i < n && !stop_.thread(); i += blockDim.x) {
         const uint32_t x = first ? touched_[i] : ids[i];
         Number found = first ? own ? own[x] : number_of(1) : numbers[i];
         if (!is_zero(found)) found = is_zero(dense_[x]) ? dense_[x] : times(found, power(dense_[x], exponent, &over_), &over_);
         ids[i] = x;
         numbers[i] = found;
       }
-      __syncthreads();
-      for (uint32_t i = threadIdx.x; i < touched; i += blockDim.x) {
+      if (block_stopped()) return false;
+      for (uint32_t i = threadIdx.x; i < touched && !stop_.thread(); i += blockDim.x) {
         dense_[touched_[i]] = number_of(0);
         if (QE_WIDE) marks_[touched_[i]] = 0;
       }
-      __syncthreads();
+      if (block_stopped()) return false;
     }
     if (arm.start >= 0)
-      for (uint32_t i = threadIdx.x; i < n; i += blockDim.x)
+      for (uint32_t i = threadIdx.x; i < n && !stop_.thread(); i += blockDim.x)
         if (!is_zero(numbers[i])) numbers[i] = times(numbers[i], entry(matrix(arm.start), u, ids[i]), &over_);
     if (threadIdx.x == 0) shared_.sizes[arm.slot] = n;
-    __syncthreads();
+    return !block_stopped();
   }
 
   // The sum of a row's numbers for one id.
@@ -152,14 +155,14 @@ class Roots {
     return sum.number(&over_);
   }
 
-  // Adds what an arm hands on to the array, and lists the places.
-  __device__ void push(const Arm& arm, uint32_t u) {
+  // Adds what an arm hands on to the array, and lists the places; false if it was stopped.
+  __device__ bool push(const Arm& arm, uint32_t u) {
     if (threadIdx.x == 0) shared_.touched = 0;
     __syncthreads();
     const Sparse from = of(arm, u);
     const Matrix& link = matrix(arm.link);
     const int lane = lane_id();
-    for (uint64_t first = threadIdx.x - lane; first < from.n; first += blockDim.x) {
+    for (uint64_t first = threadIdx.x - lane; first < from.n && !stop_.warp(); first += blockDim.x) {
       Span own;
       Number number = number_of(0);
       if (first + lane < from.n) number = from.number(first + lane, &over_);
@@ -169,11 +172,13 @@ class Roots {
         const Span at = own.of_lane(k);
         Number more;
         for (int i = 0; i < kWords; ++i) more.word[i] = __shfl_sync(kAllLanes, number.word[i], k);
-        for (uint64_t e = at.begin + lane % team; e < at.end; e += team)
-          add(link.ids[e], link.values ? times(more, link.values[e], &over_) : more);
+        each_part(at, stop_, [&](const Span& part) {
+          for (uint64_t e = part.begin + lane % team; e < part.end; e += team)
+            add(link.ids[e], link.values ? times(more, link.values[e], &over_) : more);
+        });
       }
     }
-    __syncthreads();
+    return !block_stopped();
   }
 
   __device__ void add(uint32_t x, const Number& more) {
@@ -194,7 +199,7 @@ class Roots {
   // The sum of a sparse vector; the same for the whole block.
   __device__ Number total(const Sparse& of) {
     Sum sum;
-    for (uint64_t i = threadIdx.x; i < of.n; i += blockDim.x) sum.add(of.number(i, &over_));
+    for (uint64_t i = threadIdx.x; i < of.n && !stop_.thread(); i += blockDim.x) sum.add(of.number(i, &over_));
     sum.gather(kLanes);
     if (lane_id() == 0) shared_.sums[threadIdx.x / kLanes] = sum;
     __syncthreads();
@@ -206,6 +211,7 @@ class Roots {
 
   const AroundPlan& plan_;
   Shared& shared_;
+  Stop& stop_;
   Number *dense_, *numbers_;
   uint32_t *touched_, *marks_, *ids_;  // marks: where numbers can't tell by themselves that a place is fresh
   bool over_ = false;
@@ -218,8 +224,8 @@ extern "C" __global__ void __launch_bounds__(512)
     eliminate_around(const AroundPlan plan, Number* out, const Deal deal, uint32_t* flag) {
   extern __shared__ __align__(16) char shared[];
   Shared& own = *reinterpret_cast<Shared*>(shared);
-  Roots roots(plan, own);
   Taker taker(deal, plan.n);
+  Roots roots(plan, own, taker.stop());
   while (true) {
     if (threadIdx.x == 0) own.root = taker.take(1);
     __syncthreads();

@@ -8,7 +8,7 @@
 // so lists of lesser ids are short. Triangles that are only counted come from eliminate_triangles.cu.
 // Preconditions: owners[p] is the row of entry p; `eliminate_triangle_sums`: out is clear, middles[v] is where v's row of
 // lesser ids ends. Launch: as many blocks of whole warps as run at a time. Deterministic. `flag` becomes 1 where numbers are too
-// large. Ends soon after *stop is set. Sources: Azad, Buluç and Gilbert 2015 (masked products); Latapy 2008
+// large. Sources: Azad, Buluç and Gilbert 2015 (masked products); Latapy 2008
 // (compact-forward).
 #include "eliminate.cuh"
 #include "qe/lists.h"
@@ -42,7 +42,7 @@ __device__ void each_pair(const Deal& deal, uint64_t n, const uint32_t* ones, co
         const Span& few = turn ? there : at;
         const Span& many = turn ? at : there;
         const uint32_t *seeking = turn ? others : ones, *sought = (turn ? ones : others) + many.begin;
-        for (uint64_t i = few.begin + lane % team; i < few.end; i += team) {
+        for (uint64_t i = few.begin + lane % team; i < few.end && !taker.stop().thread(); i += team) {
           const uint32_t id = seeking[i];
           for (uint64_t j = lower_bound(sought, many.size(), id); j < many.size() && sought[j] == id; ++j)
             meet(turn ? many.begin + j : i, turn ? i : many.begin + j, &sum);

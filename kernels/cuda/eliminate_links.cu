@@ -9,7 +9,7 @@
 // that is for each member how many members before it are its neighbours, and the sum of their weights bit by bit.
 // Preconditions: `links`, `taken`, sums and counts are clear, `triangle_roots` and `triangle_rows` have run.
 // Launch: blocks of whole warps; shared memory as said at each kernel. Bytes moved: by the sums 4 for each 32 pairs of a root's
-// members, and 8 a member. Deterministic. Ends soon after *stop is set.
+// members, and 8 a member. Deterministic.
 // Sources: as of eliminate_triangles.cu; sums by bits: bit-serial products (Umuroglu et al. 2018).
 #include "eliminate_triangles.cuh"
 #include "hardware.cuh"
@@ -30,7 +30,7 @@ class LinkedMembers {
   __device__ LinkedMembers(const Triangles& t, const Many& own) : t_(t), own_(own) {}
 
   // Fills the rows of one root, by the whole block.
-  __device__ void count(uint32_t root) {
+  __device__ void count(uint32_t root, Stop& stop) {
     list_ = t_.lesser(root);
     links_ = t_.links + t_.begins[root];
     n_ = static_cast<uint32_t>(list_.size());
@@ -38,7 +38,7 @@ class LinkedMembers {
     __syncthreads();
     if (threadIdx.x < kLanes) rank();
     __syncthreads();
-    for (uint32_t first = threadIdx.x / kLanes * kLanes; first < n_; first += blockDim.x) {
+    for (uint32_t first = threadIdx.x / kLanes * kLanes; first < n_ && !stop.warp(); first += blockDim.x) {
       const uint32_t i = first + lane_id();
       uint32_t v = 0;
       Span its;
@@ -47,9 +47,11 @@ class LinkedMembers {
         its = t_.lesser(v);
       }
       const bool has_row = t_.has_row(v, its.size());
-      seek(first, v, __ballot_sync(kAllLanes, has_row));
+      seek(first, v, __ballot_sync(kAllLanes, has_row), stop);
       if (has_row) its = {};
-      each_list(its, [&](int k, const Span& at, int of, int team) { read(at, of, team, first + k); });
+      each_list(its, [&](int k, const Span& at, int of, int team) {
+        each_part(at, stop, [&](const Span& part) { read(part, of, team, first + k); });
+      });
     }
     __syncthreads();
     own_.unmark(t_, list_);
@@ -69,9 +71,10 @@ class LinkedMembers {
   }
 
   // Fills the rows of members first + lane, hubs v, of those lanes that have rows of bits (who).
-  __device__ void seek(uint32_t first, uint32_t v, uint32_t who) {
+  __device__ void seek(uint32_t first, uint32_t v, uint32_t who, Stop& stop) {
     const uint32_t lane = lane_id(), j = first + lane;
     for (uint32_t begin = 0; who != 0 && begin <= first; begin += kLanes) {
+      if (begin % (kLanes * kLookEvery) == 0 && stop.warp()) return;
       const uint32_t i = begin + lane, sought = i < n_ ? t_.id(list_.begin + i) : kNoVertex;
       const uint32_t place = word_place(sought / 32);
       uint32_t word = 0;
@@ -138,12 +141,12 @@ class Weighing {
   __device__ Weighing(const Triangles& t, const uint32_t* weights, uint32_t* planes)
       : t_(t), weights_(weights), planes_(planes) {}
 
-  __device__ void root(uint32_t v) {
+  __device__ void root(uint32_t v, Stop& stop) {
     const Span list = t_.lesser(v);
     const uint32_t n = static_cast<uint32_t>(list.size());
     const uint32_t* links = t_.links + t_.begins[v];
     const uint64_t own = weights_[v];
-    for (uint32_t begin = 0; begin < n; begin += kChunk) {
+    for (uint32_t begin = 0; begin < n && !stop.warp(); begin += kChunk) {
       make_planes(list.begin, begin, min(n, begin + kChunk));
       __syncwarp();
       for (uint32_t first = begin; first < n; first += kLanes) multiply(links, list.begin, n, first, begin / 32);
@@ -355,7 +358,7 @@ extern "C" __global__ void __launch_bounds__(128, 5)
   while (true) {
     const uint64_t at = __shfl_sync(kAllLanes, lane_id() == 0 ? taker.take(1) : uint64_t{0}, 0);
     if (at >= n) break;
-    if (at < many) weighing.root(t.roots[t.n - 1 - at]);
+    if (at < many) weighing.root(t.roots[t.n - 1 - at], taker.stop());
     else weighing.few((at - many) * kTogether, few);
   }
   weighing.hand_on(sums);

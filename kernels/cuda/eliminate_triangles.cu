@@ -6,7 +6,7 @@
 // in shared memory, and before by each warp in words that stand for 1, 2, 4 … of 32 counters.
 // Preconditions: `vertices`, `pairs`, `rows`, `n_roots` and `taken` are clear, `triangle_roots` and `triangle_rows` have run.
 // Launch: blocks of whole warps; shared memory as said at each kernel. Bytes moved: for each root and member the member's list
-// or row, mostly from L2; for pairs also an addition for each triangle. Deterministic. Ends soon after *stop is set.
+// or row, mostly from L2; for pairs also an addition for each triangle. Deterministic.
 // Sources: Latapy 2008 (compact-forward), mark arrays (Chiba and Nishizeki 1985), hub bitmaps (Han et al. 2018).
 #include "eliminate_triangles.cuh"
 
@@ -29,14 +29,14 @@ class ManyMembers {
       : t_(t), own_(own), vertices_(vertices) {}
 
   // Counts for one root, by the whole block.
-  __device__ void count(uint32_t root) {
+  __device__ void count(uint32_t root, Stop& stop) {
     list_ = t_.lesser(root);
     const uint32_t n = static_cast<uint32_t>(list_.size()), warps = blockDim.x / kLanes;
     const int lane = lane_id();
     own_.mark(t_, list_);
     __syncthreads();
     uint64_t sum = 0;
-    for (uint32_t first = threadIdx.x / kLanes; first < n; first += kLanes * warps) {
+    for (uint32_t first = threadIdx.x / kLanes; first < n && !stop.warp(); first += kLanes * warps) {
       const uint32_t i = first + lane * warps;
       uint32_t v = 0;
       Span its;
@@ -55,7 +55,8 @@ class ManyMembers {
       if (has_row) its = {};
       each_list(its, [&](int k, const Span& at, int of, int team) {
         const uint32_t member = __shfl_sync(kAllLanes, v, k);
-        const uint32_t shared_by = read(at, of, team);
+        uint32_t shared_by = 0;
+        each_part(at, stop, [&](const Span& part) { shared_by += read(part, of, team); });
         sum += shared_by;
         if (shared_by > 0) add(member, first + k * warps, shared_by);
       });

@@ -25,7 +25,7 @@ struct Triangles {
   uint32_t* roots;        // those of up to `few` members from the front, the others from the back
   uint32_t* n_roots;      // of few members, of many
   uint64_t* taken;        // of each
-  const volatile int32_t* stop;
+  StopFlag stop;
   unsigned long long* vertices;  // how many triangles each is in, or null
   uint32_t* pairs;               // the same by entry of the matrix, at those of lesser ids
   uint32_t lo, n, hubs, words, few;
@@ -221,7 +221,7 @@ __device__ void each_list(const Span& its, Take take) {
   }
 }
 
-// Takes roots of many members, one at a time, by the whole block.
+// Takes roots of many members, one at a time, by the whole block: members.count(root, the stop flag).
 template <typename Members>
 __device__ void each_root_of_many(const Triangles& t, const Many& own, Members& members) {
   const Deal deal{t.taken + 1, t.stop};
@@ -232,7 +232,7 @@ __device__ void each_root_of_many(const Triangles& t, const Many& own, Members& 
     __syncthreads();
     const uint64_t at = *own.dealt;
     if (at >= n) break;
-    members.count(t.roots[t.n - 1 - at]);  // all have read what was dealt when they pass its barriers
+    members.count(t.roots[t.n - 1 - at], taker.stop());  // all have read what was dealt when they pass its barriers
   }
 }
 

@@ -12,7 +12,7 @@
 // Preconditions: fewer than 2^32 entries; as said of each kernel. Launch: blocks of whole warps; a warp takes windows of kWindowEntries
 // entries, whatever rows they belong to. Bytes moved for a group: 4 an entry and its mark at random; a row of 128 for each
 // linked pair both of whom are reached, from L2 as far as it goes; for a root of the rest 4 at random for each link that is
-// reached. Deterministic. Ends soon after *stop is set.
+// reached. Deterministic.
 // Sources: Chiba and Nishizeki 1985 (walks at their vertex of the highest degree), Aktulga et al. 2014 (many vectors at once).
 #include "eliminate.cuh"
 #include "grid.cuh"
@@ -43,7 +43,7 @@ struct Strip {
   uint64_t* sums;    // a number a block
   uint64_t* sizes;   // vertices that stay, entries, the sum over rows of entries squared
   uint32_t *arrived, *stopped;
-  const int32_t* stop;
+  StopFlag stop;
 };
 
 // What walks are counted with. Roots are [first, first + n_roots), 32 a group.
@@ -53,7 +53,7 @@ struct Group {
   uint32_t* any;      // bit v % 32 of [g * (n / 32 + 1) + v / 32]: v is reached by one of the group
   uint32_t* greater;  // of each root, how many neighbours are greater
   uint64_t* sums;     // three of two words: 2 p^2 + b g; (w[u] + w[x]) (p^2 + b g) + 2 p (sum of w); 2 p p + b p g
-  const volatile int32_t* stop;
+  StopFlag stop;
   uint32_t first, n_groups, n_roots;
   uint32_t fives;     // are walks of five steps asked for?
 };
@@ -71,8 +71,6 @@ struct RestShared {
   uint32_t touched;
 };
 
-__device__ bool stopped(const Group& group) { return __syncthreads_or(threadIdx.x == 0 && *group.stop != 0); }
-
 __device__ uint32_t* any_of(const Remains& m, const Group& group, uint32_t g) { return group.any + g * (m.n / kLanes + 1); }
 
 // Adds what each lane has found to sums, by the whole warp.
@@ -84,11 +82,13 @@ __device__ void hand_on(Big (&found)[3], uint64_t* sums) {
   }
 }
 
-// Calls each warp with windows of each group: call(group, window).
+// Calls each warp with windows of each group, until it is stopped: call(group, window).
 template <typename Call>
-__device__ void each_window(const Remains& m, uint32_t n_groups, Call call) {
+__device__ void each_window(const Remains& m, const Group& group, Call call) {
+  const uint32_t n_groups = group.n_groups;
+  Stop stop(group.stop);
   const uint64_t windows = (m.n_entries + kWindowEntries - 1) / kWindowEntries, warps = uint64_t{gridDim.x} * blockDim.x / kLanes;
-  for (uint64_t i = thread_id() / kLanes; i < windows * n_groups; i += warps)
+  for (uint64_t i = thread_id() / kLanes; i < windows * n_groups && !stop.warp(); i += warps)
     call(static_cast<uint32_t>(i / windows), i % windows);
 }
 
@@ -157,12 +157,14 @@ extern "C" __global__ void walks_strip(const Remains from, uint32_t lo, uint32_t
   if (lane_id() == 0) atomicAdd(reinterpret_cast<unsigned long long*>(&strip.sizes[2]), static_cast<unsigned long long>(squares));
   if (!grid.meet()) return;
   const uint64_t warps = uint64_t{gridDim.x} * blockDim.x / kLanes;
-  for (uint64_t v = thread_id() / kLanes; v < n; v += warps) {
+  for (uint64_t v = thread_id() / kLanes; v < n && !grid.stop().warp(); v += warps) {
     const uint32_t name = strip.names[v];
     if (name == kNoVertex) continue;
     const uint64_t begin = strip.begins[v], size = from.offsets[roots + v + 1] - begin, at = to.offsets[name];
+    in_parts(uint64_t{0}, size, grid.stop(), [&](uint64_t first, uint64_t last) {
 #pragma unroll 4
-    for (uint64_t i = lane_id(); i < size; i += kLanes) to.ids[at + i] = strip.names[from.ids[begin + i] - lo - roots];
+      for (uint64_t i = first + lane_id(); i < last; i += kLanes) to.ids[at + i] = strip.names[from.ids[begin + i] - lo - roots];
+    });
   }
 }
 
@@ -175,21 +177,23 @@ extern "C" __global__ void walks_marks(const Remains m, const Group group) {
   const uint64_t last = m.offsets[root + 1];
   uint32_t* marks = group.marks + blockIdx.x / kLanes * m.n;
   uint32_t found = 0;
-  for (uint64_t e = m.offsets[root] + threadIdx.x; e < last; e += blockDim.x) {
-    const uint32_t v = m.ids[e];
-    if (v < root) continue;
-    atomicOr(&marks[v], 1u << blockIdx.x % kLanes);
-    ++found;
-  }
+  Stop stop(group.stop);
+  each_part({m.offsets[root], last}, stop, [&](const Span& part) {
+    for (uint64_t e = part.begin + threadIdx.x; e < part.end; e += blockDim.x) {
+      const uint32_t v = m.ids[e];
+      if (v < root) continue;
+      atomicOr(&marks[v], 1u << blockIdx.x % kLanes);
+      ++found;
+    }
+  });
   found = sum_over(found);
   if (lane_id() == 0 && found > 0) atomicAdd(&group.greater[blockIdx.x], found);
 }
 
 // Counts common neighbours.
 extern "C" __global__ void __launch_bounds__(256, 6) walks_reach(const Remains m, const Group group) {
-  if (stopped(group)) return;
   const uint32_t lane = lane_id();
-  each_window(m, group.n_groups, [&](uint32_t g, uint64_t window) {
+  each_window(m, group, [&](uint32_t g, uint64_t window) {
     const uint32_t* marks = group.marks + g * m.n;
     uint32_t* reached = group.reached + g * m.n * kLanes + lane;
     uint32_t* any = any_of(m, group, g);
@@ -219,11 +223,10 @@ extern "C" __global__ void __launch_bounds__(256, 6) walks_reach(const Remains m
 
 // Adds products up.
 extern "C" __global__ void __launch_bounds__(256, 4) walks_sums(const Remains m, const Group group) {
-  if (stopped(group)) return;
   const uint32_t lane = lane_id();
   Big found[3];
   Big &fours = found[0], &weighted = found[1], &fives = found[2];
-  each_window(m, group.n_groups, [&](uint32_t g, uint64_t window) {
+  each_window(m, group, [&](uint32_t g, uint64_t window) {
     const uint32_t* marks = group.marks + g * m.n;
     const uint32_t* reached = group.reached + g * m.n * kLanes + lane;
     const uint32_t* is_reached = any_of(m, group, g);
@@ -294,17 +297,19 @@ extern "C" __global__ void __launch_bounds__(512) walks_around(const Remains m, 
     const uint64_t begin = m.offsets[v], end = m.offsets[v + 1];
     return {begin + lower_bound(m.ids + begin, end - begin, least + 1), end};
   };
-  // Calls call(k, first, end, step) for entries of lane k's span, each of which is one lane's.
-  const auto each_entry = [&](const Span& its, auto call) {
+  Taker taker(deal, m.n);
+  Stop& stop = taker.stop();
+  // Calls call(given by lane k, first, end, step) for entries of lane k's span, each of which is one lane's.
+  const auto each_entry = [&](const Span& its, uint64_t given, auto call) {
     const int team = team_of(its.size());
     for (int k = lane / team; k < kLanes; k += kLanes / team) {
       const Span at = its.of_lane(k);
-      call(k, at.begin + lane % team, at.end, team);
+      const uint64_t theirs = __shfl_sync(kAllLanes, given, k);
+      each_part(at, stop, [&](const Span& part) { call(theirs, part.begin + lane % team, part.end, team); });
     }
   };
   Big found[3];
   Big &fours = found[0], &weighted = found[1], &fives = found[2];
-  Taker taker(deal, m.n);
   while (true) {
     if (threadIdx.x == 0) own.root = taker.take(1), own.touched = 0;
     __syncthreads();
@@ -315,9 +320,9 @@ extern "C" __global__ void __launch_bounds__(512) walks_around(const Remains m, 
     const Span neighbours = entries_beyond(root, root);
     const uint64_t greater = neighbours.size(), heavy = m.weights ? m.weights[root] : 0;
     if (greater == 0) continue;
-    for (uint64_t first = neighbours.begin + threadIdx.x - lane; first < neighbours.end; first += blockDim.x) {
+    for (uint64_t first = neighbours.begin + threadIdx.x - lane; first < neighbours.end && !stop.warp(); first += blockDim.x) {
       const bool is_one = first + lane < neighbours.end;
-      each_entry(is_one ? entries_beyond(m.ids[first + lane], root) : Span{}, [&](int, uint64_t at, uint64_t end, int step) {
+      each_entry(is_one ? entries_beyond(m.ids[first + lane], root) : Span{}, 0, [&](uint64_t, uint64_t at, uint64_t end, int step) {
         for (; at < end; at += step) {
           const uint32_t id = m.ids[at];
           if (atomicAdd(&reached[id], 1u) == 0) touched[atomicAdd(&own.touched, 1u)] = id;
@@ -325,7 +330,7 @@ extern "C" __global__ void __launch_bounds__(512) walks_around(const Remains m, 
       });
     }
     __syncthreads();
-    for (uint64_t first = neighbours.begin + threadIdx.x - lane; first < neighbours.end; first += blockDim.x) {
+    for (uint64_t first = neighbours.begin + threadIdx.x - lane; first < neighbours.end && !stop.warp(); first += blockDim.x) {
       const bool is_one = first + lane < neighbours.end;
       const uint32_t id = is_one ? m.ids[first + lane] : 0;
       const uint32_t weight = is_one && m.weights ? m.weights[id] : 0;
@@ -335,15 +340,15 @@ extern "C" __global__ void __launch_bounds__(512) walks_around(const Remains m, 
         weighted.add_product(heavy + weight, greater);
       }
       if (!m.weights) continue;
-      each_entry(is_one ? entries_beyond(id, root) : Span{}, [&](int k, uint64_t at, uint64_t end, int step) {
-        const uint64_t twice = uint64_t{2} * __shfl_sync(kAllLanes, weight, k);
+      const uint64_t own_twice = uint64_t{2} * weight;
+      each_entry(is_one ? entries_beyond(id, root) : Span{}, own_twice, [&](uint64_t twice, uint64_t at, uint64_t end, int step) {
         uint64_t sum = 0;
         for (; at < end; at += step) sum += reached[m.ids[at]];
         weighted.add_product(twice, sum);
       });
     }
     const uint32_t n_touched = own.touched;
-    for (uint32_t first = threadIdx.x - lane; first < n_touched; first += blockDim.x) {
+    for (uint32_t first = threadIdx.x - lane; first < n_touched && !stop.warp(); first += blockDim.x) {
       const bool is_one = first + lane < n_touched;
       const uint32_t id = is_one ? touched[first + lane] : 0;
       const uint64_t p = is_one ? reached[id] : 0;
@@ -351,8 +356,7 @@ extern "C" __global__ void __launch_bounds__(512) walks_around(const Remains m, 
       fours.add({p * p, 0});
       if (m.weights && is_one) weighted.add_product(heavy + m.weights[id], p * p);
       if (!rest.fives) continue;
-      each_entry(is_one ? entries_beyond(id, id) : Span{}, [&](int k, uint64_t at, uint64_t end, int step) {
-        const uint64_t twice = 2 * __shfl_sync(kAllLanes, p, k);
+      each_entry(is_one ? entries_beyond(id, id) : Span{}, 2 * p, [&](uint64_t twice, uint64_t at, uint64_t end, int step) {
         uint64_t sum = 0;
         for (; at < end; at += step) sum += reached[m.ids[at]];
         fives.add_product(twice, sum);

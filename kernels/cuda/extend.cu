@@ -12,6 +12,7 @@
 // Bytes moved: a row's lists once for the 32 slots of a step; each survivor 8 (relationships 12) bytes to the GBA, and
 // from there to its table. Deterministic: rows in the order of slots.
 #include "extend_window.cuh"
+#include "stop.cuh"
 
 using namespace qe;
 
@@ -83,11 +84,13 @@ extern "C" __global__ void extend_bound(const MatchPlan* plan, const ExtendTable
 }
 
 // Tests slots [begin, end). Tile t is slots begin + [t * tile, (t + 1) * tile); its survivors are the first counts[t]
-// of as many places of `values` (uint32, of edge levels int64) and `rows`. *ticket is 0.
+// of as many places of `values` (uint32, of edge levels int64) and `rows`. *ticket is 0. Tiles that are left out when the run is
+// stopped have no survivors.
 extern "C" __global__ void __launch_bounds__(kThreads, kBlocks)
     extend_fill(const MatchPlan* plan, const ExtendTables* tables, int32_t level, uint64_t n, const uint64_t* offsets,
                 uint64_t begin, uint64_t end, uint64_t tile, void* values, uint32_t* rows, int64_t* counts,
-                uint64_t* ticket) {
+                uint64_t* ticket, StopFlag flag) {
+  Stop stop(flag);
   const Window to = window(*plan, level, level);
   const LevelTraits traits = traits_of(*plan, level);
   const bool vertex = plan->levels[level].kind == kVertexLevel;
@@ -101,7 +104,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, kBlocks)
   for (uint64_t t = next_tile(ticket); t < tiles; t = next_tile(ticket)) {
     const uint64_t first = begin + t * tile, last = first + tile < end ? first + tile : end;
     uint64_t written = t * tile;  // in the GBA
-    each_slot(*plan, *tables, level, n, offsets, first, last, to, [&](bool active, int at, uint64_t i, uint64_t row) {
+    each_slot(*plan, *tables, level, n, offsets, first, stop.warp() ? first : last, to, [&](bool active, int at, uint64_t i, uint64_t row) {
       int64_t value = 0;
       const bool passes = active && extension(*plan, traits, level, to.steps[at], to.row(at), i, &value);
       const uint32_t passing = __ballot_sync(kAllLanes, passes);
@@ -149,12 +152,13 @@ extern "C" __global__ void extend_gather(const MatchPlan* plan, const ExtendTabl
 // Adds to counts[row] how many of slots [begin, end) extend the row.
 extern "C" __global__ void __launch_bounds__(kThreads, kBlocks)
     extend_count(const MatchPlan* plan, const ExtendTables* tables, int32_t level, uint64_t n, const uint64_t* offsets,
-                 uint64_t begin, uint64_t end, uint64_t tile, uint64_t* counts, uint64_t* ticket) {
+                 uint64_t begin, uint64_t end, uint64_t tile, uint64_t* counts, uint64_t* ticket, StopFlag flag) {
+  Stop stop(flag);
   const Window to = window(*plan, level, level);
   const LevelTraits traits = traits_of(*plan, level);
   const int lane = lane_id();
   const uint64_t tiles = (end - begin + tile - 1) / tile;
-  for (uint64_t t = next_tile(ticket); t < tiles; t = next_tile(ticket)) {
+  for (uint64_t t = next_tile(ticket); t < tiles && !stop.warp(); t = next_tile(ticket)) {
     const uint64_t first = begin + t * tile, last = first + tile < end ? first + tile : end;
     each_slot(*plan, *tables, level, n, offsets, first, last, to, [&](bool active, int at, uint64_t i, uint64_t row) {
       int64_t value;

@@ -16,18 +16,18 @@
 // Bytes moved: a row's lists once; each row made 8 bytes (of a relationship 12), read once a step on it, 16 a step for weights;
 // each row that is brought together with others 40, 20 of them at random.
 // The order of rows depends on timing, the sums don't. Where a table or the list of tiles has no room, or a sum exceeds 64
-// bits, all stop; the state says why. job.stop ends it within a millisecond.
+// bits, all stop; the state says why. job.stop ends it.
 // Source: Prealloc-Combine's slots (GSI §V), rows with the same input (§VI-B); AND/OR search graphs merged by context (Dechter
 // and Mateescu, AIJ 2007).
 #include "extend_total_job.cuh"
 #include "extend_window.cuh"
+#include "stop.cuh"
 
 using namespace qe;
 
 namespace {
 
 constexpr int kThreads = 256, kBlocks = 4;
-constexpr long long kLookCycles = 1 << 20;
 constexpr int kProbes = 16;  // of the hash table; a row that finds no place by then is a class of its own
 constexpr uint32_t kOwnClass = 0x80000000u, kNoClass = 0xFFFFFFFFu;
 
@@ -36,38 +36,30 @@ struct Worker {
   const MatchPlan& plan;
   const bool once;
   uint32_t barriers = 0;
-  long long look_at;
-  bool stopping = false;
+  Stop stop;
 
   __device__ explicit Worker(const TotalJob& given)
-      : job(given), plan(*given.plan), once(given.once != 0), look_at(clock64() + kLookCycles) {}
+      : job(given), plan(*given.plan), once(given.once != 0), stop(given.stop) {}
 
   // Waits for all blocks. An outcome is written before the block arrives, so that all read the same one afterwards.
   __device__ void meet(int32_t* outcome) {
     ++barriers;
-    __syncthreads();
+    const bool stopping = __syncthreads_or(stop.thread());
     if (threadIdx.x == 0) {
       if (stopping) fail(outcome, kStopped);
       __threadfence();
       atomicAdd(&job.state->arrived, 1u);
-      while (*static_cast<volatile uint32_t*>(&job.state->arrived) < barriers * gridDim.x) look();
+      while (*static_cast<volatile uint32_t*>(&job.state->arrived) < barriers * gridDim.x) stop.thread();
       __threadfence();
     }
     __syncthreads();
   }
 
-  // Looks at job.stop, now and then: only one thread of the grid does, since each look goes to the host's memory.
-  __device__ void look() {
-    if (blockIdx.x != 0 || threadIdx.x != 0 || clock64() < look_at) return;
-    look_at = clock64() + kLookCycles;
-    stopping = stopping || *static_cast<const volatile int32_t*>(job.stop) != 0;
-  }
-
   __device__ void fail(int32_t* outcome, Outcome why) { atomicExch(outcome, static_cast<int32_t>(why)); }
 
+  // By the whole warp: has it been told to stop, or has any warp failed?
   __device__ bool must_stop(int32_t* outcome) {
-    look();
-    if (stopping) fail(outcome, kStopped);
+    if (stop.warp()) fail(outcome, kStopped);
     return __shfl_sync(kAllLanes, *static_cast<volatile int32_t*>(outcome), 0) != kDone;
   }
 
@@ -328,9 +320,9 @@ struct Worker {
   }
 
   // The second half: each row gets its class instead of its place, which is empty again.
-  __device__ QE_APART void settle_classes(const TotalStep& step, uint32_t n) const {
+  __device__ QE_APART void settle_classes(const TotalStep& step, uint32_t n) {
     uint32_t* classes = job.tables[step.to].classes;
-    for (uint64_t row = warp_id() * kLanes + lane_id(); row < n; row += warps() * kLanes) {
+    for (uint64_t row = warp_id() * kLanes + lane_id(); row < n && !stop.thread(); row += warps() * kLanes) {
       const uint32_t place = classes[row];
       if (place == kNoClass) continue;
       if (!(place & kOwnClass)) job.keys[place] = 0;
@@ -340,7 +332,7 @@ struct Worker {
 
   // Makes what all steps have counted for a row its count.
   __device__ void settle(const TotalStep& step, uint32_t number, uint32_t n) {
-    for (uint64_t row = warp_id() * kLanes + lane_id(); row < n; row += warps() * kLanes) {
+    for (uint64_t row = warp_id() * kLanes + lane_id(); row < n && !stop.thread(); row += warps() * kLanes) {
       const auto at = static_cast<uint32_t>(row);
       job.tables[step.from].counts[at] = weight(job.tables[step.from], at, step, &job.state->outcome[2 * number]);
     }
@@ -352,7 +344,7 @@ struct Worker {
     const TotalTable& up = job.tables[from.up];
     int32_t* outcome = &job.state->outcome[2 * number];
     const int lane = lane_id();
-    for (uint64_t first = warp_id() * kLanes; first < n; first += warps() * kLanes) {
+    for (uint64_t first = warp_id() * kLanes; first < n && !stop.warp(); first += warps() * kLanes) {
       const uint32_t row = static_cast<uint32_t>(first) + lane;
       const uint64_t mine = row < n ? weight(from, row, step, outcome) : 0;
       const uint32_t parent = row < n ? from.parents[row] : 0;

@@ -3,30 +3,31 @@
 // Preconditions: all blocks of the grid run at a time, and call the same functions in the same order. `arrived` and
 // `stopped` are 0 at the launch. Shared memory: kBlockWords words of 64 bits a block.
 #pragma once
-#include "warp.cuh"
+#include "stop.cuh"
 
 namespace qe {
 
 constexpr int kBlockWords = 32;
-constexpr long long kLookCycles = 1 << 20;  // between two looks at the stop flag in the host's memory
 
 class Grid {
  public:
-  __device__ Grid(uint32_t* arrived, uint32_t* stopped, const int32_t* stop, uint64_t* words)
-      : arrived_(arrived), stopped_(stopped), stop_(stop), words_(words), look_at_(clock64() + kLookCycles) {}
+  __device__ Grid(uint32_t* arrived, uint32_t* stopped, StopFlag flag, uint64_t* words)
+      : arrived_(arrived), stopped_(stopped), stop_(flag), words_(words) {}
+
+  // The stop flag, for loops of the caller's own.
+  __device__ Stop& stop() { return stop_; }
 
   // Waits for all blocks; what they wrote before can be read afterwards. False: all must end, since the stop flag is set.
   // `stopped` holds the number of the first barrier after which all end, written before its writer arrives there: a block
   // that is still leaving the barrier before goes on, and none waits for one that has ended.
   __device__ QE_APART bool meet() {
     ++barriers_;
-    __syncthreads();
+    const bool stopping = __syncthreads_or(stop_.thread());
     if (threadIdx.x == 0) {
-      look();
-      if (stopping_ && *static_cast<volatile uint32_t*>(stopped_) == 0) atomicExch(stopped_, barriers_);
+      if (stopping) atomicCAS(stopped_, 0u, barriers_);
       __threadfence();
       atomicAdd(arrived_, 1u);
-      while (*static_cast<volatile uint32_t*>(arrived_) < barriers_ * gridDim.x) look();
+      while (*static_cast<volatile uint32_t*>(arrived_) < barriers_ * gridDim.x) stop_.thread();
       __threadfence();
     }
     __syncthreads();
@@ -34,17 +35,19 @@ class Grid {
     return last == 0 || last > barriers_;
   }
 
-  // Calls call(i) for each i of [begin, end), neighbouring threads next to each other.
+  // Calls call(i) for each i of [begin, end), neighbouring threads next to each other. Stopped, it leaves some out: all must meet
+  // before they read what others have made.
   template <typename Call>
-  __device__ void each(uint64_t begin, uint64_t end, Call call) const {
-    for (uint64_t i = begin + blockIdx.x * blockDim.x + threadIdx.x; i < end; i += uint64_t{gridDim.x} * blockDim.x) call(i);
+  __device__ void each(uint64_t begin, uint64_t end, Call call) {
+    const uint64_t step = uint64_t{gridDim.x} * blockDim.x;
+    for (uint64_t i = begin + blockIdx.x * blockDim.x + threadIdx.x; i < end && !stop_.thread(); i += step) call(i);
   }
 
   // Calls each warp with numbers of [0, n), 32 that are far from each other at a time: call(i, there is one).
   template <typename Call>
-  __device__ void each_spread(uint64_t n, Call call) const {
+  __device__ void each_spread(uint64_t n, Call call) {
     const uint64_t stride = (n + kLanes - 1) / kLanes, warps = blockDim.x / kLanes;
-    for (uint64_t w = blockIdx.x * warps + threadIdx.x / kLanes; w < stride; w += gridDim.x * warps) {
+    for (uint64_t w = blockIdx.x * warps + threadIdx.x / kLanes; w < stride && !stop_.warp(); w += gridDim.x * warps) {
       const uint64_t i = w + lane_id() * stride;
       call(i, i < n);
     }
@@ -92,20 +95,11 @@ class Grid {
     return before + upto;
   }
 
-  // Looks at the stop flag, now and then: only one thread of the grid does, since each look goes to the host's memory.
-  __device__ void look() {
-    if (blockIdx.x != 0 || threadIdx.x != 0 || clock64() < look_at_) return;
-    look_at_ = clock64() + kLookCycles;
-    stopping_ = stopping_ || *static_cast<const volatile int32_t*>(stop_) != 0;
-  }
-
   uint32_t* arrived_;
   uint32_t* stopped_;
-  const int32_t* stop_;
+  Stop stop_;
   uint64_t* words_;
   uint32_t barriers_ = 0;
-  long long look_at_;
-  bool stopping_ = false;
 };
 
 }  // namespace qe

@@ -8,11 +8,15 @@
 
 namespace qe {
 
-__device__ inline uint64_t nanoseconds() {
-  uint64_t time;
-  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(time));
+// Of the multiprocessor's clock, modulo 2^32.
+__device__ inline uint32_t cycles() {
+  uint32_t time;
+  asm volatile("mov.u32 %0, %clock;" : "=r"(time));
   return time;
 }
+
+// What is in the host's memory now.
+__device__ inline int32_t read_host(const volatile int32_t* at) { return *at; }
 
 // Adds to c what 16 rows of 256 bits (a) and 8 columns of as many (b) have in common, each with each, by a warp: PTX ISA,
 // mma.m16n8k256.

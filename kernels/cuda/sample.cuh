@@ -12,17 +12,14 @@
 //
 // Launch: blocks of whole warps, at most kMostWarps; shared memory for kMostWarps totals. Warps take 64 samples in turn; each
 // block writes its totals, added up in a fixed order: the same for the same number of blocks and threads.
-// Weights are 64-bit floats, numbers of samples and places 64-bit. Stops within some 25 ms of job.stop.
+// Weights are 64-bit floats, numbers of samples and places 64-bit.
 #pragma once
 #include "qe/sample.h"
-#include "warp.cuh"
+#include "stop.cuh"
 
 namespace qe {
 
 constexpr int kMostWarps = 32;      // of a block
-// Cycles between two of a warp's looks at the stop flag. A look goes to the host's memory, which answers some 1.4 a
-// microsecond in all: thousands of warps must look seldom.
-constexpr long long kLookEvery = 40'000'000;
 
 struct SampleTotals {
   double weight, square;
@@ -34,7 +31,7 @@ struct SampleJob {
   SampleTotals* totals;           // one a block
   int64_t* rows;                  // samples * depth ids, or null; written for whole embeddings
   double* weights;                // of each sample, or null
-  const volatile int32_t* stop;   // the host's memory: not 0 to stop
+  StopFlag stop;
   int32_t depth;                  // levels to bind
   int32_t inheritance, streaming;
   int32_t least;                  // not 0: prefixes as trawling takes them, of random depths from this on
@@ -164,9 +161,9 @@ struct SampleTaken {
 };
 
 // One lane refines the places of its own walk. Survivors among the first 64 places are kept as bits; where a later one is
-// picked, places are refined again.
+// picked, places are refined again. Stopped, it finds none, as all that take a place.
 template <typename Estimator, typename View>
-__device__ SampleTaken take_refined(View& view) {
+__device__ SampleTaken take_refined(View& view, Stop& stop) {
   const uint64_t n = view.places();
   uint64_t kept = 0, bits = 0, left = ~0ull;  // left: survivors to pass before the one that is picked
   SampleTaken taken = {false, 0, 0};
@@ -188,6 +185,7 @@ __device__ SampleTaken take_refined(View& view) {
       left -= early;
       k = 64;
     }
+    if ((k + 1) % kLookEvery == 0 && stop.thread()) return {false, 0, 0};
     if (!Estimator::refine(view, k)) continue;
     if (taken.found && left-- == 0) {
       taken.place = k;
@@ -201,7 +199,7 @@ __device__ SampleTaken take_refined(View& view) {
 // All lanes refine the places of the leader's walk; returns what the leader takes.
 template <typename Estimator, typename Space, typename Level>
 __device__ SampleTaken take_streamed(const Space& space, Level level, const Walk<Space>& walk, const typename Space::Step& step,
-                                     const SampleRandom& random, int leader) {
+                                     const SampleRandom& random, int leader, Stop& stop) {
   const int lane = lane_id();
   typename Space::Values value = walk.value;
   space.lend(value, level, leader);
@@ -219,6 +217,7 @@ __device__ SampleTaken take_streamed(const Space& space, Level level, const Walk
       left = __shfl_sync(kAllLanes, left, leader);
       begin = 0;
     }
+    if ((begin / kLanes + 1) % kLookEvery == 0 && stop.warp()) return {false, 0, 0};
     const uint64_t place = begin + static_cast<uint64_t>(lane);
     uint32_t found;
     if (taken.found && begin < kLanes * kLanes) found = __shfl_sync(kAllLanes, mine, static_cast<int>(begin / kLanes));
@@ -238,12 +237,13 @@ __device__ SampleTaken take_streamed(const Space& space, Level level, const Walk
 
 // One lane picks among the places of its own walk.
 template <typename View>
-__device__ SampleTaken take_guided(View& view, const GuideLevel& guide, double fraction) {
+__device__ SampleTaken take_guided(View& view, const GuideLevel& guide, double fraction, Stop& stop) {
   const uint64_t n = view.places();
   double total = 0;
   uint64_t bits = 0;
 #pragma unroll 1
   for (uint64_t k = 0; k < n; ++k) {
+    if ((k + 1) % kLookEvery == 0 && stop.thread()) return {false, 0, 0};
     if (!view.admits(k)) continue;
     if (k < 64) bits |= 1ull << k;
     total += view.way(guide, k);
@@ -253,6 +253,7 @@ __device__ SampleTaken take_guided(View& view, const GuideLevel& guide, double f
   double sum = 0;
 #pragma unroll 1
   for (uint64_t k = 0; taken.found; ++k) {
+    if ((k + 1) % kLookEvery == 0 && stop.thread()) return {false, 0, 0};
     if (k < 64 ? (bits >> k & 1) == 0 : !view.admits(k)) continue;
     const double way = view.way(guide, k);
     sum += way;
@@ -268,7 +269,7 @@ __device__ SampleTaken take_guided(View& view, const GuideLevel& guide, double f
 template <typename Space, typename Level>
 __device__ SampleTaken take_guided_streamed(const Space& space, Level level, const Walk<Space>& walk,
                                             const typename Space::Step& step, const SampleRandom& random,
-                                            const GuideLevel& guide, int leader) {
+                                            const GuideLevel& guide, int leader, Stop& stop) {
   typename Space::Values value = walk.value;
   space.lend(value, level, leader);
   const typename Space::Step theirs = space.lend(step, leader);
@@ -286,6 +287,7 @@ __device__ SampleTaken take_guided_streamed(const Space& space, Level level, con
       sum = 0;
       begin = 0;
     }
+    if ((begin / kLanes + 1) % kLookEvery == 0 && stop.warp()) return {false, 0, 0};
     const uint64_t place = begin + static_cast<uint64_t>(lane_id());
     const bool admitted = place < theirs.n && view.admits(place);
     const double mine = admitted ? view.way(guide, place) : 0;
@@ -320,7 +322,7 @@ __device__ SampleTaken take_guided_root(View& view, const GuideLevel& guide, dou
 // Takes the walks of a warp that are `going` through one level.
 template <typename Estimator, typename Space, typename Level>
 __device__ void advance(const Space& space, Level level, Walk<Space>& walk, bool going, const SampleRandom& random,
-                        const SampleJob& job, uint64_t* work) {
+                        const SampleJob& job, uint64_t* work, Stop& stop) {
   typename Space::Step step = space.no_step();
   if (going) step = space.step(level, walk.value);
   SampleView<Space, Level> view(space, level, step, walk.value, random);
@@ -342,13 +344,13 @@ __device__ void advance(const Space& space, Level level, Walk<Space>& walk, bool
       const int leader = __ffs(static_cast<int>(left)) - 1;
       SampleTaken theirs;
       if (Estimator::kGuided && guide.ways)
-        theirs = take_guided_streamed(space, level, walk, step, random, guide, leader);
-      else theirs = take_streamed<Estimator>(space, level, walk, step, random, leader);
+        theirs = take_guided_streamed(space, level, walk, step, random, guide, leader, stop);
+      else theirs = take_streamed<Estimator>(space, level, walk, step, random, leader, stop);
       if (lane_id() == leader) taken = theirs;
     }
     if (refines && !large) {
-      if (Estimator::kGuided && guide.ways) taken = take_guided(view, guide, guide_fraction(random.guided, level));
-      else taken = take_refined<Estimator>(view);
+      if (Estimator::kGuided && guide.ways) taken = take_guided(view, guide, guide_fraction(random.guided, level), stop);
+      else taken = take_refined<Estimator>(view, stop);
     }
   }
   if (!going) return;
@@ -382,7 +384,7 @@ __device__ void inherit(const Space& space, int levels, Walk<Space>& walk) {
 
 // Draws one sample a lane, `number` of those of the job.
 template <typename Estimator, typename Space>
-__device__ Walk<Space> draw_walk(const Space& space, const SampleJob& job, uint64_t number, uint64_t* work) {
+__device__ Walk<Space> draw_walk(const Space& space, const SampleJob& job, uint64_t number, uint64_t* work, Stop& stop) {
   SampleRandom random = {{job.seed, job.first + number}, {}, {}};
   Walk<Space> walk;
   walk.weight = 1;
@@ -395,7 +397,7 @@ __device__ Walk<Space> draw_walk(const Space& space, const SampleJob& job, uint6
     if (level % kBlockLevels == 0 && going) random.block = sample_block(random.id, level);
     if constexpr (Estimator::kGuided)
       if (level % kGuidedLevels == 0 && going) random.guided = guide_block(random.id, level);
-    advance<Estimator>(space, level, walk, going, random, job, work);
+    advance<Estimator>(space, level, walk, going, random, job, work, stop);
     if (job.inheritance && level + 1 < job.depth) inherit(space, level + 1, walk);
     return true;
   });
@@ -426,19 +428,13 @@ __device__ void draw_samples(const Space& space, const SampleJob& job, SampleTot
   SampleTotals mine = {0, 0, 0, 0};
   const uint64_t warps = static_cast<uint64_t>(gridDim.x) * (blockDim.x / kLanes);
   const uint64_t self = static_cast<uint64_t>(blockIdx.x) * (blockDim.x / kLanes) + threadIdx.x / kLanes;
-  long long look_at = clock64() + kLookEvery / 64 * static_cast<long long>(32 + self % 32);
-  for (uint64_t pair = self; pair * 2 * kLanes < job.samples; pair += warps) {
-    bool stop = false;
-    if (lane_id() == 0 && clock64() > look_at) {
-      stop = *job.stop != 0;
-      look_at = clock64() + kLookEvery;
-    }
-    if (__shfl_sync(kAllLanes, stop, 0)) break;
+  Stop stop(job.stop);
+  for (uint64_t pair = self; pair * 2 * kLanes < job.samples && !stop.warp(); pair += warps) {
     double before = 0;
 #pragma unroll 1
     for (uint64_t half = 0; half < 2; ++half) {
       const uint64_t number = (2 * pair + half) * kLanes + static_cast<uint64_t>(lane_id());
-      const Walk<Space> walk = draw_walk<Estimator>(space, job, number, &mine.work);
+      const Walk<Space> walk = draw_walk<Estimator>(space, job, number, &mine.work, stop);
       mine.weight += walk.weight;
       mine.reached += walk.alive;
       if (job.inheritance) {

@@ -8,19 +8,15 @@
 //   atomic counter. A warp without work joins a queue, and a busy one gives it half of the candidates of its topmost frame.
 // Rows: places are taken from one counter, so there are no holes. Where there is none left each warp saves its stack and
 //   leaves; the next launch goes on. Rows come in no fixed order. Counts of 64 bits are checked, the total has 128.
-// Stops within some hundred microseconds of job.stop.
 // Source: gMatch §4.
 #include "qe/abi.h"
 #include "search_stack.cuh"
+#include "stop.cuh"
 
 namespace qe {
 namespace {
 
-#ifndef QE_LOOK_EVERY
-#define QE_LOOK_EVERY 32
-#endif
-constexpr int kLookEvery = QE_LOOK_EVERY;  // steps between two looks at the shared state
-constexpr int64_t kHostEvery = 4'000'000;  // cycles (some 2 ms) between two looks at the host's memory
+constexpr uint32_t kShareEvery = (kLookEvery + 1) / 2;  // steps between two looks at other warps
 constexpr uint64_t kGiveLeaves = 64;   // so many candidates of the last level are worth giving away
 
 using Wide = unsigned long long;  // what atomics take
@@ -34,7 +30,8 @@ __device__ T look(const T& at) {
 class Search {
  public:
   __device__ Search(const SearchJob& job, char* shared)
-      : job_(job), plan_(*job.plan), state_(*job.state), first_(plan_.seeds), last_(plan_.n_levels - 1) {
+      : job_(job), plan_(*job.plan), state_(*job.state), first_(plan_.seeds), last_(plan_.n_levels - 1),
+        stop_(job.stop, &job.state->stop) {
     const int walked = max(plan_.walked, first_);
     row_depth_ = walked - first_;
     summed_ = walked == first_;
@@ -50,13 +47,13 @@ class Search {
       root_ = open_level(plan_, plan_.levels[0], nullptr);
       n_tasks_ = (root_.size + kLanes - 1) / kLanes;
     }
-    host_look_ = clock64();
   }
 
   __device__ void run() {
     while (acquire()) {
       while (depth_ >= 0) {
-        if (++steps_ % kLookEvery == 0 && !look_around()) return;
+        if (!go_on(steps_)) return;
+        if (steps_ % kShareEvery == 0) share();
         Frame& frame = frames_[depth_];
         if (frame.at >= frame.total) {
           --depth_;
@@ -252,6 +249,7 @@ class Search {
     int n = 0;
     bool blocked = false;
     while (n < kLanes && frame.at < frame.total && !blocked) {
+      if (!go_on(draws_)) return;
       const uint64_t number = frame.at + lane_id();
       int64_t values[QE_LEVELS], row;
       int entry, anchor;
@@ -287,27 +285,18 @@ class Search {
 
   // ------------------------------------------------------------------ sharing work
 
-  // Looks at the clock, the flags and the other warps; false if the warp must leave.
-  __device__ bool look_around() {
-    if (steps_ % (32 * kLookEvery) == 0) add_total();
-    bool give = false, stop = false;
-    if (lane_id() == 0) {
-      stop = must_stop();
-      give = static_cast<int32_t>(look(state_.waiting) - look(state_.served)) > 0;
-    }
-    if (__shfl_sync(kAllLanes, stop, 0)) return false;
-    if (__shfl_sync(kAllLanes, give, 0)) give_away();
-    return true;
+  // Called once a step of a loop, which `steps` counts. False: the warp must leave all of its loops; it stays so.
+  __device__ bool go_on(uint32_t& steps) {
+    if (++steps % kLookEvery == 0) stop_.warp();
+    return !stop_.stopped();
   }
 
-  __device__ bool must_stop() {  // lane 0
-    if (look(state_.stop)) return true;
-    const int64_t time = clock64();
-    if (time - host_look_ < kHostEvery) return false;
-    host_look_ = time;
-    if (look(*job_.stop) == 0) return false;
-    atomicExch(&state_.stop, 1);
-    return true;
+  // Hands on what was counted, now and then, and gives work to a warp that has none.
+  __device__ void share() {
+    if (steps_ % (32 * kShareEvery) == 0) add_total();
+    bool give = false;
+    if (lane_id() == 0) give = static_cast<int32_t>(look(state_.waiting) - look(state_.served)) > 0;
+    if (__shfl_sync(kAllLanes, give, 0)) give_away();
   }
 
   // Whether entries of this depth stand below rows with places.
@@ -417,17 +406,17 @@ class Search {
 
   // ------------------------------------------------------------------ finding work
 
-  enum Work : int { kNothing, kLeave, kSavedStack, kTask, kGift };
+  enum Work : int { kNothing, kEnd, kSavedStack, kTask, kGift };
 
   // Gets the warp something to do; false if there is nothing left.
   __device__ bool acquire() {
     for (;;) {
       int work = kNothing;
       uint64_t index = 0;
-      if (lane_id() == 0) work = must_stop() ? kLeave : choose(&index);
+      if (lane_id() == 0) work = stop_.thread() ? kEnd : choose(&index);
       work = __shfl_sync(kAllLanes, work, 0);
       index = __shfl_sync(kAllLanes, index, 0);
-      if (work == kLeave) return false;
+      if (work == kEnd) return false;
       if (work == kNothing) return wait_for_gift();
       if (work == kSavedStack) return restore(index);
       if (begin(index)) return true;
@@ -472,10 +461,10 @@ class Search {
       int work = kNothing;
       if (lane_id() == 0) {
         if (look(mine.filled)) work = kGift;
-        else if (round % 8 == 0 && (must_stop() || look(state_.working) == 0)) work = kLeave;
+        else if (round % 8 == 0 && (stop_.thread() || look(state_.working) == 0)) work = kEnd;
       }
       work = __shfl_sync(kAllLanes, work, 0);
-      if (work == kLeave) return false;
+      if (work == kEnd) return false;
       if (work == kGift) {
         receive();
         return true;
@@ -552,8 +541,8 @@ class Search {
   uint64_t n_tasks_;
   int depth_ = -1;
   uint64_t mine_ = 0;        // counted by this lane since the last add_total
-  uint32_t steps_ = 0;
-  int64_t host_look_;
+  uint32_t steps_ = 0, draws_ = 0;
+  SharedStop stop_;
 };
 
 }  // namespace

@@ -84,8 +84,6 @@ struct TreeState {
   int32_t unused;
 };
 
-constexpr int32_t kLeave = 2;  // what the host asks for, where 1 is to stop at once
-
 // A remembered count, plus 1; 0: not there yet. The key is the vertices' ids plus 1, 0: a free place.
 struct TreeMemo {
   uint64_t key, count;

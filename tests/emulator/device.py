@@ -17,6 +17,7 @@ import pytest
 
 from qengine.exec.context import ExecutionContext
 from qengine.exec.gpu import extend, host_rows, pcsr_build, search
+from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.memory import DeviceMemory
 from tests.emulator.arrays import DeviceArray, Stream, cupy
 
@@ -40,6 +41,10 @@ class Block:
     def __del__(self) -> None:
         self.pool.used -= len(self.bytes)
 
+    def hold(self, other: Any) -> Block:
+        self.held = other
+        return self
+
     def memset_async(self, value: int, n_bytes: int, stream: object) -> None:
         self.bytes[:n_bytes] = value
 
@@ -50,6 +55,7 @@ class Pool:
     def __init__(self, size: int | None = None) -> None:
         self.size = size
         self.used = 0
+        self.trimmed = 0
 
     def malloc(self, n_bytes: int) -> Block:
         if self.size is not None and self.used + n_bytes > self.size:
@@ -60,7 +66,12 @@ class Pool:
         return self.used
 
     def free_all_blocks(self) -> None:
-        pass
+        self.trimmed += 1
+
+
+def device_memory(pool: Pool | None = None) -> DeviceMemory:
+    """Return an allocator of the emulated device."""
+    return DeviceMemory(pool or Pool(), Full, Block.hold)
 
 
 KERNELS = {
@@ -91,6 +102,13 @@ SHAPES = {"count_cliques", "count_edges", "count_houses", "count_stars", "count_
 """Families in a namespace, with variables of a block, which runs alone here."""
 
 
+FLAGS = (
+    *("-std=c++17", "-O1", "-shared", "-fPIC", "-pthread", "-fsanitize-coverage=trace-pc"),
+    *("-DQE_LOOK_EVERY=1", "-DQE_LOOK_ENTRIES=128", "-DQE_LOOK_CYCLES=0"),  # every call looks
+)
+"""How kernels are compiled for the host. What they do between two looks at the stop flag is counted."""
+
+
 @functools.cache
 def library(family: str, macros: tuple[tuple[str, int | str], ...], preface: str) -> ctypes.CDLL:
     """Compile a family for the host; after a preface only the kernels of a user's estimator."""
@@ -109,9 +127,9 @@ def library(family: str, macros: tuple[tuple[str, int | str], ...], preface: str
         target = Path(folder) / "emulated.so"
         folders = ("kernels/include", "kernels/cuda", "tests/emulator")
         include = [f"-I{CHECKOUT}/{folder}" for folder in folders]
-        given = [f"-D{name}={value}" for name, value in (*macros, ("QE_LOOK_EVERY", 1))]  # share work at every step
+        given = [f"-D{name}={value}" for name, value in macros]
         given += ["-D__shared__=static"] if family in SHAPES else []
-        command = ["g++", "-std=c++17", "-O1", "-shared", "-fPIC", "-pthread", *given, *include, "-o", target, source]
+        command = ["g++", *FLAGS, *given, *include, "-o", target, source]
         subprocess.run(command, check=True, capture_output=True)
         return ctypes.CDLL(str(target))
 
@@ -123,13 +141,12 @@ class EmulatedRun:
 
     def __init__(self, context: ExecutionContext, memory: DeviceMemory, free: int = 0) -> None:
         self.context = context
-        self.memory = memory
+        self.memory = memory.account(context.gpu_memory_limit)
         self.free = free
         self.flag = np.zeros(1, np.int32)
         self.device = SimpleNamespace(
             shared_bytes=1 << 18,
             shared_bytes_each=1 << 18,
-            kernel=self.kernel,
             resident_blocks=lambda *_: 1,
             capability=90,
             multiprocessors=1,
@@ -150,7 +167,9 @@ class EmulatedRun:
         return getattr(library(family, tuple((macros or {}).items()), preface), f"{name}_on_host")
 
     def allocate(self, n_bytes: int, what: str) -> Block:
-        return self.memory.allocate(n_bytes, self.context.gpu_memory_limit, what)
+        return self.memory.allocate(n_bytes, what)
+
+    alone = DeviceRun.alone
 
     def zeroed(self, n_bytes: int, what: str) -> Block:
         block = self.allocate(n_bytes, what)

@@ -20,3 +20,10 @@ void run(void (*kernel)(A...), unsigned blocks, unsigned threads, void** argumen
 
 #define QE_ON_HOST(name) \
   extern "C" void name##_on_host(unsigned blocks, unsigned threads, void** arguments) { run(name, blocks, threads, arguments); }
+
+// What was seen of the stop flag since the last call; from look number stop_at on it is set: emulator::Watch.
+extern "C" void emulator_watch(int64_t stop_at, int64_t* seen) {
+  const emulator::Watch before = emulator::watch;
+  seen[0] = before.looks, seen[1] = before.most_between, seen[2] = before.most_after;
+  emulator::watch = {stop_at};
+}

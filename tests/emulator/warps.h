@@ -59,12 +59,42 @@ struct Warp {
   Lane lanes[kLanes];
   uint64_t given[2][kLanes];
   int operation[2][kLanes];
+  int64_t work[kLanes] = {};  // steps (basic blocks) of each lane since the warp has looked at the stop flag
+  bool told = false;          // has it found it set?
 };
 
 inline thread_local ucontext_t scheduler;
 inline thread_local Warp* warp;
 inline thread_local int lane;
 inline pthread_barrier_t block_barrier;
+
+// Looks at the stop flag in one launch, and the most steps that a lane has made between two of its warp's looks (or before the
+// first, or after the last), and after its warp was told to stop. From look number stop_at on (from 1, 0: never) the flag is set.
+struct Watch {
+  int64_t stop_at = 0, looks = 0, most_between = 0, most_after = 0;
+};
+inline Watch watch;
+
+inline void note_most(int64_t* most, int64_t value) {
+  int64_t before = __atomic_load_n(most, __ATOMIC_SEQ_CST);
+  while (before < value && !__atomic_compare_exchange_n(most, &before, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+  }
+}
+
+// Notes the steps of a warp that looks, or has ended.
+inline void note_work(Warp& one) {
+  const int64_t most = *std::max_element(one.work, one.work + kLanes);
+  note_most(one.told ? &watch.most_after : &watch.most_between, most);
+  std::fill_n(one.work, kLanes, 0);
+}
+
+inline int32_t look(const volatile int32_t* at) {
+  const int64_t number = __atomic_add_fetch(&watch.looks, 1, __ATOMIC_SEQ_CST);
+  note_work(*warp);
+  const int32_t found = watch.stop_at > 0 && number >= watch.stop_at ? 1 : *at;
+  warp->told |= found == 1;
+  return found;
+}
 
 // Meets the other lanes of the warp; returns what each has given.
 inline const uint64_t* meet(int operation, uint64_t value) {
@@ -115,8 +145,10 @@ void run(unsigned blocks, unsigned threads, const Call& call) {
             blockIdx.x = block;
             threadIdx.x = static_cast<unsigned>(w * kLanes + static_cast<size_t>(k));
             swapcontext(&scheduler, &warps[w].lanes[k].context);
+            warp = nullptr;
           }
         }
+        note_work(warps[w]);
       });
     for (std::thread& each : threads_of_warps) each.join();
     pthread_barrier_destroy(&block_barrier);
@@ -138,6 +170,11 @@ T unpacked(uint64_t bits) {
 }
 
 }  // namespace emulator
+
+// The compiler calls this at each step of what it compiles (-fsanitize-coverage=trace-pc).
+extern "C" __attribute__((no_sanitize_coverage, used)) void __sanitizer_cov_trace_pc() {
+  if (emulator::warp != nullptr) ++emulator::warp->work[emulator::lane];
+}
 
 inline void __syncwarp() { emulator::meet(1, 0); }
 inline void __syncthreads() {
@@ -253,7 +290,8 @@ T atomicCAS(T* at, V expected, W value) {
 
 namespace qe {
 
-inline uint64_t nanoseconds() { return static_cast<uint64_t>(clock64()) / 2; }
+inline uint32_t cycles() { return static_cast<uint32_t>(clock64()); }
+inline int32_t read_host(const volatile int32_t* at) { return emulator::look(at); }
 
 // Lane 4 r + q has words q and q + 4 of rows r (a[0], a[2]) and r + 8 (a[1], a[3]), and of column r (b); of c the numbers of
 // rows r (c[0], c[1]) and r + 8 in columns 2 q and 2 q + 1.

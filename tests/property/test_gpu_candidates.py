@@ -31,7 +31,7 @@ from qengine.plan.logical import Unit
 from qengine.plan.pattern import Direction, LabelIs
 from qengine.plan.physical import Search, Source, VertexLevel
 from qengine.storage import from_records
-from tests.emulator.device import CHECKOUT
+from tests.emulator.device import CHECKOUT, FLAGS
 from tests.examples import examples
 from tests.property import test_gpu_sampling
 from tests.property.search_cases import Masks, graphs, searches
@@ -50,7 +50,7 @@ def library() -> ctypes.CDLL:
         lines = ['#include "on_host.h"', '#include "candidate_graph.cu"', *(f"QE_ON_HOST({name})" for name in KERNELS)]
         source.write_text("\n".join(lines))
         places = [CHECKOUT / "kernels" / "include", CHECKOUT / "kernels" / "cuda", CHECKOUT / "tests" / "emulator"]
-        command = ["g++", "-std=c++17", "-O1", "-shared", "-fPIC", *(f"-I{place}" for place in places)]
+        command = ["g++", *FLAGS, *(f"-I{place}" for place in places)]
         subprocess.run([*command, "-o", target, source], check=True)
         return ctypes.CDLL(str(target))
 

@@ -11,14 +11,13 @@ import pytest
 from qengine import Graph
 from qengine.exec import choice
 from qengine.exec.gpu import count_policy, search
-from qengine.exec.gpu.memory import DeviceMemory
-from tests.emulator.device import Full, Pool, emulated
+from tests.emulator.device import device_memory, emulated
 from tests.gpu.test_counting import PATTERNS, graph_of
 
 
 @pytest.fixture(scope="module", autouse=True)
 def device() -> Iterator[None]:
-    with emulated(DeviceMemory(Pool(), Full), free=1 << 30) as patch:
+    with emulated(device_memory(), free=1 << 30) as patch:
         patch.setattr(choice, "choose", lambda asked, *_: (asked, "as asked"))
         patch.setattr(count_policy, "_FEW_ROOTS", 1)
         yield

@@ -27,18 +27,17 @@ from qengine.exec.cpu.relations import Relations
 from qengine.exec.cpu.runtime import Runtime
 from qengine.exec.gpu import eliminate, eliminate_triangles, eliminate_walks
 from qengine.exec.gpu.eliminate_matrix import uploaded
-from qengine.exec.gpu.memory import DeviceMemory
 from qengine.plan.elimination import Message, Relation, Term
 from qengine.plan.pattern import Direction
 from qengine.plan.physical import Eliminate
 from qengine.plan.traverse import operators
 from qengine.testing.compare import difference
 from qengine.testing.generate import rmat, to_csr
-from tests.emulator.device import CHECKOUT, EmulatedRun, Full, Pool
+from tests.emulator.device import CHECKOUT, FLAGS, EmulatedRun, device_memory
 from tests.examples import examples
 from tests.property.test_elimination import MODES, RESULTS, graphs, leaves, names_known, patterns, star
 
-memory = DeviceMemory(Pool(), Full)
+memory = device_memory()
 THREADS = 64
 
 
@@ -47,8 +46,8 @@ def library(wide: int, window: int) -> ctypes.CDLL:
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "eliminate.so"
         places = [CHECKOUT / "kernels" / "include", CHECKOUT / "kernels" / "cuda", CHECKOUT / "tests" / "emulator"]
-        command = ["g++", "-std=c++17", "-O1", "-shared", "-fPIC", f"-DQE_WIDE={wide}", f"-DQE_WINDOW={window}"]
         source = CHECKOUT / "tests" / "emulator" / "eliminate.cpp"
+        command = ["g++", *FLAGS, f"-DQE_WIDE={wide}", f"-DQE_WINDOW={window}"]
         subprocess.run([*command, *(f"-I{place}" for place in places), "-o", target, source], check=True)
         return ctypes.CDLL(str(target))
 
@@ -166,7 +165,7 @@ def test_triangles(skewed: Graph, kind: str, hubs: int, few: int, kept: int, mon
     matrix_of = (Relation(("E",), Direction.BOTH),)
     stored = relations.matrix(matrix_of)
     assert stored.kept
-    on = Run(context, DeviceMemory(Pool(), Full))  # of its own: the triangles of vertices stay
+    on = Run(context, device_memory())  # of its own: the triangles of vertices stay
     matrix = uploaded(relations, matrix_of, on, [], False)
     links = np.zeros((graph.node_count, graph.node_count), np.int64)
     rows = np.repeat(np.arange(stored.lo, stored.hi), np.diff(stored.offsets).astype(np.int64))

@@ -14,9 +14,9 @@ from qengine import OutOfMemory
 from qengine.exec.gpu import extend, extend_search, total_plan
 from qengine.exec.gpu import search as search_module
 from qengine.exec.gpu.extend_counts import CountingExtension
-from qengine.exec.gpu.memory import DeviceMemory
 from qengine.exec.gpu.search import run_search
-from tests.emulator.device import Full, Pool, emulated
+from qengine.exec.gpu.memory import DeviceMemory
+from tests.emulator.device import device_memory, emulated
 from tests.examples import examples
 from tests.property.search_cases import cases, expected, found
 
@@ -25,7 +25,7 @@ FREE = 1 << 20
 
 @pytest.fixture(scope="module", autouse=True)
 def memory() -> Iterator[DeviceMemory]:
-    made = DeviceMemory(Pool(), Full)
+    made = device_memory()
     with emulated(made, FREE) as patch:
         patch.setattr(search_module, "_total", lambda *_: None)
         yield made

@@ -23,7 +23,6 @@ from qengine.estimate.target import Target
 from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.resolve import ResolvedSearch, resolve
 from qengine.exec.gpu import sample as sample_module
-from qengine.exec.gpu.memory import DeviceMemory
 from qengine.exec.gpu.sample import DeviceSamples, SampledSpace, plan_space, upload_guide, with_estimator
 from qengine.exec.gpu.sample_job import WORK
 from qengine.exec.gpu.sample_packed import packed_plan
@@ -32,7 +31,7 @@ from qengine.plan.logical import Unit
 from qengine.plan.pattern import Direction, LabelIs
 from qengine.plan.physical import Search, Source, VertexLevel
 from qengine.storage import from_records
-from tests.emulator.device import EmulatedRun, Full, Pool
+from tests.emulator.device import EmulatedRun, device_memory
 from tests.property.search_cases import Masks, graphs, searches
 from tests.property.test_sampling import without_seeds
 from tests.unit.estimate.test_estimators import FavoursTheFirst
@@ -45,7 +44,7 @@ class Run(EmulatedRun):
     """Has so much shared memory."""
 
     def __init__(self, shared_bytes: int = 1 << 18) -> None:
-        super().__init__(ExecutionContext(threads=1), DeviceMemory(Pool(), Full))
+        super().__init__(ExecutionContext(threads=1), device_memory())
         self.device.shared_bytes = self.device.shared_bytes_each = shared_bytes
 
 

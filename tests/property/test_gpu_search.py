@@ -16,20 +16,19 @@ from hypothesis import strategies as st
 from qengine import storage
 from qengine.exec.cpu.search import run_search as run_on_cpu
 from qengine.exec.gpu import search as search_module
-from qengine.exec.gpu.memory import DeviceMemory
 from qengine.exec.gpu.search import run_search
 from qengine.plan.logical import Unit
 from qengine.plan.pattern import Direction
 from qengine.plan.physical import Search, Source, VertexLevel
 from qengine.testing.generate import rmat, to_csr
-from tests.emulator.device import WARPS, Full, Pool, emulated
+from tests.emulator.device import WARPS, device_memory, emulated
 from tests.examples import examples
 from tests.property.search_cases import cases, count_by_sets, dense_cases, equals_backtracking_in_chunks, found
 
 
 @pytest.fixture(scope="module", autouse=True)
 def depth_first() -> Iterator[None]:
-    with emulated(DeviceMemory(Pool(), Full)) as patch:  # without memory for frontiers
+    with emulated(device_memory()) as patch:  # without memory for frontiers
         patch.setattr(search_module, "_THREADS", 32 * WARPS)
         patch.setattr(search_module, "_total", lambda *_: None)
         yield

@@ -12,18 +12,18 @@ from hypothesis import given, settings
 from qengine import Graph, OutOfMemory
 from qengine.exec.context import ExecutionContext
 from qengine.exec.gpu import upload
-from qengine.exec.gpu.memory import DeviceMemory, Resident
+from qengine.exec.gpu.memory import Resident
 from qengine.exec.gpu.pcsr_build import lists_from_pairs, symmetric_lists
 from qengine.exec.gpu.signatures import resident_signatures
 from qengine.plan.pattern import Direction
 from qengine.storage.adjacency import Adjacency, Form
 from qengine.storage.pcsr_build import build_type
 from tests.emulator.arrays import cupy
-from tests.emulator.device import EmulatedRun, Full, Pool, emulated
+from tests.emulator.device import EmulatedRun, device_memory, emulated
 from tests.property.search_cases import graphs
 from tests.property.test_pcsr import EDGES, arrays
 
-memory = DeviceMemory(Pool(), Full)
+memory = device_memory()
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -89,7 +89,7 @@ def test_signatures_are_the_hosts(store: Any) -> None:
     found = np.empty((16, store.vertex_count), np.uint32)
     run.read(address, found)
     for resident in held:
-        memory.unpin(resident)
+        run.memory.unpin(resident)
     assert found.tobytes() == signatures.table.tobytes()
 
 

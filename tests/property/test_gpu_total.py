@@ -13,16 +13,15 @@ from qengine import Graph
 from qengine.exec import choice
 from qengine.exec.gpu import search as search_module
 from qengine.exec.gpu import total_plan
-from qengine.exec.gpu.memory import DeviceMemory
 from qengine.exec.gpu.search import run_search
-from tests.emulator.device import Full, Pool, emulated
+from tests.emulator.device import device_memory, emulated
 from tests.examples import examples
 from tests.property.search_cases import cases, count_by_sets, counted, dense_cases, expected, found
 
 
 @pytest.fixture(scope="module", autouse=True)
 def by_extension() -> Iterator[None]:
-    with emulated(DeviceMemory(Pool(), Full), free=1 << 30) as patch:
+    with emulated(device_memory(), free=1 << 30) as patch:
         for name in ("try_count", "counted_by_tree"):
             patch.setattr(search_module, name, lambda *_: None)
         yield

@@ -16,10 +16,9 @@ from qengine.errors import OutOfMemory, ResourceError
 from qengine.exec import choice
 from qengine.exec.gpu import search as search_module
 from qengine.exec.gpu import tree, tree_plan
-from qengine.exec.gpu.memory import DeviceMemory
 from qengine.exec.gpu.search import run_search
 from qengine.testing.generate import rmat, to_csr
-from tests.emulator.device import WARPS, EmulatedRun, Full, Pool, emulated
+from tests.emulator.device import WARPS, EmulatedRun, device_memory, emulated
 from tests.property.search_cases import count_by_sets, dense_cases, found
 
 PATTERNS = (
@@ -37,7 +36,7 @@ PATTERNS = (
     "(a)--(b)--(c)--(d) WHERE c.x <> 7 AND d.x < 4",
 )
 small_cases = dense_cases().filter(lambda case: case[0].vertex_count <= 20)
-memory = DeviceMemory(Pool(), Full)
+memory = device_memory()
 MODES = ("DIFFERENT NODES", "DIFFERENT RELATIONSHIPS", "REPEATABLE ELEMENTS")
 
 

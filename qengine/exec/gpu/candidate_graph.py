@@ -142,7 +142,7 @@ class _Build:
     ) -> None:
         self.plan, self.run, self.shape = plan, run, shape
         self.kernels = [
-            run.device.kernel("candidate_graph", name, {}, _SHARED_BYTES)
+            run.kernel("candidate_graph", name, {}, _SHARED_BYTES)
             for name in ("candidate_rows", "candidate_filter")
         ]
         blocks = (run.device.resident_blocks(kernel, _THREADS, _SHARED_BYTES) for kernel in self.kernels)
@@ -383,7 +383,7 @@ class DeviceCandidates:
     def _device_guide(self) -> tuple[tuple[Any, ...], npt.NDArray[Any]]:
         """The blocks of the guide, and its records, which point to the device."""
         run, shape, arrays = self.run, self._shape, self._arrays
-        temper, running = (run.device.kernel("candidate_graph", name, {}) for name in ("guide_temper", "guide_running"))
+        temper, running = (run.kernel("candidate_graph", name, {}) for name in ("guide_temper", "guide_running"))
         run.launch(temper, -(-shape.n_vertices // 256), 256, (np.uint64(arrays["ways"]), np.uint64(shape.n_vertices)))
         table = np.zeros(len(shape.levels), GUIDE)
         first = shape.levels["first"].astype(np.int64)
@@ -401,7 +401,7 @@ class DeviceCandidates:
                 job["offsets"], job["n"] = arrays["offsets"] + 8 * rows[source][0], rows[source][1] - 1
                 job["ids"] = arrays["ids"] + 4 * begin
             job["ways"], job["running"], job["lo"] = table[level]["ways"], place, table[level]["lo"]
-            run.launch(running, -(-int(job["n"][0]) // 256) if source >= 0 else 1, 256, (job,))
+            run.launch(running, -(-int(job["n"][0]) // 256) if source >= 0 else 1, 256, (job, np.uint64(run.stop_flag)))
         records = run.upload(table, "the guide of samples")
         return (records, block, self._block), table
 

@@ -33,6 +33,8 @@ class CountedPlan:
     counters: Sequence[ShapeCounter] | None
     uploaded: list[Any]
     lock: threading.Lock = field(default_factory=threading.Lock)
+    running: bool = False
+    """Under way; or stopped on its way, where nobody has the lock."""
 
     @property
     def n_bytes(self) -> int:
@@ -81,10 +83,15 @@ def _counted(plan: CountedPlan, run: DeviceRun) -> int | None:
     if plan.counters is None:
         return None
     room = run.allocate(_ROOM, "the count")  # nothing is counted beyond the limit, also where all is there already
-    with plan.lock:
+    with run.alone(plan.lock):
+        if plan.running:
+            for counter in plan.counters:
+                counter.clear(run)
+        plan.running = True
         for counter in plan.counters:
             counter.start(run)
         found = [counter.result(run) for counter in plan.counters]
+        plan.running = False
     del room
     return None if None in found else prod(each for each in found if each is not None)
 

@@ -121,6 +121,7 @@ class ShapeCounter:
         self.roots = roots
         self.n_bytes = 0
         self.blocks: list[Any] = []
+        self.clean: list[tuple[Any, int]] = []  # blocks that must be zeros whenever the count starts
         self.branches: list[list[tuple[Any, Launch, npt.NDArray[Any]]]] = []
         self._views: dict[tuple[ViewSpec, int], Prepared] = {}
         self._given = 0
@@ -146,6 +147,11 @@ class ShapeCounter:
         if isinstance(shape, WedgeShape):
             return self._prepare_wedges(shape)
         return self._prepare_houses(shape) if isinstance(shape, HouseShape) else self._prepare_stars(shape)
+
+    def clear(self, run: DeviceRun) -> None:
+        """Clear what a count leaves clear unless it was stopped."""
+        for block, n_bytes in self.clean:
+            run.clear(block, n_bytes)
 
     def start(self, run: DeviceRun) -> None:
         """Start the kernels, all in one launch: classes of roots side by side, one fills another's last moments."""
@@ -238,7 +244,7 @@ class ShapeCounter:
             tile, tiles = launch.values["tile"], launch.values["tiles"]
             task["tile"], task["tiles"] = tile, tiles
             task["cuts"] = cuts = self.allocate(4 * reach * (tiles + 1)).ptr
-            cut = self.device.kernel("count_wedges", "cut_tiles", launch.macros)
+            cut = self.run.kernel("count_wedges", "cut_tiles", launch.macros)
             sizes = (np.uint32(0), np.uint32(reach), np.uint32(lo), np.uint32(tile), np.uint32(tiles))
             self.run.launch(cut, -(-reach // 256), 256, (inner.view, *sizes, np.uint64(cuts)))
             self._add("count_wedges", "count_wedges_tiled", launch, task)
@@ -261,10 +267,11 @@ class ShapeCounter:
             task["table"] = launch.values.get("table", 0)
             if words := launch.values.get("scratch"):
                 scratch = self.allocate(4 * launch.blocks * words)
-                self.run.clear(scratch, 4 * launch.blocks * words)
+                self.clean.append((scratch, 4 * launch.blocks * words))
                 task["scratch"] = scratch.ptr
             name = f"count_houses_{'hashed' if k < 2 else 'array'}"
             self._add("count_houses", name, launch, task, after_last=k < 2)
+        self.clear(self.run)
         return True
 
     def _add_filter(self, task: npt.NDArray[Any], n_roots: int) -> None:
@@ -298,7 +305,7 @@ class ShapeCounter:
         reach, u32, i32 = self.roots.reach, np.uint32, np.int32
         slices = self.allocate(reach * _SLICE).ptr
         record = self.lists[spec.list]
-        kernel = self.device.kernel("count_views", "slice_view")
+        kernel = self.run.kernel("count_views", "slice_view")
         bounds = (u32(0), u32(reach), u32(spec.lo), u32(spec.hi), i32(spec.below), i32(spec.above))
         arguments = (np.array(record), *bounds, u32(base), u32(words), np.uint64(slices))
         self.run.launch(kernel, -(-reach // 256), 256, arguments)
@@ -307,7 +314,7 @@ class ShapeCounter:
         if words:
             hubs, shared = min(32 * words, reach - base), 8 * 4 * words
             view["rows"] = rows = self.allocate(4 * hubs * words).ptr
-            kernel = self.device.kernel("count_views", "hub_rows", None, shared)
+            kernel = self.run.kernel("count_views", "hub_rows", None, shared)
             sizes = (u32(base), u32(hubs), u32(words))
             hub_arguments = (np.uint64(record["neighbours"]), np.uint64(slices), *sizes, np.uint64(rows))
             self.run.launch(kernel, -(-hubs // 8), 256, hub_arguments, shared)
@@ -338,17 +345,24 @@ class ShapeCounter:
     ) -> tuple[int, int, npt.NDArray[Any]]:
         """Sort the roots into four classes by the entries of their members' inner views; return as ``sort_roots``."""
         numbers = (launches["light"].values["most"], launches["middle"].values["most"], least, self.roots.count)
-        return self._classes("weigh_roots", (outer.view, inner.view), tuple(map(np.uint32, numbers)), 4, _WARP)
+        bounds, flag = tuple(map(np.uint32, numbers)), np.uint64(self.run.stop_flag)
+        return self._classes("weigh_roots", (outer.view, inner.view), bounds, 4, _WARP, flag)
 
     def _classes(
-        self, kernel: str, before: tuple[Any, ...], after: tuple[Any, ...], n_classes: int, threads_a_root: int
+        self,
+        kernel: str,
+        before: tuple[Any, ...],
+        after: tuple[Any, ...],
+        n_classes: int,
+        threads_a_root: int,
+        *flag: np.uint64,
     ) -> tuple[int, int, npt.NDArray[Any]]:
         classes = self.allocate(4 * n_classes * self.roots.count).ptr
         counts = self.allocate(4 * 5)
         self.run.clear(counts, 4 * 5)
-        arguments = (*before, self.roots.record(), *after, np.uint64(classes), np.uint64(counts.ptr))
+        arguments = (*before, self.roots.record(), *after, np.uint64(classes), np.uint64(counts.ptr), *flag)
         blocks = -(-self.roots.count * threads_a_root // 256)
-        self.run.launch(self.device.kernel("count_views", kernel), blocks, 256, arguments)
+        self.run.launch(self.run.kernel("count_views", kernel), blocks, 256, arguments)
         self.run.wait()
         numbers = np.empty(5, np.uint32)
         self.run.read(counts.ptr, numbers)
@@ -376,7 +390,7 @@ class ShapeCounter:
 
     def _add(self, family: str, name: str, launch: Launch, task: npt.NDArray[Any], *, after_last: bool = False) -> None:
         """Add a launch of no more blocks than run at a time; it waits for the one added last if ``after_last``."""
-        kernel = self.device.kernel(family, name, launch.macros, launch.shared)
+        kernel = self.run.kernel(family, name, launch.macros, launch.shared)
         most = self.device.resident_blocks(kernel, launch.threads, launch.shared)
         launch = replace(launch, blocks=max(1, min(launch.blocks, most)))
         if not after_last:

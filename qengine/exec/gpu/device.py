@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from qengine.errors import DeviceError
-from qengine.exec.gpu.compiled import compiled, is_compiled
+from qengine.exec.gpu.compiling import compiled_meanwhile
 
 __all__ = ["Device", "cupy", "device", "missing"]
 
@@ -69,11 +68,13 @@ class Device:
         macros: Mapping[str, int | str] | None = None,
         shared_bytes: int = 0,
         preface: str = "",
+        check: Callable[[], None] = lambda: None,
     ) -> Any:
         """Return a kernel as a ``cupy.cuda.Function``: ``kernel(grid, block, arguments, shared_bytes)``.
 
         Its family is compiled by NVRTC once for each set of macros, and kept on disk. ``shared_bytes``: dynamic shared
         memory that it will be launched with at most. ``preface``: code to put before the family's.
+        ``check``: called now and then while it is compiled; what it raises ends the wait.
 
         Raises
         ------
@@ -81,15 +82,13 @@ class Device:
             If there is no NVRTC.
         """
         key = (family, preface, *sorted((macros or {}).items()))
+        binary = None
+        if key not in self._modules:
+            binary = compiled_meanwhile(family, self.capability, macros or {}, preface, check)
         with self._lock:
-            if key not in self._modules:
+            if binary is not None and key not in self._modules:
                 module = cupy().cuda.function.Module()
-                if sys.stderr.isatty() and not is_compiled(family, self.capability, macros, preface):
-                    print(
-                        f"compiling the GPU kernels {family!r} (once; qengine warmup does it beforehand)",
-                        file=sys.stderr,
-                    )
-                module.load(compiled(family, self.capability, macros, preface))
+                module.load(binary)
                 self._modules[key] = module
             kernel = self._modules[key].get_function(name)
             if shared_bytes > self._shared.get(kernel.ptr, _PLAIN_SHARED_BYTES):  # never less: others launch it, too

@@ -496,7 +496,7 @@ class _Run:
         tables, slots = self.forest(step)
         places = [self.upload(table) for table in tables]
         out = self.allocate(self.width * self.n, "a vector")
-        kernel = self.run.device.kernel("eliminate_around", "eliminate_around", {"QE_WIDE": int(self.wide)})
+        kernel = self.run.kernel("eliminate_around", "eliminate_around", {"QE_WIDE": int(self.wide)})
         each = -(-self.n * (self.width * (1 + slots) + 4 * (2 + slots)) // 256) * 256
         resident = self.run.device.resident_blocks(kernel, _AROUND_THREADS, SHARED.itemsize)
         blocks = max(1, min(resident, self.run.free_bytes() // 2 // max(1, each)))
@@ -555,11 +555,11 @@ class _Run:
     def launch(self, name: str, blocks: int, *arguments: Any) -> None:
         """Start a kernel on vectors."""
         macros = {"QE_WIDE": int(self.wide), "QE_WINDOW": MESSAGE_WINDOW}
-        self.run.launch(self.run.device.kernel("eliminate", name, macros), blocks, _THREADS, arguments)
+        self.run.launch(self.run.kernel("eliminate", name, macros), blocks, _THREADS, arguments)
 
     def launch_all(self, name: str, *arguments: Any) -> None:
         """Start a kernel on the pairs of matrices, on as many blocks as run at a time."""
-        kernel = self.run.device.kernel("eliminate_close", name, {"QE_WIDE": int(self.wide)})
+        kernel = self.run.kernel("eliminate_close", name, {"QE_WIDE": int(self.wide)})
         blocks = max(1, self.run.device.resident_blocks(kernel, _THREADS, 0))
         self.run.launch(kernel, blocks, _THREADS, arguments)
 

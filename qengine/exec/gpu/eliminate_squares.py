@@ -75,7 +75,7 @@ def closed_walks(store: Any, matrix: DeviceMatrix, run: DeviceRun, held: list[Re
         held.append(resident)
         run.memory.follow(store)
     squares: _Squares = resident.keep
-    with squares.lock:
+    with run.alone(squares.lock):
         squares.counter.start(run)
         found = squares.counter.result(run)
     assert found is not None

@@ -201,7 +201,7 @@ class TriangleCounter:
         begins, counted = self.run.allocate(8 * matrix.rows, _WHAT), self.zeroed(8)
         self.blocks.append(begins)
         task["begins"] = begins.ptr
-        kernel = self.run.device.kernel("eliminate_links", "triangle_link_places")
+        kernel = self.run.kernel("eliminate_links", "triangle_link_places")
         self.run.launch(kernel, -(-matrix.rows // _THREADS), _THREADS, (task, np.uint64(counted.ptr)))
         self.run.wait()
         words = np.empty(1, np.uint64)
@@ -241,7 +241,7 @@ class TriangleCounter:
         task = self.filled(matrix, index)
         for name, lanes in (("triangle_roots", matrix.rows), ("triangle_rows", hubs * _LANES)):
             if lanes:
-                kernel = self.run.device.kernel("eliminate_triangles", name)
+                kernel = self.run.kernel("eliminate_triangles", name)
                 self.run.launch(kernel, -(-lanes // _THREADS), _THREADS, (task,))
         if key is None:
             self.blocks.append(index)
@@ -282,7 +282,7 @@ class TriangleCounter:
         self, family: str, name: str, threads: int, given: Sequence[Any], shared_bytes: int, stream: Any = None
     ) -> None:
         """Start a kernel on as many blocks as run at a time."""
-        kernel = self.run.device.kernel(family, name, None, shared_bytes)
+        kernel = self.run.kernel(family, name, None, shared_bytes)
         blocks = max(1, self.run.device.resident_blocks(kernel, threads, shared_bytes))
         self.run.launch(kernel, blocks, threads, given, shared_bytes, stream=stream)
 

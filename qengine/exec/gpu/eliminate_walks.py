@@ -235,7 +235,7 @@ class WalkCounter:
 
     def kernel(self, name: str, shared_bytes: int = 0) -> Any:
         """Return a kernel."""
-        return self.run.device.kernel("eliminate_walks", name, None, shared_bytes)
+        return self.run.kernel("eliminate_walks", name, None, shared_bytes)
 
     def block(self, n_bytes: int, *, clear: bool = False) -> Any:
         """Return a block that lives as long as the run."""

@@ -324,9 +324,8 @@ class Extension:
         self.ticket.fill(0)
         tiles = -(-(end - begin) // self.tile)
         slots = (np.uint64(begin), np.uint64(end), np.uint64(self.tile))
-        self._launch(
-            name, tiles, level, level, self.on_device, np.int32(level), np.uint64(n), offsets, *slots, *to, self.ticket
-        )
+        rows = (self.on_device, np.int32(level), np.uint64(n), offsets)
+        self._launch(name, tiles, level, level, *rows, *slots, *to, self.ticket, np.uint64(self.run.stop_flag))
 
     def _launch(self, name: str, warps: int, level: int, depth: int, *arguments: Any) -> None:
         """Launch a kernel whose warps keep rows of ``depth`` values in shared memory, on at most ``warps`` warps."""
@@ -342,7 +341,7 @@ class Extension:
         """Launch a kernel on at least one block, and not more than the device runs at a time."""
         key = name, threads, shared_bytes
         if key not in self.kernels:
-            kernel = self.run.device.kernel("extend", name, self.macros)
+            kernel = self.run.kernel("extend", name, self.macros)
             self.kernels[key] = kernel, self.run.device.resident_blocks(kernel, threads, shared_bytes)
         kernel, most = self.kernels[key]
         self.run.launch(kernel, max(1, min(blocks, most)), threads, arguments, shared_bytes)

@@ -136,6 +136,6 @@ def _launch(run: DeviceRun, steps: TotalPlan, job: int) -> None:
     """Start the kernel on as many blocks as run at a time: they wait for each other."""
     warps = max(1, min(_WARPS, _SHARED_BYTES // steps.warp_bytes))
     shared_bytes = warps * steps.warp_bytes
-    kernel = run.device.kernel("extend_total", "extend_total", {}, shared_bytes)
+    kernel = run.kernel("extend_total", "extend_total", {}, shared_bytes)
     blocks = run.device.resident_blocks(kernel, warps * _LANES, shared_bytes)
     run.launch(kernel, blocks, warps * _LANES, (np.uint64(job),), shared_bytes, together=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from qengine.exec.context import ExecutionContext, Status
 from qengine.exec.gpu.device import Device, cupy, device
-from qengine.exec.gpu.memory import DeviceMemory, device_memory
+from qengine.exec.gpu.memory import QueryMemory, device_memory, trimmer
 
 __all__ = ["DeviceRun", "device_run"]
 
@@ -23,6 +23,10 @@ _SLEEP_SECONDS = 0.0005
 _SLEEP_SHARE = 0.02
 """At most this part of the time that a run has waited is slept at once."""
 _LEAVE = 2
+_COPY_BYTES = 1 << 26
+"""Of a copy between two looks at the limits: some 10 ms."""
+
+_LOCK_SECONDS = 0.005
 
 
 @dataclass
@@ -47,12 +51,12 @@ _lock = threading.Lock()
 class DeviceRun:
     """Launches kernels for one query, and waits for them under its limits.
 
-    ``context``: limits. ``device``, ``memory``: the device and its allocator.
+    ``context``: limits. ``device``: where it runs. ``memory``: the query's account of the device's memory.
     """
 
     context: ExecutionContext
     device: Device
-    memory: DeviceMemory
+    memory: QueryMemory
     _lane: _Lane
 
     @property
@@ -73,13 +77,46 @@ class DeviceRun:
         OutOfMemory
             If it exceeds the limit or the device.
         """
-        return self.memory.allocate(n_bytes, self.context.gpu_memory_limit, what)
+        return self.memory.allocate(n_bytes, what)
+
+    def kernel(
+        self,
+        family: str,
+        name: str,
+        macros: Mapping[str, int | str] | None = None,
+        shared_bytes: int = 0,
+        preface: str = "",
+    ) -> Any:
+        """Return a kernel as ``Device.kernel`` does; the run's limits hold while it is compiled.
+
+        Raises
+        ------
+        QueryTimeout, QueryInterrupted
+            By the context's limits; compiling goes on, for those who ask next.
+        """
+        return self.device.kernel(family, name, macros, shared_bytes, preface, self.context.check)
 
     def free_bytes(self) -> int:
         """Return how many bytes can be allocated, those of residents that no query uses left aside."""
-        limit = self.context.gpu_memory_limit
-        most = self.device.memory_bytes if limit is None else min(limit, self.device.memory_bytes)
-        return max(0, most - self.memory.used_bytes())
+        free = max(0, self.device.memory_bytes - self.memory.memory.used_bytes())
+        left = self.memory.left_bytes()
+        return free if left is None else min(left, free)
+
+    @contextmanager
+    def alone(self, lock: Any) -> Iterator[None]:
+        """Hold a ``threading.Lock`` that another query may have for long.
+
+        Raises
+        ------
+        QueryTimeout, QueryInterrupted
+            By the context's limits, while it waits.
+        """
+        while not lock.acquire(timeout=_LOCK_SECONDS):
+            self.context.check()
+        try:
+            yield
+        finally:
+            lock.release()
 
     def zeroed(self, n_bytes: int, what: str) -> Any:
         """Return a block of zeros."""
@@ -100,29 +137,37 @@ class DeviceRun:
 
     def write(self, block: Any, host: npt.NDArray[Any]) -> None:
         """Copy an array's bytes into a block, before what this run launches next; the array may change."""
-        if host.nbytes:  # in the stream's order: a copy of its own may still be under way when the next kernel starts
-            copy = cupy().cuda.runtime.memcpyAsync
-            copy(block.ptr, host.ctypes.data, host.nbytes, _TO_DEVICE, self.stream.ptr)
+        # in the stream's order: a copy of its own may still be under way when the next kernel starts
+        for at, n_bytes in self._pieces(host.nbytes):
+            start = host.ctypes.data + at
+            cupy().cuda.runtime.memcpyAsync(block.ptr + at, start, n_bytes, _TO_DEVICE, self.stream.ptr)
+
+    def _pieces(self, n_bytes: int) -> Iterator[tuple[int, int]]:
+        """Yield the parts of a long copy, and look at the limits between them."""
+        for at in range(0, n_bytes, _COPY_BYTES):
+            if at:
+                self.context.check()
+            yield at, min(_COPY_BYTES, n_bytes - at)
 
     def publish(self) -> None:
-        """Wait until what was copied is there for other runs, too."""
-        self.stream.synchronize()
+        """Wait until what was copied and launched is there for other runs, too. Errors as of ``wait``."""
+        self.wait()
 
     def read(self, address: int, host: npt.NDArray[Any]) -> None:
         """Fill an array with what is at a device's address. The kernels must be done."""
-        if host.nbytes:
-            cupy().cuda.runtime.memcpy(host.ctypes.data, address, host.nbytes, _TO_HOST)
+        for at, n_bytes in self._pieces(host.nbytes):
+            cupy().cuda.runtime.memcpy(host.ctypes.data + at, address + at, n_bytes, _TO_HOST)
 
     def fetched(self, address: int, n: int, kind: type[np.generic]) -> npt.NDArray[Any]:
         """Return n numbers from a device's address, in pinned memory of the host. Waits for what was launched before.
 
-        CuPy's pool takes the memory back once nothing refers to the array.
+        CuPy's pool takes the memory back once nothing refers to the array. Errors as of ``wait``.
         """
         n_bytes = n * np.dtype(kind).itemsize
         buffer = cupy().cuda.alloc_pinned_memory(max(1, n_bytes))
-        if n:
-            cupy().cuda.runtime.memcpyAsync(buffer.ptr, address, n_bytes, _TO_HOST, self.stream.ptr)
-            self.stream.synchronize()
+        for at, size in self._pieces(n_bytes):
+            cupy().cuda.runtime.memcpyAsync(buffer.ptr + at, address + at, size, _TO_HOST, self.stream.ptr)
+            self.wait()
         return np.frombuffer(buffer, kind, n)
 
     def launch(
@@ -241,19 +286,20 @@ def device_run(context: ExecutionContext) -> Iterator[DeviceRun]:
     DeviceError
         If there is no usable device.
     """
-    on, memory = device(), device_memory()
-    with _lock:
-        lane = _idle.pop() if _idle else None
-    if lane is None:
-        lane = _new_lane()
-    run = DeviceRun(context, on, memory, lane)
-    try:
-        yield run
-    finally:
-        if not lane.stream.done:
-            run._stop()
+    on, memory = device(), device_memory().account(context.gpu_memory_limit)
+    with trimmer():
         with _lock:
-            _idle.append(lane)
+            lane = _idle.pop() if _idle else None
+        if lane is None:
+            lane = _new_lane()
+        run = DeviceRun(context, on, memory, lane)
+        try:
+            yield run
+        finally:
+            if not lane.stream.done:
+                run._stop()
+            with _lock:
+                _idle.append(lane)
 
 
 def _new_lane() -> _Lane:

@@ -1,18 +1,35 @@
-"""The device's memory: one allocator for everything, and graphs' arrays that stay there until the space is needed."""
+"""The device's memory: one allocator for everything, an account for each query, and graphs' arrays that stay there.
+
+A query's ``gpu_memory_limit`` bounds its account: what it allocates, and the residents that it uses. What others hold
+counts for nobody but them. Residents that no query uses leave, the least recently used first, when the device is full,
+and when a graph's residents exceed ``bound_of`` its size.
+"""
 
 from __future__ import annotations
 
 import functools
 import threading
 import weakref
-from collections import OrderedDict
+from collections import OrderedDict, deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from qengine.errors import OutOfMemory
 from qengine.exec.gpu.device import cupy, device
+from qengine.exec.gpu.idle import WhenIdle
 
-__all__ = ["DeviceMemory", "Resident", "device_memory"]
+__all__ = ["DeviceMemory", "QueryMemory", "Resident", "bound_of", "device_memory", "release"]
+
+_LEAST_BOUND = 256 << 20
+_BOUND_OF_GRAPH = 4
+_IDLE_SECONDS = 1.0
+"""Free blocks are kept for the next query until the device has been idle for so long."""
+
+
+def bound_of(graph_bytes: int) -> int:
+    """Return how many bytes of a graph stay on the device between queries at most: 256 MB, and four times its size."""
+    return _LEAST_BOUND + _BOUND_OF_GRAPH * graph_bytes
 
 
 @dataclass(eq=False)
@@ -20,7 +37,7 @@ class Resident:
     """A block of device memory that outlives the query that made it, until it is evicted.
 
     ``address``: on the device, None once it is evicted. ``pins``: queries that use it now. ``keep``: what it was made
-    from, kept alive so that nothing else can be taken for it.
+    from, kept alive so that nothing else can be taken for it. ``maker``: the account that its blocks were charged to.
     """
 
     key: Any
@@ -28,11 +45,31 @@ class Resident:
     n_bytes: int
     keep: Any
     pins: int = 0
+    maker: QueryMemory | None = None
+    evicted: bool = False
 
     @property
     def address(self) -> int | None:
         """Where it is on the device."""
         return None if self.block is None else int(self.block.ptr)
+
+    def let_go(self) -> None:
+        """Free the block of an evicted resident that no query uses."""
+        if self.evicted and self.pins == 0:
+            self.block = self.keep = None
+
+
+class _Charge:
+    """Lives as long as a block, and then takes it off the account."""
+
+    __slots__ = ("freed", "n_bytes")
+
+    def __init__(self, freed: deque[int], n_bytes: int) -> None:
+        self.freed = freed
+        self.n_bytes = n_bytes
+
+    def __del__(self) -> None:
+        self.freed.append(self.n_bytes)  # without a lock: the garbage collector may call at any moment
 
 
 @dataclass
@@ -45,119 +82,293 @@ class DeviceMemory:
         A ``cupy.cuda.MemoryPool``: ``malloc``, ``used_bytes``, ``free_all_blocks``.
     failure
         What the pool raises when the device is full.
+    hold
+        Returns a block that keeps another object alive as long as anything refers to its memory.
     """
 
     pool: Any
     failure: type[BaseException]
+    hold: Callable[[Any, Any], Any]
     allocations: int = 0
     fail_from: int | None = None
     """For tests: allocations with this number (from 0) and later ones fail, as if the device were full."""
     _residents: OrderedDict[Any, Resident] = field(default_factory=OrderedDict)
-    _followed: set[int] = field(default_factory=set)
-    _lock: Any = field(default_factory=threading.RLock)
+    _bounds: dict[int, int] = field(default_factory=dict)  # of the owners that are followed
+    _held: dict[int, int] = field(default_factory=dict)  # bytes of residents by owner
+    _gone: deque[int] = field(default_factory=deque)
+    _lock: Any = field(default_factory=threading.Lock)
 
-    def allocate(self, n_bytes: int, limit: int | None, what: str) -> Any:
-        """Return a block (``ptr``) of so many bytes, which is free again once nothing refers to it.
-
-        Residents that no query uses make room, the longest unused first.
-
-        Parameters
-        ----------
-        limit
-            Bytes that may be in use on the device in all; None: what it has.
-        what
-            Names the block in the error.
-
-        Raises
-        ------
-        OutOfMemory
-            If there is no room; the message holds the sizes.
-        """
-        with self._lock:
-            while True:
-                if limit is None or self.pool.used_bytes() + n_bytes <= limit:
-                    try:
-                        return self._malloc(n_bytes)
-                    except self.failure:
-                        pass
-                if not self._evict_one():
-                    break
-            self.pool.free_all_blocks()
-            if limit is None or self.pool.used_bytes() + n_bytes <= limit:
-                try:
-                    return self._malloc(n_bytes)
-                except self.failure:
-                    pass
-            used = self.pool.used_bytes()
-        most = "the device has" if limit is None else f"gpu_memory_limit, {limit:,} bytes, allows"
-        raise OutOfMemory(
-            f"The query needs more device memory than {most}: {n_bytes:,} bytes for {what}, beside {used:,} in use.",
-            hint='Raise gpu_memory_limit, ask for fewer rows (count, LIMIT), or use device="cpu".',
-            code="OutOfDeviceMemory",
-        )
-
-    def _malloc(self, n_bytes: int) -> Any:
-        number, self.allocations = self.allocations, self.allocations + 1
-        if self.fail_from is not None and number >= self.fail_from:
-            raise self.failure(n_bytes, self.pool.used_bytes())
-        return self.pool.malloc(max(1, n_bytes))
+    def account(self, limit: int | None) -> QueryMemory:
+        """Return the account of one query that may use so many bytes; None: as many as the device has."""
+        return QueryMemory(self, limit)
 
     def used_bytes(self) -> int:
         """Return the bytes in use, by queries and by residents."""
         return int(self.pool.used_bytes())
 
-    def pin(self, key: Any) -> Resident | None:
-        """Return the resident of this name for use by one query, None if there is none. ``unpin`` it afterwards."""
+    def resident_bytes(self) -> int:
+        """Return the bytes of all residents."""
         with self._lock:
+            self._forget_gone()
+            return sum(resident.n_bytes for resident in self._residents.values())
+
+    def trim(self) -> None:
+        """Give the device back what no block uses."""
+        with self._lock:
+            self._forget_gone()
+            self.pool.free_all_blocks()
+
+    def release(self, owner: Any) -> None:
+        """Evict all residents of an owner, those in use as soon as their queries end, and give their memory back."""
+        with self._lock:
+            self._evict_all_of(id(owner))
+            self.pool.free_all_blocks()
+
+    # ------------------------------------------------------------ for accounts
+
+    def malloc(self, n_bytes: int) -> Any | None:
+        """Return a block, None where the device is full and no resident can make room."""
+        with self._lock:
+            self._forget_gone()
+            while True:
+                block = self._malloc(n_bytes)
+                if block is not None or not self._evict_one():
+                    break
+            if block is None:
+                self.pool.free_all_blocks()
+                block = self._malloc(n_bytes)
+            return block
+
+    def pin(self, key: Any) -> Resident | None:
+        """Return the resident of this name for use by one query, None if there is none."""
+        with self._lock:
+            self._forget_gone()
             resident = self._residents.get(key)
             if resident is not None:
                 self._residents.move_to_end(key)
                 resident.pins += 1
             return resident
 
-    def add(self, key: Any, block: Any, n_bytes: int, keep: Any) -> Resident:
-        """Make a block resident, pinned once."""
-        resident = Resident(key, block, n_bytes, keep, pins=1)
+    def add(self, resident: Resident) -> None:
+        """Make a block resident; it takes the place of one with the same name."""
         with self._lock:
-            self._residents[key] = resident
-        return resident
+            if resident.key in self._residents:  # another query has made the same meanwhile
+                self._evict_key(resident.key)
+            self._residents[resident.key] = resident
+            owner = resident.key[0]
+            self._held[owner] = self._held.get(owner, 0) + resident.n_bytes
 
     def unpin(self, resident: Resident) -> None:
         """End one query's use of a resident."""
         with self._lock:
             resident.pins -= 1
+            resident.let_go()
+            if resident.pins == 0:
+                self._keep_bound(resident.key[0])
 
-    def follow(self, owner: Any) -> None:
-        """Evict the residents with keys ``(id(owner), …)`` when the owner is freed."""
+    def follow(self, owner: Any, n_bytes: int) -> None:
+        """Bound the residents with keys ``(id(owner), …)`` by the owner's size, and evict them when it is freed."""
         name = id(owner)
         with self._lock:
-            if name not in self._followed:
-                self._followed.add(name)
-                weakref.finalize(owner, self._forget, name)
+            self._forget_gone()
+            if name not in self._bounds:
+                self._bounds[name] = bound_of(n_bytes)
+                weakref.finalize(owner, self._owner_is_gone, name)
 
-    def _forget(self, name: int) -> None:
-        """Evict what belongs to an owner that is gone; another may get its name."""
-        with self._lock:
-            self._followed.discard(name)
-            for key in [key for key in self._residents if key[0] == name]:
-                self._residents.pop(key).block = None
+    # ------------------------------------------------------------ inside; the lock is held
 
-    def resident_bytes(self) -> int:
-        """Return the bytes of all residents."""
-        with self._lock:
-            return sum(resident.n_bytes for resident in self._residents.values())
+    def _malloc(self, n_bytes: int) -> Any | None:
+        number, self.allocations = self.allocations, self.allocations + 1
+        if self.fail_from is not None and number >= self.fail_from:
+            return None
+        try:
+            return self.pool.malloc(max(1, n_bytes))
+        except self.failure:
+            return None
 
     def _evict_one(self) -> bool:
-        for key, resident in self._residents.items():
-            if resident.pins == 0:
-                del self._residents[key]
-                resident.block = None
+        for key in list(self._residents):
+            if self._residents[key].pins == 0:
+                self._evict_key(key)
                 return True
         return False
+
+    def _evict_all_of(self, owner: int) -> None:
+        for key in [key for key in self._residents if key[0] == owner]:
+            self._evict_key(key)
+
+    def _evict_key(self, key: Any) -> None:
+        resident = self._residents.pop(key)
+        self._held[key[0]] -= resident.n_bytes
+        resident.evicted = True
+        resident.let_go()
+
+    def _keep_bound(self, owner: int) -> None:
+        """Evict what exceeds an owner's bound, the least recently used first, but for what queries use."""
+        bound = self._bounds.get(owner)
+        if bound is None or self._held.get(owner, 0) <= bound:
+            return
+        for key in [key for key, resident in self._residents.items() if key[0] == owner and resident.pins == 0]:
+            if self._held[owner] <= bound:
+                return
+            self._evict_key(key)
+
+    def _owner_is_gone(self, name: int) -> None:
+        """Evict what belongs to an owner that is gone, at once where that is possible.
+
+        The garbage collector may call while this thread, or one that waits for it, holds the lock: then the next call
+        evicts it.
+        """
+        self._gone.append(name)
+        if self._lock.acquire(blocking=False):
+            try:
+                self._forget_gone()
+            finally:
+                self._lock.release()
+
+    def _forget_gone(self) -> None:
+        """Evict what owners that are gone have left; another may get its name."""
+        while self._gone:
+            name = self._gone.popleft()
+            self._bounds.pop(name, None)
+            self._evict_all_of(name)
+            self._held.pop(name, None)
+
+
+class QueryMemory:
+    """What one query uses of the device: its blocks, and the residents that it has pinned.
+
+    Parameters
+    ----------
+    memory
+        The device's allocator.
+    limit
+        Bytes that the query may use; None: as many as the device has.
+    """
+
+    def __init__(self, memory: DeviceMemory, limit: int | None) -> None:
+        self.memory = memory
+        self.limit = limit
+        self._freed: deque[int] = deque()
+        self._used = 0
+        self._pinned: dict[int, tuple[int, int]] = {}  # of residents that others made, by id: pins, bytes
+        self._lock = threading.Lock()
+
+    @property
+    def used_bytes(self) -> int:
+        """What is charged to the query now."""
+        with self._lock:
+            return self._charged(0)
+
+    def _charged(self, more: int) -> int:
+        while self._freed:
+            self._used -= self._freed.popleft()
+        self._used += more
+        return self._used
+
+    def left_bytes(self) -> int | None:
+        """Return how much more the query may use by its limit; None without a limit."""
+        return None if self.limit is None else max(0, self.limit - self.used_bytes)
+
+    def allocate(self, n_bytes: int, what: str) -> Any:
+        """Return a block (``ptr``) of so many bytes, which is free again once nothing refers to it.
+
+        Residents that no query uses make room, the least recently used first.
+
+        Parameters
+        ----------
+        what
+            Names the block in the error.
+
+        Raises
+        ------
+        OutOfMemory
+            If the limit or the device allows no more; the message holds the sizes.
+        """
+        charge = self._charge(n_bytes)
+        if charge is None:
+            raise _out_of_memory(
+                f"gpu_memory_limit, {self.limit:,} bytes, allows", n_bytes, what, f"{self.used_bytes:,} that it uses"
+            )
+        block = self.memory.malloc(n_bytes)
+        if block is None:
+            raise _out_of_memory("the device has", n_bytes, what, f"{self.memory.used_bytes():,} in use")
+        return self.memory.hold(block, charge)
+
+    def _charge(self, n_bytes: int) -> _Charge | None:
+        """Charge bytes to the account until what is returned is freed; None where that exceeds the limit."""
+        with self._lock:
+            if self.limit is not None and self._charged(0) + n_bytes > self.limit:
+                return None
+            self._charged(n_bytes)
+            return _Charge(self._freed, n_bytes)
+
+    def pin(self, key: Any) -> Resident | None:
+        """Return the resident of this name for use by the query; ``unpin`` it afterwards.
+
+        None if there is none, or if the query's limit doesn't allow it: whoever makes it anew is told so.
+        """
+        resident = self.memory.pin(key)
+        if resident is None or resident.maker is self:
+            return resident
+        with self._lock:
+            pins, n_bytes = self._pinned.get(id(resident), (0, resident.n_bytes))
+            if pins or self.limit is None or self._charged(0) + n_bytes <= self.limit:
+                self._pinned[id(resident)] = pins + 1, n_bytes
+                if not pins:
+                    self._charged(n_bytes)
+                return resident
+        self.memory.unpin(resident)
+        return None
+
+    def add(self, key: Any, block: Any, n_bytes: int, keep: Any) -> Resident:
+        """Make a block of the query resident, pinned once."""
+        resident = Resident(key, block, n_bytes, keep, pins=1, maker=self)
+        self.memory.add(resident)
+        return resident
+
+    def unpin(self, resident: Resident) -> None:
+        """End one use of a resident by the query."""
+        with self._lock:
+            pins, n_bytes = self._pinned.pop(id(resident), (0, 0))
+            if pins > 1:
+                self._pinned[id(resident)] = pins - 1, n_bytes
+            elif pins:
+                self._charged(-n_bytes)
+        self.memory.unpin(resident)
+
+    def follow(self, store: Any) -> None:
+        """Bound the residents with keys ``(id(store), …)`` by the graph's size, and evict them when it is freed."""
+        self.memory.follow(store, int(store.nbytes))
+
+
+def _out_of_memory(most: str, n_bytes: int, what: str, beside: str) -> OutOfMemory:
+    return OutOfMemory(
+        f"The query needs more device memory than {most}: {n_bytes:,} bytes for {what}, beside {beside}.",
+        hint='Raise gpu_memory_limit, ask for fewer rows (count, LIMIT), or use device="cpu".',
+        code="OutOfDeviceMemory",
+    )
 
 
 @functools.cache
 def device_memory() -> DeviceMemory:
     """Return the allocator of the current device."""
-    device()
-    return DeviceMemory(cupy().cuda.MemoryPool(), cupy().cuda.memory.OutOfMemoryError)
+    number = device().number
+    cuda = cupy().cuda
+
+    def hold(block: Any, other: Any) -> Any:
+        return cuda.MemoryPointer(cuda.UnownedMemory(block.ptr, block.mem.size, (block, other), number), 0)
+
+    return DeviceMemory(cuda.MemoryPool(), cuda.memory.OutOfMemoryError, hold)
+
+
+@functools.cache
+def trimmer() -> WhenIdle:
+    """Return what gives free memory back when the device is idle. Runs are under way in its ``with`` blocks."""
+    return WhenIdle(device_memory().trim, _IDLE_SECONDS)
+
+
+def release(store: Any) -> None:
+    """Give the device back what stays there of a graph; nothing happens where no query has used the device."""
+    if device_memory.cache_info().currsize:
+        device_memory().release(store)

@@ -179,7 +179,7 @@ def _working(run: DeviceRun) -> Iterator[Any]:
 
 def _launch(run: DeviceRun, name: str, n: int, *arguments: Any) -> None:
     if n:
-        kernel = run.device.kernel("pcsr_build", name)
+        kernel = run.kernel("pcsr_build", name)
         most = _BLOCKS_EACH * run.device.multiprocessors
         run.launch(kernel, min(-(-n // _THREADS), most), _THREADS, arguments)
 

@@ -95,7 +95,7 @@ class _Generic:
         warps = max(1, min(_THREADS // LANES, device.shared_bytes // self.warp_bytes))
         self.threads = warps * LANES
         self.shared_bytes = warps * self.warp_bytes
-        self.kernel = device.kernel("search", "search", {"QE_LEVELS": variant, **_MACROS}, self.shared_bytes)
+        self.kernel = self.run.kernel("search", "search", {"QE_LEVELS": variant, **_MACROS}, self.shared_bytes)
         self.blocks = max(1, device.resident_blocks(self.kernel, self.threads, self.shared_bytes))
         self.stack_bytes = saved_bytes(frames)
         self.job = np.zeros(1, JOB)

@@ -54,7 +54,7 @@ def built_signatures(store: Any, signatures: Signatures, run: DeviceRun) -> Any:
             np.frombuffer(bytes(signatures.input(ends, begins, labels, records, numbers)), np.uint8), _WHAT
         )
         table = run.allocate(signatures.nbytes, _WHAT)
-        kernel = run.device.kernel("signature", "signature_build")
+        kernel = run.kernel("signature", "signature_build")
         blocks_wanted = max(1, -(-signatures.n_vertices // _THREADS))
         run.launch(kernel, blocks_wanted, _THREADS, (np.uint64(given.ptr), np.uint64(table.ptr)))
         run.wait()

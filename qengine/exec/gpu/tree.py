@@ -141,7 +141,7 @@ def _place(tree: Tree, plan: DevicePlan, run: DeviceRun) -> _Part:
     run.write(block, image)
     address = block.ptr + starts["plan"]
     if len(views):
-        cut = run.device.kernel("count_tree", "tree_slices", _MACROS)
+        cut = run.kernel("count_tree", "tree_slices", _MACROS)
         most = max(int(view["hi"]) - int(view["lo"]) for view in views)
         run.launch(cut, -(-most // _SLICE_THREADS), _SLICE_THREADS, (np.uint64(plan.address), np.uint64(address)))
     return _Part(tree, form, block, at, address, memo_bits)
@@ -151,7 +151,7 @@ def _kernel(tree: Tree, form: Form, run: DeviceRun) -> tuple[Any, int, bool]:
     """Return the kernel, how many blocks of it run at a time, and whether it was compiled for the tree's form."""
     shared = _warp_bytes(tree) * _THREADS // _LANES
     own = specialised.ready(form)
-    kernel = run.device.kernel("count_tree", "count_tree", _MACROS, shared, form.code if own else "")
+    kernel = run.kernel("count_tree", "count_tree", _MACROS, shared, form.code if own else "")
     return kernel, max(1, run.device.resident_blocks(kernel, _THREADS, shared)), own
 
 
