@@ -14,6 +14,7 @@ from qengine import OutOfMemory
 from qengine.exec.gpu import extend, extend_search, total_plan
 from qengine.exec.gpu import search as search_module
 from qengine.exec.gpu.extend_counts import CountingExtension
+from qengine.exec.gpu.memory import DeviceMemory
 from qengine.exec.gpu.search import run_search
 from qengine.exec.gpu.memory import DeviceMemory
 from tests.emulator.device import device_memory, emulated

@@ -10,13 +10,14 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[2] / "qengine"
 
 # Each stage with the stages that it may import besides itself.
-BASE = {"_frozen", "errors", "_assets", "_kept", "_recent", "_planning", "types", "temporal"}
+BASE = {"_frozen", "errors", "_assets", "_cache", "_kept", "_recent", "_planning", "types", "temporal"}
 ALLOWED = {
     "_frozen": set(),
     "_collector": set(),
     "errors": {"_frozen"},
     "_assets": set(),
-    "_kept": set(),
+    "_cache": set(),
+    "_kept": {"_cache"},
     "_recent": set(),
     "_planning": {"errors"},
     "types": {"_frozen", "errors"},

@@ -1,18 +1,21 @@
-"""Compiles families of kernels, and keeps what was compiled on disk."""
+"""Compiles families of kernels, and keeps what was compiled on disk.
+
+The name of a file says all that a binary depends on: the sources, options, architecture and compiler. It begins with a
+checksum of its name and content: what is damaged, or was kept under another name, is compiled anew.
+"""
 
 from __future__ import annotations
 
 import functools
 import hashlib
 import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from qengine import _assets
+from qengine import _assets, _cache
 from qengine.exec.gpu import nvrtc
 
-__all__ = ["cache_folder", "compile_family", "compiled", "is_compiled"]
+__all__ = ["compile_family", "compiled", "is_compiled"]
 
 _OPTIONS = ("--std=c++17", "-lineinfo", "--device-as-default-execution-space", "-diag-suppress=177")
 """177: a function that one family doesn't use."""
@@ -53,43 +56,39 @@ def compile_family(
 def compiled(family: str, architecture: int, macros: Mapping[str, int | str] | None = None, preface: str = "") -> bytes:
     """Return the binary of a family, compiled now or by an earlier process. Parameters and errors as above."""
     kept = _kept(family, architecture, macros or {}, preface)
-    try:
-        return kept.read_bytes()
-    except OSError:
-        pass
+    checksum, _, binary = ((_cache.read(kept) if kept else None) or b"").partition(b"\n")
+    if kept and checksum and checksum == _checksum(kept, binary):
+        return binary
     binary = compile_family(family, architecture, macros, preface)
-    try:  # a cache that can't be written costs time, not the query
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=kept.parent, delete=False) as file:
-            file.write(binary)
-        os.replace(file.name, kept)
-    except OSError:
-        pass
+    if kept:
+        _cache.write(kept, _checksum(kept, binary) + b"\n" + binary)
     return binary
 
 
 def is_compiled(
     family: str, architecture: int, macros: Mapping[str, int | str] | None = None, preface: str = ""
 ) -> bool:
-    """Tell whether ``compiled`` has nothing to compile."""
-    return _kept(family, architecture, macros or {}, preface).is_file()
+    """Tell whether ``compiled`` has nothing to compile, unless what is kept is damaged."""
+    kept = _kept(family, architecture, macros or {}, preface)
+    return kept is not None and _cache.has(kept)
 
 
-def cache_folder() -> Path:
-    """Return where compiled kernels are kept: ``QENGINE_CACHE_DIR``, else the user's cache folder."""
-    if override := os.environ.get("QENGINE_CACHE_DIR"):
-        return Path(override)
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    return Path(base) / "qengine" / "kernels"
-
-
-def _kept(family: str, architecture: int, macros: Mapping[str, int | str], preface: str) -> Path:
-    """Return the file of a binary; its name says everything that the binary depends on."""
+def _kept(family: str, architecture: int, macros: Mapping[str, int | str], preface: str) -> Path | None:
+    """Return the file of a binary, None where there is no place for it."""
+    folder = _cache.cache_folder()
+    if folder is None:
+        return None
+    if not os.environ.get("QENGINE_CACHE_DIR"):
+        folder /= "kernels"
     compiler = ".".join(map(str, nvrtc.version()))
     text = "\n".join(
         (_sources_digest(), compiler, *_OPTIONS, *(f"{k}={v}" for k, v in sorted(macros.items())), preface)
     )
-    return cache_folder() / f"{family}-sm{architecture}-{hashlib.sha256(text.encode()).hexdigest()[:32]}.bin"
+    return folder / f"{family}-sm{architecture}-{hashlib.sha256(text.encode()).hexdigest()[:32]}.bin"
+
+
+def _checksum(kept: Path, binary: bytes) -> bytes:
+    return hashlib.sha256(kept.name.encode() + b"\n" + binary).hexdigest().encode()
 
 
 @functools.cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -10,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from qengine.errors import DeviceError
+from qengine.errors import DeviceError, InternalError, QueryTimeout
 from qengine.exec.cpu import match_plan
-from qengine.exec.gpu import candidate_job, compiled, eliminate, nvrtc, sample_job, search_job, total_plan, tree_plan
+from qengine.exec.gpu import candidate_job, compiled, compiling, eliminate, nvrtc, sample_job, search_job, total_plan, tree_plan
 from qengine.exec.gpu.eliminate_matrix import DEAL, MATRIX
 from qengine.exec.gpu.eliminate_walks import GROUP, REMAINS, REST, REST_SHARED, STRIP, WINDOW
 from qengine.exec.gpu.families import FAMILIES, MESSAGE_WINDOW
@@ -184,3 +185,61 @@ def test_a_cache_that_cannot_be_written_is_done_without(monkeypatch: pytest.Monk
     monkeypatch.setenv("QENGINE_CACHE_DIR", "/dev/null/cache")
     assert compiled.compiled("pcsr", 90)
     assert not compiled.is_compiled("pcsr", 90)
+
+
+@pytest.mark.parametrize("change", ["cut", "flip", "empty", "foreign", "writable", "old"])
+def test_a_binary_that_is_not_what_was_kept_is_compiled_anew(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    cache.chmod(0o700)
+    monkeypatch.setattr(compiled, "compile_family", lambda family, *_: f"binary of {family}".encode())
+    first = compiled.compiled("pcsr", 90)
+    (file,) = cache.iterdir()
+    whole = file.read_bytes()
+    if change == "cut":
+        file.write_bytes(whole[:-1])
+    elif change == "flip":
+        file.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    elif change == "empty":
+        file.write_bytes(b"")
+    elif change == "foreign":  # another family's, under this one's name
+        compiled.compiled("signature", 90)
+        (other,) = (each for each in cache.iterdir() if each != file)
+        other.replace(file)
+    elif change == "writable":
+        file.write_bytes(whole)
+        file.chmod(0o620)
+    else:
+        file.write_bytes(first)
+    assert compiled.compiled("pcsr", 90) == first
+    assert file.read_bytes() == whole and file.stat().st_mode & 0o777 == 0o600
+    monkeypatch.setattr(compiled, "compile_family", None)
+    assert compiled.compiled("pcsr", 90) == first
+
+
+def test_who_waits_for_a_compiler_can_be_stopped(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache.chmod(0o700)
+    begun, may_end, checks = threading.Event(), threading.Event(), list[int]()
+
+    def compile_slowly(*_: Any) -> bytes:
+        begun.set()
+        assert may_end.wait(60)
+        return b"binary"
+
+    def stopped() -> None:
+        checks.append(1)
+        if begun.is_set():
+            raise QueryTimeout("It took too long.")
+
+    monkeypatch.setattr(compiled, "compile_family", compile_slowly)
+    with pytest.raises(QueryTimeout):
+        compiling.compiled_meanwhile("pcsr", 90, {}, "", stopped)
+    assert checks and not compiled.is_compiled("pcsr", 90)
+    assert compiling.compiled_meanwhile("pcsr", 90, {}, "", may_end.set) == b"binary"  # by the same compiler
+    assert not compiling._under_way and compiled.is_compiled("pcsr", 90)
+
+
+def test_an_error_of_the_compiler_reaches_who_waits(cache: Path) -> None:
+    for _ in range(2):
+        with pytest.raises(InternalError, match="doesn't compile"):
+            compiling.compiled_meanwhile("pcsr", 90, {}, "no code", lambda: None)

@@ -78,7 +78,7 @@ def test_a_kernels_shared_memory_never_shrinks(monkeypatch: pytest.MonkeyPatch) 
     loaded = SimpleNamespace(load=lambda binary: None, get_function=lambda name: SimpleNamespace(ptr=1))
     cuda = SimpleNamespace(driver=driver, function=SimpleNamespace(Module=lambda: loaded))
     monkeypatch.setattr(module, "cupy", lambda: SimpleNamespace(cuda=cuda))
-    monkeypatch.setattr(module, "compiled", lambda *_: b"")
+    monkeypatch.setattr(module, "compiled_meanwhile", lambda *_: b"")
     device = module.Device(0, "some", 90, 132, 232448, 233472, 1 << 30)
     for size in (1_000, 60_000, 200_000, 100_000, 49_000):
         device.kernel("count_edges", "count_edges", None, size)
