@@ -8,9 +8,10 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -98,6 +99,17 @@ OF_WARPS = {"keep_triangular"}
 OF_BLOCKS = {"count_houses_array", "count_wedges_tiled"}
 """Kernels that only variants with QE_TEAM_WARP have, and only those without."""
 
+PASSES = frozenset({
+    "count_stars", "cut_tiles", "hub_rows", "slice_view", "sort_roots",
+    "eliminate_counts", "eliminate_gather", "eliminate_join", "eliminate_lengths", "eliminate_message", "eliminate_mirror",
+    "eliminate_ones", "eliminate_owners", "eliminate_present", "eliminate_product", "eliminate_sums", "eliminate_term",
+    "extend_bound", "extend_gather", "extend_link", "extend_seeds", "extend_tell", "guide_temper",
+    "pcsr_dense", "pcsr_empty", "pcsr_groups", "pcsr_homes", "pcsr_locate", "pcsr_move", "pcsr_pairs", "pcsr_ranks",
+    "pcsr_starts", "pcsr_unpack", "signature_build", "tree_slices", "triangle_ends", "triangle_link_places",
+    "triangle_roots", "triangle_rows", "triangle_sides", "vector_weights",
+})  # fmt: skip
+"""Kernels that go once over arrays and have no stop flag: ``kernels/cuda/stop.cuh`` says which may do so."""
+
 SHAPES = {"count_cliques", "count_edges", "count_houses", "count_stars", "count_views", "count_wedges"}
 """Families in a namespace, with variables of a block, which runs alone here."""
 
@@ -134,6 +146,43 @@ def library(family: str, macros: tuple[tuple[str, int | str], ...], preface: str
         return ctypes.CDLL(str(target))
 
 
+MOST_WORK = 20_000
+"""Steps (basic blocks) that a lane makes at most between two looks of its warp at the stop flag, and after it was told to
+stop: of microseconds to a millisecond on a GPU. Here long lists are short, and every call looks."""
+
+
+@dataclass
+class Seen:
+    """What launches of a kernel have done: how often they looked at the stop flag, the most work between and after."""
+
+    looks: int = 0
+    between: int = 0
+    after: int = 0
+
+
+class Kernel:
+    """A kernel of a library for the host. ``stop_at``: from this look of a launch on the stop flag is set; 0: never."""
+
+    seen: ClassVar[dict[str, Seen]] = {}
+    stop_at: ClassVar[int] = 0
+
+    def __init__(self, library: ctypes.CDLL, name: str) -> None:
+        self.name = name
+        self._function = getattr(library, f"{name}_on_host")
+        self._watch = library.emulator_watch
+
+    def __call__(self, blocks: int, threads: int, arguments: Any) -> None:
+        found = (ctypes.c_int64 * 3)()
+        self._watch(ctypes.c_int64(self.stop_at), found)
+        self._function(blocks, threads, arguments)
+        self._watch(ctypes.c_int64(0), found)
+        seen = self.seen.setdefault(self.name, Seen())
+        seen.looks += found[0]
+        seen.between, seen.after = max(seen.between, found[1]), max(seen.after, found[2])
+        if self.name not in PASSES:
+            assert max(found[1:]) <= MOST_WORK, f"{self.name} doesn't look at its stop flag in some loop"
+
+
 class EmulatedRun:
     """Stands in for ``DeviceRun``. ``free``: bytes of memory that it says are free; without any nothing is extended."""
 
@@ -164,7 +213,7 @@ class EmulatedRun:
         shared_bytes: int = 0,
         preface: str = "",
     ) -> Any:
-        return getattr(library(family, tuple((macros or {}).items()), preface), f"{name}_on_host")
+        return Kernel(library(family, tuple((macros or {}).items()), preface), name)
 
     def allocate(self, n_bytes: int, what: str) -> Block:
         return self.memory.allocate(n_bytes, what)

@@ -31,7 +31,7 @@ from qengine.plan.logical import Unit
 from qengine.plan.pattern import Direction, LabelIs
 from qengine.plan.physical import Search, Source, VertexLevel
 from qengine.storage import from_records
-from tests.emulator.device import CHECKOUT, FLAGS
+from tests.emulator.device import CHECKOUT, FLAGS, Kernel
 from tests.examples import examples
 from tests.property import test_gpu_sampling
 from tests.property.search_cases import Masks, graphs, searches
@@ -62,7 +62,7 @@ class Run(test_gpu_sampling.Run):
         self, family: str, name: str, macros: Mapping[str, int | str], shared_bytes: int = 0, preface: str = ""
     ) -> Any:
         if family == "candidate_graph":
-            return getattr(library(), f"{name}_on_host")
+            return Kernel(library(), name)
         return super().kernel(family, name, macros, shared_bytes, preface)
 
     def launch(

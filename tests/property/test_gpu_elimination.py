@@ -33,7 +33,7 @@ from qengine.plan.physical import Eliminate
 from qengine.plan.traverse import operators
 from qengine.testing.compare import difference
 from qengine.testing.generate import rmat, to_csr
-from tests.emulator.device import CHECKOUT, FLAGS, EmulatedRun, device_memory
+from tests.emulator.device import CHECKOUT, FLAGS, EmulatedRun, Kernel, device_memory
 from tests.examples import examples
 from tests.property.test_elimination import MODES, RESULTS, graphs, leaves, names_known, patterns, star
 
@@ -66,7 +66,7 @@ class Run(EmulatedRun):
         if not family.startswith("eliminate"):
             return super().kernel(family, name, macros, shared_bytes, preface)
         wide = int((macros or {}).get("QE_WIDE", 0))
-        return getattr(library(wide, eliminate.MESSAGE_WINDOW), f"{name}_on_host")
+        return Kernel(library(wide, eliminate.MESSAGE_WINDOW), name)
 
     def free_bytes(self) -> int:
         return 1 << 20

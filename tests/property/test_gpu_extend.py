@@ -16,7 +16,6 @@ from qengine.exec.gpu import search as search_module
 from qengine.exec.gpu.extend_counts import CountingExtension
 from qengine.exec.gpu.memory import DeviceMemory
 from qengine.exec.gpu.search import run_search
-from qengine.exec.gpu.memory import DeviceMemory
 from tests.emulator.device import device_memory, emulated
 from tests.examples import examples
 from tests.property.search_cases import cases, expected, found

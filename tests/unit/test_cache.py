@@ -6,7 +6,6 @@ import os
 import stat
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -70,7 +69,7 @@ def owned_by(uid: int, is_it: Callable[[int], bool], monkeypatch: pytest.MonkeyP
     def pretended(descriptor: int) -> object:
         found = fstat(descriptor)
         owner = uid if is_it(found.st_mode) else os.geteuid()
-        return SimpleNamespace(st_mode=found.st_mode, st_uid=owner)
+        return os.stat_result((*found[:4], owner, *found[5:]))
 
     monkeypatch.setattr(_cache.os, "fstat", pretended)
 

@@ -142,8 +142,7 @@ class _Build:
     ) -> None:
         self.plan, self.run, self.shape = plan, run, shape
         self.kernels = [
-            run.kernel("candidate_graph", name, {}, _SHARED_BYTES)
-            for name in ("candidate_rows", "candidate_filter")
+            run.kernel("candidate_graph", name, {}, _SHARED_BYTES) for name in ("candidate_rows", "candidate_filter")
         ]
         blocks = (run.device.resident_blocks(kernel, _THREADS, _SHARED_BYTES) for kernel in self.kernels)
         self.blocks = max(1, min(blocks))

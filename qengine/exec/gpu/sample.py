@@ -130,9 +130,7 @@ class DeviceSamples:
         self._run = run
         self._space = space
         self._depth = len(work)
-        self._kernel = run.kernel(
-            space.family, f"sample_{method}", space.macros, space.shared_bytes, space.preface
-        )
+        self._kernel = run.kernel(space.family, f"sample_{method}", space.macros, space.shared_bytes, space.preface)
         self._most_blocks = max(1, run.device.resident_blocks(self._kernel, space.threads, space.shared_bytes))
         self._totals = run.allocate(self._most_blocks * TOTALS.itemsize, "the sums of samples")
         self._job = np.zeros(1, JOB)

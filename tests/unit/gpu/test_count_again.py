@@ -9,18 +9,18 @@ import pytest
 
 from qengine.exec.context import ExecutionContext
 from qengine.exec.gpu import count
-from qengine.exec.gpu.memory import DeviceMemory, Resident
-from tests.emulator.device import EmulatedRun, Full, Pool
+from qengine.exec.gpu.memory import Resident
+from tests.emulator.device import EmulatedRun, device_memory
 
 
 class Owner:
-    pass
+    nbytes = 0
 
 
 def test_counters_are_made_anew_when_lists_have_moved(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[Any] = []
     monkeypatch.setattr(count, "_prepared", lambda plan, run: made.append(plan.parts) or count.CountedPlan([], []))
-    run: Any = EmulatedRun(ExecutionContext({}), DeviceMemory(Pool(), Full))
+    run: Any = EmulatedRun(ExecutionContext({}), device_memory())
     store, resolved = Owner(), SimpleNamespace(plan=[{"seeds": 0, "walked": 0}], reusable=True)
     before, after = (SimpleNamespace(resolved=resolved, parts=(Resident("lists", None, 0, None),)) for _ in range(2))
     for plan, times in ((before, 1), (before, 1), (after, 2), (after, 2)):

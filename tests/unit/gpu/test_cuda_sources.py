@@ -13,7 +13,17 @@ import pytest
 
 from qengine.errors import DeviceError, InternalError, QueryTimeout
 from qengine.exec.cpu import match_plan
-from qengine.exec.gpu import candidate_job, compiled, compiling, eliminate, nvrtc, sample_job, search_job, total_plan, tree_plan
+from qengine.exec.gpu import (
+    candidate_job,
+    compiled,
+    compiling,
+    eliminate,
+    nvrtc,
+    sample_job,
+    search_job,
+    total_plan,
+    tree_plan,
+)
 from qengine.exec.gpu.eliminate_matrix import DEAL, MATRIX
 from qengine.exec.gpu.eliminate_walks import GROUP, REMAINS, REST, REST_SHARED, STRIP, WINDOW
 from qengine.exec.gpu.families import FAMILIES, MESSAGE_WINDOW

@@ -67,6 +67,6 @@ def test_it_waits_as_long_as_something_is_under_way(waiting: Waiting) -> None:
     with waiting.idle:
         pass
     waiting.idle.__enter__()
-    waiting.meanwhile = [lambda: None, lambda: None, lambda: waiting.idle.__exit__()]
+    waiting.meanwhile = [lambda: None, lambda: None, waiting.idle.__exit__]
     waiting.started.pop()()
     assert waiting.acted == [103.0]  # the end was noted a second before

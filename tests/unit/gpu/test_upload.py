@@ -9,11 +9,10 @@ import pytest
 from qengine import Graph
 from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu import resolve as resolving
-from qengine.exec.gpu.memory import DeviceMemory
 from qengine.exec.gpu.upload import device_plan
 from qengine.plan.physical import Search
 from qengine.plan.traverse import operators
-from tests.emulator.device import EmulatedRun, Full, Pool
+from tests.emulator.device import EmulatedRun, device_memory
 
 
 @pytest.fixture
@@ -33,7 +32,7 @@ def resolved(graph: Graph, text: str, parameters: dict[str, Any] | None = None) 
 
 
 def test_plans_share_a_property_on_the_device(graph: Graph) -> None:
-    memory = DeviceMemory(Pool(), Full)
+    memory = device_memory()
     texts = ("MATCH (a)-[:R]->(b) WHERE a.x < b.x", "MATCH (a)-[:R]->(b)-[:R]->(c) WHERE a.x < c.x")
     run: Any = EmulatedRun(ExecutionContext(), memory)
     shared = []
