@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
+from qengine.errors import QueryTimeout
 from qengine.exec.context import ExecutionContext
 from qengine.exec.gpu import extend, host_rows, pcsr_build, search
 from qengine.exec.gpu.launch import DeviceRun
@@ -101,7 +102,8 @@ OF_BLOCKS = {"count_houses_array", "count_wedges_tiled"}
 
 PASSES = frozenset({
     "count_stars", "cut_tiles", "hub_rows", "slice_view", "sort_roots",
-    "eliminate_counts", "eliminate_gather", "eliminate_join", "eliminate_lengths", "eliminate_message", "eliminate_mirror",
+    "eliminate_counts", "eliminate_gather", "eliminate_join", "eliminate_lengths", "eliminate_message",
+    "eliminate_mirror",
     "eliminate_ones", "eliminate_owners", "eliminate_present", "eliminate_product", "eliminate_sums", "eliminate_term",
     "extend_bound", "extend_gather", "extend_link", "extend_seeds", "extend_tell", "guide_temper",
     "pcsr_dense", "pcsr_empty", "pcsr_groups", "pcsr_homes", "pcsr_locate", "pcsr_move", "pcsr_pairs", "pcsr_ranks",
@@ -147,8 +149,8 @@ def library(family: str, macros: tuple[tuple[str, int | str], ...], preface: str
 
 
 MOST_WORK = 20_000
-"""Steps (basic blocks) that a lane makes at most between two looks of its warp at the stop flag, and after it was told to
-stop: of microseconds to a millisecond on a GPU. Here long lists are short, and every call looks."""
+"""Steps (basic blocks) that a lane makes at most between two looks of its warp at the stop flag, and after it was told
+to stop: of microseconds to a millisecond on a GPU. Here lists are long from 128 entries on, and every call looks."""
 
 
 @dataclass
@@ -165,6 +167,8 @@ class Kernel:
 
     seen: ClassVar[dict[str, Seen]] = {}
     stop_at: ClassVar[int] = 0
+    stopped: ClassVar[bool] = False
+    """Whether a launch since the last wait was stopped."""
 
     def __init__(self, library: ctypes.CDLL, name: str) -> None:
         self.name = name
@@ -178,6 +182,7 @@ class Kernel:
         self._watch(ctypes.c_int64(0), found)
         seen = self.seen.setdefault(self.name, Seen())
         seen.looks += found[0]
+        Kernel.stopped |= 0 < self.stop_at <= found[0]
         seen.between, seen.after = max(seen.between, found[1]), max(seen.after, found[2])
         if self.name not in PASSES:
             assert max(found[1:]) <= MOST_WORK, f"{self.name} doesn't look at its stop flag in some loop"
@@ -238,12 +243,13 @@ class EmulatedRun:
         ctypes.memmove(block.ptr, host.ctypes.data, host.nbytes)
 
     def publish(self) -> None:
-        pass
+        self.wait()
 
     def read(self, address: int, host: Any) -> None:
         ctypes.memmove(host.ctypes.data, address, host.nbytes)
 
     def fetched(self, address: int, n: int, kind: type) -> Any:
+        self.wait()
         host = np.empty(n, kind)
         self.read(address, host)
         return host
@@ -283,6 +289,9 @@ class EmulatedRun:
     def wait(self, leave: Callable[[], bool] | None = None) -> None:
         self.context.check()
         self.flag[0] = 0
+        if Kernel.stopped:
+            Kernel.stopped = False
+            raise QueryTimeout("The kernels were stopped.")
 
 
 @contextmanager

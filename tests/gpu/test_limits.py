@@ -7,10 +7,11 @@ import threading
 import time
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from qengine import Graph, OutOfMemory, QueryInterrupted, QueryTimeout
-from qengine.exec.gpu.memory import DeviceMemory, device_memory
+from qengine.exec.gpu.memory import DeviceMemory, bound_of, device_memory
 from qengine.testing.generate import rmat, to_csr
 from tests.interrupts import interrupting
 
@@ -25,13 +26,48 @@ SUMMED = "/*+ eliminate */ MATCH (a)-[:E]-(b)-[:E]-(c)-[:E]-(a), (c)-[:E]-(d) WH
 AROUND = "/*+ eliminate */ MATCH (a)-[:E]-(b)-[:E]-(c)-[:E]-(d)-[:E]-(a), (a)-[:E]-(e) RETURN count(*)"
 
 
+GENEROUS = 1.5
+"""Seconds; ``python -m tests.bench.gpu_stops`` prints how late queries end, some 20 ms."""
+
 WORKING_BYTES = 12_000_000
 """What a search takes beside the graph, and less than a graph more."""
+
+MIXED = (
+    "MATCH (a:L0)-[:E]-(b)-[:E]-(c)-[:E]-(a) RETURN count(*)",
+    "MATCH (a)-[:E]-(b)-[:E]-(c)-[:E]-(d:L1)-[:E]-(a) RETURN count(*)",
+    "MATCH (a:L0)-[:E]-(b:L1)-[:E]-(c:L2)-[:E]-(d:L3)-[:E]-(e:L0) WHERE id(a) < 99 RETURN count(*)",
+    "MATCH (a:L1)-[:E]-(b)-[:E]-(c)-[:E]-(a) RETURN id(a) AS a, count(*) AS n ORDER BY n DESC, a LIMIT 5",
+    "MATCH (a)-[:E]-(b), (a)-[:E]-(c), (b)-[:E]-(c), (b)-[:E]-(d), (c)-[:E]-(d) RETURN count(*)",
+    "/*+ eliminate */ MATCH (a)-[:E]-(b)-[:E]-(c)-[:E]-(d)-[:E]-(a), (a)-[:E]-(e) RETURN count(*)",
+)
+SIX = "(a)--(b)--(c)--(d)--(a), (b)--(d)"
+LONG = {
+    "count_tree": f"MATCH DIFFERENT NODES {SIX}, (a)--(e), (e)--(f)--(d) RETURN count(*)",
+    "count_cliques": "MATCH " + ", ".join(f"(v{i})--(v{j})" for i in range(8) for j in range(i)) + " RETURN count(*)",
+    "count_houses": "MATCH (a)--(b)--(c)--(d)--(a), (a)--(e)--(b) RETURN count(*)",
+    "search": CLIQUE,
+    "extend": "MATCH (a)--(b)--(c)--(d) RETURN sum(id(a) + id(d))",
+    "eliminate_around": "/*+ eliminate */ MATCH REPEATABLE ELEMENTS (a)--(b)--(c)--(d)--(e)--(f)--(a) "
+    "RETURN count(*)",
+}  # fmt: skip
+"""Queries that run for seconds, by the kernel that takes them."""
 
 
 def loaded(scale: int) -> Graph:
     start, end = to_csr(rmat(scale, 16, 42)).edges()
     return Graph.from_edge_list((start.astype(np.int64), end.astype(np.int64)), undirected=True)
+
+
+def labelled(scale: int) -> Graph:
+    """Return a graph with four labels."""
+    start, end = (each.astype(np.int64) for each in to_csr(rmat(scale, 16, 42)).edges())
+    nodes = [(f"L{k}", pa.table({"id": np.arange(k, 1 << scale, 4)})) for k in range(4)]
+    return Graph.from_arrow(nodes, [("E", pa.table({"src": start, "dst": end}))], undirected=["E"])
+
+
+@pytest.fixture(scope="module")
+def large() -> Graph:
+    return loaded(18)
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +94,27 @@ def test_a_timeout_fires_inside_the_kernel(graph: Graph, query: str) -> None:
 def test_interrupt_from_another_thread(graph: Graph) -> None:
     with interrupting(graph), pytest.raises(QueryInterrupted):
         graph.query(CLIQUE, device="gpu").fetchall()
+
+
+@pytest.mark.parametrize("kernel", LONG)
+@pytest.mark.parametrize("given", [0.05, 0.5])
+def test_long_kernels_end_soon_after_their_timeout(large: Graph, kernel: str, given: float) -> None:
+    begin = time.monotonic()
+    try:
+        large.query(LONG[kernel], device="gpu", timeout=given).fetchall()
+    except QueryTimeout:
+        assert time.monotonic() - begin - given < GENEROUS
+    assert large.query(TRIANGLES, device="gpu").value() == large.query(TRIANGLES, device="cpu").value()
+
+
+@pytest.mark.parametrize("kernel", LONG)
+def test_long_kernels_can_be_interrupted(large: Graph, kernel: str) -> None:
+    begin = time.monotonic()
+    with interrupting(large, 0.3):
+        try:
+            large.query(LONG[kernel], device="gpu", timeout=60).fetchall()
+        except QueryInterrupted:
+            assert time.monotonic() - begin < 0.6 + GENEROUS
 
 
 def test_a_limit_stops_early(graph: Graph) -> None:
@@ -88,14 +145,71 @@ def test_a_memory_limit_is_an_error_with_sizes(graph: Graph) -> None:
         graph.query(TRIANGLES, device="gpu", gpu_memory_limit=1000).value()
 
 
-def test_an_unused_graph_makes_room(memory: DeviceMemory) -> None:
+def test_an_unused_graph_makes_room_on_a_full_device(memory: DeviceMemory) -> None:
     one, other = loaded(16), loaded(16)
     expected = one.query(TRIANGLES, device="cpu").value()
     assert one.query(TRIANGLES, device="gpu").value() == expected
-    limit = memory.pool.used_bytes() + WORKING_BYTES
-    for found in (other, one, other):
-        assert found.query(TRIANGLES, device="gpu", gpu_memory_limit=limit).value() == expected
-        assert memory.pool.used_bytes() <= limit
+    memory.pool.free_all_blocks()
+    memory.pool.set_limit(size=memory.pool.used_bytes() + WORKING_BYTES)
+    try:
+        for found in (other, one, other):
+            assert found.query(TRIANGLES, device="gpu").value() == expected
+    finally:
+        memory.pool.set_limit(size=0)
+
+
+def test_a_limit_counts_what_the_query_uses_alone(memory: DeviceMemory) -> None:
+    small, large = loaded(10), loaded(16)
+    expected = small.query(TRIANGLES, device="cpu").value()
+    assert large.query(TRIANGLES, device="gpu").value()
+    held = memory.used_bytes()
+    assert small.query(TRIANGLES, device="gpu", gpu_memory_limit=held // 2).value() == expected
+    with pytest.raises(OutOfMemory, match="gpu_memory_limit"):
+        large.query(TRIANGLES, device="gpu", gpu_memory_limit=held // 8).value()
+    assert memory.used_bytes() >= held  # nobody's graph left the device for that
+
+
+@pytest.mark.parametrize("limit", [200_000_000, 2_000_000_000])
+def test_threads_with_limits_get_their_answers(limit: int, memory: DeviceMemory) -> None:
+    """What other queries hold is not charged to a query, and little stays when all have ended."""
+    graph = labelled(14)
+    expected = [graph.query(text, device="cpu").fetchall() for text in MIXED]
+    errors: list[object] = []
+
+    def work(number: int) -> None:
+        for turn in range(2 * len(MIXED)):
+            k = (number + turn) % len(MIXED)
+            given = limit if number % 3 else None
+            try:
+                if graph.query(MIXED[k], device="gpu", gpu_memory_limit=given).fetchall() != expected[k]:
+                    errors.append(f"wrong rows of {MIXED[k]}")
+            except OutOfMemory as error:
+                errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(12)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert errors == []
+    memory.trim()
+    assert sum(held_of(memory, graph)) <= bound_of(graph.nbytes)
+    graph.release_device()
+    assert held_of(memory, graph) == []
+    assert graph.query(MIXED[0], device="gpu").fetchall() == expected[0]
+
+
+def test_what_is_free_goes_back_when_the_device_is_idle(graph: Graph, memory: DeviceMemory) -> None:
+    graph.query(AROUND, device="gpu").value()
+    for _ in range(200):
+        if memory.pool.free_bytes() == 0:
+            break
+        time.sleep(0.05)
+    assert memory.pool.free_bytes() == 0
+
+
+def held_of(memory: DeviceMemory, graph: Graph) -> list[int]:
+    return [each.n_bytes for each in memory._residents.values() if each.key[0] == id(graph._store)]
 
 
 def test_a_graph_that_is_gone_leaves_the_device(memory: DeviceMemory) -> None:
