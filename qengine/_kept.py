@@ -1,7 +1,7 @@
 """What takes long to compute of the project's text assets, kept as JSON in the user's cache directory.
 
-The checksum of the asset names the file, so that a changed asset has another. A file that is absent, damaged, unwritable
-or that others can write (``_cache``) only costs the time to compute anew.
+The checksum of the asset names the file, so that a changed asset has another. A file that is absent, damaged,
+unwritable or that others can write (``_cache``) only costs the time to compute anew.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ def add_limits(parser: argparse.ArgumentParser) -> None:
     """Add how long a query may take, and how much memory."""
     parser.add_argument("--timeout", type=_positive, metavar="SECONDS", help="stop a query after so long")
     parser.add_argument("--memory-limit", type=_size, metavar="BYTES", help="what a query may hold, such as 500M or 4G")
-    parser.add_argument("--gpu-memory-limit", type=_size, metavar="BYTES", help="what may be in use on the GPU")
+    parser.add_argument("--gpu-memory-limit", type=_size, metavar="BYTES", help="what a query may use on the GPU")
 
 
 def add_estimate_options(parser: argparse.ArgumentParser) -> None:

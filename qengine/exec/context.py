@@ -80,7 +80,7 @@ class ExecutionContext:
     threads
         Worker threads of native operators; 0 for one a CPU that this process may run on.
     gpu_memory_limit
-        Bytes that may be in use on the device while this runs, None for what it has.
+        Bytes that the execution may use on the device, None for what it has.
 
     Raises
     ------

@@ -33,8 +33,8 @@ AGAIN = 0.01
 
 SIX = "(a)--(b)--(c)--(d)--(a), (b)--(d)"
 QUERIES = {
-    "count_tree, two triangles and a 4-cycle": f"MATCH DIFFERENT NODES {SIX}, (a)--(e), (e)--(f)--(d) RETURN count(*)",
-    "count_tree, a 4-cycle and two corners": f"MATCH DIFFERENT NODES {SIX}, (a)--(e)--(c), (b)--(f)--(e) RETURN count(*)",
+    "count_tree, a 4-cycle": f"MATCH DIFFERENT NODES {SIX}, (a)--(e), (e)--(f)--(d) RETURN count(*)",
+    "count_tree, corners": f"MATCH DIFFERENT NODES {SIX}, (a)--(e)--(c), (b)--(f)--(e) RETURN count(*)",
     "count_cliques, 6": f"MATCH {clique(6)} RETURN count(*)",
     "count_cliques, 8": f"MATCH {clique(8)} RETURN count(*)",
     "count_houses": "MATCH (a)--(b)--(c)--(d)--(a), (a)--(e)--(b) RETURN count(*)",
@@ -42,8 +42,10 @@ QUERIES = {
     "count_edges": "MATCH (a)--(b), (a)--(c), (b)--(c), (b)--(d), (c)--(d) RETURN count(*)",
     "search, 10-clique": f"MATCH {clique(10)} RETURN count(*)",
     "extend, rows": "MATCH (a)--(b)--(c)--(d) RETURN sum(id(a) + id(d))",
-    "extend, counts by row": "MATCH (a)--(b)--(c)--(a) RETURN id(a) AS a, id(b) AS b, count(*) AS n ORDER BY n DESC LIMIT 3",
-    "eliminate_around": "/*+ eliminate */ MATCH REPEATABLE ELEMENTS (a)--(b)--(c)--(d)--(e)--(f)--(a) RETURN count(*)",
+    "extend, counts by row": "MATCH (a)--(b)--(c)--(a) "
+    "RETURN id(a) AS a, id(b) AS b, count(*) AS n ORDER BY n DESC LIMIT 3",
+    "eliminate_around": "/*+ eliminate */ MATCH REPEATABLE ELEMENTS (a)--(b)--(c)--(d)--(e)--(f)--(a) "
+    "RETURN count(*)",
     "eliminate_around, by node": "/*+ eliminate */ MATCH (a)--(b)--(c)--(d)--(a), (a)--(e) "
     "RETURN id(a) AS a, count(*) AS n ORDER BY n DESC LIMIT 3",
     "eliminate_walks": "/*+ eliminate */ MATCH (a)--(b)--(c)--(d)--(e)--(a) RETURN count(*)",
