@@ -132,7 +132,9 @@ def test_records_and_frames_refuse_what_tables_refuse(value: Any) -> None:
 
 
 def test_parquet_files_are_read_as_tables_are(tmp_path: Any) -> None:
-    pq.write_table(pa.table({"id": [1], "x": pa.array([D("1.10")], pa.decimal128(38, 2))}), tmp_path / "nodes_A.parquet")
+    pq.write_table(
+        pa.table({"id": [1], "x": pa.array([D("1.10")], pa.decimal128(38, 2))}), tmp_path / "nodes_A.parquet"
+    )
     assert Graph.from_parquet(tmp_path).query("MATCH (n) RETURN n.x").value() == 1.1
     wide = pa.array([D("12345678901234567890.10")], pa.decimal128(38, 2))
     pq.write_table(pa.table({"id": [1], "x": wide}), tmp_path / "nodes_A.parquet")

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pytest
 
 from qengine import Graph, StorageError
+
+pl = pytest.importorskip("polars")
 
 NODES = pa.table({"id": [1, 2]})
 EDGES = pa.table({"start": [1], "end": [2]})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
@@ -11,6 +10,8 @@ import pytest
 from qengine.errors import StorageError
 from qengine.storage import from_arrow
 from qengine.types import FLOAT, INTEGER, STRING, Kind, Type, list_of
+
+pl = pytest.importorskip("polars")
 
 
 def people():

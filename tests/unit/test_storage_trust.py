@@ -29,7 +29,9 @@ NODES, EDGES = 20_000, 150_000  # several blocks an array
 def _large(tmp_path_factory):
     rng = np.random.default_rng(5)
     path = tmp_path_factory.mktemp("large")
-    people = pa.table({"id": range(NODES), "name": [f"näme {row} " + "x" * 20 for row in range(NODES)], "age": range(NODES)})
+    people = pa.table(
+        {"id": range(NODES), "name": [f"näme {row} " + "x" * 20 for row in range(NODES)], "age": range(NODES)}
+    )
     edges = {"start": rng.integers(0, NODES, EDGES), "end": rng.integers(0, NODES, EDGES)}
     weights = pa.table({**edges, "w": rng.random(EDGES)})
     save(from_arrow({"A": people}, [("R", "A", "A", weights), ("S", "A", "A", pa.table(edges))]), path)
