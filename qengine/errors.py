@@ -7,6 +7,7 @@ else that escapes is a defect of the engine.
 from __future__ import annotations
 
 from qengine._frozen import frozen
+from qengine._printable import printable_line
 
 __all__ = [
     "DeviceError",
@@ -79,6 +80,16 @@ class QengineError(Exception):
 
     def __str__(self) -> str:
         return render(self)
+
+    def _render_traceback_(self) -> list[str]:
+        """Return what IPython shows: the caller's own lines and the error, without the engine's calls."""
+        from pathlib import Path
+        from traceback import extract_tb, format_list
+
+        ours = str(Path(__file__).parent)
+        frames = [each for each in extract_tb(self.__traceback__) if not each.filename.startswith(ours)]
+        own = [each for each in frames if "IPython" not in each.filename]
+        return [*format_list(own), f"{type(self).__name__}: {self}"]
 
     def at(self, text: str, span: Span | None = None) -> QengineError:
         """Fill in the place where it is missing, and return the error itself."""
@@ -180,15 +191,16 @@ class Notice:
 def render(error: QengineError | Notice, text: str | None = None) -> str:
     """Return an error or notice as text: message, line with caret, hint.
 
-    Long lines are cut to a window round the place, so that a 10 MB query gives a short message.
+    All is safe to show on a terminal. Long lines are cut to a window round the place, so that a 10 MB query gives a
+    short message.
     """
     kind = error.kind if isinstance(error, QengineError) else "Warning"
-    lines = [f"{kind}: {error.message}"]
+    lines = [f"{kind}: {printable_line(error.message)}"]
     text = text if text is not None else getattr(error, "text", None)
     if text is not None and error.span is not None:
         lines += _excerpt(text, error.span)
     if error.hint:
-        lines.append(f"hint: {error.hint}")
+        lines.append(f"hint: {printable_line(error.hint)}")
     return "\n".join(lines)
 
 
@@ -204,6 +216,7 @@ def _excerpt(text: str, span: Span) -> list[str]:
     width = max(1, min(span.end, last) - start)
     left = max(0, column - _MAX_LINE // 2) if last - first > _MAX_LINE else 0
     line = text[first + left : min(last, first + left + _MAX_LINE)].replace("\t", " ")
+    line = printable_line(line)  # of as many characters
     head = ("…" if left else "") + line + ("…" if first + left + _MAX_LINE < last else "")
     offset = column - left + (1 if left else 0)
     label = f"{number} | "

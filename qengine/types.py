@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, KeysView, Mapping
+from collections.abc import Callable, Iterator, KeysView, Mapping
 from enum import Enum
 from typing import Any
 
+from qengine import _html
 from qengine._frozen import frozen
+from qengine._printable import printable_line
 
 __all__ = ["ANY", "BOOLEAN", "FLOAT", "INTEGER", "LIST", "MAP", "NODE", "NULL", "NUMBER", "PATH", "RELATIONSHIP",
            "STRING", "Kind", "Node", "Path", "Relationship", "Type", "list_of"]  # fmt: skip
@@ -84,6 +86,12 @@ class _Entity:
     def __iter__(self) -> Iterator[str]:
         return iter(self.properties)
 
+    def __getattr__(self, name: str) -> Any:
+        kind = type(self).__name__.lower()
+        if not name.startswith("_") and name in self.__getattribute__("properties"):
+            raise AttributeError(f"a {kind} has no attribute {name!r}; write {kind}[{name!r}] for the property")
+        raise AttributeError(f"a {kind} has no attribute {name!r}")
+
     def keys(self) -> KeysView[str]:
         """Return the names of the properties."""
         return self.properties.keys()
@@ -110,8 +118,12 @@ class Node(_Entity):
         self.properties = properties
 
     def __repr__(self) -> str:
-        labels = "".join(f":{label}" for label in self.labels)
+        labels = printable_line("".join(f":{label}" for label in self.labels))
         return f"({labels}{_shown(self.properties, labels)})"
+
+    def _repr_html_(self, *most: int) -> str:
+        labels = "".join(f":{label}" for label in self.labels)
+        return _html.entity(labels, self.properties, "()", repr(self), *most)
 
 
 class Relationship(_Entity):
@@ -127,7 +139,10 @@ class Relationship(_Entity):
         self.properties = properties
 
     def __repr__(self) -> str:
-        return f"[:{self.type}{_shown(self.properties, self.type)}]"
+        return f"[:{printable_line(self.type)}{_shown(self.properties, self.type)}]"
+
+    def _repr_html_(self, *most: int) -> str:
+        return _html.entity(f":{self.type}", self.properties, "[]", repr(self), *most)
 
 
 class Path:
@@ -158,13 +173,21 @@ class Path:
         return hash((self.nodes, self.relationships))
 
     def __repr__(self) -> str:
-        parts = [repr(self.nodes[0])]
+        return self._joined(repr, "-", "->", "<-")
+
+    def _repr_html_(self) -> str:
+        """Return the path with one property of each node."""
+        return self._joined(lambda each: each._repr_html_(1 if isinstance(each, Node) else 0), "−", "→", "←")
+
+    def _joined(self, shown: Callable[[Any], str], line: str, right: str, left: str) -> str:
+        parts = [shown(self.nodes[0])]
         for node, relationship, following in zip(self.nodes, self.relationships, self.nodes[1:], strict=False):
             forward = relationship.start == node.id
-            parts += [f"-{relationship!r}->" if forward else f"<-{relationship!r}-", repr(following)]
+            before, after = (line, right) if forward else (left, line)
+            parts += [before, shown(relationship), after, shown(following)]
         return "".join(parts)
 
 
 def _shown(properties: Mapping[str, Any], before: str) -> str:
-    inside = ", ".join(f"{key}: {value!r}" for key, value in properties.items())
+    inside = ", ".join(f"{printable_line(key)}: {value!r}" for key, value in properties.items())
     return (" " if before else "") + "{" + inside + "}" if inside else ""

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from qengine._printable import printable_line
 from qengine.errors import Notice, Unsupported
 from qengine.estimate.bound import upper_bound
 from qengine.estimate.kernel import draw
@@ -63,7 +64,7 @@ class EstimateTable(Mapping[frozenset[str], Estimate]):
         return json.dumps([{"nodes": sorted(nodes), **found.to_dict()} for nodes, found in self._estimates.items()])
 
     def __repr__(self) -> str:
-        lines = [f"{', '.join(sorted(nodes))}: {found}" for nodes, found in self._estimates.items()]
+        lines = [f"{printable_line(', '.join(sorted(nodes)))}: {found}" for nodes, found in self._estimates.items()]
         return "\n".join(lines)
 
 

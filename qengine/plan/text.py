@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from qengine._frozen import frozen
+from qengine._printable import printable_line
 from qengine.plan import logical, physical
 from qengine.plan.elimination_text import elimination_lines
 from qengine.plan.expr import Expr, Subquery
@@ -51,8 +52,9 @@ def to_text(plan: LogicalPlan | PhysicalPlan | Operator, note: Callable[[Operato
 
 
 def outline(plan: LogicalPlan | PhysicalPlan | Operator) -> Iterator[Line]:
-    """Yield the lines of a plan, the operator that gives the result first."""
-    yield from _Writer().lines(plan if isinstance(plan, Operator) else plan.root, 0)
+    """Yield the lines of a plan, the operator that gives the result first; all are safe to show."""
+    for line in _Writer().lines(plan if isinstance(plan, Operator) else plan.root, 0):
+        yield Line(line.depth, printable_line(line.text), line.operator)
 
 
 class _Writer:

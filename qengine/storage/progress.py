@@ -7,6 +7,8 @@ import threading
 from types import TracebackType
 from typing import Any
 
+from qengine._printable import printable_line
+
 _DELAY = 1.0  # seconds before a bar is worth showing
 
 
@@ -22,7 +24,7 @@ class Progress:
     """
 
     def __init__(self, task: str, total: float) -> None:
-        self._task = task
+        self._task = printable_line(task)
         self._total = total
         self._done = 0.0
         self._lock = threading.Lock()
@@ -64,9 +66,10 @@ class Progress:
 
     def _start(self) -> None:
         from rich.console import Console
+        from rich.markup import escape
         from rich.progress import Progress as Bar
 
         with self._lock:
             self._bar = Bar(console=Console(stderr=True), transient=True)
-            self._row = self._bar.add_task(self._task, total=self._total, completed=self._done)
+            self._row = self._bar.add_task(escape(self._task), total=self._total, completed=self._done)
             self._bar.start()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from qengine import _html
 from qengine._frozen import frozen
+from qengine._printable import printable_line
 from qengine.types import Type
 
 if TYPE_CHECKING:
@@ -54,17 +56,24 @@ class Schema:
         return cls(tuple(nodes), tuple(_relationships(store, index) for index in range(len(store.types))))
 
     def __repr__(self) -> str:
-        lines = []
+        lines = (text if count is None else f"{text}  {count:,}" for text, count in self._entries())
+        return "\n".join(map(printable_line, lines)) or "an empty graph"
+
+    def _repr_html_(self) -> str:
+        entries = ((_html.Code(text), "" if count is None else f"{count:,}") for text, count in self._entries())
+        return _html.table(("pattern", "count"), entries)
+
+    def _entries(self) -> Iterator[tuple[str, int | None]]:
+        """Yield a pattern for each label set and each pair of ends, with its count where it is the first of a type."""
         for node in self.nodes:
             name = "".join(f":{label}" for label in node.labels)
-            lines.append(f"({name}{_properties(node.properties, bool(name))})  {node.count:,}")
+            yield f"({name}{_properties(node.properties, bool(name))})", node.count
         for edge in self.relationships:
             inside = f"[:{edge.type}{_properties(edge.properties, True)}]"
             arrow = f"-{inside}-" if edge.undirected else f"-{inside}->"
             for number, (start, end) in enumerate(edge.endpoints or (((), ()),)):
                 ends = ["".join(f":{label}" for label in labels) for labels in (start, end)]
-                lines.append(f"({ends[0]}){arrow}({ends[1]})" + (f"  {edge.count:,}" if number == 0 else ""))
-        return "\n".join(lines) or "an empty graph"
+                yield f"({ends[0]}){arrow}({ends[1]})", edge.count if number == 0 else None
 
 
 def _relationships(store: GraphStore, index: int) -> RelationshipSchema:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qengine._frozen import frozen
+from qengine._printable import printable_line
 from qengine.catalog.values import ValueSummary
 from qengine.catalog.view import EdgeStatistics, Incidence, Side
 from qengine.plan.pattern import Direction, LabelExpr, LabelIs
@@ -319,13 +320,15 @@ class Statistics:
                 )
         for edge_type in store.types:
             wedges = self.wedges(edge_type.name)
+            if not wedges.wedges:
+                continue
             lines.append(
                 f"[:{edge_type.name}]  {wedges.wedges:,} paths of two steps, {wedges.closed:.1%} of them closed"
             )
         for entity, key, owner in self.properties():
             name = f"(:{owner})" if entity == "node" else f"[:{owner}]"
             lines.append(f"{name}.{key}  {self.values(entity, key, owner)!r}")
-        return "\n".join(lines)
+        return "\n".join(map(printable_line, lines))
 
     def _of_nodes(self, key: str, labels: str | LabelExpr | None) -> ValueSummary:
         known = ("node", key, labels)

@@ -10,17 +10,32 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[2] / "qengine"
 
 # Each stage with the stages that it may import besides itself.
-BASE = {"_frozen", "errors", "_assets", "_cache", "_kept", "_recent", "_planning", "types", "temporal"}
+BASE = {
+    "_frozen",
+    "_printable",
+    "_html",
+    "errors",
+    "_assets",
+    "_cache",
+    "_kept",
+    "_recent",
+    "_planning",
+    "types",
+    "temporal",
+}
 ALLOWED = {
     "_frozen": set(),
     "_collector": set(),
-    "errors": {"_frozen"},
+    "_printable": set(),
+    "_html": {"_printable"},
+    "errors": {"_frozen", "_printable"},
+    "_notices": {"_printable", "errors"},
     "_assets": set(),
     "_cache": set(),
     "_kept": {"_cache"},
     "_recent": set(),
     "_planning": {"errors"},
-    "types": {"_frozen", "errors"},
+    "types": {"_frozen", "_printable", "_html", "errors"},
     "temporal": {"errors", "types"},
     "_native": BASE,
     "_control": set(),

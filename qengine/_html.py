@@ -1,0 +1,71 @@
+"""Values, tables and warnings as HTML, for notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+from qengine._printable import in_markup
+
+__all__ = ["Code", "cell", "entity", "table", "warnings"]
+
+_MOST_PROPERTIES = 3  # of an entity that are shown; all of them are its tooltip
+
+_TELLING = ("name", "title")  # properties that come first
+
+
+class Code(str):
+    """A text that is shown as code."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return f"<code>{in_markup(self)}</code>"
+
+
+class _Warning(Protocol):
+    @property
+    def message(self) -> str: ...
+    @property
+    def hint(self) -> str | None: ...
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], notes: Sequence[str] = ()) -> str:
+    """Return a table; ``notes`` stand above it, as HTML."""
+    head = "".join(f"<th>{in_markup(name)}</th>" for name in columns)
+    body = "".join("<tr>" + "".join(f"<td>{cell(value)}</td>" for value in row) + "</tr>" for row in rows)
+    caption = f"<caption>{'<br>'.join(notes)}</caption>" if notes else ""
+    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def cell(value: Any, inside: bool = False) -> str:
+    """Return a value; ``inside``: of a list or a map, where strings have quotes."""
+    if (own := getattr(value, "_repr_html_", None)) is not None:
+        return str(own())
+    match value:
+        case None | bool():
+            return {None: "null", True: "true", False: "false"}[value]
+        case list() | tuple():
+            return "[" + ", ".join(cell(item, True) for item in value) + "]"
+        case Mapping():
+            return "{" + ", ".join(f"{in_markup(str(key))}: {cell(item, True)}" for key, item in value.items()) + "}"
+    return in_markup(repr(value) if inside and isinstance(value, str) else str(value))
+
+
+def entity(name: str, properties: Mapping[str, Any], brackets: str, full: str, most: int = _MOST_PROPERTIES) -> str:
+    """Return a node or relationship: its labels or type, and a few properties; all as text are the tooltip."""
+    telling = sorted(properties.items(), key=lambda item: item[0] not in _TELLING)
+    shown = [f"{key}: {value!r}" for key, value in telling[:most]]
+    shown += ["…"] if len(properties) > most else []
+    inside = (" " if name and shown else "") + "{" + ", ".join(shown) + "}" if shown else ""
+    text = in_markup(f"{brackets[0]}{name}{inside}{brackets[1]}")
+    return f'<code title="{in_markup(full)}">{text}</code>'
+
+
+def warnings(notices: Iterable[_Warning]) -> str:
+    """Return warnings as a list, nothing where there is none."""
+    found = "".join(
+        f"<li><b>{in_markup(each.message)}</b>{f' {in_markup(each.hint)}' if each.hint else ''}</li>"
+        for each in notices
+    )
+    return f'<ul class="warnings" style="color:#a33a22">{found}</ul>' if found else ""
