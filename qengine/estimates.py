@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from qengine import estimate as sampling
 from qengine._limits import limited_by
+from qengine._notices import log
 from qengine.errors import Notice, QengineError, QueryInterrupted, QuerySyntaxError, SemanticError, Span
 from qengine.estimate import Estimate, EstimateTable, Request
 from qengine.estimate.target import known_to_be_empty
@@ -120,7 +121,8 @@ def _plan(graph: Graph, text: str) -> Counted:
         if bound.plan.explain is not None:
             raise SemanticError("An estimate is of a query, not of its plan.", hint="Leave out EXPLAIN and PROFILE.")
         physical = plan_count(bound.plan, graph._store)
-        return Counted(text, bound.plan, physical, parameters(bound.plan.root), bound.notices)
+    log(bound.notices)
+    return Counted(text, bound.plan, physical, parameters(bound.plan.root), bound.notices)
 
 
 def _statement(text: str) -> tuple[str, Any]:

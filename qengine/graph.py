@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
+from qengine._printable import in_markup
 from qengine._recent import Recent
+from qengine.errors import StorageError
 from qengine.prepared import Prepared
 from qengine.result import Result
 from qengine.statements import PLANS, Cardinalities, Statements
@@ -28,12 +30,14 @@ class Graph:
     """An immutable property graph in memory (or mapped from files), ready for queries.
 
     Make one with ``open`` or one of the ``from_`` constructors. Any number of threads may query it at a time.
+    ``with`` closes it at the end of the block.
     """
 
-    def __init__(self, store: GraphStore) -> None:
-        if isinstance(store, str | PathLike):
+    def __init__(self, store: GraphStore | None = None, *others: Any, **named: Any) -> None:
+        if store is None or others or named or not hasattr(store, "relationship_types"):
             raise TypeError(
-                "A saved graph is opened with qengine.open(path), files are loaded with Graph.from_…(path)."
+                "Graphs are made by Graph.from_csv, from_parquet, from_arrow, from_records, from_edge_list or "
+                "from_graph_file; a saved one is opened with qengine.open(path)."
             )
         self._store = store
         self._statements = Statements(store)
@@ -544,6 +548,21 @@ class Graph:
         """Bytes of all arrays of the graph, with those that queries have made and left with it."""
         return self._store.nbytes
 
+    # ------------------------------------------------------------ closing
+
+    def close(self) -> None:
+        """Let go of the graph's memory and files; what is asked of it from now on raises ``StorageError``.
+
+        Results and prepared statements that there are go on; the memory is free once the last of them is dropped.
+        """
+        self._store = self._statements = cast("Any", _Closed())
+
+    def __enter__(self) -> Graph:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
     def __copy__(self) -> Graph:
         return self  # it doesn't change
 
@@ -554,4 +573,17 @@ class Graph:
         raise TypeError("A graph isn't pickled: save it, and let the other process map it with qengine.open(path).")
 
     def __repr__(self) -> str:
+        if isinstance(self._store, _Closed):
+            return "<Graph, closed>"
         return f"<Graph {self.node_count:,} nodes, {self.relationship_count:,} relationships>"
+
+    def _repr_html_(self) -> str:
+        summary = f"<p><code>{in_markup(repr(self))}</code></p>"
+        return summary if isinstance(self._store, _Closed) else summary + self.schema._repr_html_()
+
+
+class _Closed:
+    """Stands for what a closed graph has let go of."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise StorageError("The graph is closed.", hint="Open or load it again, or query it inside of its with block.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from copy import copy
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from qengine.errors import Notice
 from qengine.plan.column_types import column_types
@@ -32,7 +32,7 @@ class Prepared:
         self._statements = statements
         self.text = text
         self._cardinalities: Cardinalities | None = copy(cardinalities)
-        self._planned = statements.plan(text, False, self._cardinalities, timeout=timeout)
+        self._planned, self._planning_seconds = statements.plan(text, False, self._cardinalities, timeout=timeout)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -70,9 +70,10 @@ class Prepared:
             known = planned.devices[device] = chosen_device(device, planned)
         chosen, reason = known
         if device == "reference":
-            planned = self._statements.plan(self.text, reference=True)
+            planned, _ = self._statements.plan(self.text, reference=True)
         check_parameters(planned.text, planned.parameters, params)
-        stats = ResultStats(planning_seconds=planned.seconds, device=chosen, device_reason=reason)
+        stats = ResultStats(planning_seconds=self._planning_seconds, device=chosen, device_reason=reason)
+        self._planning_seconds = 0.0  # later runs didn't plan
         stats.plan = planned.physical
         explanation = Explanation(plan, self._statements.store, chosen, reason, planned.notices)
         if plan.explain == "explain":
@@ -103,6 +104,12 @@ class Prepared:
         from qengine.explain import profiled
 
         return profiled(result, explanation)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "A prepared statement isn't pickled: give the other process its text, to prepare on a graph that it opens "
+            "with qengine.open(path)."
+        )
 
     def __repr__(self) -> str:
         return f"<Prepared columns={list(self.columns)} text={self.text!r}>"

@@ -6,10 +6,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
 from functools import lru_cache
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, Protocol
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol
 
 from qengine._collector import collector_paused
 from qengine._frozen import record
+from qengine._notices import line
+from qengine._printable import printable_line
 from qengine.errors import Notice, QengineError
 
 if TYPE_CHECKING:
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
 _PREVIEW_ROWS = 20
 _ROWS_AT_ONCE = 4096  # rows that become Python values at a time
 _VALUE_BYTES = 64  # what a Python value, or a row without its values, is taken to hold
+_TUPLE_METHODS = ("count", "index")  # which columns of these names hide, as in every named tuple
 _FEW_ROWS = 16  # of which Python's search for cycles isn't held up
 
 
@@ -44,10 +48,21 @@ class ResultBatch(Protocol):
 
 
 class Row(tuple[Any, ...]):
-    """One row: a tuple whose fields are also found by column name, as ``row["name"]``."""
+    """One row: a tuple whose fields are also found by column name, as ``row["name"]`` or ``row.name``.
+
+    ``columns``, ``keys``, ``get`` and ``asdict`` are the row's own: columns of these names are found by ``[]`` alone,
+    as are those whose names are no identifiers. pandas and polars take a list of rows as one of named tuples.
+    """
 
     __slots__ = ()
     columns: tuple[str, ...] = ()
+    _fields: tuple[str, ...] = ()  # this, the next and _replace are by what others know a named tuple
+    _field_defaults: ClassVar[dict[str, Any]] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self.columns:
+            return self[name]
+        raise AttributeError(f"the row has no column {name!r}; there are: {', '.join(map(repr, self.columns))}")
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, str):
@@ -72,14 +87,21 @@ class Row(tuple[Any, ...]):
         """Return the row as a dict from column name to value."""
         return dict(zip(self.columns, self, strict=True))
 
+    def _replace(self, **changed: Any) -> Row:
+        """Return the row with other values in some columns."""
+        if unknown := changed.keys() - set(self.columns):
+            raise ValueError(f"no columns of these names: {sorted(unknown)}")
+        return type(self)(changed.get(name, value) for name, value in self.asdict().items())
+
     def __repr__(self) -> str:
-        return "Row(" + ", ".join(f"{name}={value!r}" for name, value in self.asdict().items()) + ")"
+        return "Row(" + ", ".join(f"{printable_line(name)}={value!r}" for name, value in self.asdict().items()) + ")"
 
 
 @lru_cache(maxsize=64)
 def _row_type(columns: tuple[str, ...]) -> type[Row]:
     """Return the type of the rows of results with these columns."""
-    return type("Row", (Row,), {"__slots__": (), "columns": columns})
+    ours = {name: property(itemgetter(place)) for place, name in enumerate(columns) if name in _TUPLE_METHODS}
+    return type("Row", (Row,), {**ours, "__slots__": (), "__annotations__": {}, "columns": columns, "_fields": columns})
 
 
 def _row(columns: tuple[str, ...], values: tuple[Any, ...]) -> Row:
@@ -91,9 +113,10 @@ def _row(columns: tuple[str, ...], values: tuple[Any, ...]) -> Row:
 class ResultStats:
     """What the execution took so far.
 
-    ``rows``: rows produced. ``seconds``: time spent executing. ``planning_seconds``: parsing, binding, planning.
-    ``device``: "cpu", "gpu" or "reference", ``device_reason``: why. ``bytes``: peak of what the operators accounted
-    for. ``plan``: what was executed, None for the reference.
+    ``rows``: rows produced. ``seconds``: time spent executing. ``planning_seconds``: parsing, binding, planning; 0
+    where the graph had the statement's plan, and in later runs of a prepared statement. ``device``: "cpu", "gpu" or
+    "reference", ``device_reason``: why. ``bytes``: peak of what the operators accounted for. ``plan``: what was
+    executed, None for the reference.
     """
 
     rows: int = 0
@@ -314,30 +337,37 @@ class Result:
         return found[:rows], len(found) > rows
 
     def _repr_html_(self) -> str:
-        import html
+        from qengine import _html
 
         rows, more = self.preview()
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in self._columns)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(_shown(value))}</td>" for value in row) + "</tr>" for row in rows
-        )
-        foot = f"<caption>first {len(rows)} rows</caption>" if more else ""
-        return f"<table>{foot}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        table = _html.table(self._columns, rows, [f"first {len(rows)} rows"] if more else [])
+        return table + _html.warnings(self.notices)
 
     def __str__(self) -> str:
-        """Return the next rows as a table that fits the terminal, without consuming them."""
+        """Return the next rows as a table that fits the terminal, without consuming them, and the warnings."""
         from shutil import get_terminal_size
 
         from qengine.cli.table import table_lines
 
         rows, more = self.preview()
         lines = [*table_lines(self._columns, rows, get_terminal_size((120, 24)).columns)]
-        return "\n".join([*lines, f"first {len(rows)} rows"] if more else lines)
+        lines += [f"first {len(rows)} rows"] if more else []
+        return "\n".join([*lines, *(f"Warning: {line(notice)}" for notice in self.notices)])
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """Show the table in IPython, where a cell's last value is meant to be looked at."""
+        printer.text("<Result …>" if cycle else str(self))
 
     def __repr__(self) -> str:
-        return f"<Result columns={list(self._columns)} device={self.stats.device!r}>"
+        """Return the columns; never runs the query, as debuggers and logs ask for this."""
+        return f"<Result columns={list(self._columns)} device={self.stats.device!r}; print() shows the next rows>"
 
     # ------------------------------------------------------------ ending
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "A result isn't pickled, as its rows are computed while they are fetched: pickle fetchall() or to_arrow()."
+        )
 
     def close(self) -> None:
         """Stop the query and forget rows that were not fetched."""
@@ -352,9 +382,3 @@ class Result:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
-
-
-def _shown(value: Any) -> str:
-    from qengine.temporal import Temporal
-
-    return "null" if value is None else str(value) if isinstance(value, str | Temporal) else repr(value)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from qengine._collector import collector_paused
 from qengine._frozen import frozen
 from qengine._limits import running
+from qengine._notices import log
 from qengine._planning import planning_ends
 from qengine._recent import Recent
 from qengine.errors import DeviceError, Notice, QengineError, QueryInterrupted, SemanticError, Span, Unsupported
@@ -40,8 +41,8 @@ _DEVICES = ("auto", "cpu", "gpu", "reference")
 class Planned:
     """A statement that is ready to run.
 
-    ``seconds``: what planning took. ``largest``: the search that is estimated to find the most embeddings.
-    ``devices``: where it ran and why, by the device that was asked for.
+    ``largest``: the search that is estimated to find the most embeddings. ``devices``: where it ran and why, by the
+    device that was asked for.
     """
 
     text: str
@@ -49,7 +50,6 @@ class Planned:
     physical: PhysicalPlan | None
     notices: tuple[Notice, ...]
     parameters: Mapping[str, Span | None]
-    seconds: float
     largest: LargestSearch | None
     devices: dict[str, tuple[str, str]] = field(default_factory=dict)
 
@@ -73,8 +73,15 @@ class Statements:
         *,
         timeout: float | None = None,
         explaining: bool = False,
-    ) -> Planned:
-        """Return what a statement was planned to, or plan it: for the reference; with what EXPLAIN warns of."""
+    ) -> tuple[Planned, float]:
+        """Return what a statement was planned to, or plan it: for the reference; with what EXPLAIN warns of.
+
+        Returns
+        -------
+        tuple
+            The plan, and the seconds that planning took: 0 where the plan was kept.
+        """
+        seconds = 0.0
         if isinstance(cardinalities, str):
             given: object = cardinalities
         elif cardinalities is not None and not _are_cardinalities(cardinalities):
@@ -87,11 +94,17 @@ class Statements:
             given = _by_content(cardinalities or {})
 
         def make() -> Planned:
+            nonlocal seconds
+            begin = time.perf_counter()
             limit = None if isinstance(cardinalities, str) else timeout  # sampling has its own
             with planning(text), planning_ends(limit), collector_paused():
-                return self._plan_anew(text, reference, cardinalities or {}, timeout, explaining)
+                planned = self._plan_anew(text, reference, cardinalities or {}, timeout, explaining)
+            seconds = time.perf_counter() - begin
+            if planned.notices and not reference:  # which is planned beside another
+                log(planned.notices)
+            return planned
 
-        return self._plans.get((text, reference, given, explaining), make)
+        return self._plans.get((text, reference, given, explaining), make), seconds
 
     def _plan_anew(
         self, text: str, reference: bool, cardinalities: Cardinalities, timeout: float | None, explaining: bool
@@ -103,7 +116,6 @@ class Statements:
 
         if not isinstance(text, str):
             raise SemanticError(f"A statement is a str, not a value of Python's {type(text).__name__}.")
-        begin = time.perf_counter()
         statements = parse(text)
         if len(statements) != 1:
             found = "none" if not statements else f"{len(statements)} statements"
@@ -123,13 +135,13 @@ class Statements:
             notices = (*notices, *optimizer.unused_hints(bound.hints, physical))
         names = parameters(logical.root)
         largest = None if physical is None else largest_search(physical)
-        return Planned(text, logical, physical, notices, names, time.perf_counter() - begin, largest)
+        return Planned(text, logical, physical, notices, names, largest)
 
     def explain(self, text: str, *, device: str = "auto", cardinalities: Cardinalities | None = None) -> Explanation:
         """Return the plan of a statement, with EXPLAIN's warnings; see ``Graph.explain``."""
         from qengine.explain import Explanation
 
-        planned = self.plan(text, False, cardinalities, explaining=True)
+        planned, _ = self.plan(text, False, cardinalities, explaining=True)
         assert planned.physical is not None
         chosen, reason = chosen_device(device, planned)
         return Explanation(planned.physical, self.store, chosen, reason, planned.notices)

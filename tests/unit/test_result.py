@@ -36,6 +36,112 @@ def test_rows_are_found_by_name_and_place() -> None:
         row["size"]
 
 
+def test_fields_of_rows_are_attributes() -> None:
+    graph = qengine.Graph.from_records([])
+    row = graph.query("RETURN 1 AS p, 2 AS count, 3 AS index, 4 AS `a.b`, 5 AS keys, 6 AS `__class__`").fetchone()
+    assert row is not None and (row.p, row.count, row.index, getattr(row, "a.b")) == (1, 2, 3, 4)
+    assert row.keys() == row.columns and row["keys"] == 5 and type(row).__name__ == "Row", "the row's own come first"
+    assert row[-1] == 6 and row[:3] == (1, 2, 3)
+    with pytest.raises(AttributeError, match="the row has no column 'q'; there are: 'p', 'count'"):
+        row.q  # noqa: B018
+    assert row._replace(p=9).p == 9 and not hasattr(row, "__array__")
+    with pytest.raises(ValueError, match="no columns of these names"):
+        row._replace(q=9)
+    assert pickle.loads(pickle.dumps(row)).count == 2
+
+
+@pytest.mark.parametrize("columns", ["1 AS p", "1 AS p, 'x' AS `a.b`", "1 AS p, 'x' AS count, 2.5 AS c"])
+def test_rows_make_data_frames_with_names(columns: str) -> None:
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    result = qengine.Graph.from_records([]).query(f"UNWIND [1, 2] AS i RETURN {columns}")
+    names, rows = list(result.columns), result.fetchall()
+    for frame in (pandas.DataFrame(rows), polars.DataFrame(rows)):
+        assert list(frame.columns) == names and frame.shape == (2, len(names))
+
+
+def test_a_property_is_no_attribute_and_the_error_says_so() -> None:
+    graph = qengine.Graph.from_records(
+        [{"id": 7, "properties": {"name": "Ada"}}, {"id": 8}],
+        [{"type": "R", "start": 7, "end": 8, "properties": {"w": 1}}],
+    )
+    node, relationship = graph.query("MATCH (a {name: 'Ada'})-[r]->() RETURN a, r").fetchone()
+    with pytest.raises(AttributeError, match=r"a node has no attribute 'name'; write node\['name'\]"):
+        node.name  # noqa: B018
+    with pytest.raises(AttributeError, match=r"write relationship\['w'\]"):
+        relationship.w  # noqa: B018
+    assert not hasattr(node, "nothing") and copy.deepcopy(node) == pickle.loads(pickle.dumps(node)) == node
+
+
+def test_warnings_stand_below_the_rows_and_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    graph = qengine.Graph.from_records([{"labels": "Person", "properties": {"name": "Ada"}}])
+    message = "The graph has no label `Persn`. Did you mean `Person`?"
+    for _ in range(3):
+        result = graph.query("MATCH (p:Persn) RETURN p")
+        assert str(result).endswith(f"┘\nWarning: {message}")
+        assert "Did you mean `Person`?" in result._repr_html_()
+    assert [(each.name, each.levelname, each.getMessage()) for each in caplog.records] == [
+        ("qengine", "WARNING", message)
+    ], "once for each text"
+    graph.estimate("MATCH (p:Persn)")
+    graph.prepare("MATCH (p:Person) RETURN p.nmae")
+    assert [each.getMessage() for each in caplog.records[1:]] == [
+        message,
+        "No node has a property `nmae`. Did you mean `name`?",
+    ]
+    assert str(graph.query("EXPLAIN MATCH (p:Persn) RETURN p")).endswith(f"Warning: {message}")
+
+
+def test_what_is_not_pickled_says_what_to_do() -> None:
+    graph = qengine.Graph.from_records([{"labels": "P"}])
+    for value, hint in (
+        (graph, "qengine.open"),
+        (graph.prepare("RETURN 1"), "qengine.open"),
+        (graph.query("RETURN 1"), "fetchall"),
+        (graph.query("EXPLAIN RETURN 1"), "fetchall"),
+    ):
+        for act in (pickle.dumps, copy.deepcopy):
+            if value is not graph or act is pickle.dumps:
+                with pytest.raises(TypeError, match=hint):
+                    act(value)
+
+
+def test_a_graph_is_made_by_its_constructors() -> None:
+    for arguments, named in (((), {}), (("world",), {}), (([],), {}), ((), {"nodes": []}), ((1, 2), {})):
+        with pytest.raises(TypeError, match=r"Graph\.from_csv.*qengine\.open"):
+            qengine.Graph(*arguments, **named)
+
+
+def test_a_closed_graph_says_so() -> None:
+    with qengine.Graph.from_records([{"labels": "P"}]) as graph:
+        result, prepared = graph.query("MATCH (p:P) RETURN count(*)"), graph.prepare("RETURN 1")
+    assert repr(graph) == "<Graph, closed>" and "closed" in graph._repr_html_()
+    for use in (
+        lambda: graph.query("RETURN 1"),
+        lambda: graph.prepare("RETURN 1"),
+        lambda: graph.explain("RETURN 1"),
+        lambda: graph.estimate("MATCH (n)"),
+        lambda: graph.estimate_all("MATCH (n)"),
+        lambda: list(graph.script("RETURN 1")),
+        lambda: graph.save("never"),
+        lambda: graph.schema,
+        lambda: graph.node_count,
+        graph.interrupt,
+    ):
+        with pytest.raises(qengine.StorageError, match="The graph is closed"):
+            use()
+    graph.close()
+    assert result.value() == 1 == prepared.run().value(), "what was there goes on"
+
+
+def test_planning_is_counted_once() -> None:
+    graph = qengine.Graph.from_records([{"labels": "P"}])
+    first, second = (graph.query("MATCH (p:P) RETURN count(*)").stats.planning_seconds for _ in range(2))
+    assert first > 0 == second
+    prepared = graph.prepare("MATCH (p:P) RETURN p")
+    assert prepared.run().stats.planning_seconds > 0 == prepared.run().stats.planning_seconds
+    assert graph.query("EXPLAIN MATCH (p:P) RETURN p").stats.planning_seconds > 0
+
+
 def test_rows_become_dicts_and_are_copied_and_pickled() -> None:
     row = result([("Ada", 36)]).fetchone()
     assert row is not None and dict(row) == {"name": "Ada", "age": 36}
@@ -82,7 +188,7 @@ def test_printed_it_is_a_table_of_the_next_rows(monkeypatch: pytest.MonkeyPatch)
     ]
     assert len(found.fetchall()) == 2
     assert str(result([(i, i) for i in range(30)])).endswith("┘\nfirst 20 rows")
-    assert repr(found) == "<Result columns=['name', 'age'] device='cpu'>"
+    assert repr(found) == "<Result columns=['name', 'age'] device='cpu'; print() shows the next rows>"
 
 
 def test_a_plan_is_printed_as_it_is() -> None:
