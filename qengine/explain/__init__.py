@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from qengine._notices import line
 from qengine.catalog.view import CatalogView
 from qengine.errors import Notice
 from qengine.exec.arrow_out import RowBatch
@@ -107,6 +108,8 @@ class Explanation:
     def __str__(self) -> str:
         return to_text(self.root, lambda operator: note(self.entries(operator)))
 
+    __repr__ = __str__
+
     def to_json(self) -> dict[str, Any]:
         """Return the plan as JSON-ready dicts with stable keys; each operator has its ``entries`` too.
 
@@ -126,7 +129,7 @@ class Explanation:
         """Return the picture with what it means and with the warnings: a part of an HTML document."""
         from qengine.explain.page import html
 
-        return html(self.to_svg(), self.device, self.device_reason, self.notices)
+        return html(self.to_svg(), self.device, self.device_reason, self.notices, bool(self.profile))
 
     def _repr_html_(self) -> str:
         return self.to_html()
@@ -137,9 +140,13 @@ class PlanResult(Result):
 
     def __str__(self) -> str:
         rows, _ = self.preview()
-        return str(rows[0]["plan"]) if len(rows) == 1 else super().__str__()
+        if len(rows) != 1:
+            return super().__str__()
+        return "\n".join([rows[0]["plan"], *(f"Warning: {line(notice)}" for notice in self.notices)])
 
     def _repr_html_(self) -> str:
+        """Return the plan's picture; a profile's once the query has run, to its end if it hasn't yet."""
+        self.preview()
         page: str = self.plan.to_html()
         return page
 

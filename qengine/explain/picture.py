@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from html import escape
+from functools import cached_property
 from typing import Any
 
+from qengine._printable import in_markup
 from qengine.explain.numbers import expectation, size
 from qengine.plan.logical import Operator
 from qengine.plan.text import outline
@@ -16,7 +17,8 @@ __all__ = ["svg"]
 
 _CHARACTER, _LINE, _PADDING = 7.2, 17, 8
 _GAP_ACROSS, _GAP_DOWN = 24, 34
-_LONGEST = 84  # characters of a line; the whole text is the box's tooltip
+_LONGEST = 84  # characters of a line; longer texts go on below it
+_MOST_LINES = 6  # of one text; the whole of it is the box's tooltip
 _STYLE = (
     "text{font:12px ui-monospace,Menlo,Consolas,monospace;fill:#1f2430}.h{font-weight:600}.d{fill:#5b6472}"
     ".r{fill:#1a6b3c}.x{fill:#3f5f8f;font-style:italic}.b{fill:#fff;stroke:#9aa4b2}"
@@ -24,7 +26,7 @@ _STYLE = (
 )
 
 
-@dataclass(slots=True)
+@dataclass
 class _Box:
     """An operator with its place: ``x``, ``y`` of the top left corner; ``span``: the width of it and all below."""
 
@@ -35,19 +37,27 @@ class _Box:
     y: float = 0.0
     span: float = 0.0
 
+    @cached_property
+    def texts(self) -> list[tuple[str, str]]:
+        """The lines that are drawn, each with its class: the operator, what belongs to it, what is known of it."""
+        found = [(part, "d" if place else "h") for place, line in enumerate(self.lines) for part in _wrapped(line)]
+        happened = "actual_rows" in self.entries
+        captions = self._captions()
+        return found + [(text, "r" if happened and place == 0 else "x") for place, text in enumerate(captions)]
+
     @property
     def width(self) -> float:
-        return 2 * _PADDING + _CHARACTER * max(len(_cut(line)) for line in (*self.lines, *self.captions()))
+        return 2 * _PADDING + _CHARACTER * max(len(line) for line, _ in self.texts)
 
     @property
     def height(self) -> float:
-        return 2 * _PADDING + _LINE * (len(self.lines) + len(self.captions())) + 4
+        return 2 * _PADDING + _LINE * len(self.texts) + 4
 
     @property
     def rows(self) -> float:
         return float(self.entries.get("actual_rows", self.entries.get("estimated_rows", 0.0)))
 
-    def captions(self) -> list[str]:
+    def _captions(self) -> list[str]:
         """Return what is expected, and after a run what happened."""
         found = self.entries
         if not found:
@@ -134,24 +144,27 @@ def _drawn(box: _Box, total: float) -> list[str]:
     """Return a box: its text, and a bar as long as its share of the time, red where the estimate was far off."""
     x, y = box.x, box.y
     parts = [
-        f"<g><title>{escape(chr(10).join(box.lines))}</title>",
+        f"<g><title>{in_markup(chr(10).join(box.lines))}</title>",
         f'<rect class="b" x="{x:.1f}" y="{y:.1f}" width="{box.width:.1f}" height="{box.height:.1f}" rx="5"/>',
     ]
-    texts = [(line, ' class="h"' if place == 0 else ' class="d"') for place, line in enumerate(box.lines)]
-    happened = "actual_rows" in box.entries
-    for place, text in enumerate(box.captions()):
-        texts.append((text, ' class="r"' if happened and place == 0 else ' class="x"'))
-    for place, (text, style) in enumerate(texts):
+    for place, (text, kind) in enumerate(box.texts):
         where = y + _PADDING + _LINE * (place + 0.8)
-        parts.append(f'<text{style} x="{x + _PADDING:.1f}" y="{where:.1f}">{escape(_cut(text))}</text>')
+        parts.append(f'<text class="{kind}" x="{x + _PADDING:.1f}" y="{where:.1f}">{in_markup(text)}</text>')
     if total > 0:
         share = box.entries.get("own_seconds", 0.0) / total
-        kind = "w" if box.entries.get("q_error", 1.0) > 10 else "t"
+        colour = "w" if box.entries.get("q_error", 1.0) > 10 else "t"
         bar = max(0.0, box.width - 2 * _PADDING) * share
         bottom = y + box.height - _PADDING
-        parts.append(f'<rect class="{kind}" x="{x + _PADDING:.1f}" y="{bottom:.1f}" width="{bar:.1f}" height="3"/>')
+        parts.append(f'<rect class="{colour}" x="{x + _PADDING:.1f}" y="{bottom:.1f}" width="{bar:.1f}" height="3"/>')
     return [*parts, "</g>"]
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+def _wrapped(text: str) -> list[str]:
+    """Return a text as lines that are short enough, the last one cut where there would be too many."""
+    from textwrap import wrap
+
+    most = _LONGEST * _MOST_LINES
+    shown = text if len(text) <= most else text[: most - 1] + "…"
+    return wrap(
+        shown, _LONGEST, subsequent_indent="    ", break_on_hyphens=False, max_lines=_MOST_LINES, placeholder="…"
+    )

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from qengine import Graph
+from qengine import Graph, QueryTimeout
 from qengine.explain.numbers import note, size
 
 QUERY = """
@@ -117,6 +117,41 @@ def test_warnings_stand_beside_the_picture_and_the_plan(world: Graph) -> None:
     for shown in (world.explain(plain), world.prepare(plain).plan):
         assert [each.code for each in shown.notices] == codes
     assert [each.code for each in world.query(plain).notices] == ["UnknownLabel"]
+
+
+def test_a_notebook_shows_what_a_profile_measured(world: Graph) -> None:
+    pattern = "MATCH (a:Country)-[:borders]-(b)-[:borders]-(c)-[:borders]-(a) RETURN count(*)"
+    result = world.query(f"PROFILE {pattern}")
+    page = result._repr_html_()
+    assert re.search(r"1 row, \d+ B, [\d.]+ ms", page) and "Bars are shares of the time" in page
+    assert page == result._repr_html_() and result.fetchone()["rows"] == 1, "its row is still there"
+    assert page == result._repr_html_() and result.fetchone() is None
+    page = world.query(f"EXPLAIN {pattern}")._repr_html_()
+    assert not re.search(r"[\d.]+ ms<", page) and "Bars" not in page
+
+
+def test_a_profile_obeys_its_limits_in_a_notebook(world: Graph) -> None:
+    result = world.query("PROFILE MATCH p = (:Country)-[:borders*]-(:Country) RETURN count(*)", timeout=0.05)
+    with pytest.raises(QueryTimeout):
+        result._repr_html_()
+
+
+def test_an_explanation_shows_itself(world: Graph) -> None:
+    plan = world.explain("MATCH (a:Country) RETURN a.name")
+    assert repr(plan) == str(plan) and repr(plan).startswith("Project a.name")
+
+
+def test_long_titles_go_on_in_the_next_line(world: Graph) -> None:
+    words = [f"word{i}" for i in range(80)]
+    for length in (1, 7, 80):
+        text = f"MATCH (a:Country) WHERE a.name IN {words[:length]} RETURN count(*)"
+        picture = ET.fromstring(world.explain(text).to_svg())
+        lines = [each.text or "" for each in picture.iter("{http://www.w3.org/2000/svg}text")]
+        assert max(map(len, lines)) <= 84
+        shown = sum(line.count("'word") for line in lines)
+        assert shown == length if length < 10 else shown > 30 and any(line.endswith("…") for line in lines)
+        titles = [each.text for each in picture.iter("{http://www.w3.org/2000/svg}title")]
+        assert sum(title.count("'word") for title in titles) == length
 
 
 def test_numbers_are_short() -> None:

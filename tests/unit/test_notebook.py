@@ -1,0 +1,72 @@
+"""What a notebook shows: values, tables and errors as HTML and short tracebacks."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+import qengine
+from qengine import Graph, QengineError
+
+WORLD = Path(__file__).resolve().parents[2] / "examples" / "world"
+
+
+@pytest.fixture(scope="module")
+def world() -> Graph:
+    return Graph.from_csv(WORLD)
+
+
+def shown(html: str) -> str:
+    return "".join(ET.fromstring(f"<div>{html}</div>").itertext())
+
+
+def test_a_node_shows_what_tells_it_apart(world: Graph) -> None:
+    node = world.query("MATCH (c:Country {name: 'Peru'}) RETURN c").value()
+    assert shown(node._repr_html_()) == "(:Country {name: 'Peru', id: 'PE', population: 33846000, …})"
+    assert "independence_year: 1821" in node._repr_html_(), "all is in the tooltip"
+
+
+def test_paths_and_lists_of_nodes_are_short(world: Graph) -> None:
+    result = world.query(
+        "MATCH p = (:Country {name: 'Peru'})-[:borders]-(:Country {name: 'Chile'})-[:capital]->() "
+        "RETURN p, nodes(p) AS ns, {one: 'x', none: null} AS map, true AS yes, 1.5 AS half"
+    )
+    text = shown(result._repr_html_())
+    assert "(:Country {name: 'Peru', …})←[:borders {…}]−(:Country" in text.replace("−[:b", "←[:b").replace("]→", "]−")
+    assert "(:City {name: 'Santiago', …})" in text
+    assert "{one: 'x', none: null}true1.5" in text and len(result.fetchall()) == 1
+
+
+def test_a_table_says_that_there_are_more_rows(world: Graph) -> None:
+    assert "first 20 rows" in shown(world.query("MATCH (c:Country) RETURN c.name")._repr_html_())
+
+
+def test_graphs_and_schemas_are_tables(world: Graph) -> None:
+    text = shown(world._repr_html_())
+    assert text.startswith("<Graph 2,160 nodes, 3,278 relationships>patterncount")
+    assert "(:Country)-[:borders {length_km: FLOAT}]-(:Country)322" in text
+    assert shown(Graph.from_records([])._repr_html_()).endswith("patterncount")
+
+
+def test_an_error_shows_the_line_that_made_it_and_no_engine(world: Graph) -> None:
+    for text in ("MATCH (c:Country RETURN c", "RETURN oen", "RETURN 1 / 0 AS x"):
+        with pytest.raises(QengineError) as caught:
+            world.query(text).fetchall()
+        lines = "".join(caught.value._render_traceback_()).splitlines()
+        assert "world.query(text)" in "".join(lines) and f"{qengine.__name__}/syntax" not in "".join(lines)
+        assert len(lines) < 12 and str(caught.value) in "\n".join(lines)
+
+
+def test_ipython_prints_the_table(world: Graph) -> None:
+    class Printer:
+        written = ""
+
+        def text(self, text: str) -> None:
+            self.written += text
+
+    printer = Printer()
+    result = world.query("MATCH (c:Country {name: 'Peru'}) RETURN c.name")
+    result._repr_pretty_(printer, False)
+    assert printer.written == str(result) and "│ Peru   │" in printer.written
