@@ -161,7 +161,7 @@ def plot(measured: Sequence[Measured], path: str | PathLike[str], title: str = "
         from matplotlib.figure import Figure
     except ImportError:
         raise QengineError(
-            "Drawing needs matplotlib, which isn't installed.", hint="Run pip install 'qengine-graph[plot]'."
+            "Drawing needs matplotlib, which isn't installed.", hint="Run pip install matplotlib."
         ) from None
     figure = Figure(figsize=(max(6.0, 0.12 * len(measured)), 4.0), layout="constrained")
     axes = figure.subplots()

@@ -8,6 +8,8 @@ import sys
 import tomllib
 from pathlib import Path
 
+from qengine.exec.gpu.nvrtc import INSTALL
+
 CHECKOUT = Path(__file__).resolve().parents[2]
 OPTIONAL = {
     "pandas",
@@ -29,3 +31,17 @@ def test_declared_dependencies_are_those_imported() -> None:
             elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
                 imported.add(node.module.partition(".")[0])
     assert imported - set(sys.stdlib_module_names) - {"qengine"} - OPTIONAL == declared
+
+
+def test_what_errors_say_to_install_is_what_the_extras_bring() -> None:
+    extras = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "optional-dependencies"
+    ]
+    named = [re.findall(r"[\w-]+", part) for part in INSTALL.split("CUDA 12:")]
+    for words, extra in zip(named, ("cuda13", "cuda12"), strict=True):
+        assert {re.split(r"[<>=]", each)[0] for each in extras[extra]} <= set(words)
+
+
+def test_nothing_says_to_install_a_project_that_no_index_has() -> None:
+    texts = [*(CHECKOUT / "qengine").rglob("*.py"), *CHECKOUT.glob("*.md"), *(CHECKOUT / "tests").rglob("*.md")]
+    assert [path for path in texts if "qengine-graph[" in path.read_text(encoding="utf-8")] == []

@@ -11,10 +11,10 @@ from typing import Any
 
 from qengine.errors import DeviceError
 from qengine.exec.gpu.compiling import compiled_meanwhile
+from qengine.exec.gpu.nvrtc import INSTALL
 
 __all__ = ["Device", "cupy", "device", "missing"]
 
-_EXTRAS = "pip install 'qengine-graph[cuda13]', or [cuda12] for a driver of CUDA 12"
 _NO_DRIVER = (35, 3)
 """cudaErrorInsufficientDriver, cudaErrorInitializationError."""
 
@@ -36,7 +36,7 @@ def cupy() -> Any:
     except ModuleNotFoundError as error:
         if error.name != "cupy":
             raise DeviceError(f"CuPy can't be imported: {error}.", hint="Reinstall it.", code="NoCupy") from None
-        raise DeviceError("CuPy is not installed.", hint=f"Install it with {_EXTRAS}.", code="NoCupy") from None
+        raise DeviceError("CuPy is not installed.", hint=f"Run {INSTALL}.", code="NoCupy") from None
     except ImportError as error:
         raise DeviceError(f"CuPy can't be imported: {error}.", hint="Reinstall it.", code="NoCupy") from None
     return cupy
@@ -123,7 +123,7 @@ def device() -> Device:
             driver, made_for = map(_version, (runtime.driverGetVersion(), runtime.runtimeGetVersion()))
             raise DeviceError(
                 f"The CUDA driver, {driver}, is too old for the installed CuPy, which is made for CUDA {made_for}.",
-                hint=f"Update NVIDIA's driver, or {_EXTRAS}.",
+                hint=f"Update NVIDIA's driver, or run {INSTALL}.",
                 code="NoDriver",
             ) from None
         raise DeviceError(f"The GPU can't be used: {error}.", hint='Use device="cpu".', code="NoDevice") from None

@@ -8,7 +8,13 @@ from collections.abc import Sequence
 
 from qengine.errors import DeviceError, InternalError
 
-__all__ = ["compile_program", "supported_architectures", "version"]
+__all__ = ["INSTALL", "compile_program", "supported_architectures", "version"]
+
+INSTALL = (
+    "pip install cupy-cuda13x nvidia-cuda-nvrtc cuda-pathfinder "
+    "(for a driver of CUDA 12: cupy-cuda12x nvidia-cuda-nvrtc-cu12 cuda-pathfinder)"
+)
+"""What to run where a package for the GPU is missing; the extras of pyproject.toml name the same."""
 
 
 def compile_program(source: str, name: str, architecture: int, options: Sequence[str]) -> bytes:
@@ -98,15 +104,14 @@ def _check(status: int) -> None:
 
 @functools.cache
 def _library() -> ctypes.CDLL:
-    hint = "install it with pip install 'qengine-graph[cuda13]', or [cuda12] for a driver of CUDA 12"
     try:
         from cuda import pathfinder
     except ImportError:
-        raise DeviceError("The CUDA compiler NVRTC is missing.", hint=hint, code="NoNvrtc") from None
+        raise DeviceError("The CUDA compiler NVRTC is missing.", hint=f"Run {INSTALL}.", code="NoNvrtc") from None
     try:
         path = pathfinder.load_nvidia_dynamic_lib("nvrtc").abs_path
     except pathfinder.DynamicLibNotFoundError:
-        raise DeviceError("The CUDA compiler NVRTC can't be found.", hint=hint, code="NoNvrtc") from None
+        raise DeviceError("The CUDA compiler NVRTC can't be found.", hint=f"Run {INSTALL}.", code="NoNvrtc") from None
     library = ctypes.CDLL(path)
     pointer, text = ctypes.c_void_p, ctypes.c_char_p
     library.nvrtcCreateProgram.argtypes = (pointer, text, text, ctypes.c_int, pointer, pointer)
