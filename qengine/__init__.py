@@ -67,10 +67,12 @@ __all__ = [
     "StorageError",
     "Time",
     "Unsupported",
+    "example",
     "open",
 ]
 
 _TEMPORAL = frozenset({"Date", "DateTime", "Duration", "LocalDateTime", "LocalTime", "Time"})
+_EXAMPLES = ("world",)
 
 __version__ = "0.1.0"
 
@@ -78,6 +80,23 @@ __version__ = "0.1.0"
 def open(path: str | PathLike[str], *, verify: Literal["lazy", "full"] = "lazy") -> Graph:
     """Open a saved graph: its files are mapped, not read; see ``Graph.open``."""
     return Graph.open(path, verify=verify)
+
+
+def example(name: str = "world") -> Graph:
+    """Load a graph that comes with qengine, to try queries on.
+
+    "world": countries with their borders, cities, languages and rivers, 2,160 nodes and 3,278 relationships.
+
+    Raises
+    ------
+    StorageError
+        For another name.
+    """
+    if name not in _EXAMPLES:
+        raise StorageError(f"There is no example {name!r}.", hint=f"There is {', '.join(map(repr, _EXAMPLES))}.")
+    from qengine._assets import asset
+
+    return Graph.from_csv(asset("examples", name))
 
 
 def __getattr__(name: str) -> Any:

@@ -6,6 +6,7 @@ Built without isolation, so without the network: the build tools come with the `
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -109,6 +110,8 @@ def test_the_wheel_holds_the_package_and_its_texts(wheel: Path, tracked: list[st
     for name in tracked:
         if name.startswith(tuple(f"{folder}/" for folder in SHIPPED_TEXTS)):
             expected[f"qengine/_data/{name}"] = CHECKOUT / name
+        if re.fullmatch(r"examples/world/([^/]*\.csv|graph\.toml|README\.md)", name):
+            expected[f"qengine/_data/{name}"] = CHECKOUT / name
     with zipfile.ZipFile(wheel) as archive:
         held = {name for name in archive.namelist() if name.startswith("qengine/")}
         assert held - {"qengine/_native/libqengine_host.so"} == expected.keys()
@@ -119,5 +122,6 @@ def test_an_installed_wheel_answers(installed: Path, tmp_path: Path) -> None:
     world = shutil.copytree(CHECKOUT / "examples" / "world", tmp_path / "world")
     query = "MATCH (a)-[:borders]-(b)-[:borders]-(c)-[:borders]-(a) RETURN count(*) / 6 AS triangles"
     assert run(installed / "qengine", world, "-c", query, "--format", "csv", cwd=tmp_path) == "triangles\n175\n"
+    assert run(installed / "qengine", "--demo", "-c", query, "--format", "csv", cwd=tmp_path) == "triangles\n175\n"
     where = run(installed / "python", "-c", "import qengine; print(qengine.__file__)", cwd=tmp_path)
     assert Path(where.strip()).is_relative_to(installed.parent)
