@@ -9,7 +9,17 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
+from qengine._printable import printable_line
 from qengine.errors import QengineError, SemanticError
+
+
+class Parser(argparse.ArgumentParser):
+    """A command line's parser, whose errors quote arguments without what would steer the terminal."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong with the usage and leave with status 2."""
+        super().error(printable_line(message))
+
 
 GRAPH_HELP = (
     "a saved graph, a folder of nodes_*/rels_* CSV or Parquet files, an edge list (.txt, .gz), "

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from tempfile import TemporaryFile
 
+from qengine.cli.arguments import Parser
 from qengine.errors import QengineError
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """Return the command line's parser."""
-    found = argparse.ArgumentParser(
+    found = Parser(
         prog="qengine calibrate",
         description="Measure what searches, eliminations and joins take on this machine, a minute of an idle one, "
         "and keep it for the planner, in cost/cpu.toml of the user's configuration directory (QENGINE_CONFIG_DIR, else "

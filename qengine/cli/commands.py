@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -28,18 +29,21 @@ def run_command(session: Session, line: str, out: Sink) -> None:
     Quit
         For ``:quit``.
     """
-    name, _, argument = line.strip().partition(" ")
-    command = COMMANDS.get(name.lower())
+    name, *rest = line.split(maxsplit=1)
+    command = COMMANDS.get(name.lower().rstrip(";"))
     if command is None:
         from difflib import get_close_matches
 
         near = get_close_matches(name, COMMANDS, 1)
         raise QengineError(f"There is no command {name}.", hint=f"Did you mean {near[0]}?" if near else "Type :help.")
-    command(session, argument.strip().rstrip(";"), out)
+    command(session, "".join(rest).strip().rstrip(";"), out)
 
 
 def _help(session: Session, argument: str, out: Sink) -> None:
-    """Show this help."""
+    """Show this help, or what a function does."""
+    if argument:
+        _function(argument, out)
+        return
     out.write("Type a query and end it with ; or an empty line (it may take several lines), or a command:\n\n")
     shown = {command: name for name, command in reversed(COMMANDS.items())}
     for command, name in reversed(shown.items()):
@@ -48,6 +52,34 @@ def _help(session: Session, argument: str, out: Sink) -> None:
         "\nTab completes, the arrow keys recall what was typed, Alt-Enter runs a query as it stands,\n"
         "Ctrl-C stops a query, Ctrl-D leaves the shell.\n"
     )
+
+
+def _function(name: str, out: Sink) -> None:
+    from qengine.catalog.functions import lookup, nearest
+
+    function = lookup(name.removesuffix("()"))
+    if function is None or not function.available:
+        near = nearest(name)
+        hint = f"Did you mean {near}?" if near else "Type :functions for their names."
+        raise QengineError(f"There is no function {name}.", hint=hint)
+    for signature in function.signatures:
+        shown = f"{function.name}{signature}" if function.kind != "operator" else f"{function.name}  {signature}"
+        out.write(f"  {shown}\n")
+    out.write(f"{function.doc}\n")
+    if function.aliases:
+        out.write(f"Also called {', '.join(function.aliases)}.\n")
+
+
+def _functions(session: Session, argument: str, out: Sink) -> None:
+    """Show the functions, or those whose names hold a word; :help NAME says more."""
+    from qengine.catalog.functions import functions
+
+    found = [each for each in functions() if each.kind != "operator" and each.available]
+    found = [each for each in found if argument.lower() in each.name.lower()]
+    if not found:
+        raise QengineError(f"There is no function with {argument!r} in its name.", hint="Type :functions for all.")
+    for each in sorted(found, key=lambda each: each.name.lower()):
+        out.write(f"  {each.name:27}{each.doc}\n")
 
 
 def _schema(session: Session, argument: str, out: Sink) -> None:
@@ -104,8 +136,8 @@ def _timing(session: Session, argument: str, out: Sink) -> None:
 def _format(session: Session, argument: str, out: Sink) -> None:
     """Show or choose how results are written."""
     if argument:
-        if argument not in FORMATS or argument == "arrow":
-            raise QengineError(f"There is no format {argument!r}.", hint="Use table, csv, json, jsonl or markdown.")
+        if argument not in FORMATS:
+            raise QengineError(f"There is no format {argument!r}.", hint=f"Use one of: {', '.join(FORMATS)}.")
         session.format = argument
     out.write(f"format is {session.format}\n")
 
@@ -123,15 +155,70 @@ def _load(session: Session, argument: str, out: Sink) -> None:
 def _save(session: Session, argument: str, out: Sink) -> None:
     """Save the graph as a folder that opens at once."""
     _require(argument, ":save PATH")
-    place = Path(argument).expanduser()
+    place = _file(argument)
     session.graph.save(place)
     out.write(f"saved to {place}\n")
+
+
+def _output(session: Session, argument: str, out: Sink) -> None:
+    """Write results to a file from now on, without a name to the screen again."""
+    place = _file(argument) if argument else None
+    session.write_to(place)
+    out.write(f"results go to {place or 'the screen'}\n")
+
+
+def _run(session: Session, argument: str, out: Sink) -> None:
+    """Run the queries and commands of a file."""
+    from qengine.cli.script import run_script
+
+    _require(argument, ":run FILE")
+    place = _file(argument)
+    text = read_script(place)
+    if place.resolve() in session.running:
+        raise QengineError(f"{argument} runs itself.", hint="Take the :run out of it.")
+    session.running.append(place.resolve())
+    try:
+        run_script(session, text, out)
+    finally:
+        session.running.pop()
+
+
+def read_script(place: Path) -> str:
+    """Return the text of a file of queries.
+
+    Raises
+    ------
+    QengineError
+        If it can't be read.
+    """
+    try:
+        return place.read_text(encoding="utf-8")
+    except OSError as error:
+        raise QengineError(f"{place}: can't be read: {error.strerror}.") from None
+    except ValueError as error:  # no UTF-8, or no name of a file
+        raise QengineError(f"{place}: can't be read: {error}.") from None
+
+
+def _file(argument: str) -> Path:
+    """Return the place that an argument names, of somebody's home too."""
+    try:
+        return Path(argument).expanduser()
+    except RuntimeError as error:  # nobody's home
+        raise QengineError(f"{argument}: {error}") from None
+
+
+def _clear(session: Session, argument: str, out: Sink) -> None:
+    """Clear the screen."""
+    from prompt_toolkit.shortcuts import clear
+
+    if sys.stdout.isatty():
+        clear()
 
 
 def _device(session: Session, argument: str, out: Sink) -> None:
     """Show or choose where queries run."""
     if argument:
-        if argument not in ("auto", "cpu", "gpu"):
+        if argument not in CHOICES[":device"]:
             raise QengineError(f"There is no device {argument!r}.", hint="Use auto, cpu or gpu.")
         session.device = argument
     out.write(f"device is {session.device}\n")
@@ -163,6 +250,7 @@ def _require(argument: str, usage: str) -> None:
 
 COMMANDS: dict[str, Command] = {
     ":help": _help,
+    ":functions": _functions,
     ":schema": _schema,
     ":stats": _stats,
     ":explain": _explain,
@@ -170,16 +258,28 @@ COMMANDS: dict[str, Command] = {
     ":estimate": _estimate,
     ":timing": _timing,
     ":format": _format,
+    ":output": _output,
+    ":run": _run,
     ":load": _load,
     ":save": _save,
     ":device": _device,
     ":param": _param,
+    ":clear": _clear,
     ":quit": _quit,
     ":exit": _quit,
     ":q": _quit,
 }
 
+OF_QUERIES = (":explain", ":profile", ":estimate")
+OF_FILES = (":load", ":save", ":output", ":run")
+CHOICES = {":format": tuple(FORMATS), ":device": ("auto", "cpu", "gpu"), ":timing": ("on", "off")}
+"""What the commands take that complete otherwise than queries do."""
+
 USAGE = {
+    ":help": "[FUNCTION]",
+    ":functions": "[WORD]",
+    ":output": "[FILE]",
+    ":run": "FILE",
     ":explain": "QUERY",
     ":profile": "QUERY",
     ":estimate": "[OPTIONS] QUERY",

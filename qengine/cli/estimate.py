@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from qengine.cli.arguments import add_estimate_options, add_graph, estimate_options, parameters_by_name
+from qengine.cli.arguments import Parser, add_estimate_options, add_graph, estimate_options, parameters_by_name
 from qengine.cli.terminal import warn
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """Return the command line's parser."""
-    found = argparse.ArgumentParser(
+    found = Parser(
         prog="qengine estimate",
         description="Estimate how many rows a pattern has, by sampling.",
         epilog='example:\n  qengine estimate examples/world "MATCH (a)-[:borders]-(b)-[:borders]-(c)" --rel-error 0.01',

@@ -4,26 +4,44 @@ from __future__ import annotations
 
 import csv
 import json
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from qengine._printable import escaped_in_json
 from qengine.cli.table import markdown_lines, table_lines
-from qengine.cli.terminal import Sink, screen_width
+from qengine.cli.terminal import Screen, Sink, room_of
 from qengine.cli.values import to_json, to_text
 from qengine.errors import QengineError
-from qengine.result import Result
+from qengine.result import Result, Row
 
 Writer = Callable[[Result, Sink], int]
 
+_APART = ("csv", "markdown")
 
-def write(result: Result, format: str, out: Sink) -> int:
-    """Write a result in one of ``FORMATS`` and return its number of rows."""
+
+def write(result: Result, format: str, out: Sink, before: int = 0) -> int:
+    """Write a result in one of ``FORMATS`` and return its number of rows.
+
+    ``before``: how many results there are already. An empty line comes before another table of values (CSV) or of
+    Markdown; JSON's values follow one another.
+
+    Raises
+    ------
+    QengineError
+        For a second result in one Arrow stream.
+    """
+    if before and format == "arrow":
+        raise QengineError(
+            "An Arrow stream holds one result, and there is one already.",
+            hint="Write each result to a file of its own.",
+        )
+    if before and format in _APART:
+        out.write("\n")
     return FORMATS[format](result, out)
 
 
 def _table(result: Result, out: Sink) -> int:
-    return _lines(result, lambda rows: table_lines(result.columns, rows, screen_width()), out)
+    return _lines(result, lambda rows: table_lines(result.columns, rows, room_of(out)), out)
 
 
 def _markdown(result: Result, out: Sink) -> int:
@@ -59,7 +77,7 @@ def _json(result: Result, out: Sink) -> int:
     out.write("[")
     for row in result:
         out.write(",\n " if count else "\n ")
-        out.write(json.dumps(to_json(row.asdict()), ensure_ascii=False))
+        out.write(_object(row))
         count += 1
     out.write("\n]\n" if count else "]\n")
     return count
@@ -68,20 +86,26 @@ def _json(result: Result, out: Sink) -> int:
 def _jsonl(result: Result, out: Sink) -> int:
     count = 0
     for row in result:
-        out.write(json.dumps(to_json(row.asdict()), ensure_ascii=False) + "\n")
+        out.write(_object(row) + "\n")
         count += 1
     return count
+
+
+def _object(row: Row) -> str:
+    return escaped_in_json(json.dumps(to_json(row.asdict()), ensure_ascii=False))
 
 
 def _arrow(result: Result, out: Sink) -> int:
     import pyarrow as pa
 
-    if sys.stdout.isatty():
-        raise QengineError("Arrow data can't be shown on a terminal.", hint="Send it to a file: … > rows.arrow.")
+    if isinstance(out, Screen):
+        hint = "Send it to a file: … > rows.arrow, in the shell :output rows.arrow."
+        raise QengineError("Arrow data can't be shown on a terminal.", hint=hint)
     out.flush()
+    file: Any = out  # a text stream that is no screen has the bytes below it
     reader = result.to_reader()
     rows = 0
-    with pa.ipc.new_stream(getattr(out, "buffer", sys.stdout.buffer), reader.schema) as sink:
+    with pa.ipc.new_stream(file.buffer, reader.schema) as sink:
         for batch in reader:
             sink.write_batch(batch)
             rows += batch.num_rows

@@ -8,13 +8,14 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from logging import NullHandler, getLogger
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qengine import __version__
-from qengine.cli.arguments import GRAPH_HELP, add_limits, parameter
+from qengine.cli.arguments import GRAPH_HELP, Parser, add_limits, parameter
 from qengine.cli.lean import import_less
-from qengine.cli.terminal import report, report_defect, write_any_character
+from qengine.cli.terminal import report, report_defect, standard_output, write_any_character
 from qengine.errors import QengineError, QueryInterrupted
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _COMMANDS = ("calibrate", "estimate", "qerror", "warmup")  # modules beside this one; anything else is a graph
 _FORMATS = ("table", "csv", "json", "jsonl", "markdown", "arrow")
 _EPILOG = """examples:
-  qengine examples/world                       open a shell on the example graph
+  qengine --demo                               open a shell on a graph of the world's countries
   qengine mygraph -c "MATCH (n) RETURN count(*)"
   qengine edges.txt.gz -f questions.cypher --format csv > answers.csv
   echo "MATCH (a)-->(b) RETURN a, b LIMIT 5" | qengine mygraph
@@ -44,9 +45,9 @@ exit status: 0 all went well, 1 a query or a file failed, 2 wrong usage, 130 int
 """
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """Return the command line's parser."""
-    found = argparse.ArgumentParser(
+    found = Parser(
         prog="qengine",
         description="Ask questions of a graph in a Cypher-style language.",
         epilog=_EPILOG,
@@ -58,7 +59,14 @@ def parser() -> argparse.ArgumentParser:
         metavar="GRAPH",
         help=GRAPH_HELP,
     )
-    found.add_argument("-c", "--command", action="append", metavar="QUERY", help="run this query and exit (repeatable)")
+    found.add_argument("--demo", action="store_true", help="open a graph of the world's countries instead of GRAPH")
+    found.add_argument(
+        "-c",
+        "--command",
+        action="append",
+        metavar="QUERY",
+        help="run this query or command (:schema …) and exit (repeatable)",
+    )
     found.add_argument("-f", "--file", action="append", metavar="FILE", help="run the queries of this file and exit")
     found.add_argument("--format", choices=_FORMATS, default="table", help="how results are written (default: table)")
     found.add_argument(
@@ -75,6 +83,7 @@ def command() -> int:
     """Run as a process of its own: the entry point of ``qengine`` and ``python -m qengine``."""
     import_less()
     write_any_character()
+    getLogger("qengine").addHandler(NullHandler())  # warnings follow the rows that they are about
     status = main()
     # `python -m` ends by SIGINT, whatever the status, when Ctrl-C once came while code from text ran, as in making a
     # class: also where that was caught. Running such code again makes it forget.
@@ -91,6 +100,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _reported(lambda: import_module(f"qengine.cli.{words[0]}").main(words[1:]))
     _refuse_mistyped_command(words)
     options = parser().parse_args(words)
+    if options.demo and options.graph:
+        parser().error("--demo is a graph of its own: leave GRAPH out")
     try:
         parameters = dict(parameter(each) for each in options.param)
     except ValueError as error:
@@ -116,6 +127,7 @@ def _reported(work: Callable[[], int]) -> int:
         report(error)
         return EXIT_INTERRUPTED if isinstance(error, QueryInterrupted) else EXIT_ERROR
     except KeyboardInterrupt:
+        report(QueryInterrupted("The command was interrupted."))
         return EXIT_INTERRUPTED
     except Exception as error:
         if isinstance(error, OSError) and error.errno in _NO_ROOM:
@@ -127,11 +139,13 @@ def _reported(work: Callable[[], int]) -> int:
 
 
 def _run(options: argparse.Namespace, parameters: dict[str, Any]) -> int:
+    from qengine.cli.commands import Quit
+    from qengine.cli.script import run_text
     from qengine.cli.session import Session
 
     texts = _texts(options)
     session = Session(
-        _load(options.graph),
+        _load(options.graph, options.demo),
         format=options.format,
         parameters=parameters,
         timeout=options.timeout,
@@ -143,30 +157,37 @@ def _run(options: argparse.Namespace, parameters: dict[str, Any]) -> int:
         from qengine.cli.shell import Shell
 
         signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # leaving the pager early leaves the shell standing
-        session.name = Path(options.graph).resolve().name if options.graph else session.name
+        session.name = (
+            Path(options.graph).resolve().name if options.graph else "world" if options.demo else session.name
+        )
         return Shell(session).run()
     failed = False
-    for text in texts:
-        failed |= not session.run_text(text, sys.stdout)
+    out = standard_output()
+    try:
+        for text in texts:
+            failed |= not run_text(session, text, out)
+    except Quit:
+        pass
+    session.write_to(None)
     return EXIT_ERROR if failed else EXIT_OK
 
 
 def _texts(options: argparse.Namespace) -> list[str] | None:
     """Return the texts to run, None for a shell."""
+    from qengine.cli.commands import read_script
+
     texts: list[str] = list(options.command or [])
-    for name in options.file or []:
-        try:
-            texts.append(sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError) as error:
-            raise QengineError(f"{name}: can't be read: {error}") from None
+    texts += [sys.stdin.read() if name == "-" else read_script(Path(name)) for name in options.file or []]
     if not texts and not sys.stdin.isatty():
         texts.append(sys.stdin.read())
     return texts or None
 
 
-def _load(path: str | None) -> Graph:
-    from qengine.graph import Graph
+def _load(path: str | None, demo: bool) -> Graph:
+    from qengine import Graph, example
 
+    if demo:
+        return example()
     if path is None:
         return Graph.from_records(nodes=[])
     from qengine.cli.loading import load

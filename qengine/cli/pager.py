@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import os
 import shutil
 import subprocess
 import sys
+
+from qengine._printable import printable
+from qengine.cli.terminal import Screen
 
 
 class PagerClosed(Exception):
     """The user left the pager: nobody reads the rest."""
 
 
-class PagedOutput(io.TextIOBase):
-    """A text stream: short output is printed, long output is piped to ``$PAGER`` (``less``) as it comes."""
+class PagedOutput(Screen):
+    """The shell's screen: short output is printed, long output is piped to ``$PAGER`` (``less``) as it comes."""
 
     def __init__(self) -> None:
         self._held: list[str] = []
         self._lines = 0
         self._pager: subprocess.Popen[str] | None = None
         self._limit = shutil.get_terminal_size().lines - 2 if sys.stdout.isatty() else None
-
-    def writable(self) -> bool:
-        """Say that the stream can be written to."""
-        return True
 
     def write(self, text: str) -> int:
         """Write, and start the pager when the screen is full.
@@ -35,6 +33,7 @@ class PagedOutput(io.TextIOBase):
         PagerClosed
             If the user has left the pager.
         """
+        text = printable(text)
         if self._pager is not None:
             self._feed(text)
         elif self._limit is None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from qengine.cli.arguments import add_estimate_options, add_graph, estimate_options, parameters_by_name
-from qengine.cli.terminal import report, screen_width, warn
+from qengine.cli.arguments import Parser, add_estimate_options, add_graph, estimate_options, parameters_by_name
+from qengine.cli.terminal import report, room_of, standard_output, warn
 from qengine.errors import QengineError, QueryInterrupted
 
 if TYPE_CHECKING:
@@ -18,9 +16,9 @@ if TYPE_CHECKING:
 _COLUMNS = ("name", "truth", "estimate", "q-error", "", "interval", "method", "samples", "hits", "ms")
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """Return the command line's parser."""
-    found = argparse.ArgumentParser(
+    found = Parser(
         prog="qengine qerror",
         description="Compare estimates with true counts: q-errors, over and under.",
         epilog="WORKLOAD is CSV with the columns name, query and count, or a JSON object with these a line. Where a "
@@ -77,7 +75,9 @@ def _show(measured: Sequence[tuple[qerror.Case, qerror.Measured]]) -> None:
     from qengine.cli.table import table_lines
 
     rows = [_row(each) for _, each in measured]
-    sys.stdout.writelines(f"{line}\n" for line in table_lines(_COLUMNS, rows, screen_width()))
+    out = standard_output()
+    for line in table_lines(_COLUMNS, rows, room_of(out)):
+        out.write(f"{line}\n")
     print(_told(qerror.summary([each for _, each in measured])), flush=True)
     for case, each in measured:
         for notice in each.estimate.notices:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 import time
 from dataclasses import field
-from typing import Any
+from pathlib import Path
+from typing import Any, TextIO
 
 from qengine._frozen import record
 from qengine.cli.arguments import parameters_by_name
 from qengine.cli.formats import write
-from qengine.cli.terminal import Sink, report, warn
+from qengine.cli.terminal import Sink, warn
 from qengine.errors import QengineError
 from qengine.explain import PlanResult
 from qengine.graph import Graph
@@ -19,7 +20,11 @@ from qengine.result import Result
 
 @record
 class Session:
-    """A graph and how to run queries on it. ``prefix``: "EXPLAIN" or "PROFILE" put before every query."""
+    """A graph and how to run queries on it.
+
+    ``output``: the file that results go to instead; ``results``: how many have gone where they go now.
+    ``running``: the files of queries that are being run, each by the one before.
+    """
 
     graph: Graph
     format: str = "table"
@@ -30,6 +35,9 @@ class Session:
     device: str = "auto"
     timing: bool = False
     name: str = "qengine"  # the shell's prompt
+    output: TextIO | None = None
+    results: int = 0
+    running: list[Path] = field(default_factory=list)
 
     def statements(self, text: str) -> list[str]:
         """Split a text at its semicolons.
@@ -43,17 +51,6 @@ class Session:
 
         return [text[each.span.start : each.span.end] for each in parse(text)]
 
-    def run_text(self, text: str, out: Sink) -> bool:
-        """Run the statements of a text; report the first error and return whether there was none."""
-        try:
-            for statement in self.statements(text):
-                self.run(statement, out)
-        except QengineError as error:
-            out.flush()
-            report(error)
-            return False
-        return True
-
     def run(self, statement: str, out: Sink) -> None:
         """Run one statement; write its rows in the session's format, then its warnings and, if asked, its time."""
         begin = time.perf_counter()
@@ -66,28 +63,43 @@ class Session:
                 memory_limit=self.memory_limit,
                 gpu_memory_limit=self.gpu_memory_limit,
             )
-        rows = (
-            write_plan(result, self.format, out) if isinstance(result, PlanResult) else write(result, self.format, out)
-        )
+        target = out if self.output is None else self.output
+        if isinstance(result, PlanResult):
+            rows = write_plan(result, self.format, target)
+        else:
+            rows = write(result, self.format, target, self.results)
+        self.results += 1
         seconds = time.perf_counter() - begin
+        target.flush()
         out.flush()
         for notice in result.notices:
             warn(notice, statement)
         if self.timing:
             plural = "row" if rows == 1 else "rows"
-            planning = result.stats.planning_seconds
+            stats = result.stats
             print(
-                f"{rows:,} {plural} in {seconds * 1e3:.1f} ms "
-                f"(planning {planning * 1e3:.1f} ms, execution {result.stats.seconds * 1e3:.1f} ms, "
-                f"{_device(result)})",
+                f"{rows:,} {plural} in {seconds * 1e3:.1f} ms (planning {stats.planning_seconds * 1e3:.1f} ms, "
+                f"execution {stats.seconds * 1e3:.1f} ms, on the {stats.device.upper()})",
                 file=sys.stderr,
             )
 
+    def write_to(self, place: Path | None) -> None:
+        """Write results to a file from now on, or where they went before.
 
-def _device(result: Result) -> str:
-    """Return where a result was computed, and why, where that wasn't asked for."""
-    stats = result.stats
-    return stats.device if stats.device_reason == "as asked" else f"{stats.device}: {stats.device_reason.rstrip('.')}"
+        Raises
+        ------
+        QengineError
+            If the file can't be written.
+        """
+        try:
+            if self.output is not None:
+                self.output.close()
+            self.output = None
+            self.output = None if place is None else place.open("w", encoding="utf-8")
+        except (OSError, ValueError) as error:  # ValueError: no name of a file
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise QengineError(f"{place}: can't be written: {reason}.", hint="Give another file.") from None
+        self.results = 0
 
 
 def write_plan(result: Result, format: str, out: Sink) -> int:

@@ -14,10 +14,12 @@ from prompt_toolkit.history import FileHistory, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.output import ColorDepth
 
-from qengine.cli.commands import Quit, run_command
+from qengine._printable import printable_line
+from qengine.cli.commands import Quit
 from qengine.cli.completion import ShellCompleter
 from qengine.cli.highlight import STYLE, QueryLexer
 from qengine.cli.pager import PagedOutput, PagerClosed
+from qengine.cli.script import ends_in_command, run_script, set_aside
 from qengine.cli.session import Session
 from qengine.cli.terminal import colours, report, report_defect
 from qengine.errors import QengineError
@@ -49,24 +51,26 @@ class Shell:
         print(f"{self._session.graph!r}. End a query with ; or an empty line; :help helps.")
         if not self._session.graph.node_count:
             print("The graph is empty: open one with :load PATH.")
+        unfinished = ""  # what was typed of a query before a command
         while True:
             try:
-                text = self._prompt.prompt(f"{self._session.name}> ")
+                name = printable_line(self._session.name)
+                text = self._prompt.prompt(f"{name}> ", default=unfinished)
+                unfinished, text = set_aside(text)
                 if text.strip():
                     self._execute(text)
             except KeyboardInterrupt:
-                continue  # Ctrl-C clears the line
+                unfinished = ""  # Ctrl-C clears the line
             except (EOFError, Quit):
+                self._session.write_to(None)
                 return 0
 
     def _execute(self, text: str) -> None:
         out = PagedOutput()
         try:
-            if _is_command(text):
-                run_command(self._session, _WORDS.get(_word(text), text), out)
-            else:
-                for statement in self._session.statements(text):
-                    self._session.run(statement, out)
+            if self._session.output is None:
+                self._session.results = 0  # each text's stand apart
+            run_script(self._session, _WORDS.get(_word(text), text), out)
             out.flush()
         except QengineError as error:
             out.flush()
@@ -78,6 +82,9 @@ class Shell:
             out.flush()
         except Quit:
             raise
+        except OSError as error:
+            out.flush()
+            report(QengineError(f"The output can't be written: {error.strerror}."))
         except Exception as error:  # a defect must not take the shell with it
             out.flush()
             report_defect(error, "the shell goes on")
@@ -87,7 +94,7 @@ class Shell:
         from qengine.syntax import is_complete
 
         text = self._prompt.default_buffer.document.text
-        ended = is_complete(text) or text.endswith("\n")  # by ; or by an empty line
+        ended = is_complete(text) or text.endswith("\n") or ends_in_command(text)  # by ; or an empty line
         return bool(text.strip()) and not _is_command(text) and not ended
 
 
@@ -100,12 +107,13 @@ def _word(text: str) -> str:
 
 
 def _history() -> Any:
-    """Return the history in the user's state folder, in memory where that can't be written."""
+    """Return the history in the user's state folder, which nobody else can read; in memory where that can't be."""
     state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
     file = state / "qengine" / "history"
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.touch(exist_ok=True)
+        file.touch(mode=0o600, exist_ok=True)
+        file.chmod(0o600)  # an older one may be wider
     except OSError:
         return InMemoryHistory()
     return FileHistory(str(file))

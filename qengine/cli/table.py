@@ -6,36 +6,47 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
+from qengine._printable import printable_line
 from qengine.cli.values import to_text
 
 _ROWS_MEASURED = 500  # column widths are settled by these; longer cells later are cut
-_NARROWEST = 24  # no column is cut below this for the sake of the screen
+_NARROWEST = 16  # columns are cut down to this for the sake of the screen, then some are left out
+_GAP = "…"  # stands for the columns that are left out
 
 
 def table_lines(columns: Sequence[str], rows: Iterable[Sequence[Any]], room: int | None = None) -> Iterator[str]:
     """Yield the lines of a table with box-drawing rules; numbers stand to the right.
 
-    ``room``: cells of a screen's line; where the table is wider, its widest columns are cut. None for no end.
+    ``room``: cells of a screen's line, None for no end. No line is longer: the widest columns are cut, and where that
+    isn't enough those in the middle are left out, which a line below the table says.
     """
     stream = iter(rows)
     head = list(islice(stream, _ROWS_MEASURED))
     cells = [[_cell(value) for value in row] for row in head]
-    widths = [max([width(name), *(width(row[i]) for row in cells)]) for i, name in enumerate(columns)]
-    widths = _fitted([max(1, each) for each in widths], room)
-    right = [_numeric(row[i] for row in head) for i in range(len(columns))]
+    names = [printable_line(name) for name in columns]
+    widths = [max([1, width(name), *(width(row[i]) for row in cells)]) for i, name in enumerate(names)]
+    shown = _shown(widths, room)
+    widths = _fitted([1 if i is None else widths[i] for i in shown], room)
+    right = [i is not None and _numeric(row[i] for row in head) for i in shown]
+
+    def line(row: Sequence[str], right: Sequence[bool]) -> str:
+        return _line([_GAP if i is None else row[i] for i in shown], widths, right)
+
     yield _rule(widths, "┌┬┐")
-    yield _line(list(columns), widths, [False] * len(widths))
+    yield line(names, [False] * len(widths))
     yield _rule(widths, "├┼┤")
     for row in cells:
-        yield _line(row, widths, right)
+        yield line(row, right)
     for values in stream:
-        yield _line([_cell(value) for value in values], widths, right)
+        yield line([_cell(value) for value in values], right)
     yield _rule(widths, "└┴┘")
+    if None in shown:
+        yield f"{len(names)} columns ({len(shown) - 1} shown)"
 
 
 def markdown_lines(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
     """Yield the lines of a Markdown table."""
-    yield "| " + " | ".join(_escaped(name) for name in columns) + " |"
+    yield "| " + " | ".join(_escaped(printable_line(name)) for name in columns) + " |"
     yield "|" + "---|" * len(columns)
     for row in rows:
         yield "| " + " | ".join(_escaped(_cell(value)) for value in row) + " |"
@@ -51,23 +62,38 @@ def width(text: str) -> int:
     return cells if cells >= 0 else len(text)
 
 
+def _shown(widths: Sequence[int], room: int | None) -> list[int | None]:
+    """Return the places of the columns that a screen has room for, the first and the last ones; None is the gap."""
+    everything: list[int | None] = [*range(len(widths))]
+    least = [min(each, _NARROWEST) for each in widths]
+    if room is None or len(least) < 2 or _space(least) <= room:
+        return everything
+    found = [*everything[:1], None]
+    for count in range(2, len(least)):
+        first, last = (count + 1) // 2, len(least) - count // 2
+        if _space([*least[:first], 1, *least[last:]]) > room:
+            break
+        found = [*everything[:first], None, *everything[last:]]
+    return found
+
+
 def _fitted(widths: list[int], room: int | None) -> list[int]:
     """Cut the widest columns to one width, the greatest with which the table fits into the room."""
     if room is None:
         return widths
-    space = room - 3 * len(widths) - 1  # what the rules leave
-    limit = min(max(widths, default=0), max(space, 0))
-    while limit > _NARROWEST and sum(min(each, limit) for each in widths) > space:
+    limit = min(max(widths, default=0), room)
+    while limit > 1 and _space([min(each, limit) for each in widths]) > room:
         limit -= 1
     return [min(each, limit) for each in widths]
 
 
+def _space(widths: Sequence[int]) -> int:
+    """Return how many cells a line takes, with its rules."""
+    return sum(widths) + 3 * len(widths) + 1
+
+
 def _cell(value: Any) -> str:
-    return "".join(each if each.isprintable() else _visible(each) for each in to_text(value))
-
-
-def _visible(character: str) -> str:
-    return {"\n": "⏎", "\t": "→"}.get(character, "\ufffd")
+    return printable_line(to_text(value))
 
 
 def _escaped(text: str) -> str:
@@ -91,6 +117,7 @@ def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) ->
 def _fit(text: str, cells: int, right: bool) -> str:
     taken = width(text)
     if taken > cells:
+        text = text[: 4 * cells]
         while width(text) > cells - 1:
             text = text[:-1]
         text += "…"

@@ -11,6 +11,7 @@ import traceback
 from pathlib import Path
 from typing import Any, Protocol
 
+from qengine._printable import printable
 from qengine.errors import InternalError, Notice, QengineError, render
 
 _LINES = str.maketrans("┌┬┐├┼┤└┴┘─│", "+++++++++-|")
@@ -24,6 +25,38 @@ class Sink(Protocol):
 
     def flush(self) -> None:
         """Hand on what is held back."""
+
+
+class Screen(io.TextIOBase):
+    """Standard output as a person sees it: what is written is made safe to show."""
+
+    @property
+    def room(self) -> int | None:
+        """How many cells a line has; None where standard output is no terminal."""
+        return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+    def writable(self) -> bool:
+        """Say that the stream can be written to."""
+        return True
+
+    def write(self, text: str) -> int:
+        """Write a text without what would steer the terminal."""
+        sys.stdout.write(printable(text))
+        return len(text)
+
+    def flush(self) -> None:
+        """Hand on what is held back."""
+        sys.stdout.flush()
+
+
+def standard_output() -> Sink:
+    """Return where results go: the screen, or standard output as it is, where that is a file or a pipe."""
+    return Screen() if sys.stdout.isatty() else sys.stdout
+
+
+def room_of(out: Sink) -> int | None:
+    """Return how many cells a line has where text goes, None where it has no end."""
+    return out.room if isinstance(out, Screen) else None
 
 
 def report(error: QengineError) -> None:
@@ -47,11 +80,6 @@ def report_defect(error: Exception, more: str) -> None:
 def colours(stream: Any) -> bool:
     """Tell whether to use colours on a stream: a terminal, and ``NO_COLOR`` is not set."""
     return not os.environ.get("NO_COLOR") and bool(stream.isatty()) and os.environ.get("TERM") != "dumb"
-
-
-def screen_width() -> int | None:
-    """Return how many cells a line of the terminal has, None where standard output is none."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def write_any_character() -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 
+from qengine.cli.arguments import Parser
 
-def parser() -> argparse.ArgumentParser:
+
+def parser() -> Parser:
     """Return the command line's parser."""
-    return argparse.ArgumentParser(
+    return Parser(
         prog="qengine warmup",
         description="Compile the kernels for this machine's GPU now, so that no query waits for it.",
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+import qengine
+from qengine import StorageError
 from qengine.cli.formats import FORMATS
 from qengine.cli.main import main
 
@@ -85,7 +88,90 @@ def test_parameters_are_json_or_text(capsys: pytest.CaptureFixture[str]) -> None
 
 def test_several_statements_and_commands(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "-c", "RETURN 1 AS x; RETURN 2 AS x;", "-c", "RETURN 3 AS x", "--format", "csv")
-    assert code == 0 and out == "x\n1\nx\n2\nx\n3\n"
+    assert code == 0 and out == "x\n1\n\nx\n2\n\nx\n3\n"
+
+
+def test_json_results_follow_one_another(capsys: pytest.CaptureFixture[str]) -> None:
+    for format, rows in (("json", [[{"x": 1}], [{"x": 2}]]), ("jsonl", [{"x": 1}, {"x": 2}])):
+        _, out, _ = run(capsys, "-c", "RETURN 1 AS x; RETURN 2 AS x", "--format", format)
+        found, end = [], 0
+        while out[end:].strip():
+            value, end = json.JSONDecoder().raw_decode(out, end + len(out[end:]) - len(out[end:].lstrip()))
+            found.append(value)
+        assert found == rows
+
+
+def test_an_arrow_stream_takes_one_result(tmp_path: Path) -> None:
+    found = process("RETURN 1 AS x; RETURN 2 AS x", arguments=("--format", "arrow"))
+    assert found.returncode == 1 and b"hint: Write each result to a file of its own." in found.stderr
+    assert pa.ipc.open_stream(found.stdout).read_all().to_pydict() == {"x": [1]}
+    script = f":output {tmp_path}/one\nRETURN 1 AS x;\n:output {tmp_path}/two\nRETURN 2 AS x;"
+    assert process(script, arguments=("--format", "arrow")).returncode == 0
+    for name, rows in (("one", [1]), ("two", [2])):
+        assert pa.ipc.open_stream((tmp_path / name).read_bytes()).read_all().to_pydict() == {"x": rows}
+
+
+def test_commands_and_queries_in_any_order(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert run(capsys, str(WORLD), "-c", ":schema")[1].startswith("(:City {id: STRING")
+    text = "// a script\n:param n=20\n:format csv\n\nUNWIND range(1, $n) AS\nx RETURN max(x) AS m; :unread\n"
+    file = tmp_path / "q.cypher"
+    file.write_text(text.replace("; :unread", ";") + ":profile MATCH (c:Country)\nRETURN count(*);\n:quit\nRETURN oen;")
+    code, out, err = run(capsys, str(WORLD), "-f", str(file), "-f", str(file))
+    assert (code, err) == (0, "") and out.count("m\n20\n") == 1
+    assert "$n = 20\nformat is csv\nm\n20\n" in out and "rows=1 expected=1 row" in out
+    code, _, err = run(capsys, "-c", ":shcema")
+    assert code == 1 and "hint: Did you mean :schema?" in err
+
+
+def test_a_label_at_the_start_of_a_line_is_no_command(capsys: pytest.CaptureFixture[str]) -> None:
+    for text in ("MATCH (c\n:Country) RETURN count(*) AS n", "MATCH (c\n:stats\n) RETURN count(*) AS n"):
+        code, out, _ = run(capsys, str(WORLD), "-c", text, "--format", "csv")
+        assert code == 0 and out in ("n\n198\n", "n\n0\n")
+
+
+def test_the_example_graph_needs_no_file(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "--demo", "-c", "MATCH (n) RETURN count(*) AS n", "--format", "csv") == (0, "n\n2160\n", "")
+    with pytest.raises(SystemExit):
+        main(["--demo", "graph"])
+    with pytest.raises(StorageError, match="There is no example 'mars'"):
+        qengine.example("mars")
+
+
+ENDLESS = "MATCH p = (:Country)-[:borders*]-(:Country) RETURN count(*)"
+
+
+@pytest.mark.parametrize("way", ["-c", "-f"])
+def test_one_ctrl_c_ends_a_script_with_130(way: str, tmp_path: Path) -> None:
+    texts = [f"RETURN 'first' AS x; {ENDLESS}", "RETURN 'second' AS x"]
+    if way == "-f":
+        for number, text in enumerate(texts):
+            (tmp_path / str(number)).write_text(text)
+        texts = [str(tmp_path / "0"), str(tmp_path / "1")]
+    command = [sys.executable, "-m", "qengine", str(WORLD), way, texts[0], way, texts[1]]
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        assert running.stdout is not None
+        while b"first" not in running.stdout.readline():
+            pass
+        running.send_signal(signal.SIGINT)  # the endless query runs, or begins
+        out, err = running.communicate()
+    assert running.returncode == 130 and b"second" not in out
+    assert err.startswith(b"Interrupted: ") and err.count(b"\n") == 1
+
+
+def test_ctrl_c_between_queries_ends_with_130(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*arguments: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(FORMATS, "csv", stop)
+    code, out, err = run(capsys, "-c", "RETURN 1", "-c", "RETURN 2", "--format", "csv")
+    assert (code, out, err) == (130, "", "Interrupted: The command was interrupted.\n")
+
+
+def test_a_warning_is_written_once() -> None:
+    found = process("MATCH (n:Nothing) RETURN n", arguments=(str(WORLD),))
+    assert found.stderr.count(b"no label `Nothing`") == 1
 
 
 def test_standard_input(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,9 +265,11 @@ def test_colours_only_on_a_terminal() -> None:
     assert found.returncode == 1 and "\x1b" not in found.stderr and found.stderr.startswith("Syntax error")
 
 
-def process(query: str, stdout: object = subprocess.PIPE, **environment: str) -> subprocess.CompletedProcess[bytes]:
+def process(
+    query: str, stdout: object = subprocess.PIPE, arguments: tuple[str, ...] = (), **environment: str
+) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
-        [sys.executable, "-m", "qengine", "-c", query],
+        [sys.executable, "-m", "qengine", *arguments, "-c", query],
         check=False,
         stdin=subprocess.DEVNULL,
         stdout=stdout,  # type: ignore[call-overload]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
+from qengine import Graph
 from qengine.cli.session import Session
 from qengine.cli.shell import Shell
 
@@ -161,11 +163,17 @@ def test_a_warning_follows_the_rows(shell: Terminal) -> None:
         (":param limit=2", "$limit = 2"),
         (":stats", "(:Country).population"),
         (":hlep", "hint: Did you mean :help?"),
-        (":format nope", "hint: Use table, csv, json, jsonl or markdown"),
+        (":format nope", "hint: Use one of: table, csv, json, jsonl, markdown, arrow."),
         (":load /no/such/graph", "Storage error: /no/such/graph: there is no such file or folder"),
         (":explain", "hint: Type :explain MATCH"),
         (":timing maybe", "hint: Say on or off"),
         (":param no name=1", "expected NAME=VALUE"),
+        (":help percentileCont", "percentileCont(NUMBER, "),
+        (":help percentileKont", "hint: Did you mean percentileCont?"),
+        (":functions percentile", "percentileDisc"),
+        (":functions nosuchword", "hint: Type :functions for all."),
+        (":run /no/such/file", "can't be read: No such file or directory."),
+        (":output /no/such/folder/file", "can't be written: No such file or directory."),
         ("help", ":profile QUERY"),
         ("HELP;", ":profile QUERY"),
     ],
@@ -186,6 +194,11 @@ def test_timing_follows_the_rows(shell: Terminal) -> None:
     assert "timing is on" in shell.ask(":timing on")
     shown = shell.ask("RETURN 1 AS one;")
     assert shown.index("└─────┘") < shown.index("1 row in ")
+    seconds = [float(each) for each in re.findall(r"([\d.]+) ms", shown)]
+    assert (
+        len(seconds) == 3 and seconds[0] >= seconds[1] + seconds[2] - 0.2 and shown.rstrip().count("on the CPU)") == 1
+    )
+    assert "(planning 0.0 ms, " in shell.ask("RETURN 1 AS one;"), "the plan was kept"
     assert "timing is off" in shell.ask(":timing off")
 
 
@@ -202,6 +215,10 @@ def test_long_results_go_through_the_pager(shell: Terminal) -> None:
         ("UNW", "IND"),
         ("RETURN percentileC", "ont"),
         (":sche", "ma"),
+        ("MATCH (c:Country)-[b:borders]-() RETURN b.l", "ength_km"),
+        (":format m", "arkdown"),
+        (":help percentileC", "ont"),
+        ("MATCH (c:Country)\n:sche", "ma"),
     ],
 )
 def test_completion(shell: Terminal, typed: str, completed: str) -> None:
@@ -210,6 +227,55 @@ def test_completion(shell: Terminal, typed: str, completed: str) -> None:
     shell.expect(completed)
     shell.control("c")
     shell.expect_prompt()
+
+
+def test_a_command_between_the_lines_of_a_query(shell: Terminal) -> None:
+    shell.type("MATCH (c:Country)\r")
+    shell.expect(r"\.\.\.\.")
+    shell.type(":device cpu\r")
+    shell.expect("device is cpu")
+    assert "MATCH (c:Country)" in shell.expect(r"\.\.\.\."), "the query is still there"
+    assert "│       198 │" in shell.ask("RETURN count(*) AS countries;")
+
+
+def test_files_to_run_and_to_write(shell: Terminal, tmp_path: Path) -> None:
+    script, rows = tmp_path / "script", tmp_path / "rows"
+    script.write_text("// two of them\n:format csv\nRETURN 1 AS one;\nRETURN\n2 AS two\n:format table\n")
+    shown = shell.ask(f":run {script}")
+    assert "one\n1\n\ntwo\n2\n" in shown and "format is table" in shown
+    assert f"results go to {rows}" in shell.ask(f":output {rows}")
+    assert "│" not in shell.ask("MATCH (c:Country) RETURN c LIMIT 1;")
+    assert "results go to the screen" in shell.ask(":output")
+    assert "un_member" in rows.read_text(), "not cut to the terminal's width"
+    script.write_text(f":run {script}")
+    assert "runs itself" in shell.ask(f":run {script}")
+    assert "Storage" not in shell.ask(":clear")
+
+
+def test_names_of_a_graph_do_not_steer_the_terminal(tmp_path: Path) -> None:
+    odd = "P\x1b]0;owned\x07\u202e\x9b31m"
+    Graph.from_records(
+        [{"id": 1, "labels": [odd], "properties": {odd: odd}}, {"id": 2}], [{"type": odd, "start": 1, "end": 2}]
+    ).save(tmp_path / "odd")
+    terminal = Terminal(tmp_path, "odd")
+    query = "MATCH p = (a)--(b) RETURN a, p;"
+    for line in (":schema", ":stats", f":explain {query}", query, f":format csv\n{query}"):
+        terminal.type(f"\x1b[200~{line}\x1b[201~\r")  # pasted
+        terminal.raw(r"\x1b\[\?2004l")
+        shown = terminal.raw(r"\x1b\[\?2004h")
+        assert "owned" in shown and not re.search("\x1b\\]|[\x07\u202e\x9b]", shown)
+        terminal.expect("> ?")
+    assert terminal.leave() == 0
+
+
+def test_nobody_else_reads_the_history(tmp_path: Path) -> None:
+    history = tmp_path / "state" / "qengine" / "history"
+    for _ in range(2):
+        terminal = Terminal(tmp_path)
+        terminal.ask("RETURN 'a secret' AS x;")
+        assert terminal.leave() == 0
+        assert stat.S_IMODE(history.stat().st_mode) == 0o600 and "a secret" in history.read_text()
+        history.chmod(0o644)  # as an older version left it
 
 
 def test_ctrl_c_stops_the_query_and_not_the_shell(shell: Terminal) -> None:
