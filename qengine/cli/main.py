@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import errno
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from qengine import __version__
 from qengine.cli.arguments import GRAPH_HELP, Parser, add_limits, parameter
 from qengine.cli.lean import import_less
-from qengine.cli.terminal import report, report_defect, standard_output, write_any_character
+from qengine.cli.terminal import has_no_room, report, report_unforeseen, standard_output, write_any_character
 from qengine.errors import QengineError, QueryInterrupted
 
 if TYPE_CHECKING:
@@ -26,7 +25,6 @@ EXIT_ERROR = 1
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
 
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _COMMANDS = ("calibrate", "estimate", "qerror", "warmup")  # modules beside this one; anything else is a graph
 _FORMATS = ("table", "csv", "json", "jsonl", "markdown", "arrow")
 _EPILOG = """examples:
@@ -130,11 +128,9 @@ def _reported(work: Callable[[], int]) -> int:
         report(QueryInterrupted("The command was interrupted."))
         return EXIT_INTERRUPTED
     except Exception as error:
-        if isinstance(error, OSError) and error.errno in _NO_ROOM:
-            report(QengineError(f"The output can't be written: {error.strerror}."))
+        report_unforeseen(error, "please report it with the query")
+        if has_no_room(error):
             sys.stdout = None  # what it still holds back would fail again at the end
-        else:
-            report_defect(error, "please report it with the query")
         return EXIT_ERROR
 
 

@@ -21,7 +21,7 @@ from qengine.cli.highlight import STYLE, QueryLexer
 from qengine.cli.pager import PagedOutput, PagerClosed
 from qengine.cli.script import ends_in_command, run_script, set_aside
 from qengine.cli.session import Session
-from qengine.cli.terminal import colours, report, report_defect
+from qengine.cli.terminal import colours, report, report_unforeseen
 from qengine.errors import QengineError
 
 _WORDS = {"help": ":help", "?": ":help", "exit": ":quit", "quit": ":quit"}
@@ -82,12 +82,9 @@ class Shell:
             out.flush()
         except Quit:
             raise
-        except OSError as error:
-            out.flush()
-            report(QengineError(f"The output can't be written: {error.strerror}."))
         except Exception as error:  # a defect must not take the shell with it
             out.flush()
-            report_defect(error, "the shell goes on")
+            report_unforeseen(error, "the shell goes on")
 
     def _unfinished(self) -> bool:
         """Tell whether Enter adds a line instead of running the text."""

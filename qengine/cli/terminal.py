@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import codecs
+import errno
 import io
 import os
 import shutil
 import sys
 import traceback
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeGuard
 
 from qengine._printable import printable
 from qengine.errors import InternalError, Notice, QengineError, render
 
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _LINES = str.maketrans("┌┬┐├┼┤└┴┘─│", "+++++++++-|")
 
 
@@ -68,8 +70,16 @@ def report(error: QengineError) -> None:
     print(text, file=sys.stderr)
 
 
-def report_defect(error: Exception, more: str) -> None:
-    """Report an error that nobody foresaw, with where it came up; ``more`` follows in the hint."""
+def has_no_room(error: Exception) -> TypeGuard[OSError]:
+    """Tell whether an error says that a disk is full, or a quota used up."""
+    return isinstance(error, OSError) and error.errno in _NO_ROOM
+
+
+def report_unforeseen(error: Exception, more: str) -> None:
+    """Report output that finds no room, or a defect, with where it came up; ``more`` follows in the defect's hint."""
+    if has_no_room(error):
+        report(QengineError(f"The output can't be written: {error.strerror}."))
+        return
     frames = traceback.extract_tb(error.__traceback__)
     place = next((each for each in reversed(frames) if "qengine" in each.filename), None)
     where = f" ({Path(place.filename).name}, line {place.lineno})" if place else ""

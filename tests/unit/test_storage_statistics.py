@@ -80,6 +80,12 @@ def test_one_label_a_vertex_is_answered_from_pairs_of_groups():
     ]
 
 
+def test_types_without_paths_of_two_steps_have_no_line_for_them():
+    nodes = [{"id": row, "labels": "A"} for row in range(2)]
+    shown = repr(from_records(nodes, [{"type": "R", "start": 0, "end": 1}]).statistics)
+    assert "(:A)-[:R]->(:A)  1" in shown and "two steps" not in shown
+
+
 def test_squares_of_neighbours_with_lesser_and_greater_ids():
     store = from_records(
         [{"id": row, "labels": "A"} for row in range(5)],
