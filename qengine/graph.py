@@ -287,7 +287,7 @@ class Graph:
         """
         from qengine import storage
 
-        storage.save(self._store, path)
+        storage.save(self._statements.store, path)  # a closed graph refuses before anything is written
 
     # ------------------------------------------------------------ querying
 

@@ -6,6 +6,7 @@ import copy
 import gc
 import pickle
 from collections.abc import Iterator
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -111,7 +112,7 @@ def test_a_graph_is_made_by_its_constructors() -> None:
             qengine.Graph(*arguments, **named)
 
 
-def test_a_closed_graph_says_so() -> None:
+def test_a_closed_graph_says_so(tmp_path: Path) -> None:
     with qengine.Graph.from_records([{"labels": "P"}]) as graph:
         result, prepared = graph.query("MATCH (p:P) RETURN count(*)"), graph.prepare("RETURN 1")
     assert repr(graph) == "<Graph, closed>" and "closed" in graph._repr_html_()
@@ -122,7 +123,7 @@ def test_a_closed_graph_says_so() -> None:
         lambda: graph.estimate("MATCH (n)"),
         lambda: graph.estimate_all("MATCH (n)"),
         lambda: list(graph.script("RETURN 1")),
-        lambda: graph.save("never"),
+        lambda: graph.save(tmp_path / "never"),
         lambda: graph.schema,
         lambda: graph.node_count,
         graph.interrupt,
@@ -130,6 +131,7 @@ def test_a_closed_graph_says_so() -> None:
         with pytest.raises(qengine.StorageError, match="The graph is closed"):
             use()
     graph.close()
+    assert not list(tmp_path.iterdir())
     assert result.value() == 1 == prepared.run().value(), "what was there goes on"
 
 
