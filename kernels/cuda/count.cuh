@@ -175,6 +175,9 @@ struct Pieces {
     return stop.stopped();
   }
 
+  // The same in a loop over a piece's members, `least` a round: the first round follows the look of take().
+  __device__ bool stopped_from(uint32_t first, uint32_t least) { return first >= least && stopped(); }
+
   // A barrier of the team; the same for all of it: has any of its warps found that the run is stopped?
   __device__ bool team_stopped() {
 #ifdef QE_TEAM_WARP

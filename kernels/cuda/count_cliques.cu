@@ -304,7 +304,7 @@ extern "C" __global__ void count_cliques(const CliqueTask task) {
     team_sync();
     const Members members{bits, ranks, keys, numbers, task.base, range, mask, rest};
     const uint32_t step = team_warps();
-    for (uint32_t first = team_warp(); first < d && !pieces.stopped(); first += kWarp * step) {
+    for (uint32_t first = team_warp(); first < d && !pieces.stopped_from(first, kWarp * step); first += kWarp * step) {
       ViewSlice slice{0, 0, 0, 0, 0};
       uint32_t v = 0;
       if (first + lane * step < d) {

@@ -139,7 +139,7 @@ extern "C" __global__ void QE_BOUNDS count_edges(const EdgeTask task) {
       uint64_t found = 0;
       const uint32_t step = team_warps();
       for (uint32_t first = team_warp(); first < n_outer; first += kWarp * step) {
-        if (pieces.stopped()) break;
+        if (pieces.stopped_from(first, kWarp * step)) break;
         const uint32_t member = first + lane * step;
         ViewSlice slice{0, 0, 0, 0, 0};
         uint32_t v = 0;

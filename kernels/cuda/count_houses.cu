@@ -45,7 +45,7 @@ struct ArrayCounters {
 template <typename Visit>
 __device__ void each_member(const View& whole, const ViewSlice& list, Pieces& pieces, Visit visit) {
   const uint32_t lane = threadIdx.x % kWarp, n = list.end - list.begin, step = team_warps();
-  for (uint32_t first = team_warp(); first < n && !pieces.stopped(); first += kWarp * step) {
+  for (uint32_t first = team_warp(); first < n && !pieces.stopped_from(first, kWarp * step); first += kWarp * step) {
     ViewSlice slice{0, 0, 0, 0, 0};
     uint32_t v = 0;
     if (first + lane * step < n) {

@@ -87,7 +87,7 @@ extern "C" __global__ void count_wedges_tiled(const WedgeTask task) {
     const ViewSlice outer = task.outer.slices[root];
     const uint32_t n = outer.end - outer.begin;
     const bool cut = root - lo < task.tile;
-    for (uint32_t first = warp; first < n && !pieces.stopped(); first += kWarp * warps) {
+    for (uint32_t first = warp; first < n && !pieces.stopped_from(first, kWarp * warps); first += kWarp * warps) {
       uint2 part{0, 0};
       if (first + lane * warps < n) {
         const uint32_t v = task.outer.neighbours[outer.begin + first + lane * warps];
@@ -159,7 +159,7 @@ extern "C" __global__ void count_wedges_hashed(const WedgeTask task) {
     const ViewSlice outer = task.outer.slices[root];
     const uint32_t n = outer.end - outer.begin, step = team_warps();
     uint64_t found = 0;
-    for (uint32_t first = team_warp(); first < n && !pieces.stopped(); first += kWarp * step) {
+    for (uint32_t first = team_warp(); first < n && !pieces.stopped_from(first, kWarp * step); first += kWarp * step) {
       uint2 part{0, 0};
       if (first + lane * step < n) {
         const ViewSlice slice = task.inner.slices[task.outer.neighbours[outer.begin + first + lane * step]];
