@@ -16,7 +16,10 @@
 namespace qe {
 namespace {
 
-constexpr uint32_t kShareEvery = (kLookEvery + 1) / 2;  // steps between two looks at other warps
+#ifndef QE_SHARE_EVERY
+#define QE_SHARE_EVERY 32
+#endif
+constexpr uint32_t kShareEvery = QE_SHARE_EVERY;  // steps between two looks at other warps
 constexpr uint64_t kGiveLeaves = 64;   // so many candidates of the last level are worth giving away
 
 using Wide = unsigned long long;  // what atomics take

@@ -167,7 +167,7 @@ ABLATIONS = {
                      setting(count_policy, "_HUBS", 128)),
     "stealing": Ablation("work given to idle warps (general kernel)",
                          on_rmat(12, TRIANGLE + COUNT, FOUR_CLIQUE + COUNT),
-                         setting(search, "_MACROS", {"QE_LOOK_EVERY": 1 << 30}), general),
+                         setting(search, "_MACROS", {"QE_SHARE_EVERY": 1 << 30}), general),
     "by_row": Ablation("counts by row by extension", on_rmat(14, TRIANGLE + BY_NODE), general),
     "together": Ablation("rows counted together", on_rmat(14, TRIANGLE + BY_NODE),
                          setting(extend_counts.CountingExtension, "_count_together", lambda *_: False)),

@@ -118,7 +118,8 @@ SHAPES = {"count_cliques", "count_edges", "count_houses", "count_stars", "count_
 
 FLAGS = (
     *("-std=c++17", "-O1", "-shared", "-fPIC", "-pthread", "-fsanitize-coverage=trace-pc"),
-    *("-DQE_LOOK_EVERY=1", "-DQE_LOOK_ENTRIES=128", "-DQE_LOOK_CYCLES=0"),  # every call looks
+    *("-DQE_LOOK_EVERY=32", "-DQE_LOOK_ENTRIES=128", "-DQE_LOOK_CYCLES=0"),  # every call looks
+    "-DQE_SHARE_EVERY=1",
 )
 """How kernels are compiled for the host. What they do between two looks at the stop flag is counted."""
 
@@ -148,9 +149,10 @@ def library(family: str, macros: tuple[tuple[str, int | str], ...], preface: str
         return ctypes.CDLL(str(target))
 
 
-MOST_WORK = 20_000
+MOST_WORK = 128_000
 """Steps (basic blocks) that a lane makes at most between two looks of its warp at the stop flag, and after it was told
-to stop: of microseconds to a millisecond on a GPU. Here lists are long from 128 entries on, and every call looks."""
+to stop: up to a millisecond on a GPU. Constants bound what the kernels do between two calls: pairs of roots of few
+members, a window of entries. Here lists are long from 128 entries on, and every call looks."""
 
 
 @dataclass
