@@ -299,7 +299,7 @@ class Builder {
     auto* parts = reinterpret_cast<double*>(memory_);
     for (uint64_t k = threadIdx.x; k < kRootLanes; k += blockDim.x) {
       parts[k] = 0;
-      for (uint64_t at = k; at < level.hi - level.lo; at += kRootLanes) parts[k] += job.ways[level.first + at];
+      for (uint64_t at = k; at < level.hi - level.lo && !grid.stop().thread(); at += kRootLanes) parts[k] += job.ways[level.first + at];
     }
     for (uint32_t half = kRootLanes / 2; half > 0; half /= 2) {
       __syncthreads();

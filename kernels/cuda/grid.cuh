@@ -60,7 +60,7 @@ class Grid {
     const uint64_t share = (n + gridDim.x - 1) / gridDim.x;
     const uint64_t begin = min(n, blockIdx.x * share), end = min(n, begin + share);
     uint64_t mine = 0, total;
-    for (uint64_t i = begin + threadIdx.x; i < end; i += blockDim.x) mine += count(i);
+    for (uint64_t i = begin + threadIdx.x; i < end && !stop_.thread(); i += blockDim.x) mine += count(i);
     scan_block(mine, &total);
     if (threadIdx.x == 0) sums[blockIdx.x] = total;
     if (!meet()) return false;
@@ -74,6 +74,7 @@ class Grid {
       const uint64_t upto = scan_block(own, &total);
       if (i < end) write(i, own, base + upto - own);
       base += total;
+      if (__syncthreads_or(stop_.thread())) break;  // the next meeting ends all
     }
     return true;
   }
