@@ -105,12 +105,13 @@ class FewMembers {
   __device__ FewMembers(const Triangles& t, const Found& vertices, uint32_t* sums) : t_(t), vertices_(vertices), sums_(sums) {}
 
   // begin, n: the lesser neighbours of this lane's root, none of lanes from kTogether on.
-  __device__ void count(uint32_t root, uint64_t begin, uint32_t n) {
+  __device__ void count(uint32_t root, uint64_t begin, uint32_t n, Stop& stop) {
     const uint32_t lane = lane_id(), own = n * (n - 1) / 2;
     const uint32_t until = static_cast<uint32_t>(scan_inclusive(own)), all = __shfl_sync(kAllLanes, until, kLanes - 1);
     if (kVertices && lane < kTogether) sums_[lane] = 0;
     __syncwarp();
     for (uint32_t first = 0; first < all; first += kLanes) {
+      if ((first / kLanes + 1) % kLookEvery == 0 && stop.warp()) break;
       const uint32_t at = first + lane;
       uint32_t k = 0;  // whose pair this lane looks at
 #pragma unroll
@@ -255,7 +256,7 @@ __device__ void all_of_few(const Triangles& t, char* shared) {
       root = t.roots[first + lane];
       own = t.lesser(root);
     }
-    members.count(root, own.begin, static_cast<uint32_t>(own.size()));
+    members.count(root, own.begin, static_cast<uint32_t>(own.size()), taker.stop());
   }
   vertices.hand_on();
 }
