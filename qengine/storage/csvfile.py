@@ -57,6 +57,8 @@ def _table(path: Path, as_text: Sequence[str] = ()) -> Any:
     try:
         table = _arrow_table(path, as_text)
         _ = table.column_names  # which are decoded only now
+    except MemoryError:
+        raise
     except UnicodeDecodeError:
         raise _no_text(path) from None
     except (pa.ArrowException, OSError) as error:

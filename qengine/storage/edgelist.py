@@ -18,6 +18,7 @@ from qengine.storage.assemble import NodeBlock, RelationshipBlock, assemble
 from qengine.storage.given import arrow_table, end_columns, first_line, given_path, name_of
 from qengine.storage.kernels import edge_list, look_up, mark
 from qengine.storage.keys import KeyIndex, key_array
+from qengine.storage.memory import within_memory
 from qengine.storage.normal import check_array, normal_array
 from qengine.storage.progress import Progress
 from qengine.storage.store import GraphStore
@@ -30,6 +31,7 @@ _GZIP = b"\x1f\x8b"
 _MATRIX = b"%%MatrixMarket"  # its line of sizes would be read as an edge
 
 
+@within_memory
 def from_edge_list(
     source: Any,
     *,
@@ -93,6 +95,8 @@ def _arrow(array: Any, name: str) -> Any:
         return array
     try:
         return pa.array(array)
+    except MemoryError:
+        raise
     except (pa.ArrowException, TypeError, ValueError, LookupError, OverflowError) as error:
         raise StorageError(f"edge list, {name}: it can't be read: {first_line(error)}", hint=_SOURCE) from None
 

@@ -21,6 +21,7 @@ from qengine.errors import LoadingWarning, StorageError
 from qengine.storage.csvfile import read_csv
 from qengine.storage.given import first_line, given_path, labels_of, type_names
 from qengine.storage.kernels import threads
+from qengine.storage.memory import within_memory
 from qengine.storage.progress import Progress
 from qengine.storage.store import GraphStore
 from qengine.storage.tables import from_tables
@@ -49,6 +50,7 @@ def from_csv(
     return _load(source, "csv", read_csv, key, undirected)
 
 
+@within_memory
 def _load(
     source: Source | Sequence[Source],
     suffix: str,
@@ -80,7 +82,7 @@ def _load(
         guessed=suffix == "csv",
     )
     for warning in sorted(told, key=str):
-        warnings.warn(warning, stacklevel=4)  # at the line that calls Graph.from_…
+        warnings.warn(warning, stacklevel=5)  # at the line that calls Graph.from_…
     return store
 
 
@@ -199,6 +201,8 @@ def _read_parquet(path: Path, told: list[LoadingWarning]) -> Any:
     try:
         table = pq.read_table(path, partitioning=None)
         _ = table.column_names  # decoded only now
+    except MemoryError:
+        raise
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise StorageError(
             f"{path}: it is no readable Parquet file: {first_line(error)}", hint="It may be damaged or cut off."

@@ -253,6 +253,8 @@ def _arrow_table(source: Any, place: str, hint: str | None) -> Any:
         else:
             table = pa.table(dict(source) if isinstance(source, Mapping) else source)
         _ = table.column_names  # decoded only now
+    except MemoryError:
+        raise
     except (pa.ArrowException, OSError, TypeError, ValueError, LookupError, OverflowError) as error:
         raise StorageError(
             f"{place}: it can't be made an Arrow table: {' '.join(map(str, error.args))}",

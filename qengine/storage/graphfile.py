@@ -14,11 +14,13 @@ from qengine.storage.edgelist import bad_line
 from qengine.storage.given import given_path
 from qengine.storage.kernels import NO_NUMBER, edge_list
 from qengine.storage.keys import KeyIndex
+from qengine.storage.memory import within_memory
 from qengine.storage.store import GraphStore
 
 _FORM = "The lines are: t <vertices> <edges>, v <id> <label> [degree], e <id> <id> [label]."
 
 
+@within_memory
 def from_graph_file(path: str | PathLike[str]) -> GraphStore:
     """Load a ``t/v/e`` graph file, as ``Graph.from_graph_file`` says."""
     source = given_path(path, _FORM)

@@ -43,6 +43,8 @@ def normal_array(column: Any, place: str) -> Any:
     """
     try:
         return _normal(_single(column), place)
+    except MemoryError:
+        raise
     except (pa.ArrowException, UnicodeDecodeError) as error:  # the name of a time zone is decoded when asked for
         raise _unreadable(column, place, error) from None
 
@@ -57,6 +59,8 @@ def check_array(column: Any, place: str) -> None:
     """
     try:
         column.validate(full=True)
+    except MemoryError:
+        raise
     except pa.ArrowException as error:
         raise _unreadable(column, place, error) from None
 

@@ -11,6 +11,7 @@ import numpy as np
 from qengine.errors import StorageError
 from qengine.storage.assemble import NodeBlock, RelationshipBlock, assemble
 from qengine.storage.given import name_of, type_names
+from qengine.storage.memory import within_memory
 from qengine.storage.store import GraphStore
 from qengine.storage.variant import from_python
 
@@ -20,6 +21,7 @@ _LABELS = "Give a name, as in 'labels': 'Person', or a list of names."
 _TYPE = "Give a name, as in 'type': 'KNOWS'."
 
 
+@within_memory
 def from_records(
     nodes: Iterable[Mapping[str, Any]],
     relationships: Iterable[Mapping[str, Any]] = (),

@@ -23,6 +23,7 @@ from qengine.storage.given import (
     type_names,
 )
 from qengine.storage.keys import KeyIndex, key_array
+from qengine.storage.memory import within_memory
 from qengine.storage.normal import normal_array
 from qengine.storage.store import GraphStore
 
@@ -30,6 +31,7 @@ _ENDS = f"The ends are taken from the first two columns, {{}} and {{}}, because 
 _KEY = "The key is taken from the first column, {}, because none is called id; key= names another."
 
 
+@within_memory
 def from_arrow(
     nodes: Any,
     relationships: Any = (),

@@ -122,7 +122,7 @@ def test_what_can_not_be_kept_is_refused_by_column_and_row(column: Any, message:
 
 @pytest.mark.parametrize("value", [2**63, -(2**63) - 1, D("1.5"), [2**64]])
 def test_records_and_frames_refuse_what_tables_refuse(value: Any) -> None:
-    with pytest.raises(StorageError, match="property x: .*(64 bits|Decimal)") as raised:
+    with pytest.raises(StorageError, match=r"property x: .*(64 bits|Decimal)") as raised:
         Graph.from_records([{"properties": {"x": value}}])
     assert raised.value.hint
     if isinstance(value, int):

@@ -10,11 +10,14 @@ import tracemalloc
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
 import pytest
 
-from qengine import StorageError
+from qengine import OutOfMemory, StorageError
 from qengine._control import Control, Status
-from qengine.storage import from_edge_list, kernels
+from qengine.storage import from_arrow, from_csv, from_edge_list, from_parquet, from_records, kernels
 
 
 @pytest.mark.parametrize("order", [False, True])
@@ -57,3 +60,27 @@ def test_a_line_without_end_is_refused_before_it_fills_memory(tmp_path: Path) ->
         assert tracemalloc.get_traced_memory()[1] < 40 << 20
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize("error", [MemoryError, pa.ArrowMemoryError])
+@pytest.mark.parametrize(
+    "place",
+    ["pyarrow.csv.read_csv", "pyarrow.parquet.read_table", "pyarrow.table", "qengine.storage.assemble._degrees"],
+)
+def test_where_memory_ends_loading_says_so(
+    place: str, error: type[Exception], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*args: object, **kwargs: object) -> None:
+        raise error("realloc of size 1073741824 failed")
+
+    (tmp_path / "nodes_A.csv").write_text("id\n1\n")
+    pq.write_table(pa.table({"id": [1]}), tmp_path / "nodes_A.parquet")
+    loads = {
+        "pyarrow.csv.read_csv": lambda: from_csv(tmp_path),
+        "pyarrow.parquet.read_table": lambda: from_parquet(tmp_path),
+        "pyarrow.table": lambda: from_arrow({"A": {"id": [1]}}),
+        "qengine.storage.assemble._degrees": lambda: from_records([{}]),
+    }
+    monkeypatch.setattr(place, full)
+    with pytest.raises(OutOfMemory, match="Loading needs more memory than there is"):
+        loads[place]()
