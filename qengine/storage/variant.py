@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from qengine.errors import StorageError
 from qengine.temporal import Date, DateTime, Duration, LocalDateTime, LocalTime, Temporal, Time
-from qengine.temporal.arrow import to_array
+from qengine.temporal.arrow import to_array, union_parts
 from qengine.temporal.native import from_native, from_numpy, is_missing
 
 _OFFSET_LIMIT = 2**31 - 1  # what the 32-bit offsets of strings and unions reach
@@ -79,13 +79,6 @@ def concatenate(arrays: Sequence[Any]) -> Any:
         target = pa.large_string()
     same = [array if array.type == target else array.cast(target) for array in arrays]
     return same[0] if len(same) == 1 else pa.concat_arrays(same)
-
-
-def union_parts(array: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the child numbers (int8) and the places in the child (int32, a copy) of a dense union's values."""
-    rows = slice(array.offset, array.offset + len(array))
-    _, codes, offsets = array.buffers()[:3]
-    return np.frombuffer(codes, np.int8)[rows], np.frombuffer(offsets, np.int32)[rows].copy()
 
 
 def is_variant(arrow: Any) -> bool:

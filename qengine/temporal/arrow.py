@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from itertools import pairwise
+from itertools import pairwise, repeat
 from typing import Any
 
 import numpy as np
@@ -37,7 +37,7 @@ from qengine.temporal.values import DAY, Date, DateTime, Duration, LocalDateTime
 from qengine.temporal.zones import at_moment, in_zone, parse_zone
 from qengine.types import Kind
 
-__all__ = ["UNITS", "is_text", "text_kind", "to_array", "to_values", "without_text"]
+__all__ = ["UNITS", "is_text", "text_kind", "text_kinds", "to_array", "to_values", "union_parts", "without_text"]
 
 UNITS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
 """Nanoseconds of Arrow's units."""
@@ -142,9 +142,38 @@ def is_text(arrow: Any) -> bool:
     return text_kind(arrow) is not None
 
 
+def text_kinds(arrow: Any) -> set[Kind]:
+    """Return the kinds of the values that arrays of a type hold as text, at any depth."""
+    kind = text_kind(arrow)
+    if kind is not None:
+        return {kind}
+    if not pa.types.is_nested(arrow):
+        return set()
+    return set().union(*(text_kinds(arrow.field(i).type) for i in range(arrow.num_fields)))
+
+
 def without_text(array: Any) -> Any:
-    """Return an array for readers that don't know of texts in structs: as plain strings."""
-    return array.flatten()[0] if is_text(array.type) else array
+    """Return an array for readers that don't know of texts in structs: as plain strings, at any depth."""
+    arrow = array.type
+    if is_text(arrow):
+        return array.flatten()[0]
+    if not text_kinds(arrow):
+        return array
+    if pa.types.is_union(arrow):
+        codes, offsets = union_parts(array)
+        children = [without_text(array.field(i)) for i in range(arrow.num_fields)]
+        names = [arrow.field(i).name for i in range(arrow.num_fields)]
+        return pa.UnionArray.from_dense(pa.array(codes), pa.array(offsets), children, names)
+    mask = array.is_null() if array.null_count else None
+    make = pa.LargeListArray if pa.types.is_large_list(arrow) else pa.ListArray
+    return make.from_arrays(array.offsets, without_text(array.values), mask=mask)
+
+
+def union_parts(array: Any) -> tuple[Any, Any]:
+    """Return the child numbers (int8) and the places in the child (int32, a copy) of a dense union's values."""
+    rows = slice(array.offset, array.offset + len(array))
+    _, codes, offsets = array.buffers()[:3]
+    return np.frombuffer(codes, np.int8)[rows], np.frombuffer(offsets, np.int32)[rows].copy()
 
 
 def to_values(array: Any) -> list[Any]:
@@ -157,6 +186,8 @@ def to_values(array: Any) -> list[Any]:
     kind = text_kind(arrow)
     if kind is not None:
         return [None if text is None else _parsed(kind, text) for text in array.flatten()[0].to_pylist()]
+    if pa.types.is_struct(arrow):
+        return _struct_values(array)
     make = _reader(arrow)
     if make is None:
         return list(array.to_pylist())
@@ -174,31 +205,38 @@ def _parsed(kind: Kind, text: str) -> Temporal:
 def _reader(arrow: Any) -> Callable[[Any], Temporal] | None:
     """Return what makes a value from the integer that an array holds; None for types that aren't temporal."""
     if pa.types.is_date32(arrow):
-        return Date
+        return Date.from_days
     if pa.types.is_interval(arrow):
-        return lambda value: Duration(value.months, value.days, value.nanoseconds)
+        return lambda value: Duration.from_parts(value.months, value.days, value.nanoseconds)
     if not pa.types.is_temporal(arrow):
         return None
     if pa.types.is_date64(arrow):
-        return lambda number: Date(number * 1_000_000 // DAY)
+        return lambda number: Date.from_days(number * 1_000_000 // DAY)
     size = UNITS[arrow.unit]
     if pa.types.is_time(arrow):
-        return lambda number: LocalTime(number * size)
+        return lambda number: LocalTime.from_nanoseconds(number * size)
     if pa.types.is_duration(arrow):
-        return lambda number: Duration(0, 0, number * size)
+        return lambda number: Duration.from_parts(0, 0, number * size)
     if arrow.tz is None:
-        return lambda number: LocalDateTime(number * size)
+        return lambda number: LocalDateTime.from_nanoseconds(number * size)
     zone = 0 if arrow.tz == "UTC" else parse_zone(arrow.tz)
     return lambda number: at_moment(number * size, zone)
 
 
 def _union_values(array: Any) -> list[Any]:
-    rows = slice(array.offset, array.offset + len(array))
-    _, codes, offsets = array.buffers()[:3]
+    codes, offsets = union_parts(array)
     children = [to_values(array.field(i)) for i in range(array.type.num_fields)]
-    places = zip(np.frombuffer(codes, np.int8)[rows].tolist(), np.frombuffer(offsets, np.int32)[rows].tolist(),
-                 strict=True)  # fmt: skip
-    return [children[code][place] for code, place in places]
+    return [children[code][place] for code, place in zip(codes.tolist(), offsets.tolist(), strict=True)]
+
+
+def _struct_values(array: Any) -> list[Any]:
+    names = [arrow.name for arrow in array.type]
+    columns = [to_values(array.field(i).slice(array.offset, len(array))) for i in range(len(names))]
+    rows = zip(*columns, strict=True) if columns else repeat((), len(array))
+    values: list[Any] = [dict(zip(names, row, strict=True)) for row in rows]
+    if array.null_count:
+        values = [each if valid else None for each, valid in zip(values, array.is_valid().to_pylist(), strict=True)]
+    return values
 
 
 def _list_values(array: Any) -> list[Any]:

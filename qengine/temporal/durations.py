@@ -12,7 +12,22 @@ from fractions import Fraction
 from qengine.errors import ExecutionError
 from qengine.temporal.values import DAY, SECOND, Duration
 
-__all__ = ["duration_of", "exact", "parse_duration"]
+__all__ = ["UNITS", "duration_of", "exact", "parse_duration"]
+
+UNITS = {
+    "years": (12, 0, 0),
+    "quarters": (3, 0, 0),
+    "months": (1, 0, 0),
+    "weeks": (0, 7, 0),
+    "days": (0, 1, 0),
+    "hours": (0, 0, 3600 * SECOND),
+    "minutes": (0, 0, 60 * SECOND),
+    "seconds": (0, 0, SECOND),
+    "milliseconds": (0, 0, 1_000_000),
+    "microseconds": (0, 0, 1_000),
+    "nanoseconds": (0, 0, 1),
+}
+"""Months, days and nanoseconds of each unit."""
 
 _DAYS_OF_MONTH = Fraction(30_436_875, 1_000_000)
 _LARGEST = 2**63 - 1
@@ -56,7 +71,7 @@ def duration_of(months: Fraction, days: Fraction, nanoseconds: Fraction) -> Dura
     whole = int(nanoseconds + (days - whole_days) * DAY)
     if max(abs(whole_months), abs(whole_days), abs(whole // SECOND)) > _LARGEST:
         raise ExecutionError("The duration's parts don't fit 64-bit integers.", code="IntegerOverflow")
-    return Duration(whole_months, whole_days, whole)
+    return Duration.from_parts(whole_months, whole_days, whole)
 
 
 def parse_duration(text: str) -> Duration:
@@ -71,7 +86,9 @@ def parse_duration(text: str) -> Duration:
     if dated is not None:
         years, months, days, hours, minutes, seconds = (int(part or 0) for part in dated.groups()[:6])
         fraction = int((dated[7] or "").ljust(9, "0"))
-        return Duration(years * 12 + months, days, (hours * 3600 + minutes * 60 + seconds) * SECOND + fraction)
+        return Duration.from_parts(
+            years * 12 + months, days, (hours * 3600 + minutes * 60 + seconds) * SECOND + fraction
+        )
     found = _UNITS.fullmatch(text) if text.isascii() else None
     if found is None or text[-1] in "PT":
         raise ExecutionError(

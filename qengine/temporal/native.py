@@ -6,9 +6,12 @@ import datetime
 import zoneinfo
 from typing import Any
 
+from qengine.errors import ExecutionError
+from qengine.temporal.calendar import add_months
 from qengine.temporal.values import DAY, SECOND, Date, DateTime, Duration, LocalDateTime, LocalTime, Temporal, Time
+from qengine.temporal.zones import at_moment, parse_zone
 
-__all__ = ["from_native", "from_numpy", "is_missing", "to_native"]
+__all__ = ["from_native", "from_numpy", "hash_of", "is_ambiguous", "is_missing", "to_native"]
 
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
 
@@ -24,16 +27,19 @@ def from_native(value: Any) -> Temporal | None:
         local = (value.toordinal() - _EPOCH) * DAY + _time(value)
         offset = _offset(value.utcoffset())
         if offset is None:
-            return LocalDateTime(local)
-        return DateTime(local - offset * SECOND, offset, getattr(value.tzinfo, "key", None) or "")
+            return LocalDateTime.from_nanoseconds(local)
+        name = getattr(value.tzinfo, "key", None)
+        return at_moment(local - offset * SECOND, parse_zone(name) if name else offset)
     if isinstance(value, datetime.date):
-        return Date(value.toordinal() - _EPOCH)
+        return Date.from_days(value.toordinal() - _EPOCH)
     if isinstance(value, datetime.time):
         offset = _offset(value.utcoffset())
-        return LocalTime(_time(value)) if offset is None else Time(_time(value) - offset * SECOND, offset)
+        if offset is None:
+            return LocalTime.from_nanoseconds(_time(value))
+        return Time.from_utc(_time(value) - offset * SECOND, offset)
     if isinstance(value, datetime.timedelta):
         nanoseconds = value.microseconds * 1_000 + getattr(value, "nanoseconds", 0)
-        return Duration(0, value.days, value.seconds * SECOND + nanoseconds)
+        return Duration.from_parts(0, value.days, value.seconds * SECOND + nanoseconds)
     return None
 
 
@@ -42,15 +48,41 @@ def from_numpy(value: Any) -> Any:
     item, kind = value.item(), value.dtype.kind
     if kind not in "mM" or not isinstance(item, int):
         return item
-    if kind == "M":
-        return LocalDateTime(int(value.astype("datetime64[ns]").astype("int64")))
-    months = {"timedelta64[Y]": 12, "timedelta64[M]": 1}.get(value.dtype.name)
-    return Duration(item * months, 0, 0) if months else Duration(0, 0, int(value.astype("m8[ns]").astype("int64")))
+    import numpy as np
+
+    unit, count = np.datetime_data(value.dtype)
+    steps = int(value.astype("int64")) * count  # of the unit, which Python's values lack or can't reach
+    if unit in _MONTHS:
+        months = steps * _MONTHS[unit]
+        return Duration.from_parts(months) if kind == "m" else Date.from_days(add_months(0, months))
+    if unit == "D":
+        return Date.from_days(steps)
+    size, parts = _NUMPY_UNITS[unit]
+    nanoseconds = steps * size // parts
+    return LocalDateTime.from_nanoseconds(nanoseconds) if kind == "M" else Duration.from_parts(nanoseconds=nanoseconds)
+
+
+_MONTHS = {"Y": 12, "M": 1}
+_NUMPY_UNITS = {  # nanoseconds, as a fraction
+    "W": (7 * DAY, 1),
+    "D": (DAY, 1),
+    "h": (3600 * SECOND, 1),
+    "m": (60 * SECOND, 1),
+    "s": (SECOND, 1),
+    "ms": (1_000_000, 1),
+    "us": (1_000, 1),
+    "ns": (1, 1),
+    "ps": (1, 1_000),
+    "fs": (1, 1_000_000),
+    "as": (1, 1_000_000_000),
+}
 
 
 def is_missing(value: Any) -> bool:
-    """Tell whether a value is pandas' NaT."""
-    return isinstance(value, datetime.datetime) and value != value  # noqa: PLR0124
+    """Tell whether a value is pandas' NaT or NA."""
+    if isinstance(value, datetime.datetime):
+        return value != value  # noqa: PLR0124
+    return type(value).__name__ == "NAType" and type(value).__module__.startswith("pandas.")
 
 
 def _time(value: datetime.datetime | datetime.time) -> int:
@@ -62,39 +94,95 @@ def _offset(offset: datetime.timedelta | None) -> int | None:
     return None if offset is None else round(offset.total_seconds())
 
 
-def to_native(value: Temporal) -> Any:
-    """Return a temporal value as one of Python's ``datetime``, None where that can't hold it exactly.
+def is_ambiguous(value: Any) -> bool:
+    """Tell whether a value of ``datetime`` has a local time that comes twice, or is left out, where clocks change.
 
-    Durations with months have none; a day of a duration is taken as 24 hours.
+    Python takes these as equal to no moment of another zone.
     """
+    if not isinstance(value, datetime.datetime) or value.tzinfo is None:
+        return False
+    return value.replace(fold=not value.fold).utcoffset() != value.utcoffset()
+
+
+def to_native(value: Temporal, *, exact: bool = True) -> Any:
+    """Return a temporal value as one of Python's ``datetime``; see ``Temporal.to_native``."""
     try:
         match value:
             case Date():
                 return datetime.date.fromordinal(value.days + _EPOCH)
             case LocalTime():
-                return _native_time(value.nanoseconds)
-            case Time() if value.offset % 60 == 0:
-                zone = datetime.timezone(datetime.timedelta(seconds=value.offset))
-                return _native_time(value.nanoseconds).replace(tzinfo=zone)
+                return _local(value.nanoseconds, exact).time()
+            case Time():
+                return _local(value.nanoseconds, exact).time().replace(tzinfo=_fixed(value.offset_seconds))
             case LocalDateTime():
-                return _native_local(value.nanoseconds)
+                return _local(value.nanoseconds, exact)
+            case DateTime(zone=""):
+                return _local(value.nanoseconds, exact).replace(tzinfo=_fixed(value.offset_seconds))
             case DateTime():
-                if not value.zone:
-                    fixed = datetime.timezone(datetime.timedelta(seconds=value.offset))
-                    return _native_local(value.nanoseconds).replace(tzinfo=fixed)
-                return _native_local(value.utc).replace(tzinfo=datetime.UTC).astimezone(zoneinfo.ZoneInfo(value.zone))
-            case Duration(months=0) if value.nanoseconds % 1_000 == 0:
-                return datetime.timedelta(days=value.days, microseconds=value.nanoseconds // 1_000)
+                moment = _local(value.utc, exact).replace(tzinfo=datetime.UTC)
+                local = moment.astimezone(zoneinfo.ZoneInfo(value.zone))
+                same = _offset(local.utcoffset()) == value.offset_seconds  # by the machine's tables
+                return local if same else moment.astimezone(_fixed(value.offset_seconds))
+            case Duration(months=0):
+                microseconds = _microseconds(value.nanoseconds, exact)
+                return datetime.timedelta(days=value.days, microseconds=microseconds)
     except (ValueError, OverflowError):
         pass
-    return None
+    raise ExecutionError(
+        f"Python's datetime has no value for {value}: {_reason(value)}.",
+        code="InvalidArgumentValue",
+        hint="Take its text, str(value), or its fields, such as value.year.",
+    )
 
 
-def _native_time(nanoseconds: int) -> datetime.time:
-    return _native_local(nanoseconds).time()
+def _reason(value: Temporal) -> str:
+    if isinstance(value, Duration):
+        return "a timedelta has no months" if value.months else "it is longer than a timedelta may be"
+    return "its years are 1 to 9999"
 
 
-def _native_local(nanoseconds: int) -> datetime.datetime:
-    if nanoseconds % 1_000:
-        raise ValueError("finer than microseconds")
-    return datetime.datetime(1970, 1, 1) + datetime.timedelta(microseconds=nanoseconds // 1_000)
+def _fixed(seconds: int) -> datetime.timezone:
+    return datetime.timezone(datetime.timedelta(seconds=seconds)) if seconds else datetime.UTC
+
+
+def _microseconds(nanoseconds: int, exact: bool) -> int:
+    """Return whole microseconds, rounded down.
+
+    Raises
+    ------
+    ExecutionError
+        ``InvalidArgumentValue`` where something is lost that shouldn't be.
+    """
+    if exact and nanoseconds % 1_000:
+        raise ExecutionError(
+            "Python's datetime has no nanoseconds.",
+            code="InvalidArgumentValue",
+            hint="to_native(exact=False) rounds down to microseconds.",
+        )
+    return nanoseconds // 1_000
+
+
+def _local(nanoseconds: int, exact: bool) -> datetime.datetime:
+    return datetime.datetime(1970, 1, 1) + datetime.timedelta(microseconds=_microseconds(nanoseconds, exact))
+
+
+def hash_of(value: Temporal) -> int:
+    """Return a hash that equal values share: those of ``datetime`` and of pandas, too."""
+    place = value._place()
+    if place is None:
+        return hash(value._key(value))
+    try:
+        match value:
+            case Date():
+                return hash(datetime.date.fromordinal(place + _EPOCH))
+            case Duration() if place % 1_000 == 0:
+                return hash(datetime.timedelta(microseconds=place // 1_000))
+            case LocalTime() | Time() if place % 1_000 == 0:
+                return hash(to_native(value))
+            case LocalDateTime() if place % 1_000 == 0:
+                return hash(_local(place, True))
+            case DateTime() if place % 1_000 == 0:
+                return hash(_local(place, True).replace(tzinfo=datetime.UTC))
+    except (OverflowError, ValueError):
+        pass
+    return hash(place)  # as pandas does where there are nanoseconds

@@ -39,7 +39,7 @@ def parse_date(text: str) -> Date:
     ExecutionError
         ``InvalidArgumentValue`` where it writes none; so do all functions here.
     """
-    return Date(_date(text, text, "date"))
+    return Date.from_days(_date(text, text, "date"))
 
 
 def parse_local_time(text: str) -> LocalTime:
@@ -47,7 +47,7 @@ def parse_local_time(text: str) -> LocalTime:
     found = _time(text, text, "local time")
     if found["offset"] or found["zone"]:
         raise _malformed(text, "local time")
-    return LocalTime(_nanoseconds(found))
+    return LocalTime.from_nanoseconds(_nanoseconds(found))
 
 
 def parse_time(text: str) -> Time:
@@ -56,7 +56,7 @@ def parse_time(text: str) -> Time:
     if found["zone"]:
         raise _malformed(text, "time")
     offset = parse_offset(found["offset"] or "Z") or 0
-    return Time(_nanoseconds(found) - offset * 1_000_000_000, offset)
+    return Time.from_utc(_nanoseconds(found) - offset * 1_000_000_000, offset)
 
 
 def parse_local_date_time(text: str) -> LocalDateTime:
@@ -64,7 +64,7 @@ def parse_local_date_time(text: str) -> LocalDateTime:
     days, found = _date_and_time(text, "local date and time")
     if found is not None and (found["offset"] or found["zone"]):
         raise _malformed(text, "local date and time")
-    return LocalDateTime(days * DAY + _nanoseconds(found))
+    return LocalDateTime.from_nanoseconds(days * DAY + _nanoseconds(found))
 
 
 def parse_date_time(text: str) -> DateTime:
@@ -77,7 +77,7 @@ def parse_date_time(text: str) -> DateTime:
     if found["zone"] is None:
         return at_local(local, offset or 0)
     value = at_local(local, parse_zone(found["zone"]), offset)
-    if offset is not None and value.offset != offset:
+    if offset is not None and value.offset_seconds != offset:
         raise ExecutionError(
             f"{text!r}: the offset in {found['zone']} is another at that time.", code="InvalidArgumentValue"
         )

@@ -1,13 +1,18 @@
 """Time zones: the offset of a moment, the moment of a local time.
 
-Rules come from ``zoneinfo``, which reads the machine's time zone database. Python's own dates end at the years 1
-and 9999: before, a zone's first offset holds; after, its rules of the last 400 years repeat (the calendar does, too).
+Rules come from the package ``tzdata``, the IANA database as it is published: machines' own tables differ in what they
+say of the time before 1970 (Debian's have a local mean time for each city, where IANA's and Java's share one between
+zones that agree since), and small images have none. Where the package is missing, the machine's are read.
+
+Python's own dates end at the years 1 and 9999: before, a zone's first offset holds; after, its rules of the last 400
+years repeat (the calendar does, too).
 """
 
 from __future__ import annotations
 
 import datetime
 import functools
+import os
 import re
 import zoneinfo
 
@@ -18,6 +23,7 @@ from qengine.temporal.values import DAY, SECOND, DateTime
 __all__ = ["at_local", "at_moment", "in_zone", "parse_offset", "parse_zone"]
 
 _OFFSET = re.compile(r"([+-])(\d{2})(?::?(\d{2})(?::?(\d{2}))?)?")
+_NAME = re.compile(r"[A-Za-z][\w+-]*(?:/[\w+-]+)*", re.ASCII)  # of a zone, and of nothing outside the tables
 _LARGEST_OFFSET = 18 * 3600
 _EPOCH = datetime.datetime(1970, 1, 1)
 _CYCLE_SECONDS = 146_097 * 86_400  # 400 years
@@ -54,8 +60,8 @@ def parse_zone(text: str) -> int | str:
 def at_moment(utc: int, zone: int | str) -> DateTime:
     """Return the moment ``utc`` (nanoseconds) seen from an offset or named zone."""
     if isinstance(zone, int):
-        return DateTime(utc, zone)
-    return DateTime(utc, _offset_at(zone, utc // SECOND), zone)
+        return DateTime.from_utc(utc, zone)
+    return DateTime.from_utc(utc, _offset_at(zone, utc // SECOND), zone)
 
 
 def at_local(nanoseconds: int, zone: int | str, preferred: int | None = None) -> DateTime:
@@ -65,21 +71,25 @@ def at_local(nanoseconds: int, zone: int | str, preferred: int | None = None) ->
     Where they are set forward, a local time that is left out counts as so much later.
     """
     if isinstance(zone, int):
-        return DateTime(nanoseconds - zone * SECOND, zone)
+        return DateTime.from_utc(nanoseconds - zone * SECOND, zone)
     if preferred is not None and _offset_at(zone, nanoseconds // SECOND - preferred) == preferred:
-        return DateTime(nanoseconds - preferred * SECOND, preferred, zone)
+        return DateTime.from_utc(nanoseconds - preferred * SECOND, preferred, zone)
     utc = nanoseconds - _local_offset(zone, nanoseconds // SECOND) * SECOND
-    return DateTime(utc, _offset_at(zone, utc // SECOND), zone)
+    return DateTime.from_utc(utc, _offset_at(zone, utc // SECOND), zone)
 
 
 def in_zone(value: DateTime) -> int | str:
     """Return the zone of a value as the functions here take it."""
-    return value.zone or value.offset
+    return value.zone or value.offset_seconds
 
 
 @functools.lru_cache(maxsize=256)
 def _zone(name: str) -> zoneinfo.ZoneInfo:
+    tables = _tables()
     try:
+        if tables is not None and _NAME.fullmatch(name) and os.path.isfile(path := os.path.join(tables, name)):
+            with open(path, "rb") as file:
+                return zoneinfo.ZoneInfo.from_file(file, key=name)
         return zoneinfo.ZoneInfo(name)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
         raise ExecutionError(
@@ -87,6 +97,16 @@ def _zone(name: str) -> zoneinfo.ZoneInfo:
             code="InvalidArgumentValue",
             hint="Write an offset such as '+01:00', or a name such as 'Europe/Stockholm'.",
         ) from None
+
+
+@functools.cache
+def _tables() -> str | None:
+    """Return the folder of the package's tables, None where it isn't installed."""
+    try:
+        import tzdata
+    except ImportError:  # a checkout without its dependencies
+        return None
+    return os.path.join(tzdata.__path__[0], "zoneinfo")
 
 
 def _offset_at(name: str, seconds: int) -> int:

@@ -28,8 +28,10 @@ SCALARS = st.one_of(
     st.datetimes(timezones=st.sampled_from((UTC, ZoneInfo("Europe/Stockholm")))),
     st.timedeltas(),
     st.builds(Duration, st.integers(-50, 50), st.integers(-(2**40), 2**40), st.integers(-(2**70), 2**70)),
-    st.builds(lambda time, offset: Time(time - offset * SECOND, offset), TIMES, st.sampled_from((0, 3600, -90))),
-    st.builds(Date, st.integers(-(2**38), 2**38)),
+    st.builds(
+        lambda time, offset: Time.from_utc(time - offset * SECOND, offset), TIMES, st.sampled_from((0, 3600, -90))
+    ),
+    st.builds(Date.from_days, st.integers(-(2**38), 2**38)),
 )
 VALUES = st.one_of(SCALARS, st.lists(SCALARS, max_size=3))
 PROPERTIES = st.dictionaries(st.sampled_from("xyz"), VALUES, max_size=3)

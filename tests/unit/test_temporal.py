@@ -24,9 +24,10 @@ from qengine.temporal import (
     parse_local_date_time,
     parse_local_time,
     parse_time,
+    zones,
 )
 from qengine.temporal.arrow import to_array, to_values
-from qengine.temporal.native import from_native, to_native
+from qengine.temporal.native import from_native
 
 
 @pytest.mark.parametrize(
@@ -92,14 +93,18 @@ def graph() -> qengine.Graph:
                 "labels": ["A"],
                 "properties": {
                     "day": datetime.date(2020, 2, 29),
-                    "at": Time(0, 3600),
-                    "when": DateTime(10**9, 0),
+                    "at": Time.from_utc(0, 3600),
+                    "when": DateTime.from_utc(10**9, 0),
                     "span": Duration(1, 2, 3),
-                    "mixed": Date(0),
-                    "all": [Date(0), Date(1)],
+                    "mixed": Date.from_days(0),
+                    "all": [Date.from_days(0), Date.from_days(1)],
                 },
             },
-            {"id": 2, "labels": ["A"], "properties": {"day": Date(0), "mixed": 1, "when": DateTime(0, 3600)}},
+            {
+                "id": 2,
+                "labels": ["A"],
+                "properties": {"day": Date("1970-01-01"), "mixed": 1, "when": DateTime.from_utc(0, 3600)},
+            },
         ]
     )
 
@@ -172,19 +177,19 @@ def test_errors(graph, query, code) -> None:
 @pytest.mark.parametrize(
     ("values", "arrow"),
     [
-        ([Date(1), None], pa.date32()),
-        ([Date(2**31)], None),
-        ([LocalTime(1)], pa.time64("ns")),
-        ([LocalTime(1000)], pa.time64("us")),
-        ([DateTime(0), DateTime(5000)], pa.timestamp("us", "UTC")),
-        ([DateTime(1, 3600)], pa.timestamp("ns", "+01:00")),
-        ([DateTime(0), DateTime(0, 3600)], None),
-        ([DateTime(1 << 70)], None),
-        ([DateTime(0, 0, "UTC")], None),
+        ([Date.from_days(1), None], pa.date32()),
+        ([Date.from_days(2**31)], None),
+        ([LocalTime.from_nanoseconds(1)], pa.time64("ns")),
+        ([LocalTime.from_nanoseconds(1000)], pa.time64("us")),
+        ([DateTime.from_utc(0), DateTime.from_utc(5000)], pa.timestamp("us", "UTC")),
+        ([DateTime.from_utc(1, 3600)], pa.timestamp("ns", "+01:00")),
+        ([DateTime.from_utc(0), DateTime.from_utc(0, 3600)], None),
+        ([DateTime.from_utc(1 << 70)], None),
+        ([DateTime.from_utc(0, 0, "UTC")], None),
         ([Duration(0, 0, 1000)], pa.duration("us")),
         ([Duration(1, 0, 1)], pa.month_day_nano_interval()),
         ([Duration(2**40)], None),
-        ([Time(0, 0), None], None),
+        ([Time.from_utc(0, 0), None], None),
     ],
 )
 def test_arrow_holds_values_exactly(values, arrow) -> None:
@@ -219,11 +224,42 @@ def test_a_saved_graph_keeps_them(graph, tmp_path) -> None:
 def test_python_values(value) -> None:
     ours = from_native(value)
     assert ours is not None
-    assert to_native(ours) == value
+    assert ours.to_native() == value
 
 
 def test_the_classes_are_public_and_loaded_when_asked_for() -> None:
-    code = "import sys, qengine; assert 'qengine.temporal' not in sys.modules; assert qengine.Date(0).days == 0"
+    code = (
+        "import sys, qengine; assert 'qengine.temporal' not in sys.modules; assert qengine.Date(1970, 1, 1).days == 0"
+    )
     subprocess.run([sys.executable, "-c", code], check=True)
     with pytest.raises(AttributeError):
         _ = qengine.Datum
+
+
+@pytest.mark.parametrize("device", ["cpu", "reference"])
+def test_zones_are_those_of_iana_before_1970_too(graph, device) -> None:
+    text = "RETURN toString(datetime({year: 1818, week: 1, timezone: 'Europe/Stockholm'})) AS t"
+    assert graph.query(text, device=device).value() == "1817-12-29T00:00+00:53:28[Europe/Stockholm]"
+
+
+@pytest.mark.parametrize("name", ["../tzdata/zoneinfo/UTC", "/etc/passwd", "Europe/../UTC", "Europe", "", "tzdata.zi"])
+def test_names_of_zones_are_no_paths(name) -> None:
+    with pytest.raises(ExecutionError, match="There is no time zone"):
+        parse_date_time(f"2020-01-01T00:00[{name or ' '}]")
+
+
+def test_a_moment_before_1970_goes_to_python_and_back() -> None:
+    value = parse_date_time("1818-01-01T00:00[Europe/Stockholm]")
+    assert value.to_native() == value and from_native(value.to_native()).utc == value.utc
+    native = datetime.datetime(1818, 1, 1, tzinfo=ZoneInfo("Europe/Stockholm"))
+    ours = from_native(native)
+    assert ours == native and type(ours)(str(ours)) == ours
+
+
+def test_without_the_package_the_machine_s_zones_are_read(monkeypatch) -> None:
+    zones._zone.cache_clear()
+    monkeypatch.setattr(zones, "_tables", lambda: None)
+    try:
+        assert str(parse_date_time("2020-07-01T00:00[Europe/Stockholm]")) == "2020-07-01T00:00+02:00[Europe/Stockholm]"
+    finally:
+        zones._zone.cache_clear()

@@ -36,7 +36,7 @@ def subtract(a: Any, b: Any) -> Any:
 
 def negate(a: Duration) -> Duration:
     """Return the duration backwards."""
-    return Duration(-a.months, -a.days, -a.nanoseconds)
+    return Duration.from_parts(-a.months, -a.days, -a.nanoseconds)
 
 
 def multiply(a: Any, b: Any) -> Duration | None:
@@ -69,17 +69,19 @@ def _moved(value: Any, by: Duration) -> Any:
     kind = type(value)
     if kind is Date:
         rest = abs(by.nanoseconds) // DAY
-        return Date(checked_days(_moved_day(value.days, by) + (-rest if by.nanoseconds < 0 else rest)))
+        return Date.from_days(checked_days(_moved_day(value.days, by) + (-rest if by.nanoseconds < 0 else rest)))
     if kind is LocalTime:
-        return LocalTime((value.nanoseconds + by.nanoseconds) % DAY)
+        return LocalTime.from_nanoseconds((value.nanoseconds + by.nanoseconds) % DAY)
     if kind is Time:
-        return Time((value.nanoseconds + by.nanoseconds) % DAY - value.offset * SECOND, value.offset)
+        return Time.from_utc(
+            (value.nanoseconds + by.nanoseconds) % DAY - value.offset_seconds * SECOND, value.offset_seconds
+        )
     if kind is LocalDateTime:
-        return LocalDateTime(checked_nanoseconds(_moved_local(value.nanoseconds, by) + by.nanoseconds))
+        return LocalDateTime.from_nanoseconds(checked_nanoseconds(_moved_local(value.nanoseconds, by) + by.nanoseconds))
     assert kind is DateTime
     zone = in_zone(value)
     if by.months or by.days:
-        value = at_local(_moved_local(value.nanoseconds, by), zone, value.offset)
+        value = at_local(_moved_local(value.nanoseconds, by), zone, value.offset_seconds)
     return at_moment(checked_nanoseconds(value.utc + by.nanoseconds), zone)
 
 

@@ -70,24 +70,24 @@ def _between(start: Any, end: Any) -> Duration:
         local = add_months(begin.nanoseconds // DAY, months) * DAY + begin.nanoseconds % DAY
         days = _towards_zero(finish.nanoseconds - local, DAY)
         if months or days:
-            begin = at_local(local + days * DAY, begin.zone or begin.offset, begin.offset)
-    return Duration(months, days, finish.utc - begin.utc)
+            begin = at_local(local + days * DAY, begin.zone or begin.offset_seconds, begin.offset_seconds)
+    return Duration.from_parts(months, days, finish.utc - begin.utc)
 
 
 def _in_months(start: Any, end: Any) -> Duration:
     begin, finish = _aligned("inMonths", start, end)
-    return Duration(_months(begin.nanoseconds, finish.nanoseconds) if _dated(start, end) else 0)
+    return Duration.from_parts(_months(begin.nanoseconds, finish.nanoseconds) if _dated(start, end) else 0)
 
 
 def _in_days(start: Any, end: Any) -> Duration:
     begin, finish = _aligned("inDays", start, end)
     days = _towards_zero(finish.nanoseconds - begin.nanoseconds, DAY) if _dated(start, end) else 0
-    return Duration(0, days)
+    return Duration.from_parts(0, days)
 
 
 def _in_seconds(start: Any, end: Any) -> Duration:
     begin, finish = _aligned("inSeconds", start, end)
-    return Duration(0, 0, finish.utc - begin.utc)
+    return Duration.from_parts(0, 0, finish.utc - begin.utc)
 
 
 DISTANCES: dict[str, Callable[..., Any]] = {

@@ -31,7 +31,7 @@ from qengine.temporal import (
     parse_local_time,
     parse_time,
 )
-from qengine.temporal.durations import duration_of, exact
+from qengine.temporal.durations import UNITS, duration_of, exact
 from qengine.temporal.fields import checked_nanoseconds
 from qengine.temporal.values import DAY, SECOND
 from qengine.temporal.zones import at_local, at_moment, in_zone
@@ -51,7 +51,7 @@ def _constructor(
 
     def construct(env: Environment, *args: Any) -> Temporal | None:
         if not args:
-            return convert(name, DateTime(env.now))
+            return convert(name, DateTime.from_utc(env.now))
         (value,) = args
         if value is None:
             return None
@@ -96,12 +96,12 @@ def _needs(name: str, value: Any, *parts: Any) -> None:
 
 def _build_date(function: str, fields: Fields) -> Date:
     check_names(function, fields, DATE_FIELDS | {"date"})
-    return Date(day_of(fields, _selected(fields, "date", day_part)))
+    return Date.from_days(day_of(fields, _selected(fields, "date", day_part)))
 
 
 def _build_local_time(function: str, fields: Fields) -> LocalTime:
     check_names(function, fields, TIME_FIELDS | {"time"})
-    return LocalTime(time_of(fields, _selected(fields, "time", time_part)))
+    return LocalTime.from_nanoseconds(time_of(fields, _selected(fields, "time", time_part)))
 
 
 def _build_time(function: str, fields: Fields) -> Time:
@@ -114,19 +114,19 @@ def _build_time(function: str, fields: Fields) -> Time:
         )
     if type(source) not in (Time, DateTime):
         return _time(local, zone or 0)
-    offset = source.offset  # type: ignore[union-attr]
+    offset = source.offset_seconds  # type: ignore[union-attr]
     if zone is None:
         return _time(local, offset)
     return _time((local + (zone - offset) * SECOND) % DAY, zone)
 
 
 def _time(local: int, offset: int) -> Time:
-    return Time(local - offset * SECOND, offset)
+    return Time.from_utc(local - offset * SECOND, offset)
 
 
 def _build_local_date_time(function: str, fields: Fields) -> LocalDateTime:
     check_names(function, fields, DATE_FIELDS | TIME_FIELDS | {"date", "time", "datetime"})
-    return LocalDateTime(_local(fields))
+    return LocalDateTime.from_nanoseconds(_local(fields))
 
 
 def _build_date_time(function: str, fields: Fields) -> DateTime:
@@ -138,7 +138,7 @@ def _build_date_time(function: str, fields: Fields) -> DateTime:
     source_zone = zone_part(source)
     if source_zone is None:
         return at_local(local, 0 if zone is None else zone)
-    value = at_local(local, source_zone, source.offset)
+    value = at_local(local, source_zone, source.offset_seconds)
     return value if zone is None else at_moment(value.utc, zone)
 
 
@@ -181,7 +181,7 @@ def _after_epoch(function: str, count: Any, unit: int, nanoseconds: Any) -> Date
     for number in (count, nanoseconds):
         if type(number) is not int:
             raise wrong_argument(function, "integers", number)
-    return DateTime(checked_nanoseconds(count * unit + nanoseconds))
+    return DateTime.from_utc(checked_nanoseconds(count * unit + nanoseconds))
 
 
 # ---------------------------------------------------------------- from other values
@@ -190,25 +190,25 @@ def _after_epoch(function: str, count: Any, unit: int, nanoseconds: Any) -> Date
 def _to_date(name: str, value: Any) -> Date:
     day = day_part(value)
     _needs(name, value, day)
-    return Date(day)  # type: ignore[arg-type]
+    return Date.from_days(day)  # type: ignore[arg-type]
 
 
 def _to_local_time(name: str, value: Any) -> LocalTime:
     time = time_part(value)
     _needs(name, value, time)
-    return LocalTime(time)  # type: ignore[arg-type]
+    return LocalTime.from_nanoseconds(time)  # type: ignore[arg-type]
 
 
 def _to_time(name: str, value: Any) -> Time:
     time = time_part(value)
     _needs(name, value, time)
-    return _time(time, value.offset if type(value) in (Time, DateTime) else 0)  # type: ignore[arg-type]
+    return _time(time, value.offset_seconds if type(value) in (Time, DateTime) else 0)  # type: ignore[arg-type]
 
 
 def _to_local_date_time(name: str, value: Any) -> LocalDateTime:
     day, time = day_part(value), time_part(value)
     _needs(name, value, day, time)
-    return LocalDateTime(day * DAY + time)  # type: ignore[operator]
+    return LocalDateTime.from_nanoseconds(day * DAY + time)  # type: ignore[operator]
 
 
 def _to_date_time(name: str, value: Any) -> DateTime:
@@ -216,7 +216,7 @@ def _to_date_time(name: str, value: Any) -> DateTime:
     _needs(name, value, day, time)
     if type(value) is DateTime:
         return at_moment(value.utc, in_zone(value))
-    return DateTime(day * DAY + time)  # type: ignore[operator]
+    return DateTime.from_utc(day * DAY + time)  # type: ignore[operator]
 
 
 CONSTRUCTORS: dict[str, Callable[..., Any]] = {
@@ -230,20 +230,6 @@ CONSTRUCTORS: dict[str, Callable[..., Any]] = {
 
 # ---------------------------------------------------------------- durations
 
-_UNITS = {  # months, days and nanoseconds of each field
-    "years": (12, 0, 0),
-    "quarters": (3, 0, 0),
-    "months": (1, 0, 0),
-    "weeks": (0, 7, 0),
-    "days": (0, 1, 0),
-    "hours": (0, 0, 3600 * SECOND),
-    "minutes": (0, 0, 60 * SECOND),
-    "seconds": (0, 0, SECOND),
-    "milliseconds": (0, 0, 1_000_000),
-    "microseconds": (0, 0, 1_000),
-    "nanoseconds": (0, 0, 1),
-}
-
 
 def duration(value: Any) -> Duration:
     """Return a duration from a string, a map of numbers, or itself."""
@@ -253,10 +239,10 @@ def duration(value: Any) -> Duration:
         return value
     if type(value) is not dict:
         raise wrong_argument("duration()", "a string or a map", value)
-    check_names("duration()", value, frozenset(_UNITS))
+    check_names("duration()", value, frozenset(UNITS))
     totals = [Fraction(0)] * 3
     for name, number in value.items():
         if type(number) not in NUMBERS:
             raise wrong_argument(f"`{name}`", "a number", number)
-        totals = [total + exact(number) * unit for total, unit in zip(totals, _UNITS[name], strict=True)]
+        totals = [total + exact(number) * unit for total, unit in zip(totals, UNITS[name], strict=True)]
     return duration_of(*totals)

@@ -31,5 +31,5 @@ def time_part(value: Any) -> int | None:
 def zone_part(value: Any) -> int | str | None:
     """Return the offset in seconds, or the zone's name."""
     if type(value) is Time:
-        return value.offset
+        return value.offset_seconds
     return in_zone(value) if type(value) is DateTime else None

@@ -61,7 +61,7 @@ def _truncation(name: str, kind: type, dated: bool, timed: bool, zoned: bool) ->
     function = f"{name}.truncate()"
 
     def truncate(env: Environment, unit: Any, *rest: Any) -> Any:
-        value = rest[0] if rest else DateTime(env.now)
+        value = rest[0] if rest else DateTime.from_utc(env.now)
         fields = rest[1] if len(rest) > 1 else {}
         if unit is None or value is None:
             return None
@@ -105,11 +105,11 @@ def _with_kept(fields: dict[str, Any], unit: str, time: int) -> dict[str, Any]:
 
 def _assembled(kind: type, day: int, time: int, fields: dict[str, Any], value: Any) -> Any:
     if kind is Date:
-        return Date(day)
+        return Date.from_days(day)
     if kind is LocalTime:
-        return LocalTime(time)
+        return LocalTime.from_nanoseconds(time)
     if kind is LocalDateTime:
-        return LocalDateTime(day * DAY + time)
+        return LocalDateTime.from_nanoseconds(day * DAY + time)
     zone = zone_of(fields)
     if kind is DateTime:
         zone = zone_part(value) if zone is None else zone
@@ -118,8 +118,8 @@ def _assembled(kind: type, day: int, time: int, fields: dict[str, Any], value: A
         raise ExecutionError(
             f"The offset of {zone!r} depends on the date.", code="InvalidArgumentValue", hint="Write it as '+01:00'."
         )
-    offset = getattr(value, "offset", 0) if zone is None else zone
-    return Time(time - offset * SECOND, offset)
+    offset = getattr(value, "offset_seconds", 0) if zone is None else zone
+    return Time.from_utc(time - offset * SECOND, offset)
 
 
 TRUNCATIONS: dict[str, Callable[..., Any]] = {
