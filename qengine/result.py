@@ -40,8 +40,11 @@ class ResultBatch(Protocol):
     def values(self, name: str) -> list[Any]:
         """Return a column as Python values."""
 
-    def arrow(self, name: str) -> pa.Array:
-        """Return a column as an Arrow array; nodes, relationships and paths are structs."""
+    def arrow(self, name: str, tell: Callable[[str], None]) -> pa.Array:
+        """Return a column as an Arrow array; nodes, relationships and paths are structs.
+
+        ``tell`` hears of values that change their form.
+        """
 
     def slice(self, offset: int, length: int) -> ResultBatch:
         """Return the rows ``[offset, offset + length)`` as far as there are."""
@@ -263,13 +266,17 @@ class Result:
         """Return the rows that are left as a table.
 
         Nodes are structs {id: int64, labels: list<string>, properties: struct}, relationships
-        {id, type, start, end, properties}, paths {nodes: list, relationships: list}. Values whose type differs from
-        row to row become a dense union, or text where Arrow has no type for them. A column without a value has the
-        type that the query's analysis tells, where that is a boolean, a number, a string or a list of such, else null.
+        {id, type, start, end, properties}, paths {nodes: list, relationships: list}; a property that one lacks is
+        null. Maps are structs. Values of different types, also inside lists and maps, are a dense union, and so are
+        maps with different keys. A column without a value has the type that the query's analysis tells, where that is
+        a boolean, a number, a string or a list of such, else null.
+
+        Values that Arrow has no type for (times with an offset, moments of several time zones, dates beyond its range)
+        become text, and a notice with the code ``ArrowConversion`` says so.
         """
         from qengine.exec.arrow_out import table_of
 
-        return table_of(self._columns, self._unread_batches(), self._types(), self._go_on)
+        return table_of(self._columns, self._unread_batches(), self._types(), self._go_on, self._tell)
 
     def to_reader(self) -> pa.RecordBatchReader:
         """Return the rows that are left as a stream of record batches, computed while it is read.
@@ -279,7 +286,8 @@ class Result:
         """
         from qengine.exec.arrow_out import reader_of
 
-        return reader_of(self._columns, self._ahead(), self._unread_batches(), self._types(), self._go_on)
+        ahead, unread = self._ahead(), self._unread_batches()
+        return reader_of(self._columns, ahead, unread, self._types(), self._go_on, self._tell)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         # Some libraries ask for several streams and read one, the others only for their schema.
@@ -288,7 +296,9 @@ class Result:
     def to_pandas(self) -> pandas.DataFrame:
         """Return the rows that are left as a pandas data frame (pandas must be installed).
 
-        Columns are as ``to_arrow`` has them; where values have different types they are Python objects.
+        Columns are as ``to_arrow`` has them, but Python objects where pandas would lose something: values of different
+        types, and in lists and maps times, and nulls beside numbers. Integers beside nulls become floats, or ``Int64``
+        where floats would lose digits.
         """
         from qengine.exec.frames import to_pandas
 
@@ -297,11 +307,18 @@ class Result:
     def to_polars(self) -> polars.DataFrame:
         """Return the rows that are left as a polars data frame (polars must be installed).
 
-        Columns are as ``to_arrow`` has them; durations and values of different types are Python objects.
+        Columns are as ``to_arrow`` has them; durations with months or days, values of different types, and times of a
+        zone that polars lacks are Python objects.
         """
         from qengine.exec.frames import to_polars
 
         return to_polars(self.to_arrow())
+
+    def _tell(self, name: str, change: str) -> None:
+        """Add a notice that the values of a column change their form in Arrow."""
+        notice = Notice("ArrowConversion", f"Column {name!r}: {change}")
+        if notice not in self.notices:
+            self.notices = (*self.notices, notice)
 
     def _unread_batches(self) -> Iterator[ResultBatch]:
         """Take the batches that are left one by one."""

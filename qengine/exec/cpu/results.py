@@ -3,12 +3,11 @@
 ==========================  ====================================================================
 column                      Arrow type
 ==========================  ====================================================================
-booleans, numbers, strings  bool, int64, double, string; temporal values: see ``arrow_out``
+booleans, numbers, strings  bool, int64, double, string; temporal values: see ``qengine.temporal.arrow``
 nodes                       struct<id: int64, labels: list<string>, properties: struct<…>>
 relationships               struct<id, type: string, start, end: int64, properties: struct<…>>
 paths                       struct<nodes: list<…>, relationships: list<…>>
-lists, maps                 list<…>, struct<…>
-values of different types   dense union
+all else                    see ``qengine.exec.arrow_values``
 ==========================  ====================================================================
 """
 
@@ -20,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from qengine._limits import Limits, limited_by
-from qengine.exec.arrow_out import array_of
+from qengine.exec.arrow_values import Tell, array_of, silent, told_as_text
 from qengine.exec.cpu.batch import Batch
 from qengine.exec.cpu.columns import (
     ArrowColumn,
@@ -72,7 +71,7 @@ class ResultRows:
     def values(self, name: str) -> list[Any]:
         """Return a column as Python values; nodes, relationships and paths as those of ``qengine.types``."""
         column = self._batch.columns[name]
-        if type(column) is ArrowColumn or (type(column) is ConstantColumn and type(column.value) in _PLAIN):
+        if type(column) is ArrowColumn or (type(column) is ConstantColumn and _is_held(column.value)):
             return column.values()
         with limited_by(self._limits):
             return self._entities(column)
@@ -87,22 +86,22 @@ class ResultRows:
             return relationships
         return [value for (value,) in materialize([(value,) for value in column.values()], self._store)]
 
-    def arrow(self, name: str) -> Any:
-        """Return a column as an Arrow array (see the module)."""
+    def arrow(self, name: str, tell: Tell = silent) -> Any:
+        """Return a column as an Arrow array (see the module); ``tell`` hears of values that change their form."""
         column = self._batch.columns[name]
         if isinstance(column, ConstantColumn):
             column = column.expanded()
         with limited_by(self._limits):
             if isinstance(column, NodeColumn):
-                return self._nodes(column.ids)
+                return self._nodes(column.ids, tell)
             if isinstance(column, RelationshipColumn) and (column.ids >= 0).any():
-                return self._relationships(column.ids)
-        return _plain(column) if _is_plain(column) else array_of(self.values(name))
+                return self._relationships(column.ids, tell)
+        return _plain(column) if _is_plain(column) else array_of(self.values(name), tell)
 
-    def _nodes(self, ids: IntArray) -> Any:
+    def _nodes(self, ids: IntArray, tell: Tell) -> Any:
         """Return nodes as structs, each property read as a column."""
         keys = self._store.property_keys("node")
-        properties = [without_text(self._store.node_property(key).take(ids)) for key in keys]
+        properties = [told_as_text(self._store.node_property(key).take(ids), tell) for key in keys]
         fields = {
             "id": pa.array(ids),
             "labels": _lists(label_lists(self._store, ids)),
@@ -110,12 +109,12 @@ class ResultRows:
         }
         return pa.StructArray.from_arrays(list(fields.values()), names=list(fields), mask=pa.array(ids < 0))
 
-    def _relationships(self, ids: IntArray) -> Any:
+    def _relationships(self, ids: IntArray, tell: Tell) -> Any:
         """Return relationships as structs, each property read as a column."""
         store, keys = self._store, self._store.property_keys("relationship")
         ends = np.zeros((2, len(ids)), np.int64)
         ends[:, ids >= 0] = store.endpoints(ids[ids >= 0])
-        properties = [self._relationship_property(ids, key) for key in keys]
+        properties = [self._relationship_property(ids, key, tell) for key in keys]
         fields = {
             "id": pa.array(ids),
             "type": type_names(store, ids),
@@ -125,16 +124,22 @@ class ResultRows:
         }
         return pa.StructArray.from_arrays(list(fields.values()), names=list(fields), mask=pa.array(ids < 0))
 
-    def _relationship_property(self, ids: IntArray, key: str) -> Any:
+    def _relationship_property(self, ids: IntArray, key: str, tell: Tell) -> Any:
         """Return a property of relationships; where none has it here, of the type that it has elsewhere."""
         column = property_of(self._store, RelationshipColumn(ids), key)
         assert column is not None
-        array = _plain(column) if _is_plain(column) else array_of(column.values())
+        array = _plain(column) if _is_plain(column) else array_of(column.values(), tell)
         if not pa.types.is_null(array.type):
             return array
         columns = (self._store.relationship_property(kind.index, key) for kind in self._store.types)
         types = {without_text(each.array.slice(0, 0)).type for each in columns if each is not None}
         return pa.nulls(len(ids), types.pop()) if len(types) == 1 else array
+
+
+def _is_held(value: Any) -> bool:
+    """Tell whether a value comes out as it is: a plain one, but no count beyond 64 bits."""
+    kind = type(value)
+    return kind in _PLAIN and (kind is not int or -(2**63) <= value < 2**63)
 
 
 def _is_plain(column: Column) -> bool:
