@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import collections
+import dataclasses
+import enum
+import uuid
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
-from qengine import Graph, SemanticError
-from qengine.temporal import Duration, LocalDateTime, parse_date_time, parse_local_date_time
+from qengine import ExecutionError, Graph, SemanticError
+from qengine.temporal import Date, Duration, LocalDateTime, parse_date_time, parse_local_date_time
 
 LOCAL = parse_local_date_time("2020-01-01T00:00:00.123456789")
 
@@ -18,7 +26,7 @@ LOCAL = parse_local_date_time("2020-01-01T00:00:00.123456789")
     ("value", "expected"),
     [
         (np.datetime64("2020-01-01T00:00:00.123456789"), LOCAL),
-        (np.datetime64(1_500, "ps"), LocalDateTime(1)),
+        (np.datetime64(1_500, "ps"), LocalDateTime.from_nanoseconds(1)),
         (pd.Timestamp("2020-01-01T00:00:00.123456789"), LOCAL),
         (pd.Timestamp("2020-01-01T00:00", tz="Europe/Berlin"), parse_date_time("2020-01-01T00:00[Europe/Berlin]")),
         (np.timedelta64(1_500_000_000, "ns"), Duration(0, 0, 1_500_000_000)),
@@ -55,3 +63,113 @@ def test_what_is_no_text_and_what_are_no_parameters_is_said() -> None:
         graph.query(None)  # type: ignore[arg-type]
     with pytest.raises(SemanticError, match="Parameters are a dict from names to values, not a str"):
         graph.query("RETURN $x", "Peru")  # type: ignore[arg-type]
+
+
+class Colour(enum.Enum):
+    RED = 1
+
+
+class Level(enum.IntEnum):
+    HIGH = 3
+
+
+class Mixed(str, enum.Enum):  # noqa: UP042
+    A = "a"
+
+
+@dataclasses.dataclass
+class Point:
+    x: int = 1
+
+
+@pytest.fixture(scope="module")
+def empty() -> Graph:
+    return Graph.from_records([])
+
+
+@pytest.mark.parametrize("device", ["cpu", "reference"])
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (range(3), [0, 1, 2]),
+        ({7}, [7]),
+        (frozenset("a"), ["a"]),
+        ({"k": 1}.keys(), ["k"]),
+        ({"k": 1}.values(), [1]),
+        (collections.deque([1, 2]), [1, 2]),
+        (collections.OrderedDict(k={1}), {"k": [1]}),
+        (uuid.UUID(int=1), "00000000-0000-0000-0000-000000000001"),
+        (Level.HIGH, 3),
+        (Mixed.A, "a"),
+        (pd.NA, None),
+        ([pd.NA, {"k": pd.NA}], [None, {"k": None}]),
+        (pd.Series([1, None], dtype="Int64"), [1, None]),
+        (pd.Series(pd.to_datetime(["2020-01-01T00:00:00.123456789", None])), [LOCAL, None]),
+        (pd.Index(["a", "b"]), ["a", "b"]),
+        (pd.Categorical(["a", "b"]), ["a", "b"]),
+        (pl.Series([1, None]), [1, None]),
+        (pl.Series([1577836800123456789], dtype=pl.Datetime("ns")), [LOCAL]),
+        (pl.Series([[1], [2]]), [[1], [2]]),
+        (pl.Series([{"k": 1}]), [{"k": 1}]),
+        (pl.Series([1, "a"], dtype=pl.Object), [1, "a"]),
+        (pa.array([1, None], pa.int8()), [1, None]),
+        (pa.chunked_array([["a"], ["b"]]), ["a", "b"]),
+        (pa.array(["a", "b"]).dictionary_encode(), ["a", "b"]),
+        (pa.array([1577836800123456789], pa.timestamp("ns")), [LOCAL]),
+        (pa.array([{"k": [1]}]), [{"k": [1]}]),
+        (pa.array([[("k", 1)]], pa.map_(pa.string(), pa.int64())), [{"k": 1}]),
+        (pa.scalar("x"), "x"),
+        (pa.scalar(None, pa.int64()), None),
+        (pa.scalar([1, 2]), [1, 2]),
+        (np.datetime64("20000-01-01T00:00:00"), LocalDateTime("+20000-01-01T00:00")),
+        (np.datetime64("12345", "Y"), Date("+12345-01-01")),
+        (np.datetime64("12345-02", "M"), Date("+12345-02-01")),
+        (np.timedelta64(10**15, "s"), Duration(seconds=10**15)),
+        (np.ma.array([1, 2], mask=[False, True]), [1, None]),
+    ],
+)
+def test_what_has_a_plain_meaning_is_taken(empty: Graph, value: Any, expected: Any, device: str) -> None:
+    result = empty.query("RETURN $x, $y", {"x": value, "y": {"k": [value]}}, device=device).fetchone()
+    assert tuple(result) == (expected, {"k": [expected]})  # type: ignore[arg-type]
+    assert type(result[0]) is type(expected)  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("value", "hint"),
+    [
+        (Decimal("1.5"), "float(value)"),
+        (Fraction(1, 2), "float(value)"),
+        (b"x", "value.decode()"),
+        (bytearray(b"x"), "value.decode()"),
+        (np.bytes_(b"x"), "value.decode()"),
+        (Colour.RED, "value.value"),
+        (Point(), "dataclasses.asdict(value)"),
+        ((each for each in "ab"), "list(value)"),
+        (iter([1]), "list(value)"),
+        (pd.DataFrame({"k": [1]}), 'value.to_dict("records")'),
+        (pl.DataFrame({"k": [1]}), "value.to_dicts()"),
+        (pa.table({"k": [1]}), "value.to_pylist()"),
+        (pa.array([Decimal("1.5")]), "cast to float or string"),
+        (pa.array([b"x"]), "value.to_pylist()"),
+        (1j, "dates and times"),
+        (object(), "dates and times"),
+        (pd.Period("2020"), "dates and times"),
+    ],
+)
+def test_what_has_none_is_refused_with_what_to_give(empty: Graph, value: Any, hint: str) -> None:
+    for given in (value, [value], {"k": value}):
+        with pytest.raises(ExecutionError, match="which is no value of the language") as caught:
+            empty.query("RETURN $x", {"x": given}).fetchall()
+        assert hint in str(caught.value.hint) and "dates and times" in str(caught.value.hint)
+
+
+def test_a_list_that_holds_itself_is_refused(empty: Graph) -> None:
+    endless: list[Any] = []
+    endless.append(endless)
+    with pytest.raises(ExecutionError, match="nested too deep"):
+        empty.query("RETURN $x", {"x": endless}).fetchall()
+
+
+def test_a_set_finds_what_is_in_it() -> None:
+    graph = Graph.from_records([{"id": k, "properties": {"k": k}} for k in range(5)])
+    assert graph.query("MATCH (n) WHERE n.k IN $ks RETURN count(*)", {"ks": {1, 3, 9}}).value() == 2

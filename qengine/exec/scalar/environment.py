@@ -12,7 +12,8 @@ import numpy as np
 
 from qengine.errors import ExecutionError, InternalError
 from qengine.exec.scalar.foreign import check_of_graph
-from qengine.exec.scalar.values import Given, NodeHandle, RelationshipHandle, from_python
+from qengine.exec.scalar.parameters import from_python
+from qengine.exec.scalar.values import Given, NodeHandle, RelationshipHandle
 
 if TYPE_CHECKING:
     from qengine.plan.expr import Subquery

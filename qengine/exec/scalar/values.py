@@ -14,18 +14,14 @@ changed once they are made, so rows may share them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
+from qengine.errors import ExecutionError, ResourceError
+from qengine.temporal import Date, DateTime, Duration, LocalDateTime, LocalTime, Time
+from qengine.types import Node, Relationship
 
-from qengine.errors import ExecutionError
-from qengine.temporal import Date, DateTime, Duration, LocalDateTime, LocalTime, Temporal, Time
-from qengine.temporal.native import from_native, from_numpy, is_missing
-from qengine.types import Node, Path, Relationship
-
-__all__ = ["INSTANTS", "NUMBERS", "NodeHandle", "PathHandle", "RelationshipHandle", "checked",
-           "from_python", "kind_of", "no_longer", "wrong_argument"]  # fmt: skip
+__all__ = ["INSTANTS", "NUMBERS", "NodeHandle", "PathHandle", "RelationshipHandle", "checked", "kind_of",
+           "no_longer", "readable", "wrong_argument"]  # fmt: skip
 
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 _LONGEST_LIST = 1 << 24  # items; of numbers they take 0.6 GB
@@ -131,6 +127,23 @@ def checked(number: int) -> int:
     )
 
 
+def readable(number: int) -> int:
+    """Return an integer that comes out of a query, if it fits 64 bits; only counts can be larger.
+
+    Raises
+    ------
+    ResourceError
+        ``CountOverflow`` where it doesn't fit.
+    """
+    if _SMALLEST <= number <= _LARGEST:
+        return number
+    raise ResourceError(
+        f"A count exceeds 64 bits ({_LARGEST:,}).",
+        code="CountOverflow",
+        hint="It may be compared, sorted by or divided; take it as toFloat(count) or toString(count).",
+    )
+
+
 def _shortened(number: int) -> str:
     if number.bit_length() > 256:
         return f"of {number.bit_length()} bits"
@@ -168,53 +181,3 @@ def kind_of(value: Any) -> str:
 def wrong_argument(name: str, expected: str, value: Any, code: str = "InvalidArgumentType") -> ExecutionError:
     """Return the error that ``name`` wants ``expected`` and got ``value``."""
     return ExecutionError(f"{name} needs {expected}, not a value of type {kind_of(value)}.", code=code)
-
-
-def from_python(value: Any, name: str, given: list[Given] | None = None) -> Any:
-    """Return a parameter's value as one of the language.
-
-    NumPy scalars and arrays, tuples, the values of Python's ``datetime`` and the nodes, relationships and paths of
-    results are converted; ``given`` gets those nodes and relationships, with the parameter's name.
-
-    Raises
-    ------
-    ExecutionError
-        ``InvalidArgumentType`` for a value that the language doesn't have, ``IntegerOverflow`` for an
-        integer beyond 64 bits.
-    """
-    kind = type(value)
-    if value is None or kind in (bool, float, str) or isinstance(value, Temporal):
-        return value
-    if kind is int:
-        return checked(value)
-    if isinstance(value, list | tuple):
-        return [from_python(item, name, given) for item in value]
-    if isinstance(value, Mapping):
-        for key in value:
-            if not isinstance(key, str):
-                raise ExecutionError(f"${name} has the map key {key!r}: keys are strings.", code="InvalidArgumentType")
-        return {str(key): from_python(item, name, given) for key, item in value.items()}
-    if isinstance(value, np.generic):
-        return from_python(from_numpy(value), name, given)
-    if isinstance(value, np.ndarray):
-        if value.dtype.kind in "mM":  # nanoseconds would become integers
-            return from_python(list(value) if value.ndim else value[()], name, given)
-        return from_python(value.tolist(), name, given)
-    if isinstance(value, Node | Relationship):
-        if given is not None:
-            given.append((name, value))
-        return NodeHandle(value.id) if isinstance(value, Node) else RelationshipHandle(value.id)
-    if isinstance(value, Path):
-        nodes = tuple([from_python(node, name, given) for node in value.nodes])
-        return PathHandle(nodes, tuple([from_python(edge, name, given) for edge in value.relationships]))
-    temporal = from_native(value)
-    if temporal is not None or is_missing(value):
-        return temporal
-    for base in (bool, int, float, str):  # subclasses: enumerations and the like
-        if isinstance(value, base):
-            return from_python(base(value), name, given)
-    raise ExecutionError(
-        f"${name} holds a Python {kind.__name__}, which is no value of the language.",
-        code="InvalidArgumentType",
-        hint="Give None, bool, int, float, str, lists or dicts of them, or nodes of a result.",
-    )

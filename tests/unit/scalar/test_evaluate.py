@@ -9,7 +9,8 @@ from qengine.errors import ExecutionError, InternalError, Span
 from qengine.exec.scalar.environment import Environment
 from qengine.exec.scalar.evaluate import compile, compile_predicate
 from qengine.exec.scalar.materialize import materialize
-from qengine.exec.scalar.values import NodeHandle, PathHandle, RelationshipHandle, from_python
+from qengine.exec.scalar.parameters import from_python
+from qengine.exec.scalar.values import NodeHandle, PathHandle, RelationshipHandle
 from qengine.plan import expr as x
 from qengine.plan.pattern import LabelAnd, LabelAny, LabelIs, LabelNot, LabelOr
 from qengine.types import Node, Path, Relationship
@@ -102,17 +103,17 @@ def test_a_missing_parameter_is_named():
     assert (caught.value.code, caught.value.span) == ("ParameterMissing", Span(3, 5))
 
 
-@pytest.mark.parametrize("value", [object(), 2**63, {1: 2}, {0: 2}, [1, {2, 3}], 1j, b"x"])
+@pytest.mark.parametrize("value", [object(), 2**63, {1: 2}, {0: 2}, [1, b"x"], 1j, iter("a")])
 def test_parameters_of_no_language_type_are_refused(value):
     with pytest.raises(ExecutionError):
-        from_python(value, "p")
+        from_python(value, "p", [])
 
 
 def test_nodes_of_a_result_can_be_parameters():
     node, other = Node(1, ("A",), {}), Node(2, (), {})
     edge = Relationship(1, "S", 1, 2, {})
-    assert from_python([node, edge], "p") == [B, S]
-    assert from_python(Path((node, other), (edge,)), "p") == PathHandle((B, C), (S,))
+    assert from_python([node, edge], "p", []) == [B, S]
+    assert from_python(Path((node, other), (edge,)), "p", []) == PathHandle((B, C), (S,))
 
 
 @pytest.mark.parametrize(

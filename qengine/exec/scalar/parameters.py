@@ -1,0 +1,202 @@
+"""Parameters: values of Python, and of the libraries that hold columns, as values of the language.
+
+=====================================================  ========================================================
+Python                                                 in the language
+=====================================================  ========================================================
+None, pandas' NA and NaT                               null
+bool, int, float, str, and NumPy's scalars             boolean, integer (64 bits), float, string
+list, tuple, range and other sequences; sets, views    list; of a set in no given order
+dict and other mappings with strings as keys           map
+NumPy arrays; Series and Index of pandas or polars;    list, exactly: times keep their nanoseconds
+Arrow arrays
+scalars of Arrow                                       as the values that they hold
+dates, times, durations: ours, Python's, NumPy's       the temporal values
+UUID                                                   string
+nodes, relationships, paths of a result                themselves
+=====================================================  ========================================================
+
+What has no plain meaning is refused, with a hint what to give: decimals and fractions (a float rounds them), bytes (of
+which encoding?), generators (which can be read once), members of enumerations, dataclasses, tables.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Mapping, Sequence, Set, ValuesView
+from typing import Any
+
+import numpy as np
+
+from qengine.errors import ExecutionError, StorageError
+from qengine.exec.scalar.values import Given, NodeHandle, PathHandle, RelationshipHandle, checked
+from qengine.temporal import Temporal
+from qengine.temporal.native import from_native, from_numpy, is_missing
+from qengine.types import Node, Path, Relationship
+
+__all__ = ["from_python"]
+
+_GIVE = (
+    "Give None, bool, int, float, str, dates and times, lists (arrays and Series, too) or dicts of them, or nodes, "
+    "relationships and paths of a result."
+)
+_BYTES = (bytes, bytearray, memoryview)
+
+
+def from_python(value: Any, name: str, given: list[Given]) -> Any:
+    """Return a parameter's value as one of the language.
+
+    Parameters
+    ----------
+    value
+        What the user gives; see the module.
+    name
+        The parameter's name.
+    given
+        Gets the nodes and relationships that the value holds, with the parameter's name.
+
+    Raises
+    ------
+    ExecutionError
+        ``InvalidArgumentType`` for a value that the language doesn't have, ``IntegerOverflow`` for an
+        integer beyond 64 bits, ``InvalidArgumentValue`` for lists or maps that are nested too deep.
+    """
+    try:
+        return _converted(value, name, given)
+    except RecursionError:
+        raise ExecutionError(
+            f"${name} holds lists or maps that are nested too deep, or that hold themselves.",
+            code="InvalidArgumentValue",
+            hint="Give flatter ones.",
+        ) from None
+
+
+def _converted(value: Any, name: str, given: list[Given]) -> Any:
+    kind = type(value)
+    if value is None or kind in (bool, float, str) or isinstance(value, Temporal):
+        return value
+    if kind is int:
+        return checked(value)
+    if isinstance(value, list | tuple):
+        return [_converted(item, name, given) for item in value]
+    if isinstance(value, Mapping):
+        return _map(value, name, given)
+    if isinstance(value, Node | Relationship):
+        given.append((name, value))
+        return NodeHandle(value.id) if isinstance(value, Node) else RelationshipHandle(value.id)
+    if isinstance(value, Path):
+        nodes = tuple([_converted(node, name, given) for node in value.nodes])
+        return PathHandle(nodes, tuple([_converted(edge, name, given) for edge in value.relationships]))
+    if is_missing(value):
+        return None
+    if (temporal := from_native(value)) is not None:
+        return temporal
+    if isinstance(value, np.generic | np.ndarray):
+        return _of_numpy(value, name, given)
+    library = kind.__module__.partition(".")[0]
+    if library in _LIBRARIES:
+        return _LIBRARIES[library](value, name, given)
+    if isinstance(value, uuid.UUID):
+        return str(value)
+    for base in (int, float, str):  # subclasses, such as members of IntEnum and StrEnum
+        if isinstance(value, base):
+            return _converted(base(value) if base is not str else str.__str__(value), name, given)
+    if isinstance(value, Sequence | Set | ValuesView) and not isinstance(value, _BYTES):
+        return [_converted(item, name, given) for item in value]
+    raise _refused(value, name)
+
+
+def _map(value: Mapping[Any, Any], name: str, given: list[Given]) -> dict[str, Any]:
+    for key in value:
+        if not isinstance(key, str):
+            raise ExecutionError(
+                f"${name} has the map key {key!r}: keys are strings.",
+                code="InvalidArgumentType",
+                hint="Make them strings: {str(key): value for key, value in mapping.items()}.",
+            )
+    return {str.__str__(key): _converted(item, name, given) for key, item in value.items()}
+
+
+def _of_numpy(value: Any, name: str, given: list[Given]) -> Any:
+    if isinstance(value, np.generic):
+        return _converted(from_numpy(value), name, given)
+    if value.dtype.kind in "mM":  # nanoseconds would become integers
+        return _converted(list(value) if value.ndim else value[()], name, given)
+    return _converted(value.tolist(), name, given)
+
+
+def _of_pandas(value: Any, name: str, given: list[Given]) -> Any:
+    if getattr(value, "ndim", 0) == 1:  # Series, Index and what holds their values
+        return [_converted(item, name, given) for item in value.tolist()]
+    raise _refused(value, name)
+
+
+def _of_polars(value: Any, name: str, given: list[Given]) -> Any:
+    if type(value).__name__ != "Series":
+        raise _refused(value, name)
+    if str(value.dtype) == "Object":
+        return [_converted(item, name, given) for item in value.to_list()]
+    return _of_arrow(value.to_arrow(), name, given)  # Python's times would lose their nanoseconds
+
+
+def _of_arrow(value: Any, name: str, given: list[Given]) -> Any:
+    import pyarrow as pa
+
+    from qengine.storage.normal import normal_array
+    from qengine.temporal.arrow import to_values
+
+    if isinstance(value, pa.Scalar):
+        return _of_arrow(pa.array([value], value.type), name, given)[0] if value.is_valid else None
+    if not isinstance(value, pa.Array | pa.ChunkedArray):
+        raise _refused(value, name)
+    if _holds(value.type, pa.types.is_decimal):
+        raise _refused(value, name)
+    if _holds(value.type, lambda kind: pa.types.is_struct(kind) or pa.types.is_map(kind)):
+        return [_converted(item, name, given) for item in value.to_pylist(maps_as_pydicts="strict")]
+    try:
+        return _converted(to_values(normal_array(value, f"${name}")), name, given)
+    except StorageError:
+        raise _refused(value, name) from None
+
+
+def _holds(kind: Any, wanted: Any) -> bool:
+    return bool(wanted(kind)) or any(_holds(kind.field(i).type, wanted) for i in range(kind.num_fields))
+
+
+_LIBRARIES = {"pandas": _of_pandas, "polars": _of_polars, "pyarrow": _of_arrow}
+
+
+def _refused(value: Any, name: str) -> ExecutionError:
+    kind = type(value)
+    library = kind.__module__.partition(".")[0]
+    shown = f"a {kind.__name__} of {library}" if library in _LIBRARIES else f"a Python {kind.__name__}"
+    return ExecutionError(
+        f"${name} holds {shown}, which is no value of the language.",
+        code="InvalidArgumentType",
+        hint=f"{_instead(value)}{_GIVE}",
+    )
+
+
+def _instead(value: Any) -> str:
+    """Return what to give instead of a value of a kind that is often given, as a sentence."""
+    import dataclasses
+    import enum
+    import numbers
+    from decimal import Decimal
+
+    if isinstance(value, Decimal | numbers.Rational):
+        return "Write float(value), which rounds, or str(value). "
+    if isinstance(value, _BYTES):
+        return "Write value.decode() for text. "
+    if isinstance(value, enum.Enum):
+        return "Write value.value or value.name. "
+    if dataclasses.is_dataclass(value):
+        return "Write dataclasses.asdict(value). "
+    if isinstance(value, Iterator):
+        return "Write list(value). "
+    if hasattr(value, "to_pylist"):
+        return "Write value.to_pylist(), with decimals cast to float or string. "
+    if hasattr(value, "to_dicts"):
+        return "Write value.to_dicts(). "
+    if hasattr(value, "to_dict"):
+        return 'Write value.to_dict("records"). '
+    return ""
