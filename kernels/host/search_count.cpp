@@ -101,8 +101,10 @@ uint64_t Worker::count_children(const std::vector<Node>& children) {
   return product;
 }
 
-// Tuples of pairwise different members, one of each level's set.
+// Tuples of pairwise different members, one of each level's set. Where it is only asked whether there is one, the number
+// is a smaller one, which doesn't overflow: of k sets no more than k members each matter.
 uint64_t Worker::count_group(const Node& node) {
+  const bool exists = match_.mode == kExists;
   Levels group = 0;
   for (int level : node.levels) group |= bit_of(level);
   if (node.nested) {  // of a level's n candidates the k levels before it take k
@@ -110,7 +112,7 @@ uint64_t Worker::count_group(const Node& node) {
     for (size_t k = 0; k < node.levels.size(); ++k) {
       if (!node.repeats[k]) n = count_candidates(node.levels[k], group);
       if (n <= k) return 0;
-      product = times(product, n - k);
+      if (!exists) product = times(product, n - k);
     }
     return product;
   }
@@ -119,6 +121,7 @@ uint64_t Worker::count_group(const Node& node) {
   for (size_t i = 0; i < k; ++i) {
     sets[i] = admitted(node.levels[i], group);
     if (sets[i].n == 0) return 0;
+    if (exists) sets[i].n = std::min(sets[i].n, k);
   }
   const auto common = [&](const Set& a, const Set& b) {
     spend(std::min(a.n, b.n));

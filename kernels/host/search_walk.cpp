@@ -99,7 +99,13 @@ void Worker::emit_prefix() {
     if (any_children(plan_.counted)) emit(1);
     return;
   }
-  const uint64_t n = count_children(plan_.counted);
+  uint64_t n = UINT64_MAX;
+  try {
+    n = count_children(plan_.counted);
+  } catch (const Halt& halt) {
+    // So many rows are never all taken: this worker emits them until the search is closed, and counts nothing more.
+    if (match_.mode == kCount || halt.status != kOverflow) throw;
+  }
   if (match_.mode == kCount) {
     if (n > 0) emit(n);
     return;

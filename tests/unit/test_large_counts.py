@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from itertools import islice
 
+import numpy as np
 import pytest
 
 from qengine import Graph
-from qengine.errors import QengineError
+from qengine.errors import QengineError, ResourceError
 
 NODES = 128  # each linked to all: a path of k relationships has 2^(7 k + 7) homomorphisms
 
@@ -73,3 +74,69 @@ def test_the_least_and_the_greatest_of_pairs_need_no_count(graph: Graph) -> None
     assert tuple(found) == (NODES**2, every, every)
     with pytest.raises(QengineError, match=r"64.bit"):
         graph.query(f"{pairs}, count(*) AS c RETURN max(c)").fetchall()
+
+
+@pytest.mark.parametrize(
+    ("returned", "value"),
+    [
+        ("RETURN avg(n0.id)", (NODES - 1) / 2),
+        ("RETURN avg(n9.id * 1.0)", (NODES - 1) / 2),
+        ("RETURN sum(n0.id * 0)", 0),
+        ("RETURN count(n0.none)", 0),
+        ("RETURN count(*) > 5", True),
+        ("RETURN count(*) = 2^70", True),
+        ("RETURN toString(count(*))", str(2**70)),
+        ("RETURN toFloat(count(*))", 2.0**70),
+        ("RETURN count(*) % 1000", 2**70 % 1000),
+        ("RETURN CASE WHEN count(*) > 3 THEN 1 ELSE count(*) END", 1),
+        ("WITH count(*) AS c WHERE c < 5 RETURN count(*)", 0),
+        ("WITH n0, count(*) AS c RETURN count(DISTINCT c)", 1),
+        ("WITH n0, count(*) AS c WITH DISTINCT c RETURN count(*)", 1),
+        ("WITH n0, count(*) AS c ORDER BY c, n0.id DESC LIMIT 1 RETURN n0.id", NODES - 1),
+        ("WITH n0, count(*) AS c RETURN max(c) = min(c)", True),
+        ("WITH n0, count(*) AS c WITH collect(c) AS all RETURN size(all)", NODES),
+    ],
+)
+def test_answers_that_fit_come_of_counts_that_do_not(graph: Graph, returned: str, value: object) -> None:
+    assert graph.query(f"MATCH {path(9)} {returned} AS x").value() == value
+    assert graph.query(f"MATCH {path(9)} {returned} AS x").to_arrow()["x"].to_pylist() == [value]
+
+
+@pytest.mark.parametrize(
+    "returned", ["count(*)", "[count(*)]", "{c: count(*)}", "n0, count(*)", "n0.id, [1, count(*)]"]
+)
+def test_a_count_that_does_not_fit_comes_out_in_no_form(graph: Graph, returned: str) -> None:
+    for form in ("fetchall", "to_arrow", "to_pandas"):
+        with pytest.raises(ResourceError, match="A count exceeds 64 bits") as caught:
+            getattr(graph.query(f"MATCH {path(9)} RETURN {returned} AS x"), form)()
+        assert caught.value.code == "CountOverflow"
+
+
+@pytest.fixture(scope="module")
+def star() -> Graph:
+    return Graph.from_edge_list((np.zeros(65_536, np.int64), np.arange(1, 65_537)))
+
+
+@pytest.mark.parametrize(
+    ("returned", "value"),
+    [
+        ("RETURN count(DISTINCT c)", 1),
+        ("WITH DISTINCT c RETURN count(*)", 1),
+        ("RETURN max(c.id)", 0),
+        ("RETURN avg(c.id)", 0.0),
+        ("RETURN min(x0.id)", 1),
+        ("WITH c SKIP 3 LIMIT 1 RETURN c.id", 0),
+    ],
+)
+@pytest.mark.parametrize("different", ["", "REPEATABLE ELEMENTS ", "DIFFERENT NODES "])
+def test_leaves_of_a_star_that_differ(star: Graph, returned: str, value: object, different: str) -> None:
+    leaves = ", ".join(f"(c)-->(x{place})" for place in range(5))
+    assert star.query(f"MATCH {different}{leaves} {returned} AS x", timeout=60).value() == value
+
+
+def test_leaves_whose_sets_are_too_small_are_not_found() -> None:
+    """Existence looks at few members of each set: three of one set of two are not different, of three they are."""
+    graph = Graph.from_edge_list((np.array([0, 0, 5, 5, 5]), np.array([1, 2, 6, 7, 8])))
+    query = "MATCH (c)-->(x), (c)-->(y), (c)-->(z) RETURN collect(DISTINCT c.id)"
+    assert graph.query(query).value() == [5]
+    assert graph.query(query, device="reference").value() == [5]

@@ -82,9 +82,12 @@ def aggregator(call: AggregateCall) -> Aggregator:
 
 
 def weights_of(column: Column) -> IntArray:
-    """Return how many times each row counts, from the column that says it."""
+    """Return how many times each row counts, from the column that says it: as objects where 64 bits don't do."""
     if isinstance(column, ConstantColumn):
-        return np.full(len(column), column.value, dtype=np.int64)
+        kind = np.int64 if column.value < _SAFE else object
+        return np.full(len(column), column.value, dtype=kind)
+    if isinstance(column, ObjectColumn):
+        return np.array(column.objects, dtype=object)
     assert isinstance(column, ArrowColumn)
     weights: IntArray = column.array.to_numpy()
     return weights
@@ -129,9 +132,14 @@ def _magnitude(numbers: Any) -> float:
 
 
 def _checked(totals: Column) -> Column:
+    """Return sums, all of which must fit 64 bits; counts may exceed them as long as nobody reads them out."""
     if isinstance(totals, ArrowColumn):
         return totals
     return from_values([checked(total) for total in totals.values()])
+
+
+def _weights(weights: IntArray) -> Column:
+    return ObjectColumn(weights.tolist()) if weights.dtype == object else integer_column(weights)
 
 
 def _rows(groups: Groups, kept: BoolArray | IntArray) -> Groups:
@@ -146,13 +154,13 @@ class _CountRows(Aggregator):
             return [integer_column(np.array([len(groups.codes)], dtype=np.int64))]
         if weights is None:
             return [integer_column(np.bincount(groups.codes, minlength=groups.count))]
-        return [_totals(groups, integer_column(weights))]
+        return [_totals(groups, _weights(weights))]
 
     def merge(self, groups: Groups, state: State) -> State:
         return [_totals(groups, state[0])]
 
     def final(self, state: State) -> Column:
-        return _checked(state[0])
+        return state[0]
 
 
 class _Count(_CountRows):
@@ -180,7 +188,7 @@ class _Sum(Aggregator):
         if isinstance(column, ConstantColumn) and len(column):
             column = column.expanded()
         times = np.ones(len(column), dtype=np.int64) if weights is None else weights
-        count = _totals(groups, integer_column(times))
+        count = _totals(groups, _weights(times))
         match operand(column).kind:
             case "integer":
                 return [_totals(groups, column, weights), _no_floats(groups.count), count]
@@ -193,9 +201,8 @@ class _Sum(Aggregator):
     def _floats(self, groups: Groups, column: Column, weights: IntArray | None) -> Column:
         numbers = column.array.to_numpy()  # type: ignore[attr-defined]
         with np.errstate(invalid="ignore", over="ignore"):
-            sums = np.bincount(
-                groups.codes, weights=numbers if weights is None else numbers * weights, minlength=groups.count
-            )
+            weighed = numbers if weights is None else numbers * weights.astype(np.float64)
+            sums = np.bincount(groups.codes, weights=weighed, minlength=groups.count)
         # Without rows NumPy gives zeros that are integers.
         sums = sums.astype(np.float64, copy=False)
         return ArrowColumn(pa.array(sums, mask=np.bincount(groups.codes, minlength=groups.count) == 0))

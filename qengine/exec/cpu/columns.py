@@ -330,8 +330,10 @@ def integer_column(values: IntArray, null: BoolArray | None = None) -> ArrowColu
 
 
 def count_column(counts: IntArray) -> Column:
-    """Return counts as a column; one alone needs no array."""
-    return integer_column(counts) if len(counts) != 1 else ConstantColumn(int(counts[0]), 1)
+    """Return counts as a column; one alone needs no array. Python's integers stay such: they may exceed 64 bits."""
+    if len(counts) == 1:
+        return ConstantColumn(int(counts[0]), 1)
+    return ObjectColumn(counts.tolist()) if counts.dtype == object else integer_column(counts)
 
 
 def boolean_column(values: BoolArray, null: BoolArray | None = None) -> ArrowColumn:
@@ -351,7 +353,8 @@ def from_values(values: list[Any]) -> Column:
                 if isinstance(array, pa.ChunkedArray):  # more text than 32-bit offsets reach
                     array = pa.array(values, pa.large_string(), from_pandas=False)
                 return ArrowColumn(array)
-            except UnicodeEncodeError:  # a lone surrogate: Python's strings hold it, Arrow's don't
+            except (UnicodeEncodeError, OverflowError):
+                # A lone surrogate, or a count beyond 64 bits: Python's values hold them, Arrow's don't.
                 return ObjectColumn(values)
         if kind is NodeHandle:
             return NodeColumn(_ids(values))

@@ -25,9 +25,9 @@ from qengine.exec.cpu.bound import Bound
 from qengine.exec.cpu.kept_vectors import (
     KeptSums,
     VectorKey,
-    checked_count,
     kept_sums,
     kept_vector,
+    not_negative,
     product_sums,
     vector_key,
 )
@@ -54,7 +54,7 @@ from qengine.plan.elimination import (
 )
 from qengine.plan.physical import Eliminate
 
-__all__ = ["Counts", "NumberOverflow", "kept_count", "own_numbers", "run_eliminate"]
+__all__ = ["Counts", "NumberOverflow", "kept_count", "of_vertices", "only_count", "own_numbers", "run_eliminate"]
 
 _MAX_COUNT = 2**63 - 1
 
@@ -90,10 +90,10 @@ def run_eliminate(operator: Eliminate, runtime: Runtime, masks: MaskProvider) ->
     QueryTimeout, QueryInterrupted, OutOfMemory
         By the context's limits, from inside the steps.
     ResourceError
-        If a count exceeds 64 bits, or a number on the way to it 128.
+        If a count of pairs exceeds 64 bits, or a number on the way to any 128.
     """
     if (count := kept_count(operator, runtime.store, runtime.context)) is not None:
-        yield _only(count)
+        yield only_count(count)
         return
     first = 0  # row of pairs that isn't done yet
     for wide in (False, True):
@@ -124,9 +124,17 @@ def kept_count(operator: Eliminate, store: Any, context: ExecutionContext) -> in
     return None if sums is None else sums.total(store, context)
 
 
-def _only(count: int) -> Counts:
-    """Return the only count of a pattern."""
-    return (), np.array([count] if count else [], np.int64)
+def only_count(count: int) -> Counts:
+    """Return the only count of a pattern, as Python's integer where it exceeds 64 bits."""
+    return (), np.array([not_negative(count)] if count else [], np.int64 if count <= _MAX_COUNT else object)
+
+
+def of_vertices(counts: Array) -> Counts:
+    """Return the counts by vertices, given one for each: int64, or Python's integers where 64 bits may not do."""
+    if counts.dtype == object and max(counts, default=0) <= _MAX_COUNT:
+        counts = counts.astype(np.int64)
+    vertices = np.flatnonzero(counts != 0)  # of truth values: several times as fast as of integers
+    return (vertices,), counts[vertices]
 
 
 @frozen
@@ -267,7 +275,7 @@ class _Run:
     def _total(self) -> Counts:
         sums = self._sums()
         total = sum(term.factor * prod(sums[place] for place in term.totals) for term in self.operator.terms)
-        return _only(checked_count(total, self.context))
+        return only_count(total)
 
     def _by_vertex(self) -> Counts:
         """Add up the terms' vectors: exactly, in Python's integers where 64 bits may not do."""
@@ -284,11 +292,7 @@ class _Run:
             counts = counts.astype(object)
         for factor, vector in scaled:
             counts += factor * (self._integers(vector) if bound > _MAX_COUNT else vector.astype(np.int64))
-        if bound > _MAX_COUNT:
-            checked_count(max(counts, default=0), self.context)
-            counts = counts.astype(np.int64)
-        vertices = np.flatnonzero(counts != 0)  # of truth values: several times as fast as of integers
-        return (vertices,), counts[vertices]
+        return of_vertices(counts)
 
     def _by_pair(self, first: int) -> Iterator[tuple[Counts, int]]:
         sums = self._sums()

@@ -16,13 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 from qengine import _native
-from qengine._control import Status
 from qengine._frozen import frozen
 from qengine.errors import InternalError
 from qengine.exec.context import ExecutionContext
 from qengine.plan.elimination import Step, Term
 
-__all__ = ["KeptSums", "VectorKey", "checked_count", "kept_sums", "kept_vector", "product_sums", "vector_key"]
+__all__ = ["KeptSums", "VectorKey", "kept_sums", "kept_vector", "not_negative", "product_sums", "vector_key"]
 
 _MAX_COUNT = 2**63 - 1
 
@@ -104,7 +103,7 @@ class KeptSums:
         QueryTimeout, QueryInterrupted
             By the context's limits.
         ResourceError
-            If the count exceeds 64 bits, or a sum 128.
+            If a sum exceeds 128 bits.
         """
         words: list[int] = []
         found = [store.derived.find(key) for key in self.keys]  # kept until the sums are there
@@ -113,7 +112,7 @@ class KeptSums:
                 return None
             words += vector.record
         sums = product_sums(words, self.first, store.vertex_count, context)
-        return checked_count(sum(factor * prod(sums[k] for k in of) for factor, of in self.terms), context)
+        return not_negative(sum(factor * prod(sums[k] for k in of) for factor, of in self.terms))
 
 
 def kept_sums(totals: Sequence[tuple[VectorKey, ...]], places: Sequence[int], terms: Sequence[Term]) -> KeptSums:
@@ -132,16 +131,8 @@ def kept_sums(totals: Sequence[tuple[VectorKey, ...]], places: Sequence[int], te
     )
 
 
-def checked_count(count: int, context: ExecutionContext) -> int:
-    """Return a count that has at most 63 bits.
-
-    Raises
-    ------
-    ResourceError
-        If it has more.
-    """
-    if count > _MAX_COUNT:
-        context.raise_for(Status.OVERFLOW)
+def not_negative(count: int) -> int:
+    """Return a count, which may exceed 64 bits, after a look at the terms that it is added of."""
     if count < 0:
         raise InternalError("An elimination's terms add up to a negative count.")
     return count

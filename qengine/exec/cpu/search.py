@@ -133,7 +133,7 @@ def scaled(count: Ids, search: Search, context: ExecutionContext) -> Ids:
     """Return the counts times the pattern's orbits."""
     if search.orbits > 1 and len(count):
         if int(count.max()) > _MAX_COUNT // search.orbits:
-            context.raise_for(Status.OVERFLOW)
+            return count.astype(object) * search.orbits
         count *= search.orbits
     return count
 
@@ -146,9 +146,7 @@ def one_total(found: int, search: Search, context: ExecutionContext) -> Iterator
     if search.exists:
         yield SearchChunk(np.zeros(1, np.int64), {}, None)
         return
-    if total > _MAX_COUNT:
-        context.raise_for(Status.OVERFLOW)
-    yield SearchChunk(np.zeros(1, np.int64), {}, np.array([total], np.int64))
+    yield SearchChunk(np.zeros(1, np.int64), {}, np.array([total], np.int64 if total <= _MAX_COUNT else object))
 
 
 def _repeated(chunk: SearchChunk, limit: int) -> Iterator[SearchChunk]:

@@ -17,8 +17,7 @@ import numpy.typing as npt
 
 from qengine.errors import InternalError
 from qengine.exec.context import Status
-from qengine.exec.cpu.eliminate import Counts, NumberOverflow, own_numbers
-from qengine.exec.cpu.kept_vectors import checked_count
+from qengine.exec.cpu.eliminate import Counts, NumberOverflow, of_vertices, only_count, own_numbers
 from qengine.exec.cpu.relations import Relations
 from qengine.exec.cpu.resolve import MaskProvider, resolve_pattern
 from qengine.exec.cpu.runtime import Runtime
@@ -205,7 +204,7 @@ class _Run:
         factors = [term.factor * prod(sums[place] for place in term.totals) for term in self.operator.terms]
         if self.operator.emit:
             return self.by_vertex(factors)
-        return (), np.array([checked_count(sum(factors), self.context)] if sum(factors) else [], np.int64)
+        return only_count(sum(factors))
 
     # ------------------------------------------------------------ terms
 
@@ -296,9 +295,7 @@ class _Run:
         """Add the terms' vectors up, each times its factor."""
         if sum(map(abs, factors)) < _MOST_FACTOR:
             return self.added(factors)
-        counts = self.added_on_host(factors)
-        vertices = np.flatnonzero(counts != 0)
-        return (vertices,), counts[vertices]
+        return self.added_on_host(factors)
 
     def added(self, factors: Sequence[int]) -> Counts:
         """Add in two's complement, with 64 bits more than numbers have."""
@@ -321,14 +318,14 @@ class _Run:
         if flags[1]:
             raise InternalError("An elimination's terms add up to a negative count.")
         if flags[0]:
-            self.context.raise_for(Status.OVERFLOW)
+            return self.added_on_host(factors)
         found = int(present.sum())
         places, kept = (self.allocate(8 * found, "the counts") for _ in range(2))
         self.launch("eliminate_gather", _blocks(LANES * n_parts), *of, np.uint64(places.ptr), np.uint64(kept.ptr))
         vertices, counts = (self.run.fetched(block.ptr, found, np.int64) for block in (places, kept))
         return (vertices,), counts
 
-    def added_on_host(self, factors: Sequence[int]) -> npt.NDArray[np.int64]:
+    def added_on_host(self, factors: Sequence[int]) -> Counts:
         """Add in Python's integers."""
         counts = np.zeros(self.n, object)
         for term, factor in zip(self.operator.terms, factors, strict=True):
@@ -338,8 +335,7 @@ class _Run:
                 words = np.empty((self.n, self.width // 8), np.uint64)
                 self.read(block, words)
             counts += factor * np.array([_integer(row) for row in words], object)
-        checked_count(max(counts, default=0), self.context)
-        return counts.astype(np.int64)
+        return of_vertices(counts)
 
     # ------------------------------------------------------------ steps
 

@@ -48,7 +48,7 @@ class _CountRows:
         self._count += times
 
     def result(self) -> int:
-        return checked(self._count)
+        return self._count
 
 
 class _Distinct:
@@ -77,7 +77,7 @@ class _Count:
             self._count += times
 
     def result(self) -> int:
-        return checked(self._count)
+        return self._count
 
 
 class _Sum:

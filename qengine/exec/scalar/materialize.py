@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
-from qengine.exec.scalar.values import NodeHandle, PathHandle, RelationshipHandle
+from qengine.exec.scalar.values import NodeHandle, PathHandle, RelationshipHandle, readable
 from qengine.types import Node, Path, Relationship
 
 __all__ = ["ResultReader", "materialize"]
@@ -25,7 +25,13 @@ class ResultReader(Protocol):
 
 
 def materialize(rows: Sequence[Sequence[Any]], store: ResultReader) -> list[tuple[Any, ...]]:
-    """Return the rows as tuples with every handle replaced, also inside lists and maps."""
+    """Return the rows as tuples with every handle replaced, also inside lists and maps.
+
+    Raises
+    ------
+    ResourceError
+        ``CountOverflow`` for a count that exceeds 64 bits: it may be compared or sorted by, but not come out.
+    """
     nodes: dict[int, Node | None] = {}
     relationships: dict[int, Relationship | None] = {}
     for row in rows:
@@ -62,6 +68,8 @@ def _gather(values: Iterable[Any], nodes: dict[int, Any], relationships: dict[in
             nodes[value.id] = None
         elif kind is RelationshipHandle:
             relationships[value.id] = None
+        elif kind is int:
+            readable(value)
         elif kind is PathHandle:
             _gather(value.nodes, nodes, relationships)
             _gather(value.relationships, nodes, relationships)

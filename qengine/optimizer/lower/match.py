@@ -36,6 +36,10 @@ from qengine.plan.physical import Eliminate, HashJoin, Level, Search, check_leve
 from qengine.plan.traverse import conjunction, free_variables, substitute
 from qengine.types import BOOLEAN, INTEGER, NODE, RELATIONSHIP
 
+_WIDE_ROWS = 2.0**50
+"""Where so many embeddings are expected, a search's counts, of 64 bits, may not do: elimination has more."""
+_WIDE_COST = 1e9
+"""Nanoseconds that elimination may then take, however little a search would."""
 _ALONE = 12  # nodes of a pattern that may be eliminated, or be cut into parts
 
 
@@ -267,7 +271,8 @@ class MatchLowering:
         order = matching_order(matching, cardinality)
         walked = walked_instead(matching, order, cardinality) if stated.existence else None
         found = order if walked is None else matching_order(walked, cardinality)
-        elimination = self._elimination(matching, stated.emitted, found.cost)
+        limit = max(found.cost, _WIDE_COST) if order.rows > _WIDE_ROWS else found.cost
+        elimination = self._elimination(matching, stated.emitted, limit)
         if elimination is not None:
             return _Chosen(order, matching.counted, elimination=elimination)
         if walked is not None:

@@ -13,12 +13,11 @@ import numpy as np
 from qengine._frozen import frozen
 from qengine.exec.cpu.aggregates import WEIGHED, Aggregator, State, aggregator, total_weight, weights_of
 from qengine.exec.cpu.batch import BATCH_ROWS, Batch, concatenate_batches
-from qengine.exec.cpu.columns import Column, ConstantColumn, IntArray, NodeColumn, integer_column, null_column
+from qengine.exec.cpu.columns import Column, ConstantColumn, IntArray, NodeColumn, count_column, null_column
 from qengine.exec.cpu.expressions.compiler import Evaluate, compile_expression, is_volatile
 from qengine.exec.cpu.grouping import Groups, ascends, group_rows, known_apart, rows_alone
 from qengine.exec.cpu.operators.stage import ROW, Build, Stage, pieces
 from qengine.exec.cpu.runtime import Runtime
-from qengine.exec.scalar.values import checked
 from qengine.plan import logical, physical
 from qengine.plan.expr import Variable
 from qengine.plan.traverse import free_variables
@@ -83,7 +82,7 @@ def _counting(operator: logical.Aggregate, upstream: Stage, runtime: Runtime) ->
         for batch in batches:
             runtime.context.check()
             total += batch.length if weight is None else total_weight(batch.columns[weight])
-        count = ConstantColumn(checked(total), 1)
+        count = ConstantColumn(total, 1)
         yield Batch(1, dict.fromkeys((name for name, _ in operator.aggregates), count))
 
     return run
@@ -166,7 +165,7 @@ def _count_ids(counts: IntArray, waiting: list[tuple[IntArray, IntArray | None]]
 def _weighed(name: str, column: Column, weights: IntArray | None) -> Batch:
     if weights is None:
         weights = np.ones(len(column), dtype=np.int64)
-    return Batch(len(column), {name: column, _WEIGHT: integer_column(weights)})
+    return Batch(len(column), {name: column, _WEIGHT: count_column(weights)})
 
 
 @frozen
