@@ -19,8 +19,9 @@ from qengine.binder.inference import indefinite, may_be
 from qengine.binder.items import Item, bind_items, check_names
 from qengine.binder.scope import Scope, Symbol
 from qengine.plan.expr import Expr, Literal, Subquery, Variable
+from qengine.plan.fallible import condition_can_fail
 from qengine.plan.logical import Aggregate, Distinct, Filter, Limit, Operator, Project, Skip, Sort, SortKey
-from qengine.plan.traverse import free_variables, walk
+from qengine.plan.traverse import conjunction, conjuncts, free_variables, walk
 from qengine.syntax import ast
 from qengine.types import INTEGER, Kind, Type
 
@@ -96,10 +97,20 @@ def _project(
     if projection.limit is not None:
         root = Limit(root, _constant(binding, "LIMIT", projection.limit, scope))
     if condition is not None:
-        root = Filter(root, condition)
+        root = _filtered(root, condition)
     if hidden:
         root = Project(root, tuple((name, Variable(name, type=expr.type)) for name, expr in columns))
     return root, cut
+
+
+def _filtered(root: Operator, condition: Expr) -> Operator:
+    """Return the rows for which a condition holds; parts that can fail come last, as in a match."""
+    parts = conjuncts(condition)
+    early = tuple(part for part in parts if not condition_can_fail(part))
+    if not early or len(early) == len(parts):
+        return Filter(root, condition)
+    late = tuple(part for part in parts if condition_can_fail(part))
+    return Filter(Filter(root, conjunction(early)), conjunction(late))
 
 
 def _emits(root: Operator, columns: list[tuple[str, Expr]]) -> bool:

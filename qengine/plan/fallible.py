@@ -29,7 +29,7 @@ from qengine.plan.logical import Argument, Distinct, Filter, Match, Operator, Pr
 from qengine.plan.traverse import walk
 from qengine.types import Kind, Type
 
-__all__ = ["can_fail", "condition_can_fail"]
+__all__ = ["can_fail", "condition_can_fail", "fails_somewhere"]
 
 _ENTITIES = (Kind.NODE, Kind.RELATIONSHIP)
 _NUMBERS = (Kind.INTEGER, Kind.FLOAT, Kind.NUMBER)
@@ -42,7 +42,16 @@ def condition_can_fail(expr: Expr) -> bool:
 
 
 def can_fail(expr: Expr) -> bool:
-    """Tell whether evaluating an expression may raise an error for some row, as far as types tell."""
+    """Tell whether evaluating an expression may raise an error for some row, as far as types and constants tell."""
+    if not fails_somewhere(expr):
+        return False
+    from qengine.plan.constants import fold  # which asks for ``fails_somewhere``
+
+    return fails_somewhere(fold(expr))
+
+
+def fails_somewhere(expr: Expr) -> bool:
+    """Tell whether a part of an expression may fail, needed or not."""
     return any(map(_fails_itself, walk(expr)))
 
 

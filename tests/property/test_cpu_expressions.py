@@ -175,7 +175,7 @@ def calls(draw: st.DrawFn, name: str) -> tuple[x.Expr, dict[str, list[Any]]]:
     return x.Call(name, tuple(args)), columns
 
 
-@pytest.mark.parametrize("name", sorted(COLUMNAR))
+@pytest.mark.parametrize("name", sorted({*COLUMNAR, "coalesce"}))
 def test_functions(name: str) -> None:
     @settings(max_examples=examples(80))
     @given(calls(name))

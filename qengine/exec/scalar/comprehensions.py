@@ -59,46 +59,33 @@ def compile_quantifier(
 ) -> _Condition:
     """Return ``quantifier(variable IN source WHERE condition)``; null for a null source.
 
-    A null condition counts as "perhaps": the result is null where it could be either.
+    A null condition counts as "perhaps": the result is null where it could be either. Items behind the one that
+    decides aren't looked at.
     """
+    deciding, most = _DECIDED_BY[quantifier]
 
     def holds(row: Row) -> bool | None:
         items = source(row)
         if items is None:
             return None
         inner = dict(row)
-        true = false = unknown = 0
+        found, unknown = 0, False
         for item in _checked(items, check):
             inner[variable] = item
             value = condition(inner)
             if value is None:
-                unknown += 1
-            elif value:
-                true += 1
-            else:
-                false += 1
-        return _DECISIONS[quantifier](true, false, unknown)
+                unknown = True
+            elif value is deciding:
+                found += 1
+                if found > most:
+                    return quantifier == "any"
+        return None if unknown else found == 1 if quantifier == "single" else quantifier != "any"
 
     return holds
 
 
-def _all(true: int, false: int, unknown: int) -> bool | None:
-    return False if false else None if unknown else True
-
-
-def _any(true: int, false: int, unknown: int) -> bool | None:
-    return True if true else None if unknown else False
-
-
-def _none(true: int, false: int, unknown: int) -> bool | None:
-    return False if true else None if unknown else True
-
-
-def _single(true: int, false: int, unknown: int) -> bool | None:
-    return False if true > 1 else None if unknown else true == 1
-
-
-_DECISIONS = {"all": _all, "any": _any, "none": _none, "single": _single}
+# The value of the condition that decides a quantifier, and how many items may have it without deciding.
+_DECIDED_BY = {"all": (False, 0), "any": (True, 0), "none": (True, 0), "single": (True, 1)}
 
 
 def compile_reduce(

@@ -32,7 +32,7 @@ def _to_boolean(value: Any) -> bool | None:
 @strict
 def _to_integer(value: Any) -> int | None:
     kind = type(value)
-    if kind is int:
+    if kind is int or kind is bool:
         return int(value)
     if kind is float:
         if math.isfinite(value):
@@ -40,7 +40,7 @@ def _to_integer(value: Any) -> int | None:
         raise ExecutionError(f"{number_text(value)} is no integer.", code=_BAD_VALUE)
     if kind is str:
         return parse_integer(value)
-    raise wrong_argument("toInteger()", "a number or string", value, _BAD_VALUE)
+    raise wrong_argument("toInteger()", "a number, boolean or string", value, _BAD_VALUE)
 
 
 @strict

@@ -15,7 +15,7 @@ from qengine.exec.scalar.comprehensions import compile_list_comprehension, compi
 from qengine.exec.scalar.entities import property_of
 from qengine.exec.scalar.environment import Environment, Row
 from qengine.exec.scalar.functions import FUNCTIONS, GRAPH_FUNCTIONS
-from qengine.exec.scalar.logic import compile_and, compile_or, compile_xor
+from qengine.exec.scalar.logic import compile_and, compile_coalesce, compile_or, compile_xor
 from qengine.exec.scalar.paths import compile_path
 from qengine.exec.scalar.values import NodeHandle, RelationshipHandle, wrong_argument
 from qengine.plan import expr as x
@@ -109,8 +109,10 @@ def _(expr: x.Property, env: Environment) -> Evaluator:
 
 @_compile.register
 def _(expr: x.Call, env: Environment) -> Evaluator:
-    function = _function(expr.name, env)
     args = [_compile(arg, env) for arg in expr.args]
+    if expr.name == "coalesce":
+        return compile_coalesce(args)
+    function = _function(expr.name, env)
     span = expr.span
 
     def constant(row: Row) -> Any:

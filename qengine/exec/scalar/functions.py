@@ -27,4 +27,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     **TEMPORAL_FUNCTIONS,
     **GRAPH_FUNCTIONS,
 }
-"""Every scalar name of the catalogue. Arguments are values of the language, checked by the function itself."""
+"""Every scalar name of the catalogue but ``coalesce``, which looks at no more arguments than it needs (``logic``).
+
+Arguments are values of the language, checked by the function itself.
+"""

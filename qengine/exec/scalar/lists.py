@@ -68,11 +68,6 @@ def _range(start: Any, end: Any, step: Any = 1) -> list[int]:
     return list(numbers)
 
 
-def _coalesce(*values: Any) -> Any:
-    """Return the first value that isn't null."""
-    return next((value for value in values if value is not None), None)
-
-
 def _null_if(value: Any, other: Any) -> Any:
     return None if equals(value, other) else value
 
@@ -85,6 +80,5 @@ LISTS: dict[str, Callable[..., Any]] = {
     "tail": _tail,
     "reverse": _reverse,
     "range": _range,
-    "coalesce": _coalesce,
     "nullif": _null_if,
 }

@@ -1,12 +1,13 @@
-"""AND, OR and XOR of three-valued operands, evaluated from left to right as far as needed."""
+"""AND, OR and XOR of three-valued operands, and coalesce: evaluated from left to right as far as needed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from qengine.exec.scalar.environment import Row
 
-__all__ = ["compile_and", "compile_or", "compile_xor"]
+__all__ = ["compile_and", "compile_coalesce", "compile_or", "compile_xor"]
 
 _Truth = Callable[[Row], bool | None]
 
@@ -56,3 +57,16 @@ def compile_xor(args: Sequence[_Truth]) -> _Truth:
         return result
 
     return exclusive
+
+
+def compile_coalesce(args: Sequence[Callable[[Row], Any]]) -> Callable[[Row], Any]:
+    """Return the first value that isn't null."""
+
+    def first(row: Row) -> Any:
+        for arg in args:
+            value = arg(row)
+            if value is not None:
+                return value
+        return None
+
+    return first

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import product
 
-from qengine.optimizer.rules.fold_constants import FALSE
+from qengine.plan.constants import FALSE
 from qengine.plan.expr import Call, Comparison, Expr, HasLabels, ListOf, Literal, Property, Variable
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.logical import Filter, Limit, Match, Operator

@@ -17,8 +17,8 @@ from functools import reduce
 from typing import TypeVar
 
 from qengine._frozen import record
-from qengine.optimizer.rules.fold_constants import FALSE
 from qengine.plan.columns import columns_of
+from qengine.plan.constants import FALSE
 from qengine.plan.expr import Call, Case, Comparison, Expr, Literal, PathOf, Variable
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.logical import Filter, Match, Operator, Project

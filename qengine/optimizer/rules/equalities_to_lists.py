@@ -3,7 +3,8 @@
 Why: a column is read once, however many values there are, and estimators know what a list of values selects.
 When: operands of one OR compare the same property with constants or parameters by ``=``. ``IN`` compares by ``=`` too,
 so that null, missing values and values of other types give the same.
-Wrong for: alternatives of different properties, and for ``<>`` or ``AND``.
+Wrong for: alternatives of different properties, and for ``<>`` or ``AND``; beside one that can fail, which isn't looked
+at behind an alternative that holds.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import replace
 
 from qengine.optimizer.rules.tree import with_expressions
 from qengine.plan.expr import Call, Comparison, Expr, ListOf, Literal, Logical, Parameter, Property, Variable
+from qengine.plan.fallible import condition_can_fail
 from qengine.plan.logical import Operator
 from qengine.plan.traverse import rewrite
 from qengine.types import BOOLEAN
@@ -23,7 +25,7 @@ def equalities_to_lists(operator: Operator) -> Operator:
 
 
 def _listed(expr: Expr) -> Expr:
-    if not isinstance(expr, Logical) or expr.op != "OR":
+    if not isinstance(expr, Logical) or expr.op != "OR" or any(map(condition_can_fail, expr.args)):
         return expr
     values: dict[Expr, list[Expr]] = {}
     for arg in expr.args:

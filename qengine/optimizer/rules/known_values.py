@@ -15,7 +15,7 @@ from functools import reduce
 from typing import Any, TypeVar
 
 from qengine._frozen import frozen
-from qengine.optimizer.rules.fold_constants import COMPARE
+from qengine.plan.constants import COMPARE
 from qengine.plan.expr import Call, Comparison, Expr, ListOf, Literal, Property, Variable
 from qengine.plan.logical import Match, Operator
 from qengine.plan.pattern import PatternNode, PatternRelationship, QueryGraph

@@ -5,8 +5,8 @@ returns None, or Arrow raises (overflow, division by zero). Then the row-wise ev
 the same node of the expression from the same argument columns, and gives the values, or the error. So every
 expression runs, and errors read the same whoever found them.
 
-Forms that don't evaluate all of their arguments (AND, OR, CASE, comparison chains) are tried on whole columns too;
-if an argument fails in some row, they are evaluated row by row, which fails only if that row needs it.
+Forms that don't evaluate all of their arguments (AND, OR, CASE, coalesce, comparison chains) are tried on whole columns
+too; if an argument fails in some row, they are evaluated row by row, which fails only if that row needs it.
 """
 
 from __future__ import annotations
@@ -140,6 +140,8 @@ def _has_labels(expr: x.HasLabels, runtime: Runtime) -> Evaluate:
 
 
 def _call(expr: x.Call, runtime: Runtime) -> Evaluate:
+    if expr.name == "coalesce":
+        return _coalesce(expr, runtime)
     columnar = COLUMNAR.get(expr.name)
     return _strict(expr, expr.args, lambda args: replace(expr, args=args), runtime, columnar)
 
@@ -267,6 +269,27 @@ def _case(expr: x.Case, runtime: Runtime) -> Evaluate:
             chosen[truths(column, expr)] = index
         places = chosen * length + np.arange(length, dtype=np.int64)
         return choose([result(batch) for result in results], places)
+
+    return _lazy(expr, runtime, columnar)
+
+
+def _coalesce(expr: x.Call, runtime: Runtime) -> Evaluate:
+    args = [compile_expression(arg, runtime) for arg in expr.args]
+
+    def columnar(batch: Batch) -> Column:
+        """Return the first values that aren't null; arguments behind a column without nulls aren't looked at."""
+        columns = []
+        chosen = np.full(batch.length, -1, dtype=np.int64)
+        for index, arg in enumerate(args):
+            columns.append(arg(batch))
+            null = columns[-1].is_null()
+            if index == 0 and not null.any():
+                return columns[0]
+            chosen[(chosen < 0) & ~null] = index
+            if (chosen >= 0).all():
+                break
+        chosen[chosen < 0] = len(columns) - 1
+        return choose(columns, chosen * batch.length + np.arange(batch.length, dtype=np.int64))
 
     return _lazy(expr, runtime, columnar)
 

@@ -1,4 +1,4 @@
-"""Functions of numbers and lists, conversions, and the choice of the first value that isn't null."""
+"""Functions of numbers and lists, and conversions."""
 
 from __future__ import annotations
 
@@ -46,6 +46,8 @@ def _to_integer(_: Runtime, column: Column) -> Column | None:
     a = operand(column)
     if a.kind in ("null", "integer"):
         return column
+    if a.kind == "boolean":
+        return ArrowColumn(a.datum.cast(pa.int64()))
     if a.kind != "float":
         return None
     fits = pc.and_(pc.greater_equal(a.datum, -_LARGEST), pc.less(a.datum, _LARGEST))
@@ -126,15 +128,6 @@ def _reverse(_: Runtime, column: Column) -> Column | None:
     return ArrowColumn(pc.utf8_reverse(a.datum)) if a.kind == "string" else None
 
 
-def _coalesce(_: Runtime, *columns: Column) -> Column | None:
-    length = len(columns[0])
-    row = np.arange(length, dtype=np.int64)
-    chosen = np.full(length, len(columns) - 1, dtype=np.int64)
-    for index in range(len(columns) - 2, -1, -1):
-        chosen[~columns[index].is_null()] = index
-    return choose(columns, chosen * length + row)
-
-
 def _float_sign(numbers: Any) -> Any:
     return pc.if_else(pc.is_nan(numbers), 0.0, pc.sign(numbers)).cast(pa.int64())
 
@@ -157,5 +150,4 @@ FUNCTIONS: dict[str, Callable[..., Column | None]] = {
     "last": _last,
     "[]": _item,
     "reverse": _reverse,
-    "coalesce": _coalesce,
 }
