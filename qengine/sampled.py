@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from qengine._limits import limited_by
 from qengine import estimate
+from qengine._limits import limited_by
 from qengine.errors import ExecutionError, Unsupported
 from qengine.exec.context import ExecutionContext
 from qengine.exec.executions import Executions

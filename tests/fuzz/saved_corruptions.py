@@ -198,8 +198,8 @@ def corrupt_manifest(folder: Path, rng: random.Random) -> str:
             owner, key = rng.choice(places)
             said.append(str(key))
             owner[key] = rng.choice((
-                rng.choice(INTERESTING), -1, 1.5, 1e308, "", "x", "data-" + "0" * 32, True, None, [], {}, [[]], {"a": 1},
-                10**400, "../../x", "\0", owner[key] + 1 if isinstance(owner[key], int) else owner[key],
+                rng.choice(INTERESTING), -1, 1.5, 1e308, "", "x", "data-" + "0" * 32, True, None, [], {}, [[]],
+                {"a": 1}, 10**400, "../../x", "\0", owner[key] + 1 if isinstance(owner[key], int) else owner[key],
             ))  # fmt: skip
             if rng.random() < 0.2:
                 del owner[key]
@@ -359,7 +359,7 @@ def touches(store: GraphStore, rng: random.Random) -> tuple[Callable[[], Any], .
         lambda: store.nodes(range(store.vertex_count)) if store.vertex_count < 1000 else None,
         lambda: store.relationships(range(store.relationship_count)) if store.relationship_count < 1000 else None,
         lambda: [store.expand(vertex, 0, way) for vertex in range(60) for way in list(store._adjacencies[0])],
-        lambda: store.signatures.table.sum(),
+        lambda: int(store.signatures.table.sum()),
         lambda: graph.estimate(text, samples=500, seed=1, timeout=TIMEOUT),
         lambda: graph.query(text + " // anew", timeout=TIMEOUT).to_arrow(),
     )
@@ -406,7 +406,7 @@ def attempt(oracle: Oracle, number: int, folder: Path) -> str:
 
 def main(first: int, last: int) -> None:
     """Try corruptions; print each number before it begins, at the end how they were answered."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
     if "asan" not in os.environ.get("LD_PRELOAD", ""):  # which takes terabytes of addresses
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, hard))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -1,4 +1,4 @@
-"""Corrupted saved graphs whose checksums are right: each is refused or answered, and never crashes, hangs or miscounts."""
+"""Corrupted saved graphs whose checksums are right: each is refused or answered; none crashes, hangs or miscounts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class _Child:
     def __init__(self, first: int, last: int) -> None:
         command = [sys.executable, "-X", "faulthandler", "-m", "tests.fuzz.saved_corruptions", str(first), str(last)]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)])}
-        self._errors = tempfile.TemporaryFile("w+")
+        self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 (closed with the process)
         self._process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=self._errors, text=True, cwd=ROOT, env=environment
         )
