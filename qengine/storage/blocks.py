@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import functools
 import mmap
 import os
@@ -25,7 +26,17 @@ from qengine.errors import InternalError, OutOfMemory, StorageError
 from qengine.storage.arrays import Array
 from qengine.storage.kernels import threads
 
-__all__ = ["BLOCK", "DAMAGED", "BlockFile", "BlocksStruct", "block_checksums", "limited", "open_regular", "stop_if_due"]
+__all__ = [
+    "BLOCK",
+    "DAMAGED",
+    "BlockFile",
+    "BlocksStruct",
+    "block_checksums",
+    "limited",
+    "open_regular",
+    "reason",
+    "stop_if_due",
+]
 
 BLOCK = 1 << 18
 """Bytes of a block, ``qe::kSavedBlock``."""
@@ -44,6 +55,13 @@ class BlocksStruct(ctypes.Structure):
         ("checksums", ctypes.c_void_p),
         ("done", ctypes.c_void_p),
     )
+
+
+def reason(error: OSError | ValueError) -> str:
+    """Return in words why a file can't be read or written."""
+    if isinstance(error, OSError) and error.errno == errno.ELOOP:
+        return "it is a link"
+    return str(getattr(error, "strerror", None) or error)
 
 
 def open_regular(name: str, directory: int) -> int:

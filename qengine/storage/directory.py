@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from qengine.errors import StorageError
-from qengine.storage.blocks import open_regular
+from qengine.storage.blocks import open_regular, reason
 from qengine.storage.manifest import DATA_FILES, FORMAT, MOST_BYTES, decode
 
 __all__ = ["MANIFEST", "SaveFolder", "directory_opened", "flush", "read_bounded"]
@@ -162,9 +162,8 @@ def _saved_folder(path: Path, directory: int) -> str | None:
     try:
         return _listed_folder(directory)
     except (OSError, ValueError) as error:
-        what = getattr(error, "strerror", None) or error
         raise StorageError(
-            f"{path}: there is something else there: {MANIFEST} can't be replaced: {what}",
+            f"{path}: there is something else there: {MANIFEST} can't be replaced: {reason(error)}",
             hint="Choose a new or empty directory.",
         ) from None
 

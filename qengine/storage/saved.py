@@ -22,7 +22,7 @@ from qengine.errors import StorageError
 from qengine.storage import manifest as manifests
 from qengine.storage.arrays import Array
 from qengine.storage.arrowfiles import read_adjacencies, read_properties, write_adjacencies, write_properties
-from qengine.storage.blocks import BLOCK, DAMAGED, BlockFile, block_checksums, open_regular
+from qengine.storage.blocks import BLOCK, DAMAGED, BlockFile, block_checksums, open_regular, reason
 from qengine.storage.directory import MANIFEST, SaveFolder, directory_opened, flush, read_bounded
 from qengine.storage.kernels import Checksum
 from qengine.storage.progress import Progress
@@ -51,9 +51,8 @@ def save(store: GraphStore, path: str | PathLike[str]) -> None:
         with directory_opened(directory, lock=True) as handle, SaveFolder(directory, handle) as folder:
             _write(store, folder)
     except (OSError, ValueError) as error:
-        what = getattr(error, "strerror", None) or error
         raise StorageError(
-            f"{directory}: the graph can't be saved: {what}", hint="What was saved there is kept."
+            f"{directory}: the graph can't be saved: {reason(error)}", hint="What was saved there is kept."
         ) from None
 
 
@@ -75,7 +74,9 @@ def open_saved(path: str | PathLike[str], verify: Verify = "lazy") -> GraphStore
                 raise StorageError(f"{error.path}: the file is missing", hint=DAMAGED) from None
             before = found
             continue
-        except (pa.ArrowException, OSError, KeyError, IndexError, TypeError, ValueError) as error:
+        except OSError as error:
+            raise StorageError(f"{directory}: it can't be read: {reason(error)}") from None
+        except (pa.ArrowException, KeyError, IndexError, TypeError, ValueError) as error:
             raise StorageError(f"{directory}: its files don't fit together: {error}", hint=DAMAGED) from None
         if verify == "full":
             with Progress("Checking", store.nbytes) as progress:
@@ -131,7 +132,7 @@ def _map_files(directory: Path, handle: int, manifest: Mapping[str, Any]) -> dic
     except FileNotFoundError:
         raise _Gone(directory / folder) from None
     except OSError as error:
-        raise StorageError(f"{directory / folder}: it can't be read: {error.strerror}", hint=DAMAGED) from None
+        raise StorageError(f"{directory / folder}: it can't be read: {reason(error)}", hint=DAMAGED) from None
     try:
         known = _block_checksums(directory / folder, inside, facts) if manifests.CHECKSUMS in facts else {}
         names = [name for name in facts if name != manifests.CHECKSUMS]
@@ -151,8 +152,7 @@ def _map_file(path: Path, folder: int, size: int, checksums: Array | None) -> Bl
     except FileNotFoundError:
         raise _Gone(path) from None
     except (OSError, ValueError) as error:
-        what = getattr(error, "strerror", None) or error
-        raise StorageError(f"{path}: it can't be read: {what}", hint=DAMAGED) from None
+        raise StorageError(f"{path}: it can't be read: {reason(error)}", hint=DAMAGED) from None
     try:
         return BlockFile(path, handle, size, checksums)
     finally:
@@ -201,7 +201,7 @@ def _read_manifest(directory: Path, handle: int) -> dict[str, Any]:
     except FileNotFoundError:
         raise
     except OSError as error:
-        raise StorageError(f"{path}: it can't be read: {error.strerror}", hint=DAMAGED) from None
+        raise StorageError(f"{path}: it can't be read: {reason(error)}", hint=DAMAGED) from None
     except ValueError as error:
         raise StorageError(f"{path}: it can't be understood: {error}", hint=DAMAGED) from None
     if manifest["format"] > manifests.FORMAT:

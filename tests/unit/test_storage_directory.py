@@ -270,7 +270,7 @@ def grow(path, plan, outside):
             place.symlink_to(targets[inside[0]])
 
 
-@settings(max_examples=examples(150))
+@settings(max_examples=examples(90))
 @given(plan=trees, later=trees, saved_before=st.booleans())
 def test_no_byte_of_others_is_lost(tmp_path_factory, plan, later, saved_before):
     root = tmp_path_factory.mktemp("any")
@@ -402,7 +402,7 @@ print(in_all, outcomes.count(True), outcomes.count(False), partial)
 """
 
 
-@pytest.mark.parametrize("every", [17, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [29, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_kill_at_any_step_of_a_save_leaves_the_old_or_the_new_graph(tmp_path, every):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-c", KILLER, str(tmp_path / "graph"), str(every)]
