@@ -471,3 +471,39 @@ def test_a_graph_of_format_1_is_saved_as_format_2(tmp_path):
     again = qengine.open(tmp_path / "new", verify="full")
     for text in QUERIES:
         assert rows_of(again.query(text).fetchall()) == rows_of(graph.query(text).fetchall())
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pa.array([1, None], pa.int8()),
+        pa.array([1.5, None], pa.float32()),
+        pa.array(["a", None]).dictionary_encode(),
+        pa.array(["a", "ü"], pa.large_string()),
+        pa.array([0, 86_400_000], pa.date64()),
+        pa.array([1, 2], pa.time32("s")),
+        pa.array([1, None], pa.time64("ns")),
+        pa.array([1, None], pa.timestamp("ms", "Europe/Berlin")),
+        pa.array([1, None], pa.timestamp("s")),
+        pa.array([1, None], pa.duration("s")),
+        pa.array([(1, 2, 3), None], pa.month_day_nano_interval()),
+        pa.array([[1], None], pa.large_list(pa.int8())),
+        pa.array([[1, 2], [3, 4]], pa.list_(pa.int64(), 2)),
+        pa.array([[[1], None], []]),
+        pa.UnionArray.from_sparse(pa.array([0, 1], pa.int8()), [pa.array([1, 2]), pa.array(["a", "b"])]),
+        pa.UnionArray.from_dense(
+            pa.array([7, 5], pa.int8()),
+            pa.array([0, 0], pa.int32()),
+            [pa.array([1]), pa.array(["a"])],
+            ["x", "y"],
+            [7, 5],
+        ),
+        pa.nulls(2),
+    ],
+    ids=lambda values: str(values.type)[:40],
+)
+def test_a_column_of_any_type_that_is_loaded_comes_back(tmp_path, values):
+    store = from_arrow({"A": pa.table({"id": [1, 2], "v": values})})
+    save(store, tmp_path)
+    opened = open_saved(tmp_path, "full")
+    assert [node.properties for node in opened.nodes([0, 1])] == [node.properties for node in store.nodes([0, 1])]
