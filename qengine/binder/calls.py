@@ -92,8 +92,6 @@ def _aggregate(binder: ExpressionBinder, function: Function, node: ast.FunctionC
 def _exists(binder: ExpressionBinder, function: Function, node: ast.FunctionCall) -> Expr:
     _check_count(binder.binding, function, node)
     (argument,) = node.args
-    if isinstance(argument, ast.PatternPredicate):
-        return binder.condition(argument)
     expr = binder.value(argument)
     if not isinstance(expr, Property) and not (isinstance(expr, Call) and expr.name == "[]"):
         raise binder.binding.error(

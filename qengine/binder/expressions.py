@@ -58,11 +58,7 @@ class ExpressionBinder:
         return expr if expr.span is not None else replace(expr, span=node.span)
 
     def condition(self, node: ast.Expression) -> Expr:
-        """Bind an expression whose value is true, false or null; only here a pattern may be a predicate."""
-        if isinstance(node, ast.PatternPredicate):
-            from qengine.binder.subqueries import bind_pattern_predicate
-
-            return bind_pattern_predicate(self, node)
+        """Bind an expression whose value is true, false or null."""
         expr = self.value(node)
         if not may_be(expr.type, Kind.BOOLEAN):
             hint = None
@@ -268,6 +264,11 @@ class ExpressionBinder:
 
     # ------------------------------------------------------------ subqueries
 
+    def _pattern_predicate(self, node: ast.PatternPredicate) -> Expr:
+        from qengine.binder.subqueries import bind_pattern_predicate
+
+        return bind_pattern_predicate(self, node)
+
     def _pattern_comprehension(self, node: ast.PatternComprehension) -> Expr:
         from qengine.binder.subqueries import bind_pattern_comprehension
 
@@ -298,6 +299,7 @@ ExpressionBinder._rules = {
     ast.QuantifierExpression: ExpressionBinder._quantifier,
     ast.ReduceExpression: ExpressionBinder._reduce,
     ast.MapProjection: ExpressionBinder._map_projection,
+    ast.PatternPredicate: ExpressionBinder._pattern_predicate,
     ast.PatternComprehension: ExpressionBinder._pattern_comprehension,
     ast.SubqueryExpression: ExpressionBinder._subquery,
 }

@@ -10,6 +10,7 @@ from qengine.optimizer.lower.comprehensions import unscoped
 from qengine.optimizer.lower.demand import Demand, Duplicates
 from qengine.optimizer.rows import estimated_rows
 from qengine.optimizer.rules import rewritten
+from qengine.plan.columns import columns_of
 from qengine.plan.expr import Expr, Subquery, Variable
 from qengine.plan.logical import Operator
 from qengine.plan.physical import Attach
@@ -31,7 +32,7 @@ def attach_subqueries(
         if not isinstance(expr, Subquery):
             return expr
         duplicates = {"exists": Duplicates.IGNORE, "count": Duplicates.COUNT}.get(expr.kind, Duplicates.KEEP)
-        wanted = frozenset(output_columns(expr.plan)) if expr.kind == "collect" else frozenset()
+        wanted = frozenset(columns_of(expr.plan)) if expr.kind == "collect" else frozenset()
         times = estimated_rows(state, catalog)[id(state)]
         lowered = lower(rewritten(expr.plan), Demand(wanted, duplicates, times), catalog)
         name = next(each for each in fresh if each not in names)
@@ -41,18 +42,3 @@ def attach_subqueries(
 
     changed = tuple([rewrite(unscoped(expr), change) for expr in exprs])
     return state, tuple(names), changed
-
-
-def output_columns(plan: Operator) -> tuple[str, ...]:
-    """Return the columns that a plan's last ``Project`` or ``Aggregate`` gives, () if it has none."""
-    from qengine.plan.logical import Aggregate, Distinct, Filter, Limit, Project, Skip, Sort, Union
-
-    while isinstance(plan, Distinct | Filter | Limit | Skip | Sort):
-        plan = plan.input
-    if isinstance(plan, Union):
-        plan = plan.inputs[0]
-    if isinstance(plan, Project):
-        return tuple(name for name, _ in plan.items)
-    if isinstance(plan, Aggregate):
-        return (*(name for name, _ in plan.keys), *(name for name, _ in plan.aggregates))
-    return ()

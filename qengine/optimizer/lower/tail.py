@@ -7,7 +7,8 @@ from functools import singledispatch
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.lower.demand import Demand, Duplicates, Lowered
 from qengine.optimizer.lower.match import MatchLowering
-from qengine.optimizer.lower.subquery import attach_subqueries, output_columns
+from qengine.optimizer.lower.subquery import attach_subqueries
+from qengine.plan.columns import columns_of
 from qengine.plan.expr import AggregateCall, Call, Expr, Variable
 from qengine.plan.logical import (
     Aggregate,
@@ -160,7 +161,7 @@ def _matched(graph: QueryGraph) -> str:
 
 @lower.register
 def _distinct(operator: Distinct, demand: Demand, catalog: CatalogView) -> Lowered:
-    source = lower(operator.input, Demand(frozenset(output_columns(operator)), Duplicates.IGNORE), catalog)
+    source = lower(operator.input, Demand(frozenset(columns_of(operator)), Duplicates.IGNORE), catalog)
     return Lowered(Distinct(source.root), source.columns)
 
 
@@ -194,6 +195,6 @@ def _unwind(operator: Unwind, demand: Demand, catalog: CatalogView) -> Lowered:
 
 @lower.register
 def _union(operator: Union, demand: Demand, catalog: CatalogView) -> Lowered:
-    inner = Demand(frozenset(output_columns(operator)), Duplicates.KEEP if operator.all else Duplicates.IGNORE)
+    inner = Demand(frozenset(columns_of(operator)), Duplicates.KEEP if operator.all else Duplicates.IGNORE)
     sources = [lower(each, inner, catalog) for each in operator.inputs]
     return Lowered(Union(tuple(each.root for each in sources), operator.all), sources[0].columns)
