@@ -49,6 +49,20 @@ STORE = from_records(
         "OPTIONAL MATCH (x:None) MATCH (a) WHERE EXISTS { (a)-->(), (x) } RETURN a",
         "OPTIONAL MATCH (x:None) MATCH (a) RETURN a, COUNT { (a)-[*1..2]->(), (x) } AS c",
         "MATCH (a) OPTIONAL MATCH (a)-[:S]->(x) MATCH (b), (x) RETURN a, x, count(*)",
+        # a branch of UNION before the last whose rows are ordered or cut
+        "RETURN 1 AS x LIMIT 1 UNION RETURN 2 AS x",
+        "MATCH (a) RETURN a.k AS x ORDER BY x DESC SKIP 1 LIMIT 2 UNION ALL RETURN 7 AS x UNION ALL RETURN 8 AS x",
+        "MATCH (a) RETURN DISTINCT a.k % 2 AS x, 1 AS y ORDER BY x SKIP 1 UNION RETURN 2 AS y, 3 AS x",
+        "MATCH (a) RETURN count(*) AS x ORDER BY x UNION MATCH (a) RETURN a.k AS x LIMIT 1",
+        "RETURN COUNT { RETURN 1 AS x LIMIT 1 UNION RETURN 2 AS x } AS n",
+        "RETURN COLLECT { RETURN 1 AS x ORDER BY x UNION ALL RETURN 2 AS x SKIP 0 } AS l",
+        "MATCH (a) RETURN a.k, COUNT { MATCH (a)--(b) RETURN b.k AS x ORDER BY x LIMIT 2 UNION RETURN a.k AS x } AS n",
+        "MATCH (a) WHERE EXISTS { RETURN a.k AS x LIMIT 0 UNION RETURN 1 AS x SKIP 1 } RETURN a",
+        # a simple path of several relationships that comes back, as all but one may have no length
+        "MATCH p = SIMPLE (a)-[*1..3]-(b)-[:S*0..1]-(c) RETURN p",
+        "MATCH p = SIMPLE (a)-[*0..2]->(b)-[*0..2]->(c)-[*0..1]->(d) RETURN p",
+        "MATCH SIMPLE (a)-[:R*1..2]-(b)-[:R*0..1]-(c) WHERE a = c RETURN a, b",
+        "MATCH REPEATABLE ELEMENTS p = ACYCLIC (a)-[*1..3]-(b)-[:S*0..1]-(c) RETURN p",
     ],
 )
 def test_agreement(query):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from qengine.optimizer.lower.walks import WalkPart
+from qengine.optimizer.pattern_edges import given_name
 from qengine.plan.expr import Call, Comparison, Expr, ListOf, Literal, PathOf, Quantifier, Variable
 from qengine.plan.pattern import MatchMode, PathMode, PatternPath, QueryGraph
 from qengine.types import BOOLEAN, INTEGER, LIST, NODE, list_of
@@ -23,10 +24,17 @@ def walk_mode(graph: QueryGraph, walk: WalkPart) -> PathMode:
     if graph.mode is MatchMode.DIFFERENT_NODES:
         return PathMode.SIMPLE if walk.start == walk.end else PathMode.ACYCLIC
     if path is not None and path.mode is PathMode.SIMPLE:
-        return PathMode.SIMPLE if len(path.elements) == 3 else PathMode.ACYCLIC
+        return PathMode.SIMPLE if _may_be_whole(graph, walk, path) else PathMode.ACYCLIC
     if path is not None and path.mode is not None:
         return path.mode
     return PathMode.WALK if graph.mode is MatchMode.REPEATABLE_ELEMENTS else PathMode.TRAIL
+
+
+def _may_be_whole(graph: QueryGraph, walk: WalkPart, path: PatternPath) -> bool:
+    """Tell whether a walk's ends may be those of its path: all other relationships may be of length 0."""
+    lengths = {given_name(edge.name): edge.hops for edge in graph.relationships}
+    others = (lengths.get(name) for name in path.elements[1::2] if name != walk.hop)
+    return all(hops is not None and hops[0] == 0 for hops in others)
 
 
 def repetition_conditions(graph: QueryGraph, walks: Sequence[WalkPart]) -> list[Expr]:
