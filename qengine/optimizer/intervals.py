@@ -11,8 +11,8 @@ import math
 from collections.abc import Mapping
 
 from qengine._frozen import frozen
+from qengine.optimizer.rows import constant_count
 from qengine.plan import logical
-from qengine.plan.expr import Literal
 from qengine.plan.logical import Operator
 from qengine.plan.pattern import LabelIs
 from qengine.plan.physical import Attach, EdgeLevel, HashJoin, Optional, Search, Shortest, VertexLevel, Walk
@@ -64,9 +64,9 @@ class _Intervals:
         rows = self.expected.get(id(operator))
         if rows is not None:
             around = _around(rows, variance)
-            if isinstance(operator, logical.Limit) and isinstance(operator.count, Literal):
+            if isinstance(operator, logical.Limit) and (limit := constant_count(operator.count)) is not None:
                 below = self.found[id(operator.input)]
-                around = Interval(min(below.low, rows), min(below.high, max(rows, float(operator.count.value))))
+                around = Interval(min(below.low, rows), min(below.high, max(rows, limit)))
             self.found[id(operator)] = around
         return variance
 

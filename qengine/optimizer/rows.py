@@ -14,7 +14,7 @@ from qengine.plan.logical import Operator
 from qengine.plan.pattern import Direction, certain_label
 from qengine.plan.physical import Attach, Eliminate, HashJoin, Optional, Search, Shortest, Walk
 
-__all__ = ["estimated_rows"]
+__all__ = ["constant_count", "estimated_rows"]
 
 _KEPT = 0.5  # by a filter
 _GROUPS = 0.75  # exponent: groups, or different rows, of so many rows
@@ -120,5 +120,11 @@ class _Estimate:
         return min(reached, float(ends)) if walk.distinct_ends else reached
 
 
+def constant_count(count: Expr) -> float | None:
+    """Return the number behind SKIP or LIMIT, None where it isn't a number that is known before the run."""
+    return float(count.value) if isinstance(count, Literal) and isinstance(count.value, int) else None
+
+
 def _number(count: Expr, unknown: float) -> float:
-    return float(count.value) if isinstance(count, Literal) and isinstance(count.value, int) else unknown
+    known = constant_count(count)
+    return unknown if known is None else known

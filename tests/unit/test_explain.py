@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from qengine import Graph, QueryTimeout
+from qengine import ExecutionError, Graph, QueryTimeout
 from qengine.explain.numbers import note, size
 
 QUERY = """
@@ -213,3 +213,13 @@ def test_the_steps_of_a_plan_come_with_its_warnings(world: Graph) -> None:
     text = "MATCH (a:Country), (c:Rivr) RETURN a, c"
     codes = [[each.code for each in world.query(f"{word} {text}").notices] for word in ("EXPLAIN", "EXPLAIN STEPS")]
     assert codes[0] == codes[1] and len(codes[0]) > 1
+
+
+@pytest.mark.parametrize("count", ["null", "toInteger('x')", "10 / 0", "$n", "head([])", "1 - 2"])
+@pytest.mark.parametrize("clause", ["LIMIT", "SKIP"])
+def test_a_limit_that_is_no_number_is_explained(clause: str, count: str) -> None:
+    graph = Graph.from_records([{"id": 1}])
+    text = f"MATCH (a) RETURN a ORDER BY a.k {clause} {count}"
+    assert clause.capitalize() in str(graph.explain(text))
+    with pytest.raises(ExecutionError):
+        graph.query(text, {"n": None}).fetchall()
