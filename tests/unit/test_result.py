@@ -373,3 +373,12 @@ def test_columns_of_nulls_have_the_types_that_are_known() -> None:
     assert found.fetchall() == [(1, 2, "x")]
     found = graph.query("MATCH (a) WHERE a.n > 5 RETURN a.mixed AS mixed, a UNION MATCH (a:Z) RETURN a.n AS mixed, a")
     assert found.to_arrow().schema.types == [pa.null(), pa.null()]
+
+
+def test_batches_of_nulls_join_columns_of_mixed_types() -> None:
+    values = [1, "x", None]
+    graph = qengine.Graph.from_records([{"id": i, "properties": {"mixed": v}} for i, v in enumerate(values)])
+    text = "MATCH (a) RETURN a.mixed AS x UNION ALL MATCH (a) RETURN a.none AS x"
+    assert graph.query(text).to_arrow()["x"].to_pylist() == [*values, None, None, None]
+    text = "MATCH (a) RETURN a AS x UNION ALL MATCH (a) RETURN a.none AS x"
+    assert [x and x["properties"] for x in graph.query(text).to_arrow()["x"].to_pylist()][3:] == [None, None, None]
