@@ -8,10 +8,11 @@ from typing import Any
 from qengine.binder import bind
 from qengine.exec import reference
 from qengine.exec.context import ExecutionContext
+from qengine.plan.logical import LogicalPlan
 from qengine.storage import GraphStore
 from qengine.syntax import parse
 
-__all__ = ["TooExpensive", "true_rows"]
+__all__ = ["TooExpensive", "rows_of", "true_rows"]
 
 
 class TooExpensive(Exception):
@@ -43,7 +44,12 @@ def true_rows(
     QengineError
         As the query's execution does.
     """
-    parameters = parameters or {}
     (statement,) = parse(text)
-    bound = bind(statement, text, store, parameters)
-    return list(reference.run(bound.plan, store, _Steps(parameters, steps)))
+    return rows_of(bind(statement, text, store, parameters or {}).plan, store, parameters, steps=steps)
+
+
+def rows_of(
+    plan: LogicalPlan, store: GraphStore, parameters: Mapping[str, Any] | None = None, *, steps: int = 50_000
+) -> list[tuple[Any, ...]]:
+    """Return all rows of a bound statement; errors as ``true_rows``."""
+    return list(reference.run(plan, store, _Steps(parameters or {}, steps)))

@@ -20,12 +20,14 @@ class RandomQuery:
     """A query and its parameters.
 
     ``ordered``: its rows come in an order that it gives in full. ``lists_ordered``: so do the items of its lists.
+    ``sure``: it has one result; without that only what kind of result it is can be compared.
     """
 
     text: str
     parameters: dict[str, Any] = field(default_factory=dict)
     ordered: bool = False
     lists_ordered: bool = True
+    sure: bool = True
 
 
 def random_query(seed: int | str, graph: RandomGraph) -> RandomQuery:

@@ -1,0 +1,124 @@
+"""Runs a text by all ways, and says how it went or what differs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Literal
+
+from qengine import Graph
+from qengine.binder import bind
+from qengine.errors import ExecutionError, QengineError, Unsupported
+from qengine.syntax import parse
+from qengine.testing.compare import difference
+from qengine.testing.oracle import TooExpensive, rows_of
+from qengine.testing.random_query import RandomQuery
+from qengine.testing.verify import verify
+
+__all__ = ["Outcome", "check"]
+
+Outcome = Literal["rows", "empty", "refused", "error", "too expensive"]
+
+_STEPS = 20_000  # of the reference
+
+
+def check(graph: Graph, query: RandomQuery, *, thorough: bool = False) -> Outcome:
+    """Plan, explain and run a query; compare the engine's rows, columns and errors with the reference's.
+
+    Parameters
+    ----------
+    thorough
+        Compare the rows without the optimizer, and what EXPLAIN and Arrow give, too.
+
+    Raises
+    ------
+    AssertionError
+        Where they differ.
+    Exception
+        Of any class outside ``QengineError``, with the query as a note.
+    """
+    with _told(query):
+        try:
+            prepared = graph.prepare(query.text)
+        except QengineError as error:
+            _is_refused(graph, query, error)
+            return "refused"
+        (statement,) = parse(query.text)
+        if statement.explain is not None:
+            return _explained(graph, query)
+        plan = bind(statement, query.text, graph._store).plan
+        verify(plan)
+        expected: list[tuple[Any, ...]] | None
+        try:
+            expected = rows_of(plan, graph._store, query.parameters, steps=_STEPS)
+        except TooExpensive:
+            return "too expensive"
+        except ExecutionError:
+            expected = None
+        texts = [query.text, f"/*+ as_written */ {query.text}"] if thorough else [query.text]
+        for text in texts:
+            _compare(graph, text, query, expected)
+        if expected is None:
+            return "error"
+        if thorough:
+            assert graph.explain(query.text).plan.columns == prepared.columns
+            _to_arrow(graph, query)
+        return "rows" if expected else "empty"
+
+
+def _is_refused(graph: Graph, query: RandomQuery, error: QengineError) -> None:
+    """Check that EXPLAIN refuses for the same reason."""
+    try:
+        graph.explain(query.text)
+    except QengineError as other:
+        assert str(other) == str(error)
+        return
+    raise AssertionError("EXPLAIN takes what isn't planned")
+
+
+def _explained(graph: Graph, query: RandomQuery) -> Outcome:
+    """Check that EXPLAIN and PROFILE in the text show a plan."""
+    try:
+        assert graph.query(query.text, query.parameters).fetchall()
+    except ExecutionError:
+        return "error"
+    return "rows"
+
+
+def _compare(graph: Graph, text: str, query: RandomQuery, expected: list[tuple[Any, ...]] | None) -> None:
+    try:
+        prepared = graph.prepare(text)
+    except Unsupported:
+        assert text != query.text  # the optimizer leaves out some of what isn't built
+        return
+    result = prepared.run(query.parameters, device="cpu", threads=1)
+    assert result.columns == prepared.columns
+    assert str(result.plan)
+    try:
+        found = [tuple(row) for row in result.fetchall()]
+    except ExecutionError:
+        assert expected is None, "the engine fails, the reference does not"
+        return
+    if expected is None or not query.sure:  # what fails may stand in a row that the engine need not look at
+        return
+    report = difference(expected, found, ordered=query.ordered, lists_ordered=query.lists_ordered)
+    assert report is None, report
+
+
+def _to_arrow(graph: Graph, query: RandomQuery) -> None:
+    """Check that a result as Arrow data has its columns, or is refused with an error of ours."""
+    result = graph.query(query.text, query.parameters, device="cpu", threads=1)
+    try:
+        table = result.to_arrow()
+    except QengineError:
+        return
+    assert tuple(table.column_names) == result.columns
+
+
+@contextmanager
+def _told(query: RandomQuery) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"{query.text}\nparameters {query.parameters}")
+        raise
