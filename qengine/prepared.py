@@ -37,7 +37,12 @@ class Prepared:
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of the result's columns."""
-        return self._planned.logical.columns
+        logical = self._planned.logical
+        if logical.explain is None:
+            return logical.columns
+        from qengine.explain import COLUMNS
+
+        return COLUMNS[logical.explain]
 
     @property
     def notices(self) -> tuple[Notice, ...]:

@@ -23,7 +23,14 @@ from qengine.result import Result, ResultStats
 if TYPE_CHECKING:
     from qengine.optimizer.intervals import Interval
 
-__all__ = ["Explanation", "PlanResult", "explained", "explained_steps", "profiled"]
+__all__ = ["COLUMNS", "Explanation", "PlanResult", "explained", "explained_steps", "profiled"]
+
+COLUMNS = {
+    "explain": ("plan", "json"),
+    "explain steps": ("step", "plan"),
+    "profile": ("plan", "rows", "seconds", "json"),
+}
+"""The columns of the result of a statement that asks for its plan."""
 
 
 class Explanation:
@@ -153,20 +160,21 @@ class PlanResult(Result):
 
 def explained(explanation: Explanation, stats: ResultStats, notices: tuple[Notice, ...]) -> Result:
     """Return the result of an EXPLAIN: one row with the plan's text and its JSON."""
+    columns = COLUMNS["explain"]
     row = (str(explanation), json.dumps(explanation.to_json()))
-    return PlanResult(("plan", "json"), iter([RowBatch(("plan", "json"), [row])]), stats, explanation, notices)
+    return PlanResult(columns, iter([RowBatch(columns, [row])]), stats, explanation, notices)
 
 
 def explained_steps(steps: Iterator[tuple[str, Operator]], explanation: Explanation, stats: ResultStats) -> Result:
     """Return the result of an EXPLAIN STEPS: one row for each step, with the plan's text after it."""
     rows = [(name, to_text(root)) for name, root in steps]
-    columns = ("step", "plan")
+    columns = COLUMNS["explain steps"]
     return PlanResult(columns, iter([RowBatch(columns, rows)]), stats, explanation, explanation.notices)
 
 
 def profiled(result: Result, explanation: Explanation) -> Result:
     """Run a result to its end and return the result of a PROFILE: the plan's text with rows and times, and its JSON."""
-    columns = ("plan", "rows", "seconds", "json")
+    columns = COLUMNS["profile"]
 
     def run() -> Iterator[RowBatch]:
         begin = time.perf_counter()

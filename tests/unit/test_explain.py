@@ -223,3 +223,10 @@ def test_a_limit_that_is_no_number_is_explained(clause: str, count: str) -> None
     assert clause.capitalize() in str(graph.explain(text))
     with pytest.raises(ExecutionError):
         graph.query(text, {"n": None}).fetchall()
+
+
+@pytest.mark.parametrize("word", ["EXPLAIN", "EXPLAIN STEPS", "PROFILE"])
+def test_a_prepared_plan_has_the_columns_of_its_result(word: str) -> None:
+    prepared = Graph.from_records([{"id": 1}]).prepare(f"{word} MATCH (a) RETURN a")
+    result = prepared.run()
+    assert prepared.columns == result.columns == tuple(result.fetchall()[0].keys())

@@ -79,7 +79,9 @@ def _is_refused(graph: Graph, query: RandomQuery, error: QengineError) -> None:
 def _explained(graph: Graph, query: RandomQuery) -> Outcome:
     """Check that EXPLAIN and PROFILE in the text show a plan."""
     try:
-        assert graph.query(query.text, query.parameters).fetchall()
+        result = graph.query(query.text, query.parameters)
+        assert result.columns == graph.prepare(query.text).columns
+        assert result.fetchall()
     except ExecutionError:
         return "error"
     return "rows"
