@@ -15,10 +15,11 @@ from qengine.exec.scalar.aggregates import accumulator
 from qengine.exec.scalar.compare import order_key, row_key
 from qengine.exec.scalar.environment import Environment, GraphReader, Row
 from qengine.exec.scalar.evaluate import Evaluator, compile, compile_predicate
+from qengine.exec.scalar.lists import range_of
 from qengine.exec.scalar.materialize import ResultReader, materialize
 from qengine.exec.scalar.values import kind_of, wrong_argument
 from qengine.plan import logical as op
-from qengine.plan.expr import Expr, Subquery
+from qengine.plan.expr import Call, Expr, Subquery
 
 __all__ = ["ReferenceStore", "run"]
 
@@ -185,22 +186,38 @@ class _Compiler:
     @rows.register
     def _(self, operator: op.Unwind) -> _Source:
         source = self.rows(operator.input)
-        value = compile(operator.expr, self._env)
+        value = self._items_of(operator.expr)
 
         def rows(outer: Row) -> _Rows:
             for row in source(outer):
                 items = value(row)
-                if items is not None and type(items) is not list:
+                if items is not None and type(items) not in (list, range):
                     raise ExecutionError(
                         f"UNWIND needs a list, not a value of type {kind_of(items)}.",
                         span=operator.expr.span,
                         code="InvalidArgumentType",
                     )
-                for item in items or ():
+                for item in () if items is None else items:
                     self._check()
                     yield {**row, operator.name: item}
 
         return rows
+
+    def _items_of(self, expr: Expr) -> Evaluator:
+        """Return what gives the items of a list, those of ``range(…)`` without making one."""
+        if not isinstance(expr, Call) or expr.name != "range":
+            return compile(expr, self._env)
+        args = [compile(arg, self._env) for arg in expr.args]
+
+        def numbers(row: Row) -> range | None:
+            bounds = [arg(row) for arg in args]
+            try:
+                return None if None in bounds else range_of(*bounds)
+            except ExecutionError as error:
+                error.span = error.span or expr.span
+                raise
+
+        return numbers
 
     @rows.register
     def _(self, operator: op.Union) -> _Source:

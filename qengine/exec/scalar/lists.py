@@ -10,7 +10,7 @@ from qengine.exec.scalar.compare import equals
 from qengine.exec.scalar.strict import strict
 from qengine.exec.scalar.values import no_longer, wrong_argument
 
-__all__ = ["LISTS"]
+__all__ = ["LISTS", "count_of", "range_of"]
 
 
 @strict
@@ -55,16 +55,31 @@ def _reverse(value: Any) -> Any:
     raise wrong_argument("reverse()", "a list or string", value)
 
 
-@strict
-def _range(start: Any, end: Any, step: Any = 1) -> list[int]:
-    """Return ``start``, ``start + step``, … as far as ``end``, which is included."""
+def range_of(start: Any, end: Any, step: Any = 1) -> range:
+    """Return the numbers ``start``, ``start + step``, … as far as ``end``, which is included.
+
+    Raises
+    ------
+    ExecutionError
+        For what is no integer, and for the step 0.
+    """
     for value in (start, end, step):
         if type(value) is not int:
             raise wrong_argument("range()", "integers", value)
     if step == 0:
-        raise ExecutionError("range() got the step 0.", code="NumberOutOfRange")
-    numbers = range(start, end + (1 if step > 0 else -1), step)
-    no_longer(list, max(0, (end - start) // step + 1))
+        raise ExecutionError("range() got the step 0.", code="NumberOutOfRange", hint="Leave it out, or count by 1.")
+    return range(start, end + (1 if step > 0 else -1), step)
+
+
+def count_of(numbers: range) -> int:
+    """Return how many numbers a range has; ``len`` knows no more than 2⁶³ - 1."""
+    return max(0, -((numbers.start - numbers.stop) // numbers.step))
+
+
+@strict
+def _range(start: Any, end: Any, step: Any = 1) -> list[int]:
+    numbers = range_of(start, end, step)
+    no_longer(list, count_of(numbers))
     return list(numbers)
 
 

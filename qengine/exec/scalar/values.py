@@ -101,13 +101,13 @@ def no_longer(kind: type, length: int) -> None:
     ExecutionError
         ``NumberOutOfRange`` for more than 2²⁷ characters or 2²⁴ items.
     """
-    most, what = (
-        (_LONGEST_STRING, "string of more than {:,} characters")
+    most, what, hint = (
+        (_LONGEST_STRING, "string of more than {:,} characters", "Return its parts as rows instead.")
         if kind is str
-        else (_LONGEST_LIST, "list of more than {:,} items")
+        else (_LONGEST_LIST, "list of more than {:,} items", "Use rows instead: UNWIND range(…) AS x makes no list.")
     )
     if length > most:
-        raise ExecutionError(f"The result is a {what.format(most)}.", code="NumberOutOfRange")
+        raise ExecutionError(f"The result is a {what.format(most)}.", code="NumberOutOfRange", hint=hint)
 
 
 def checked(number: int) -> int:

@@ -10,9 +10,10 @@ from qengine.exec.cpu.batch import BATCH_ROWS, Batch
 from qengine.exec.cpu.columns import Column, ConstantColumn, IntArray, ListColumn, from_values
 from qengine.exec.cpu.expressions.compiler import compile_expression, compile_predicate
 from qengine.exec.cpu.operators.stage import ROW, Build, Stage, pieces
+from qengine.exec.cpu.operators.unwind_range import unwind_range_stage
 from qengine.exec.scalar.values import wrong_argument
 from qengine.plan import logical
-from qengine.plan.expr import Variable
+from qengine.plan.expr import Call, Variable
 
 __all__ = ["argument_stage", "filter_stage", "project_stage", "unit_stage", "unwind_stage"]
 
@@ -71,6 +72,8 @@ def project_stage(operator: logical.Project, build: Build, first: int) -> Stage:
 
 def unwind_stage(operator: logical.Unwind, build: Build, first: int) -> Stage:
     """Emit each input row once for each item of its list, cut so that a long list makes many batches."""
+    if isinstance(operator.expr, Call) and operator.expr.name == "range":
+        return unwind_range_stage(operator, build, first)
     upstream = build(operator.input, first)
     evaluate = compile_expression(operator.expr, build.runtime)
 
