@@ -50,6 +50,17 @@ def tool(name: str) -> Path:
     return _below_root(Path("tools") / name)
 
 
+def corpus() -> Path:
+    """Gzipped file of statements as people wrote them, one JSON object a line with its text as ``query``.
+
+    Raises
+    ------
+    FileNotFoundError
+        Where the root or this file is absent.
+    """
+    return _below_root(Path("corpus") / "statements.jsonl.gz")
+
+
 def _below_root(relative: Path) -> Path:
     root = shared_root()
     if root is None:

@@ -69,7 +69,6 @@ def graph() -> Graph:
     return Graph.from_records(nodes, relationships)
 
 
-
 def _agree(graph: Graph, text: str) -> None:
     rows = [[tuple(row) for row in graph.query(text, device=device).fetchall()] for device in ("reference", "cpu")]
     report = difference(*rows, lists_ordered=False)
