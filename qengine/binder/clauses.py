@@ -28,7 +28,12 @@ _HINTS = {
     "FOR": "Write UNWIND list AS item.",
     "LET": "Write WITH *, expression AS name.",
     "FILTER": "Write WITH * WHERE condition.",
+    "SHOW": "Graph.schema lists labels, relationship types and properties; in the shell, :schema does.",
+    "USE": "A query asks one graph: qengine.open(…) and Graph.from_csv(…) give one each.",
 }
+_HINTS |= dict.fromkeys(
+    ("DROP", "ALTER"), "There are no indexes, constraints or users to manage: a graph is indexed as it is loaded."
+)
 _HINTS |= dict.fromkeys(("MERGE", "SET", "DELETE", "DETACH DELETE", "REMOVE", "FOREACH", "INSERT"), _HINTS["CREATE"])
 
 
@@ -53,7 +58,7 @@ def bind_body(
     """
     if isinstance(body, ast.Query):
         return _bind_query(binding, body, leaf, outer)
-    first, *others = (_bind_query(binding, query, leaf, outer) for query in body.queries)
+    first, *others = (_bind_branch(binding, query, leaf, outer) for query in body.queries)
     inputs = [first.root]
     for query, bound in zip(body.queries[1:], others, strict=True):
         if sorted(bound.columns) != sorted(first.columns):
@@ -75,8 +80,15 @@ def bind_body(
     return Body(Union(tuple(inputs), body.all[0]), first.columns, types)
 
 
+def _bind_branch(binding: Binding, query: ast.Query, leaf: Operator, outer: Outer | None) -> Body:
+    """Bind a query of a UNION; without RETURN, as in EXISTS, its rows have no columns."""
+    body = _bind_query(binding, query, leaf, outer)
+    returns = isinstance(query.clauses[-1], ast.ReturnClause)
+    return body if returns else Body(Project(body.root, ()), (), ())
+
+
 def _listed(body: Body) -> str:
-    return ", ".join(f"`{name}`" for name in body.columns)
+    return ", ".join(f"`{name}`" for name in body.columns) or "none"
 
 
 def _bind_query(

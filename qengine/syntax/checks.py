@@ -39,29 +39,33 @@ def check_query(body: ast.Query | ast.UnionQuery, text: str) -> None:
 
 
 def check_subquery(word: Token, body: ast.Query | ast.UnionQuery, text: str) -> None:
-    """Check the query inside ``EXISTS | COUNT | COLLECT { … }``: it reads only, and COLLECT's returns one column.
+    """Check the query inside ``EXISTS | COUNT | COLLECT { … }``: it only reads, and returns what is asked for.
 
     Raises
     ------
     QuerySyntaxError
         At the clause that stands wrong.
     """
+    kind = word.value.upper()
+    compares = isinstance(body, ast.UnionQuery) and not all(body.all)
     for query in _queries(body):
         _check_order(query, text)
         for clause in query.clauses:
             if isinstance(clause, ast.UnsupportedClause) and clause.keyword not in _READING:
-                message = f"{clause.keyword} can't stand inside {word.value.upper()} {{ … }}."
+                message = f"{clause.keyword} can't stand inside {kind} {{ … }}."
                 hint = "A subquery in an expression only reads."
                 raise _error(message, clause.span, text, hint, "InvalidClauseComposition")
         last = query.clauses[-1]
         returns = isinstance(last, (ast.ReturnClause, ast.UnsupportedClause))
-        if isinstance(last, ast.WithClause) or (word.value.upper() == "COLLECT" and not returns):
-            raise _error(
-                "This subquery ends without RETURN.",
-                last.span,
-                text,
-                f"{word.value.upper()} needs a RETURN at its end.",
-            )
+        if returns:
+            continue
+        if isinstance(last, ast.WithClause) or kind == "COLLECT":
+            hint = f"{kind} needs a RETURN at its end."
+        elif kind == "COUNT" and compares:
+            hint = "UNION counts different rows: say by RETURN which are alike, or write UNION ALL to count all."
+        else:
+            continue
+        raise _error("This subquery ends without RETURN.", last.span, text, hint)
 
 
 def check_created(word: str, path: ast.PathPattern, text: str) -> None:

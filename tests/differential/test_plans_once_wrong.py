@@ -58,6 +58,11 @@ STORE = from_records(
         "RETURN COLLECT { RETURN 1 AS x ORDER BY x UNION ALL RETURN 2 AS x SKIP 0 } AS l",
         "MATCH (a) RETURN a.k, COUNT { MATCH (a)--(b) RETURN b.k AS x ORDER BY x LIMIT 2 UNION RETURN a.k AS x } AS n",
         "MATCH (a) WHERE EXISTS { RETURN a.k AS x LIMIT 0 UNION RETURN 1 AS x SKIP 1 } RETURN a",
+        # branches without RETURN
+        "MATCH (a) RETURN a, EXISTS { MATCH (a)-[:R]->(b) UNION MATCH (a)<-[:S]-(c)--(d) } AS e",
+        "MATCH (a) WHERE EXISTS { MATCH (a)-[:R]->(b) UNION ALL MATCH (a)<-[:S]-(c) } RETURN a",
+        "MATCH (a) RETURN a, COUNT { MATCH (a)-[:R]->(b) UNION ALL MATCH (a)<-[:S]-(c)--(d) } AS n",
+        "MATCH (a) RETURN a, COUNT { MATCH (a)--(b) WITH DISTINCT b RETURN b UNION MATCH (b) RETURN b } AS n",
         # a simple path of several relationships that comes back, as all but one may have no length
         "MATCH p = SIMPLE (a)-[*1..3]-(b)-[:S*0..1]-(c) RETURN p",
         "MATCH p = SIMPLE (a)-[*0..2]->(b)-[*0..2]->(c)-[*0..1]->(d) RETURN p",

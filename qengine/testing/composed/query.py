@@ -59,19 +59,21 @@ class _Composer:
         columns = 1 if use in ("integers", "unordered") else self._chance.randint(1, 2)
         scope.fresh[0] += 1
         names = [f"u{scope.fresh[0]}{'ab'[place]}" for place in range(columns)]
+        # Which rows of several branches without RETURN are alike is not for COUNT to say.
+        bare = self._chance.random() < 0.2 and (use == "exists" or (use == "count" and branches == 1))
         parts = []
         for _ in range(branches):
             inner = scope.inner()
-            reading = self._reading(inner, 2) if self._chance.random() < 0.8 else ""
-            if use in ("exists", "count") and branches == 1 and reading and self._chance.random() < 0.2:
+            reading = self._reading(inner, 2) if bare or self._chance.random() < 0.8 else ""
+            if bare and reading:
                 parts.append(self._without_with_at_end(reading))
                 continue
             parts.append(f"{reading} {self._subquery_return(inner, use, names)}")
         return word.join(parts).strip()
 
     def _without_with_at_end(self, reading: str) -> str:
-        """Return clauses that may end a subquery: WITH needs a RETURN behind it."""
-        return reading if " WITH " not in f" {reading}" else f"{reading} RETURN 1 AS one"
+        """Return clauses that may end a subquery, which WITH may not."""
+        return reading if " WITH " not in f" {reading}" else f"{reading} MATCH ()"
 
     def _subquery_return(self, scope: Scope, use: str, names: list[str]) -> str:
         make = self._expressions.integer if use == "integers" else self._expressions.value
@@ -83,12 +85,17 @@ class _Composer:
         text = f"RETURN {distinct}{', '.join(items)}"
         return text + self._tail(scope, names, must_order=use == "integers")
 
-    def _tail(self, scope: Scope, names: list[str], *, must_order: bool = False) -> str:
-        """Return ORDER BY all columns, SKIP and LIMIT, or a part of them that leaves one bag of rows."""
+    def _tail(self, scope: Scope, names: list[str], *, must_order: bool = False, first: str | None = None) -> str:
+        """Return ORDER BY all columns, SKIP and LIMIT, or a part of them that leaves one bag of rows.
+
+        ``first``: an expression to sort by before all others, now and then.
+        """
         draw = self._chance.random()
         if draw < 0.5 and not must_order:
             return ""
         self._chance.shuffle(keys := list(names))
+        if first is not None and self._chance.random() < 0.4:
+            keys.insert(0, first)
         order = " ORDER BY " + ", ".join(f"{key}{self._chance.choice(['', ' ASC', ' DESC'])}" for key in keys)
         if draw < 0.6:
             return order
@@ -178,7 +185,8 @@ class _Composer:
         makes = [self._aggregate if grouped and place else self._expressions.value for place in range(width)]
         items = [f"{make(scope)} AS {name}" for make, name in zip(makes, names, strict=True)]
         distinct = self._chance.choice(["", "", "DISTINCT "])
-        tail = self._tail(scope, names)
+        first = None if distinct or grouped else self._expressions.value(scope)
+        tail = self._tail(scope, names, first=first)
         self._ordered = only and bool(tail)
         return f"RETURN {distinct}{', '.join(items)}{tail}"
 
@@ -205,5 +213,16 @@ class _Composer:
 
     def _plain(self, keys: Scope) -> str:
         """Return an integer of grouping keys alone."""
+        if (nodes := keys.of("node")) and self._chance.random() < 0.5:
+            node = self._chance.choice(nodes)
+            return self._chance.choice(
+                [
+                    f"COUNT {{ ({node})--() }}",
+                    f"COUNT {{ MATCH ({node})-->(x) RETURN x.i AS x UNION RETURN {node}.k AS x }}",
+                    f"size(COLLECT {{ UNWIND range(0, {node}.k) AS x RETURN x ORDER BY x LIMIT 2 }})",
+                    f"CASE WHEN exists(({node})-->()) THEN 1 ELSE {node}.k END",
+                    f"size([({node})--(x) WHERE x.k <> {node}.k | x])",
+                ]
+            )
         names = keys.of("node", "relationship")
         return f"{self._chance.choice(names)}.k" if names else "1"
