@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import field
 from typing import Any
 
 from qengine._frozen import record
+from qengine._nearest import nearest
 from qengine.binder.scope import Names, Scope
 from qengine.catalog.view import CatalogView
 from qengine.errors import Notice, SemanticError, Span, Unsupported
@@ -53,7 +53,8 @@ class Binding:
                 span,
                 hint=f"Read `{name}` before the aggregation, or group by it: WITH {name}, …",
             )
-        hint = did_you_mean(closest(name, scope.visible())) or hint or self._owner_of(name, scope)
+        visible = (each for each in scope.visible() if not each.startswith("@"))
+        hint = did_you_mean(nearest(name, visible)) or hint or self._owner_of(name, scope)
         if hint is None and name in self.names.taken:
             hint = f"`{name}` is known elsewhere in the query, but not here; WITH keeps only what it lists."
         hint = hint or f"Name it in a clause before this one; text stands in quotes: '{name}'."
@@ -77,7 +78,7 @@ class Binding:
             return
         kind = kinds[0]
         code = "UnknownLabel" if kind == LABEL else "UnknownRelationshipType"
-        hint = did_you_mean(closest(name, self._names_of(kind)))
+        hint = did_you_mean(nearest(name, self._names_of(kind)))
         self.notice(code, name, f"The graph has no {kind} `{name}`.", span, hint)
 
     def check_name(self, name: str, kind: str, span: Span | None) -> None:
@@ -105,7 +106,7 @@ class Binding:
         entity = "node" if subject == NODE else "relationship"
         found = self.catalog.property_type(entity, key)
         if found is None:
-            hint = did_you_mean(closest(key, self.catalog.property_keys(entity)))
+            hint = did_you_mean(nearest(key, self.catalog.property_keys(entity)))
             self.notice("UnknownProperty", f"{entity}.{key}", f"No {entity} has a property `{key}`.", span, hint)
         return found or ANY
 
@@ -117,10 +118,3 @@ class Binding:
 def did_you_mean(close: str | None) -> str | None:
     """Return the hint that names what was probably meant."""
     return f"Did you mean `{close}`?" if close else None
-
-
-def closest(name: str, among: Iterable[str]) -> str | None:
-    """Return the name that looks most like ``name`` (case counts little), None if none does."""
-    candidates = {candidate.lower(): candidate for candidate in among if not candidate.startswith("@")}
-    found = difflib.get_close_matches(name.lower(), candidates, n=1, cutoff=0.6)
-    return candidates[found[0]] if found else None

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from qengine._frozen import frozen
-from qengine.binder.binding import closest, did_you_mean
+from qengine._nearest import nearest
+from qengine.binder.binding import did_you_mean
 from qengine.errors import SemanticError, Span
 from qengine.plan.logical import Match, Operator
 from qengine.plan.pattern import Hints
@@ -25,6 +26,7 @@ _KNOWN = (
     "Hints are order(a, b, …), order(gsi), order(ri), order(quicksi), search, extend, "
     "eliminate, join(a, … | b, …) and as_written."
 )
+_NAMES = (*_STRATEGIES, "as_written", "order", "join")
 _JOIN = "Write join(a, b | b, c), with the nodes that the two sides share in both."
 _WORD = re.compile(r"`(?:[^`]|``)*`|\w+|\S")
 
@@ -105,7 +107,8 @@ class _Reader:
             self._once(word, self._hints.join is None)
             self._join(word, self._arguments(word, words, _JOIN, "|"))
         else:
-            raise self._error(f"There is no hint {word.text!r}.", word.span, _KNOWN, "UnknownHint")
+            hint = did_you_mean(nearest(kind, _NAMES)) or _KNOWN
+            raise self._error(f"There is no hint {word.text!r}.", word.span, hint, "UnknownHint")
 
     def _arguments(self, word: _Word, words: list[_Word], usage: str, between: str = "") -> list[list[_Word]]:
         """Read ``(name, …)`` off the front of the words; ``between`` separates several lists of names."""
@@ -151,7 +154,7 @@ class _Reader:
             if name not in self._nodes:
                 alone = name.lower() in besides
                 hint = (
-                    f"The rule {name} stands alone." if alone else did_you_mean(closest(name, (*self._nodes, *besides)))
+                    f"The rule {name} stands alone." if alone else did_you_mean(nearest(name, (*self._nodes, *besides)))
                 )
                 raise self._error(f"No pattern has a node `{name}`.", word.span, hint, "UndefinedVariable")
             if names.count(name) > 1:

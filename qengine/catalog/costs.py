@@ -12,12 +12,12 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 
 from qengine._assets import asset
 from qengine._kept import toml
+from qengine._nearest import nearest
 from qengine.errors import QengineError
 
 __all__ = ["built_in", "costs", "costs_file", "using"]
@@ -110,8 +110,9 @@ def _known(device: str, section: str) -> Mapping[str, float]:
 
 def _nearest(name: str, known: Iterable[str]) -> str:
     """Return a clause that names the known name that is nearest to another, or names all of them."""
-    close = get_close_matches(name, known, 1)
-    return f"; did you mean {close[0]}?" if close else f", only {', '.join(known)}"
+    known = tuple(known)
+    close = nearest(name, known)
+    return f"; did you mean {close}?" if close else f", only {', '.join(known)}"
 
 
 def _damaged(path: Path | None, reason: str) -> QengineError:

@@ -5,10 +5,10 @@ The binder checks calls against the signatures; executors look up null rules. Th
 
 from __future__ import annotations
 
-import difflib
 import functools
 from typing import Any, Literal
 
+from qengine import _nearest
 from qengine._assets import asset
 from qengine._frozen import frozen
 from qengine._kept import toml
@@ -111,15 +111,9 @@ def lookup(name: str) -> Function | None:
 
 
 def nearest(name: str) -> str | None:
-    """Return the function name that looks most like ``name``, None if none does."""
-    names = {
-        alias.lower(): alias
-        for function in functions()
-        if function.kind != "operator"
-        for alias in (function.name, *function.aliases)
-    }
-    found = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.6)
-    return names[found[0]] if found else None
+    """Return the function name that ``name`` is probably a misspelling of, None if it is of none."""
+    known = (function for function in functions() if function.kind != "operator")
+    return _nearest.nearest(name, (alias for function in known for alias in (function.name, *function.aliases)))
 
 
 @functools.cache

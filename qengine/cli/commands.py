@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from qengine._nearest import nearest
 from qengine.cli.arguments import leading_estimate_options, parameters_by_name
 from qengine.cli.formats import FORMATS
 from qengine.cli.session import Session
@@ -32,10 +33,8 @@ def run_command(session: Session, line: str, out: Sink) -> None:
     name, *rest = line.split(maxsplit=1)
     command = COMMANDS.get(name.lower().rstrip(";"))
     if command is None:
-        from difflib import get_close_matches
-
-        near = get_close_matches(name, COMMANDS, 1)
-        raise QengineError(f"There is no command {name}.", hint=f"Did you mean {near[0]}?" if near else "Type :help.")
+        near = nearest(name, COMMANDS)
+        raise QengineError(f"There is no command {name}.", hint=f"Did you mean {near}?" if near else "Type :help.")
     command(session, "".join(rest).strip().rstrip(";"), out)
 
 

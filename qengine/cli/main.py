@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qengine import __version__
+from qengine._nearest import nearest
 from qengine.cli.arguments import GRAPH_HELP, Parser, add_limits, parameter
 from qengine.cli.lean import import_less
 from qengine.cli.terminal import has_no_room, report, report_unforeseen, standard_output, write_any_character
@@ -111,11 +112,9 @@ def _refuse_mistyped_command(words: Sequence[str]) -> None:
     """Name the command that is nearest to a first word that is no file, rather than complain of what follows it."""
     if not words or words[0].startswith(("-", "~")):
         return
-    from difflib import get_close_matches
-
-    near = get_close_matches(words[0], _COMMANDS, 1, 0.7)
-    if near and not Path(words[0]).exists():
-        parser().error(f"there is no file, folder or command {words[0]}; did you mean qengine {near[0]}?")
+    near = nearest(words[0], _COMMANDS)
+    if near is not None and not Path(words[0]).exists():
+        parser().error(f"there is no file, folder or command {words[0]}; did you mean qengine {near}?")
 
 
 def _reported(work: Callable[[], int]) -> int:

@@ -47,7 +47,7 @@ def choose(asked: str, largest: LargestSearch | None) -> tuple[str, str]:
     if asked == "auto" and largest is None:
         return "cpu", "no pattern of fixed length is matched"
     if asked == "auto" and rows < costs("gpu", "choice")["rows"]:
-        return "cpu", f"an estimated {rows:,.0f} embeddings are few"
+        return "cpu", f"{_expected(rows)}, too few to use the GPU"
     from qengine.exec.gpu.device import device, missing
     from qengine.exec.gpu.eliminate import has_kernels
 
@@ -61,7 +61,12 @@ def choose(asked: str, largest: LargestSearch | None) -> tuple[str, str]:
         return "cpu", f"elimination takes about {largest.eliminate.cost / 1e6:,.3g} ms"
     if largest.eliminate is not None and not has_kernels(largest.eliminate):
         return "cpu", "the GPU has no kernels for what the CPU sums out"
-    return "gpu", f"an estimated {rows:,.0f} embeddings are many"
+    return "gpu", _expected(rows)
+
+
+def _expected(rows: float) -> str:
+    number = f"{rows:,.0f}"
+    return f"about {number} {'match' if number == '1' else 'matches'} expected"
 
 
 def largest_search(plan: PhysicalPlan) -> LargestSearch | None:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable
-from difflib import get_close_matches
 
 from qengine._frozen import frozen
+from qengine._nearest import nearest
 from qengine.errors import Span
 from qengine.syntax.scanner import Token
 
@@ -71,7 +71,7 @@ _SIGNS = {
 }
 
 _FOREIGN_WORDS = {
-    "SELECT": "Queries end with what they return: MATCH (n) RETURN n.name.",
+    "SELECT": "This is Cypher, not SQL: begin with MATCH and end with RETURN, as in MATCH (n:Person) RETURN n.name.",
     "FROM": "Name a pattern instead of a table: MATCH (n:Person) RETURN n.",
     "JOIN": "Join by a pattern: MATCH (a)-[:KNOWS]->(b).",
     "GROUP": "There is no GROUP BY: what RETURN or WITH lists beside aggregates are the groups.",
@@ -351,13 +351,13 @@ def _misspelled(place: _Place) -> Mistake | None:
     """Look for a name that is almost a keyword: the token found, or the one before."""
     if place.token.type == "NAME":
         fitting = {word: said for word, said in _SPELLED.items() if word in place.accepts}
-        if len(place.token.value) > 2 and (found := get_close_matches(place.token.value.upper(), fitting, 1, 0.65)):
-            return Mistake(f"Did you mean {fitting[found[0]]}?")
+        if (found := nearest(place.token.value, fitting)) is not None:
+            return Mistake(f"Did you mean {fitting[found]}?")
     before = place.before()
     if before.type == "NAME" and before.value.upper() not in _SPELLED and place.before(2).type != "DOT":
-        found = get_close_matches(before.value.upper(), _SPELLED, 1, 0.75)
-        if found and len(before.value) > 3:
-            return Mistake(f"Did you mean {_SPELLED[found[0]]} instead of {before.value}?")
+        found = nearest(before.value, _SPELLED)
+        if found is not None and len(before.value) > 3:
+            return Mistake(f"Did you mean {_SPELLED[found]} instead of {before.value}?")
     return None
 
 

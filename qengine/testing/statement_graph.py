@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
+from itertools import pairwise
 from typing import Any
 
 from qengine.storage import GraphStore, from_records
@@ -72,7 +73,7 @@ class _Values:
     def _note(self, part: ast.Ast) -> None:
         match part:
             case ast.Comparison(operands=operands):
-                for one, other in zip(operands, operands[1:], strict=False):
+                for one, other in pairwise(operands):
                     self._compared(one, other)
                     self._compared(other, one)
             case ast.Binary(op="IN", left=left, right=ast.ListLiteral(items=items)):

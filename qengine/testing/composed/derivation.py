@@ -129,7 +129,9 @@ def _towards(wanted: str) -> dict[str, _Rule]:
 
 @cache
 def _callable() -> tuple[Function, ...]:
-    return tuple(each for each in functions() if each.kind != "operator" and each.available and each.deterministic)
+    """Return the functions whose value depends on their arguments alone; those without any may ask the clock."""
+    known = (each for each in functions() if each.kind != "operator" and each.available and each.deterministic)
+    return tuple(each for each in known if all(signature.parameters for signature in each.signatures))
 
 
 class _Derivation:
@@ -329,7 +331,7 @@ class _Derivation:
         function = self._chance.choice(_callable())
         signature = self._chance.choice(function.signatures)
         most = len(signature.parameters)
-        count = max(most - self._chance.randint(0, signature.optional), min(most, 1))  # date() asks the clock
+        count = max(1, most - self._chance.randint(0, signature.optional))  # date() asks the clock
         pieces = [function.name, "("]
         if function.kind == "aggregate" and self._chance.random() < 0.2:
             pieces.append("DISTINCT")
