@@ -6,29 +6,19 @@ grammar says what stands where, so that a rule that is added to it is tried at o
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Callable
 from contextlib import contextmanager
 from functools import cache
-from typing import Any, NamedTuple, cast
+from typing import Any
 
 from qengine.catalog.functions import Function, functions
-from qengine.syntax.automaton import build_grammar
+from qengine.testing.composed.grammar import WEIGHTS, Rule, all_rules, expansions, step_towards
 from qengine.testing.composed.spelling import KEYS, spellings
 from qengine.testing.random_graph import RandomGraph
 from qengine.testing.random_query import RandomQuery
 
 __all__ = ["derived_query"]
-
-
-class _Rule(NamedTuple):
-    """An expansion of a nonterminal: ``name`` is its alias or the nonterminal, ``height`` that of its least tree."""
-
-    name: str
-    symbols: tuple[tuple[str, bool], ...]
-    height: int
-    weight: float
 
 
 _CLAUSES = ("match", "match", "match", "unwind", "with_clause", "with_clause")
@@ -38,24 +28,6 @@ _SCOPED = frozenset(
         *("list_comprehension", "quantified_predicate", "reduce", "pattern_comprehension"),
     )
 )
-_WEIGHTS = {
-    **dict.fromkeys(("list_first", "variable", "label_name"), 8),
-    **dict.fromkeys(("property_lookup", "function_invocation", "sequence_first", "query_first"), 5),
-    **dict.fromkeys(("parameter", "integer", "subquery_query", "subquery_pattern", "pattern_predicate"), 2),
-    **dict.fromkeys(("prefixed_first", "label_predicate", "list_index", "list_slice", "map_projection"), 0.4),
-    **dict.fromkeys(("prefixed_next", "string_predicate", "path_mode_prefix", "named_shortest_path"), 0.2),
-    **dict.fromkeys(("string_predicate_prefixed", "sequence_next", "function_star"), 0.1),
-    **dict.fromkeys(("node_pattern",), 40),
-    **dict.fromkeys(("path_step",), 4),
-}
-"""How often a rule is taken compared with the others of its nonterminal, 1 where nothing is said."""
-_SHORTER = 0.7  # how much rarer an expansion is for each part that it has more
-_PARTS = {
-    **dict.fromkeys(("parenthesized_path", "path_pattern_prefix", "STAR", "GROUPS", "COLON"), 0.1),
-    **dict.fromkeys(("shortest_path", "quantifier", "properties", "MATCH_MODE", "range"), 0.3),
-    **dict.fromkeys(("order", "skip", "limit", "where"), 0.6),
-}
-"""How much rarer an expansion is for holding a part."""
 _ITEMS = frozenset(("list_comprehension", "quantified_predicate", "reduce"))
 _PARAMETERS: tuple[Any, ...] = (0, 1, 2, 1, 2, None, True, "a", 0.5, [0, 1], [], {"k": 1})
 _UNSURE = frozenset(
@@ -72,59 +44,6 @@ def derived_query(seed: int | str, graph: RandomGraph) -> RandomQuery:
     derivation = _Derivation(random.Random(f"derived {seed}"), graph)
     pieces = derivation.text()
     return RandomQuery(" ".join(pieces), derivation.parameters, lists_ordered=False, sure=_UNSURE.isdisjoint(pieces))
-
-
-@cache
-def _grammar() -> dict[str, dict[str, list[_Rule]]]:
-    """Return the grammar's expansions by nonterminal and name."""
-    found = [
-        (rule.origin.name, rule.alias or rule.origin.name, tuple((part.name, part.is_term) for part in rule.expansion))
-        for rule in cast(Any, build_grammar()).rules
-    ]
-    heights: dict[str, int] = {}
-
-    def height(symbols: tuple[tuple[str, bool], ...]) -> int | None:
-        below = [0 if is_term else heights.get(name) for name, is_term in symbols]
-        return None if None in below else 1 + max((each for each in below if each is not None), default=0)
-
-    changed = True
-    while changed:
-        changed = False
-        for origin, _, symbols in found:
-            own = height(symbols)
-            if own is not None and own < heights.get(origin, own + 1):
-                heights[origin] = own
-                changed = True
-    grammar: dict[str, dict[str, list[_Rule]]] = {}
-    for origin, name, symbols in found:
-        least = height(symbols)
-        assert least is not None, f"{origin} has no finite text"
-        weight = math.prod(_SHORTER * _PARTS.get(part, 1.0) for part, _ in symbols)
-        grammar.setdefault(origin, {}).setdefault(name, []).append(_Rule(name, symbols, least, weight))
-    return grammar
-
-
-@cache
-def _rules() -> list[tuple[str, _Rule]]:
-    """Return all expansions with their nonterminals."""
-    return [(origin, rule) for origin, named in _grammar().items() for rules in named.values() for rule in rules]
-
-
-@cache
-def _towards(wanted: str) -> dict[str, _Rule]:
-    """Return for each nonterminal whose texts can hold one of ``wanted`` the expansion that leads there soonest."""
-    found: dict[str, _Rule] = {}
-    known = {wanted}
-    while True:
-        next_ones = {
-            origin: rule
-            for origin, rule in _rules()
-            if origin not in known and any(name in known for name, is_term in rule.symbols if not is_term)
-        }
-        if not next_ones:
-            return found
-        found |= next_ones
-        known |= next_ones.keys()
 
 
 @cache
@@ -146,7 +65,7 @@ class _Derivation:
         self._in_with = False
         # How often the grammar alone says what stands somewhere; and a rule that is looked for first.
         self._strange = chance.choice([0.03, 0.03, 0.03, 0.03, 0.4])
-        self._target = chance.choice(_rules()) if self._strange > 0.1 else None
+        self._target = chance.choice(all_rules()) if self._strange > 0.1 else None
         self.parameters: dict[str, Any] = {}
 
     def text(self) -> list[str]:
@@ -164,28 +83,28 @@ class _Derivation:
                 return pieces
         return self._expand(nonterminal, self._choose(nonterminal, left), left)
 
-    def _choose(self, nonterminal: str, left: int) -> _Rule:
+    def _choose(self, nonterminal: str, left: int) -> Rule:
         if self._target is not None and left > 0:
             origin, rule = self._target
             if nonterminal == origin:
                 self._target = None
                 return rule
-            towards = _towards(origin).get(nonterminal)
+            towards = step_towards(origin).get(nonterminal)
             if towards is not None and self._chance.random() < 0.7:
                 return towards
-        named = _grammar()[nonterminal]
+        named = expansions()[nonterminal]
         fitting = {name: fit for name, rules in named.items() if (fit := [r for r in rules if r.height <= left])}
         if not fitting:
             least = min(rule.height for rules in named.values() for rule in rules)
             fitting = {name: fit for name, rules in named.items() if (fit := [r for r in rules if r.height == least])}
         if self._strange > 0.1:
             return self._chance.choice(fitting[self._chance.choice(list(fitting))])
-        (name,) = self._chance.choices(list(fitting), [_WEIGHTS.get(name, 1.0) for name in fitting])
+        (name,) = self._chance.choices(list(fitting), [WEIGHTS.get(name, 1.0) for name in fitting])
         rules = fitting[name]
         (rule,) = self._chance.choices(rules, [rule.weight for rule in rules])
         return rule
 
-    def _expand(self, nonterminal: str, rule: _Rule, left: int) -> list[str]:
+    def _expand(self, nonterminal: str, rule: Rule, left: int) -> list[str]:
         if rule.name == "function_invocation" and self._chance.random() < 0.95:
             return self._call(left)
         if rule.name == "variable" and not self._names:
@@ -218,14 +137,17 @@ class _Derivation:
 
     # -- terminals ---------------------------------------------------------------------------------------------
 
-    def _spelled(self, terminal: str, rule: _Rule) -> str:
+    def _spelled(self, terminal: str, rule: Rule) -> str:
         if terminal == "NAME":
             return _NAMES.get(rule.name, _Derivation._word)(self)
         if terminal == "PARAMETER":
             name = f"p{len(self.parameters)}"
             self.parameters[name] = self._chance.choice(_PARAMETERS)
             return f"${name}"
-        return self._chance.choice(spellings(terminal))
+        written = spellings(terminal)
+        if rule.name == "subquery_pattern" and terminal == "SUBQUERY" and self._strange < 0.1:
+            written = tuple(word for word in written if word != "COLLECT")
+        return self._chance.choice(written)
 
     def _known(self, *kinds: str) -> str:
         names = [name for name, kind in self._names.items() if not kinds or kind in kinds]
@@ -284,11 +206,29 @@ class _Derivation:
                 pieces += self._derive(part, left - 2)
         return pieces
 
+    def _where(self, left: int) -> list[str]:
+        """Return WHERE with what is most often a condition."""
+        if self._chance.random() < 0.3:
+            return ["WHERE", self._chance.choice(["", "NOT"]), "EXISTS", "{", *self._derive("pattern", left - 3), "}"]
+        sign = self._chance.choice(["=", "<>", "<", ">=", "IN", "IS NULL OR 1 <"])
+        return ["WHERE", *self._derive("operand", left - 2), sign, *self._derive("operand", left - 2)]
+
+    def _unwind(self, left: int) -> list[str]:
+        """Return UNWIND of a list."""
+        item = self._derive("expression", left - 3)
+        other = self._derive("expression", left - 3)
+        return ["UNWIND", "[", *item, ",", *other, "]", "AS", self._new("value")]
+
     def _projection_items(self, left: int) -> list[str]:
         self._column = 0
-        pieces = self._derive("projection_item", left - 1)
-        for _ in range(self._chance.choice([0, 0, 1, 2])):
-            pieces += [",", *self._derive("projection_item", left - 1)]
+        declared: list[str] = []
+        pieces: list[str] = []
+        for place in range(self._chance.choice([1, 1, 2, 3])):
+            pieces += [*([","] if place else []), *self._derive("projection_item", left - 1)]
+            if self._in_with and pieces[-1] in self._names:  # not yet visible to the items beside it
+                declared.append(pieces[-1])
+                del self._names[pieces[-1]]
+        self._names.update(dict.fromkeys(declared, "value"))
         return pieces
 
     def _projection_item(self, left: int) -> list[str] | None:
@@ -351,6 +291,8 @@ def _new_value(derivation: _Derivation) -> str:
 _OWN: dict[str, Callable[[_Derivation, int], list[str] | None]] = {
     "single_query": _Derivation._single_query,
     "with_clause": _Derivation._with,
+    "unwind": _Derivation._unwind,
+    "where": _Derivation._where,
     "pattern_expression": _Derivation._steps,
     "shortest_path": _Derivation._shortest_path,
     "properties": _Derivation._properties,
