@@ -20,7 +20,6 @@ import pyarrow as pa
 from qengine import _native
 from qengine._control import Control, Status, call
 from qengine._limits import running
-from qengine._planning import check_planning, planning_deadline
 from qengine.errors import InternalError, OutOfMemory, StorageError
 from qengine.storage.arrays import Array
 from qengine.storage.kernels import threads
@@ -163,7 +162,7 @@ def limited(function: Callable[[Control], int], size: int) -> None:
         Soon after Ctrl-C.
     """
     limits = running.limits
-    control = Control(threads=threads(), deadline_ns=planning_deadline()) if limits is None else limits.control
+    control = Control(threads=threads()) if limits is None else limits.control
     status = function(control) if size < _SHORT else call(control, function, control)
     if status == Status.OK:
         return
@@ -171,19 +170,15 @@ def limited(function: Callable[[Control], int], size: int) -> None:
         limits.raise_for(status)
     if status == Status.INTERRUPTED:
         raise KeyboardInterrupt
-    if status == Status.TIMEOUT:
-        check_planning()
     if status == Status.OUT_OF_MEMORY:
         raise OutOfMemory("Checking a saved graph needs more memory than there is.", hint="Close other programs.")
     raise InternalError(f"A check of a saved graph failed with status {status}.")
 
 
 def stop_if_due() -> None:
-    """Raise if the query that runs in this thread, or its planning, must stop."""
+    """Raise if the query that runs in this thread, or is planned in it, must stop."""
     if running.limits is not None:
         running.limits.check()
-    else:
-        check_planning()
 
 
 @functools.cache
