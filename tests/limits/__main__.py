@@ -1,7 +1,7 @@
-"""Measures on an idle machine how late each kind of query stops: ``python -m tests.limits [--how …] [--at …] [NAME …]``.
+"""Measures on an idle machine how late each kind of query stops: ``python -m tests.limits [--how HOW] [NAME ...]``.
 
 Each kind runs in a process of its own, with limited memory. Printed, the latest last: how many milliseconds after its
-timeout, or after it was told to stop, the call has raised, and what.
+timeout, or after it was told to stop, the call has raised, how much of it was processor time, and what it has raised.
 """
 
 from __future__ import annotations
@@ -16,54 +16,54 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from qengine import Graph, QengineError, Result
 from tests.limits.graphs import graph
 from tests.limits.kinds import KINDS, Kind
-from tests.limits.ways import LIMITED, ask
+from tests.limits.ways import LIMITED, ask, warm_up
 
 _HOWS = ("timeout", "interrupt", "cancel", "ctrl-c")
 _PATIENCE = 15.0  # seconds after which a kind counts as one that can't be stopped
 _MEMORY = 6 << 30
-_LIMIT = 2_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a kind ended: ``late``: seconds after it had to stop; negative where it ended by itself before."""
+    """How a kind ended, and how many seconds, and seconds of the processor, after it had to; 0 where it was earlier."""
 
     kind: str
     how: str
     late: float
+    work: float
     end: str
+
+    def __str__(self) -> str:
+        return f"{self.late * 1e3:7.0f} ms {self.work * 1e3:7.0f} ms  {self.how:9s} {self.kind:26s} {self.end}"
 
 
 def measure(kind: Kind, given: Graph, how: str, seconds: float) -> Outcome:
     """Run a kind, stop it after some seconds, and tell how late it stopped."""
     results: list[Result] = []
-    stopped: list[float] = []
-
-    def stop(action: Callable[[], None]) -> threading.Thread:
-        def work() -> None:
-            if not ended.wait(seconds):
-                stopped.append(time.perf_counter())
-                action()
-
-        return threading.Thread(target=work)
-
+    due: list[tuple[float, float]] = []
     ended = threading.Event()
     actions: dict[str, Callable[[], None]] = {
+        "timeout": lambda: None if kind.by in LIMITED else given.interrupt(),
         "interrupt": given.interrupt,
         "cancel": lambda: results[0].cancel() if results else given.interrupt(),
         "ctrl-c": lambda: os.kill(os.getpid(), signal.SIGINT),
     }
-    limits = {"timeout": seconds} if how == "timeout" and kind.by in LIMITED else {}
-    if kind.by in LIMITED:
-        limits["memory_limit"] = _LIMIT
-    watcher = stop(actions[how]) if how != "timeout" else None
-    begin = time.perf_counter()
-    if watcher is not None:
-        watcher.start()
+
+    def stop() -> None:
+        if not ended.wait(seconds):
+            due.append((time.perf_counter(), time.process_time()))
+            actions[how]()
+
+    limits: dict[str, Any] = {"memory_limit": _LIMIT, "threads": 1} if kind.by in LIMITED else {}
+    if how == "timeout" and limits:
+        limits["timeout"] = seconds
+    watcher = threading.Thread(target=stop)
+    watcher.start()
     try:
         ask(given, kind, results.append, **limits)
         end = "finished"
@@ -71,17 +71,16 @@ def measure(kind: Kind, given: Graph, how: str, seconds: float) -> Outcome:
         end = f"{type(error).__name__}: {str(error).splitlines()[0][:70] if str(error) else ''}"
     except BaseException as error:
         end = f"RAW {type(error).__name__}: {error}"
-    done = time.perf_counter()
+    done, work = time.perf_counter(), time.process_time()
     ended.set()
-    due = stopped[0] if stopped else begin + seconds
-    if watcher is not None:
-        watcher.join()
-    return Outcome(kind.name, how, done - due, end)
+    watcher.join()
+    return Outcome(kind.name, how, done - due[0][0] if due else 0.0, work - due[0][1] if due else 0.0, end)
 
 
 def in_child(kind: Kind, how: str, seconds: float) -> Outcome:
     """Return what ``measure`` tells, from a process of its own."""
     given = graph(kind.graph)
+    warm_up(given)
     reader, writer = os.pipe()
     child = os.fork()
     if not child:
@@ -98,10 +97,10 @@ def in_child(kind: Kind, how: str, seconds: float) -> Outcome:
         if time.monotonic() - begin > seconds + _PATIENCE:
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
-            return Outcome(kind.name, how, _PATIENCE, "KILLED")
+            return Outcome(kind.name, how, _PATIENCE, _PATIENCE, "KILLED")
     with os.fdopen(reader, "rb") as pipe:
         said = pipe.read()
-    return pickle.loads(said) if said else Outcome(kind.name, how, 0.0, "DIED")
+    return pickle.loads(said) if said else Outcome(kind.name, how, 0.0, 0.0, "DIED")
 
 
 def main() -> None:
@@ -118,10 +117,10 @@ def main() -> None:
         for how in options.how or ["timeout"]:
             outcome = in_child(kind, how, options.at)
             found.append(outcome)
-            print(f"{outcome.late * 1e3:9.0f} ms  {how:9s} {kind.name:28s} {outcome.end}", flush=True)
+            print(outcome, flush=True)
     print("\nlatest:")
-    for outcome in sorted(found, key=lambda each: each.late)[-20:]:
-        print(f"{outcome.late * 1e3:9.0f} ms  {outcome.how:9s} {outcome.kind:28s} {outcome.end}")
+    for outcome in sorted(found, key=lambda each: each.work)[-25:]:
+        print(outcome)
     sys.stdout.flush()
 
 

@@ -7,7 +7,7 @@ numbered together here. Nothing depends on time: what passes between two looks i
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,12 +23,13 @@ __all__ = ["Looks", "watched"]
 class Looks:
     """What was seen of the statements of a block.
 
-    ``stop_at``: the number of the look at which all statements are interrupted, 0 for none. ``count``: looks so far.
-    ``longest``: the most processor time between two looks, in seconds (native looks between two of Python's are taken
-    to lie evenly). ``late``: looks after the one that interrupted.
+    ``stop_at``: the number of the look at which they are stopped, 0 for none; ``stop`` does it, where that is a look of
+    Python's and not of a native function. ``count``: looks so far. ``longest``: the most processor time between two
+    looks, in seconds (native looks between two of Python's are taken to lie evenly), ``where``: which look came then.
     """
 
     stop_at: int = 0
+    stop: Callable[[ExecutionContext], None] = ExecutionContext.interrupt
     count: int = 0
     longest: float = 0.0
     where: str = ""
@@ -52,15 +53,17 @@ class Looks:
         self._last = now
         if self.stop_at:
             if self.count >= self.stop_at:
-                control.stop = 1
+                self.stop(context)
             else:  # or a native look is the one
                 control.stop_at = control.looks + self.stop_at - self.count
 
 
 @contextmanager
-def watched(stop_at: int = 0) -> Iterator[Looks]:
-    """Count the looks of all statements that are run in a block; interrupt them at look number ``stop_at``."""
-    looks = Looks(stop_at)
+def watched(
+    stop_at: int = 0, stop: Callable[[ExecutionContext], None] = ExecutionContext.interrupt
+) -> Iterator[Looks]:
+    """Count the looks of all statements that are run in a block; stop them at look number ``stop_at``."""
+    looks = Looks(stop_at, stop)
     with pytest.MonkeyPatch.context() as patch:
         for name in ("check", "check_planning"):
             patch.setattr(ExecutionContext, name, _counted(getattr(ExecutionContext, name), looks))

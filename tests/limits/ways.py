@@ -9,7 +9,7 @@ from typing import Any
 from qengine import Graph, Result
 from tests.limits.kinds import Kind
 
-__all__ = ["LIMITED", "WAYS", "ask"]
+__all__ = ["LIMITED", "WAYS", "ask", "warm_up"]
 
 Started = Callable[[Result], None]
 """Is told the result that is about to be fetched."""
@@ -76,3 +76,18 @@ LIMITED = frozenset(WAYS) - {"explain"}
 def ask(graph: Graph, kind: Kind, started: Started = lambda result: None, **limits: Any) -> None:
     """Run a kind on its graph; ``started`` is told the result before it is fetched, where there is one."""
     WAYS[kind.by](graph, kind, started, **limits)
+
+
+_SMALL = (
+    "MATCH (a)--(b)--(c) WITH a.id AS i, count(*) AS n ORDER BY n LIMIT 3 RETURN i, toString(n) =~ '1.*' AS t",
+    "MATCH p = (a)-[*1..2]->(b) RETURN p, [n IN nodes(p) | n.id] AS l LIMIT 3",
+    "MATCH p = shortestPath((a)-[*]->(b)) RETURN p, date('2000-01-01') LIMIT 1",
+)
+
+
+def warm_up(graph: Graph) -> None:
+    """Import what queries need, and let the graph count what it counts once."""
+    for text in _SMALL:
+        graph.query(text).to_pandas()
+        graph.query(text).fetchall()
+    graph.estimate("MATCH (a)--(b)--(c)", samples=1_000, method="guided")
