@@ -108,7 +108,7 @@ def truths(column: Column, expr: x.Expr) -> BoolArray:
     return np.fromiter((value is True for value in values), np.bool_, len(values))
 
 
-def _literal(expr: x.Literal, runtime: Runtime) -> Evaluate:
+def _literal(expr: x.Literal | x.ConstantList, runtime: Runtime) -> Evaluate:
     value = expr.value
     return lambda batch: ConstantColumn(value, batch.length)
 
@@ -317,6 +317,7 @@ _FORMS: dict[type[x.Expr], Callable[[Any, Runtime], Evaluate]] = {
     x.HasLabels: _has_labels,
     x.Case: _case,
     x.ListOf: _list_of,
+    x.ConstantList: _literal,
     x.MapOf: _map_of,
     x.PathOf: _path,
 }
