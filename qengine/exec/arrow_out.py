@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
+from qengine.exec.parts import CHECKED_ITEMS, in_parts, unchecked
 from qengine.temporal import Temporal
 from qengine.temporal.arrow import to_array, without_text
 from qengine.temporal.native import to_native
@@ -140,12 +141,12 @@ def _chain(first: Columns, rest: Iterator[Columns]) -> Iterator[Columns]:
     yield from rest
 
 
-def array_of(values: Sequence[Any]) -> pa.Array:
-    """Return Python values of the language as an Arrow array.
+def array_of(values: Sequence[Any], check: Callable[[], None] = unchecked) -> pa.Array:
+    """Return Python values of the language as an Arrow array. ``check`` is called now and then, and may raise.
 
     Values of one type give that type's array (integers and floats mixed: a dense union, to keep both exact).
     """
-    plain = [_plain(value) for value in values]
+    plain = [_plain(value, check) for part in in_parts(values, check) for value in part]
     kinds = {type(value) for value in plain if value is not None}
     if len(kinds) == 1 and issubclass(next(iter(kinds)), Temporal):
         return without_text(to_array(plain))
@@ -166,18 +167,18 @@ def array_of(values: Sequence[Any]) -> pa.Array:
     return pa.UnionArray.from_dense(
         pa.array(codes, pa.int8()),
         pa.array(offsets, pa.int32()),
-        [array_of(child) for child in children],
+        [array_of(child, check) for child in children],
         [kind.__name__ for kind in order],
     )
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any, check: Callable[[], None]) -> Any:
     match value:
         case Node():
-            properties = {key: _inner(each) for key, each in value.properties.items()}
+            properties = {key: _inner(each, check) for key, each in value.properties.items()}
             return {"id": value.id, "labels": list(value.labels), "properties": properties or None}
         case Relationship():
-            properties = {key: _inner(each) for key, each in value.properties.items()}
+            properties = {key: _inner(each, check) for key, each in value.properties.items()}
             return {
                 "id": value.id,
                 "type": value.type,
@@ -187,22 +188,24 @@ def _plain(value: Any) -> Any:
             }
         case Path():
             return {
-                "nodes": [_plain(each) for each in value.nodes],
-                "relationships": [_plain(each) for each in value.relationships],
+                "nodes": [_plain(each, check) for each in value.nodes],
+                "relationships": [_plain(each, check) for each in value.relationships],
             }
         case list() | tuple():
-            return [_inner(each) for each in value]
+            if len(value) <= CHECKED_ITEMS:
+                return [_inner(each, check) for each in value]
+            return [_inner(each, check) for part in in_parts(value, check) for each in part]
         case dict():
-            return {key: _inner(each) for key, each in value.items()}
+            return {key: _inner(each, check) for key, each in value.items()}
         case _:
             return value
 
 
-def _inner(value: Any) -> Any:
+def _inner(value: Any, check: Callable[[], None]) -> Any:
     if isinstance(value, Temporal):
         native = to_native(value)
         return str(value) if native is None else native
-    return _plain(value)
+    return _plain(value, check)
 
 
 def _text(value: Any) -> str:

@@ -136,7 +136,7 @@ def _rows() -> list[Kind]:
         Kind("collect subquery",
              "MATCH (a) RETURN sum(size(COLLECT { MATCH (a)--()--(y) RETURN y.s + a.s AS s ORDER BY s }))"),
         Kind("nested subquery",
-             "MATCH (a) WHERE EXISTS { (a)--(b) WHERE COUNT { (b)--(c)--(d) WHERE d.k = a.k } > 9999 } RETURN count(*)"),
+             "MATCH (a) WHERE EXISTS { (a)--(b) WHERE COUNT { (b)--()--(d) WHERE d.k = a.k } > 999 } RETURN count(*)"),
         Kind("pattern comprehension", "MATCH (a) RETURN sum(size([(a)--()--(y) WHERE y.k > a.k | y.s]))"),
         Kind("union", "MATCH (a)--(b)--(c) RETURN a.s + c.s AS x UNION MATCH (a)--(b)--(c) RETURN b.s + a.s AS x"),
         Kind("union all", "MATCH (a)--(b)--(c) RETURN a.s + c.s AS x UNION ALL MATCH (a)--(b) RETURN b.s AS x"),
@@ -148,6 +148,9 @@ def _rows() -> list[Kind]:
         Kind("unwind nodes", "MATCH (a) WITH collect(a) AS l UNWIND l AS x UNWIND l AS y RETURN count(x.k + y.k)"),
         Kind("unwind join", "UNWIND range(1, 10000000) AS i MATCH (a {id: i % 20000})--(b) RETURN count(b)"),
     ]  # fmt: skip
+
+
+_PAIRS = "UNWIND range(1, 4000) AS y UNWIND range(y, 4000) AS x "  # eight million rows
 
 
 def _expressions() -> list[Kind]:
@@ -178,16 +181,16 @@ def _expressions() -> list[Kind]:
         Kind("replace rows", "MATCH (a), (b) RETURN sum(size(replace(a.s + b.s, 'x', 'yy')))"),
         Kind("replace", "RETURN size(replace(reduce(s = 'a', x IN range(1, 26) | s + s), 'a', "
              "'aaaaaaaaaaaaaaaaaaaaaaaa'))", clean=True),
-        Kind("toString", "UNWIND range(1, 4000) AS y UNWIND range(y, 4000) AS x RETURN max(toString(x) + 'a')"),
+        Kind("toString", _PAIRS + "RETURN max(toString(x) + 'a')"),
         Kind("contains", "MATCH (a), (b) WHERE a.s + b.s CONTAINS 'xxy' RETURN count(*)"),
         Kind("case", "MATCH (a), (b) RETURN sum(CASE WHEN a.s > b.s THEN size(a.s) ELSE toInteger(b.f) END)"),
-        Kind("dates", "UNWIND range(1, 4000) AS y UNWIND range(y, 4000) AS x RETURN max(date('2000-01-01') + duration({days: x % 1000}))",
+        Kind("dates", _PAIRS + "RETURN max(date('2000-01-01') + duration({days: x % 1000}))",
              quick=True),
-        Kind("date parsing", "UNWIND range(1, 4000) AS y UNWIND range(y, 4000) AS x RETURN max(datetime('2000-01-01T0' + x % 10 + ':00Z'))"),
-        Kind("maps", "UNWIND range(1, 4000) AS y UNWIND range(y, 4000) AS x RETURN count({a: x, b: [x, x], c: {d: toString(x)}}.c.d)"),
+        Kind("date parsing", _PAIRS + "RETURN max(datetime('2000-01-01T0' + x % 10 + ':00Z'))"),
+        Kind("maps", _PAIRS + "RETURN count({a: x, b: [x, x], c: {d: toString(x)}}.c.d)"),
         Kind("properties", "MATCH (a)--(b)--(c) RETURN count(properties(a).s + keys(b)[0] + labels(c)[0])"),
-        Kind("mathematics", "UNWIND range(1, 4000) AS y UNWIND range(y, 4000) AS x RETURN sum(sin(x) ^ 2 + sqrt(x) * log(x) + round(x, 2))"),
-        Kind("mixed numbers", "UNWIND range(1, 4000) AS y UNWIND range(y, 4000) AS x RETURN sum(CASE WHEN x % 2 = 0 THEN x ELSE x / 2.0 END)"),
+        Kind("mathematics", _PAIRS + "RETURN sum(sin(x) ^ 2 + sqrt(x) * log(x) + round(x, 2))"),
+        Kind("mixed numbers", _PAIRS + "RETURN sum(CASE WHEN x % 2 = 0 THEN x ELSE x / 2.0 END)"),
     ]  # fmt: skip
 
 
@@ -227,7 +230,8 @@ def _planning() -> list[Kind]:
              + " RETURN count(*)", by="prepare"),
         Kind("long and", "MATCH (a) WHERE " + " AND ".join(f"a.k <> {i}" for i in range(50_000)) + " RETURN count(*)",
              by="prepare"),
-        Kind("many unions", " UNION ".join(f"MATCH (a {{k: {i}}}) RETURN a.s" for i in range(10_000)), by="prepare", clean=True),
+        Kind("many unions", " UNION ".join(f"MATCH (a {{k: {i}}}) RETURN a.s" for i in range(10_000)), by="prepare",
+             clean=True),
         Kind("many matches", " ".join(f"MATCH (a{i})" for i in range(1_000)) + " RETURN count(*)", by="prepare",
              clean=True),
         Kind("many withs", " ".join(["WITH 1 AS x", *(f"WITH x + {i} AS x" for i in range(20_000))]) + " RETURN x",

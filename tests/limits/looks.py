@@ -59,9 +59,7 @@ class Looks:
 
 
 @contextmanager
-def watched(
-    stop_at: int = 0, stop: Callable[[ExecutionContext], None] = ExecutionContext.interrupt
-) -> Iterator[Looks]:
+def watched(stop_at: int = 0, stop: Callable[[ExecutionContext], None] = ExecutionContext.interrupt) -> Iterator[Looks]:
     """Count the looks of all statements that are run in a block; stop them at look number ``stop_at``."""
     looks = Looks(stop_at, stop)
     with pytest.MonkeyPatch.context() as patch:

@@ -44,9 +44,9 @@ def stopped(
     given = graph(kind.graph)
     results: list[Result] = []
     limits: dict[str, int] = {"memory_limit": MEMORY, "threads": 1} if kind.by in LIMITED else {}
-    with watched(at, lambda context: stop(given, results, context)) as looks:
-        with suppress(QengineError) if kind.clean else pytest.raises(error):
-            ask(given, kind, results.append, **limits)
+    watching = watched(at, lambda context: stop(given, results, context))
+    with watching as looks, suppress(QengineError) if kind.clean else pytest.raises(error):
+        ask(given, kind, results.append, **limits)
     assert looks.count <= at + MOST_LOOKS
     assert looks.longest <= MOST_WORK, looks.where
 
