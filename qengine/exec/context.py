@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
-from typing import Any, Protocol
+from threading import Thread
+from typing import Any, Protocol, TypeVar
 
 from qengine._control import Control, Status, call
 from qengine._frozen import record
@@ -18,7 +20,12 @@ __all__ = ["Control", "ExecutionContext", "OperatorStats", "Rivals", "Status"]
 
 _ENDLESS = 1e9  # seconds: a timeout beyond this is none
 _SHORT_READS = 1 << 22  # numbers that are read before anybody could press Ctrl-C
+_ASIDE_ROWS = 1 << 17  # rows that are sorted, grouped or joined in some ten milliseconds
+_ASIDE_SECONDS = 0.02  # between two looks, while somebody else computes
 _LEAST_PLANNING_NS = 100_000_000  # planning may always take so long: a short timeout is met by what executes
+
+
+Computed = TypeVar("Computed")
 
 
 @record
@@ -204,6 +211,36 @@ class ExecutionContext:
             self.raise_for(function(*args))
         else:
             self.raise_for(call(self.control, function, *args))
+
+    def aside(self, compute: Callable[[], Computed], rows: int) -> Computed:
+        """Return what a function returns that can't look whether to stop: one call of a library on so many rows.
+
+        Where these are many it runs on a thread of its own, and is left alone if the execution must stop.
+
+        Parameters
+        ----------
+        compute
+            Changes nothing that others see, for it may go on for a while after this has raised.
+
+        Raises
+        ------
+        QueryInterrupted, QueryTimeout
+            As ``check``.
+        """
+        if rows < _ASIDE_ROWS:
+            return compute()
+        outcome: Future[Computed] = Future()
+
+        def work() -> None:
+            try:
+                outcome.set_result(compute())
+            except BaseException as error:
+                outcome.set_exception(error)
+
+        Thread(target=work, name="qengine", daemon=True).start()
+        while not wait((outcome,), _ASIDE_SECONDS).done:
+            self.check()
+        return outcome.result()
 
     def raise_for(self, status: int) -> None:
         """Raise the error that a native function's status stands for; return if it is ``OK``.

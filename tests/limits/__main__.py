@@ -26,6 +26,7 @@ from tests.limits.ways import LIMITED, ask, warm_up
 _HOWS = ("timeout", "interrupt", "cancel", "ctrl-c")
 _PATIENCE = 15.0  # seconds after which a kind counts as one that can't be stopped
 _MEMORY = 6 << 30
+_LIMIT = 2_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
