@@ -262,7 +262,8 @@ class Result:
             with self._turn:
                 return fetch()
         except KeyboardInterrupt:
-            self.close()
+            self.cancel()
+            self._forget()
             raise QueryInterrupted("The query was interrupted.", code="Interrupted") from None
 
     def _as_rows(self, batch: ResultBatch) -> list[Row]:
@@ -300,7 +301,7 @@ class Result:
         try:
             self._limits.check_result(held)
         except QengineError:
-            self.close()
+            self._forget()
             raise
 
     # ------------------------------------------------------------ Arrow
@@ -441,14 +442,18 @@ class Result:
         """
         self.cancel()
         with self._turn:
-            close = getattr(self._batches, "close", None)
-            if close is not None:
-                close()
             if not self._ended:
                 self._closed_by = get_ident()
-            self._batches = iter(())
-            self._pending = []
-            deque(self._loaded, maxlen=0)
+            self._forget()
+
+    def _forget(self) -> None:
+        """End the execution, and drop all rows that were not fetched."""
+        close = getattr(self._batches, "close", None)
+        if close is not None:
+            close()
+        self._batches = iter(())
+        self._pending = []
+        deque(self._loaded, maxlen=0)
 
     def __enter__(self) -> Result:
         return self
