@@ -144,7 +144,7 @@ def estimate(plan: PhysicalPlan, store: Any, context: ExecutionContext, request:
         return _estimated(plan, target, store, context, request, begin)
     bound = float("inf")
     try:
-        with context.until(time.monotonic_ns() + int((request.budget_ms + GRACE_MS) * 1e6)):
+        with context.within(request.budget_ms + GRACE_MS):
             if target.tail is None:
                 bound = upper_bound(store, target.search)
             return _estimated(plan, target, store, context, request, begin)

@@ -210,7 +210,7 @@ class ReferenceSampler:
         Where a method of the estimator returns what it must not.
     """
 
-    batch = 16
+    batch = 256
 
     def __init__(
         self,

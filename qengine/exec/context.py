@@ -180,13 +180,14 @@ class ExecutionContext:
         return found
 
     @contextmanager
-    def until(self, deadline_ns: int) -> Iterator[None]:
-        """Let ``QueryTimeout`` be raised in this block by a time of ``time.monotonic_ns`` that may be before its own.
+    def within(self, milliseconds: float) -> Iterator[None]:
+        """Let ``QueryTimeout`` be raised in this block after so long, if the execution's own time isn't over before.
 
-        ``check`` after the block tells whether it was its own.
+        ``check`` after the block tells whether that was over, too.
         """
         control = self.control
         own = control.deadline_ns
+        deadline_ns = time.monotonic_ns() + int(min(milliseconds, _ENDLESS) * 1e6)
         control.deadline_ns = min(own or deadline_ns, deadline_ns)
         try:
             yield

