@@ -100,7 +100,7 @@ class Environment:
         self.store = store
         self.check = check
         given: list[Given] = []
-        self.parameters = {name: from_python(value, name, given) for name, value in (parameters or {}).items()}
+        self.parameters = {name: from_python(value, name, given, check) for name, value in (parameters or {}).items()}
         if given:
             check_of_graph(given, store)
         self._seed = seed

@@ -14,12 +14,13 @@ changed once they are made, so rows may share them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from qengine.errors import ExecutionError
+from qengine.exec.parts import CHECKED_ITEMS, in_parts, unchecked
 from qengine.temporal import Date, DateTime, Duration, LocalDateTime, LocalTime, Temporal, Time
 from qengine.temporal.native import from_native, from_numpy, is_missing
 from qengine.types import Node, Path, Relationship
@@ -170,11 +171,12 @@ def wrong_argument(name: str, expected: str, value: Any, code: str = "InvalidArg
     return ExecutionError(f"{name} needs {expected}, not a value of type {kind_of(value)}.", code=code)
 
 
-def from_python(value: Any, name: str, given: list[Given] | None = None) -> Any:
+def from_python(value: Any, name: str, given: list[Given] | None = None, check: Callable[[], None] = unchecked) -> Any:
     """Return a parameter's value as one of the language.
 
     NumPy scalars and arrays, tuples, the values of Python's ``datetime`` and the nodes, relationships and paths of
-    results are converted; ``given`` gets those nodes and relationships, with the parameter's name.
+    results are converted; ``given`` gets those nodes and relationships, with the parameter's name. ``check``, called
+    now and then, raises where the execution must stop.
 
     Raises
     ------
@@ -188,18 +190,20 @@ def from_python(value: Any, name: str, given: list[Given] | None = None) -> Any:
     if kind is int:
         return checked(value)
     if isinstance(value, list | tuple):
-        return [from_python(item, name, given) for item in value]
+        if len(value) <= CHECKED_ITEMS:
+            return [from_python(item, name, given, check) for item in value]
+        return [from_python(item, name, given, check) for part in in_parts(value, check) for item in part]
     if isinstance(value, Mapping):
         for key in value:
             if not isinstance(key, str):
                 raise ExecutionError(f"${name} has the map key {key!r}: keys are strings.", code="InvalidArgumentType")
-        return {str(key): from_python(item, name, given) for key, item in value.items()}
+        return {str(key): from_python(item, name, given, check) for key, item in value.items()}
     if isinstance(value, np.generic):
         return from_python(from_numpy(value), name, given)
     if isinstance(value, np.ndarray):
         if value.dtype.kind in "mM":  # nanoseconds would become integers
-            return from_python(list(value) if value.ndim else value[()], name, given)
-        return from_python(value.tolist(), name, given)
+            return from_python(list(value) if value.ndim else value[()], name, given, check)
+        return from_python(value.tolist(), name, given, check)
     if isinstance(value, Node | Relationship):
         if given is not None:
             given.append((name, value))
