@@ -26,6 +26,7 @@ __all__ = ["GRACE_MS", "EstimateTable", "estimate_all"]
 
 _MOST_VERTICES = 10
 _FIRST_ROUND = 1024  # samples of each order, where the time is limited
+_LARGEST_ROUND = 1 << 24
 GRACE_MS = 50
 """How long what runs at the end of a budget may go on: a first batch takes a few milliseconds."""
 
@@ -163,7 +164,7 @@ def _rounds(samples: int, looks_at_time: bool) -> Iterator[tuple[int, int]]:
     """Yield the first and the number of the samples of each round: all in one, or few first where time is short."""
     first, count = 0, _FIRST_ROUND if looks_at_time else samples
     while first < samples:
-        count = min(count, samples - first)
+        count = min(count, samples - first, _LARGEST_ROUND)
         yield first, count
         first += count
         count = first

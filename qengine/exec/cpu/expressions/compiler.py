@@ -201,7 +201,7 @@ class _ByRow:
         results: list[Any] = []
         columns_done: list[Column] = []
         done = items = 0
-        size = 16
+        size = 1
         while done < length:
             check()
             begin = time.perf_counter()
