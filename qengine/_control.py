@@ -24,7 +24,10 @@ class Status:
 
 
 class Control(ctypes.Structure):
-    """Mirror of ``qe::Control``: Python writes ``stop``, kernels poll it; kernels write the counters."""
+    """Mirror of ``qe::Control``: Python writes ``stop``, kernels poll it; kernels write the counters.
+
+    ``looks``: how often kernels have looked whether to stop. ``stop_at``: the look that sets ``stop``, 0 for none.
+    """
 
     _fields_ = (
         ("stop", ctypes.c_int32),
@@ -32,7 +35,8 @@ class Control(ctypes.Structure):
         ("deadline_ns", ctypes.c_int64),
         ("memory_limit", ctypes.c_int64),
         ("memory_used", ctypes.c_int64),
-        ("progress", ctypes.c_int64),
+        ("looks", ctypes.c_int64),
+        ("stop_at", ctypes.c_int64),
     )
 
 

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from qengine._control import Control
 
-__all__ = ["Limits", "limited_by", "running"]
+__all__ = ["Limits", "limited_by", "running", "stop_if_due"]
 
 
 class Limits(Protocol):
@@ -43,3 +43,9 @@ def limited_by(limits: Limits | None) -> Iterator[None]:
         yield
     finally:
         running.limits = before
+
+
+def stop_if_due() -> None:
+    """Raise if the query that runs in this thread, or is planned in it, must stop."""
+    if running.limits is not None:
+        running.limits.check()

@@ -11,7 +11,7 @@ from qengine.binder import bind
 from qengine.catalog.view import CatalogView
 from qengine.errors import Notice, QengineError, SemanticError
 from qengine.estimate import EstimateTable
-from qengine.exec.executions import Executions
+from qengine.exec.context import ExecutionContext
 from qengine.optimizer.given_rows import GivenPart, GivenRows, matched_part, with_cardinalities
 from qengine.plan.logical import LogicalPlan
 from qengine.plan.pattern import QueryGraph
@@ -80,13 +80,12 @@ def told(
     cardinalities: Mapping[str, float] | EstimateTable | str,
     store: Any,
     notices: tuple[Notice, ...],
-    executions: Executions,
-    timeout: float | None,
+    context: ExecutionContext,
 ) -> tuple[LogicalPlan, tuple[Notice, ...]]:
     """Return a plan whose matches know the cardinalities, and the notices with those about them.
 
     ``cardinalities``: as ``given_rows`` or ``table_rows`` read them, or "sampled". ``store``: a ``GraphStore``.
-    ``executions``: where sampling can be stopped. ``timeout``: seconds that it may take.
+    ``context``: the limits of the statement, which hold for sampling, too.
 
     Raises
     ------
@@ -108,7 +107,7 @@ def told(
         )
     from qengine.sampled import SampledRows
 
-    return with_cardinalities(plan, SampledRows(store, executions, timeout)), notices
+    return with_cardinalities(plan, SampledRows(store, context)), notices
 
 
 def _part(text: str, rows: float, catalog: CatalogView) -> GivenPart:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from qengine import estimate as sampling
 from qengine._limits import limited_by
 from qengine._notices import log
-from qengine.errors import Notice, QengineError, QueryInterrupted, QuerySyntaxError, SemanticError, Span
+from qengine.errors import Notice, QengineError, QueryInterrupted, QuerySyntaxError, QueryTimeout, SemanticError, Span
 from qengine.estimate import Estimate, EstimateTable, Request
 from qengine.estimate.target import known_to_be_empty
 from qengine.exec.context import ExecutionContext
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Counted", "estimate", "estimate_all"]
 
+_LEAST_PLANNING = 1.0  # seconds that planning may take under any budget: the first one imports the planner
 _RETURN = "\nRETURN count(*)"  # on a line of its own: a comment may end the pattern
 
 
@@ -44,13 +46,14 @@ def estimate(
     request: Request,
     params: Mapping[str, Any] | None,
     timeout: float | None,
-    memory_limit: int | None,
+    memory_limit: int | str | None,
     threads: int,
-    gpu_memory_limit: int | None = None,
+    gpu_memory_limit: int | str | None = None,
 ) -> Estimate:
     """Estimate the rows of a statement; see ``Graph.estimate``."""
     request.check()
-    with _started(graph, text, params, timeout, memory_limit, threads, gpu_memory_limit) as (counted, context):
+    limits = (timeout, memory_limit, threads, gpu_memory_limit)
+    with _started(graph, text, params, limits, request.budget_ms) as (counted, context):
         found = sampling.estimate(counted.physical, graph._store, context, request)
         return replace(found, notices=counted.notices) if counted.notices else found
 
@@ -62,13 +65,15 @@ def estimate_all(
     samples: int,
     confidence: float,
     seed: int | None,
+    budget_ms: float | None,
     timeout: float | None,
-    memory_limit: int | None,
+    memory_limit: int | str | None,
     threads: int,
 ) -> EstimateTable:
     """Estimate all connected parts of a statement's pattern; see ``Graph.estimate_all``."""
-    Request(confidence=confidence, samples=samples, seed=seed).check()
-    with _started(graph, text, params, timeout, memory_limit, threads) as (counted, context):
+    request = Request(confidence=confidence, samples=samples, seed=seed, budget_ms=budget_ms)
+    request.check()
+    with _started(graph, text, params, (timeout, memory_limit, threads, None), budget_ms) as (counted, context):
         if known_to_be_empty(counted.physical.root):
             nodes = (
                 node.name
@@ -79,7 +84,13 @@ def estimate_all(
             nothing = Estimate(0.0, 0.0, 0.0, 0, 0, "exact", True, 0.0, 0.0)
             return EstimateTable({frozenset(nodes): nothing}, counted.notices, matched_part(counted.logical))
         found = sampling.estimate_all(
-            counted.physical, graph._store, context, samples=samples, confidence=confidence, seed=seed
+            counted.physical,
+            graph._store,
+            context,
+            samples=samples,
+            confidence=confidence,
+            seed=seed,
+            budget_ms=budget_ms,
         )
         return EstimateTable(found, counted.notices, matched_part(counted.logical))
 
@@ -89,33 +100,34 @@ def _started(
     graph: Graph,
     text: str,
     params: Mapping[str, Any] | None,
-    timeout: float | None,
-    memory_limit: int | None,
-    threads: int,
-    gpu_memory_limit: int | None = None,
+    limits: tuple[Any, ...],
+    budget_ms: float | None,
 ) -> Iterator[tuple[Counted, ExecutionContext]]:
-    """Plan a statement and let it be interrupted; errors get their place in the text."""
+    """Accept a statement with its limits and plan it; errors get their place in the text."""
     from qengine.statements import check_parameters
 
-    counted = graph._estimated.get(text, lambda: _plan(graph, text))
+    context = graph._statements.accept(*limits)
+    counted = graph._estimated.get(text, lambda: _plan(graph, text, _check(context, budget_ms)))
     check_parameters(counted.text, counted.parameters, params)
-    context = ExecutionContext(dict(params or {}), timeout, memory_limit, threads, gpu_memory_limit)
-    with graph._statements.executions.running(context), limited_by(context):
-        try:
+    context.parameters = dict(params or {})
+    try:
+        context.check_interrupted()
+        with limited_by(context):
             yield counted, context
-        except QengineError as error:
-            raise error.at(counted.text) from None
-        except KeyboardInterrupt:
-            raise QueryInterrupted("The estimate was interrupted.", code="Interrupted") from None
+    except QengineError as error:
+        raise error.at(counted.text) from None
+    except KeyboardInterrupt:
+        context.interrupt()
+        raise QueryInterrupted("The estimate was interrupted.", code="Interrupted") from None
 
 
-def _plan(graph: Graph, text: str) -> Counted:
+def _plan(graph: Graph, text: str, check: Callable[[], None] = lambda: None) -> Counted:
     from qengine.binder import bind
     from qengine.optimizer.counting import plan_count
     from qengine.statements import planning
 
     text = text.strip().removesuffix(";")
-    with planning(text, "estimate"):
+    with planning(text, check, "estimate"):
         text, statement = _statement(text)
         bound = bind(statement, text, graph._store)
         if bound.plan.explain is not None:
@@ -123,6 +135,24 @@ def _plan(graph: Graph, text: str) -> Counted:
         physical = plan_count(bound.plan, graph._store)
     log(bound.notices)
     return Counted(text, bound.plan, physical, parameters(bound.plan.root), bound.notices)
+
+
+def _check(context: ExecutionContext, budget_ms: float | None) -> Callable[[], None]:
+    """Return what raises once an estimate has been planned for too long."""
+    if budget_ms is None:
+        return context.check_planning
+    end = time.monotonic() + max(budget_ms / 1e3, _LEAST_PLANNING)
+
+    def check() -> None:
+        context.check_planning()
+        if time.monotonic() >= end:
+            raise QueryTimeout(
+                f"Planning the estimate took longer than its budget of {budget_ms:g} ms.",
+                hint="Give a larger budget, or estimate a part of the pattern.",
+                code="Timeout",
+            )
+
+    return check
 
 
 def _statement(text: str) -> tuple[str, Any]:

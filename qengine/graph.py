@@ -16,6 +16,7 @@ from qengine.statements import PLANS, Cardinalities, Statements
 if TYPE_CHECKING:
     from qengine.estimate import DeviceEstimator, Estimate, EstimateTable, Estimator
     from qengine.estimates import Counted
+    from qengine.exec.context import ExecutionContext
     from qengine.explain import Explanation
     from qengine.storage.saved import Verify
     from qengine.storage.schema import Schema
@@ -298,8 +299,8 @@ class Graph:
         *,
         device: str = "auto",
         timeout: float | None = None,
-        memory_limit: int | None = None,
-        gpu_memory_limit: int | None = None,
+        memory_limit: int | str | None = None,
+        gpu_memory_limit: int | str | None = None,
         threads: int = 0,
         cardinalities: Cardinalities | None = None,
     ) -> Result:
@@ -316,14 +317,15 @@ class Graph:
             is one, the query's largest search is large and the GPU has a kernel made for it, else the CPU; ``stats``
             of the result says which, and why. "reference" is the slow oracle that tests compare with.
         timeout
-            Seconds from now on that execution may take; the time in which nobody fetches counts too. Planning may take
-            as many before, a tenth of a second at least, and so may sampling of cardinalities.
+            Seconds from now on that planning and execution may take together; the time in which nobody fetches counts
+            too. Planning alone may always take a tenth of a second. 0 plans the query and then raises
+            ``QueryTimeout``; None is no limit.
         memory_limit
             Bytes that the query's operators may hold at once, and as many that ``fetchall``, ``to_arrow`` and the like
-            may gather of its result.
+            may gather of its result; a number, or a text like "500MB", "4G" or "2GiB".
         gpu_memory_limit
             Bytes that the query may use on the GPU: what it computes, and the lists of the graph that it reads. What
-            other queries hold there is not counted.
+            other queries hold there is not counted. Given like ``memory_limit``.
         threads
             Worker threads; 0 for one a CPU. A count that takes long is raced by others, on as many threads again.
         cardinalities
@@ -342,14 +344,8 @@ class Graph:
         ExecutionError, QueryTimeout, QueryInterrupted, OutOfMemory
             From the result's methods; ``QueryTimeout`` at once where planning takes too long.
         """
-        return Prepared(self._statements, text, cardinalities, timeout).run(
-            params,
-            device=device,
-            timeout=timeout,
-            memory_limit=memory_limit,
-            gpu_memory_limit=gpu_memory_limit,
-            threads=threads,
-        )
+        context = self._statements.accept(timeout, memory_limit, threads, gpu_memory_limit)
+        return Prepared(self._statements, text, cardinalities, context).start(params, device, context)
 
     def prepare(self, text: str, *, cardinalities: Cardinalities | None = None) -> Prepared:
         """Parse, bind and plan a statement once, to run it often; ``cardinalities`` as for ``query``.
@@ -362,10 +358,22 @@ class Graph:
         return Prepared(self._statements, text, cardinalities)
 
     def script(self, text: str, params: Mapping[str, Any] | None = None, **options: Any) -> Iterator[Result]:
-        """Run several statements separated by ``;`` one after the other; options as for ``query``."""
+        """Run several statements separated by ``;`` one after the other; options as for ``query``, for each of them.
+
+        ``interrupt`` stops the whole script: no statement of it begins any more.
+        """
+        return self._script(self._statements.accept(options.get("timeout")), text, params, options)
+
+    def _script(
+        self, context: ExecutionContext, text: str, params: Mapping[str, Any] | None, options: Mapping[str, Any]
+    ) -> Iterator[Result]:
+        from qengine.statements import planning
         from qengine.syntax import parse
 
-        for statement in parse(text):
+        with planning(text, context.check_planning):
+            statements = parse(text)
+        for statement in statements:
+            context.check_interrupted()
             part = text[statement.span.start : statement.span.end]
             yield self.query(part, params, **options)
 
@@ -396,8 +404,8 @@ class Graph:
         device: str = "auto",
         inheritance: bool = False,
         timeout: float | None = None,
-        memory_limit: int | None = None,
-        gpu_memory_limit: int | None = None,
+        memory_limit: int | str | None = None,
+        gpu_memory_limit: int | str | None = None,
         threads: int = 0,
     ) -> Estimate:
         """Estimate how many rows a pattern has, by sampling.
@@ -423,8 +431,10 @@ class Graph:
         confidence
             Of the interval, between 0 and 1.
         budget_ms
-            Milliseconds of sampling. One batch is drawn at least, some thousands of samples; of an ``Estimator`` of
-            yours one sample.
+            Milliseconds of sampling, and of what is built and counted for it. What has not ended 50 milliseconds
+            later is stopped: where not one batch of samples was drawn by then, the estimate is 0 in an interval from 0
+            to the upper bound, which may be infinite. Planning comes before; it may take as long, and a second in any
+            case. Of an ``Estimator`` of yours one sample is enough.
         samples
             Number of samples. Under "auto" fewer where one takes far longer than Alley's: so many as take four times as
             long as that number of Alley's.
@@ -447,7 +457,7 @@ class Graph:
         DeviceError
             If the device can't be used.
         QueryTimeout, QueryInterrupted, OutOfMemory, ExecutionError
-            From sampling.
+            From sampling; ``QueryTimeout`` where planning takes too long for the budget or the timeout.
         """
         from qengine import estimates
         from qengine.estimate import Request
@@ -463,8 +473,9 @@ class Graph:
         samples: int = 100_000,
         confidence: float = 0.95,
         seed: int | None = None,
+        budget_ms: float | None = None,
         timeout: float | None = None,
-        memory_limit: int | None = None,
+        memory_limit: int | str | None = None,
         threads: int = 0,
     ) -> EstimateTable:
         """Estimate the rows of every connected part of a pattern, for a planner's table of cardinalities.
@@ -475,6 +486,8 @@ class Graph:
             As for ``estimate``; the pattern has at most ten nodes.
         samples
             In all; parts that begin the same matching order share them.
+        budget_ms
+            Milliseconds of sampling, as for ``estimate``: all parts get as many samples as there is time for.
 
         Returns
         -------
@@ -489,11 +502,17 @@ class Graph:
         """
         from qengine import estimates
 
-        return estimates.estimate_all(self, text, params, samples, confidence, seed, timeout, memory_limit, threads)
+        return estimates.estimate_all(
+            self, text, params, samples, confidence, seed, budget_ms, timeout, memory_limit, threads
+        )
 
     def interrupt(self) -> None:
-        """Stop all queries that run on this graph, from any thread; they raise ``QueryInterrupted``."""
-        self._statements.executions.interrupt()
+        """Stop all statements that were given to this graph and have not ended, from any thread.
+
+        They raise ``QueryInterrupted``: while they are planned, sampled or fetched, or once the next rows are fetched.
+        What is given to the graph after this call isn't stopped. ``Result.cancel`` stops one query alone.
+        """
+        self._statements.interrupt()
 
     # ------------------------------------------------------------ looking
 

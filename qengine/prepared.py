@@ -8,13 +8,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from qengine.errors import Notice
+from qengine.exec.context import ExecutionContext
 from qengine.plan.column_types import column_types
 from qengine.plan.physical import Search
 from qengine.result import Result, ResultStats
 from qengine.statements import Cardinalities, Statements, check_parameters, chosen_device
 
 if TYPE_CHECKING:
-    from qengine.exec.context import ExecutionContext
     from qengine.explain import Explanation
     from qengine.storage.store import GraphStore
 
@@ -27,12 +27,15 @@ class Prepared:
         statements: Statements,
         text: str,
         cardinalities: Cardinalities | None = None,
-        timeout: float | None = None,
+        context: ExecutionContext | None = None,
     ) -> None:
+        """``context``: the limits of planning; None where it has no timeout."""
         self._statements = statements
         self.text = text
         self._cardinalities: Cardinalities | None = copy(cardinalities)
-        self._planned, self._planning_seconds = statements.plan(text, False, self._cardinalities, timeout=timeout)
+        self._planned, self._planning_seconds = statements.plan(
+            text, False, context or statements.accept(), self._cardinalities
+        )
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -60,12 +63,15 @@ class Prepared:
         *,
         device: str = "auto",
         timeout: float | None = None,
-        memory_limit: int | None = None,
-        gpu_memory_limit: int | None = None,
+        memory_limit: int | str | None = None,
+        gpu_memory_limit: int | str | None = None,
         threads: int = 0,
     ) -> Result:
         """Start the statement; parameters, errors and result as in ``Graph.query``."""
-        from qengine.exec.context import ExecutionContext
+        return self.start(params, device, self._statements.accept(timeout, memory_limit, threads, gpu_memory_limit))
+
+    def start(self, params: Mapping[str, Any] | None, device: str, context: ExecutionContext) -> Result:
+        """Start the statement under the limits with which it was accepted; else as ``run``."""
         from qengine.explain import Explanation
 
         assert self._planned.physical is not None
@@ -75,7 +81,7 @@ class Prepared:
             known = planned.devices[device] = chosen_device(device, planned)
         chosen, reason = known
         if device == "reference":
-            planned, _ = self._statements.plan(self.text, reference=True)
+            planned, _ = self._statements.plan(self.text, True, context)
         check_parameters(planned.text, planned.parameters, params)
         stats = ResultStats(planning_seconds=self._planning_seconds, device=chosen, device_reason=reason)
         self._planning_seconds = 0.0  # later runs didn't plan
@@ -90,7 +96,8 @@ class Prepared:
             from qengine.optimizer import plan_steps
 
             return explained_steps(plan_steps(planned.logical, self._statements.store), explanation, stats)
-        context = ExecutionContext(dict(params or {}), timeout, memory_limit, threads, gpu_memory_limit)
+        if params:
+            context.parameters = dict(params)
         if plan.explain == "profile":
             context.profile = explanation.profile = {}
         context.rivals = _rivals
@@ -101,7 +108,7 @@ class Prepared:
             stats,
             explanation,
             planned.notices,
-            context.check_result,
+            context,
             partial(column_types, planned.logical.root),
         )
         if context.profile is None:

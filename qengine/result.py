@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
 from functools import lru_cache
-from itertools import repeat
-from operator import itemgetter
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol
+from itertools import islice, repeat
+from operator import itemgetter, length_hint
+from threading import RLock, get_ident
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, TypeVar
 
 from qengine._collector import collector_paused
 from qengine._frozen import record
 from qengine._notices import line
 from qengine._printable import printable_line
-from qengine.errors import Notice, QengineError
+from qengine.errors import Notice, QengineError, QueryInterrupted
 
 if TYPE_CHECKING:
     import pandas
@@ -48,6 +50,19 @@ class ResultBatch(Protocol):
 
     def slice(self, offset: int, length: int) -> ResultBatch:
         """Return the rows ``[offset, offset + length)`` as far as there are."""
+
+
+Fetched = TypeVar("Fetched")
+
+
+class Limits(Protocol):
+    """What stops a result that is fetched: the limits of its execution."""
+
+    def check_result(self, held: int = 0) -> None:
+        """Raise where the query must stop; called between conversions, with the bytes gathered so far."""
+
+    def interrupt(self) -> None:
+        """Stop the query soon, from any thread."""
 
 
 class Row(tuple[Any, ...]):
@@ -147,6 +162,16 @@ class Result:
     Iterate over it, fetch rows, or take everything as Arrow data; each row comes once, whichever way is used.
     Errors of execution (``ExecutionError``, ``QueryTimeout``, ``OutOfMemory`` …) come from these calls. Close it
     (or use ``with``) to stop a query early; a dropped result stops by itself.
+
+    One thread fetches at a time. ``cancel`` and ``close`` may be called from any thread while another fetches, which
+    then gets ``QueryInterrupted``. So a service can stop the query of a request that is given up:
+
+    >>> async def rows(graph, text):  # doctest: +SKIP
+    ...     result = await asyncio.to_thread(graph.query, text)
+    ...     try:
+    ...         return await asyncio.to_thread(result.fetchall)
+    ...     finally:
+    ...         result.cancel()  # where the task is cancelled meanwhile; else nothing is left to stop
     """
 
     def __init__(
@@ -156,20 +181,22 @@ class Result:
         stats: ResultStats,
         plan: Any,
         notices: tuple[Notice, ...] = (),
-        check: Callable[[int], None] = lambda held: None,
+        limits: Limits | None = None,
         types: Callable[[], Mapping[str, Type]] = dict,
     ) -> None:
-        """``check`` raises where the query must stop; called between conversions, with the bytes gathered so far.
+        """``limits``: of the query, None where nothing is left to stop.
 
         ``types``: tells which types columns have, of those that are known without a row.
         """
         self._columns = columns
         self._batches = batches
-        self._check = check
+        self._limits = limits
         self._types = types
         self._pending: list[ResultBatch] = []
-        self._rows: list[Row] = []
-        self._position = 0
+        self._loaded: Iterator[Row] = iter(())
+        self._turn = RLock()  # of who fetches or closes
+        self._ended = False
+        self._closed_by: int | None = None  # the thread that closed it before its end
         self._row_type = _row_type(columns)
         self.stats = stats
         self.plan = plan
@@ -183,36 +210,31 @@ class Result:
     # ------------------------------------------------------------ rows
 
     def __iter__(self) -> Iterator[Row]:
-        while self._position < len(self._rows) or self._load():
-            row = self._rows[self._position]
-            self._position += 1
-            yield row
+        while length_hint(self._loaded) or self._load():
+            yield from self._loaded
 
     def fetchone(self) -> Row | None:
         """Return the next row, None after the last."""
-        if self._position == len(self._rows) and not self._load():
-            return None
-        row = self._rows[self._position]
-        self._position += 1
+        while (row := next(self._loaded, None)) is None and self._load():
+            pass
         return row
 
     def fetchmany(self, size: int = 100) -> list[Row]:
         """Return the next rows, at most ``size``."""
-        found: list[Row] = []
-        while len(found) < size and (self._position < len(self._rows) or self._load()):
-            end = min(self._position + size - len(found), len(self._rows))
-            found += self._rows[self._position : end]
-            self._position = end
+        found = list(islice(self._loaded, max(0, size)))
+        while len(found) < size and self._load():
+            found += islice(self._loaded, size - len(found))
         return found
 
     def fetchall(self) -> list[Row]:
         """Return all rows that are left."""
-        found = self._rows[self._position :]
-        self._position = len(self._rows)
+        return self._in_turn(self._all_rows)
+
+    def _all_rows(self) -> list[Row]:
+        found = list(self._loaded)
         with collector_paused():
             while self._load():
-                found += self._rows
-                self._position = len(self._rows)
+                found += self._loaded
                 self._go_on(len(found) * (len(self._columns) + 1) * _VALUE_BYTES)
         return found
 
@@ -222,16 +244,30 @@ class Result:
         return None if row is None else row[0]
 
     def _load(self) -> bool:
-        """Turn the next batch that isn't empty into rows."""
+        """Turn the next batch that isn't empty into rows, and return whether there was one."""
+        return self._in_turn(self._load_next)
+
+    def _load_next(self) -> bool:
+        if length_hint(self._loaded):  # another thread was quicker
+            return True
         while (batch := self._next_batch()) is not None:
             if batch.length > _ROWS_AT_ONCE:
                 self._pending.insert(0, batch.slice(_ROWS_AT_ONCE, batch.length))
                 batch = batch.slice(0, _ROWS_AT_ONCE)
             if batch.length:
-                self._rows = self._as_rows(batch)
-                self._position = 0
+                self._loaded = iter(self._as_rows(batch))
                 return True
         return False
+
+    def _in_turn(self, fetch: Callable[[], Fetched]) -> Fetched:
+        """Return what ``fetch`` returns, alone among all threads; turn Ctrl-C into ``QueryInterrupted``."""
+        try:
+            with self._turn:
+                return fetch()
+        except KeyboardInterrupt:
+            self.cancel()
+            self._forget()
+            raise QueryInterrupted("The query was interrupted.", code="Interrupted") from None
 
     def _as_rows(self, batch: ResultBatch) -> list[Row]:
         if batch.length <= _FEW_ROWS:
@@ -247,17 +283,28 @@ class Result:
         if self._pending:
             self._go_on()
             return self._pending.pop(0)
-        return next(self._batches, None)
+        return self._computed()
+
+    def _computed(self) -> ResultBatch | None:
+        """Return the next batch of those that are still to be computed, None once there is none."""
+        batch = next(self._batches, None)
+        if batch is None:
+            if self._closed_by not in (None, get_ident()):
+                raise QueryInterrupted("Another thread has closed the result.", code="Interrupted")
+            self._ended = True
+        return batch
 
     def _go_on(self, held: int = 0) -> None:
         """Stop the query if its time is over, it was interrupted, or its rows fill the memory that it may take.
 
         What executes can't tell while rows are made. ``held``: bytes that were gathered of them.
         """
+        if self._limits is None:
+            return
         try:
-            self._check(held)
+            self._limits.check_result(held)
         except QengineError:
-            self.close()
+            self._forget()
             raise
 
     # ------------------------------------------------------------ Arrow
@@ -276,7 +323,9 @@ class Result:
         """
         from qengine.exec.arrow_out import table_of
 
-        return table_of(self._columns, self._unread_batches(), self._types(), self._go_on, self._tell)
+        return self._in_turn(
+            lambda: table_of(self._columns, self._unread_batches(), self._types(), self._go_on, self._tell)
+        )
 
     def to_reader(self) -> pa.RecordBatchReader:
         """Return the rows that are left as a stream of record batches, computed while it is read.
@@ -286,8 +335,11 @@ class Result:
         """
         from qengine.exec.arrow_out import reader_of
 
-        ahead, unread = self._ahead(), self._unread_batches()
-        return reader_of(self._columns, ahead, unread, self._types(), self._go_on, self._tell)
+        def begun() -> pa.RecordBatchReader:
+            ahead, unread = self._ahead(), self._unread_batches()
+            return reader_of(self._columns, ahead, unread, self._types(), self._go_on, self._tell)
+
+        return self._in_turn(begun)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         # Some libraries ask for several streams and read one, the others only for their schema.
@@ -323,24 +375,23 @@ class Result:
     def _unread_batches(self) -> Iterator[ResultBatch]:
         """Take the batches that are left one by one."""
         self._put_back()
-        while (batch := self._next_batch()) is not None:
+        while (batch := self._in_turn(self._next_batch)) is not None:
             yield batch
 
     def _ahead(self) -> Iterator[ResultBatch]:
         """Look at the batches that are left one by one; they stay unread."""
         self._put_back()
         yield from tuple(self._pending)
-        while (batch := next(self._batches, None)) is not None:
+        while (batch := self._in_turn(self._computed)) is not None:
             self._pending.append(batch)
             yield batch
 
     def _put_back(self) -> None:
         """Make the rows that were loaded and not fetched a batch again."""
-        if self._position < len(self._rows):
+        if rows := list(self._loaded):
             from qengine.exec.arrow_out import RowBatch
 
-            self._pending.insert(0, RowBatch(self._columns, self._rows[self._position :]))
-            self._position = len(self._rows)
+            self._pending.insert(0, RowBatch(self._columns, rows))
 
     # ------------------------------------------------------------ showing
 
@@ -386,13 +437,43 @@ class Result:
             "A result isn't pickled, as its rows are computed while they are fetched: pickle fetchall() or to_arrow()."
         )
 
+    def cancel(self) -> None:
+        """Stop this query soon, from any thread; other queries go on.
+
+        Who fetches from it gets ``QueryInterrupted``, and so does who fetches next where nobody does. Where all rows
+        were fetched this does nothing.
+        """
+        if self._limits is not None and not self._is_over():
+            self._limits.interrupt()
+
+    def _is_over(self) -> bool:
+        """Tell whether all rows are computed and nobody turns them into something else."""
+        if not self._ended or self._pending:
+            return False
+        free = self._turn.acquire(blocking=False)
+        if free:
+            self._turn.release()
+        return free
+
     def close(self) -> None:
-        """Stop the query and forget rows that were not fetched."""
+        """Stop the query and forget rows that were not fetched, from any thread.
+
+        Another thread that fetches meanwhile gets ``QueryInterrupted``; the query has ended when this returns.
+        """
+        self.cancel()
+        with self._turn:
+            if not self._ended:
+                self._closed_by = get_ident()
+            self._forget()
+
+    def _forget(self) -> None:
+        """End the execution, and drop all rows that were not fetched."""
         close = getattr(self._batches, "close", None)
         if close is not None:
             close()
         self._batches = iter(())
-        self._pending, self._rows, self._position = [], [], 0
+        self._pending = []
+        deque(self._loaded, maxlen=0)
 
     def __enter__(self) -> Result:
         return self

@@ -7,10 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from qengine import estimate
-from qengine._limits import limited_by
 from qengine.errors import ExecutionError, Unsupported
 from qengine.exec.context import ExecutionContext
-from qengine.exec.executions import Executions
 from qengine.optimizer.counting import plan_count
 from qengine.plan.logical import LogicalPlan, Match, Unit
 from qengine.plan.pattern import MatchMode, PatternNode, PatternRelationship, QueryGraph
@@ -32,17 +30,14 @@ class SampledRows:
     ----------
     store
         The ``GraphStore``.
-    executions
-        Those that run on the graph: sampling is one of them, so that it can be stopped.
-    timeout
-        Seconds that sampling one pattern may take, None for no limit.
+    context
+        The limits of the statement that is planned.
     samples
         In all parts of one pattern.
     """
 
     store: Any
-    executions: Executions
-    timeout: float | None = None
+    context: ExecutionContext
     samples: int = 50_000
 
     @property
@@ -69,11 +64,9 @@ class SampledRows:
             return {}
         try:
             counted = plan_count(LogicalPlan(match, graph.variables()), self.store)
-            context = ExecutionContext(timeout=self.timeout)
-            with self.executions.running(context), limited_by(context):
-                table = estimate.estimate_all(
-                    counted, self.store, context, samples=self.samples, confidence=_CONFIDENCE, seed=_SEED
-                )
+            table = estimate.estimate_all(
+                counted, self.store, self.context, samples=self.samples, confidence=_CONFIDENCE, seed=_SEED
+            )
         except (Unsupported, ExecutionError):  # a condition may fail for a sample, and for no row of the query
             return {}
         return {part: found.value for part, found in table.items() if found.relative_error <= _WORST_ERROR}

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from qengine._collector import collector_paused
 from qengine._frozen import frozen
-from qengine._limits import running
+from qengine._limits import limited_by, running
 from qengine._notices import log
-from qengine._planning import planning_ends
+from qengine._planning import planning_checked
 from qengine._recent import Recent
 from qengine.errors import DeviceError, Notice, QengineError, QueryInterrupted, SemanticError, Span, Unsupported
+from qengine.exec.context import ExecutionContext
 from qengine.exec.executions import Executions
 from qengine.plan.logical import LogicalPlan
 from qengine.plan.physical import PhysicalPlan
@@ -25,7 +26,6 @@ from qengine.result import ResultBatch, ResultStats
 if TYPE_CHECKING:
     from qengine.estimate import EstimateTable
     from qengine.exec.choice import LargestSearch
-    from qengine.exec.context import ExecutionContext
     from qengine.explain import Explanation
     from qengine.storage.store import GraphStore
 
@@ -57,24 +57,46 @@ class Planned:
 class Statements:
     """Plans the statements of one graph, keeps their plans, and runs them; any number of threads may ask at a time.
 
-    ``executions`` are those under way.
+    A statement is accepted before anything else is done for it: from then on ``interrupt`` stops it.
     """
 
     def __init__(self, store: GraphStore) -> None:
         self.store = store
-        self.executions = Executions()
+        self._executions = Executions()
         self._plans: Recent[Planned] = Recent(PLANS)
+
+    def accept(
+        self,
+        timeout: float | None = None,
+        memory_limit: int | str | None = None,
+        threads: int = 0,
+        gpu_memory_limit: int | str | None = None,
+    ) -> ExecutionContext:
+        """Return the limits of a statement, which hold from now on.
+
+        Raises
+        ------
+        SemanticError
+            For limits that there can't be.
+        """
+        return self._executions.accept(ExecutionContext(None, timeout, memory_limit, threads, gpu_memory_limit))
+
+    def interrupt(self) -> None:
+        """Stop all statements that were accepted so far."""
+        self._executions.interrupt()
 
     def plan(
         self,
         text: str,
         reference: bool,
+        context: ExecutionContext,
         cardinalities: Cardinalities | None = None,
         *,
-        timeout: float | None = None,
         explaining: bool = False,
     ) -> tuple[Planned, float]:
         """Return what a statement was planned to, or plan it: for the reference; with what EXPLAIN warns of.
+
+        ``context``: of the statement that asks for the plan.
 
         Returns
         -------
@@ -96,9 +118,8 @@ class Statements:
         def make() -> Planned:
             nonlocal seconds
             begin = time.perf_counter()
-            limit = None if isinstance(cardinalities, str) else timeout  # sampling has its own
-            with planning(text), planning_ends(limit), collector_paused():
-                planned = self._plan_anew(text, reference, cardinalities or {}, timeout, explaining)
+            with planning(text, context.check_planning), limited_by(context), collector_paused():
+                planned = self._plan_anew(text, reference, cardinalities or {}, context, explaining)
             seconds = time.perf_counter() - begin
             if planned.notices and not reference:  # which is planned beside another
                 log(planned.notices)
@@ -107,7 +128,7 @@ class Statements:
         return self._plans.get((text, reference, given, explaining), make), seconds
 
     def _plan_anew(
-        self, text: str, reference: bool, cardinalities: Cardinalities, timeout: float | None, explaining: bool
+        self, text: str, reference: bool, cardinalities: Cardinalities, context: ExecutionContext, explaining: bool
     ) -> Planned:
         from qengine import optimizer
         from qengine.binder import bind
@@ -129,7 +150,7 @@ class Statements:
         if cardinalities:
             from qengine.cardinalities import told
 
-            logical, notices = told(logical, cardinalities, self.store, notices, self.executions, timeout)
+            logical, notices = told(logical, cardinalities, self.store, notices, context)
         physical = None if reference else optimizer.plan(logical, self.store)
         if physical is not None and statements[0].hints:
             notices = (*notices, *optimizer.unused_hints(bound.hints, physical))
@@ -141,7 +162,7 @@ class Statements:
         """Return the plan of a statement, with EXPLAIN's warnings; see ``Graph.explain``."""
         from qengine.explain import Explanation
 
-        planned, _ = self.plan(text, False, cardinalities, explaining=True)
+        planned, _ = self.plan(text, False, self.accept(), cardinalities, explaining=True)
         assert planned.physical is not None
         chosen, reason = chosen_device(device, planned)
         return Explanation(planned.physical, self.store, chosen, reason, planned.notices)
@@ -149,34 +170,34 @@ class Statements:
     def start(self, planned: Planned, context: ExecutionContext, stats: ResultStats) -> Iterator[ResultBatch]:
         """Run a plan lazily; account time and rows; turn Ctrl-C into ``QueryInterrupted``."""
         batches: Iterator[ResultBatch] | None = None
-        with self.executions.running(context):
-            try:
-                begin = time.perf_counter()
-                batches = self._execute(planned, context, stats.device)
-                while True:
-                    begin = time.perf_counter()
-                    running.limits = context
-                    try:
-                        batch = next(batches, None)
-                    finally:
-                        running.limits = None
-                    stats.seconds += time.perf_counter() - begin
-                    stats.bytes = max(stats.bytes, context.control.memory_used)
-                    if batch is None:
-                        return
-                    stats.rows += batch.length
-                    yield batch
-            except QengineError as error:
+        begin = time.perf_counter()
+        try:
+            batches = self._execute(planned, context, stats.device)
+            while True:
+                context.check_interrupted()  # it may have happened since the last batch
+                running.limits = context
+                try:
+                    batch = next(batches, None)
+                finally:
+                    running.limits = None
                 stats.seconds += time.perf_counter() - begin
-                raise error.at(planned.text) from None
-            except KeyboardInterrupt:
-                context.interrupt()
-                raise QueryInterrupted("The query was interrupted.", code="Interrupted") from None
-            except RecursionError:
-                raise _too_deep() from None
-            finally:
-                if batches is not None and hasattr(batches, "close"):
-                    batches.close()
+                stats.bytes = max(stats.bytes, context.control.memory_used)
+                if batch is None:
+                    return
+                stats.rows += batch.length
+                yield batch
+                begin = time.perf_counter()
+        except QengineError as error:
+            stats.seconds += time.perf_counter() - begin
+            raise error.at(planned.text) from None
+        except KeyboardInterrupt:
+            context.interrupt()
+            raise QueryInterrupted("The query was interrupted.", code="Interrupted") from None
+        except RecursionError:
+            raise _too_deep() from None
+        finally:
+            if batches is not None and hasattr(batches, "close"):
+                batches.close()
 
     def _execute(self, planned: Planned, context: ExecutionContext, device: str) -> Iterator[ResultBatch]:
         if planned.physical is None:
@@ -212,10 +233,15 @@ def _by_content(given: Any) -> object:
 
 
 @contextmanager
-def planning(text: str, what: str = "query") -> Iterator[None]:
-    """Give errors of planning their text, and turn what Python raises where planning is stopped into ours."""
+def planning(text: str, check: Callable[[], None], what: str = "query") -> Iterator[None]:
+    """Let planning be stopped, give its errors their text, and turn what Python raises where it is stopped into ours.
+
+    ``check`` raises where it must stop.
+    """
     try:
-        yield
+        with planning_checked(check):
+            check()
+            yield
     except QengineError as error:
         raise error.at(text) from None
     except RecursionError:

@@ -4,12 +4,12 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
-#include <ctime>
 #include <type_traits>
 
 #include "qe/abi.h"
 #include "qe/pcsr.h"
 #include "search_memory.h"
+#include "stop.h"
 #include "workers.h"
 
 namespace qe::eliminate {
@@ -94,11 +94,7 @@ class Pieces {
     return true;
   }
   void poll() const {
-    if (__atomic_load_n(&control_->stop, __ATOMIC_RELAXED)) throw Halt{kInterrupted};
-    if (control_->deadline_ns == 0) return;
-    timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    if (static_cast<int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec >= control_->deadline_ns) throw Halt{kTimeout};
+    if (const Status status = stopped(control_); status != kOk) throw Halt{status};
   }
   void fail(Status status) { status_ = status; }
   Status status() const { return static_cast<Status>(status_.load()); }

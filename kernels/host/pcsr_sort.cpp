@@ -9,6 +9,7 @@
 #include <cstring>
 #include <memory>
 
+#include "stop.h"
 #include "workers.h"
 
 namespace qe {
@@ -87,7 +88,7 @@ class ListSort {
   using Value = decltype(sortable(E{}));
   struct Free { void operator()(void* memory) const { std::free(memory); } };
 
-  bool stopped() const { return __atomic_load_n(&control_->stop, __ATOMIC_RELAXED) != 0; }
+  bool stopped() const { return interrupted(control_); }
 
   // Calls work(row) for the rows of a thread's share, as long as nobody stops it.
   template <class Work>

@@ -2,10 +2,12 @@
 #include "sample_batch.h"
 
 namespace qe {
-SampleBatch::SampleBatch(const MatchPlan& plan, int32_t method, int depth, uint64_t seed, const GuideLevel* guide)
+SampleBatch::SampleBatch(const MatchPlan& plan, int32_t method, int depth, uint64_t seed, const GuideLevel* guide,
+                         const Control* control)
     : plan_(plan), method_(method), depth_(depth), seed_(seed), slot_(kBatchSamples),
       values_(static_cast<size_t>(kBatchSamples) * static_cast<size_t>(depth)), weights_(kBatchSamples),
-      blocks_(kBatchSamples), pending_(kBatchSamples), walk_(walk_ops(current_isa())), picks_(1), guide_(guide), fine_(guide ? kBatchSamples : 0) {
+      blocks_(kBatchSamples), pending_(kBatchSamples), walk_(walk_ops(current_isa())), picks_(1), guide_(guide),
+      control_(control), fine_(guide ? kBatchSamples : 0) {
   for (int level = 0; level < depth; ++level) plain_.push_back(plain_level(level));
 }
 
@@ -157,6 +159,7 @@ int64_t SampleBatch::refine_vertices(int level) {
     if (step.n == 0) continue;
     if (refined_.size() < step.n) refined_.resize(step.n);
     validated += step.n;
+    refined(step.n);
     uint32_t* out = refined_.data();
     refine(plan_, level, step, value(slot), [&out](uint32_t vertex) { *out++ = vertex; });
     const auto kept = static_cast<uint64_t>(out - refined_.data());

@@ -11,11 +11,15 @@
 
 #include "qe/sample.h"
 #include "sample_walk.h"
+#include "search_memory.h"
 #include "set_ops.h"
+#include "stop.h"
 
 namespace qe {
 
 constexpr double kEvenShare = 0.5;  // nothing is dealt where walks of equal weight that say as much fill that of the places
+
+constexpr uint64_t kPlacesALook = 1 << 18;  // some milliseconds
 
 // Work of a level for one sample, of one more source, and of validating one candidate against one source.
 constexpr int32_t kLevelWork = 8, kSourceWork = 8, kMemberWork = 5;
@@ -36,8 +40,10 @@ struct SampleSums {
 
 class SampleBatch {
  public:
-  // `guide`: of the plan's candidate graph, for Alley; null: all candidates are as likely.
-  SampleBatch(const MatchPlan& plan, int32_t method, int depth, uint64_t seed, const GuideLevel* guide = nullptr);
+  // `guide`: of the plan's candidate graph, for Alley; null: all candidates are as likely. `control`: looked at while
+  // long lists are refined, throws Halt; null where nothing is drawn.
+  SampleBatch(const MatchPlan& plan, int32_t method, int depth, uint64_t seed, const GuideLevel* guide,
+              const Control* control);
 
   // Draws samples [first, first + n), n <= kBatchSamples, and adds to sums[0..depth).
   void draw(uint64_t first, int n, SampleSums* sums);
@@ -104,6 +110,13 @@ class SampleBatch {
   void extend_edges(int level);
   int64_t guide_roots(int level);   // these: sample_guide.cpp
 
+  // Counts places that were refined, and now and then looks whether to stop.
+  void refined(uint64_t places) {
+    if ((since_look_ += places) < kPlacesALook) return;
+    since_look_ = 0;
+    if (const Status status = stopped(control_); status != kOk) throw Halt{status};
+  }
+
   const GuideLevel* guide_of(int level) const;
   // Binds one of the ids, each as likely as its ways say, but none at the places to skip (ascending); false: there is none.
   // `running`: their sums of ways, null: not known.
@@ -124,6 +137,8 @@ class SampleBatch {
   std::vector<PlainLevel> plain_;
   std::vector<WalkPicks> picks_;  // one
   const GuideLevel* guide_;
+  const Control* control_;
+  uint64_t since_look_ = 0;
   std::vector<PhiloxBlock> fine_;  // for guided picks: 64 bits a level
   std::vector<double> summed_;
   std::vector<double> shares_, dealt_weights_;  // scratch of `deal`

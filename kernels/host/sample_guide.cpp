@@ -45,6 +45,7 @@ int64_t SampleBatch::guide_roots(int level) {
   for (int k = 0; k < before && candidates.n > 0; ++k) {
     const int slot = slot_[static_cast<size_t>(k)];
     const SampleStep step = sample_step(plan_, plan, value(slot));
+    refined(candidates.n);
     if (step.n == 0 || !bind_guided(level, slot, candidates, guide_of(level)->running, nullptr, 0)) continue;
     const SamplePlace place = {static_cast<uint32_t>(value(slot)[level]), false};
     if (validate_vertex(plan_, level, step, place, value(slot))) slot_[static_cast<size_t>(alive_++)] = slot;

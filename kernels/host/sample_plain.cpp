@@ -84,6 +84,7 @@ int64_t SampleBatch::refine_plain(int level) {
     }
     List kept = lists[shortest];
     validated += kept.n;
+    refined(kept.n);
     if (n_sources > 1 && refined_.size() < kept.n + kSlack) {
       refined_.resize(2 * kept.n + kSlack);
       narrowed_.resize(2 * kept.n + kSlack);

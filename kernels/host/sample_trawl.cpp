@@ -97,7 +97,7 @@ class Trawler {  // of one thread
  public:
   Trawler(const MatchPlan& plan, Control* control, const TrawlTask& task)
       : plan_(plan), control_(control), task_(task), deepest_(leading_vertices(plan)),
-        least_(std::min(task.least, deepest_)), walks_(plan, task.method, plan.n_levels, task.seed, task.guide),
+        least_(std::min(task.least, deepest_)), walks_(plan, task.method, plan.n_levels, task.seed, task.guide, control),
         completions_(static_cast<size_t>(deepest_) + 1) {}
 
   void draw(uint64_t haul, SampleSums* sums) {

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <ctime>
 #include <new>
 #include <system_error>
 
 #include "search_extend.h"
+#include "stop.h"
 
 namespace qe {
 namespace {
@@ -17,12 +17,6 @@ constexpr int64_t kUnitRoots = 64;   // at most
 constexpr int64_t kUnitsPerThread = 64;
 constexpr int64_t kPartsPerThread = 16;
 constexpr size_t kPieceChunks = 2;   // a piece of a frontier has as many rows as so many chunks
-
-int64_t now() {
-  timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
-}
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -125,11 +119,8 @@ Set SearchRun::constant_set(int level) {
 
 void SearchRun::poll(int64_t trial_end) {
   if (stop_.load(std::memory_order_relaxed)) throw Halt{kInterrupted};
-  if (__atomic_load_n(&control_->stop, __ATOMIC_RELAXED)) throw Halt{kInterrupted};
-  if (control_->deadline_ns == 0 && trial_end == 0) return;
-  const int64_t time = now();
-  if (control_->deadline_ns && time >= control_->deadline_ns) throw Halt{kTimeout};
-  if (trial_end && time >= trial_end) throw Halt{kTrialOver};
+  if (const Status status = stopped(control_); status != kOk) throw Halt{status};
+  if (trial_end && now_ns() >= trial_end) throw Halt{kTrialOver};
 }
 
 void SearchRun::run_unit(Worker& worker, int64_t unit, bool whole) {
@@ -200,13 +191,13 @@ bool SearchRun::trial() {
   if (!summed()) worker.chunk = make_chunk(true).release();
   std::unique_ptr<Chunk> chunk(worker.chunk);
   size_t rows = 0;
-  worker.trial_end = now() + trial_ns.load(std::memory_order_relaxed);
+  worker.trial_end = now_ns() + trial_ns.load(std::memory_order_relaxed);
   try {
     while (first_unit_ < n_units_) {
       run_unit(worker, first_unit_, true);
       ++first_unit_;
       if (chunk) rows = chunk->n;
-      if (now() >= worker.trial_end) break;
+      if (now_ns() >= worker.trial_end) break;
     }
   } catch (const Halt& halt) {
     if (halt.status != kTrialOver) throw;
@@ -277,7 +268,7 @@ void SearchRun::work() {
 // The trial of a breadth-first run, which begins anew where it gives up.
 bool SearchRun::try_breadth_first() {
   try {
-    Extender(*this, 1, std::min(kTrialRows, kPieceChunks * chunk_rows_), now() + trial_ns.load(std::memory_order_relaxed)).run(rows_);
+    Extender(*this, 1, std::min(kTrialRows, kPieceChunks * chunk_rows_), now_ns() + trial_ns.load(std::memory_order_relaxed)).run(rows_);
     return true;
   } catch (const Halt& halt) {
     if (halt.status != kTrialOver) throw;

@@ -6,13 +6,24 @@
 
 namespace qe {
 
-inline Status stopped(const Control* control) {
-  if (__atomic_load_n(&control->stop, __ATOMIC_RELAXED)) return kInterrupted;
-  if (control->deadline_ns == 0) return kOk;
+// CLOCK_MONOTONIC in nanoseconds.
+inline int64_t now_ns() {
   timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
-  const int64_t now = static_cast<int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
-  return now >= control->deadline_ns ? kTimeout : kOk;
+  return static_cast<int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
+}
+
+// Looks at the stop flag alone.
+inline bool interrupted(const Control* control) {
+  if (__atomic_add_fetch(&control->looks, 1, __ATOMIC_RELAXED) == control->stop_at)
+    __atomic_store_n(&control->stop, 1, __ATOMIC_RELAXED);
+  return __atomic_load_n(&control->stop, __ATOMIC_RELAXED) != 0;
+}
+
+// Looks at the stop flag and the clock.
+inline Status stopped(const Control* control) {
+  if (interrupted(control)) return kInterrupted;
+  return control->deadline_ns != 0 && now_ns() >= control->deadline_ns ? kTimeout : kOk;
 }
 
 }  // namespace qe

@@ -1,10 +1,9 @@
 // Stops and pauses: every few thousand steps a worker looks at the clock, the stop flag and its memory.
 #pragma once
-#include <time.h>
-
 #include <atomic>
 
 #include "qe/abi.h"
+#include "stop.h"
 
 namespace qe::walks {
 
@@ -45,13 +44,8 @@ class Poll {
     const int64_t bytes = meter_.bytes();
     const int64_t used = shared_.bytes.fetch_add(bytes - bytes_) + bytes - bytes_;
     bytes_ = bytes;
-    if (__atomic_load_n(&control.stop, __ATOMIC_RELAXED)) {
-      status = kInterrupted;
-    } else if (control.deadline_ns && now() >= control.deadline_ns) {
-      status = kTimeout;
-    } else if (control.memory_limit && used > control.memory_limit) {
-      status = kOutOfMemory;
-    }
+    status = stopped(&control);
+    if (status == kOk && control.memory_limit && used > control.memory_limit) status = kOutOfMemory;
     return status == kOk;
   }
 
@@ -66,12 +60,6 @@ class Poll {
   Status status = kOk;
 
  private:
-  static int64_t now() {
-    timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return static_cast<int64_t>(time.tv_sec) * 1000000000 + time.tv_nsec;
-  }
-
   Shared& shared_;
   const Meter& meter_;
   int64_t left_ = kInterval;

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from qengine._frozen import record
+from qengine._planning import check_planning
 from qengine.binder.binding import Binding
 from qengine.binder.calls import bind_function, bind_operator
 from qengine.binder.inference import indefinite, item_type, join, list_type, literal_type, may_be
@@ -21,7 +22,6 @@ from qengine.plan.expr import (
     Expr,
     HasLabels,
     ListComprehension,
-    ListOf,
     Literal,
     Logical,
     MapOf,
@@ -31,6 +31,7 @@ from qengine.plan.expr import (
     Quantifier,
     Reduce,
     Variable,
+    list_of_items,
 )
 from qengine.syntax import ast
 from qengine.types import ANY, BOOLEAN, INTEGER, NODE, NULL, RELATIONSHIP, Kind, Type
@@ -54,6 +55,7 @@ class ExpressionBinder:
 
     def value(self, node: ast.Expression) -> Expr:
         """Bind an expression that gives a value."""
+        check_planning()
         expr = self._rules[type(node)](self, node)
         return expr if expr.span is not None else replace(expr, span=node.span)
 
@@ -99,7 +101,7 @@ class ExpressionBinder:
 
     def _list(self, node: ast.ListLiteral) -> Expr:
         items = tuple(map(self.value, node.items))
-        return ListOf(items, type=list_type(join(item.type for item in items)))
+        return list_of_items(items, type=list_type(join(dict.fromkeys(item.type for item in items))))
 
     def _map(self, node: ast.MapLiteral) -> Expr:
         return MapOf(tuple((key, self.value(value)) for key, value in node.entries))

@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 from qengine._printable import printable_line
 from qengine.errors import QengineError, SemanticError
+from qengine.exec.limits import size
 
 
 class Parser(argparse.ArgumentParser):
@@ -129,16 +130,10 @@ def _positive(text: str) -> float:
 
 
 def _size(text: str) -> int:
-    units = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-    scale = units.get(text[-1:].upper(), 1)
-    number = text[:-1] if scale > 1 else text
     try:
-        value = int(float(number) * scale)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"not a size: {text!r}; try 500M or 4G") from None
-    if value <= 0:
-        raise argparse.ArgumentTypeError("must be greater than 0")
-    return value
+        return size(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _parameter(text: str) -> tuple[str, Any]:

@@ -14,8 +14,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
-from qengine.errors import SemanticError, Unsupported
+from qengine.errors import QueryTimeout, SemanticError, Unsupported
 from qengine.estimate.anytime import Goal, run
+from qengine.estimate.bound import upper_bound
 from qengine.estimate.choice import choose, hit_rarely, try_each
 from qengine.estimate.device import (
     DeviceBuilder,
@@ -32,7 +33,7 @@ from qengine.estimate.reference import Estimator, ReferenceSampler
 from qengine.estimate.result import Estimate, Sums, interval
 from qengine.estimate.sampler import PatternSampler, Sampler
 from qengine.estimate.space import Builder, Space, make_space, on_host
-from qengine.estimate.table import EstimateTable, estimate_all
+from qengine.estimate.table import GRACE_MS, EstimateTable, estimate_all
 from qengine.estimate.target import Target, known_to_be_empty, target_of
 from qengine.estimate.trawling import other_spaces, trawler
 from qengine.exec.context import ExecutionContext
@@ -139,6 +140,23 @@ def estimate(plan: PhysicalPlan, store: Any, context: ExecutionContext, request:
     if known_to_be_empty(plan.root):
         return _exactly(0.0, begin)
     target = target_of(plan.root)
+    if request.budget_ms is None:
+        return _estimated(plan, target, store, context, request, begin)
+    bound = float("inf")
+    try:
+        with context.within(request.budget_ms + GRACE_MS):
+            if target.tail is None:
+                bound = upper_bound(store, target.search)
+            return _estimated(plan, target, store, context, request, begin)
+    except QueryTimeout:
+        context.check()
+    name = request.method if isinstance(request.method, str) else request.method.name
+    return Estimate(0.0, 0.0, bound, 0, 0, name, False, bound, time.perf_counter() - begin)
+
+
+def _estimated(
+    plan: PhysicalPlan, target: Target, store: Any, context: ExecutionContext, request: Request, begin: float
+) -> Estimate:
     own = isinstance(request.method, DeviceEstimator)
     device = choose_device("gpu" if own and request.device == "auto" else request.device, request.walks)
     if own and device != "gpu":

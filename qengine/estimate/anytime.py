@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
+from qengine.errors import QueryTimeout
 from qengine.estimate.result import Sums, interval
 from qengine.estimate.sampler import Sampler
 
@@ -79,6 +80,8 @@ class Goal:
 def run(sampler: Sampler, goal: Goal, first: int = 0) -> Sums:
     """Draw from number ``first`` on until the goal is met: one batch at least, even where no time is left.
 
+    A later batch that is stopped because the goal's time is over counts as not drawn.
+
     Raises
     ------
     QueryTimeout, QueryInterrupted, OutOfMemory
@@ -88,5 +91,9 @@ def run(sampler: Sampler, goal: Goal, first: int = 0) -> Sums:
     begin = time.perf_counter()
     while not sums.samples or not goal.met(sums):
         batch = goal.next_batch(sums, time.perf_counter() - begin, sampler.batch)
-        sums += sampler.draw(first + sums.samples, batch)
+        try:
+            sums += sampler.draw(first + sums.samples, batch)
+        except QueryTimeout:
+            if not sums.samples or goal.deadline is None or time.perf_counter() < goal.deadline:
+                raise
     return sums

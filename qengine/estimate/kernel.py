@@ -18,6 +18,8 @@ __all__ = ["HAUL_WALKS", "METHODS", "Draw", "count_within", "draw", "level_work"
 
 METHODS = {"wanderjoin": 0, "alley": 1}
 
+_READS = 64  # numbers that a step of a sample is taken to read, where lists are not long
+
 HAUL_WALKS = 256
 """Prefixes that are trawled together (``kernels/include/qe/sample.h``)."""
 
@@ -106,16 +108,16 @@ def draw(
     weights = np.empty(samples, np.float64) if rows else None
     n = ctypes.c_int64()
     task = _Task(METHODS[method], depth, seed, first, samples, guide)
-    context.raise_for(
-        library.qe_sample_run(
-            plan,
-            ctypes.byref(context.control),
-            ctypes.byref(task),
-            sums.ctypes.data,
-            None if ids is None else ids.ctypes.data,
-            None if weights is None else weights.ctypes.data,
-            ctypes.byref(n),
-        )
+    context.run(
+        library.qe_sample_run,
+        plan,
+        ctypes.byref(context.control),
+        ctypes.byref(task),
+        sums.ctypes.data,
+        None if ids is None else ids.ctypes.data,
+        None if weights is None else weights.ctypes.data,
+        ctypes.byref(n),
+        reads=samples * depth * _READS,
     )
     levels = tuple(
         Sums(samples, int(each["reached"]), float(each["weight"]), float(each["square"]), int(each["work"]))
@@ -163,8 +165,13 @@ def trawl(
     ids, weights = prefixes if prefixes is not None else (np.empty((0, 0), np.int64), np.empty(0))
     given = (ids.ctypes.data, weights.ctypes.data, ids.shape[1]) if prefixes is not None else (None, None, 0)
     task = _TrawlTask(METHODS["alley"], least, seed, first, hauls, most_work, guide, *given)
-    context.raise_for(
-        _library().qe_trawl_run(plan, ctypes.byref(context.control), ctypes.byref(task), sums.ctypes.data)
+    context.run(
+        _library().qe_trawl_run,
+        plan,
+        ctypes.byref(context.control),
+        ctypes.byref(task),
+        sums.ctypes.data,
+        reads=hauls * most_work,
     )
     (each,) = sums
     return Sums(hauls, int(each["reached"]), float(each["weight"]), float(each["square"]), int(each["work"]))
@@ -181,8 +188,14 @@ def count_within(plan: int, context: ExecutionContext, work: int) -> float | Non
         If a count exceeds 64 bits.
     """
     total, done = ctypes.c_double(), ctypes.c_int32()
-    context.raise_for(
-        _library().qe_count_within(plan, ctypes.byref(context.control), work, ctypes.byref(total), ctypes.byref(done))
+    context.run(
+        _library().qe_count_within,
+        plan,
+        ctypes.byref(context.control),
+        work,
+        ctypes.byref(total),
+        ctypes.byref(done),
+        reads=work,
     )
     return total.value if done.value else None
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from qengine._printable import printable_line
-from qengine.errors import Notice, Unsupported
+from qengine.errors import Notice, QueryTimeout, Unsupported
 from qengine.estimate.bound import upper_bound
 from qengine.estimate.kernel import draw
 from qengine.estimate.result import Estimate, Sums, interval
@@ -22,9 +22,13 @@ from qengine.plan.levels import links, reordered, without_order
 from qengine.plan.pattern import QueryGraph
 from qengine.plan.physical import PhysicalPlan, Search, VertexLevel
 
-__all__ = ["EstimateTable", "estimate_all"]
+__all__ = ["GRACE_MS", "EstimateTable", "estimate_all"]
 
 _MOST_VERTICES = 10
+_FIRST_ROUND = 1024  # samples of each order, where the time is limited
+_LARGEST_ROUND = 1 << 24
+GRACE_MS = 50
+"""How long what runs at the end of a budget may go on: a first batch takes a few milliseconds."""
 
 
 class EstimateTable(Mapping[frozenset[str], Estimate]):
@@ -76,8 +80,9 @@ def estimate_all(
     samples: int,
     confidence: float,
     seed: int | None,
+    budget_ms: float | None = None,
 ) -> EstimateTable:
-    """Estimate the rows of every connected part of a pattern, with ``samples`` samples in all.
+    """Estimate the rows of every connected part of a pattern, with ``samples`` samples in all, fewer at a budget's end.
 
     Matching orders are chosen so that each connected set of nodes begins one of them. A sample that binds a whole order
     is a sample of each of its beginnings: the parts share the samples. Sums of a part that begins several orders are
@@ -101,29 +106,68 @@ def estimate_all(
     parts = _connected(links(search))
     orders = _orders(parts, [level.name for level in search.levels if isinstance(level, VertexLevel)])
     seed = int.from_bytes(os.urandom(8), "little") if seed is None else seed % 2**64
-    masks = Masks(Runtime(store, context))
     sums = dict.fromkeys(parts, Sums())
     bounds = dict.fromkeys(parts, float("inf"))
-    for number, order in enumerate(orders):
-        share = max(1, samples // len(orders))
-        path = reordered(search, order)
-        beginnings = [(nodes, Search(path.input, path.levels[: last + 1], 0, ())) for nodes, last in _beginnings(path)]
-        longest = _longest_resolved((part for _, part in reversed(beginnings)), store, masks)
-        drawn: tuple[Sums, ...] = ()
-        if longest is not None:
-            depth, resolved = longest
-            drawn = draw(
-                int(resolved.plan.ctypes.data), "alley", context,
-                depth=depth, seed=seed, first=number * share, samples=share,
-            ).levels  # fmt: skip
-        for nodes, part in beginnings:
-            reached = len(part.levels) <= len(drawn)
-            sums[nodes] += drawn[len(part.levels) - 1] if reached else Sums(samples=share)
-            bounds[nodes] = min(bounds[nodes], upper_bound(store, part) if reached else 0.0)
+    share = max(1, samples // len(orders))
+
+    def sample() -> None:
+        masks = Masks(Runtime(store, context))
+        paths = [_Path(reordered(search, order), store, masks) for order in orders]
+        for path in paths:
+            for nodes, part in path.beginnings:
+                bounds[nodes] = min(bounds[nodes], upper_bound(store, part) if path.reaches(part) else 0.0)
+        for first, count in _rounds(share, budget_ms is not None):
+            for number, path in enumerate(paths):
+                drawn = path.draw(context, seed, number * share + first, count)
+                for nodes, part in path.beginnings:
+                    sums[nodes] += drawn[len(part.levels) - 1] if path.reaches(part) else Sums(samples=count)
+                if budget_ms is not None and time.perf_counter() >= begin + budget_ms / 1e3:
+                    return
+
+    if budget_ms is None:
+        sample()
+    else:
+        try:
+            with context.within(budget_ms + GRACE_MS):
+                sample()
+        except QueryTimeout:
+            context.check()
     seconds = time.perf_counter() - begin
     return EstimateTable(
         {nodes: _estimated(nodes, sums[nodes], bounds[nodes], confidence, seconds, seed) for nodes in parts}
     )
+
+
+class _Path:
+    """An order of a search's vertices. ``beginnings``: the parts that it begins with, each with its nodes."""
+
+    def __init__(self, path: Search, store: Any, masks: Masks) -> None:
+        self.beginnings = [
+            (nodes, Search(path.input, path.levels[: last + 1], 0, ())) for nodes, last in _beginnings(path)
+        ]
+        self._longest = _longest_resolved((part for _, part in reversed(self.beginnings)), store, masks)
+
+    def reaches(self, part: Search) -> bool:
+        """Tell whether the graph has candidates for each level of a beginning."""
+        return self._longest is not None and len(part.levels) <= self._longest[0]
+
+    def draw(self, context: ExecutionContext, seed: int, first: int, samples: int) -> tuple[Sums, ...]:
+        """Return the sums of samples ``[first, first + samples)`` at each level that is reached."""
+        if self._longest is None:
+            return ()
+        depth, resolved = self._longest
+        plan = int(resolved.plan.ctypes.data)
+        return draw(plan, "alley", context, depth=depth, seed=seed, first=first, samples=samples).levels
+
+
+def _rounds(samples: int, looks_at_time: bool) -> Iterator[tuple[int, int]]:
+    """Yield the first and the number of the samples of each round: all in one, or few first where time is short."""
+    first, count = 0, _FIRST_ROUND if looks_at_time else samples
+    while first < samples:
+        count = min(count, samples - first, _LARGEST_ROUND)
+        yield first, count
+        first += count
+        count = first
 
 
 def _longest_resolved(parts: Iterable[Search], store: Any, masks: Masks) -> tuple[int, ResolvedSearch] | None:
@@ -138,7 +182,7 @@ def _longest_resolved(parts: Iterable[Search], store: Any, masks: Masks) -> tupl
 def _estimated(
     nodes: frozenset[str], sums: Sums, bound: float, confidence: float, seconds: float, seed: int
 ) -> Estimate:
-    if bound == 0 or (len(nodes) == 1 and sums.hits == sums.samples and sums.relative_error == 0):
+    if bound == 0 or (sums.samples and len(nodes) == 1 and sums.hits == sums.samples and sums.relative_error == 0):
         return Estimate(sums.mean, sums.mean, sums.mean, 0, 0, "exact", True, sums.mean, seconds)
     low, high = interval(sums, confidence)
     value = min(sums.mean, bound)

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from qengine._limits import stop_if_due
 from qengine.temporal import Temporal
 from qengine.temporal.arrow import text_kinds, to_array, without_text
 from qengine.types import Node, Path, Relationship
@@ -54,6 +55,7 @@ def array_of(values: Sequence[Any], tell: Tell = silent) -> Any:
     tell
         Called once for each kind of value that changes its form, or more often.
     """
+    stop_if_due()
     kinds = set(map(type, values))
     kinds.discard(type(None))
     if not kinds:

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-import math
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, wait
+from contextlib import contextmanager
+from threading import Thread
+from typing import Any, Protocol, TypeVar
 
 from qengine._control import Control, Status, call
 from qengine._frozen import record
-from qengine.errors import InternalError, OutOfMemory, QueryInterrupted, QueryTimeout, ResourceError, SemanticError
+from qengine.errors import InternalError, OutOfMemory, QueryInterrupted, QueryTimeout, ResourceError
+from qengine.exec.limits import number_of_bytes, number_of_seconds, number_of_threads
 from qengine.plan.physical import Search
 
 __all__ = ["Control", "ExecutionContext", "OperatorStats", "Rivals", "Status"]
 
 _ENDLESS = 1e9  # seconds: a timeout beyond this is none
 _SHORT_READS = 1 << 22  # numbers that are read before anybody could press Ctrl-C
+_ASIDE_ROWS = 1 << 17  # rows that are sorted, grouped or joined in some ten milliseconds
+_ASIDE_SECONDS = 0.02  # between two looks, while somebody else computes
+_LEAST_PLANNING_NS = 100_000_000  # planning may always take so long: a short timeout is met by what executes
+
+
+Computed = TypeVar("Computed")
 
 
 @record
@@ -40,32 +49,6 @@ class Rivals(Protocol):
         """
 
 
-def _limit(name: str, value: Any, what: str) -> Any:
-    """Return a limit that a query was given, a number or None.
-
-    Raises
-    ------
-    SemanticError
-        If it is neither.
-    """
-    if value is None or type(value) is int:
-        return value
-    try:
-        number = math.nan if isinstance(value, str | bytes | bool) else float(value)
-    except (TypeError, ValueError):
-        number = math.nan
-    if math.isnan(number):
-        raise _no_limit(name, value, what)
-    return number
-
-
-def _no_limit(name: str, value: Any, what: str) -> SemanticError:
-    """Return the error that a limit is of another type."""
-    return SemanticError(
-        f"`{name}` is {what}, not {value!r}.", hint=f"Give it like {name}=4.", code="InvalidArgumentType"
-    )
-
-
 class ExecutionContext:
     """The parameters and limits of one execution, shared by all of its operators.
 
@@ -85,34 +68,39 @@ class ExecutionContext:
     Raises
     ------
     SemanticError
-        For a limit that is no number, or threads that are no integer.
+        For limits that ``exec.limits`` refuses.
     """
 
-    __slots__ = ("_beside", "control", "gpu_memory_limit", "memory_limit", "parameters", "profile", "rivals", "timeout")
+    __slots__ = (
+        "__weakref__", "_beside", "control", "gpu_memory_limit", "memory_limit", "parameters", "planning_ends",
+        "profile", "rivals", "timeout",
+    )  # fmt: skip
 
     def __init__(
         self,
         parameters: Mapping[str, Any] | None = None,
         timeout: float | None = None,
-        memory_limit: int | None = None,
+        memory_limit: int | str | None = None,
         threads: int = 0,
-        gpu_memory_limit: int | None = None,
+        gpu_memory_limit: int | str | None = None,
     ) -> None:
         self.parameters: Mapping[str, Any] = {} if parameters is None else parameters
-        self.timeout = timeout = _limit("timeout", timeout, "a number of seconds")
+        self.timeout = timeout = number_of_seconds("timeout", timeout)
         #: By ``id`` of an operator, while a query is profiled; else None.
         self.profile: dict[int, OperatorStats] | None = None
         #: Looks for better matching orders of searches that take long; None: no search is overtaken.
         self.rivals: Rivals | None = None
         self._beside: ExecutionContext | None = None
-        memory_limit = _limit("memory_limit", memory_limit, "a number of bytes")
-        self.memory_limit = None if memory_limit is None or memory_limit == math.inf else int(memory_limit)
-        self.gpu_memory_limit = _limit("gpu_memory_limit", gpu_memory_limit, "a number of bytes")
-        if isinstance(threads, bool) or not hasattr(threads, "__index__"):
-            raise _no_limit("threads", threads, "a number of threads")
-        deadline = 0 if timeout is None or timeout > _ENDLESS else max(1, time.monotonic_ns() + int(timeout * 1e9))
-        workers = threads if threads > 0 else len(os.sched_getaffinity(0))
-        self.control = Control(threads=workers, deadline_ns=deadline, memory_limit=self.memory_limit or 0)
+        self.memory_limit = memory_limit = number_of_bytes("memory_limit", memory_limit)
+        self.gpu_memory_limit = number_of_bytes("gpu_memory_limit", gpu_memory_limit)
+        workers = number_of_threads("threads", threads) or len(os.sched_getaffinity(0))
+        deadline = self.planning_ends = 0
+        if timeout is not None and timeout <= _ENDLESS:
+            now = time.monotonic_ns()
+            deadline = max(1, now + int(timeout * 1e9))
+            #: When planning must have ended: a little after the deadline where that is near, 0 for never.
+            self.planning_ends = max(deadline, now + _LEAST_PLANNING_NS)
+        self.control = Control(threads=workers, deadline_ns=deadline, memory_limit=memory_limit or 0)
 
     @property
     def threads(self) -> int:
@@ -133,6 +121,34 @@ class ExecutionContext:
             self.raise_for(Status.INTERRUPTED)
         if self.control.deadline_ns and time.monotonic_ns() >= self.control.deadline_ns:
             self.raise_for(Status.TIMEOUT)
+
+    def check_interrupted(self) -> None:
+        """Raise if the execution was interrupted, whatever its time.
+
+        Raises
+        ------
+        QueryInterrupted
+            After ``interrupt``.
+        """
+        if self.control.stop or (self._beside is not None and self._beside.control.stop):
+            self.raise_for(Status.INTERRUPTED)
+
+    def check_planning(self) -> None:
+        """Raise if the execution must stop while its statement is still planned.
+
+        Raises
+        ------
+        QueryInterrupted, QueryTimeout
+            As ``check``; short timeouts are left to what executes.
+        """
+        if self.control.stop:
+            raise QueryInterrupted("The query was interrupted while it was planned.", code="Interrupted")
+        if self.planning_ends and time.monotonic_ns() >= self.planning_ends:
+            raise QueryTimeout(
+                f"Planning the query took longer than its timeout of {self.timeout} s.",
+                hint="Give a longer timeout, or split the query; pass long lists as parameters.",
+                code="Timeout",
+            )
 
     def check_result(self, held: int = 0) -> None:
         """Raise if the execution must stop, or if ``held`` bytes of its result, gathered, are more than its limit.
@@ -159,8 +175,24 @@ class ExecutionContext:
         found = ExecutionContext(self.parameters, None, left, self.threads)
         found.timeout = self.timeout
         found.control.deadline_ns = self.control.deadline_ns
+        found.planning_ends = self.planning_ends
         found._beside = self
         return found
+
+    @contextmanager
+    def within(self, milliseconds: float) -> Iterator[None]:
+        """Let ``QueryTimeout`` be raised in this block after so long, if the execution's own time isn't over before.
+
+        ``check`` after the block tells whether that was over, too.
+        """
+        control = self.control
+        own = control.deadline_ns
+        deadline_ns = time.monotonic_ns() + int(min(milliseconds, _ENDLESS) * 1e6)
+        control.deadline_ns = min(own or deadline_ns, deadline_ns)
+        try:
+            yield
+        finally:
+            control.deadline_ns = own
 
     def interrupt(self) -> None:
         """Stop the execution soon, from any thread."""
@@ -180,6 +212,36 @@ class ExecutionContext:
             self.raise_for(function(*args))
         else:
             self.raise_for(call(self.control, function, *args))
+
+    def aside(self, compute: Callable[[], Computed], rows: int) -> Computed:
+        """Return what a function returns that can't look whether to stop: one call of a library on so many rows.
+
+        Where these are many it runs on a thread of its own, and is left alone if the execution must stop.
+
+        Parameters
+        ----------
+        compute
+            Changes nothing that others see, for it may go on for a while after this has raised.
+
+        Raises
+        ------
+        QueryInterrupted, QueryTimeout
+            As ``check``.
+        """
+        if rows < _ASIDE_ROWS:
+            return compute()
+        outcome: Future[Computed] = Future()
+
+        def work() -> None:
+            try:
+                outcome.set_result(compute())
+            except BaseException as error:
+                outcome.set_exception(error)
+
+        Thread(target=work, name="qengine", daemon=True).start()
+        while not wait((outcome,), _ASIDE_SECONDS).done:
+            self.check()
+        return outcome.result()
 
     def raise_for(self, status: int) -> None:
         """Raise the error that a native function's status stands for; return if it is ``OK``.

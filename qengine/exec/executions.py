@@ -1,47 +1,33 @@
-"""The executions that run at a time, so that one call from any thread can stop them all."""
+"""The statements that a graph has accepted and not ended, so that one call from any thread can stop them all."""
 
 from __future__ import annotations
 
-import threading
+from weakref import ref
 
 from qengine.exec.context import ExecutionContext
 
 __all__ = ["Executions"]
 
 
-class _Running:
-    """A ``with`` block in which an execution is among those that run; a class, which is quicker than a generator."""
-
-    __slots__ = ("_context", "_lock", "_running")
-
-    def __init__(self, lock: threading.Lock, running: set[ExecutionContext], context: ExecutionContext) -> None:
-        self._lock = lock
-        self._running = running
-        self._context = context
-
-    def __enter__(self) -> None:
-        with self._lock:
-            self._running.add(self._context)
-
-    def __exit__(self, *error: object) -> None:
-        with self._lock:
-            self._running.discard(self._context)
-
-
 class Executions:
-    """The executions that run on one graph now."""
+    """The executions of one graph, from the moment that a statement is accepted until its context is dropped.
+
+    They are held weakly: a result that is dropped takes its execution with it. There is no lock, since a reference may
+    die, and take itself out, wherever Python frees memory: each step is one operation on a set.
+    """
+
+    __slots__ = ("__weakref__", "_accepted")
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._running: set[ExecutionContext] = set()
+        self._accepted: set[ref[ExecutionContext]] = set()
 
-    def running(self, context: ExecutionContext) -> _Running:
-        """Let ``interrupt`` reach an execution for the time of a ``with`` block."""
-        return _Running(self._lock, self._running, context)
+    def accept(self, context: ExecutionContext) -> ExecutionContext:
+        """Let ``interrupt`` reach an execution from now on, and return it."""
+        self._accepted.add(ref(context, self._accepted.discard))
+        return context
 
     def interrupt(self) -> None:
-        """Stop all of them soon."""
-        with self._lock:
-            running = list(self._running)
-        for context in running:
-            context.interrupt()
+        """Stop all of them soon; those that are accepted later go on."""
+        for each in self._accepted.copy():
+            if (context := each()) is not None:
+                context.interrupt()

@@ -182,4 +182,4 @@ def profiled(result: Result, explanation: Explanation) -> Result:
         seconds = time.perf_counter() - begin
         yield RowBatch(columns, [(str(explanation), rows, seconds, json.dumps(explanation.to_json()))])
 
-    return PlanResult(columns, run(), result.stats, explanation, result.notices)
+    return PlanResult(columns, run(), result.stats, explanation, result.notices, result._limits)

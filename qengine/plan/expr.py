@@ -115,6 +115,22 @@ class ListOf(Expr):
 
 
 @frozen
+class ConstantList(ListOf):
+    """``[1, 'a', …]``: a list of literals. It is one constant: nothing looks for parts in it, however long it is."""
+
+    @property
+    def value(self) -> list[Any]:
+        """The list's value, made anew."""
+        return [item.value for item in self.items]  # type: ignore[attr-defined]
+
+
+def list_of_items(items: tuple[Expr, ...], **named: Any) -> ListOf:
+    """Return the list of some expressions; ``named``: its type and span."""
+    constant = all(type(item) is Literal for item in items)
+    return (ConstantList if constant else ListOf)(items, **named)
+
+
+@frozen
 class MapOf(Expr):
     """``{key: value, …}``."""
 

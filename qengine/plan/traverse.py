@@ -8,10 +8,12 @@ from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from typing import Any
 
+from qengine._planning import check_planning
 from qengine.catalog.functions import lookup
 from qengine.errors import Span
 from qengine.plan.expr import (
     Call,
+    ConstantList,
     Expr,
     ListComprehension,
     Logical,
@@ -25,6 +27,8 @@ from qengine.plan.expr import (
 from qengine.plan.logical import Operator
 from qengine.plan.pattern import QueryGraph
 from qengine.types import Type
+
+_POLLED = 1024  # nodes between two looks whether to stop
 
 
 def children(expr: Expr) -> Iterator[Expr]:
@@ -44,7 +48,8 @@ def _parts(kind: type[Expr]) -> tuple[str, ...]:
     """Return the names of a class's fields that hold expressions."""
     names = _PARTS.get(kind)
     if names is None:
-        names = tuple(field.name for field in fields(kind) if re.search(r"\bExpr\b", str(field.type)))
+        parts = () if issubclass(kind, ConstantList) else fields(kind)
+        names = tuple(field.name for field in parts if re.search(r"\bExpr\b", str(field.type)))
         _PARTS[kind] = names
     return names
 
@@ -60,9 +65,13 @@ def _expressions(items: tuple[Any, ...]) -> Iterator[Expr]:
 def walk(expr: Expr) -> Iterator[Expr]:
     """Yield the expression and all below it, parents first."""
     waiting = [expr]
+    seen = 0
     while waiting:
         expr = waiting.pop()
         yield expr
+        seen += 1
+        if not seen % _POLLED:
+            check_planning()
         below = tuple(children(expr))
         waiting.extend(reversed(below))
 
@@ -89,7 +98,9 @@ def free_variables(expr: Expr) -> frozenset[str]:
     if isinstance(expr, Subquery):
         return frozenset(expr.outer)
     found: frozenset[str] = frozenset()
-    for child in children(expr):
+    for place, child in enumerate(children(expr), 1):
+        if not place % _POLLED:
+            check_planning()
         found |= free_variables(child)
     return found - bound_names(expr)
 
@@ -141,6 +152,8 @@ def _changed(items: tuple[Any, ...], change: Callable[[Expr], Expr]) -> tuple[An
             new.append(change(item))
         else:
             new.append(_changed(item, change) if isinstance(item, tuple) else item)
+        if not len(new) % _POLLED:
+            check_planning()
     return items if all(a is b for a, b in zip(items, new, strict=True)) else tuple(new)
 
 
@@ -160,8 +173,12 @@ def parameters(plan: Any) -> dict[str, Span | None]:
     """Return the parameters that a plan (any tree of plan nodes) reads, with the place of the first mention."""
     found: dict[str, Span | None] = {}
     todo = [plan]
+    seen = 0
     while todo:
         node = todo.pop()
+        seen += 1
+        if not seen % _POLLED:
+            check_planning()
         if isinstance(node, tuple):
             todo.extend(reversed(node))
         elif isinstance(node, Parameter):
@@ -183,7 +200,7 @@ _NO_PARTS = frozenset(
 @cache
 def _names_of_fields(kind: Hashable) -> tuple[str, ...]:
     """Return the names of the fields that can hold a part of a plan, the last one first."""
-    if not (isinstance(kind, type) and is_dataclass(kind)) or issubclass(kind, Span | Type):
+    if not (isinstance(kind, type) and is_dataclass(kind)) or issubclass(kind, Span | Type | ConstantList):
         return ()
     return tuple(
         field.name for field in reversed(fields(kind)) if not _NO_PARTS.issuperset(re.findall(r"\w+", str(field.type)))

@@ -21,7 +21,6 @@ import pyarrow as pa
 from qengine import _native
 from qengine._control import Control, Status, call
 from qengine._limits import running
-from qengine._planning import check_planning, planning_deadline
 from qengine.errors import InternalError, OutOfMemory, StorageError
 from qengine.storage.arrays import Array
 from qengine.storage.kernels import threads
@@ -35,7 +34,6 @@ __all__ = [
     "limited",
     "open_regular",
     "reason",
-    "stop_if_due",
 ]
 
 BLOCK = 1 << 18
@@ -181,7 +179,7 @@ def limited(function: Callable[[Control], int], size: int) -> None:
         Soon after Ctrl-C.
     """
     limits = running.limits
-    control = Control(threads=threads(), deadline_ns=planning_deadline()) if limits is None else limits.control
+    control = Control(threads=threads()) if limits is None else limits.control
     status = function(control) if size < _SHORT else call(control, function, control)
     if status == Status.OK:
         return
@@ -189,19 +187,9 @@ def limited(function: Callable[[Control], int], size: int) -> None:
         limits.raise_for(status)
     if status == Status.INTERRUPTED:
         raise KeyboardInterrupt
-    if status == Status.TIMEOUT:
-        check_planning()
     if status == Status.OUT_OF_MEMORY:
         raise OutOfMemory("Checking a saved graph needs more memory than there is.", hint="Close other programs.")
     raise InternalError(f"A check of a saved graph failed with status {status}.")
-
-
-def stop_if_due() -> None:
-    """Raise if the query that runs in this thread, or its planning, must stop."""
-    if running.limits is not None:
-        running.limits.check()
-    else:
-        check_planning()
 
 
 @functools.cache

@@ -7,7 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from qengine.storage.blocks import BlockFile, stop_if_due
+from qengine._limits import stop_if_due
+from qengine.storage.blocks import BlockFile
 from qengine.storage.columns import PropertyColumn
 from qengine.storage.normal import is_normal
 

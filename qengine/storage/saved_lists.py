@@ -15,9 +15,10 @@ import numpy as np
 
 from qengine import _native
 from qengine._frozen import frozen
+from qengine._limits import stop_if_due
 from qengine.plan.pattern import Direction
 from qengine.storage.adjacency import Adjacency, Form, PcsrStruct
-from qengine.storage.blocks import BLOCK, BlockFile, BlocksStruct, limited, stop_if_due
+from qengine.storage.blocks import BLOCK, BlockFile, BlocksStruct, limited
 
 __all__ = ["Digests", "ListFacts", "SavedAdjacency", "digests_of", "well_sized"]
 

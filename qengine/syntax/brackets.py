@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import field
 
 from qengine._frozen import record
+from qengine._planning import check_planning
 from qengine.errors import QuerySyntaxError, Span
 from qengine.syntax.scanner import Token
 
@@ -16,6 +17,7 @@ __all__ = ["MAX_NESTING", "Brackets", "pair"]
 MAX_NESTING = 200
 """How deep brackets, and the tree that is built of them, may nest. The later stages recurse over the tree."""
 
+_POLLED = 4096  # tokens between two looks whether to stop
 _CLOSING = {"LPAR": "RPAR", "LSQB": "RSQB", "LBRACE": "RBRACE"}
 _LOOKED_AT = frozenset((*_CLOSING, *_CLOSING.values(), "BAR", "COMMA"))
 _CHARACTER = {"LPAR": ")", "LSQB": "]", "LBRACE": "}"}
@@ -46,6 +48,8 @@ def pair(tokens: list[Token], text: str) -> Brackets:
     table = Brackets()
     opened: list[int] = []
     for index, token in enumerate(tokens):
+        if not index % _POLLED:
+            check_planning()
         kind = token.type
         if kind not in _LOOKED_AT:
             continue

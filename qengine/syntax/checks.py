@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from itertools import pairwise
 
+from qengine._planning import check_planning
 from qengine.errors import QuerySyntaxError, Span
 from qengine.syntax import ast
 from qengine.syntax.brackets import MAX_NESTING
@@ -14,6 +15,8 @@ __all__ = ["MAX_CLAUSES", "check_created", "check_depth", "check_query", "check_
 
 MAX_CLAUSES = 150
 """How many clauses, WHERE, ORDER BY and the like a query may have; plans are trees that nest by clause."""
+
+_POLLED = 1024  # nodes between two looks whether to stop
 
 _READING = frozenset(("CALL", "FILTER", "FOR", "LET", "LOAD CSV", "OPTIONAL CALL", "USE"))
 
@@ -106,7 +109,9 @@ def check_depth(statement: ast.Statement, text: str) -> None:
             hint = "Split it with WITH, or put the values in a list or a parameter."
             raise _error(f"The query nests deeper than {MAX_NESTING} levels.", level[0].span, text, hint)
         children: list[ast.Ast] = []
-        for node in level:
+        for place, node in enumerate(level):
+            if not place % _POLLED:
+                check_planning()
             for name in _child_fields(type(node)):
                 if (value := getattr(node, name)) is not None:
                     _collect(value, children)

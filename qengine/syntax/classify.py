@@ -8,6 +8,7 @@ and the parser reports it. This file takes brackets, commas and labels; words ar
 
 from __future__ import annotations
 
+from qengine._planning import check_planning
 from qengine.syntax.brackets import Brackets
 from qengine.syntax.classifier_state import Land
 from qengine.syntax.scanner import BACKTICKED, Token
@@ -15,6 +16,8 @@ from qengine.syntax.word_rules import WordRules
 from qengine.syntax.words import CLAUSES
 
 __all__ = ["classify"]
+
+_POLLED = 4096  # tokens between two looks whether to stop
 
 _AFTER_NODE_NAME = frozenset(("RPAR", "COLON", "LBRACE", "PARAMETER"))
 _AFTER_RELATIONSHIP_NAME = frozenset(("RSQB", "COLON", "LBRACE", "PARAMETER", "STAR"))
@@ -45,7 +48,11 @@ class _Classifier(WordRules):
         """Classify all tokens."""
         tokens, kinds, out, count = self.tokens, self.kinds, self.out, len(self.tokens)
         index = self.statement_prefix()
+        pause = 0
         while index < count:
+            if index >= pause:
+                check_planning()
+                pause += _POLLED
             if index == self.path_end:
                 self._end_path(tokens[index - 1])
             token = tokens[index]

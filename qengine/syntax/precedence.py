@@ -7,6 +7,7 @@ From weakest to strongest: OR, XOR, AND, NOT, comparisons (chained), predicates 
 
 from __future__ import annotations
 
+from qengine._planning import check_planning
 from qengine.errors import Span
 from qengine.syntax import ast
 from qengine.syntax.scanner import Token
@@ -28,6 +29,8 @@ _NAMES = {
 }  # fmt: skip
 _POSTFIX = {"IS_NULL": "IS NULL", "IS_NOT_NULL": "IS NOT NULL"}
 
+_POLLED = 1024  # operands between two looks whether to stop
+
 _BALANCED = 32
 """Chains of AND, OR or XOR longer than this become balanced trees: they are associative, even with nulls."""
 
@@ -36,7 +39,9 @@ def climb(items: list[ast.Expression | Token]) -> ast.Expression:
     """Return the tree of a sequence ``[NOT]* operand (operator [NOT]* operand)*`` with postfix operators between."""
     values: list[ast.Expression] = []
     operators: list[Token] = []
-    for item in items:
+    for place, item in enumerate(items):
+        if not place % _POLLED:
+            check_planning()
         if not isinstance(item, Token):
             values.append(item)
             continue
@@ -50,6 +55,8 @@ def climb(items: list[ast.Expression | Token]) -> ast.Expression:
         else:
             operators.append(item)
     while operators:
+        if not len(operators) % _POLLED:
+            check_planning()
         _reduce(values, operators)
     return values[0]
 

@@ -9,10 +9,15 @@ from __future__ import annotations
 
 import re
 
+from qengine._planning import check_planning
+
 __all__ = ["BACKTICKED", "Token", "scan"]
 
 BACKTICKED = "BACKTICKED"
 """Type of a name in backticks: never a keyword. The classifier turns it into ``NAME``."""
+
+
+_POLLED = 4096  # tokens after which scanning looks whether to stop
 
 
 class Token:
@@ -84,6 +89,7 @@ def scan(text: str, *, everything: bool = False, limit: int | None = None) -> li
     """
     tokens: list[Token] = []
     append = tokens.append
+    pause = _POLLED if limit is None else min(_POLLED, limit)
     match = _TOKEN.scanner(text).match  # type: ignore[attr-defined]
     while (found := match()) is not None:
         group = found.lastindex
@@ -99,8 +105,11 @@ def scan(text: str, *, everything: bool = False, limit: int | None = None) -> li
             break
         elif kind != "COMMENT" or everything:
             append(Token(kind, value, start, end))
-        if limit is not None and len(tokens) > limit:
-            break
+        if len(tokens) > pause:
+            check_planning()
+            if limit is not None and len(tokens) > limit:
+                break
+            pause = pause + _POLLED if limit is None else min(pause + _POLLED, limit)
     return tokens
 
 

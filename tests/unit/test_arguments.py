@@ -33,7 +33,7 @@ def graph() -> Graph:
 
 @pytest.mark.parametrize("device", ["cpu", "reference"])
 @pytest.mark.parametrize("name", ["timeout", "memory_limit", "gpu_memory_limit", "threads"])
-@pytest.mark.parametrize("value", ["3", float("nan"), True, [1]])
+@pytest.mark.parametrize("value", ["3 s", float("nan"), True, [1], b"3"])
 def test_limits_are_numbers(graph: Graph, device: str, name: str, value: Any) -> None:
     with pytest.raises(SemanticError, match=rf"`{name}` is a number of \w+, not "):
         graph.query(COUNT, device=device, **{name: value})

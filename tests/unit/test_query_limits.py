@@ -13,8 +13,10 @@ import numpy as np
 import pytest
 
 from qengine import Graph, OutOfMemory, QueryInterrupted, QueryTimeout, Result
+from qengine.exec.context import ExecutionContext
 from qengine.testing.generate import rmat, to_csr
 from tests.interrupts import interrupting
+from tests.limits.looks import watched
 
 CLIQUE = "MATCH " + ", ".join(f"(v{i})-[:E]-(v{j})" for i in range(10) for j in range(i)) + " RETURN count(*)"
 TRIANGLES = "MATCH (a)-[:E]-(b)-[:E]-(c)-[:E]-(a) RETURN count(*)"
@@ -51,7 +53,8 @@ def test_a_timeout_fires_inside_expressions(graph: Graph, query: str) -> None:
 def test_a_timeout_fires_between_conversions(graph: Graph, how: str) -> None:
     """The rows are there in time, a batch of them, and then somebody takes his time over them."""
     result = graph.query("MATCH (a)-[:E]-(b) RETURN [id(a)] AS a, [id(b)] AS b LIMIT 20000", timeout=1_000)
-    limit = result._check.__self__.control  # type: ignore[attr-defined]
+    assert isinstance(result._limits, ExecutionContext)
+    limit = result._limits.control
     assert (result.fetchone() if how == "fetchall" else result.preview(1)) is not None
     limit.deadline_ns = 1
     with pytest.raises(QueryTimeout, match="longer than its timeout"):
@@ -68,13 +71,23 @@ LONG = {
 
 
 @pytest.mark.parametrize("stage", LONG)
-def test_planning_looks_at_the_time_all_along(graph: Graph, monkeypatch: pytest.MonkeyPatch, stage: str) -> None:
-    query, looks = LONG[stage]
-    now = itertools.count()
-    monkeypatch.setattr("qengine._planning.monotonic", lambda: next(now))
-    with pytest.raises(QueryTimeout, match=f"Planning the query took longer than its timeout of {looks - 1} s"):
-        graph.query(query, timeout=looks - 1)
-    graph.prepare(query)
+def test_planning_looks_all_along(graph: Graph, stage: str) -> None:
+    query, least = LONG[stage]
+    with watched() as looks:
+        graph.prepare(query)
+    assert looks.count >= least
+    for place in (1, looks.count // 2, looks.count):
+        with watched(place) as stopped, pytest.raises(QueryInterrupted, match="while it was planned"):
+            graph.query(f"{query} // {place}")
+        assert stopped.count == place
+
+
+def test_planning_is_stopped_by_the_timeout(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of it counts: each look takes a second here."""
+    now = itertools.count(0, 1_000_000_000)
+    monkeypatch.setattr("qengine.exec.context.time.monotonic_ns", lambda: next(now))
+    with pytest.raises(QueryTimeout, match=r"Planning the query took longer than its timeout of 3\.0 s"):
+        graph.query(LONG["rules"][0] + " // timed", timeout=3)
 
 
 def test_short_timeouts_are_met_by_what_executes(graph: Graph) -> None:

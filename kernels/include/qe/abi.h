@@ -16,15 +16,16 @@ enum Status : int32_t {
   kInvalid = 5,       // malformed arguments: a defect of the caller
 };
 
-// Shared by Python and the kernels while an operator runs. Python writes `stop`, kernels poll it.
+// Shared by Python and the kernels while an operator runs. Python writes `stop`, kernels poll it (host/stop.h).
 // `deadline_ns` is CLOCK_MONOTONIC in nanoseconds, 0 for none.
 struct Control {
-  int32_t stop;
+  mutable int32_t stop;
   int32_t threads;       // worker threads to use, >= 1
   int64_t deadline_ns;
   int64_t memory_limit;  // bytes the call may allocate, 0 for no limit
   int64_t memory_used;   // bytes in use, written by kernels
-  int64_t progress;      // work units done, written by kernels
+  mutable int64_t looks;  // how often kernels have looked whether to stop
+  int64_t stop_at;        // the look that sets `stop`, 0 for none: tests stop a run at a given place
 };
 
 }  // namespace qe

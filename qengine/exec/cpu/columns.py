@@ -19,7 +19,7 @@ because another row holds one; such columns are ``ObjectColumn``.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
 from typing import Any
 
@@ -32,12 +32,13 @@ from qengine.storage.normal import STRING_LIMIT
 from qengine.temporal.arrow import is_text, to_values
 
 __all__ = ["ArrowColumn", "BoolArray", "Column", "ConstantColumn", "IntArray", "ListColumn", "NodeColumn",
-           "ObjectColumn", "RelationshipColumn", "boolean_column", "concatenate", "from_arrow", "from_values",
-           "integer_column", "null_column"]  # fmt: skip
+           "ObjectColumn", "RelationshipColumn", "boolean_column", "concatenate", "from_arrow", "from_many",
+           "from_values", "integer_column", "null_column"]  # fmt: skip
 
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
+_MANY = 1 << 16  # values that become a column at a time
 _OBJECT_BYTES = 64  # what an item of an ``ObjectColumn`` is taken to hold
 
 
@@ -369,6 +370,17 @@ def from_values(values: list[Any]) -> Column:
                 valid = np.array([value is not None for value in values]) if None in values else None
                 return ListColumn(offsets, items, valid)
     return ObjectColumn(values) if kinds else null_column(len(values))
+
+
+def from_many(values: list[Any], check: Callable[[], None]) -> Column:
+    """Return values as ``from_values`` does, many of them in parts; ``check``, called between them, raises to stop."""
+    if len(values) <= _MANY:
+        return from_values(values)
+    parts = []
+    for begin in range(0, len(values), _MANY):
+        check()
+        parts.append(from_values(values[begin : begin + _MANY]))
+    return concatenate(parts)
 
 
 def from_arrow(array: Any) -> Column:

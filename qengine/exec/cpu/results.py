@@ -13,6 +13,7 @@ all else                    see ``qengine.exec.arrow_values``
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ from qengine.exec.cpu.columns import (
     RelationshipColumn,
 )
 from qengine.exec.cpu.expressions.entities import label_lists, property_of, type_names
+from qengine.exec.parts import CHECKED_ITEMS, in_parts, unchecked
 from qengine.exec.scalar.materialize import materialize
 from qengine.temporal.arrow import without_text
 
@@ -52,12 +54,13 @@ class ResultRows:
         What reading these obeys.
     """
 
-    __slots__ = ("_batch", "_limits", "_store")
+    __slots__ = ("_batch", "_check", "_limits", "_store")
 
     def __init__(self, batch: Batch, store: Any, limits: Limits | None = None) -> None:
         self._batch = batch
         self._store = store
         self._limits = limits
+        self._check = unchecked if limits is None else limits.check
 
     @property
     def length(self) -> int:
@@ -79,12 +82,15 @@ class ResultRows:
     def _entities(self, column: Column) -> list[Any]:
         """Return a column that may hold nodes and relationships as Python values."""
         if isinstance(column, NodeColumn):
-            nodes: list[Any] = self._store.nodes(column.ids)
-            return nodes
+            return self._read(self._store.nodes, column.ids)
         if isinstance(column, RelationshipColumn):
-            relationships: list[Any] = self._store.relationships(column.ids)
-            return relationships
-        return [value for (value,) in materialize([(value,) for value in column.values()], self._store)]
+            return self._read(self._store.relationships, column.ids)
+        return [value for (value,) in materialize([(value,) for value in column.values()], self._store, self._check)]
+
+    def _read(self, read: Callable[[IntArray], list[Any]], ids: IntArray) -> list[Any]:
+        if len(ids) <= CHECKED_ITEMS:
+            return read(ids)
+        return [entity for part in in_parts(ids, self._check) for entity in read(part)]
 
     def arrow(self, name: str, tell: Tell = silent) -> Any:
         """Return a column as an Arrow array (see the module); ``tell`` hears of values that change their form."""
@@ -96,7 +102,7 @@ class ResultRows:
                 return self._nodes(column.ids, tell)
             if isinstance(column, RelationshipColumn) and (column.ids >= 0).any():
                 return self._relationships(column.ids, tell)
-        return _plain(column) if _is_plain(column) else array_of(self.values(name), tell)
+            return _plain(column) if _is_plain(column) else array_of(self.values(name), tell)
 
     def _nodes(self, ids: IntArray, tell: Tell) -> Any:
         """Return nodes as structs, each property read as a column."""

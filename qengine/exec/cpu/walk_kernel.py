@@ -212,7 +212,7 @@ class ChunkSize:
     """The most rows and relationships of a chunk; the first chunks are smaller, for those who want few rows."""
 
     rows: int = 65_536
-    relationships: int = 1 << 20
+    relationships: int = 1 << 16
     first: int = 8_192
 
 

@@ -231,6 +231,12 @@ def _(expr: x.Case, env: Environment) -> Evaluator:
 
 
 @_compile.register
+def _(expr: x.ConstantList, env: Environment) -> Evaluator:
+    value = expr.value
+    return lambda row: value
+
+
+@_compile.register
 def _(expr: x.ListOf, env: Environment) -> Evaluator:
     items = [_compile(item, env) for item in expr.items]
     return lambda row: [item(row) for item in items]

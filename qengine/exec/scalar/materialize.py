@@ -5,9 +5,10 @@ All handles of a batch of rows are gathered first, so that the store is asked on
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
+from qengine.exec.parts import CHECKED_ITEMS, in_parts, unchecked
 from qengine.exec.scalar.values import NodeHandle, PathHandle, RelationshipHandle, readable
 from qengine.types import Node, Path, Relationship
 
@@ -24,8 +25,12 @@ class ResultReader(Protocol):
         """Return the relationships with these ids."""
 
 
-def materialize(rows: Sequence[Sequence[Any]], store: ResultReader) -> list[tuple[Any, ...]]:
+def materialize(
+    rows: Sequence[Sequence[Any]], store: ResultReader, check: Callable[[], None] = unchecked
+) -> list[tuple[Any, ...]]:
     """Return the rows as tuples with every handle replaced, also inside lists and maps.
+
+    ``check`` raises where the execution must stop; it is called for each part of a long list, and now and then.
 
     Raises
     ------
@@ -34,12 +39,15 @@ def materialize(rows: Sequence[Sequence[Any]], store: ResultReader) -> list[tupl
     """
     nodes: dict[int, Node | None] = {}
     relationships: dict[int, Relationship | None] = {}
-    for row in rows:
-        _gather(row, nodes, relationships)
+    for part in in_parts(rows, check):
+        for row in part:
+            _gather(row, nodes, relationships, check)
     if not nodes and not relationships:
         return [tuple(row) for row in rows]
-    nodes.update(zip(nodes, store.nodes(list(nodes)), strict=True))
-    relationships.update(zip(relationships, store.relationships(list(relationships)), strict=True))
+    for ids in in_parts(list(nodes), check):
+        nodes.update(zip(ids, store.nodes(ids), strict=True))
+    for ids in in_parts(list(relationships), check):
+        relationships.update(zip(ids, store.relationships(ids), strict=True))
 
     def replaced(value: Any) -> Any:
         kind = type(value)
@@ -53,15 +61,23 @@ def materialize(rows: Sequence[Sequence[Any]], store: ResultReader) -> list[tupl
                 tuple(replaced(relationship) for relationship in value.relationships),
             )
         if kind is list:
-            return [replaced(item) for item in value]
+            if len(value) <= CHECKED_ITEMS:
+                return [replaced(item) for item in value]
+            return [replaced(item) for part in in_parts(value, check) for item in part]
         if kind is dict:
             return {key: replaced(item) for key, item in value.items()}
         return value
 
-    return [tuple([replaced(value) for value in row]) for row in rows]
+    return [tuple([replaced(value) for value in row]) for part in in_parts(rows, check) for row in part]
 
 
-def _gather(values: Iterable[Any], nodes: dict[int, Any], relationships: dict[int, Any]) -> None:
+def _gather(
+    values: Sequence[Any], nodes: dict[int, Any], relationships: dict[int, Any], check: Callable[[], None]
+) -> None:
+    if len(values) > CHECKED_ITEMS:
+        for part in in_parts(values, check):
+            _gather(part, nodes, relationships, check)
+        return
     for value in values:
         kind = type(value)
         if kind is NodeHandle:
@@ -71,9 +87,9 @@ def _gather(values: Iterable[Any], nodes: dict[int, Any], relationships: dict[in
         elif kind is int:
             readable(value)
         elif kind is PathHandle:
-            _gather(value.nodes, nodes, relationships)
-            _gather(value.relationships, nodes, relationships)
+            _gather(value.nodes, nodes, relationships, check)
+            _gather(value.relationships, nodes, relationships, check)
         elif kind is list:
-            _gather(value, nodes, relationships)
+            _gather(value, nodes, relationships, check)
         elif kind is dict:
-            _gather(value.values(), nodes, relationships)
+            _gather(tuple(value.values()), nodes, relationships, check)

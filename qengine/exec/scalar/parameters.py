@@ -27,7 +27,9 @@ from typing import Any
 
 import numpy as np
 
+from qengine._limits import stop_if_due
 from qengine.errors import ExecutionError, StorageError
+from qengine.exec.parts import CHECKED_ITEMS, in_parts
 from qengine.exec.scalar.values import Given, NodeHandle, PathHandle, RelationshipHandle, checked
 from qengine.temporal import Temporal
 from qengine.temporal.native import from_native, from_numpy, is_missing
@@ -77,7 +79,9 @@ def _converted(value: Any, name: str, given: list[Given]) -> Any:
     if kind is int:
         return checked(value)
     if isinstance(value, list | tuple):
-        return [_converted(item, name, given) for item in value]
+        if len(value) <= CHECKED_ITEMS:
+            return [_converted(item, name, given) for item in value]
+        return [_converted(item, name, given) for part in in_parts(value, stop_if_due) for item in part]
     if isinstance(value, Mapping):
         return _map(value, name, given)
     if isinstance(value, Node | Relationship):

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from qengine.optimizer.rules.tree import with_expressions
-from qengine.plan.expr import Call, Comparison, Expr, ListOf, Literal, Logical, Parameter, Property, Variable
+from qengine.plan.expr import Call, Comparison, Expr, Literal, Logical, Parameter, Property, Variable, list_of_items
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.logical import Operator
 from qengine.plan.traverse import rewrite
@@ -38,7 +38,7 @@ def _listed(expr: Expr) -> Expr:
             args.append(arg)
         elif found[0][1] is values[found[0][0]][0]:  # the list stands where the first of them stood
             subject = found[0][0]
-            alternatives = ListOf(tuple(dict.fromkeys(values[subject])))
+            alternatives = list_of_items(tuple(dict.fromkeys(values[subject])))
             args.append(Call("IN", (subject, alternatives), type=BOOLEAN, span=arg.span))
     if len(args) == len(expr.args):
         return expr

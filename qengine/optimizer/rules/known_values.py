@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from qengine._frozen import frozen
 from qengine.plan.constants import COMPARE
-from qengine.plan.expr import Call, Comparison, Expr, ListOf, Literal, Property, Variable
+from qengine.plan.expr import Call, Comparison, Expr, ListOf, Literal, Property, Variable, list_of_items
 from qengine.plan.logical import Match, Operator
 from qengine.plan.pattern import PatternNode, PatternRelationship, QueryGraph
 from qengine.plan.predicates import placed
@@ -170,7 +170,7 @@ def _condition(of: Property, values: Values) -> Expr:
     literals = tuple(reversed(values.values()))
     if len(literals) == 1:
         return Comparison(("=",), (of, literals[0]))
-    return Call("IN", (of, ListOf(literals)), type=BOOLEAN)
+    return Call("IN", (of, list_of_items(literals)), type=BOOLEAN)
 
 
 def _rewritten(graph: QueryGraph, instead: dict[int, Expr | None], added: list[Expr]) -> QueryGraph:

@@ -66,7 +66,8 @@ def test_what_does_not_compile_leaves_the_kernels_for_any_plan(tmp_path: Path, m
 
 
 def tree_of(graph: Graph, pattern: str) -> Tree:
-    plan = graph._statements.plan(f"MATCH {pattern} RETURN count(*)", False)[0].physical
+    planned, _ = graph._statements.plan(f"MATCH {pattern} RETURN count(*)", False, graph._statements.accept())
+    plan = planned.physical
     assert plan is not None
     (search,) = (each for each in operators(plan.root) if isinstance(each, Search))
     resolved = resolve_pattern(graph._store, search)

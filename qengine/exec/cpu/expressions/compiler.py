@@ -11,6 +11,7 @@ too; if an argument fails in some row, they are evaluated row by row, which fail
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import islice, repeat
@@ -21,7 +22,7 @@ import pyarrow as pa
 
 from qengine.errors import ExecutionError
 from qengine.exec.cpu.batch import Batch
-from qengine.exec.cpu.columns import BoolArray, Column, ConstantColumn, ListColumn, from_values
+from qengine.exec.cpu.columns import BoolArray, Column, ConstantColumn, ListColumn, concatenate, from_values
 from qengine.exec.cpu.expressions.arithmetic import ARITHMETIC
 from qengine.exec.cpu.expressions.comparison import COMPARISON, combine_truths
 from qengine.exec.cpu.expressions.entities import ENTITIES, has_labels, property_of
@@ -51,7 +52,9 @@ COLUMNAR: dict[str, Callable[..., Column | None]] = {
 VOLATILE = frozenset({"rand", "randomuuid"})
 """Functions that may give another value at each call."""
 
-_CHECKED_ROWS = 1024  # rows between two looks at the clock, in row-wise evaluation
+_CHECKED_ROWS = 1024  # rows between two looks at the clock, in row-wise evaluation; fewer where they take long
+_CHECKED_SECONDS = 0.005
+_CHECKED_ITEMS = 1 << 17  # items of lists that become a column at a time
 
 
 def is_volatile(expr: x.Expr) -> bool:
@@ -108,7 +111,7 @@ def truths(column: Column, expr: x.Expr) -> BoolArray:
     return np.fromiter((value is True for value in values), np.bool_, len(values))
 
 
-def _literal(expr: x.Literal, runtime: Runtime) -> Evaluate:
+def _literal(expr: x.Literal | x.ConstantList, runtime: Runtime) -> Evaluate:
     value = expr.value
     return lambda batch: ConstantColumn(value, batch.length)
 
@@ -198,10 +201,23 @@ class _ByRow:
         names = list(columns)
         rows = zip(*(column.values() for column in columns.values()), strict=True) if names else repeat((), length)
         results: list[Any] = []
-        while len(results) < length:
+        columns_done: list[Column] = []
+        done = items = 0
+        size = 1
+        while done < length:
             check()
-            results += [function(dict(zip(names, row, strict=True))) for row in islice(rows, _CHECKED_ROWS)]
-        return from_values(results)
+            begin = time.perf_counter()
+            some = [function(dict(zip(names, row, strict=True))) for row in islice(rows, size)]
+            results += some
+            done += len(some)
+            items += sum(len(value) for value in some if type(value) is list)
+            if items > _CHECKED_ITEMS:
+                columns_done.append(from_values(results))
+                results, items = [], 0
+            late = time.perf_counter() - begin > _CHECKED_SECONDS
+            size = max(1, size // 4) if late else min(_CHECKED_ROWS, size * 2)
+        last = from_values(results)
+        return concatenate([*columns_done, last]) if columns_done else last
 
 
 def _row_wise(expr: x.Expr, runtime: Runtime) -> Evaluate:
@@ -340,6 +356,7 @@ _FORMS: dict[type[x.Expr], Callable[[Any, Runtime], Evaluate]] = {
     x.HasLabels: _has_labels,
     x.Case: _case,
     x.ListOf: _list_of,
+    x.ConstantList: _literal,
     x.MapOf: _map_of,
     x.PathOf: _path,
 }

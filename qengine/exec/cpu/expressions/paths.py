@@ -12,6 +12,8 @@ from qengine.exec.scalar.values import NodeHandle, PathHandle, RelationshipHandl
 
 __all__ = ["paths"]
 
+_CHECKED_HOPS, _CHECKED_ROWS = 1 << 14, 1 << 12  # that are walked between two looks at the clock
+
 # What a hop adds to a path: the relationships, and the nodes behind each of them.
 _Hop = tuple[list[RelationshipHandle], list[NodeHandle]]
 
@@ -32,6 +34,8 @@ def paths(elements: Sequence[Column], runtime: Runtime) -> Column | None:
         steps = _list_steps(start, hop, runtime) if isinstance(hop, ListColumn) else _single_steps(hop, end)
         known = ~end.is_null()
         for row in range(length):
+            if not row % _CHECKED_ROWS:
+                runtime.context.check()
             path, step = walked[row], steps[row]
             if path is None or step is None or not known[row]:
                 walked[row] = None
@@ -62,7 +66,12 @@ def _list_steps(start: Column, hops: ListColumn, runtime: Runtime) -> list[_Hop 
     nulls = hops.is_null()
     relationships = items.values()
     steps: list[_Hop | None] = []
+    check = runtime.context.check
+    pause = 0
     for row, first in enumerate(start.values()):
+        if offsets[row] >= pause:
+            check()
+            pause = offsets[row] + _CHECKED_HOPS
         if first is None or nulls[row]:
             steps.append(None)
             continue

@@ -7,6 +7,7 @@ once a node instead of once a row: ``RETURN c.name, count(*)`` reads each name o
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
@@ -212,17 +213,17 @@ class _Aggregation:
                 rows += part.length
                 holding.add(part.nbytes)
                 if rows > 2 * merged + _FEW_GROUPS and len(parts) > 1:
-                    parts = self._merged(parts)
+                    parts = self._merged_aside(parts, rows)
                     rows = merged = sum(each.length for each in parts)
                     holding.set(sum(each.nbytes for each in parts))
             if not self._keys and (ROW in outer.columns or not parts):
                 parts.append(self._nothing(outer))
             if not parts:
                 return
-            parts = self._merged(parts)
+            parts = self._merged_aside(parts, rows)
             holding.set(sum(each.nbytes for each in parts))
             for part in parts:
-                result = self._final(part)
+                result = self._runtime.context.aside(partial(self._final, part), part.nbytes // 8)
                 for offset, length in pieces(result.length, BATCH_ROWS):
                     yield result.slice(offset, length)
 
@@ -246,6 +247,9 @@ class _Aggregation:
             for each, args in zip(self._aggregators, self._args, strict=True)
         ]
         return _Partial(groups.count, [groups.firsts(key) for key in keys], states)
+
+    def _merged_aside(self, parts: list[_Partial], rows: int) -> list[_Partial]:
+        return self._runtime.context.aside(lambda: self._merged(parts), rows)
 
     def _merged(self, parts: list[_Partial]) -> list[_Partial]:
         """Return parts that have no group in common: large ones as they come where that shows at once."""

@@ -54,15 +54,20 @@ def _distinct(batches: Iterator[Batch], runtime: Runtime, operator: str) -> Iter
             rows += own.length
             holding.add(own.nbytes)
             if seen is None or rows >= seen.length:
-                seen, fresh = _joined(seen, waiting)
+                seen, fresh = _joined_aside(runtime, seen, waiting)
                 waiting, rows = [], 0
                 holding.set(seen.nbytes)
                 if fresh.length:
                     yield fresh
         if waiting:
-            _, fresh = _joined(seen, waiting)
+            _, fresh = _joined_aside(runtime, seen, waiting)
             if fresh.length:
                 yield fresh
+
+
+def _joined_aside(runtime: Runtime, seen: Batch | None, waiting: list[Batch]) -> tuple[Batch, Batch]:
+    rows = sum(batch.length for batch in waiting) + (0 if seen is None else seen.length)
+    return runtime.context.aside(lambda: _joined(seen, waiting), rows)
 
 
 def _joined(seen: Batch | None, waiting: list[Batch]) -> tuple[Batch, Batch]:

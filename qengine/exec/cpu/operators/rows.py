@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from qengine.exec.cpu.batch import BATCH_ROWS, Batch
-from qengine.exec.cpu.columns import Column, ConstantColumn, IntArray, ListColumn, from_values
+from qengine.exec.cpu.columns import Column, ConstantColumn, IntArray, ListColumn, from_many
 from qengine.exec.cpu.expressions.compiler import compile_expression, compile_predicate
 from qengine.exec.cpu.operators.stage import ROW, Build, Stage, pieces
 from qengine.exec.cpu.operators.unwind_range import unwind_range_stage
@@ -79,7 +79,7 @@ def unwind_stage(operator: logical.Unwind, build: Build, first: int) -> Stage:
 
     def run(outer: Batch) -> Iterator[Batch]:
         for batch in upstream(outer):
-            lists = _lists(evaluate(batch), operator)
+            lists = _lists(evaluate(batch), operator, build.runtime.context.check)
             lengths = lists.lengths()
             ends = np.cumsum(lengths)
             # The k-th row of all comes from the item that is as far behind its list's start as k is behind ends[i - 1].
@@ -93,13 +93,13 @@ def unwind_stage(operator: logical.Unwind, build: Build, first: int) -> Stage:
     return run
 
 
-def _lists(column: Column, operator: logical.Unwind) -> ListColumn:
+def _lists(column: Column, operator: logical.Unwind, check: Callable[[], None]) -> ListColumn:
     """Return a column of lists with null as the empty list."""
     if isinstance(column, ListColumn):
         return column
     if isinstance(column, ConstantColumn) and type(column.value) is list:
         every = np.zeros(len(column), dtype=np.int64)
-        items = from_values(column.value)
+        items = from_many(column.value, check)
         return ListColumn(every, items).over(every, every + len(items), None)
     values = column.values()
     offsets = np.zeros(len(values) + 1, dtype=np.int64)
@@ -112,4 +112,4 @@ def _lists(column: Column, operator: logical.Unwind) -> ListColumn:
             error.span = operator.expr.span
             raise error
         offsets[row + 1] = len(items_of_all)
-    return ListColumn(offsets, from_values(items_of_all))
+    return ListColumn(offsets, from_many(items_of_all, check))

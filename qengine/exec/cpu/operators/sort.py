@@ -33,6 +33,9 @@ def sort_stage(operator: logical.Sort, build: Build, first: int) -> Stage:
         seen = np.zeros(int(rows.max()) + 1, dtype=np.int64)
         return batch.take(order[places_within_rows(rows[order], seen) < limit])
 
+    def ordered_aside(held: list[Batch], rows: int) -> Batch:
+        return runtime.context.aside(lambda: ordered(concatenate_batches(held)), rows)
+
     def run(outer: Batch) -> Iterator[Batch]:
         if limit == 0:
             return
@@ -45,14 +48,14 @@ def sort_stage(operator: logical.Sort, build: Build, first: int) -> Stage:
                 rows += batch.length
                 holding.add(batch.nbytes)
                 if limit is not None and rows > 2 * last + BATCH_ROWS:
-                    held = [ordered(concatenate_batches(held))]
+                    held = [ordered_aside(held, rows)]
                     rows = last = held[0].length
                     holding.set(held[0].nbytes)
             if not held:
                 return
             holding.add(holding.bytes)  # the sorted copy
-            whole = ordered(concatenate_batches(held))
-            held.clear()
+            whole = ordered_aside(held, rows)
+            held = []
             holding.set(whole.nbytes)
             for offset, length in pieces(whole.length, BATCH_ROWS):
                 yield whole.slice(offset, length)

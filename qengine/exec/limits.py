@@ -1,0 +1,115 @@
+"""Reads the limits of a query: seconds, bytes, threads."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+from qengine.errors import SemanticError
+
+__all__ = ["MOST_THREADS", "number_of_bytes", "number_of_seconds", "number_of_threads", "size"]
+
+MOST_THREADS = 1024
+
+_UNITS = {"": 1, **{letter: 1000**power for power, letter in enumerate("KMGT", 1)}}
+_UNITS |= {f"{letter}I": 1024**power for power, letter in enumerate("KMGT", 1)}
+_SIZE = re.compile(r"\s*((?:\d[\d_]*)?\.?\d+(?:[eE][+-]?\d+)?)\s*([KMGT]I?)?B?\s*", re.IGNORECASE)
+
+
+def size(text: str) -> int:
+    """Return the bytes that a text such as ``500M``, ``4G``, ``1.5GB``, ``2GiB`` or ``4096`` stands for.
+
+    ``K``, ``M``, ``G`` and ``T`` are powers of 1,000, with an ``i`` powers of 1,024; case doesn't matter.
+
+    Raises
+    ------
+    ValueError
+        For another text, and where it is less than one byte.
+    """
+    found = _SIZE.fullmatch(text)
+    if found is None:
+        raise ValueError(f"not a size: {text!r}; try 500M or 4G")
+    number = float(found[1].replace("_", "")) * _UNITS[(found[2] or "").upper()]
+    if not 1 <= number < math.inf:
+        raise ValueError("must be greater than 0" if number < 1 else f"not a size: {text!r}; try 500M or 4G")
+    return int(number)
+
+
+def number_of_bytes(name: str, value: Any) -> int | None:
+    """Return a limit of memory: a number of bytes from 1 on, or a text as ``size`` reads it; None: no limit.
+
+    Raises
+    ------
+    SemanticError
+        For anything else.
+    """
+    if value is None or (type(value) is int and value > 0):
+        return value
+    what, hint = "a number of bytes", f'Give it like {name}=4_000_000_000 or {name}="4G", or None for no limit.'
+    if isinstance(value, str):
+        try:
+            return size(value)
+        except ValueError:
+            raise _wrong(name, value, what, hint) from None
+    number = _number(value)
+    if math.isnan(number):
+        raise _wrong(name, value, what, hint)
+    if number < 1:
+        raise _out_of_range(name, value, f"{what} greater than 0", hint)
+    return None if number == math.inf else int(number)
+
+
+def number_of_seconds(name: str, value: Any) -> float | None:
+    """Return a limit of time, a number from 0 on; None: no limit.
+
+    Raises
+    ------
+    SemanticError
+        For anything else.
+    """
+    if value is None:
+        return None
+    number = _number(value)
+    hint = f"Give seconds, like {name}=2.5, or None for no limit."
+    if math.isnan(number):
+        raise _wrong(name, value, "a number of seconds", hint)
+    if number < 0:
+        raise _out_of_range(name, value, "a number of seconds from 0 on", hint)
+    return number
+
+
+def number_of_threads(name: str, value: Any) -> int:
+    """Return a number of threads, 0 for one a CPU.
+
+    Raises
+    ------
+    SemanticError
+        For no integer from 0 to ``MOST_THREADS``.
+    """
+    hint = f"Give it like {name}=4, or 0 for one a CPU."
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise _wrong(name, value, "a number of threads", hint)
+    if not 0 <= (number := int(value)) <= MOST_THREADS:
+        raise _out_of_range(name, value, f"a number of threads from 0 to {MOST_THREADS:,}", hint)
+    return number
+
+
+def _number(value: Any) -> float:
+    """Return a number of any kind as a float, NaN where it is none; what is too large for one is infinite."""
+    if isinstance(value, str | bytes | bool):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+    except (TypeError, ValueError):
+        return math.nan
+
+
+def _wrong(name: str, value: Any, what: str, hint: str) -> SemanticError:
+    return SemanticError(f"`{name}` is {what}, not {value!r}.", hint=hint, code="InvalidArgumentType")
+
+
+def _out_of_range(name: str, value: Any, what: str, hint: str) -> SemanticError:
+    return SemanticError(f"`{name}` is {what}, not {value!r}.", hint=hint, code="NumberOutOfRange")

@@ -1,0 +1,22 @@
+"""Long work on Python values in parts, so that it can be stopped between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+__all__ = ["CHECKED_ITEMS", "in_parts", "unchecked"]
+
+CHECKED_ITEMS = 4096
+"""Values that become others between two looks at the clock."""
+
+
+def unchecked() -> None:
+    """Stop nothing."""
+
+
+def in_parts(items: Any, check: Callable[[], None]) -> Iterator[Any]:
+    """Yield a sequence in parts of at most ``CHECKED_ITEMS``; ``check``, called before each, raises to stop."""
+    for begin in range(0, len(items), CHECKED_ITEMS):
+        check()
+        yield items if len(items) <= CHECKED_ITEMS else items[begin : begin + CHECKED_ITEMS]
