@@ -31,7 +31,7 @@ from qengine.exec.cpu.kept_vectors import (
     product_sums,
     vector_key,
 )
-from qengine.exec.cpu.memory import Holding
+from qengine.exec.memory import Holding
 from qengine.exec.cpu.ranked_pairs import RankedPairs
 from qengine.exec.cpu.relations import MATRIX, NUMBERS, Lists, Relations, SparseMatrix, numbers, stored
 from qengine.exec.cpu.resolve import MaskProvider
@@ -257,10 +257,8 @@ class _Run:
         self._hold(sum(live.values()) + self.making)
 
     def _hold(self, count: int) -> None:
-        """Hold ``count`` bytes in all, also before the kernels, which have buffers of their own."""
-        before = self.holding.bytes
+        """Hold ``count`` bytes in all."""
         self.holding.set(count)
-        self.context.control.memory_used += count - before
 
     # ------------------------------------------------------------ terms
 

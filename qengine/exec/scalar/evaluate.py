@@ -15,14 +15,31 @@ from qengine.exec.scalar.comprehensions import compile_list_comprehension, compi
 from qengine.exec.scalar.entities import property_of
 from qengine.exec.scalar.environment import Environment, Row
 from qengine.exec.scalar.functions import FUNCTIONS, GRAPH_FUNCTIONS
+from qengine.exec.scalar.growth import GROWTH
 from qengine.exec.scalar.logic import compile_and, compile_or, compile_xor
 from qengine.exec.scalar.paths import compile_path
 from qengine.exec.scalar.values import NodeHandle, RelationshipHandle, wrong_argument
+from qengine.exec.sizes import ITEM
 from qengine.plan import expr as x
+from qengine.plan.traverse import walk
+from qengine.types import FLOAT, INTEGER
 
-__all__ = ["Evaluator", "compile", "compile_predicate"]
+__all__ = ["Evaluator", "charges", "compile", "compile_predicate"]
 
 Evaluator = Callable[[Row], Any]
+
+_MAKERS = (x.ListOf, x.MapOf, x.MapProjection, x.ListComprehension, x.Quantifier, x.Reduce, x.PathOf, x.Subquery)
+_MAP_BYTES = 248  # of a map beside its values
+_PATH_BYTES = 240  # of a step of a path
+
+
+def charges(expr: x.Expr) -> bool:
+    """Return whether the evaluation of an expression charges values to the memory account."""
+    return any(isinstance(node, _MAKERS) or (isinstance(node, x.Call) and _grows(node)) for node in walk(expr))
+
+
+def _grows(call: x.Call) -> bool:
+    return call.name in GROWTH and not all(arg.type in (INTEGER, FLOAT) for arg in call.args)
 
 
 def compile(expr: x.Expr, env: Environment) -> Evaluator:
@@ -112,6 +129,8 @@ def _(expr: x.Call, env: Environment) -> Evaluator:
     function = _function(expr.name, env)
     args = [_compile(arg, env) for arg in expr.args]
     span = expr.span
+    if charges(expr):
+        return _charging(function, GROWTH[expr.name] if _grows(expr) else None, args, env, span)
 
     def constant(row: Row) -> Any:
         try:
@@ -145,6 +164,31 @@ def _(expr: x.Call, env: Environment) -> Evaluator:
         case [first, second]:
             return binary
     return general
+
+
+def _charging(
+    function: Callable[..., Any],
+    growth: Callable[..., int] | None,
+    args: list[Evaluator],
+    env: Environment,
+    span: Span | None,
+) -> Evaluator:
+    """Return a call whose arguments or result are charged; afterwards only the result is."""
+    memory = env.memory
+
+    def value(row: Row) -> Any:
+        mark = memory.charged
+        values = [arg(row) for arg in args]
+        try:
+            if growth is not None:
+                memory.charge(growth(*values))
+            result = function(*values)
+        except ExecutionError as error:
+            raise _placed(error, span) from None
+        memory.settle(mark, result)
+        return result
+
+    return value
 
 
 def _function(name: str, env: Environment) -> Callable[..., Any]:
@@ -231,13 +275,25 @@ def _(expr: x.Case, env: Environment) -> Evaluator:
 @_compile.register
 def _(expr: x.ListOf, env: Environment) -> Evaluator:
     items = [_compile(item, env) for item in expr.items]
-    return lambda row: [item(row) for item in items]
+    charge, size = env.memory.charge, ITEM * (len(items) + 2)
+
+    def listed(row: Row) -> list[Any]:
+        charge(size)
+        return [item(row) for item in items]
+
+    return listed
 
 
 @_compile.register
 def _(expr: x.MapOf, env: Environment) -> Evaluator:
     entries = [(key, _compile(value, env)) for key, value in expr.entries]
-    return lambda row: {key: value(row) for key, value in entries}
+    charge, size = env.memory.charge, _MAP_BYTES + ITEM * len(entries)
+
+    def mapped(row: Row) -> dict[str, Any]:
+        charge(size)
+        return {key: value(row) for key, value in entries}
+
+    return mapped
 
 
 @_compile.register
@@ -245,11 +301,13 @@ def _(expr: x.MapProjection, env: Environment) -> Evaluator:
     subject, everything, span = _compile(expr.subject, env), expr.everything, expr.span
     entries = [(key, _compile(value, env)) for key, value in expr.entries]
     properties = FUNCTIONS["properties"]
+    charge, size = env.memory.charge, _MAP_BYTES + ITEM * len(entries)
 
     def projected(row: Row) -> dict[str, Any] | None:
         entity = subject(row)
         if entity is None:
             return None
+        charge(size)
         try:
             result = dict(properties(env, entity)) if everything else {}
         except ExecutionError as error:
@@ -265,19 +323,20 @@ def _(expr: x.MapProjection, env: Environment) -> Evaluator:
 def _(expr: x.ListComprehension, env: Environment) -> Evaluator:
     condition = None if expr.condition is None else compile_predicate(expr.condition, env)
     result = None if expr.result is None else _compile(expr.result, env)
-    return compile_list_comprehension(expr.variable, _list(expr.source, env), condition, result, env.check)
+    keeps = any(charges(each) for each in (expr.condition, expr.result) if each is not None)
+    return compile_list_comprehension(expr.variable, _list(expr.source, env), condition, result, env.memory, keeps)
 
 
 @_compile.register
 def _(expr: x.Quantifier, env: Environment) -> Evaluator:
     condition = _boolean(expr.condition, f"{expr.quantifier}()", env)
-    return compile_quantifier(expr.quantifier, expr.variable, _list(expr.source, env), condition, env.check)
+    return compile_quantifier(expr.quantifier, expr.variable, _list(expr.source, env), condition, env.memory)
 
 
 @_compile.register
 def _(expr: x.Reduce, env: Environment) -> Evaluator:
     initial, step = _compile(expr.initial, env), _compile(expr.step, env)
-    return compile_reduce(expr.accumulator, initial, expr.variable, _list(expr.source, env), step, env.check)
+    return compile_reduce(expr.accumulator, initial, expr.variable, _list(expr.source, env), step, env.memory)
 
 
 def _list(expr: x.Expr, env: Environment) -> Callable[[Row], list[Any] | None]:
@@ -294,7 +353,15 @@ def _list(expr: x.Expr, env: Environment) -> Callable[[Row], list[Any] | None]:
 
 @_compile.register
 def _(expr: x.PathOf, env: Environment) -> Evaluator:
-    return compile_path(expr.elements, env)
+    path, charge = compile_path(expr.elements, env), env.memory.charge
+
+    def walked(row: Row) -> Any:
+        found = path(row)
+        if found is not None:
+            charge(_PATH_BYTES * (1 + len(found.relationships)))
+        return found
+
+    return walked
 
 
 @_compile.register

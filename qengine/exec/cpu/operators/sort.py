@@ -10,7 +10,9 @@ from qengine.exec.cpu.batch import BATCH_ROWS, Batch, concatenate_batches
 from qengine.exec.cpu.columns import IntArray
 from qengine.exec.cpu.expressions.compiler import compile_expression
 from qengine.exec.cpu.operators.limit import count_of, places_within_rows
-from qengine.exec.cpu.operators.stage import Build, Stage, pieces, rows_of
+from qengine.exec.cpu.operators.stage import Build, Stage, rows_of
+from qengine.exec.cpu.parts import evaluated, pieces, working_bytes
+from qengine.exec.memory import Holding
 from qengine.exec.cpu.ordering import sort_keys, sorted_rows
 from qengine.plan import logical
 
@@ -24,8 +26,11 @@ def sort_stage(operator: logical.Sort, build: Build, first: int) -> Stage:
     keys = [(compile_expression(key.expr, runtime), key.ascending) for key in operator.keys]
     limit = None if operator.limit is None else count_of(operator.limit, "LIMIT", runtime)
 
-    def ordered(batch: Batch) -> Batch:
-        arrays = sort_keys([(evaluate(batch), ascending) for evaluate, ascending in keys])
+    def ordered(batch: Batch, holding: Holding) -> Batch:
+        columns = [evaluated(batch, evaluate, runtime.memory) for evaluate, _ in keys]
+        if runtime.memory.limit is not None:
+            holding.also(working_bytes([*columns, *batch.columns.values()]))
+        arrays = sort_keys(list(zip(columns, (ascending for _, ascending in keys), strict=True)))
         rows = rows_of(batch)
         if rows is None or limit is None:
             return batch.take(sorted_rows(arrays, batch.length, limit))
@@ -45,14 +50,16 @@ def sort_stage(operator: logical.Sort, build: Build, first: int) -> Stage:
                 rows += batch.length
                 holding.add(batch.nbytes)
                 if limit is not None and rows > 2 * last + BATCH_ROWS:
-                    held = [ordered(concatenate_batches(held))]
+                    holding.also(holding.bytes)  # the rows in one piece
+                    held = [ordered(concatenate_batches(held), holding)]
                     rows = last = held[0].length
                     holding.set(held[0].nbytes)
             if not held:
                 return
-            holding.add(holding.bytes)  # the sorted copy
-            whole = ordered(concatenate_batches(held))
+            holding.also(holding.bytes)  # the rows in one piece
+            whole = concatenate_batches(held)
             held.clear()
+            whole = ordered(whole, holding)
             holding.set(whole.nbytes)
             for offset, length in pieces(whole.length, BATCH_ROWS):
                 yield whole.slice(offset, length)
