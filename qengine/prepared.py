@@ -98,6 +98,7 @@ class Prepared:
             planned.notices,
             context.check_result,
             partial(column_types, planned.logical.root),
+            context.memory_limit is not None,
         )
         if context.profile is None:
             return result

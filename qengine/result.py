@@ -25,8 +25,10 @@ if TYPE_CHECKING:
 
 _PREVIEW_ROWS = 20
 _ROWS_AT_ONCE = 4096  # rows that become Python values at a time
-_VALUE_BYTES = 64  # what a Python value, or a row without its values, is taken to hold
 _TUPLE_METHODS = ("count", "index")  # which columns of these names hide, as in every named tuple
+_FIRST_ROWS = 256  # rows that become Python values first, where memory is limited
+_LOADED_BYTES = 1 << 22  # what such rows may take, where it is known
+_ROW_BYTES = 64  # of a row without its values
 _FEW_ROWS = 16  # of which Python's search for cycles isn't held up
 
 
@@ -42,6 +44,10 @@ class ResultBatch(Protocol):
 
     def arrow(self, name: str) -> pa.Array:
         """Return a column as an Arrow array; nodes, relationships and paths are structs."""
+
+    @property
+    def held_bytes(self) -> int:
+        """Bytes that the rows hold beside what ``arrow`` gives."""
 
     def slice(self, offset: int, length: int) -> ResultBatch:
         """Return the rows ``[offset, offset + length)`` as far as there are."""
@@ -155,16 +161,20 @@ class Result:
         notices: tuple[Notice, ...] = (),
         check: Callable[[int], None] = lambda held: None,
         types: Callable[[], Mapping[str, Type]] = dict,
+        limited: bool = False,
     ) -> None:
         """``check`` raises where the query must stop; called between conversions, with the bytes gathered so far.
 
-        ``types``: tells which types columns have, of those that are known without a row.
+        ``limited``: whether it looks at those. ``types``: tells which types columns have, of those that are known without a row.
         """
         self._columns = columns
         self._batches = batches
         self._check = check
         self._types = types
         self._pending: list[ResultBatch] = []
+        self._limited = limited
+        self._at_once = _FIRST_ROWS if limited else _ROWS_AT_ONCE
+        self._loaded = 0  # bytes of the rows that were loaded last
         self._rows: list[Row] = []
         self._position = 0
         self._row_type = _row_type(columns)
@@ -205,12 +215,14 @@ class Result:
     def fetchall(self) -> list[Row]:
         """Return all rows that are left."""
         found = self._rows[self._position :]
+        held = self._loaded
         self._position = len(self._rows)
         with collector_paused():
-            while self._load():
+            while self._load(held):
                 found += self._rows
+                held += self._loaded
                 self._position = len(self._rows)
-                self._go_on(len(found) * (len(self._columns) + 1) * _VALUE_BYTES)
+                self._go_on(held)
         return found
 
     def value(self) -> Any:
@@ -218,15 +230,19 @@ class Result:
         row = self.fetchone()
         return None if row is None else row[0]
 
-    def _load(self) -> bool:
-        """Turn the next batch that isn't empty into rows."""
-        while (batch := self._next_batch()) is not None:
-            if batch.length > _ROWS_AT_ONCE:
-                self._pending.insert(0, batch.slice(_ROWS_AT_ONCE, batch.length))
-                batch = batch.slice(0, _ROWS_AT_ONCE)
+    def _load(self, held: int = 0) -> bool:
+        """Turn the next batch that isn't empty into rows; ``held``: bytes of those that are being gathered."""
+        while (batch := self._next_batch(held)) is not None:
+            if batch.length > self._at_once:
+                self._pending.insert(0, batch.slice(self._at_once, batch.length))
+                batch = batch.slice(0, self._at_once)
             if batch.length:
                 self._rows = self._as_rows(batch)
                 self._position = 0
+                if self._limited:
+                    self._go_on(held + self._loaded)
+                    few = _LOADED_BYTES * batch.length // max(1, self._loaded)
+                    self._at_once = max(1, min(few, 4 * self._at_once, _ROWS_AT_ONCE))
                 return True
         return False
 
@@ -238,11 +254,15 @@ class Result:
 
     def _rows_of(self, batch: ResultBatch) -> list[Row]:
         columns = [batch.values(name) for name in self._columns]
+        if self._limited:
+            from qengine.exec.sizes import size_of
+
+            self._loaded = _ROW_BYTES * batch.length + sum(map(size_of, columns))
         return list(map(self._row_type, zip(*columns, strict=True) if columns else repeat((), batch.length)))
 
-    def _next_batch(self) -> ResultBatch | None:
+    def _next_batch(self, held: int = 0) -> ResultBatch | None:
         if self._pending:
-            self._go_on()
+            self._go_on(held)
             return self._pending.pop(0)
         return next(self._batches, None)
 

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
+from qengine.exec.sizes import size_of
 from qengine.temporal import Temporal
 from qengine.temporal.arrow import to_array, without_text
 from qengine.temporal.native import to_native
@@ -29,6 +30,10 @@ class Columns(Protocol):
 
     def arrow(self, name: str) -> pa.Array:
         """Return a column as an Arrow array."""
+
+    @property
+    def held_bytes(self) -> int:
+        """Bytes that the rows hold beside what ``arrow`` gives."""
 
 
 class RowBatch:
@@ -51,6 +56,11 @@ class RowBatch:
     def arrow(self, name: str) -> pa.Array:
         """Return a column as an Arrow array."""
         return array_of(self.values(name))
+
+    @property
+    def held_bytes(self) -> int:
+        """Bytes that the rows hold beside what ``arrow`` gives."""
+        return size_of([list(row) for row in self._rows])
 
     def slice(self, offset: int, length: int) -> RowBatch:
         """Return the rows ``[offset, offset + length)`` as far as there are."""
@@ -75,6 +85,7 @@ def table_of(
     for batch in batches:
         if batch.length:
             held.append(batch)
+            size += batch.held_bytes
             for name, parts in zip(columns, made, strict=True):
                 parts.append(batch.arrow(name))
                 size += parts[-1].nbytes
@@ -83,6 +94,7 @@ def table_of(
     for name, parts in zip(columns, made, strict=True):
         found = {part.type for part in parts if not pa.types.is_null(part.type)}
         if len(found) > 1:
+            check(size + _ANEW * sum(part.nbytes for part in parts))
             arrays.append(pa.chunked_array([array_of([value for batch in held for value in batch.values(name)])]))
         else:
             kind = found.pop() if found else _known_type(types.get(name))
@@ -125,6 +137,7 @@ def _stream(schema: pa.Schema, batches: Iterator[Columns]) -> Iterator[pa.Record
         yield pa.record_batch([part if part.type == kind else part.cast(kind) for part, kind in parts], schema=schema)
 
 
+_ANEW = 4  # times what arrays take their values take as Python objects, and as other arrays
 _PLAIN = {BOOLEAN: pa.bool_(), INTEGER: pa.int64(), FLOAT: pa.float64(), STRING: pa.string()}
 
 

@@ -24,13 +24,14 @@ from qengine.exec.sizes import size_of
 __all__ = ["Holding", "Kept", "Loop", "MemoryAccount", "Oversized"]
 
 _LONG = 1 << 20  # bytes whose making takes long enough to look at the clock before
+_SLIGHT = 1 << 20  # bytes that are needed for a while and not worth refusing a query
 _ENDLESS = 1 << 62
 _STEPS = 1024  # turns of loops between two looks at the clock
 _LARGEST_BATCH, _SMALLEST_BATCH = 1 << 26, 1 << 16
 _BATCHES = 16  # what a batch may hold is this part of the limit
 
 
-class Oversized(Exception):  # noqa: N818 - a signal, no error
+class Oversized(Exception):
     """The columns of a batch would take too much: it must be cut. ``rows``: how many may do."""
 
     def __init__(self, rows: int) -> None:
@@ -139,7 +140,7 @@ class MemoryAccount:
         left = self.limit - self._native() - (self.charged - dropped)
         if left < 0:
             raise OutOfMemory(
-                f"The query's values need more memory than its limit of {self.limit:,} bytes.",
+                f"The query's values take more than the memory limit of {self.limit:,} bytes.",
                 hint="Raise memory_limit, or make shorter strings and lists: aggregate or filter earlier.",
                 code="OutOfMemory",
             )
@@ -223,6 +224,7 @@ class Kept:
         self._bytes = 0
 
     def __call__(self) -> int:
+        """Return the bytes of the items so far."""
         fresh = self._items[self._sized :]
         self._sized += len(fresh)
         self._bytes += size_of(fresh)
@@ -269,14 +271,17 @@ class Holding:
     def also(self, count: int) -> None:
         """Make sure that ``count`` bytes more could be held for a while, for what is made of those that are.
 
+        A few don't matter.
+
         Raises
         ------
         OutOfMemory
             Where the limit doesn't allow it.
         """
-        held = self.bytes
-        self.add(count)
-        self.set(held)
+        if count > _SLIGHT:
+            held = self.bytes
+            self.add(count)
+            self.set(held)
 
     def release(self) -> None:
         """Give everything back."""

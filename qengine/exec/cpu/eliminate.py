@@ -31,12 +31,12 @@ from qengine.exec.cpu.kept_vectors import (
     product_sums,
     vector_key,
 )
-from qengine.exec.memory import Holding
 from qengine.exec.cpu.ranked_pairs import RankedPairs
 from qengine.exec.cpu.relations import MATRIX, NUMBERS, Lists, Relations, SparseMatrix, numbers, stored
 from qengine.exec.cpu.resolve import MaskProvider
 from qengine.exec.cpu.runtime import Runtime
 from qengine.exec.cpu.summed_walks import MOST_WALK_ENTRIES, MOST_WALK_WEIGHT, SummedWalks, walk_sums
+from qengine.exec.memory import Holding
 from qengine.plan.closed_walks import walk_sum
 from qengine.plan.elimination import (
     Arm,

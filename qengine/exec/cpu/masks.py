@@ -71,7 +71,6 @@ class Masks:
             self._known[key] = (predicates, mask)
         return mask
 
-
     def _narrow(self, mask: BoolArray, batch: Batch, compiled: list[tuple[_Predicate, Expr]]) -> None:
         """Clear the mask where a predicate isn't true."""
         self._runtime.context.check()

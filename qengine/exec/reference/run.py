@@ -57,7 +57,8 @@ class _Compiler:
     def __init__(self, store: GraphReader, context: ExecutionContext) -> None:
         self._store = store
         self._check = context.check
-        self._env = Environment(store, context.parameters, subqueries=self._subquery, memory=MemoryAccount(None, context.check))
+        memory = MemoryAccount(None, context.check)  # limits only time: its rows are not accounted for
+        self._env = Environment(store, context.parameters, subqueries=self._subquery, memory=memory)
         self._graph: PlainGraph | None = None
 
     @singledispatchmethod

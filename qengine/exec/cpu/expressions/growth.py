@@ -11,7 +11,16 @@ from typing import Any
 import numpy as np
 import pyarrow.compute as pc
 
-from qengine.exec.cpu.columns import ArrowColumn, Column, ConstantColumn, IntArray, ListColumn, NodeColumn, RelationshipColumn, text_offsets
+from qengine.exec.cpu.columns import (
+    ArrowColumn,
+    Column,
+    ConstantColumn,
+    IntArray,
+    ListColumn,
+    NodeColumn,
+    RelationshipColumn,
+    text_offsets,
+)
 from qengine.exec.sizes import ITEM, size_of
 
 __all__ = ["GROWTH", "choice_bytes", "object_bytes", "property_bytes"]

@@ -11,9 +11,9 @@ from qengine.exec.cpu.columns import IntArray
 from qengine.exec.cpu.expressions.compiler import compile_expression
 from qengine.exec.cpu.operators.limit import count_of, places_within_rows
 from qengine.exec.cpu.operators.stage import Build, Stage, rows_of
+from qengine.exec.cpu.ordering import sort_keys, sorted_rows
 from qengine.exec.cpu.parts import evaluated, pieces, working_bytes
 from qengine.exec.memory import Holding
-from qengine.exec.cpu.ordering import sort_keys, sorted_rows
 from qengine.plan import logical
 
 __all__ = ["sort_stage"]
