@@ -220,7 +220,7 @@ def _boolean(expr: x.Expr, op: str, env: Environment) -> Evaluator:
 
 @_compile.register
 def _(expr: x.Comparison, env: Environment) -> Evaluator:
-    operators = [FUNCTIONS[op] for op in expr.ops]
+    operators = [_function(op, env) for op in expr.ops]
     if len(operators) == 1:
         return _compile(x.Call(expr.ops[0], expr.args, type=expr.type, span=expr.span), env)
     args = [_compile(arg, env) for arg in expr.args]

@@ -10,12 +10,13 @@ from qengine.exec.scalar.entities import ENTITIES
 from qengine.exec.scalar.lists import LISTS
 from qengine.exec.scalar.mathematics import MATHEMATICS
 from qengine.exec.scalar.operators import OPERATORS
+from qengine.exec.scalar.regular import REGULAR
 from qengine.exec.scalar.strings import STRINGS
 from qengine.exec.scalar.temporal.functions import CLOCK_FUNCTIONS, TEMPORAL_FUNCTIONS
 
 __all__ = ["FUNCTIONS", "GRAPH_FUNCTIONS"]
 
-GRAPH_FUNCTIONS: dict[str, Callable[..., Any]] = {**ENTITIES, **CLOCK_FUNCTIONS}
+GRAPH_FUNCTIONS: dict[str, Callable[..., Any]] = {**ENTITIES, **CLOCK_FUNCTIONS, **REGULAR}
 """The part of ``FUNCTIONS`` that takes the ``Environment`` as first argument."""
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {

@@ -9,7 +9,6 @@ from typing import Any
 
 from qengine.errors import ExecutionError
 from qengine.exec.scalar.compare import equals, ordered
-from qengine.exec.scalar.regular import matcher
 from qengine.exec.scalar.strict import strict
 from qengine.exec.scalar.temporal import arithmetic as temporal
 from qengine.exec.scalar.text import scalar_text
@@ -202,13 +201,6 @@ def _contains(a: Any, b: Any) -> bool | None:
     return b in a if type(a) is str and type(b) is str else None
 
 
-def _matches(a: Any, b: Any) -> bool | None:
-    """Return whether the whole of ``a`` matches the regular expression ``b``."""
-    if type(a) is not str or type(b) is not str:
-        return None
-    return matcher(b)(a)
-
-
 @strict
 def _slice(items: Any, begin: Any, end: Any) -> Any:
     if type(items) is not list:
@@ -257,7 +249,6 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     "STARTS WITH": _starts_with,
     "ENDS WITH": _ends_with,
     "CONTAINS": _contains,
-    "=~": _matches,
     "IS NULL": _is_null,
     "IS NOT NULL": _is_not_null,
     "[..]": _slice,
