@@ -165,7 +165,8 @@ class Result:
     ) -> None:
         """``check`` raises where the query must stop; called between conversions, with the bytes gathered so far.
 
-        ``limited``: whether it looks at those. ``types``: tells which types columns have, of those that are known without a row.
+        ``limited``: whether it looks at those. ``types``: tells which types columns have, of those that are known
+        without a row.
         """
         self._columns = columns
         self._batches = batches

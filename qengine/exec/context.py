@@ -90,8 +90,8 @@ class ExecutionContext:
     """
 
     __slots__ = (
-        "_beside", "_gathered", "_memory", "control", "gpu_memory_limit", "memory_limit", "parameters", "profile", "rivals",
-        "timeout",
+        "_beside", "_gathered", "_memory", "control", "gpu_memory_limit", "memory_limit", "parameters", "profile",
+        "rivals", "timeout",
     )  # fmt: skip
 
     def __init__(

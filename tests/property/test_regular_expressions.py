@@ -94,14 +94,17 @@ def test_classes_hold_the_same_characters(name: str) -> None:
         assert len(differ) <= (0 if last == 128 else 12_000), differ[:20]
 
 
-@pytest.mark.parametrize("pattern", ["(a+)+$", "(?i)^(a|a)*", "(a*)*b", ".*.*.*.*.*.*x", r"(\w+\s?)+\.", r"(?i)(\w+\w+)+b",
-                                     "(a|aa)+(?=b)b", r"(\ba|a)*b", "((a+)+)+?(?<=b)", "(?>(a|aa)+)b"])  # fmt: skip
+@pytest.mark.parametrize(
+    "pattern",
+    ["(a+)+$", "(?i)^(a|a)*", "(a*)*b", ".*.*.*.*.*.*x", r"(\w+\s?)+\.", r"(?i)(\w+\w+)+b", "(a|aa)+(?=b)b",
+     r"(\ba|a)*b", "((a+)+)+?(?<=b)", "(?>(a|aa)+)b"],
+)  # fmt: skip
 @pytest.mark.parametrize("end", ["!", "é"])
 def test_expressions_without_references_take_no_time(pattern: str, end: str) -> None:
     assert not matches("a" * 2_000 + end, pattern, MemoryAccount(None))
 
 
-class Stopped(Exception):
+class StoppedError(Exception):
     pass
 
 
@@ -113,9 +116,9 @@ def test_expressions_with_references_can_be_stopped(pattern: str) -> None:
         nonlocal looks
         looks += 1
         if looks == 5:
-            raise Stopped
+            raise StoppedError
 
-    with pytest.raises(Stopped):
+    with pytest.raises(StoppedError):
         matches("a" * 200 + "!", pattern, MemoryAccount(None, check))
 
 

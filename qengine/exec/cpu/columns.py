@@ -70,7 +70,7 @@ class Column(ABC):
         """Bytes that the column holds, views of shared data included."""
 
     def widths(self) -> IntArray | None:
-        """Return the bytes of each row that ``take`` copies, where they differ; None where they are few and the same."""
+        """Return the bytes of each row that ``take`` copies; None where they are few, and the same in all."""
         return None
 
 

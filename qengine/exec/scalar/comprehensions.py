@@ -43,8 +43,8 @@ def compile_list_comprehension(
 ) -> Callable[[Row], list[Any] | None]:
     """Return ``[variable IN source WHERE condition | result]``; null for a null source.
 
-    ``memory``, here and below: where values are charged, and who raises if the execution must stop. ``charges``: whether
-    a turn charges values.
+    ``memory``, here and below: where values are charged; raises if the execution must stop. ``charges``: whether a turn
+    charges values.
     """
 
     def listed(row: Row) -> list[Any] | None:

@@ -7,14 +7,14 @@ that failed.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import singledispatch
+from functools import partial, singledispatch
 from typing import Any
 
 from qengine.errors import ExecutionError, InternalError, Span
 from qengine.exec.scalar.comprehensions import compile_list_comprehension, compile_quantifier, compile_reduce
 from qengine.exec.scalar.entities import property_of
 from qengine.exec.scalar.environment import Environment, Row
-from qengine.exec.scalar.functions import FUNCTIONS, GRAPH_FUNCTIONS
+from qengine.exec.scalar.functions import ACCOUNTED_FUNCTIONS, FUNCTIONS, GRAPH_FUNCTIONS
 from qengine.exec.scalar.growth import GROWTH
 from qengine.exec.scalar.logic import compile_and, compile_or, compile_xor
 from qengine.exec.scalar.paths import compile_path
@@ -195,9 +195,9 @@ def _function(name: str, env: Environment) -> Callable[..., Any]:
     function = FUNCTIONS.get(name)
     if function is None:
         raise InternalError(f"The function {name!r} of the catalogue has no implementation.")
-    if name not in GRAPH_FUNCTIONS:
-        return function
-    return lambda *args: function(env, *args)
+    if name in GRAPH_FUNCTIONS:
+        return partial(function, env)
+    return partial(function, env.memory) if name in ACCOUNTED_FUNCTIONS else function
 
 
 @_compile.register

@@ -8,7 +8,7 @@ from typing import Any
 from qengine.errors import ExecutionError
 from qengine.exec.scalar.compare import equals
 from qengine.exec.scalar.strict import strict
-from qengine.exec.scalar.values import no_longer, wrong_argument
+from qengine.exec.scalar.values import wrong_argument
 
 __all__ = ["LISTS"]
 
@@ -63,9 +63,7 @@ def _range(start: Any, end: Any, step: Any = 1) -> list[int]:
             raise wrong_argument("range()", "integers", value)
     if step == 0:
         raise ExecutionError("range() got the step 0.", code="NumberOutOfRange")
-    numbers = range(start, end + (1 if step > 0 else -1), step)
-    no_longer(list, max(0, (end - start) // step + 1))
-    return list(numbers)
+    return list(range(start, end + (1 if step > 0 else -1), step))
 
 
 def _coalesce(*values: Any) -> Any:

@@ -42,7 +42,7 @@ def object_bytes(column: Column) -> int:
 
 
 def choice_bytes(*columns: Column) -> int:
-    """Return the bytes of a column of which each row is taken from one of these: all laid in a row, then those taken."""
+    """Return the bytes of a column whose rows are taken from these: of all in one piece, then of those taken."""
     return 2 * sum(map(_written, columns))
 
 

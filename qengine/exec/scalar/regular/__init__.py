@@ -111,12 +111,12 @@ def matches(text: str, pattern: str, memory: MemoryAccount) -> bool:
     return expression.program.matches(text, memory)
 
 
-def _matches(env: Any, text: Any, pattern: Any) -> bool | None:
+def _matches(memory: MemoryAccount, text: Any, pattern: Any) -> bool | None:
     """Return ``text =~ pattern``."""
     if type(text) is not str or type(pattern) is not str:
         return None
-    return matches(text, pattern, env.memory)
+    return matches(text, pattern, memory)
 
 
 REGULAR: dict[str, Callable[..., Any]] = {"=~": _matches}
-"""The operator; takes the ``Environment`` first."""
+"""The operator; takes the ``MemoryAccount`` first."""

@@ -64,9 +64,7 @@ def test_of(op: Any, argument: Any, flags: int) -> Callable[[str], bool]:
 
     def holds(mark: str) -> bool:
         code = ord(mark)
-        return negated != (
-            any(low <= code <= high for low, high in ranges) or any(each(mark) for each in classes)
-        )
+        return negated != (any(low <= code <= high for low, high in ranges) or any(each(mark) for each in classes))
 
     return functools.lru_cache(maxsize=1024)(holds)
 
