@@ -1,0 +1,1 @@
+"""Heavy queries of every kind, and how soon each can be stopped."""
