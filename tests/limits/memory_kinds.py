@@ -102,7 +102,7 @@ _ROWS = [
     ("match beside medium", f"MATCH (n:A) WHERE n.id < 300 WITH n, {long(16)} + n.s AS s MATCH (n)-->(m) RETURN sum(size(s))", True),
     ("optional beside medium", f"MATCH (n:A) WHERE n.id < 300 WITH n, {long(16)} + n.s AS s OPTIONAL MATCH (n)-->(m) "
                                "RETURN sum(size(s))", True),
-    ("walk beside medium", f"MATCH (n:A) WHERE n.id < 30 WITH n, {long(16)} + n.s AS s MATCH (n)-[*1..2]->(m) "
+    ("walk beside medium", f"MATCH (n:A) WHERE n.id > 19900 WITH n, {long(12)} + n.s AS s MATCH (n)-[*1..2]->(m) "
                            "RETURN sum(size(s))", True),
     ("join beside long", f"UNWIND range(1, 40) AS x WITH x, {long(16)} + x AS s MATCH (a:A), (b:A) "
                          "WHERE a.id = x AND b.k = a.k RETURN sum(size(s))", True),
@@ -112,6 +112,8 @@ _ROWS = [
     ("rows of maps", "UNWIND range(1, 300) AS x WITH [i IN range(1, 5000) | {a: i, b: x}] AS l RETURN sum(size(l))", True),
     ("patterns from data", "MATCH (n:A) RETURN count(CASE WHEN n.s =~ (n.s + '(?=.*)' + '.*') THEN 1 END)", True),
     ("regular expression", f"RETURN ({long(21)} + 'é') =~ '(a|\\\\ba)*b'", False),
+    ("top few long", f"UNWIND range(1, 200) AS x WITH {long(22)} + x AS z RETURN size(z) ORDER BY z LIMIT 2", False),
+    ("top few", f"UNWIND range(1, 200) AS x WITH {long(20)} + x AS z RETURN size(z) ORDER BY z LIMIT 2", True),
     ("limit", f"UNWIND range(1, 1000) AS x WITH {BIG} + x AS s RETURN size(s) LIMIT 3", True),
     ("skip", f"UNWIND range(1, 40) AS x WITH {BIG} + x AS s SKIP 30 RETURN size(s)", True),
 ]
@@ -140,10 +142,9 @@ _HELD = [
     ("sort medium", f"UNWIND range(1, 3000) AS x WITH {long(16)} + x AS z ORDER BY z RETURN sum(size(z))"),
     ("sort by an expression", f"UNWIND range(1, 3000) AS x WITH x ORDER BY {long(16)} + x RETURN count(x)"),
     ("sort lists", "UNWIND range(1, 30) AS y UNWIND range(1, 30000) AS x WITH [x, y] AS l ORDER BY l RETURN count(l)"),
-    ("top few long", f"UNWIND range(1, 200) AS x WITH {long(22)} + x AS z RETURN size(z) ORDER BY z LIMIT 2"),
     ("pattern comprehension", f"MATCH (a:A {{id: 1}}) RETURN size([(a)-->(b) | {long(20)} + toString(b.id)])"),
     ("collect subquery", "MATCH (a:A) WHERE a.id < 2000 RETURN sum(size(COLLECT { MATCH (b:A) WHERE b.id < 5000 RETURN b.id + a.id }))"),
-    ("hash join", "MATCH (a:A)-->(b:A), (c:A)-->(d:A) WHERE a.k = d.k AND b.s = c.s RETURN count(*)"),
+    ("hash join", "/*+ join(a, b, c | c, d, e) */ MATCH (a:A)-->(b)-->(c), (c)-->(d)-->(e) RETURN count(DISTINCT a)"),
     ("named paths", "MATCH p = (a:A)-->(b)-->(c) WHERE a.id < 3000 RETURN size(collect(p))"),
     ("walks", "MATCH (a:A)-[r*1..3]->(b) WHERE a.id < 200 RETURN size(collect(r))"),
     ("shortest paths", "MATCH p = shortestPath((a:A)-[*]-(b:A)) WHERE a.id < 300 RETURN size(collect(nodes(p)))"),

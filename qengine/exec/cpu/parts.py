@@ -8,8 +8,8 @@ from typing import TypeVar
 import numpy as np
 
 from qengine.exec.cpu.batch import BATCH_ROWS, Batch
-from qengine.exec.cpu.columns import Column, IntArray, ListColumn, concatenate
-from qengine.exec.memory import MemoryAccount, Oversized
+from qengine.exec.cpu.columns import Column, IntArray, ListColumn, ObjectColumn, concatenate
+from qengine.exec.memory import Holding, MemoryAccount, Oversized
 
 __all__ = ["by_parts", "evaluated", "pieces", "repeated_pieces", "working_bytes"]
 
@@ -40,18 +40,30 @@ def by_parts(
         offset += part.length
 
 
-def evaluated(batch: Batch, evaluate: Callable[[Batch], Column], memory: MemoryAccount) -> Column:
-    """Return an expression's column for a batch of any size; the caller holds it."""
-    return concatenate([column for _, column in by_parts(batch, evaluate, memory)])
+def evaluated(batch: Batch, evaluate: Callable[[Batch], Column], memory: MemoryAccount, holding: Holding) -> Column:
+    """Return an expression's column for a batch of any size; ``holding`` gets its bytes."""
+    parts = []
+    before = holding.bytes
+    for _, column in by_parts(batch, evaluate, memory):
+        parts.append(column)
+        if memory.limit is not None and all(column is not given for given in batch.columns.values()):
+            holding.add(column.nbytes)
+    if len(parts) > 1:
+        holding.also(holding.bytes - before)  # in one piece
+    return concatenate(parts)
 
 
 def working_bytes(columns: Iterable[Column]) -> int:
     """Return what it takes for a while to lay columns in a row, to group or order their rows, and to copy those."""
-    return sum(2 * column.nbytes + _PLACES * _entries(column) for column in columns)
+    return sum(map(_working, columns))
 
 
-def _entries(column: Column) -> int:
-    return len(column.items) if isinstance(column, ListColumn) else len(column)
+def _working(column: Column) -> int:
+    if isinstance(column, ObjectColumn):  # whose values aren't copied
+        return _PLACES * len(column)
+    if isinstance(column, ListColumn):
+        return _working(column.items) + _PLACES * len(column)
+    return 2 * column.nbytes + _PLACES * len(column)
 
 
 def pieces(rows: int, first: int) -> Iterator[tuple[int, int]]:

@@ -22,14 +22,15 @@ __all__ = ["sort_stage"]
 def sort_stage(operator: logical.Sort, build: Build, first: int) -> Stage:
     """Emit the input rows in order. Holds all of them; with a limit at most a few times as many as it says."""
     runtime = build.runtime
+    memory = runtime.memory
     upstream = build(operator.input)
     keys = [(compile_expression(key.expr, runtime), key.ascending) for key in operator.keys]
     limit = None if operator.limit is None else count_of(operator.limit, "LIMIT", runtime)
 
     def ordered(batch: Batch, holding: Holding) -> Batch:
-        columns = [evaluated(batch, evaluate, runtime.memory) for evaluate, _ in keys]
-        if runtime.memory.limit is not None:
-            holding.also(working_bytes([*columns, *batch.columns.values()]))
+        columns = [evaluated(batch, evaluate, memory, holding) for evaluate, _ in keys]
+        if memory.limit is not None:
+            holding.also(working_bytes({id(column): column for column in (*columns, *batch.columns.values())}.values()))
         arrays = sort_keys(list(zip(columns, (ascending for _, ascending in keys), strict=True)))
         rows = rows_of(batch)
         if rows is None or limit is None:
@@ -42,18 +43,20 @@ def sort_stage(operator: logical.Sort, build: Build, first: int) -> Stage:
         if limit == 0:
             return
         held: list[Batch] = []
-        rows, last = 0, 0
-        with runtime.memory.holding("Sort") as holding:
+        rows, last, last_bytes = 0, 0, 0
+        with memory.holding("Sort") as holding:
             for batch in upstream(outer):
                 runtime.context.check()
                 held.append(batch)
                 rows += batch.length
                 holding.add(batch.nbytes)
-                if limit is not None and rows > 2 * last + BATCH_ROWS:
+                many = rows > 2 * last + BATCH_ROWS or holding.bytes > 2 * (last_bytes + memory.batch_bytes)
+                if limit is not None and many and len(held) > 1:
                     holding.also(holding.bytes)  # the rows in one piece
                     held = [ordered(concatenate_batches(held), holding)]
                     rows = last = held[0].length
-                    holding.set(held[0].nbytes)
+                    last_bytes = held[0].nbytes
+                    holding.set(last_bytes)
             if not held:
                 return
             holding.also(holding.bytes)  # the rows in one piece
