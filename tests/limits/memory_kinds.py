@@ -74,7 +74,10 @@ _ONE_VALUE = [
     ("toStringList", "RETURN size(toStringList(range(1, 8000000)))"),
     ("maps in a list", "RETURN size([i IN range(1, 2000000) | {a: i, b: i}])"),
     ("lists of words", "RETURN size([i IN range(1, 400000) | split('a b c d e f', ' ')])"),
-    ("labels and keys", "MATCH (n:A {id: 0}) RETURN size([i IN range(1, 1000000) | [labels(n), keys(n), properties(n)]])"),
+    (
+        "labels and keys",
+        "MATCH (n:A {id: 0}) RETURN size([i IN range(1, 1000000) | [labels(n), keys(n), properties(n)]])",
+    ),
     ("quantifier", f"RETURN any(x IN [i IN range(1, 60) | {BIG} + i] WHERE x = 'b')"),
     ("case", f"RETURN size(CASE WHEN size({BIG}) > 3 THEN [x IN range(1, 60) | {BIG} + x] END)"),
     ("coalesce", f"UNWIND range(1, 60) AS x WITH x, {BIG} AS s RETURN size(coalesce(null, s + x, s))"),
@@ -84,32 +87,69 @@ _ROWS = [
     ("rows of long", f"UNWIND range(1, 60) AS x RETURN max(size({BIG} + toString(x)))", True),
     ("rows of medium", f"UNWIND range(1, 3000) AS x RETURN max(size({long(17)} + toString(x)))", True),
     ("columns of medium", f"MATCH (n:A) WHERE n.id < 3000 WITH n.s + {long(16)} AS s RETURN sum(size(s + s))", True),
-    ("column functions", f"MATCH (n:A) WHERE n.id < 3000 WITH {long(15)} + n.s AS s "
-                         "RETURN sum(size(reverse(toUpper(replace(s + s, 'a', 'bcd')))))", True),
-    ("column split", f"MATCH (n:A) WHERE n.id < 3000 WITH {long(15, 'a,')} + n.s AS s RETURN sum(size(split(s, ',')))", True),
-    ("column of lists", f"MATCH (n:A) WHERE n.id < 3000 WITH {long(14)} + n.s AS s RETURN sum(size([s, s + s, 'a']))", True),
-    ("column of choices", f"MATCH (n:A) WHERE n.id < 3000 WITH n, {long(14)} + n.s AS s "
-                          "RETURN sum(size(CASE WHEN n.id % 2 = 0 THEN s + s ELSE 'b' + s END))", True),
+    (
+        "column functions",
+        f"MATCH (n:A) WHERE n.id < 3000 WITH {long(15)} + n.s AS s "
+        "RETURN sum(size(reverse(toUpper(replace(s + s, 'a', 'bcd')))))",
+        True,
+    ),
+    (
+        "column split",
+        f"MATCH (n:A) WHERE n.id < 3000 WITH {long(15, 'a,')} + n.s AS s RETURN sum(size(split(s, ',')))",
+        True,
+    ),
+    (
+        "column of lists",
+        f"MATCH (n:A) WHERE n.id < 3000 WITH {long(14)} + n.s AS s RETURN sum(size([s, s + s, 'a']))",
+        True,
+    ),
+    (
+        "column of choices",
+        f"MATCH (n:A) WHERE n.id < 3000 WITH n, {long(14)} + n.s AS s "
+        "RETURN sum(size(CASE WHEN n.id % 2 = 0 THEN s + s ELSE 'b' + s END))",
+        True,
+    ),
     ("filter", f"UNWIND range(1, 60) AS x WITH x WHERE size({BIG} + x) > 3 RETURN count(*)", True),
     ("filter rows", f"UNWIND range(1, 60) AS x WITH {BIG} + x AS s WHERE size(s) > 3 RETURN count(*)", True),
     ("unwind of long", f"UNWIND [x IN range(1, 100) | {long(24)} + toString(x)] AS z RETURN max(size(z))", False),
     ("unwind of a range", "UNWIND range(1, 16000000) AS x RETURN sum(x)", False),
     ("unwind beside long", f"WITH {BIG} AS s UNWIND range(1, 3000) AS x RETURN count(s), sum(size(s))", True),
-    ("unwind beside medium", f"UNWIND range(1, 50) AS y WITH y, {long(18)} + y AS s UNWIND range(1, 300) AS x "
-                             "RETURN sum(size(s))", True),
+    (
+        "unwind beside medium",
+        f"UNWIND range(1, 50) AS y WITH y, {long(18)} + y AS s UNWIND range(1, 300) AS x RETURN sum(size(s))",
+        True,
+    ),
     ("unwind of unwinds", "UNWIND [x IN range(1, 300) | range(x, x + 20000)] AS l UNWIND l AS i RETURN sum(i)", False),
     ("match beside long", f"WITH {BIG} AS s MATCH (n:A) RETURN sum(size(s)), count(n)", True),
-    ("match beside medium", f"MATCH (n:A) WHERE n.id < 300 WITH n, {long(16)} + n.s AS s MATCH (n)-->(m) RETURN sum(size(s))", True),
-    ("optional beside medium", f"MATCH (n:A) WHERE n.id < 300 WITH n, {long(16)} + n.s AS s OPTIONAL MATCH (n)-->(m) "
-                               "RETURN sum(size(s))", True),
-    ("walk beside medium", f"MATCH (n:A) WHERE n.id > 19900 WITH n, {long(12)} + n.s AS s MATCH (n)-[*1..2]->(m) "
-                           "RETURN sum(size(s))", True),
-    ("join beside long", f"UNWIND range(1, 40) AS x WITH x, {long(16)} + x AS s MATCH (a:A), (b:A) "
-                         "WHERE a.id = x AND b.k = a.k RETURN sum(size(s))", True),
+    (
+        "match beside medium",
+        f"MATCH (n:A) WHERE n.id < 300 WITH n, {long(16)} + n.s AS s MATCH (n)-->(m) RETURN sum(size(s))",
+        True,
+    ),
+    (
+        "optional beside medium",
+        f"MATCH (n:A) WHERE n.id < 300 WITH n, {long(16)} + n.s AS s OPTIONAL MATCH (n)-->(m) RETURN sum(size(s))",
+        True,
+    ),
+    (
+        "walk beside medium",
+        f"MATCH (n:A) WHERE n.id > 19900 WITH n, {long(12)} + n.s AS s MATCH (n)-[*1..2]->(m) RETURN sum(size(s))",
+        True,
+    ),
+    (
+        "join beside long",
+        f"UNWIND range(1, 40) AS x WITH x, {long(16)} + x AS s MATCH (a:A), (b:A) "
+        "WHERE a.id = x AND b.k = a.k RETURN sum(size(s))",
+        True,
+    ),
     ("cross product", "MATCH (a:A), (b:A) WHERE a.id < 2000 WITH a, b, a.s + b.s AS s RETURN count(s)", True),
     ("union", " UNION ALL ".join([f"UNWIND range(1, 30) AS x RETURN size({BIG} + x) AS n"] * 3), True),
     ("rows of lists", "UNWIND range(1, 2000) AS x WITH range(x, x + 10000) AS l RETURN sum(size(l))", True),
-    ("rows of maps", "UNWIND range(1, 300) AS x WITH [i IN range(1, 5000) | {a: i, b: x}] AS l RETURN sum(size(l))", True),
+    (
+        "rows of maps",
+        "UNWIND range(1, 300) AS x WITH [i IN range(1, 5000) | {a: i, b: x}] AS l RETURN sum(size(l))",
+        True,
+    ),
     ("patterns from data", "MATCH (n:A) RETURN count(CASE WHEN n.s =~ (n.s + '(?=.*)' + '.*') THEN 1 END)", True),
     ("regular expression", f"RETURN ({long(21)} + 'é') =~ '(a|\\\\ba)*b'", False),
     ("top few long", f"UNWIND range(1, 200) AS x WITH {long(22)} + x AS z RETURN size(z) ORDER BY z LIMIT 2", False),

@@ -29,6 +29,7 @@ __all__ = ["Evaluator", "charges", "compile", "compile_predicate"]
 Evaluator = Callable[[Row], Any]
 
 _MAKERS = (x.ListOf, x.MapOf, x.MapProjection, x.ListComprehension, x.Quantifier, x.Reduce, x.PathOf, x.Subquery)
+_ROUGH = 1 << 16  # bytes of a bound that is made exact afterwards
 _MAP_BYTES = 248  # of a map beside its values
 _PATH_BYTES = 240  # of a step of a path
 
@@ -177,19 +178,37 @@ def _charging(
     """Return a call whose arguments or result are charged; afterwards only the result is."""
     memory = env.memory
 
-    def value(row: Row) -> Any:
+    def general(row: Row) -> Any:
         mark = memory.charged
         values = [arg(row) for arg in args]
+        size = 0
         try:
-            if growth is not None:
-                memory.charge(growth(*values))
+            if growth is not None and (size := growth(*values)):
+                memory.charge(size)
             result = function(*values)
         except ExecutionError as error:
             raise _placed(error, span) from None
-        memory.settle(mark, result)
+        if size > _ROUGH or memory.charged != mark + size:
+            memory.settle(mark, result)
         return result
 
-    return value
+    def binary(row: Row) -> Any:
+        mark = memory.charged
+        a, b = first(row), second(row)
+        try:
+            if size := grown(a, b):
+                memory.charge(size)
+            result = function(a, b)
+        except ExecutionError as error:
+            raise _placed(error, span) from None
+        if size > _ROUGH or memory.charged != mark + size:
+            memory.settle(mark, result)
+        return result
+
+    if len(args) != 2 or growth is None:
+        return general
+    (first, second), grown = args, growth
+    return binary
 
 
 def _function(name: str, env: Environment) -> Callable[..., Any]:

@@ -6,10 +6,11 @@ A function that isn't named here gives a value that takes little, or one that wa
 from __future__ import annotations
 
 from collections.abc import Callable
+from sys import getsizeof
 from typing import Any
 
 from qengine.exec.scalar.text import scalar_text
-from qengine.exec.scalar.values import PathHandle, no_longer
+from qengine.exec.scalar.values import NUMBERS, PathHandle, no_longer
 from qengine.exec.sizes import ITEM, text_bytes, width
 
 __all__ = ["GROWTH"]
@@ -24,10 +25,12 @@ _CASED = 3  # characters that one becomes in upper or lower case at most
 def _joined(a: Any, b: Any) -> int:
     """Of ``a + b``, where one is a string or a list."""
     kind, other = type(a), type(b)
+    if kind in NUMBERS and other in NUMBERS:
+        return 0
     if kind is str and other is str:
         length = len(a) + len(b)
         no_longer(str, length)
-        return text_bytes(length, a, b)
+        return _STRING + length if a.isascii() and b.isascii() else text_bytes(length, a, b)
     if kind is list or other is list:
         if a is None or b is None:
             return 0
@@ -42,13 +45,13 @@ def _joined(a: Any, b: Any) -> int:
 def _with_text(text: str, other: str) -> int:
     length = len(text) + len(other)
     no_longer(str, length)
-    return _STRING + length * width(text)
+    return _STRING + (length if text.isascii() else length * width(text))
 
 
 def _copy(value: Any, *_: Any) -> int:
     """Of a part or another order of a string or list."""
     if type(value) is str:
-        return text_bytes(len(value), value) if value else _STRING
+        return getsizeof(value)
     return _POINTER * (len(value) + 8) if type(value) is list else 0
 
 
