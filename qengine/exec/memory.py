@@ -102,6 +102,11 @@ class MemoryAccount:
         if self.charged > self._alarm or count >= _LONG:
             self._look()
 
+    def look(self, count: int) -> None:
+        """Look at the clock before a value of ``count`` bytes is made, if that takes long."""
+        if count >= _LONG:
+            self.check()
+
     def settle(self, mark: int, result: Any) -> None:
         """Replace what was charged since ``mark`` by what an expression's ``result`` takes, where that is known."""
         kind = type(result)

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - a kind a line
 """Kinds of query that take much memory: one at least for each clause, operator, function and way to ask that can."""
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ SECONDS = 120
 
 WARM = [
     "MATCH (a:A)-->(b)-[*1..2]->(c) WHERE a.id < 3 RETURN a.s + b.s AS s, collect(DISTINCT c) AS l ORDER BY s LIMIT 5",
-    "MATCH p = shortestPath((a:A)-[*]-(b:A)) WHERE a.id = 3 AND b.id = 5 RETURN p, [x IN nodes(p) | x.s =~ '.*(?=a).*']",
-]  # fmt: skip
+    "MATCH p = shortestPath((a:A)-[*]-(b:A)) WHERE a.id = 3 AND b.id = 5 RETURN p, [x IN nodes(p) | x.s =~ '(?=a).*']",
+]
 
 
 @pytest.fixture(scope="module")

@@ -154,4 +154,15 @@ def compile_reduce(
         memory.settle(mark, result)
         return result
 
-    return reduced
+    def unlimited(row: Row) -> Any:
+        items = source(row)
+        if items is None:
+            return None
+        inner = dict(row)
+        inner[accumulator] = initial(row)
+        for item in _turns(items, memory):
+            inner[variable] = item
+            inner[accumulator] = step(inner)
+        return inner[accumulator]
+
+    return unlimited if memory.limit is None else reduced

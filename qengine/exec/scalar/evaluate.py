@@ -131,7 +131,7 @@ def _(expr: x.Call, env: Environment) -> Evaluator:
     function = _function(expr.name, env)
     args = [_compile(arg, env) for arg in expr.args]
     span = expr.span
-    if charges(expr):
+    if charges(expr) and (env.memory.limit is not None or _grows(expr)):
         return _charging(function, GROWTH[expr.name] if _grows(expr) else None, args, env, span)
 
     def constant(row: Row) -> Any:
@@ -175,7 +175,10 @@ def _charging(
     env: Environment,
     span: Span | None,
 ) -> Evaluator:
-    """Return a call whose arguments or result are charged; afterwards only the result is."""
+    """Return a call whose arguments or result are charged; afterwards only the result is.
+
+    Without a limit only the length of results counts, and the clock.
+    """
     memory = env.memory
 
     def general(row: Row) -> Any:
@@ -205,6 +208,17 @@ def _charging(
             memory.settle(mark, result)
         return result
 
+    def unlimited(row: Row) -> Any:
+        values = [arg(row) for arg in args]
+        try:
+            if growth is not None and (size := growth(*values)) > _ROUGH:
+                memory.look(size)
+            return function(*values)
+        except ExecutionError as error:
+            raise _placed(error, span) from None
+
+    if memory.limit is None:
+        return unlimited
     if len(args) != 2 or growth is None:
         return general
     (first, second), grown = args, growth
@@ -343,7 +357,9 @@ def _(expr: x.MapProjection, env: Environment) -> Evaluator:
 def _(expr: x.ListComprehension, env: Environment) -> Evaluator:
     condition = None if expr.condition is None else compile_predicate(expr.condition, env)
     result = None if expr.result is None else _compile(expr.result, env)
-    keeps = any(charges(each) for each in (expr.condition, expr.result) if each is not None)
+    keeps = env.memory.limit is not None and any(
+        charges(each) for each in (expr.condition, expr.result) if each is not None
+    )
     return compile_list_comprehension(expr.variable, _list(expr.source, env), condition, result, env.memory, keeps)
 
 

@@ -223,7 +223,7 @@ class _ByRow:
     def __init__(self, expr: x.Expr, runtime: Runtime) -> None:
         self._expr = expr
         self._runtime = runtime
-        self._charges = scalar.charges(expr)
+        self._charges = runtime.memory.limit is not None and scalar.charges(expr)
         self._function: Callable[[Any], Any] | None = None
 
     @property
