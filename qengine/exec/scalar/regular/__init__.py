@@ -13,7 +13,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable
-from re import _parser  # type: ignore[attr-defined]  # the tree that ``re.compile`` is made of
+from re import _parser  # the tree that ``re.compile`` is made of
 from typing import Any
 
 import pyarrow as pa

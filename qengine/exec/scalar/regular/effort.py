@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from re import _constants as c  # type: ignore[attr-defined]
+from re import _constants as c
 from typing import Any
 
 from qengine._frozen import frozen
@@ -21,7 +21,8 @@ class Effort:
 
     def steps(self, length: int) -> int:
         """Return a bound of the steps for a text of ``length`` characters."""
-        return self.ways * (length + 1) ** max(1, self.loops)
+        each: int = (length + 1) ** max(1, self.loops)
+        return self.ways * each
 
 
 def effort_of(tree: Any) -> Effort:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from re import _constants as c  # type: ignore[attr-defined]
+from re import _constants as c
 from typing import Any
 
 from qengine.errors import ExecutionError
@@ -276,7 +276,7 @@ class _Compiler:
             if self._refers and group is not None:
                 self._put(_SAVE, 2 * group + 1)
         elif op in (c.MAX_REPEAT, c.MIN_REPEAT):
-            self._repeat(*argument, flags, op is c.MAX_REPEAT)
+            self._repeat(argument, flags, op is c.MAX_REPEAT)
         elif op is c.POSSESSIVE_REPEAT:
             self._put(_ATOMIC, self.program([(c.MAX_REPEAT, argument)], flags))
         elif op is c.ATOMIC_GROUP:
@@ -291,7 +291,7 @@ class _Compiler:
         elif op is c.GROUPREF:
             self._put(_REFER, argument, _equal if not flags & re.IGNORECASE else _equal_but_for_case(flags))
         elif op is c.GROUPREF_EXISTS:
-            self._condition(*argument, flags)
+            self._condition(argument, flags)
         elif op is c.FAILURE:
             self._put(_TEST, lambda mark: False)
         else:
@@ -308,7 +308,8 @@ class _Compiler:
         for end in ends:
             self._set(end, len(self._code))
 
-    def _repeat(self, least: int, most: int, body: Any, flags: int, greedy: bool) -> None:
+    def _repeat(self, argument: Any, flags: int, greedy: bool) -> None:
+        least, most, body = argument
         for _ in range(least):
             self._sequence(body, flags)
         if most is c.MAXREPEAT:
@@ -336,7 +337,8 @@ class _Compiler:
         inside, behind = split + 1, len(self._code)
         self._set(split, *((inside, behind) if greedy else (behind, inside)))
 
-    def _condition(self, group: int, yes: Any, no: Any, flags: int) -> None:
+    def _condition(self, argument: Any, flags: int) -> None:
+        group, yes, no = argument
         test = self._put(_IF, group)
         self._sequence(yes, flags)
         end = self._put(_JUMP)

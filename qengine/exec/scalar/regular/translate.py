@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from re import _constants as c  # type: ignore[attr-defined]
+from re import _constants as c
 from typing import Any
 
 from qengine.exec.scalar.regular.characters import closure
@@ -70,12 +70,13 @@ class _Writer:
             _, added, removed, inner = argument
             return self.sequence(inner, (flags | added) & ~removed, tail)
         if op in (c.MAX_REPEAT, c.MIN_REPEAT):
-            return self._repeat(*argument, flags)
+            return self._repeat(argument, flags)
         if op is c.AT:
             return self._place(argument, flags, tail)
         raise _NotRegularError
 
-    def _repeat(self, least: int, most: int, body: Any, flags: int) -> str:
+    def _repeat(self, argument: Any, flags: int) -> str:
+        least, most, body = argument
         inner = self.sequence(body, flags, False)
         if most is c.MAXREPEAT:
             if least > _MOST:
