@@ -22,6 +22,7 @@ import pyarrow as pa
 
 from qengine._limits import Limits, limited_by
 from qengine.exec.arrow_out import array_of
+from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.batch import Batch
 from qengine.exec.cpu.columns import (
     ArrowColumn,
@@ -34,7 +35,6 @@ from qengine.exec.cpu.columns import (
 )
 from qengine.exec.cpu.expressions.entities import label_lists, property_of, type_names
 from qengine.exec.cpu.expressions.growth import property_bytes
-from qengine.exec.context import ExecutionContext
 from qengine.exec.scalar.materialize import materialize
 from qengine.exec.sizes import size_of
 from qengine.temporal.arrow import without_text
