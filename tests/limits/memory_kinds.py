@@ -206,6 +206,8 @@ _RESULTS = [
     ("table of maps", "MATCH (a:A)-->(b) RETURN {a: a.id, b: b.s, l: [1, 2, b.k]} AS m", Result.to_arrow),
     ("table of a constant", f"WITH {long(20)} AS s MATCH (a:A) RETURN s, a.id", Result.to_arrow),
     ("table of mixed values", "MATCH (a:A)-->(b) RETURN CASE WHEN a.id < 5000 THEN a.id ELSE a.s END AS v, b.s", Result.to_arrow),
+    ("reader of strings", f"UNWIND range(1, 3000) AS x RETURN {long(16)} + x AS s", read),
+    ("reader of a constant", f"WITH {long(16)} AS s MATCH (a:A) RETURN s, a.id", read),
     ("frame of rows", "UNWIND range(1, 100) AS y UNWIND range(1, 100000) AS x RETURN x, y", Result.to_pandas),
 ]  # fmt: skip
 
@@ -215,8 +217,6 @@ _STREAMS = [
     ("stream of long", f"UNWIND range(1, 60) AS x RETURN {BIG} + x AS s", drained),
     ("stream of nodes", "MATCH (a:A)-->(b) RETURN a, b", drained),
     ("stream of a constant", f"WITH {long(20)} AS s MATCH (a:A) RETURN s, a.id", drained),
-    ("reader of strings", f"UNWIND range(1, 3000) AS x RETURN {long(16)} + x AS s", read),
-    ("reader of a constant", f"WITH {long(16)} AS s MATCH (a:A) RETURN s, a.id", read),
 ]
 
 _PARAMETERS = [
