@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import islice, repeat
 from operator import itemgetter, length_hint
 from threading import RLock, get_ident
@@ -27,8 +27,10 @@ if TYPE_CHECKING:
 
 _PREVIEW_ROWS = 20
 _ROWS_AT_ONCE = 4096  # rows that become Python values at a time
-_VALUE_BYTES = 64  # what a Python value, or a row without its values, is taken to hold
 _TUPLE_METHODS = ("count", "index")  # which columns of these names hide, as in every named tuple
+_FIRST_ROWS = 256  # rows that become Python values first, where memory is limited
+_LOADED_BYTES = 1 << 22  # what such rows may take, where it is known
+_ROW_BYTES = 64  # of a row without its values
 _FEW_ROWS = 16  # of which Python's search for cycles isn't held up
 
 
@@ -48,6 +50,10 @@ class ResultBatch(Protocol):
         ``tell`` hears of values that change their form.
         """
 
+    @property
+    def held_bytes(self) -> int:
+        """Bytes that the rows hold beside what ``arrow`` gives."""
+
     def slice(self, offset: int, length: int) -> ResultBatch:
         """Return the rows ``[offset, offset + length)`` as far as there are."""
 
@@ -57,6 +63,10 @@ Fetched = TypeVar("Fetched")
 
 class Limits(Protocol):
     """What stops a result that is fetched: the limits of its execution."""
+
+    @property
+    def memory_limit(self) -> int | None:
+        """Bytes that the query may take, None for no limit."""
 
     def check_result(self, held: int = 0) -> None:
         """Raise where the query must stop; called between conversions, with the bytes gathered so far."""
@@ -194,6 +204,9 @@ class Result:
         self._types = types
         self._pending: list[ResultBatch] = []
         self._loaded: Iterator[Row] = iter(())
+        self._loaded_bytes = 0  # of those, where memory is limited
+        self._limited = limits is not None and limits.memory_limit is not None
+        self._at_once = _FIRST_ROWS if self._limited else _ROWS_AT_ONCE
         self._turn = RLock()  # of who fetches or closes
         self._ended = False
         self._closed_by: int | None = None  # the thread that closed it before its end
@@ -232,10 +245,12 @@ class Result:
 
     def _all_rows(self) -> list[Row]:
         found = list(self._loaded)
+        held = self._loaded_bytes
         with collector_paused():
-            while self._load():
+            while self._load(held):
                 found += self._loaded
-                self._go_on(len(found) * (len(self._columns) + 1) * _VALUE_BYTES)
+                held += self._loaded_bytes
+                self._go_on(held)
         return found
 
     def value(self) -> Any:
@@ -243,19 +258,26 @@ class Result:
         row = self.fetchone()
         return None if row is None else row[0]
 
-    def _load(self) -> bool:
-        """Turn the next batch that isn't empty into rows, and return whether there was one."""
-        return self._in_turn(self._load_next)
+    def _load(self, held: int = 0) -> bool:
+        """Turn the next batch that isn't empty into rows, and return whether there was one.
 
-    def _load_next(self) -> bool:
+        ``held``: bytes of the rows that are being gathered.
+        """
+        return self._in_turn(partial(self._load_next, held))
+
+    def _load_next(self, held: int) -> bool:
         if length_hint(self._loaded):  # another thread was quicker
             return True
-        while (batch := self._next_batch()) is not None:
-            if batch.length > _ROWS_AT_ONCE:
-                self._pending.insert(0, batch.slice(_ROWS_AT_ONCE, batch.length))
-                batch = batch.slice(0, _ROWS_AT_ONCE)
+        while (batch := self._next_batch(held)) is not None:
+            if batch.length > self._at_once:
+                self._pending.insert(0, batch.slice(self._at_once, batch.length))
+                batch = batch.slice(0, self._at_once)
             if batch.length:
                 self._loaded = iter(self._as_rows(batch))
+                if self._limited:
+                    self._go_on(held + self._loaded_bytes)
+                    few = _LOADED_BYTES * batch.length // max(1, self._loaded_bytes)
+                    self._at_once = max(1, min(few, 4 * self._at_once, _ROWS_AT_ONCE))
                 return True
         return False
 
@@ -277,11 +299,15 @@ class Result:
 
     def _rows_of(self, batch: ResultBatch) -> list[Row]:
         columns = [batch.values(name) for name in self._columns]
+        if self._limited:
+            from qengine.exec.sizes import size_of
+
+            self._loaded_bytes = _ROW_BYTES * batch.length + sum(map(size_of, columns))
         return list(map(self._row_type, zip(*columns, strict=True) if columns else repeat((), batch.length)))
 
-    def _next_batch(self) -> ResultBatch | None:
+    def _next_batch(self, held: int = 0) -> ResultBatch | None:
         if self._pending:
-            self._go_on()
+            self._go_on(held)
             return self._pending.pop(0)
         return self._computed()
 

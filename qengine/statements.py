@@ -181,7 +181,7 @@ class Statements:
                 finally:
                     running.limits = None
                 stats.seconds += time.perf_counter() - begin
-                stats.bytes = max(stats.bytes, context.control.memory_used)
+                stats.bytes = max(stats.bytes, context.memory_peak)
                 if batch is None:
                     return
                 stats.rows += batch.length

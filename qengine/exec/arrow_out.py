@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from qengine.exec.arrow_values import Tell, array_of, silent
+from qengine.exec.sizes import size_of
 from qengine.types import BOOLEAN, FLOAT, INTEGER, STRING, Kind, Type
 
 
@@ -24,6 +25,10 @@ class Columns(Protocol):
 
     def arrow(self, name: str, tell: Tell) -> pa.Array:
         """Return a column as an Arrow array; ``tell`` hears of values that change their form."""
+
+    @property
+    def held_bytes(self) -> int:
+        """Bytes that the rows hold beside what ``arrow`` gives."""
 
 
 class RowBatch:
@@ -46,6 +51,11 @@ class RowBatch:
     def arrow(self, name: str, tell: Tell = silent) -> pa.Array:
         """Return a column as an Arrow array; ``tell`` hears of values that change their form."""
         return array_of(self.values(name), tell)
+
+    @property
+    def held_bytes(self) -> int:
+        """Bytes that the rows hold beside what ``arrow`` gives."""
+        return size_of([list(row) for row in self._rows])
 
     def slice(self, offset: int, length: int) -> RowBatch:
         """Return the rows ``[offset, offset + length)`` as far as there are."""
@@ -73,6 +83,7 @@ def table_of(
     for batch in batches:
         if batch.length:
             held.append(batch)
+            size += batch.held_bytes
             for name, parts in zip(columns, made, strict=True):
                 parts.append(batch.arrow(name, partial(tell, name)))
                 size += parts[-1].nbytes
@@ -81,6 +92,7 @@ def table_of(
     for name, parts in zip(columns, made, strict=True):
         found = {part.type for part in parts if not pa.types.is_null(part.type)}
         if len(found) > 1:
+            check(size + _ANEW * sum(part.nbytes for part in parts))
             values = [value for batch in held for value in batch.values(name)]
             arrays.append(pa.chunked_array([array_of(values, partial(tell, name))]))
         else:
@@ -134,6 +146,7 @@ def _of_type(array: pa.Array, kind: pa.DataType) -> pa.Array:
     return pa.nulls(len(array), kind) if pa.types.is_null(array.type) else array.cast(kind)
 
 
+_ANEW = 4  # times what arrays take their values take as Python objects, and as other arrays
 _PLAIN = {BOOLEAN: pa.bool_(), INTEGER: pa.int64(), FLOAT: pa.float64(), STRING: pa.string()}
 
 

@@ -14,6 +14,7 @@ from qengine._control import Control, Status, call
 from qengine._frozen import record
 from qengine.errors import InternalError, OutOfMemory, QueryInterrupted, QueryTimeout, ResourceError
 from qengine.exec.limits import number_of_bytes, number_of_seconds, number_of_threads
+from qengine.exec.memory import Holding, MemoryAccount
 from qengine.plan.physical import Search
 
 __all__ = ["Control", "ExecutionContext", "OperatorStats", "Rivals", "Status"]
@@ -59,7 +60,7 @@ class ExecutionContext:
     timeout
         Seconds from now, None for no limit.
     memory_limit
-        Bytes that operators may hold at once, None for no limit.
+        Bytes that operators, values and gathered rows may take at once, None for no limit.
     threads
         Worker threads of native operators; 0 for one a CPU that this process may run on.
     gpu_memory_limit
@@ -72,8 +73,8 @@ class ExecutionContext:
     """
 
     __slots__ = (
-        "__weakref__", "_beside", "control", "gpu_memory_limit", "memory_limit", "parameters", "planning_ends",
-        "profile", "rivals", "timeout",
+        "__weakref__", "_beside", "_gathered", "_memory", "control", "gpu_memory_limit", "memory_limit", "parameters",
+        "planning_ends", "profile", "rivals", "timeout",
     )  # fmt: skip
 
     def __init__(
@@ -91,6 +92,8 @@ class ExecutionContext:
         #: Looks for better matching orders of searches that take long; None: no search is overtaken.
         self.rivals: Rivals | None = None
         self._beside: ExecutionContext | None = None
+        self._memory: MemoryAccount | None = None
+        self._gathered: Holding | None = None
         self.memory_limit = memory_limit = number_of_bytes("memory_limit", memory_limit)
         self.gpu_memory_limit = number_of_bytes("gpu_memory_limit", gpu_memory_limit)
         workers = number_of_threads("threads", threads) or len(os.sched_getaffinity(0))
@@ -106,6 +109,19 @@ class ExecutionContext:
     def threads(self) -> int:
         """Worker threads of native operators."""
         return int(self.control.threads)
+
+    @property
+    def memory(self) -> MemoryAccount:
+        """The account of all that the execution holds; made when first asked for."""
+        if self._memory is None:
+            self._memory = MemoryAccount(self.memory_limit, self.check, self.control)
+        return self._memory
+
+    @property
+    def memory_peak(self) -> int:
+        """The most bytes that were accounted for at once so far."""
+        native = int(self.control.memory_used)
+        return native if self._memory is None else max(self._memory.peak, self._memory.charged + native)
 
     def check(self) -> None:
         """Raise if the execution must stop. Operators written in Python call it at least once a batch.
@@ -151,7 +167,7 @@ class ExecutionContext:
             )
 
     def check_result(self, held: int = 0) -> None:
-        """Raise if the execution must stop, or if ``held`` bytes of its result, gathered, are more than its limit.
+        """Raise if the execution must stop, or if ``held`` bytes of its result, gathered, exceed what is left.
 
         Raises
         ------
@@ -161,17 +177,23 @@ class ExecutionContext:
             Where the limit doesn't allow them.
         """
         self.check()
-        if self.memory_limit is not None and held > self.memory_limit:
+        if self.memory_limit is None:
+            return
+        if self._gathered is None:
+            self._gathered = self.memory.holding("The result")
+        try:
+            self._gathered.set(held)
+        except OutOfMemory:
             raise OutOfMemory(
                 f"The rows of the result take {held:,} bytes so far: more than the memory limit of "
-                f"{self.memory_limit:,}.",
+                f"{self.memory_limit:,} leaves.",
                 hint="Raise memory_limit, or fetch the rows in parts: iterate, fetchmany(n) or to_reader().",
                 code="OutOfMemory",
-            )
+            ) from None
 
     def beside(self) -> ExecutionContext:
         """Return limits for work that runs beside this and may fail alone: what is left of the time and the memory."""
-        left = None if self.memory_limit is None else max(1, self.memory_limit - int(self.control.memory_used))
+        left = None if self.memory_limit is None else self.memory.left()
         found = ExecutionContext(self.parameters, None, left, self.threads)
         found.timeout = self.timeout
         found.control.deadline_ns = self.control.deadline_ns

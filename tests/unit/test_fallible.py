@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from qengine import ExecutionError, Graph
 from qengine.binder import bind
 from qengine.catalog.functions import functions
+from qengine.exec.memory import MemoryAccount
 from qengine.exec.scalar.environment import Environment
-from qengine.exec.scalar.functions import FUNCTIONS, GRAPH_FUNCTIONS
+from qengine.exec.scalar.functions import ACCOUNTED_FUNCTIONS, FUNCTIONS, GRAPH_FUNCTIONS
 from qengine.exec.scalar.values import NodeHandle, PathHandle, RelationshipHandle
 from qengine.plan.fallible import can_fail, condition_can_fail
 from qengine.plan.logical import Match, Project
@@ -108,6 +109,8 @@ def test_functions_that_never_fail(function: Any, data: st.DataObject) -> None:
     values = [data.draw(arg) for arg in args]
     if function.key in GRAPH_FUNCTIONS:
         GRAPH_FUNCTIONS[function.key](Environment(STORE), *values)
+    elif function.key in ACCOUNTED_FUNCTIONS:
+        ACCOUNTED_FUNCTIONS[function.key](MemoryAccount(None), *values)
     else:
         FUNCTIONS[function.key](*values)
 

@@ -25,9 +25,11 @@ from qengine.exec.cpu.columns import (
     integer_column,
     null_column,
 )
+from qengine.exec.cpu.expressions.growth import object_bytes
 from qengine.exec.cpu.expressions.operand import operand
 from qengine.exec.cpu.grouping import Groups, group_rows
 from qengine.exec.cpu.ordering import ranks
+from qengine.exec.cpu.parts import working_bytes
 from qengine.exec.scalar.aggregates import accumulator
 from qengine.exec.scalar.values import checked
 from qengine.plan.expr import AggregateCall
@@ -38,6 +40,7 @@ WEIGHED = frozenset({"count", "sum", "avg", "min", "max"})
 """Aggregates that take a row's weight as a number; the others repeat the row."""
 
 _SAFE = 2.0**62
+_SORTED = 160  # bytes of a value among those that are sorted: the key of its order, and its places
 
 State = list[Column]
 
@@ -52,6 +55,10 @@ class Aggregator(ABC):
     @abstractmethod
     def merge(self, groups: Groups, state: State) -> State:
         """Return the states of the same group joined into one."""
+
+    def final_bytes(self, state: State) -> int:
+        """Return what ``final`` takes for a while."""
+        return 0
 
     @abstractmethod
     def final(self, state: State) -> Column:
@@ -330,6 +337,12 @@ class _Collected(Aggregator):
         assert isinstance(lists, ListColumn)
         return [_gathered(*_scattered(groups, lists)), *(_first_of(groups, other) for other in others)]
 
+    def final_bytes(self, state: State) -> int:
+        lists = state[0]
+        if self._call.name == "collect" or not isinstance(lists, ListColumn):
+            return 0
+        return object_bytes(lists) + _SORTED * len(lists.items)
+
     def final(self, state: State) -> Column:
         lists, *others = state
         if self._call.name == "collect":
@@ -371,6 +384,9 @@ class _Distinct(Aggregator):
         pairs = group_rows([integer_column(groups.codes), column], len(column))
         kept = np.sort(pairs.first)
         return _gathered(_rows(groups, kept), column.take(kept))
+
+    def final_bytes(self, state: State) -> int:
+        return working_bytes(state) + self._inner.final_bytes(state)
 
     def final(self, state: State) -> Column:
         lists, *others = state

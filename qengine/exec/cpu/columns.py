@@ -28,18 +28,18 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from qengine.exec.scalar.values import NodeHandle, RelationshipHandle
+from qengine.exec.sizes import size_of
 from qengine.storage.normal import STRING_LIMIT
 from qengine.temporal.arrow import is_text, to_values
 
 __all__ = ["ArrowColumn", "BoolArray", "Column", "ConstantColumn", "IntArray", "ListColumn", "NodeColumn",
            "ObjectColumn", "RelationshipColumn", "boolean_column", "concatenate", "from_arrow", "from_many",
-           "from_values", "integer_column", "null_column"]  # fmt: skip
+           "from_values", "integer_column", "null_column", "text_offsets"]  # fmt: skip
 
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
 _MANY = 1 << 16  # values that become a column at a time
-_OBJECT_BYTES = 64  # what an item of an ``ObjectColumn`` is taken to hold
 
 
 class Column(ABC):
@@ -70,6 +70,10 @@ class Column(ABC):
     @abstractmethod
     def nbytes(self) -> int:
         """Bytes that the column holds, views of shared data included."""
+
+    def widths(self) -> IntArray | None:
+        """Return the bytes of each row that ``take`` copies; None where they are few, and the same in all."""
+        return None
 
 
 class _EntityColumn(Column):
@@ -162,6 +166,25 @@ class ArrowColumn(Column):
     @property
     def nbytes(self) -> int:
         return int(self.array.nbytes)
+
+    def widths(self) -> IntArray | None:
+        offsets = text_offsets(self.array)
+        return None if offsets is None else np.diff(offsets)
+
+
+def text_offsets(array: Any) -> Any:
+    """Return where each string of an array begins, and at last where they end; None for arrays of other types."""
+    kind = array.type
+    if pa.types.is_string(kind):
+        width: Any = np.int32
+    elif pa.types.is_large_string(kind):
+        width = np.int64
+    else:
+        return None
+    buffer = array.buffers()[1]
+    if len(array) == 0 or buffer is None:
+        return np.zeros(1, width)
+    return np.frombuffer(buffer, width, len(array) + 1, array.offset * np.dtype(width).itemsize)
 
 
 class ListColumn(Column):
@@ -290,10 +313,11 @@ class ConstantColumn(Column):
 class ObjectColumn(Column):
     """Any values of the language as Python objects."""
 
-    __slots__ = ("objects",)
+    __slots__ = ("_bytes", "objects")
 
     def __init__(self, objects: list[Any]) -> None:
         self.objects = objects
+        self._bytes: int | None = None
 
     def __len__(self) -> int:
         return len(self.objects)
@@ -313,7 +337,9 @@ class ObjectColumn(Column):
 
     @property
     def nbytes(self) -> int:
-        return _OBJECT_BYTES * len(self.objects)
+        if self._bytes is None:
+            self._bytes = size_of(self.objects)
+        return self._bytes
 
 
 _TEXTS = {pa.string(), pa.large_string()}

@@ -31,12 +31,12 @@ from qengine.exec.cpu.kept_vectors import (
     product_sums,
     vector_key,
 )
-from qengine.exec.cpu.memory import Holding
 from qengine.exec.cpu.ranked_pairs import RankedPairs
 from qengine.exec.cpu.relations import MATRIX, NUMBERS, Lists, Relations, SparseMatrix, numbers, stored
 from qengine.exec.cpu.resolve import MaskProvider
 from qengine.exec.cpu.runtime import Runtime
 from qengine.exec.cpu.summed_walks import MOST_WALK_ENTRIES, MOST_WALK_WEIGHT, SummedWalks, walk_sums
+from qengine.exec.memory import Holding
 from qengine.plan.closed_walks import walk_sum
 from qengine.plan.elimination import (
     Arm,
@@ -265,10 +265,8 @@ class _Run:
         self._hold(sum(live.values()) + self.making)
 
     def _hold(self, count: int) -> None:
-        """Hold ``count`` bytes in all, also before the kernels, which have buffers of their own."""
-        before = self.holding.bytes
+        """Hold ``count`` bytes in all."""
         self.holding.set(count)
-        self.context.control.memory_used += count - before
 
     # ------------------------------------------------------------ terms
 

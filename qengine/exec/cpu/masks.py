@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from qengine.errors import ExecutionError
 from qengine.exec.cpu.batch import Batch
-from qengine.exec.cpu.columns import BoolArray, Column, NodeColumn, RelationshipColumn
+from qengine.exec.cpu.columns import BoolArray, NodeColumn, RelationshipColumn
 from qengine.exec.cpu.expressions.compiler import compile_predicate, is_volatile
 from qengine.exec.cpu.runtime import Runtime
 from qengine.plan.expr import Expr
@@ -18,6 +19,10 @@ from qengine.plan.physical import EdgeLevel, Level, Search, Shortest, VertexLeve
 from qengine.plan.traverse import operators
 
 __all__ = ["Masks", "conditions_hold_out"]
+
+_RANGE = 1 << 19  # ids that predicates are evaluated for at a time
+
+_Predicate = Callable[[Batch], BoolArray]
 
 
 class Masks:
@@ -35,37 +40,51 @@ class Masks:
 
         There is at least one predicate, and each mentions no other variable.
         """
-        return self._mask(name, predicates, NodeColumn(None, (begin, end)), (begin, end))
+        return self._mask(name, predicates, NodeColumn, (begin, end))
 
     def edge_mask(self, name: str, predicates: tuple[Expr, ...], type_index: int, begin: int, end: int) -> BoolArray:
         """Return the same for the relationships of a type with local ids ``[begin, end)``."""
         base = self._runtime.store.types[type_index].base
         bounds = (base + begin, base + end)
-        return self._mask(name, predicates, RelationshipColumn(None, bounds), bounds)
+        return self._mask(name, predicates, RelationshipColumn, bounds)
 
-    def _mask(self, name: str, predicates: tuple[Expr, ...], column: Column, bounds: tuple[int, int]) -> BoolArray:
+    def _mask(
+        self,
+        name: str,
+        predicates: tuple[Expr, ...],
+        kind: type[NodeColumn | RelationshipColumn],
+        bounds: tuple[int, int],
+    ) -> BoolArray:
         if bounds[0] >= bounds[1]:
             return np.zeros(0, dtype=np.bool_)
         # The predicates are kept with their mask, so that no others can get their identity.
         key = (id(predicates), *bounds)
         if key in self._known:
             return self._known[key][1]
-        batch = Batch(len(column), {name: column})
-        mask: BoolArray = np.ones(len(column), dtype=np.bool_)
-        for predicate in predicates:
-            if not condition_can_fail(predicate):
-                mask &= compile_predicate(predicate, self._runtime)(batch)
-        sure = mask.copy()
-        for predicate in filter(condition_can_fail, predicates):
-            holds = compile_predicate(predicate, self._runtime)
-            try:
-                mask &= holds(batch)
-            except ExecutionError:  # asked again only where all that can't fail holds
-                if sure.any():
-                    mask[sure] &= holds(batch.take(np.flatnonzero(sure)))
+        mask: BoolArray = np.ones(bounds[1] - bounds[0], dtype=np.bool_)
+        compiled = [(compile_predicate(predicate, self._runtime), predicate) for predicate in predicates]
+        for begin in range(*bounds, _RANGE):
+            end = min(begin + _RANGE, bounds[1])
+            batch = Batch(end - begin, {name: kind(None, (begin, end))})
+            self._narrow(mask[begin - bounds[0] : end - bounds[0]], batch, compiled)
         if not any(map(is_volatile, predicates)):
             self._known[key] = (predicates, mask)
         return mask
+
+    def _narrow(self, mask: BoolArray, batch: Batch, compiled: list[tuple[_Predicate, Expr]]) -> None:
+        """Clear the mask where a predicate isn't true."""
+        self._runtime.context.check()
+        for holds, predicate in compiled:
+            if not condition_can_fail(predicate):
+                mask &= holds(batch)
+        sure = mask.copy()
+        for holds, predicate in compiled:
+            if condition_can_fail(predicate):
+                try:
+                    mask &= holds(batch)
+                except ExecutionError:  # asked again only where all that can't fail holds
+                    if sure.any():
+                        mask[sure] &= holds(batch.take(np.flatnonzero(sure)))
 
 
 def conditions_hold_out(root: Operator, store: Any, masks: Masks) -> bool:

@@ -21,7 +21,7 @@ from qengine.exec.cpu.operators.matching import eliminate_stage, search_stage, s
 from qengine.exec.cpu.operators.rows import argument_stage, filter_stage, project_stage, unit_stage, unwind_stage
 from qengine.exec.cpu.operators.sort import sort_stage
 from qengine.exec.cpu.operators.stage import Build, Stage
-from qengine.exec.cpu.results import ResultRows
+from qengine.exec.cpu.results import ResultRows, result_rows
 from qengine.exec.cpu.runtime import Matchers, Runtime
 from qengine.exec.cpu.sole_count import sole_count
 from qengine.plan import logical, physical
@@ -91,7 +91,7 @@ def run(
     try:
         for batch in stage(Batch(1, {})):
             context.check()
-            yield ResultRows(batch.select(plan.columns), store, context)
+            yield from result_rows(batch.select(plan.columns), store, context)
     except (MemoryError, pa.ArrowCapacityError):
         context.raise_for(Status.OUT_OF_MEMORY)
 

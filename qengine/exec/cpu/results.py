@@ -13,7 +13,7 @@ all else                    see ``qengine.exec.arrow_values``
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ import pyarrow as pa
 
 from qengine._limits import Limits, limited_by
 from qengine.exec.arrow_values import Tell, array_of, silent, told_as_text
+from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.batch import Batch
 from qengine.exec.cpu.columns import (
     ArrowColumn,
@@ -32,11 +33,13 @@ from qengine.exec.cpu.columns import (
     RelationshipColumn,
 )
 from qengine.exec.cpu.expressions.entities import label_lists, property_of, type_names
+from qengine.exec.cpu.expressions.growth import property_bytes
 from qengine.exec.parts import CHECKED_ITEMS, in_parts, unchecked
 from qengine.exec.scalar.materialize import materialize
+from qengine.exec.sizes import size_of
 from qengine.temporal.arrow import without_text
 
-__all__ = ["ResultRows"]
+__all__ = ["ResultRows", "result_rows"]
 
 _PLAIN = frozenset((type(None), bool, int, float, str))
 
@@ -70,6 +73,27 @@ class ResultRows:
     def slice(self, offset: int, length: int) -> ResultRows:
         """Return the rows ``[offset, offset + length)`` as far as there are."""
         return ResultRows(self._batch.slice(offset, length), self._store, self._limits)
+
+    @property
+    def held_bytes(self) -> int:
+        """Bytes of the columns that share nothing with the arrays that ``arrow`` gives."""
+        return sum(column.nbytes for column in self._batch.columns.values() if not _is_plain(column))
+
+    def written_bytes(self) -> int:
+        """Return the bytes of all columns as Arrow arrays, where each row has a copy of what it holds."""
+        return sum(self._written(column) for column in self._batch.columns.values())
+
+    def _written(self, column: Column) -> int:
+        if isinstance(column, ConstantColumn):
+            return size_of(column.value) * len(column)
+        if isinstance(column, ListColumn):
+            items = len(column.items)
+            each = self._written(column.items) / items if items else 0.0
+            return int(column.lengths().sum() * each) + column.starts.nbytes
+        if isinstance(column, NodeColumn | RelationshipColumn):
+            keys = self._store.property_keys("node" if isinstance(column, NodeColumn) else "relationship")
+            return (1 + len(keys)) * 16 * len(column) + sum(property_bytes(self._store, column, key) for key in keys)
+        return column.nbytes
 
     def values(self, name: str) -> list[Any]:
         """Return a column as Python values; nodes, relationships and paths as those of ``qengine.types``."""
@@ -140,6 +164,21 @@ class ResultRows:
         columns = (self._store.relationship_property(kind.index, key) for kind in self._store.types)
         types = {without_text(each.array.slice(0, 0)).type for each in columns if each is not None}
         return pa.nulls(len(ids), types.pop()) if len(types) == 1 else array
+
+
+def result_rows(batch: Batch, store: Any, context: ExecutionContext) -> Iterator[ResultRows]:
+    """Yield the rows of a batch; where they would take much as values, in parts."""
+    memory = context.memory
+    waiting = [ResultRows(batch, store, context)]
+    while waiting:
+        rows = waiting.pop()
+        if memory.limit is not None and (size := rows.written_bytes()) > memory.batch_bytes:
+            if rows.length > 1:
+                half = rows.length // 2
+                waiting += (rows.slice(half, rows.length - half), rows.slice(0, half))
+                continue
+            memory.afford(size)
+        yield rows
 
 
 def _is_held(value: Any) -> bool:

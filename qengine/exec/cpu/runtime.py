@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from qengine.exec.context import ExecutionContext
-from qengine.exec.cpu.memory import MemoryAccount
 from qengine.exec.scalar.environment import Environment
 
 __all__ = ["Matchers", "Runtime"]
@@ -46,5 +45,5 @@ class Runtime:
         self.matchers = matchers
         self.store = store
         self.context = context
-        self.environment = Environment(store, context.parameters, check=context.check)
-        self.memory = MemoryAccount(context.memory_limit)
+        self.memory = context.memory
+        self.environment = Environment(store, context.parameters, memory=context.memory)

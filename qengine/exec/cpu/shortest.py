@@ -46,7 +46,7 @@ def run_shortest(
     rows = walk_rows(op, batch, ends)
     to_each = rows.targets is None and (op.minimum > 1 or op.selector.count > 1)
     for chunk in _to_each_end(op, space, ends, rows, context) if to_each else _paths(op, space, ends, rows, context):
-        yield joined(op, batch, chunk)
+        yield from joined(op, batch, chunk, context)
 
 
 def _paths(

@@ -12,6 +12,7 @@ from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.batch import Batch
 from qengine.exec.cpu.columns import Column, IntArray, ListColumn, NodeColumn, RelationshipColumn
 from qengine.exec.cpu.operators.matching import vertex_ids
+from qengine.exec.cpu.parts import repeated_pieces
 from qengine.exec.cpu.walk_kernel import EndFilter, WalkChunk, WalkMode, WalkRows, WalkSpace, pack_bits, walk_chunks
 from qengine.exec.scalar.values import RelationshipHandle
 from qengine.plan.expr import Expr
@@ -66,7 +67,7 @@ def run_walk(store: Any, op: Walk, batch: Batch, context: ExecutionContext, mask
         repeats=op.mode,
     )
     for chunk in chunks:
-        yield joined(op, batch, chunk)
+        yield from joined(op, batch, chunk, context)
 
 
 def walk_space(store: Any, op: Walk | Shortest, masks: MaskProvider) -> WalkSpace:
@@ -147,12 +148,15 @@ def _relationships(column: Column) -> tuple[IntArray, IntArray]:
     return pairs[:, 0], pairs[:, 1]
 
 
-def joined(op: Walk | Shortest, batch: Batch, chunk: WalkChunk) -> Batch:
-    """Return the input rows of a chunk with the columns that an operator adds."""
-    columns = dict(batch.take(chunk.row).columns)
+def joined(op: Walk | Shortest, batch: Batch, chunk: WalkChunk, context: ExecutionContext) -> Iterator[Batch]:
+    """Yield the input rows of a chunk with the columns that an operator adds."""
+    added: dict[str, Column] = {}
     if not op.end_bound:
-        columns[op.end.name] = NodeColumn(chunk.end)
+        added[op.end.name] = NodeColumn(chunk.end)
     if op.relationships is not None:
         assert chunk.offsets is not None
-        columns[op.relationships] = ListColumn(chunk.offsets, RelationshipColumn(chunk.relationships))
-    return Batch(len(chunk.row), columns)
+        added[op.relationships] = ListColumn(chunk.offsets, RelationshipColumn(chunk.relationships))
+    found = Batch(len(chunk.row), added)
+    for offset, length in repeated_pieces(batch, chunk.row, context.memory):
+        kept = batch.take(chunk.row[offset : offset + length])
+        yield kept.with_columns(found.slice(offset, length).columns)

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from qengine.errors import ExecutionError, InternalError
 from qengine.exec.context import ExecutionContext
+from qengine.exec.memory import MemoryAccount
 from qengine.exec.reference.graph import PlainGraph
 from qengine.exec.reference.match import Matcher
 from qengine.exec.scalar.aggregates import accumulator
@@ -57,7 +58,8 @@ class _Compiler:
     def __init__(self, store: GraphReader, context: ExecutionContext) -> None:
         self._store = store
         self._check = context.check
-        self._env = Environment(store, context.parameters, subqueries=self._subquery, check=context.check)
+        memory = MemoryAccount(None, context.check)  # limits only time: its rows are not accounted for
+        self._env = Environment(store, context.parameters, subqueries=self._subquery, memory=memory)
         self._graph: PlainGraph | None = None
 
     @singledispatchmethod

@@ -5,26 +5,32 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from qengine.exec.memory import Kept, MemoryAccount
 from qengine.exec.scalar.environment import Row
+from qengine.exec.sizes import ITEM, size_of
 
 __all__ = ["compile_list_comprehension", "compile_quantifier", "compile_reduce"]
 
 _Source = Callable[[Row], list[Any] | None]
 _Condition = Callable[[Row], bool | None]
-_Check = Callable[[], None]
 
-_CHECKED_ITEMS = 512  # items between two looks at the clock
-
-
-def _checked(items: list[Any], check: _Check) -> Iterable[Any]:
-    """Return the items; where they are many, ``check`` is called while they are gone through."""
-    return items if len(items) < _CHECKED_ITEMS else _in_pieces(items, check)
+_TURNS = 512  # items between two looks at the clock
 
 
-def _in_pieces(items: list[Any], check: _Check) -> Iterator[Any]:
-    for begin in range(0, len(items), _CHECKED_ITEMS):
-        check()
-        yield from items[begin : begin + _CHECKED_ITEMS]
+def _turns(items: list[Any], memory: MemoryAccount, size: int = 0) -> Iterable[Any]:
+    """Return the items; while they are gone through the clock is looked at, and ``size`` bytes charged for each."""
+    if len(items) <= _TURNS:
+        memory.steps(len(items))
+        memory.charge(size * len(items))
+        return items
+    return _in_pieces(items, memory, size)
+
+
+def _in_pieces(items: list[Any], memory: MemoryAccount, size: int) -> Iterator[Any]:
+    for begin in range(0, len(items), _TURNS):
+        memory.steps(_TURNS)
+        memory.charge(size * _TURNS)
+        yield from items[begin : begin + _TURNS]
 
 
 def compile_list_comprehension(
@@ -32,11 +38,13 @@ def compile_list_comprehension(
     source: _Source,
     condition: Callable[[Row], bool] | None,
     result: Callable[[Row], Any] | None,
-    check: _Check,
+    memory: MemoryAccount,
+    charges: bool,
 ) -> Callable[[Row], list[Any] | None]:
     """Return ``[variable IN source WHERE condition | result]``; null for a null source.
 
-    ``check``, here and below, raises if the execution must stop.
+    ``memory``, here and below: where values are charged; raises if the execution must stop. ``charges``: whether a turn
+    charges values.
     """
 
     def listed(row: Row) -> list[Any] | None:
@@ -44,18 +52,29 @@ def compile_list_comprehension(
         if items is None:
             return None
         inner = dict(row)
-        found = []
-        for item in _checked(items, check):
-            inner[variable] = item
-            if condition is None or condition(inner):
-                found.append(item if result is None else result(inner))
+        found: list[Any] = []
+        if not charges:
+            for item in _turns(items, memory, ITEM):
+                inner[variable] = item
+                if condition is None or condition(inner):
+                    found.append(item if result is None else result(inner))
+            return found
+        loop = memory.loop(Kept(found))
+        try:
+            for item in _turns(items, memory, ITEM):
+                inner[variable] = item
+                if condition is None or condition(inner):
+                    found.append(item if result is None else result(inner))
+                loop.begun = memory.charged
+        finally:
+            memory.close(loop)
         return found
 
     return listed
 
 
 def compile_quantifier(
-    quantifier: str, variable: str, source: _Source, condition: _Condition, check: _Check
+    quantifier: str, variable: str, source: _Source, condition: _Condition, memory: MemoryAccount
 ) -> _Condition:
     """Return ``quantifier(variable IN source WHERE condition)``; null for a null source.
 
@@ -65,20 +84,25 @@ def compile_quantifier(
     deciding, most = _DECIDED_BY[quantifier]
 
     def holds(row: Row) -> bool | None:
+        mark = memory.charged
         items = source(row)
         if items is None:
             return None
         inner = dict(row)
         found, unknown = 0, False
-        for item in _checked(items, check):
+        turn = memory.charged
+        for item in _turns(items, memory):
             inner[variable] = item
             value = condition(inner)
+            memory.charged = turn
             if value is None:
                 unknown = True
             elif value is deciding:
                 found += 1
                 if found > most:
+                    memory.charged = mark
                     return quantifier == "any"
+        memory.charged = mark
         return None if unknown else found == 1 if quantifier == "single" else quantifier != "any"
 
     return holds
@@ -94,19 +118,39 @@ def compile_reduce(
     variable: str,
     source: _Source,
     step: Callable[[Row], Any],
-    check: _Check,
+    memory: MemoryAccount,
 ) -> Callable[[Row], Any]:
     """Return ``reduce(accumulator = initial, variable IN source | step)``; null for a null source."""
 
     def reduced(row: Row) -> Any:
+        mark = memory.charged
+        items = source(row)
+        if items is None:
+            return None
+        inner = dict(row)
+        loop = memory.loop(lambda: size_of(inner.get(accumulator)))
+        try:
+            inner[accumulator] = initial(row)
+            loop.begun = memory.charged
+            for item in _turns(items, memory):
+                inner[variable] = item
+                inner[accumulator] = step(inner)
+                loop.begun = memory.charged
+        finally:
+            memory.close(loop)
+        result = inner[accumulator]
+        memory.settle(mark, result)
+        return result
+
+    def unlimited(row: Row) -> Any:
         items = source(row)
         if items is None:
             return None
         inner = dict(row)
         inner[accumulator] = initial(row)
-        for item in _checked(items, check):
+        for item in _turns(items, memory):
             inner[variable] = item
             inner[accumulator] = step(inner)
         return inner[accumulator]
 
-    return reduced
+    return unlimited if memory.limit is None else reduced

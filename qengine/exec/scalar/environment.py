@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from qengine.errors import ExecutionError, InternalError
+from qengine.exec.memory import MemoryAccount
 from qengine.exec.scalar.foreign import check_of_graph
 from qengine.exec.scalar.parameters import from_python
 from qengine.exec.scalar.values import Given, NodeHandle, RelationshipHandle
+from qengine.exec.sizes import size_of
 
 if TYPE_CHECKING:
     from qengine.plan.expr import Subquery
@@ -23,9 +25,14 @@ __all__ = ["Environment", "GraphReader", "Row"]
 Row = Mapping[str, Any]
 
 _PAGE = 256  # property values are read and kept in pages of so many ids
+_LONG_VALUE = 1 << 12  # bytes of a value, on average, from which each is a page by itself
+_PAGES_BYTES = 1 << 22  # what the pages of one property may take before they are dropped
+_KEPT_ENTITIES = 1 << 16  # nodes and relationships of which labels and ends are kept
 
 
 class _Column(Protocol):
+    @property
+    def nbytes(self) -> int: ...
     def values(self, ids: Any) -> list[Any]: ...
 
 
@@ -85,8 +92,8 @@ class Environment:
         Compiles a ``Subquery`` expression; None where plans hold none.
     seed
         Seed of ``rand()``; None for a different sequence each time.
-    check
-        Raises if the execution must stop; called inside loops over long lists.
+    memory
+        Where the values that expressions make are charged; it also looks at the clock. None: without limits.
     """
 
     def __init__(
@@ -96,12 +103,14 @@ class Environment:
         *,
         subqueries: Callable[[Subquery], Callable[[Row], Any]] | None = None,
         seed: int | None = None,
-        check: Callable[[], None] = lambda: None,
+        memory: MemoryAccount | None = None,
     ) -> None:
         self.store = store
-        self.check = check
+        self.memory = MemoryAccount(None) if memory is None else memory
         given: list[Given] = []
         self.parameters = {name: from_python(value, name, given) for name, value in (parameters or {}).items()}
+        if self.memory.limit is not None and self.parameters:
+            self.memory.holding("Parameters").set(size_of(list(self.parameters.values())))
         if given:
             check_of_graph(given, store)
         self._seed = seed
@@ -143,6 +152,8 @@ class Environment:
         """Return the set of a vertex's labels."""
         found = self._labels.get(vertex)
         if found is None:
+            if len(self._labels) >= _KEPT_ENTITIES:
+                self._labels.clear()
             found = self._labels[vertex] = frozenset(self.store.labels_of(vertex))
         return found
 
@@ -150,6 +161,8 @@ class Environment:
         """Return type index, start and end vertex of a relationship."""
         found = self._relationships.get(id)
         if found is None:
+            if len(self._relationships) >= _KEPT_ENTITIES:
+                self._relationships.clear()
             ids = np.array([id], dtype=np.int64)
             start, end = self.store.endpoints(ids)
             found = (int(self.store.type_of(ids)[0]), int(start[0]), int(end[0]))
@@ -165,7 +178,9 @@ class Environment:
         try:
             reader = self._node_readers[key]
         except KeyError:
-            reader = self._node_readers[key] = _pages(self.store.node_property(key), self.store.vertex_count)
+            reader = self._node_readers[key] = _pages(
+                self.store.node_property(key), self.store.vertex_count, self.memory
+            )
         return None if reader is None else reader.value(id)
 
     def relationship_property(self, id: int, key: str) -> Any:
@@ -175,7 +190,7 @@ class Environment:
         try:
             reader = self._relationship_readers[index, key]
         except KeyError:
-            reader = _pages(self.store.relationship_property(index, key), kind.count)
+            reader = _pages(self.store.relationship_property(index, key), kind.count, self.memory)
             self._relationship_readers[index, key] = reader
         return None if reader is None else reader.value(id - kind.base)
 
@@ -190,24 +205,38 @@ class Environment:
 
 
 class _Pages:
-    """Property values by id, read in pages when first needed."""
+    """Property values by id, read in pages when first needed; those that are kept take little."""
 
-    __slots__ = ("_column", "_count", "_pages")
+    __slots__ = ("_bytes", "_column", "_count", "_memory", "_page", "_pages")
 
-    def __init__(self, column: _Column, count: int) -> None:
+    def __init__(self, column: _Column, count: int, memory: MemoryAccount) -> None:
         self._column = column
         self._count = count
+        self._memory = memory
+        self._page = _PAGE if column.nbytes <= _LONG_VALUE * count else 1
         self._pages: dict[int, list[Any]] = {}
+        self._bytes = 0
 
     def value(self, id: int) -> Any:
-        number, offset = divmod(id, _PAGE)
+        number, offset = divmod(id, self._page)
         page = self._pages.get(number)
         if page is None:
-            begin = number * _PAGE
-            ids = np.arange(begin, min(begin + _PAGE, self._count), dtype=np.int64)
-            page = self._pages[number] = self._column.values(ids)
+            page = self._read(number)
         return page[offset]
 
+    def _read(self, number: int) -> list[Any]:
+        begin = number * self._page
+        page = self._column.values(np.arange(begin, min(begin + self._page, self._count), dtype=np.int64))
+        size = size_of(page)
+        self._memory.charge(size)
+        self._bytes += size
+        if self._bytes > _PAGES_BYTES:
+            self._pages.clear()
+            self._bytes = size
+        if size <= _PAGES_BYTES:
+            self._pages[number] = page
+        return page
 
-def _pages(column: _Column | None, count: int) -> _Pages | None:
-    return None if column is None else _Pages(column, count)
+
+def _pages(column: _Column | None, count: int, memory: MemoryAccount) -> _Pages | None:
+    return None if column is None else _Pages(column, count, memory)

@@ -7,22 +7,41 @@ that failed.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import singledispatch
+from functools import partial, singledispatch
 from typing import Any
 
 from qengine.errors import ExecutionError, InternalError, Span
 from qengine.exec.scalar.comprehensions import compile_list_comprehension, compile_quantifier, compile_reduce
 from qengine.exec.scalar.entities import property_of
 from qengine.exec.scalar.environment import Environment, Row
-from qengine.exec.scalar.functions import FUNCTIONS, GRAPH_FUNCTIONS
+from qengine.exec.scalar.functions import ACCOUNTED_FUNCTIONS, FUNCTIONS, GRAPH_FUNCTIONS
+from qengine.exec.scalar.growth import GROWTH
 from qengine.exec.scalar.logic import compile_and, compile_coalesce, compile_or, compile_xor
 from qengine.exec.scalar.paths import compile_path
 from qengine.exec.scalar.values import NodeHandle, RelationshipHandle, wrong_argument
+from qengine.exec.sizes import ITEM
 from qengine.plan import expr as x
+from qengine.plan.traverse import walk
+from qengine.types import FLOAT, INTEGER
 
-__all__ = ["Evaluator", "compile", "compile_predicate"]
+__all__ = ["Evaluator", "charges", "compile", "compile_predicate"]
 
 Evaluator = Callable[[Row], Any]
+
+_MAKERS = (x.ListOf, x.MapOf, x.MapProjection, x.ListComprehension, x.Quantifier, x.Reduce, x.PathOf, x.Subquery)
+_ROUGH = 1 << 16  # bytes of a bound that is made exact afterwards
+_MAP_BYTES = 248  # of a map beside its values
+_PATH_BYTES = 240  # of a step of a path
+
+
+def charges(expr: x.Expr) -> bool:
+    """Return whether the evaluation of an expression charges values to the memory account."""
+    return any(isinstance(node, _MAKERS) or (isinstance(node, x.Call) and _grows(node)) for node in walk(expr))
+
+
+def _grows(call: x.Call) -> bool:
+    """Return whether a call may make a large value; sums of numbers are the commonest that don't."""
+    return call.name in GROWTH and not (call.name == "+" and all(arg.type in (INTEGER, FLOAT) for arg in call.args))
 
 
 def compile(expr: x.Expr, env: Environment) -> Evaluator:
@@ -114,6 +133,8 @@ def _(expr: x.Call, env: Environment) -> Evaluator:
         return compile_coalesce(args)
     function = _function(expr.name, env)
     span = expr.span
+    if charges(expr) and (env.memory.limit is not None or _grows(expr)):
+        return _charging(function, GROWTH[expr.name] if _grows(expr) else None, args, env, span)
 
     def constant(row: Row) -> Any:
         try:
@@ -149,13 +170,70 @@ def _(expr: x.Call, env: Environment) -> Evaluator:
     return general
 
 
+def _charging(
+    function: Callable[..., Any],
+    growth: Callable[..., int] | None,
+    args: list[Evaluator],
+    env: Environment,
+    span: Span | None,
+) -> Evaluator:
+    """Return a call whose arguments or result are charged; afterwards only the result is.
+
+    Without a limit only the length of results counts, and the clock.
+    """
+    memory = env.memory
+
+    def general(row: Row) -> Any:
+        mark = memory.charged
+        values = [arg(row) for arg in args]
+        size = 0
+        try:
+            if growth is not None and (size := growth(*values)):
+                memory.charge(size)
+            result = function(*values)
+        except ExecutionError as error:
+            raise _placed(error, span) from None
+        if size > _ROUGH or memory.charged != mark + size:
+            memory.settle(mark, result)
+        return result
+
+    def binary(row: Row) -> Any:
+        mark = memory.charged
+        a, b = first(row), second(row)
+        try:
+            if size := grown(a, b):
+                memory.charge(size)
+            result = function(a, b)
+        except ExecutionError as error:
+            raise _placed(error, span) from None
+        if size > _ROUGH or memory.charged != mark + size:
+            memory.settle(mark, result)
+        return result
+
+    def unlimited(row: Row) -> Any:
+        values = [arg(row) for arg in args]
+        try:
+            if growth is not None and (size := growth(*values)) > _ROUGH:
+                memory.look(size)
+            return function(*values)
+        except ExecutionError as error:
+            raise _placed(error, span) from None
+
+    if memory.limit is None:
+        return unlimited
+    if len(args) != 2 or growth is None:
+        return general
+    (first, second), grown = args, growth
+    return binary
+
+
 def _function(name: str, env: Environment) -> Callable[..., Any]:
     function = FUNCTIONS.get(name)
     if function is None:
         raise InternalError(f"The function {name!r} of the catalogue has no implementation.")
-    if name not in GRAPH_FUNCTIONS:
-        return function
-    return lambda *args: function(env, *args)
+    if name in GRAPH_FUNCTIONS:
+        return partial(function, env)
+    return partial(function, env.memory) if name in ACCOUNTED_FUNCTIONS else function
 
 
 @_compile.register
@@ -178,7 +256,7 @@ def _boolean(expr: x.Expr, op: str, env: Environment) -> Evaluator:
 
 @_compile.register
 def _(expr: x.Comparison, env: Environment) -> Evaluator:
-    operators = [FUNCTIONS[op] for op in expr.ops]
+    operators = [_function(op, env) for op in expr.ops]
     if len(operators) == 1:
         return _compile(x.Call(expr.ops[0], expr.args, type=expr.type, span=expr.span), env)
     args = [_compile(arg, env) for arg in expr.args]
@@ -239,13 +317,25 @@ def _(expr: x.ConstantList, env: Environment) -> Evaluator:
 @_compile.register
 def _(expr: x.ListOf, env: Environment) -> Evaluator:
     items = [_compile(item, env) for item in expr.items]
-    return lambda row: [item(row) for item in items]
+    charge, size = env.memory.charge, ITEM * (len(items) + 2)
+
+    def listed(row: Row) -> list[Any]:
+        charge(size)
+        return [item(row) for item in items]
+
+    return listed
 
 
 @_compile.register
 def _(expr: x.MapOf, env: Environment) -> Evaluator:
     entries = [(key, _compile(value, env)) for key, value in expr.entries]
-    return lambda row: {key: value(row) for key, value in entries}
+    charge, size = env.memory.charge, _MAP_BYTES + ITEM * len(entries)
+
+    def mapped(row: Row) -> dict[str, Any]:
+        charge(size)
+        return {key: value(row) for key, value in entries}
+
+    return mapped
 
 
 @_compile.register
@@ -253,11 +343,13 @@ def _(expr: x.MapProjection, env: Environment) -> Evaluator:
     subject, everything, span = _compile(expr.subject, env), expr.everything, expr.span
     entries = [(key, _compile(value, env)) for key, value in expr.entries]
     properties = FUNCTIONS["properties"]
+    charge, size = env.memory.charge, _MAP_BYTES + ITEM * len(entries)
 
     def projected(row: Row) -> dict[str, Any] | None:
         entity = subject(row)
         if entity is None:
             return None
+        charge(size)
         try:
             result = dict(properties(env, entity)) if everything else {}
         except ExecutionError as error:
@@ -273,19 +365,22 @@ def _(expr: x.MapProjection, env: Environment) -> Evaluator:
 def _(expr: x.ListComprehension, env: Environment) -> Evaluator:
     condition = None if expr.condition is None else compile_predicate(expr.condition, env)
     result = None if expr.result is None else _compile(expr.result, env)
-    return compile_list_comprehension(expr.variable, _list(expr.source, env), condition, result, env.check)
+    keeps = env.memory.limit is not None and any(
+        charges(each) for each in (expr.condition, expr.result) if each is not None
+    )
+    return compile_list_comprehension(expr.variable, _list(expr.source, env), condition, result, env.memory, keeps)
 
 
 @_compile.register
 def _(expr: x.Quantifier, env: Environment) -> Evaluator:
     condition = _boolean(expr.condition, f"{expr.quantifier}()", env)
-    return compile_quantifier(expr.quantifier, expr.variable, _list(expr.source, env), condition, env.check)
+    return compile_quantifier(expr.quantifier, expr.variable, _list(expr.source, env), condition, env.memory)
 
 
 @_compile.register
 def _(expr: x.Reduce, env: Environment) -> Evaluator:
     initial, step = _compile(expr.initial, env), _compile(expr.step, env)
-    return compile_reduce(expr.accumulator, initial, expr.variable, _list(expr.source, env), step, env.check)
+    return compile_reduce(expr.accumulator, initial, expr.variable, _list(expr.source, env), step, env.memory)
 
 
 def _list(expr: x.Expr, env: Environment) -> Callable[[Row], list[Any] | None]:
@@ -302,7 +397,15 @@ def _list(expr: x.Expr, env: Environment) -> Callable[[Row], list[Any] | None]:
 
 @_compile.register
 def _(expr: x.PathOf, env: Environment) -> Evaluator:
-    return compile_path(expr.elements, env)
+    path, charge = compile_path(expr.elements, env), env.memory.charge
+
+    def walked(row: Row) -> Any:
+        found = path(row)
+        if found is not None:
+            charge(_PATH_BYTES * (1 + len(found.relationships)))
+        return found
+
+    return walked
 
 
 @_compile.register

@@ -9,14 +9,18 @@ from qengine.exec.scalar.conversion import CONVERSIONS
 from qengine.exec.scalar.entities import ENTITIES
 from qengine.exec.scalar.lists import LISTS
 from qengine.exec.scalar.mathematics import MATHEMATICS
-from qengine.exec.scalar.operators import OPERATORS
+from qengine.exec.scalar.operators import MEMBERSHIP, OPERATORS
+from qengine.exec.scalar.regular import REGULAR
 from qengine.exec.scalar.strings import STRINGS
 from qengine.exec.scalar.temporal.functions import CLOCK_FUNCTIONS, TEMPORAL_FUNCTIONS
 
-__all__ = ["FUNCTIONS", "GRAPH_FUNCTIONS"]
+__all__ = ["ACCOUNTED_FUNCTIONS", "FUNCTIONS", "GRAPH_FUNCTIONS"]
 
 GRAPH_FUNCTIONS: dict[str, Callable[..., Any]] = {**ENTITIES, **CLOCK_FUNCTIONS}
 """The part of ``FUNCTIONS`` that takes the ``Environment`` as first argument."""
+
+ACCOUNTED_FUNCTIONS: dict[str, Callable[..., Any]] = {**MEMBERSHIP, **REGULAR}
+"""The part that takes the ``MemoryAccount`` as first argument: what may take long is stopped by it."""
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     **OPERATORS,
@@ -26,6 +30,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     **STRINGS,
     **TEMPORAL_FUNCTIONS,
     **GRAPH_FUNCTIONS,
+    **ACCOUNTED_FUNCTIONS,
 }
 """Every scalar name of the catalogue but ``coalesce``, which looks at no more arguments than it needs (``logic``).
 

@@ -8,7 +8,7 @@ from typing import Any
 from qengine.errors import ExecutionError
 from qengine.exec.scalar.compare import equals
 from qengine.exec.scalar.strict import strict
-from qengine.exec.scalar.values import no_longer, wrong_argument
+from qengine.exec.scalar.values import wrong_argument
 
 __all__ = ["LISTS", "count_of", "range_of"]
 
@@ -78,9 +78,7 @@ def count_of(numbers: range) -> int:
 
 @strict
 def _range(start: Any, end: Any, step: Any = 1) -> list[int]:
-    numbers = range_of(start, end, step)
-    no_longer(list, count_of(numbers))
-    return list(numbers)
+    return list(range_of(start, end, step))
 
 
 def _null_if(value: Any, other: Any) -> Any:

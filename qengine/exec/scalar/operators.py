@@ -8,16 +8,17 @@ from collections.abc import Callable
 from typing import Any
 
 from qengine.errors import ExecutionError
+from qengine.exec.memory import MemoryAccount
 from qengine.exec.scalar.compare import equals, ordered
-from qengine.exec.scalar.regular import matcher
 from qengine.exec.scalar.strict import strict
 from qengine.exec.scalar.temporal import arithmetic as temporal
 from qengine.exec.scalar.text import scalar_text
-from qengine.exec.scalar.values import NUMBERS, checked, no_longer, wrong_argument
+from qengine.exec.scalar.values import NUMBERS, checked, wrong_argument
 from qengine.temporal import Duration, Temporal
 
-__all__ = ["OPERATORS"]
+__all__ = ["MEMBERSHIP", "OPERATORS"]
 
+_COMPARED = 1024  # items of a list that are compared between two looks at the clock
 _JOINED = NUMBERS | {str, bool}  # what + appends to a string
 
 
@@ -30,19 +31,13 @@ def _add(a: Any, b: Any) -> Any:
     if kind in NUMBERS and other in NUMBERS:
         return a + b
     if kind is list or other is list:
-        return _joined(a if kind is list else [a], b if other is list else [b])
+        return (a if kind is list else [a]) + (b if other is list else [b])
     if (kind is str and other in _JOINED) or (other is str and kind in _JOINED):
-        return _joined(scalar_text(a), scalar_text(b))
+        return scalar_text(a) + scalar_text(b)
     moved = temporal.add(a, b)
     if moved is None:
         raise wrong_argument("+", "numbers, strings, lists or a duration", b if kind in _JOINED else a)
     return moved
-
-
-def _joined(a: Any, b: Any) -> Any:
-    """Return two strings or two lists as one."""
-    no_longer(type(a), len(a) + len(b))
-    return a + b
 
 
 def _subtract(a: Any, b: Any) -> Any:
@@ -174,19 +169,22 @@ def _comparison(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], boo
     return result
 
 
-def _in(item: Any, items: Any) -> bool | None:
+def _in(memory: MemoryAccount, item: Any, items: Any) -> bool | None:
     """Return ``item IN items``: null where only a comparison with a null could make it true."""
     if items is None:
         return None
     if type(items) is not list:
         raise wrong_argument("IN", "a list on its right", items)
     result: bool | None = False
-    for candidate in items:
-        same = equals(item, candidate)
-        if same:
-            return True
-        if same is None:
-            result = None
+    for begin in range(0, len(items), _COMPARED):
+        compared = items[begin : begin + _COMPARED]
+        memory.steps(len(compared))
+        for candidate in compared:
+            same = equals(item, candidate)
+            if same:
+                return True
+            if same is None:
+                result = None
     return result
 
 
@@ -200,13 +198,6 @@ def _ends_with(a: Any, b: Any) -> bool | None:
 
 def _contains(a: Any, b: Any) -> bool | None:
     return b in a if type(a) is str and type(b) is str else None
-
-
-def _matches(a: Any, b: Any) -> bool | None:
-    """Return whether the whole of ``a`` matches the regular expression ``b``."""
-    if type(a) is not str or type(b) is not str:
-        return None
-    return matcher(b)(a)
 
 
 @strict
@@ -223,7 +214,7 @@ def _concatenate(a: Any, b: Any) -> Any:
     if a is None or b is None:
         return None
     if type(a) is type(b) and type(a) in (str, list):
-        return _joined(a, b)
+        return a + b
     raise wrong_argument("||", "two strings or two lists", b if type(a) in (str, list) else a)
 
 
@@ -253,13 +244,14 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     ">": _comparison(operator.gt),
     ">=": _comparison(operator.ge),
     "NOT": _not,
-    "IN": _in,
     "STARTS WITH": _starts_with,
     "ENDS WITH": _ends_with,
     "CONTAINS": _contains,
-    "=~": _matches,
     "IS NULL": _is_null,
     "IS NOT NULL": _is_not_null,
     "[..]": _slice,
     "||": _concatenate,
 }
+
+MEMBERSHIP: dict[str, Callable[..., Any]] = {"IN": _in}
+"""The operator; takes the ``MemoryAccount`` first."""

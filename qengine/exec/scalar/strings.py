@@ -8,7 +8,7 @@ from typing import Any
 
 from qengine.errors import ExecutionError
 from qengine.exec.scalar.strict import strict
-from qengine.exec.scalar.values import no_longer, wrong_argument
+from qengine.exec.scalar.values import wrong_argument
 
 __all__ = ["STRINGS"]
 
@@ -77,7 +77,6 @@ def _right(text: Any, length: Any) -> str:
 def _replace(text: Any, old: Any, new: Any) -> str:
     for part in (text, old, new):
         _string("replace", part)
-    no_longer(str, len(text) + text.count(old) * (len(new) - len(old)))
     return str(text.replace(old, new))
 
 

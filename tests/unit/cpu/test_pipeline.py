@@ -204,7 +204,7 @@ def test_memory_is_given_back() -> None:
             second.add(50)
         first.set(10)
         second.add(50)
-    assert (runtime.memory.used, runtime.memory.peak) == (0, 60)
+    assert (runtime.memory.charged, runtime.memory.peak) == (0, 60)
 
 
 def test_timeouts_fire_between_batches(fake: FakeSearch) -> None:

@@ -17,6 +17,8 @@ from qengine.types import Node, Path, Relationship
 
 
 class Column:
+    nbytes = 0
+
     def __init__(self, values):
         self._values = values
 

@@ -12,8 +12,9 @@ too; if an argument fails in some row, they are evaluated row by row, which fail
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice, repeat
 from typing import Any
 
@@ -22,15 +23,26 @@ import pyarrow as pa
 
 from qengine.errors import ExecutionError
 from qengine.exec.cpu.batch import Batch
-from qengine.exec.cpu.columns import BoolArray, Column, ConstantColumn, ListColumn, concatenate, from_values
+from qengine.exec.cpu.columns import (
+    BoolArray,
+    Column,
+    ConstantColumn,
+    ListColumn,
+    ObjectColumn,
+    concatenate,
+    from_values,
+)
 from qengine.exec.cpu.expressions.arithmetic import ARITHMETIC
 from qengine.exec.cpu.expressions.comparison import COMPARISON, combine_truths
 from qengine.exec.cpu.expressions.entities import ENTITIES, has_labels, property_of
 from qengine.exec.cpu.expressions.functions import FUNCTIONS, choose
+from qengine.exec.cpu.expressions.growth import GROWTH, choice_bytes, object_bytes, property_bytes
 from qengine.exec.cpu.expressions.operand import operand
 from qengine.exec.cpu.expressions.paths import paths
 from qengine.exec.cpu.expressions.strings import STRINGS
+from qengine.exec.cpu.parts import by_parts
 from qengine.exec.cpu.runtime import Runtime
+from qengine.exec.memory import Kept, Oversized
 from qengine.exec.scalar import evaluate as scalar
 from qengine.exec.scalar.values import wrong_argument
 from qengine.plan import expr as x
@@ -52,6 +64,7 @@ COLUMNAR: dict[str, Callable[..., Column | None]] = {
 VOLATILE = frozenset({"rand", "randomuuid"})
 """Functions that may give another value at each call."""
 
+_FEW = 63  # rows, but for one, that are counted at a time
 _CHECKED_ROWS = 1024  # rows between two looks at the clock, in row-wise evaluation; fewer where they take long
 _CHECKED_SECONDS = 0.005
 _CHECKED_ITEMS = 1 << 17  # items of lists that become a column at a time
@@ -71,7 +84,25 @@ def compile_expression(expr: x.Expr, runtime: Runtime) -> Evaluate:
         By the function, where a row's values make the expression fail.
     """
     form = _FORMS.get(type(expr))
-    return _row_wise(expr, runtime) if form is None else form(expr, runtime)
+    evaluate = _row_wise(expr, runtime) if form is None else form(expr, runtime)
+    accounted = runtime.memory.limit is not None and not isinstance(expr, _GIVEN)
+    return _accounted(evaluate, runtime) if accounted else evaluate
+
+
+def _accounted(evaluate: Evaluate, runtime: Runtime) -> Evaluate:
+    """Charge an expression's columns: while it is evaluated those of its parts, in the end the result."""
+    memory = runtime.memory
+
+    def charged(batch: Batch) -> Column:
+        mark = memory.charged
+        column = evaluate(batch)
+        memory.charged = mark
+        size = column.nbytes
+        memory.room(batch.length, size)
+        memory.charge(size)
+        return column
+
+    return charged
 
 
 def compile_predicate(expr: x.Expr, runtime: Runtime) -> Callable[[Batch], BoolArray]:
@@ -84,8 +115,12 @@ def compile_predicate(expr: x.Expr, runtime: Runtime) -> Callable[[Batch], BoolA
     """
     evaluate = compile_expression(expr, runtime)
 
-    def holds(batch: Batch) -> BoolArray:
+    def of_part(batch: Batch) -> BoolArray:
         return truths(evaluate(batch), expr)
+
+    def holds(batch: Batch) -> BoolArray:
+        found = [truth for _, truth in by_parts(batch, of_part, runtime.memory)]
+        return found[0] if len(found) == 1 else np.concatenate([*found, np.zeros(0, np.bool_)])
 
     return holds
 
@@ -132,8 +167,9 @@ def _variable(expr: x.Variable, runtime: Runtime) -> Evaluate:
 
 def _property(expr: x.Property, runtime: Runtime) -> Evaluate:
     key = expr.key
+    growth = None if runtime.memory.limit is None else partial(property_bytes, runtime.store, key=key)
     return _strict(expr, (expr.subject,), lambda args: replace(expr, subject=args[0]), runtime,
-                   lambda _, subject: property_of(runtime.store, subject, key))  # fmt: skip
+                   lambda _, subject: property_of(runtime.store, subject, key), growth)  # fmt: skip
 
 
 def _has_labels(expr: x.HasLabels, runtime: Runtime) -> Evaluate:
@@ -146,7 +182,8 @@ def _call(expr: x.Call, runtime: Runtime) -> Evaluate:
     if expr.name == "coalesce":
         return _coalesce(expr, runtime)
     columnar = COLUMNAR.get(expr.name)
-    return _strict(expr, expr.args, lambda args: replace(expr, args=args), runtime, columnar)
+    return _strict(expr, expr.args, lambda args: replace(expr, args=args), runtime, columnar,
+                   GROWTH.get(expr.name))  # fmt: skip
 
 
 def _strict(
@@ -155,20 +192,31 @@ def _strict(
     rebuild: Callable[[tuple[x.Expr, ...]], x.Expr],
     runtime: Runtime,
     columnar: Callable[..., Column | None] | None,
+    growth: Callable[..., int] | None = None,
 ) -> Evaluate:
-    """Return an evaluation of all arguments, then of ``columnar`` or, where it refuses, row by row."""
+    """Return an evaluation of all arguments, then of ``columnar`` or, where it refuses, row by row.
+
+    ``growth``: tells the bytes of what ``columnar`` would make; a batch where that is too much is cut, and a single row
+    left to the row-wise evaluator.
+    """
     evaluators = [compile_expression(arg, runtime) for arg in args]
     names = [f"{index}" for index in range(len(args))]
     stand_in = rebuild(tuple(x.Variable(name, type=arg.type) for name, arg in zip(names, args, strict=True)))
     by_row = _ByRow(stand_in, runtime)
     folds = not (isinstance(expr, x.Call) and expr.name in VOLATILE)
+    memory = runtime.memory
+
+    def fits(size: int, rows: int) -> bool:
+        if size > memory.batch_bytes and rows > 1:
+            raise Oversized(rows * memory.batch_bytes // size)
+        return size <= memory.batch_bytes
 
     def evaluate(batch: Batch) -> Column:
         columns = [evaluator(batch) for evaluator in evaluators]
         if folds and all(isinstance(column, ConstantColumn) for column in columns):
             row = {name: column.value for name, column in zip(names, columns, strict=True)}  # type: ignore[attr-defined]
             return ConstantColumn(by_row.function(row), batch.length)
-        if columnar is not None:
+        if columnar is not None and (growth is None or fits(growth(*columns), batch.length)):
             try:
                 result = columnar(runtime, *columns)
             except pa.ArrowInvalid:
@@ -183,11 +231,12 @@ def _strict(
 class _ByRow:
     """The row-wise evaluator behind an expression, compiled when first needed."""
 
-    __slots__ = ("_expr", "_function", "_runtime")
+    __slots__ = ("_charges", "_expr", "_function", "_runtime")
 
     def __init__(self, expr: x.Expr, runtime: Runtime) -> None:
         self._expr = expr
         self._runtime = runtime
+        self._charges = runtime.memory.limit is not None and scalar.charges(expr)
         self._function: Callable[[Any], Any] | None = None
 
     @property
@@ -197,9 +246,15 @@ class _ByRow:
         return self._function
 
     def __call__(self, columns: dict[str, Column], length: int) -> Column:
-        function, check = self.function, self._runtime.context.check
+        memory = self._runtime.memory
+        if memory.limit is not None:
+            memory.room(length, sum(map(object_bytes, columns.values())))
         names = list(columns)
-        rows = zip(*(column.values() for column in columns.values()), strict=True) if names else repeat((), length)
+        values = zip(*(column.values() for column in columns.values()), strict=True) if names else repeat((), length)
+        rows = (dict(zip(names, row, strict=True)) for row in values)
+        if self._charges:
+            return self._charged(rows, length)
+        function, check = self.function, self._runtime.context.check
         results: list[Any] = []
         columns_done: list[Column] = []
         done = items = 0
@@ -207,7 +262,7 @@ class _ByRow:
         while done < length:
             check()
             begin = time.perf_counter()
-            some = [function(dict(zip(names, row, strict=True))) for row in islice(rows, size)]
+            some = list(map(function, islice(rows, size)))
             results += some
             done += len(some)
             items += sum(len(value) for value in some if type(value) is list)
@@ -218,6 +273,32 @@ class _ByRow:
             size = max(1, size // 4) if late else min(_CHECKED_ROWS, size * 2)
         last = from_values(results)
         return concatenate([*columns_done, last]) if columns_done else last
+
+    def _charged(self, rows: Iterator[dict[str, Any]], length: int) -> Column:
+        """Evaluate an expression that charges values, as many rows as may stand in one batch."""
+        memory, function = self._runtime.memory, self.function
+        results: list[Any] = []
+        kept = Kept(results)
+        allowed = memory.batch_bytes if length > 1 else memory.batch_bytes // 4
+        loop = memory.loop(kept)
+        try:
+            full = loop.mark + allowed
+            for place, row in enumerate(rows):
+                if place & _FEW == _FEW:
+                    memory.steps(_FEW + 1)
+                results.append(function(row))
+                loop.begun = charged = memory.charged
+                if charged > full:
+                    held = kept()
+                    if held > allowed and length > 1:
+                        raise Oversized(len(results))
+                    memory.charged = loop.begun = loop.mark + held
+                    full = memory.charged + allowed
+        finally:
+            memory.close(loop)
+        if memory.charged > loop.mark + allowed:  # of one row: a column of another form would be a copy
+            return ObjectColumn(results)
+        return from_values(results)
 
 
 def _row_wise(expr: x.Expr, runtime: Runtime) -> Evaluate:
@@ -284,7 +365,9 @@ def _case(expr: x.Case, runtime: Runtime) -> Evaluate:
                 return None
             chosen[truths(column, expr)] = index
         places = chosen * length + np.arange(length, dtype=np.int64)
-        return choose([result(batch) for result in results], places)
+        columns = [result(batch) for result in results]
+        runtime.memory.room(length, choice_bytes(*columns))
+        return choose(columns, places)
 
     return _lazy(expr, runtime, columnar)
 
@@ -318,6 +401,7 @@ def _list_of(expr: x.ListOf, runtime: Runtime) -> Evaluate:
         if _constants(*columns):
             return ConstantColumn([column.value for column in columns], batch.length)  # type: ignore[attr-defined]
         length = batch.length
+        runtime.memory.room(length, choice_bytes(*columns))
         joined = choose(columns, np.arange(length * len(columns), dtype=np.int64).reshape(-1, length).T.ravel())
         return ListColumn(np.arange(length + 1, dtype=np.int64) * len(columns), joined)
 
@@ -335,6 +419,7 @@ def _map_of(expr: x.MapOf, runtime: Runtime) -> Evaluate:
                 {key: column.value for key, column in zip(keys, columns, strict=True)},  # type: ignore[attr-defined]
                 batch.length,
             )
+        runtime.memory.room(batch.length, 248 * batch.length + sum(map(object_bytes, columns)))
         rows = zip(*(column.values() for column in columns), strict=True)
         return from_values([dict(zip(keys, row, strict=True)) for row in rows])
 
@@ -344,6 +429,9 @@ def _map_of(expr: x.MapOf, runtime: Runtime) -> Evaluate:
 def _path(expr: x.PathOf, runtime: Runtime) -> Evaluate:
     return _lazy(expr, runtime, lambda batch: paths([batch.columns[name] for name in expr.elements], runtime))
 
+
+_GIVEN = (x.Literal, x.Parameter, x.Variable)
+"""What evaluates to values that are there already."""
 
 _FORMS: dict[type[x.Expr], Callable[[Any, Runtime], Evaluate]] = {
     x.Literal: _literal,

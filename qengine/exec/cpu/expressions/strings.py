@@ -43,10 +43,11 @@ def _matches(_: Runtime, column: Column, expression: Column) -> Column | None:
     if a.kind != "string" or a.constant or b.kind != "string" or not b.constant:
         return None
     pattern = linear(b.datum.as_py())
-    if pattern is None or (pattern.ascii_only and not _all_ascii(a.datum)):
+    form = pattern.ascii if pattern.ascii == pattern.any or _all_ascii(a.datum) else pattern.any
+    if form is None:
         return None
     try:
-        return ArrowColumn(pc.match_substring_regex(a.datum, pattern.text))
+        return ArrowColumn(pc.match_substring_regex(a.datum, form))
     except pa.ArrowInvalid:  # too many repetitions for RE2
         return None
 

@@ -17,8 +17,10 @@ from qengine.exec.cpu.batch import BATCH_ROWS, Batch, concatenate_batches
 from qengine.exec.cpu.columns import Column, ConstantColumn, IntArray, NodeColumn, count_column, null_column
 from qengine.exec.cpu.expressions.compiler import Evaluate, compile_expression, is_volatile
 from qengine.exec.cpu.grouping import Groups, ascends, group_rows, known_apart, rows_alone
-from qengine.exec.cpu.operators.stage import ROW, Build, Stage, pieces
+from qengine.exec.cpu.operators.stage import ROW, Build, Stage
+from qengine.exec.cpu.parts import by_parts, pieces, working_bytes
 from qengine.exec.cpu.runtime import Runtime
+from qengine.exec.memory import Holding
 from qengine.plan import logical, physical
 from qengine.plan.expr import Variable
 from qengine.plan.traverse import free_variables
@@ -177,9 +179,12 @@ class _Partial:
     keys: list[Column]
     states: list[State]
 
+    def columns(self) -> list[Column]:
+        return [*self.keys, *(column for state in self.states for column in state)]
+
     @property
     def nbytes(self) -> int:
-        return sum(column.nbytes for columns in (self.keys, *self.states) for column in columns)
+        return sum(column.nbytes for column in self.columns())
 
 
 class _Aggregation:
@@ -205,24 +210,28 @@ class _Aggregation:
         """Yield the groups of all batches."""
         parts: list[_Partial] = []
         rows, merged = 0, 0
-        with self._runtime.memory.holding("Aggregate") as holding:
+        memory = self._runtime.memory
+        with memory.holding("Aggregate") as holding:
             for batch in batches:
                 self._runtime.context.check()
-                part = self._partial(batch)
-                parts.append(part)
-                rows += part.length
-                holding.add(part.nbytes)
-                if rows > 2 * merged + _FEW_GROUPS and len(parts) > 1:
-                    parts = self._merged_aside(parts, rows)
-                    rows = merged = sum(each.length for each in parts)
-                    holding.set(sum(each.nbytes for each in parts))
+                for _, part in by_parts(batch, self._partial, memory):
+                    parts.append(part)
+                    rows += part.length
+                    holding.add(part.nbytes)
+                    if rows > 2 * merged + _FEW_GROUPS and len(parts) > 1:
+                        parts = self._merged_aside(parts, holding, rows)
+                        rows = merged = sum(each.length for each in parts)
+                        holding.set(sum(each.nbytes for each in parts))
             if not self._keys and (ROW in outer.columns or not parts):
                 parts.append(self._nothing(outer))
             if not parts:
                 return
-            parts = self._merged_aside(parts, rows)
+            parts = self._merged_aside(parts, holding, rows)
             holding.set(sum(each.nbytes for each in parts))
             for part in parts:
+                if memory.limit is not None:
+                    states = zip(self._aggregators, part.states, strict=True)
+                    holding.also(sum(each.final_bytes(state) for each, state in states))
                 result = self._runtime.context.aside(partial(self._final, part), part.nbytes // 8)
                 for offset, length in pieces(result.length, BATCH_ROWS):
                     yield result.slice(offset, length)
@@ -248,16 +257,18 @@ class _Aggregation:
         ]
         return _Partial(groups.count, [groups.firsts(key) for key in keys], states)
 
-    def _merged_aside(self, parts: list[_Partial], rows: int) -> list[_Partial]:
-        return self._runtime.context.aside(lambda: self._merged(parts), rows)
+    def _merged_aside(self, parts: list[_Partial], holding: Holding, rows: int) -> list[_Partial]:
+        return self._runtime.context.aside(lambda: self._merged(parts, holding), rows)
 
-    def _merged(self, parts: list[_Partial]) -> list[_Partial]:
+    def _merged(self, parts: list[_Partial], holding: Holding) -> list[_Partial]:
         """Return parts that have no group in common: large ones as they come where that shows at once."""
         if self._apart and len(parts[0].keys) == len(self._names):
             return parts
         large = len(parts[0].keys) == 1 and sum(part.length for part in parts) >= _FEW_GROUPS * len(parts)
         if len(parts) == 1 or (large and known_apart([part.keys[0] for part in parts])):
             return parts
+        if self._runtime.memory.limit is not None:
+            holding.also(sum(working_bytes(part.columns()) for part in parts))
         joined = _joined(parts)
         groups = group_rows(joined.keys, joined.length)
         states = [each.merge(groups, state) for each, state in zip(self._aggregators, joined.states, strict=True)]
@@ -277,7 +288,7 @@ class _Aggregation:
 def _joined(parts: list[_Partial]) -> _Partial:
     """Return the groups of all parts, one after the other."""
     named = [
-        Batch(part.length, dict(enumerate([*part.keys, *(c for state in part.states for c in state)])))  # type: ignore[arg-type]
+        Batch(part.length, dict(enumerate(part.columns())))  # type: ignore[arg-type]
         for part in parts
     ]
     columns = list(concatenate_batches(named).columns.values())

@@ -24,6 +24,7 @@ from qengine.exec.cpu.columns import (
 )
 from qengine.exec.cpu.grouping import Groups, group_rows
 from qengine.exec.cpu.operators.stage import Build, Stage, numbered, rows_of, visible
+from qengine.exec.cpu.parts import repeated_pieces, working_bytes
 from qengine.exec.cpu.runtime import Runtime
 from qengine.plan import physical
 from qengine.plan.expr import AggregateCall
@@ -35,6 +36,7 @@ def optional_stage(operator: physical.Optional, build: Build, first: int) -> Sta
     """Emit each input row joined with the subplan's rows for it, or once with nulls, after the joined ones."""
     upstream = build(operator.input, first)
     inner = build(operator.inner, first)
+    memory = build.runtime.memory
     weight, matches = operator.weight, operator.matched
     added = operator.columns if weight is None else (*operator.columns, weight)
     nulls = operator.columns if matches is None else (*operator.columns, matches)
@@ -46,10 +48,12 @@ def optional_stage(operator: physical.Optional, build: Build, first: int) -> Sta
                 rows = rows_of(found)
                 assert rows is not None
                 matched[rows] = True
-                columns = {name: found.columns[name] for name in added}
-                if matches is not None:
-                    columns[matches] = ConstantColumn(True, found.length)
-                yield batch.take(rows).with_columns(columns)
+                for offset, length in repeated_pieces(batch, rows, memory):
+                    part = found.slice(offset, length)
+                    columns = {name: part.columns[name] for name in added}
+                    if matches is not None:
+                        columns[matches] = ConstantColumn(True, length)
+                    yield batch.take(rows[offset : offset + length]).with_columns(columns)
             missing = np.flatnonzero(~matched)
             if len(missing):
                 filled: dict[str, Column] = dict.fromkeys(nulls, null_column(len(missing)))
@@ -136,6 +140,8 @@ def _collect(found: Iterator[Batch], count: int, weight: str | None, runtime: Ru
             holding.add(batch.nbytes)
         if not columns:
             return ListColumn(np.zeros(count + 1, dtype=np.int64), null_column(0))
+        if runtime.memory.limit is not None:
+            holding.also(working_bytes(columns))
         row_of = np.concatenate(rows)
         offsets = np.zeros(count + 1, dtype=np.int64)
         np.cumsum(np.bincount(row_of, minlength=count), out=offsets[1:])

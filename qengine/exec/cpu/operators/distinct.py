@@ -9,6 +9,7 @@ import numpy as np
 from qengine.exec.cpu.batch import Batch, concatenate_batches
 from qengine.exec.cpu.grouping import group_rows
 from qengine.exec.cpu.operators.stage import Build, Stage
+from qengine.exec.cpu.parts import working_bytes
 from qengine.exec.cpu.runtime import Runtime
 from qengine.plan import logical
 
@@ -45,21 +46,28 @@ def _distinct(batches: Iterator[Batch], runtime: Runtime, operator: str) -> Iter
     waiting: list[Batch] = []
     rows = 0
     thin = True
+    limited = runtime.memory.limit is not None
     with runtime.memory.holding(operator) as holding:
         for batch in batches:
             runtime.context.check()
+            if limited:
+                holding.also(working_bytes(batch.columns.values()))
             own = _first_rows(batch, 0) if thin else batch
             thin = thin and 2 * own.length <= batch.length
             waiting.append(own)
             rows += own.length
             holding.add(own.nbytes)
             if seen is None or rows >= seen.length:
+                if limited:
+                    holding.also(_working(seen, waiting))
                 seen, fresh = _joined_aside(runtime, seen, waiting)
                 waiting, rows = [], 0
                 holding.set(seen.nbytes)
                 if fresh.length:
                     yield fresh
         if waiting:
+            if limited:
+                holding.also(_working(seen, waiting))
             _, fresh = _joined_aside(runtime, seen, waiting)
             if fresh.length:
                 yield fresh
@@ -68,6 +76,11 @@ def _distinct(batches: Iterator[Batch], runtime: Runtime, operator: str) -> Iter
 def _joined_aside(runtime: Runtime, seen: Batch | None, waiting: list[Batch]) -> tuple[Batch, Batch]:
     rows = sum(batch.length for batch in waiting) + (0 if seen is None else seen.length)
     return runtime.context.aside(lambda: _joined(seen, waiting), rows)
+
+
+def _working(seen: Batch | None, waiting: list[Batch]) -> int:
+    """Return what the comparison of waiting rows with those seen takes for a while."""
+    return sum(working_bytes(batch.columns.values()) for batch in ([] if seen is None else [seen]) + waiting)
 
 
 def _joined(seen: Batch | None, waiting: list[Batch]) -> tuple[Batch, Batch]:

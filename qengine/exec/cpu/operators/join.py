@@ -11,6 +11,7 @@ from qengine.exec.cpu.columns import Column, IntArray, NodeColumn, RelationshipC
 from qengine.exec.cpu.hash_join import JoinTable, Operand, Test
 from qengine.exec.cpu.operators.matching import vertex_ids
 from qengine.exec.cpu.operators.stage import Build, Stage
+from qengine.exec.cpu.parts import repeated_pieces
 from qengine.plan import physical
 
 __all__ = ["hash_join_stage"]
@@ -33,7 +34,9 @@ def hash_join_stage(operator: physical.HashJoin, build: Build, first: int) -> St
             holding.add(batch.nbytes)
         if not held:
             return None
+        holding.also(holding.bytes)  # the rows in one piece
         rows = concatenate_batches(held)
+        held.clear()
         keys = [vertex_ids(rows.columns[name]) for name in operator.keys]
         # Beside the table itself: the number of each row's group, and a row of each group.
         holding.add(32 * rows.length)
@@ -50,11 +53,15 @@ def hash_join_stage(operator: physical.HashJoin, build: Build, first: int) -> St
                 if built is None:
                     return
             rows, found = built
+            given = rows.select(operator.emit)
             keys = [vertex_ids(batch.columns[name]) for name in operator.keys]
             tests = [_test(each, batch, rows) for each in operator.apart]
             for here, there in found.pairs(keys, tests, operator.semi, wanted):
-                emitted: dict[str, Column] = {name: rows.columns[name].take(there) for name in operator.emit}
-                yield batch.take(here).with_columns(emitted)
+                for begin, count in repeated_pieces(batch, here, runtime.memory):
+                    chosen = slice(begin, begin + count)
+                    for at, number in repeated_pieces(given, there[chosen], runtime.memory):
+                        few = slice(begin + at, begin + at + number)
+                        yield batch.take(here[few]).with_columns(given.take(there[few]).columns)
                 runtime.context.check()
 
     return run

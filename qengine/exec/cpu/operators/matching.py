@@ -19,7 +19,8 @@ from qengine.exec.cpu.columns import (
     RelationshipColumn,
     count_column,
 )
-from qengine.exec.cpu.operators.stage import Build, Stage, pieces
+from qengine.exec.cpu.operators.stage import Build, Stage
+from qengine.exec.cpu.parts import pieces, repeated_pieces
 from qengine.plan import physical
 
 if TYPE_CHECKING:
@@ -65,15 +66,16 @@ def _searched(operator: physical.Search, upstream: Stage, build: Build, first: i
             ids = [vertex_ids(batch.columns[name]) for name in seeds]
             for chunk in find(runtime.store, operator, ids, batch.length, runtime.context, build.masks):
                 for offset, length in pieces(len(chunk.row), wanted):
-                    part = slice(offset, offset + length)
-                    emitted: dict[str, Column] = {
-                        name: kinds[name](found[part]) for name, found in chunk.columns.items()
-                    }
-                    if operator.count is not None and chunk.count is not None:
-                        emitted[operator.count] = count_column(chunk.count[part])
-                    kept = batch.take(chunk.row[part]) if batch.columns else batch
-                    yield Batch(length, {**kept.columns, **emitted})
-                    runtime.context.check()
+                    for begin, number in repeated_pieces(batch, chunk.row[offset : offset + length], runtime.memory):
+                        part = slice(offset + begin, offset + begin + number)
+                        emitted: dict[str, Column] = {
+                            name: kinds[name](found[part]) for name, found in chunk.columns.items()
+                        }
+                        if operator.count is not None and chunk.count is not None:
+                            emitted[operator.count] = count_column(chunk.count[part])
+                        kept = batch.take(chunk.row[part]) if batch.columns else batch
+                        yield Batch(number, {**kept.columns, **emitted})
+                        runtime.context.check()
                     wanted = min(BATCH_ROWS, 4 * wanted)
 
     return run
@@ -125,9 +127,12 @@ def eliminate_stage(operator: physical.Eliminate, build: Build, first: int) -> S
                         }
                         if operator.count is not None:
                             emitted[operator.count] = count_column(counts[part])
-                        input_row = batch.take(np.full(length, row, np.int64)) if batch.columns else batch
-                        yield Batch(length, {**input_row.columns, **emitted})
-                        runtime.context.check()
+                        rows = np.full(length, row, np.int64)
+                        for begin, number in repeated_pieces(batch, rows, runtime.memory):
+                            input_row = batch.take(rows[:number]) if batch.columns else batch
+                            found = Batch(length, emitted).slice(begin, number)
+                            yield Batch(number, {**input_row.columns, **found.columns})
+                            runtime.context.check()
 
     return run
 

@@ -22,7 +22,7 @@ from qengine.exec.cpu.masks import Masks
 from qengine.exec.cpu.runtime import Runtime
 from qengine.plan.logical import Operator
 
-__all__ = ["ROW", "Build", "Stage", "numbered", "pieces", "rows_of", "visible"]
+__all__ = ["ROW", "Build", "Stage", "numbered", "rows_of", "visible"]
 
 ROW = "#row"
 
@@ -61,14 +61,3 @@ def rows_of(batch: Batch) -> IntArray | None:
 def visible(batch: Batch) -> list[str]:
     """Return the names of the columns that the query knows."""
     return [name for name in batch.columns if name != ROW]
-
-
-def pieces(rows: int, first: int) -> Iterator[tuple[int, int]]:
-    """Yield ``(offset, length)`` of pieces of ``rows`` rows: the first short, then four times longer each."""
-    size = max(1, first)
-    offset = 0
-    while offset < rows:
-        length = min(size, BATCH_ROWS, rows - offset)
-        yield offset, length
-        offset += length
-        size *= 4

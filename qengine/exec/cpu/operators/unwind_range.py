@@ -10,7 +10,8 @@ from qengine.errors import ExecutionError
 from qengine.exec.cpu.batch import Batch
 from qengine.exec.cpu.columns import IntArray, integer_column
 from qengine.exec.cpu.expressions.compiler import compile_expression
-from qengine.exec.cpu.operators.stage import Build, Stage, pieces
+from qengine.exec.cpu.operators.stage import Build, Stage
+from qengine.exec.cpu.parts import pieces, repeated_pieces
 from qengine.exec.scalar.lists import count_of, range_of
 from qengine.plan import logical
 from qengine.plan.expr import Call
@@ -36,7 +37,9 @@ def unwind_range_stage(operator: logical.Unwind, build: Build, first: int) -> St
                 rows: IntArray = np.searchsorted(ends, places, side="right")
                 # The number fits 64 bits, and what overflows on the way comes back.
                 numbers = starts[rows] + steps[rows] * (places - begins[rows])
-                yield batch.take(rows).with_columns({operator.name: integer_column(numbers)})
+                for begin, count in repeated_pieces(batch, rows, build.runtime.memory):
+                    some = slice(begin, begin + count)
+                    yield batch.take(rows[some]).with_columns({operator.name: integer_column(numbers[some])})
 
     return run
 
