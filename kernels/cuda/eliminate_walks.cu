@@ -320,7 +320,8 @@ extern "C" __global__ void __launch_bounds__(512) walks_around(const Remains m, 
     const Span neighbours = entries_beyond(root, root);
     const uint64_t greater = neighbours.size(), heavy = m.weights ? m.weights[root] : 0;
     if (greater == 0) continue;
-    for (uint64_t first = neighbours.begin + threadIdx.x - lane; first < neighbours.end && !stop.warp(); first += blockDim.x) {
+    // All warps look here, also those that have no neighbours to take.
+    for (uint64_t first = neighbours.begin + threadIdx.x - lane; !stop.warp() && first < neighbours.end; first += blockDim.x) {
       const bool is_one = first + lane < neighbours.end;
       each_entry(is_one ? entries_beyond(m.ids[first + lane], root) : Span{}, 0, [&](uint64_t, uint64_t at, uint64_t end, int step) {
         for (; at < end; at += step) {

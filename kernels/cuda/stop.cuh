@@ -34,8 +34,8 @@ namespace qe {
 using StopFlag = const volatile int32_t*;
 
 constexpr int32_t kStop = 1, kLeave = 2;
-constexpr int32_t kLookCycles = QE_LOOK_CYCLES;     // some 35 ms between two looks
-constexpr int32_t kSharedLookCycles = kLookCycles / 4;  // where a warp that looks tells all others
+constexpr uint32_t kLookCycles = QE_LOOK_CYCLES;     // some 35 ms between two looks
+constexpr uint32_t kSharedLookCycles = kLookCycles / 4;  // where a warp that looks tells all others
 constexpr uint32_t kLookEntries = QE_LOOK_ENTRIES;  // of a list, between two calls
 constexpr uint32_t kLookEvery = QE_LOOK_EVERY;      // steps between two calls, of kernels whose steps are short
 
@@ -63,13 +63,13 @@ class Stop {
 
  private:
   __device__ void look() {
-    if (stopped_ || static_cast<int32_t>(cycles() - looked_) < kLookCycles) return;
+    if (stopped_ || cycles() - looked_ + kLookCycles < 2 * kLookCycles) return;
     looked_ = cycles();
     stopped_ = read_host(flag_) != 0;
   }
 
   StopFlag flag_;
-  uint32_t looked_;  // wraps; until the first look in the future
+  uint32_t looked_;  // until the first look up to kLookCycles in the future; clocks wrap, and calls may be seconds apart
   bool stopped_ = false;
 };
 
@@ -84,7 +84,7 @@ class SharedStop {
   __device__ bool thread(Leave leave) {
     if (stopped_) return true;
     if (*const_cast<const volatile int32_t*>(word_) != 0) return stopped_ = true;
-    if (static_cast<int32_t>(cycles() - looked_) < kSharedLookCycles) return false;
+    if (cycles() - looked_ < kSharedLookCycles) return false;
     looked_ = cycles();
     const int32_t told = read_host(flag_);
     if (told == kLeave) leave();
