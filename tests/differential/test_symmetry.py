@@ -58,7 +58,7 @@ def test_counts_agree_with_the_reference(graph: Graph, query: str) -> None:
     assert graph.query(query).value() == graph.query(query, device="reference").value()
 
 
-def made(undirected: str, parallel: bool) -> Graph:
+def made(undirected: list[str], parallel: bool) -> Graph:
     rng = random.Random(3)
     ends = [tuple(rng.sample(range(11), 2)) for _ in range(120)]
     ends = ends if parallel else list({frozenset(pair): pair for pair in ends}.values())
@@ -68,13 +68,13 @@ def made(undirected: str, parallel: bool) -> Graph:
 
 @pytest.fixture(scope="module")
 def simple() -> Graph:
-    return made("RS", parallel=False)
+    return made(["R", "S"], parallel=False)
 
 
 @pytest.fixture(scope="module")
 def crowded() -> Graph:
     """Return a graph with parallel relationships."""
-    return made("", parallel=True)
+    return made([], parallel=True)
 
 
 @pytest.mark.parametrize("on", ["simple", "crowded"])
