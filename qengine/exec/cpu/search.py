@@ -104,13 +104,13 @@ def _run(
     try:
         if resolved.summed and not search.seeds:
             total, winner = raced(running, store, search, context, masks, chunk_rows)
-            yield from one_total(total, winner, context)
+            yield from one_total(total, winner)
             return
         done = False
         while not done:
             n, done = running.wait()
             if n:
-                yield _taken(running, resolved, search, n, context)
+                yield _taken(running, resolved, search, n)
     except KeyboardInterrupt:
         context.interrupt()
         context.raise_for(Status.INTERRUPTED)
@@ -118,18 +118,16 @@ def _run(
         running.close()
 
 
-def _taken(
-    running: Running, resolved: ResolvedSearch, search: Search, n: int, context: ExecutionContext
-) -> SearchChunk:
+def _taken(running: Running, resolved: ResolvedSearch, search: Search, n: int) -> SearchChunk:
     counted = resolved.summed or resolved.mode is SearchMode.COUNT
     data = running.take(n, 1 + len(resolved.outputs) + counted)
-    count = scaled(data[-1], search, context) if counted else None
+    count = scaled(data[-1], search) if counted else None
     if resolved.mode is SearchMode.EXISTS:
         count = None
     return SearchChunk(data[0], dict(zip(resolved.outputs, data[1:], strict=False)), count)
 
 
-def scaled(count: Ids, search: Search, context: ExecutionContext) -> Ids:
+def scaled(count: Ids, search: Search) -> Ids:
     """Return the counts times the pattern's orbits."""
     if search.orbits > 1 and len(count):
         if int(count.max()) > _MAX_COUNT // search.orbits:
@@ -138,7 +136,7 @@ def scaled(count: Ids, search: Search, context: ExecutionContext) -> Ids:
     return count
 
 
-def one_total(found: int, search: Search, context: ExecutionContext) -> Iterator[SearchChunk]:
+def one_total(found: int, search: Search) -> Iterator[SearchChunk]:
     """Yield the count of a search that neither has seeds nor walks, unless it is 0; ``found``: without the orbits."""
     total = found * search.orbits
     if total == 0:

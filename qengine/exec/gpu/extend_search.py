@@ -69,4 +69,4 @@ def as_emitted(counts: npt.NDArray[np.uint64], search: Search, run: DeviceRun) -
     """
     if int(counts.max()) > _MAX_COUNT:
         run.context.raise_for(Status.OVERFLOW)
-    return scaled(counts.astype(np.int64), search, run.context)
+    return scaled(counts.astype(np.int64), search)

@@ -58,7 +58,7 @@ def run_search(
         inputs = rows if search.seeds else 1
         total = _total(store, plan, run)
         if total is not None:
-            chunks = one_total(total, search, context)
+            chunks = one_total(total, search)
         elif has_room(shape := shape_of(resolved), run.free_bytes()):
             chunks = extended(plan, shape, search, seeds, inputs, run)
         else:
@@ -143,7 +143,7 @@ class _Generic:
         """Yield the count of all embeddings."""
         self.launch()
         total = int(self.state["total_low"][0]) + (int(self.state["total_high"][0]) << 64)
-        yield from one_total(total, self.search, self.run.context)
+        yield from one_total(total, self.search)
 
     def sums(self) -> Iterator[SearchChunk]:
         """Yield the count of each input row."""
@@ -206,7 +206,7 @@ class _Generic:
             data, host = data[:, kept], host[kept]
             count = self.counted(host)
         elif self.resolved.mode is SearchMode.COUNT:
-            count = scaled(np.ones(n, np.int64), self.search, run.context)
+            count = scaled(np.ones(n, np.int64), self.search)
         yield SearchChunk(data[0], dict(zip(outputs, data[1:], strict=True)), count)
 
     def counted(self, host: npt.NDArray[np.uint64]) -> Ids | None:
