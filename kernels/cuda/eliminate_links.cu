@@ -149,7 +149,9 @@ class Weighing {
     for (uint32_t begin = 0; begin < n && !stop.warp(); begin += kChunk) {
       make_planes(list.begin, begin, min(n, begin + kChunk));
       __syncwarp();
-      for (uint32_t first = begin; first < n; first += kLanes) multiply(links, list.begin, n, first, begin / 32);
+      in_parts(begin, n, stop, [&](uint32_t part, uint32_t end) {
+        for (uint32_t first = part; first < end; first += kLanes) multiply(links, list.begin, n, first, begin / 32);
+      });
       __syncwarp();
       close(own);
     }

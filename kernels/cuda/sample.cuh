@@ -429,10 +429,10 @@ __device__ void draw_samples(const Space& space, const SampleJob& job, SampleTot
   const uint64_t warps = static_cast<uint64_t>(gridDim.x) * (blockDim.x / kLanes);
   const uint64_t self = static_cast<uint64_t>(blockIdx.x) * (blockDim.x / kLanes) + threadIdx.x / kLanes;
   Stop stop(job.stop);
-  for (uint64_t pair = self; pair * 2 * kLanes < job.samples && !stop.warp(); pair += warps) {
+  for (uint64_t pair = self; pair * 2 * kLanes < job.samples && !stop.stopped(); pair += warps) {
     double before = 0;
 #pragma unroll 1
-    for (uint64_t half = 0; half < 2; ++half) {
+    for (uint64_t half = 0; half < 2 && !stop.warp(); ++half) {
       const uint64_t number = (2 * pair + half) * kLanes + static_cast<uint64_t>(lane_id());
       const Walk<Space> walk = draw_walk<Estimator>(space, job, number, &mine.work, stop);
       mine.weight += walk.weight;

@@ -149,10 +149,10 @@ def library(family: str, macros: tuple[tuple[str, int | str], ...], preface: str
         return ctypes.CDLL(str(target))
 
 
-MOST_WORK = 128_000
+MOST_WORK = 1 << 18
 """Steps (basic blocks) that a lane makes at most between two looks of its warp at the stop flag, and after it was told
-to stop: up to a millisecond on a GPU. Constants bound what the kernels do between two calls: pairs of roots of few
-members, a window of entries. Here lists are long from 128 entries on, and every call looks."""
+to stop: up to two milliseconds on a GPU. Constants bound what the kernels do between two calls: pairs of roots of few
+members, a window of entries, a walk's levels with few places. Here lists are long from 128 entries on, and every call looks."""
 
 
 @dataclass
@@ -187,7 +187,8 @@ class Kernel:
         Kernel.stopped |= 0 < self.stop_at <= found[0]
         seen.between, seen.after = max(seen.between, found[1]), max(seen.after, found[2])
         if self.name not in PASSES:
-            assert max(found[1:]) <= MOST_WORK, f"{self.name} doesn't look at its stop flag in some loop"
+            most = max(found[1:])
+            assert most <= MOST_WORK, f"{self.name} makes {most:,} steps in some loop without a look at its stop flag"
 
 
 class EmulatedRun:
