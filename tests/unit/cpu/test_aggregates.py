@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from qengine import Graph
-from qengine.errors import ExecutionError
+from qengine.errors import ResourceError
 from qengine.exec.cpu.aggregates import total_weight
 from qengine.exec.cpu.columns import ConstantColumn, count_column
 
@@ -28,5 +28,5 @@ def test_counts_that_do_not_fit_are_refused() -> None:
     match = "MATCH REPEATABLE ELEMENTS " + ", ".join(f"(h)-[:E]->(x{k})" for k in range(4))
     assert graph.query(f"{match} RETURN count(*)").value() == 10**16
     assert graph.query(f"UNWIND range(1, 900) AS x {match} RETURN count(*)").value() == 9 * 10**18
-    with pytest.raises(ExecutionError, match="doesn't fit a 64-bit integer"):
+    with pytest.raises(ResourceError, match="exceeds 64 bits"):
         graph.query(f"UNWIND range(1, 1000) AS x {match} RETURN count(*)").value()
