@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN     = $(VENV)/bin
+PYTEST  = $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist worksteal
 KERNELS = $(wildcard kernels/host/*.cpp kernels/host/*.h kernels/include/qe/*.h kernels/*.cmake) kernels/CMakeLists.txt
 
 .PHONY: run test test-nets test-all check bench clean
@@ -13,15 +14,15 @@ run: set-up-run
 
 ## test: set up, then run the tests (under 15 minutes)
 test: set-up-test
-	$(BIN)/python -m pytest
+	$(PYTEST)
 
 ## test-nets: generated queries, damaged graphs, heavy queries, sanitizers (at most 20 minutes)
 test-nets: set-up-nets
-	$(BIN)/python -m pytest --nets -m nets
+	$(PYTEST) --nets -m nets
 
 ## test-all: every test, the long ones too
 test-all: set-up-nets
-	$(BIN)/python -m pytest --slow
+	$(PYTEST) --slow
 
 ## check: style, types, and that the wheel holds what it must and answers far from here
 check: set-up-dev
