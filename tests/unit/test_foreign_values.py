@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pytest
 
 from qengine import ExecutionError, Graph, SemanticError
 from qengine.temporal import Date, Duration, LocalDateTime, parse_date_time, parse_local_date_time
+
+pl = pytest.importorskip("polars")
 
 LOCAL = parse_local_date_time("2020-01-01T00:00:00.123456789")
 
