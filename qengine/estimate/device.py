@@ -206,7 +206,7 @@ def _packed(candidates: ResolvedSearch, run: Any, samples: int) -> Any:
     from qengine.exec.gpu.compiled import is_compiled
     from qengine.exec.gpu.sample_packed import packed_plan
 
-    packed = packed_plan(candidates)
+    packed = packed_plan(candidates, run.context)
     if packed is None:
         return None
     macros, _, _ = packed.variant(run.device)

@@ -106,7 +106,8 @@ def _prepare(graph: Graph, cases: list[Case]) -> Iterator[Prepared]:
         space = make_space(target, graph._store, ExecutionContext(threads=1), 1 << 24, None)
         if space is None or target.tail is not None:
             continue
-        packed = packed_plan(space.candidates.resolved()) if space.candidates is not None else None
+        candidates = space.candidates
+        packed = None if candidates is None else packed_plan(candidates.resolved(), ExecutionContext(threads=1))
         yield Prepared(case, len(target.search.levels), space, packed)
 
 

@@ -51,7 +51,7 @@ def test_many_samples_mean_the_count(method: str) -> None:
     store, _, _, candidates = two_labels()
     context = ExecutionContext(threads=1)
     truth = count_within(candidates.plan, context, 1 << 40)
-    packed = packed_plan(candidates.resolved())
+    packed = packed_plan(candidates.resolved(), context)
     assert truth and packed is not None
     costs, guide = ("alley", candidates.guide) if method == "guided" else (method, None)
     work = level_work(candidates.plan, costs, 5, context, guide).view(WORK).reshape(-1)

@@ -12,6 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from qengine import DeviceError, Graph, Unsupported
+from qengine import QueryInterrupted
 from qengine.estimate import DeviceEstimator
 from qengine.estimate.candidates import CandidateGraph, build, sketch
 from qengine.estimate.device import DeviceTrawlingSampler
@@ -146,12 +147,19 @@ def dense() -> CandidateGraph:
 
 @pytest.mark.parametrize("shared_bytes", [1 << 18, 1 << 12])
 def test_packed_candidate_graphs_give_the_same_samples(dense: CandidateGraph, shared_bytes: int) -> None:
-    packed = packed_plan(dense.resolved())
+    packed = packed_plan(dense.resolved(), ExecutionContext(threads=1))
     assert packed is not None
     run = Run(shared_bytes)
     assert packed.variant(run.device)[0]["QE_SHARED"] == int(shared_bytes > 1 << 12)  # type: ignore[arg-type]
     for streaming in (False, True):
         check_samples(run, packed.space(run), dense.plan, 5, streaming, dense)  # type: ignore[arg-type]
+
+
+def test_packing_can_be_interrupted(dense: CandidateGraph) -> None:
+    context = ExecutionContext(threads=1)
+    context.interrupt()
+    with pytest.raises(QueryInterrupted):
+        packed_plan(dense.resolved(), context)
 
 
 FIRST = """

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.match_plan import LevelKind, records
 from qengine.exec.cpu.resolve import ResolvedSearch
 from qengine.exec.gpu.device import Device
@@ -25,7 +26,14 @@ _THREADS_EACH = 1024
 
 _UNSHARED_THREADS = 256
 _MOST_WIDTH = 16
+_PART = 1 << 22
+"""Entries that are packed between two looks at the limits: some 10 ms."""
+
 _DEMANDS = ("pairs", "conditions")
+
+
+_Placed = tuple[npt.NDArray[Any], int, type[Any]]
+"""An array, what its numbers are less in the image, and their type there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +68,14 @@ class PackedPlan:
         return SampledSpace("sample_packed", macros, (graph,), threads, shared_bytes, (block,))
 
 
-def packed_plan(candidates: ResolvedSearch) -> PackedPlan | None:
-    """Pack the plan of a candidate graph; None where it demands more of a vertex than lists and differences say."""
+def packed_plan(candidates: ResolvedSearch, context: ExecutionContext) -> PackedPlan | None:
+    """Pack the plan of a candidate graph; None where it demands more of a vertex than lists and differences say.
+
+    Raises
+    ------
+    QueryTimeout, QueryInterrupted
+        By the context's limits.
+    """
     levels, sources, ranges, lists = (candidates.tables[k] for k in (0, 1, 2, 9))
     level_ids, list_ids = candidates.tables[7], candidates.tables[8]
     n_sources = levels["sources"]["count"]
@@ -73,18 +87,15 @@ def packed_plan(candidates: ResolvedSearch) -> PackedPlan | None:
     own = [lists[list_ids[each["lists"]["first"]]] for each in sources]
     indexes = [records(int(each["offsets"]), np.uint64, int(each["hi"] - each["lo"]) + 1) for each in own]
     targets = np.repeat(lo, n_sources)
-    parts = [
-        records(int(each["neighbours"]), np.uint32, int(each["n_entries"])) - first
-        for each, first in zip(own, targets, strict=True)
-    ]
-    roots = [
-        records(int(level["candidates"]), np.uint32, int(level["n_candidates"])) - first
-        for level, first in zip(levels, lo, strict=True)
-    ]
+    parts = [records(int(each["neighbours"]), np.uint32, int(each["n_entries"])) for each in own]
+    roots = [records(int(level["candidates"]), np.uint32, int(level["n_candidates"])) for level in levels]
     short_ids = int((hi - lo).max()) <= _SHORT
     short_offsets = all(len(part) < _SHORT for part in parts)
+    offset, ids = np.uint16 if short_offsets else np.uint32, np.uint16 if short_ids else np.uint32
     image, starts = _laid_out(
-        [*indexes, *parts, *roots], len(indexes), np.uint16 if short_offsets else np.uint32, short_ids
+        [(each, 0, offset) for each in indexes],
+        [(each, int(first), ids) for each, first in zip((*parts, *roots), (*targets, *lo), strict=True)],
+        context,
     )
     n = len(indexes)
     graph = np.zeros(1, PACKED_GRAPH)
@@ -122,19 +133,29 @@ def _shape(levels: Any, sources: Any, level_ids: Any, lo: Any, hi: Any) -> dict[
 
 
 def _laid_out(
-    arrays: Sequence[npt.NDArray[Any]], n_indexes: int, offset: type[Any], short_ids: bool
+    indexes: Sequence[_Placed], ids: Sequence[_Placed], context: ExecutionContext
 ) -> tuple[npt.NDArray[np.uint8], list[int]]:
     """Put row indexes, then ids, one after the other; return where each begins, in entries, and the byte of the ids."""
-    id_type = np.uint16 if short_ids else np.uint32
-    parts = []
-    for some, dtype in ((arrays[:n_indexes], offset), (arrays[n_indexes:], id_type)):
-        whole = np.concatenate(some).astype(dtype) if some else np.empty(0, dtype)
-        bytes_of = whole.view(np.uint8)
-        parts.append(np.pad(bytes_of, (0, -len(bytes_of) % _WORD)))
-    starts = [0, *np.cumsum([len(each) for each in arrays]).tolist()]
-    ids_begin = starts[n_indexes]
-    places = [*starts[:n_indexes], *(each - ids_begin for each in starts[n_indexes:-1])]
-    return np.concatenate(parts), [*places, len(parts[0])]
+    sizes = [sum(len(array) * np.dtype(kind).itemsize for array, _, kind in some) for some in (indexes, ids)]
+    ids_begin, size = np.cumsum([-(-each // _WORD) * _WORD for each in sizes]).tolist()
+    image = np.zeros(size, np.uint8)
+    starts: list[int] = []
+    for some, begin in ((indexes, 0), (ids, ids_begin)):
+        at = 0
+        for array, least, kind in some:
+            starts.append(at)
+            to = image[begin:][at * np.dtype(kind).itemsize :][: len(array) * np.dtype(kind).itemsize]
+            _pack(array, least, to.view(kind), context)
+            at += len(array)
+    return image, [*starts, ids_begin]
+
+
+def _pack(array: npt.NDArray[Any], least: int, to: npt.NDArray[Any], context: ExecutionContext) -> None:
+    """Write an array's numbers less ``least``."""
+    for begin in range(0, len(array), _PART):
+        context.check()
+        part = array[begin : begin + _PART]
+        to[begin : begin + _PART] = part - part.dtype.type(least)
 
 
 def _unsigned(short: bool) -> str:
