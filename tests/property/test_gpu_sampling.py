@@ -11,8 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from qengine import DeviceError, Graph, Unsupported
-from qengine import QueryInterrupted
+from qengine import DeviceError, Graph, QueryInterrupted, Unsupported
 from qengine.estimate import DeviceEstimator
 from qengine.estimate.candidates import CandidateGraph, build, sketch
 from qengine.estimate.device import DeviceTrawlingSampler
