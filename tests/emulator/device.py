@@ -152,7 +152,8 @@ def library(family: str, macros: tuple[tuple[str, int | str], ...], preface: str
 MOST_WORK = 1 << 18
 """Steps (basic blocks) that a lane makes at most between two looks of its warp at the stop flag, and after it was told
 to stop: up to two milliseconds on a GPU. Constants bound what the kernels do between two calls: pairs of roots of few
-members, a window of entries, a walk's levels with few places. Here lists are long from 128 entries on, and every call looks."""
+members, a window of entries, a walk's levels with few places. Here lists are long from 128 entries on, and every call
+looks."""
 
 
 @dataclass
