@@ -87,7 +87,7 @@ def test_symmetric_rows_are_found_once(request: pytest.FixtureRequest, on: str, 
     expected = graph.query(query, device="reference").fetchall()
     assert expected
     for memory_limit in (None, 1 << 21):  # chunks of few rows come image by image
-        found = graph.query(query, memory_limit=memory_limit, threads=1).fetchall()
+        found = list(graph.query(query, memory_limit=memory_limit, threads=1))
         assert Counter(map(repr, found)) == Counter(map(repr, expected))
 
 
