@@ -87,6 +87,8 @@ def number_of_threads(name: str, value: Any) -> int:
     SemanticError
         For no integer from 0 to ``MOST_THREADS``.
     """
+    if type(value) is int and 0 <= value <= MOST_THREADS:
+        return value
     hint = f"Give it like {name}=4, or 0 for one a CPU."
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise _wrong(name, value, "a number of threads", hint)
