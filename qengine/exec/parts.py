@@ -15,8 +15,8 @@ def unchecked() -> None:
     """Stop nothing."""
 
 
-def in_parts(items: Any, check: Callable[[], None]) -> Iterator[Any]:
-    """Yield a sequence in parts of at most ``CHECKED_ITEMS``; ``check``, called before each, raises to stop."""
-    for begin in range(0, len(items), CHECKED_ITEMS):
+def in_parts(items: Any, check: Callable[[], None], size: int = CHECKED_ITEMS) -> Iterator[Any]:
+    """Yield a sequence in parts of at most ``size``; ``check``, called before each, raises to stop."""
+    for begin in range(0, len(items), size):
         check()
-        yield items if len(items) <= CHECKED_ITEMS else items[begin : begin + CHECKED_ITEMS]
+        yield items if len(items) <= size else items[begin : begin + size]

@@ -171,6 +171,8 @@ def without_text(array: Any) -> Any:
 
 def union_parts(array: Any) -> tuple[Any, Any]:
     """Return the child numbers (int8) and the places in the child (int32, a copy) of a dense union's values."""
+    if not len(array):  # it may have no buffers
+        return np.zeros(0, np.int8), np.zeros(0, np.int32)
     rows = slice(array.offset, array.offset + len(array))
     _, codes, offsets = array.buffers()[:3]
     return np.frombuffer(codes, np.int8)[rows], np.frombuffer(offsets, np.int32)[rows].copy()

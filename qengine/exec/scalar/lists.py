@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from qengine._limits import stop_if_due
 from qengine.errors import ExecutionError
+from qengine.exec.parts import in_parts
 from qengine.exec.scalar.compare import equals
 from qengine.exec.scalar.strict import strict
 from qengine.exec.scalar.values import wrong_argument
 
 __all__ = ["LISTS", "count_of", "range_of"]
+
+_LONG = 1 << 20  # numbers that are made between two looks at the clock
 
 
 @strict
@@ -78,7 +82,11 @@ def count_of(numbers: range) -> int:
 
 @strict
 def _range(start: Any, end: Any, step: Any = 1) -> list[int]:
-    return list(range_of(start, end, step))
+    numbers = range_of(start, end, step)
+    items: list[int] = []
+    for part in in_parts(numbers, stop_if_due, _LONG):
+        items += part
+    return items
 
 
 def _null_if(value: Any, other: Any) -> Any:

@@ -24,6 +24,7 @@ from qengine.exec.cpu.columns import (
 from qengine.exec.cpu.grouping import group_rows, known_apart
 from qengine.exec.scalar.compare import group_key
 from qengine.exec.scalar.values import NodeHandle, RelationshipHandle
+from qengine.storage import variant
 
 N, R = NodeHandle, RelationshipHandle
 COLUMNS: dict[str, tuple[list[Any], type[Column]]] = {
@@ -131,6 +132,14 @@ def test_arrow_lists_and_unions_become_columns() -> None:
         pa.array([0, 1, 0], pa.int8()), pa.array([0, 0, 1], pa.int32()), [pa.array([1, None]), pa.array(["a"])]
     )
     assert from_arrow(union).values() == [1, "a", None]
+
+
+def test_a_union_of_nothing_has_no_buffers() -> None:
+    empty = pa.Array.from_buffers(
+        pa.dense_union([pa.field("a", pa.int64()), pa.field("b", pa.string())]), 0, [None, None, None],
+        children=[pa.array([], pa.int64()), pa.array([], pa.string())],
+    )  # fmt: skip
+    assert variant.concatenate([empty, pa.nulls(2)]).to_pylist() == [None, None]
 
 
 def test_constants_stay_constant_when_joined() -> None:
