@@ -5,6 +5,9 @@ from __future__ import annotations
 from sys import getsizeof
 from typing import Any
 
+from qengine._limits import stop_if_due
+from qengine.exec.parts import in_parts
+
 __all__ = ["ITEM", "size_of", "text_bytes", "width"]
 
 ITEM = 40
@@ -12,6 +15,7 @@ ITEM = 40
 
 _OBJECT = 120  # a handle, a date; more than any takes
 _ATOMS = frozenset({str, int, float, bool, type(None)})
+_MANY = 1 << 18  # items that are measured between two looks at the clock
 
 
 def size_of(value: Any) -> int:
@@ -30,6 +34,8 @@ def size_of(value: Any) -> int:
 
 
 def _of_items(items: Any) -> int:
+    if len(items) > _MANY and type(items) is list:
+        return sum(map(_of_items, in_parts(items, stop_if_due, _MANY)))
     if _ATOMS.issuperset(map(type, items)):
         return sum(map(getsizeof, items))
     return sum(map(size_of, items))
