@@ -33,12 +33,14 @@ struct Numbers {
 };
 
 // Row v is ids[offsets[v - lo], offsets[v - lo + 1]), ascending; outside [lo, hi) rows are empty. values: a number an entry,
-// or null: 1 each. The same id twice in a row counts twice.
+// or null: 1 each. The same id twice in a row counts twice. rows: if not null, row v, for v < n_rows, is that of rows[v] instead.
 struct Matrix {
   const uint64_t* offsets;
   const uint32_t* ids;
   Numbers values;
+  const uint32_t* rows;
   uint32_t lo, hi;
+  uint32_t n_rows, unused;
 };
 
 // The lists of one type in one direction, of which `admitted` may select relationships by their local ids.
@@ -55,6 +57,10 @@ struct Part {
 enum IdsFrom : int32_t { kPlace = 0, kKept = 1, kBackward = 2, kEitherWay = 3 };
 
 inline Slice row(const Matrix& m, uint32_t v) {
+  if (m.rows) {
+    if (v >= m.n_rows) return {0, 0};
+    v = m.rows[v];
+  }
   if (v < m.lo || v >= m.hi) return {0, 0};
   return {m.offsets[v - m.lo], m.offsets[v - m.lo + 1]};
 }

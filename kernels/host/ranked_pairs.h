@@ -56,7 +56,7 @@ class RankedPairs {
     }
     sides.each_turned(order_.data(), rank_.data(), offsets_.data(),
                       [&](uint32_t u, uint32_t, uint64_t, uint64_t place) { ids_[place] = u; });
-    ranked_ = {offsets_.data(), ids_.data(), {}, 0, n};
+    ranked_ = {offsets_.data(), ids_.data(), {}, nullptr, 0, n, 0, 0};
   }
 
   const Matrix given_;

@@ -108,6 +108,12 @@ class CatalogView(Protocol):
         ``labels``: of the three vertices, None for all. 1 where nothing is known.
         """
 
+    def closed_wedges(self, type: str) -> float:
+        """Return about how many paths of two relationships of a type have a third from their first to their last node.
+
+        Of an undirected type, three different nodes in each of their six orders.
+        """
+
     def mixed_closing_odds(
         self, labels: tuple[str | None, str | None, str | None], sides: tuple[Side, Side, Side]
     ) -> float:

@@ -1,14 +1,16 @@
 """What an ``Eliminate`` computes: a straight-line program over vectors and matrices, and signed terms of its results.
 
-A *vector* has a number for each vertex of the graph, a *matrix* one for each pair of vertices that it links. The
-graph's relationships are matrices (how many join two vertices), and so are sums over a vertex that has been eliminated
-between two linked ones. A step names the results of earlier steps by their places in the program. Numbers are whole
-and not negative; None for a vector stands for 1 everywhere.
+A *vector* has a number for each element of a domain, a *matrix* one for each pair of elements that it links. The first
+domain is the graph's vertices: its relationships are matrices there (how many join two vertices), and so are sums over
+a vertex that has been eliminated between two linked ones. The pairs (c, y) that a matrix links are a domain, too: the
+neighbours y of each root c. Among those, ``Neighbourhoods`` links the neighbours of one root, so that what the pattern
+asks of a root's neighbours is counted for all roots at once, by the same steps. A step names the results of earlier
+steps by their places in the program. Numbers are whole and not negative; None for a vector stands for 1 everywhere.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from qengine._frozen import frozen
 from qengine.plan.expr import Expr
@@ -44,9 +46,14 @@ class Own:
 
 @frozen
 class Matrix:
-    """A matrix: the product, pair by pair, of one or more relations, seen from the row's vertex."""
+    """A matrix: the product, pair by pair, of one or more relations, seen from the row's vertex.
+
+    ``once``: it links each pair once, and its number says how often the relation does; else a pair may stand there
+    several times.
+    """
 
     relations: tuple[Relation, ...]
+    once: bool = False
 
 
 @frozen
@@ -111,6 +118,51 @@ class Pairs:
     vector: int | None
 
 
+@frozen
+class Neighbourhoods:
+    """A matrix T from the pairs of ``first`` to those of ``second``: T[(c, y), (c, z)] = ``by[y, z]``.
+
+    With the same matrix A in all three places it is, for each root c, the graph that A is among c's neighbours. (In
+    topology the union of these is called the links of the vertices.)
+    """
+
+    first: int
+    second: int
+    by: int
+
+
+@frozen
+class AtEnds:
+    """A vector over the pairs (c, y) of ``pairs``: ``vector[y]``."""
+
+    pairs: int
+    vector: int
+
+
+@frozen
+class OfPairs:
+    """A vector over the pairs (c, y) of ``pairs``: ``matrix[c, y]``. The matrix links the same pairs."""
+
+    pairs: int
+    matrix: int
+
+
+@frozen
+class EndRows:
+    """A matrix from the pairs (c, y) of ``pairs`` to what ``by`` links y with: row (c, y) is row y of ``by``."""
+
+    pairs: int
+    by: int
+
+
+@frozen
+class ByRoot:
+    """A vector: for each root c the sum of ``vector`` over the pairs (c, y) of ``pairs``."""
+
+    pairs: int
+    vector: int
+
+
 def operands(step: Step) -> tuple[int, ...]:
     """Return the places of the steps that one reads, in the order of its fields."""
     match step:
@@ -122,12 +174,90 @@ def operands(step: Step) -> tuple[int, ...]:
             found = across, left, right, vector
         case Around(arms=arms, vector=vector) | Pairs(arms=arms, vector=vector):
             found = (*(place for arm in arms for place in (arm.start, arm.vector, arm.link)), vector)
+        case Neighbourhoods(first=first, second=second, by=by):
+            found = first, second, by
+        case AtEnds(pairs=pairs, vector=vector) | ByRoot(pairs=pairs, vector=vector):
+            found = pairs, vector
+        case OfPairs(pairs=pairs, matrix=matrix) | EndRows(pairs=pairs, by=matrix):
+            found = pairs, matrix
         case _:
             found = ()
     return tuple(place for place in found if place is not None)
 
 
-Step = Own | Matrix | Product | Message | Closed | Around | Pairs
+def moved(step: Step, place_of: Mapping[int, int]) -> Step:
+    """Return a step whose operands are where ``place_of`` says."""
+
+    def new(place: int | None) -> int | None:
+        return None if place is None else place_of[place]
+
+    def arms_of(arms: tuple[Arm, ...]) -> tuple[Arm, ...]:
+        return tuple(Arm(new(arm.start), new(arm.vector), arm.arms, new(arm.link)) for arm in arms)
+
+    match step:
+        case Product(factors=factors):
+            return Product(tuple(place_of[each] for each in factors))
+        case Message(matrix=matrix, vector=vector):
+            return Message(place_of[matrix], new(vector))
+        case Closed(across=across, left=left, right=right, vector=vector):
+            return Closed(place_of[across], place_of[left], place_of[right], new(vector))
+        case Around(arms=arms, tops=tops, vector=vector):
+            return Around(arms_of(arms), tops, new(vector))
+        case Pairs(arms=arms, vector=vector):
+            return Pairs(arms_of(arms), new(vector))
+        case Neighbourhoods() | AtEnds() | OfPairs() | EndRows() | ByRoot():
+            return type(step)(*(place_of[each] for each in operands(step)))
+    return step
+
+
+Step = (
+    Own | Matrix | Product | Message | Closed | Around | Pairs
+    | Neighbourhoods | AtEnds | OfPairs | EndRows | ByRoot
+)  # fmt: skip
+
+Domain = int | None
+"""Of what a vector has numbers: the place of the matrix whose pairs they are, None for the graph's vertices."""
+
+
+def domain_of(steps: Sequence[Step], place: int) -> Domain:
+    """Return the domain of a vector, or of a matrix's rows."""
+    match steps[place]:
+        case Product(factors=factors):
+            return domain_of(steps, factors[0])
+        case Message(matrix=matrix) | Closed(across=matrix) | ByRoot(pairs=matrix):
+            return domain_of(steps, matrix)
+        case Around(arms=arms):
+            return next(domain_of(steps, arm.start) for arm in arms if arm.start is not None)
+        case Neighbourhoods(first=pairs) | AtEnds(pairs=pairs) | OfPairs(pairs=pairs) | EndRows(pairs=pairs):
+            return pairs
+    return None
+
+
+def column_domain_of(steps: Sequence[Step], place: int) -> Domain:
+    """Return the domain of a matrix's columns."""
+    match steps[place]:
+        case Product(factors=factors):
+            return column_domain_of(steps, factors[0])
+        case Closed(across=across):
+            return column_domain_of(steps, across)
+        case Neighbourhoods(second=second):
+            return second
+        case EndRows(by=by):
+            return column_domain_of(steps, by)
+    return None
+
+
+def among_pairs(steps: Sequence[Step], place: int) -> bool:
+    """Tell whether a step is over pairs, not over the graph's vertices."""
+    return domain_of(steps, place) is not None
+
+
+def is_matrix(steps: Sequence[Step], place: int) -> bool:
+    """Tell whether a step is a matrix, not a vector."""
+    step = steps[place]
+    if isinstance(step, Product):
+        return is_matrix(steps, step.factors[0])
+    return isinstance(step, Matrix | Closed | Neighbourhoods | EndRows | Pairs)
 
 
 def is_labels_alone(own: Own) -> bool:

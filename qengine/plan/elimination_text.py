@@ -4,7 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from qengine.plan.elimination import Arm, Around, Closed, Matrix, Message, Own, Pairs, Product, Relation, Step, Term
+from qengine.plan.elimination import (
+    Arm,
+    Around,
+    AtEnds,
+    ByRoot,
+    Closed,
+    EndRows,
+    Matrix,
+    Message,
+    Neighbourhoods,
+    OfPairs,
+    Own,
+    Pairs,
+    Product,
+    Relation,
+    Step,
+    Term,
+    is_matrix,
+)
 from qengine.plan.expr_text import ExprText, labels_text, name_text
 from qengine.plan.pattern import Direction
 from qengine.plan.physical import Eliminate
@@ -14,13 +32,7 @@ __all__ = ["elimination_lines"]
 
 def elimination_lines(operator: Eliminate, expr: ExprText) -> Iterator[str]:
     """Yield a line for each step, numbered, and one for the terms."""
-    matrices = {
-        place
-        for place, step in enumerate(operator.steps)
-        if isinstance(step, Matrix | Closed | Pairs)
-        or (isinstance(step, Product) and isinstance(operator.steps[step.factors[0]], Matrix | Closed))
-    }
-    names = [f"{'M' if place in matrices else 'v'}{place}" for place in range(len(operator.steps))]
+    names = [f"{'M' if is_matrix(operator.steps, place) else 'v'}{place}" for place in range(len(operator.steps))]
     for name, step in zip(names, operator.steps, strict=True):
         yield f"{name} = {_step(step, names, expr)}"
     yield "count = " + (" ".join(_term(term, names) for term in operator.terms) or "0")
@@ -39,8 +51,8 @@ def _step(step: Step, names: list[str], expr: ExprText) -> str:
                 where = f" WHERE {expr.joined(predicates, ' AND ')}" if predicates else ""
                 parts.append(f"({name_text(name) if name else ''}{f':{labels_text(labels)}' if labels else ''}{where})")
             return " ".join(parts + [f"loops {_relation(each, expr)}" for each in loops])
-        case Matrix(relations=relations):
-            return " × ".join(_relation(each, expr) for each in relations)
+        case Matrix(relations=relations, once=once):
+            return " × ".join(_relation(each, expr) for each in relations) + " by pair" * once
         case Product(factors=factors):
             return " × ".join(names[place] for place in factors)
         case Message(matrix=matrix, vector=vector):
@@ -50,6 +62,16 @@ def _step(step: Step, names: list[str], expr: ExprText) -> str:
         case Around(arms=arms, tops=tops, vector=vector):
             shown = " and ".join(_arm(arms, top, names) for top in tops)
             return f"around each root{of(vector)}: sum over {shown}"
+        case Neighbourhoods(first=first, second=second, by=by):
+            return f"neighbours in {names[first]} and {names[second]} of one root, where {names[by]} links them"
+        case AtEnds(pairs=pairs, vector=vector):
+            return f"{names[vector]} at the ends of {names[pairs]}"
+        case OfPairs(pairs=pairs, matrix=matrix):
+            return f"numbers of {names[matrix]} at {names[pairs]}"
+        case EndRows(pairs=pairs, by=by):
+            return f"rows of {names[by]} of the ends of {names[pairs]}"
+        case ByRoot(pairs=pairs, vector=vector):
+            return f"sum by root of {names[pairs]} {names[vector]}"
         case Pairs(arms=(), vector=vector):
             return f"each root{of(vector)} with itself"
         case Pairs(arms=arms, vector=vector):

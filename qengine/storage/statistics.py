@@ -181,6 +181,13 @@ class Statistics:
         one, other, third = sorted(-1 if group is None else group for group in groups)
         return found.kinds.get((one, other, third), found.labelled_odds)
 
+    def closed_wedges(self, type: str) -> float:
+        """Return what ``CatalogView.closed_wedges`` does."""
+        if self._store.type_index(type) is None:
+            return 0.0
+        found = self.wedges(type)
+        return found.wedges * found.closed
+
     def mixed_closing_odds(
         self, labels: tuple[str | None, str | None, str | None], sides: tuple[Side, Side, Side]
     ) -> float:

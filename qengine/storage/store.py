@@ -159,6 +159,10 @@ class GraphStore:
         """Return by how much the odds of a relationship of a type grow where it closes a triangle of such."""
         return self.statistics.closing_odds(type, labels)
 
+    def closed_wedges(self, type: str) -> float:
+        """Return about how many paths of two relationships of a type are closed by a third."""
+        return self.statistics.closed_wedges(type)
+
     def mixed_closing_odds(
         self, labels: tuple[str | None, str | None, str | None], sides: tuple[Side, Side, Side]
     ) -> float:

@@ -21,7 +21,7 @@ from qengine import _native
 from qengine._frozen import frozen
 from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.resolve import MaskProvider
-from qengine.plan.elimination import Relation
+from qengine.plan.elimination import Matrix, Relation
 from qengine.plan.pattern import Direction
 from qengine.storage.adjacency import Form, PcsrStruct
 
@@ -30,7 +30,10 @@ __all__ = ["MATRIX", "NUMBERS", "Lists", "Relations", "SparseMatrix", "numbers",
 NUMBERS = np.dtype([("at", "<u8"), ("bytes", "<i4"), ("unused", "<i4")])
 """As ``qe::eliminate::Numbers``."""
 
-MATRIX = np.dtype([("offsets", "<u8"), ("ids", "<u8"), ("values", NUMBERS), ("lo", "<u4"), ("hi", "<u4")])
+MATRIX = np.dtype(
+    [("offsets", "<u8"), ("ids", "<u8"), ("values", NUMBERS), ("rows", "<u8"), ("lo", "<u4"), ("hi", "<u4"),
+     ("n_rows", "<u4"), ("unused", "<u4")]
+)  # fmt: skip
 """As ``qe::eliminate::Matrix``."""
 
 Array = npt.NDArray[Any]
@@ -57,8 +60,10 @@ class SparseMatrix:
     """Row v, for ``lo <= v < hi``, links v to ``ids[offsets[v - lo]:offsets[v - lo + 1]]``, ascending.
 
     ``factors``: numbers of the entries, which multiply: uint32, uint64, or uint64[2] halves; () for 1 each. ``pairs``:
-    it is symmetric and links two different vertices at most once, none with itself. ``kept``: offsets and ids are the
-    graph's own.
+    it is symmetric and links two different vertices at most once, none with itself. ``repeats``: a row may have an id
+    twice. ``kept``: offsets and ids are the graph's own. ``rows``: if it isn't None, row v is instead that of vertex
+    ``rows[v]`` (uint32). ``blocks``: if it isn't None, only rows of one block are linked, and block b is the rows from
+    ``blocks[b]`` to before ``blocks[b + 1]`` (uint64).
     """
 
     offsets: Array
@@ -67,12 +72,17 @@ class SparseMatrix:
     hi: int
     factors: tuple[Array, ...] = ()
     pairs: bool = False
+    repeats: bool = False
     kept: bool = True
+    rows: Array | None = None
+    blocks: Array | None = None
 
     def record(self) -> tuple[Any, ...]:
         """Return its ``MATRIX`` record, which points into the arrays; it has at most one factor."""
         (values,) = self.factors or (None,)
-        return self.offsets.ctypes.data, self.ids.ctypes.data if len(self.ids) else 0, numbers(values), self.lo, self.hi
+        rows, n_rows = (0, 0) if self.rows is None else (self.rows.ctypes.data, len(self.rows))
+        ids = self.ids.ctypes.data if len(self.ids) else 0
+        return self.offsets.ctypes.data, ids, numbers(values), rows, self.lo, self.hi, n_rows, 0
 
     @property
     def arrays(self) -> tuple[Array, ...]:
@@ -113,7 +123,7 @@ class Relations:
         self.charge = charge
         self.n = store.vertex_count
 
-    def matrix(self, relations: tuple[Relation, ...]) -> SparseMatrix:
+    def matrix(self, step: Matrix) -> SparseMatrix:
         """Return the product, pair by pair, of relations, seen from the row's vertex.
 
         Raises
@@ -121,15 +131,20 @@ class Relations:
         QueryTimeout, QueryInterrupted, OutOfMemory
             By the context's limits, from inside.
         """
-        if (found := stored(self.store, relations)) is not None:
+        relations = step.relations
+        if (found := stored(self.store, relations)) is not None and not (step.once and found.repeats):
             return found
-        return self._single(relations[0]) if len(relations) == 1 else self._product(relations)
+        if len(relations) == 1:
+            found = self._single(relations[0])
+            if not (step.once and found.repeats):
+                return found
+        return self._product(relations)
 
-    def kept_matrix(self, relations: tuple[Relation, ...]) -> SparseMatrix:
+    def kept_matrix(self, step: Matrix) -> SparseMatrix:
         """Return the same, which the graph keeps where no conditions choose among relationships and it has room."""
-        if any(relation.conditions for relation in relations):
-            return self.matrix(relations)
-        found: SparseMatrix = self.store.derived.get(("matrix", relations), lambda: self.matrix(relations))
+        if any(relation.conditions for relation in step.relations):
+            return self.matrix(step)
+        found: SparseMatrix = self.store.derived.get(("matrix", step), lambda: self.matrix(step))
         return replace(found, kept=found.kept or found.nbytes <= self.store.derived.most)
 
     def is_kept(self, relation: Relation) -> bool:
@@ -204,7 +219,9 @@ class Relations:
         facts = np.zeros(2, np.int32)
         pointers = (each.ctypes.data for each in (offsets, ids, facts))
         self.context.run(library.qe_eliminate_fill_rows, *parts, *pointers, self._control())
-        return SparseMatrix(offsets, ids, 0, self.n, pairs=lists.symmetric and not facts.any(), kept=False)
+        repeats, loops = facts.tolist()
+        pairs = lists.symmetric and not (repeats or loops)
+        return SparseMatrix(offsets, ids, 0, self.n, pairs=pairs, repeats=bool(repeats), kept=False)
 
     def _product(self, relations: tuple[Relation, ...]) -> SparseMatrix:
         """Make the matrix of the pairs that all relations link, each once."""
@@ -260,7 +277,9 @@ def stored(store: Any, relations: tuple[Relation, ...]) -> SparseMatrix | None:
     if adjacency.form is not Form.DENSE:
         return None
     pairs = info.undirected and not info.parallel and not info.loops
-    return SparseMatrix(adjacency.offsets, adjacency.neighbours, adjacency.lo, adjacency.hi, pairs=pairs)
+    return SparseMatrix(
+        adjacency.offsets, adjacency.neighbours, adjacency.lo, adjacency.hi, pairs=pairs, repeats=info.parallel
+    )
 
 
 @cache

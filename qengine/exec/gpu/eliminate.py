@@ -38,7 +38,21 @@ from qengine.exec.gpu.eliminate_walks import WalkCounter, WalkSums
 from qengine.exec.gpu.families import MESSAGE_WINDOW
 from qengine.exec.gpu.launch import DeviceRun, device_run
 from qengine.exec.gpu.memory import Resident
-from qengine.plan.elimination import Around, Closed, Matrix, Message, Own, Pairs, Product, Step
+from qengine.plan.elimination import (
+    Around,
+    AtEnds,
+    ByRoot,
+    Closed,
+    EndRows,
+    Matrix,
+    Message,
+    Neighbourhoods,
+    OfPairs,
+    Own,
+    Pairs,
+    Product,
+    Step,
+)
 from qengine.plan.physical import Eliminate
 
 __all__ = ["eliminates", "has_kernels", "run_eliminate"]
@@ -117,6 +131,8 @@ def _eliminates(store: Any, operator: Eliminate) -> bool:
 def _has_kernels(step: Step) -> bool:
     if isinstance(step, Product):
         return len(step.factors) <= MOST_FACTORS
+    if isinstance(step, Neighbourhoods | AtEnds | OfPairs | EndRows | ByRoot):
+        return False
     return not isinstance(step, Pairs) and (not isinstance(step, Around) or len(step.arms) <= MOST_ARMS)
 
 
@@ -344,8 +360,8 @@ class _Run:
         match step:
             case Own():
                 self.vectors[place] = self.own(step)
-            case Matrix(relations=relations):
-                self.matrices[place] = uploaded(self.relations, relations, self.run, self.held, self.wide)
+            case Matrix():
+                self.matrices[place] = uploaded(self.relations, step, self.run, self.held, self.wide)
             case Product(factors=factors) if factors[0] in self.matrices:
                 self.matrices[place] = self.matrix_product([self.matrices[each] for each in factors])
             case Product(factors=factors):

@@ -12,7 +12,7 @@ from qengine.exec.cpu.relations import Relations
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.memory import Resident
 from qengine.exec.gpu.upload import resident_array
-from qengine.plan.elimination import Relation
+from qengine.plan.elimination import Matrix
 
 __all__ = ["DEAL", "MATRIX", "DeviceMatrix", "uploaded"]
 
@@ -66,7 +66,7 @@ class DeviceMatrix:
 
 def uploaded(
     known: Relations,
-    relations: tuple[Relation, ...],
+    step: Matrix,
     run: DeviceRun,
     held: list[Resident],
     wide: bool,
@@ -81,13 +81,13 @@ def uploaded(
     OutOfMemory
         If it doesn't fit.
     """
-    merged = (id(known.store), "relations", relations)
+    merged = (id(known.store), "relations", step)
     key = (*merged, wide)
     if (resident := run.memory.pin(key)) is not None:
         held.append(resident)
         made: DeviceMatrix = resident.keep
         return made
-    found = known.matrix(relations)
+    found = known.matrix(step)
     record = np.zeros((), MATRIX)
     record["lo"], record["hi"], record["n_entries"] = found.lo, found.hi, len(found.ids)
     if found.kept:
@@ -103,7 +103,7 @@ def uploaded(
     }
     for name, block in blocks.items():
         record[name] = block.ptr
-    if any(relation.conditions for relation in relations):
+    if any(relation.conditions for relation in step.relations):
         return DeviceMatrix(record, found.pairs, tuple(blocks.values()))
     matrix = DeviceMatrix(record, found.pairs, key=merged)
     held.append(run.memory.add(key, blocks, sum(array.nbytes for array in arrays.values()), matrix))

@@ -8,8 +8,9 @@ from qengine._frozen import frozen
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.difference import Differences
 from qengine.optimizer.elimination.cost import StepCosts
-from qengine.optimizer.elimination.program import Elimination, Program, reached, used
+from qengine.optimizer.elimination.program import Program, reached, used
 from qengine.optimizer.elimination.quotients import Bundle, Quotient, relation_of, signed_quotients
+from qengine.optimizer.elimination.vertices import Elimination
 from qengine.optimizer.labels import satisfying_sets
 from qengine.optimizer.pattern_edges import PatternEdge
 from qengine.plan.elimination import Matrix, Own, Relation, Step, Term
@@ -124,12 +125,15 @@ def _elimination(
     kept: tuple[int, ...],
 ) -> Elimination:
     relations: dict[tuple[int, int], list[Relation]] = {}
+    repeated: set[tuple[int, int]] = set()
     for bundle in quotient.bundles:
         one, other = bundle.start, bundle.end
         relation, simple = relation_of(bundle, one > other)
         if one > other:
             one, other = other, one
         found = relations.setdefault((one, other), [])
+        if not simple:
+            repeated.add((one, other))
         if not simple or relation not in found:
             found.append(relation)
     elimination = Elimination(program, costs, kept)
@@ -139,6 +143,7 @@ def _elimination(
         parts -= {("", None, ())}
         loops = relations.pop((vertex, vertex), [])
         elimination.vertex(vertex, Own(tuple(sorted(parts, key=repr)), tuple(sorted(loops, key=repr))))
+    circles = len(relations) > len(set(quotient.classes)) - 1
     for (one, other), found in relations.items():
-        elimination.pair(one, other, found)
+        elimination.pair(one, other, found, (one, other) not in repeated, once=circles)
     return elimination

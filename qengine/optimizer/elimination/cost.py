@@ -15,16 +15,23 @@ from qengine.plan.closed_walks import WalkSum, walk_sum
 from qengine.plan.elimination import (
     Arm,
     Around,
+    AtEnds,
+    ByRoot,
     Closed,
+    EndRows,
     Matrix,
     Message,
+    Neighbourhoods,
+    OfPairs,
     Own,
     Pairs,
     Product,
     Relation,
     Step,
     counted_degrees,
+    domain_of,
     is_labels_alone,
+    is_matrix,
     operands,
 )
 from qengine.plan.pattern import Direction
@@ -40,6 +47,10 @@ _LANES = 32
 
 _A_LINE = 8.0
 """Counters that are raised one by one in the time of a line of bits."""
+
+
+_UNEVEN = 8.0
+"""Times the square of the average degree among neighbours, the average of its square."""
 
 
 class StepCosts:
@@ -74,14 +85,14 @@ class StepCosts:
             case Matrix(relations=relations):
                 return self._making(relations) if self._is_merged(place) else 0.0
             case Product(factors=factors):
-                if isinstance(self._steps[factors[0]], Matrix | Closed):
+                if is_matrix(self._steps, factors[0]):
                     return 0.0
                 read = any(place in operands(step) for step in self._steps)
-                return len(factors) * take["vertex" if read or self._outputs else "number"] * self.vertices
+                return len(factors) * take["vertex" if read or self._outputs else "number"] * self._size(place)
             case Message(matrix=matrix, vector=vector) as message:
                 lists = self._lists_told(self._steps[matrix]) if vector is None else None
                 entries = self.entries(matrix) if lists is None else 0.0
-                cost = take["entry"] * entries + take["vertex"] * self.vertices * (lists or 1)
+                cost = take["entry"] * entries + take["vertex"] * self._size(matrix) * (lists or 1)
                 return cost if counted_degrees(self._steps, message) is None else _FIRST * cost
             case Closed(across=across, left=left, right=right, vector=vector):
                 entries = self.entries(across)
@@ -89,7 +100,7 @@ class StepCosts:
                     found = take["triangle"] if vector is None else take["read"]
                     return entries * (take["pair"] + found * sqrt(entries))
                 met = min(self.meetings(left, across), self.meetings(across, right))
-                return take["vertex"] * self.vertices + take["pair"] * entries + take["read"] * met
+                return take["vertex"] * self._size(across) + take["pair"] * entries + take["read"] * met
             case Around(arms=arms, tops=tops) as around:
                 lines = self._walk_lines(place, around)
                 if lines is not None:
@@ -99,6 +110,18 @@ class StepCosts:
             case Pairs(arms=arms):
                 cost, pairs = self._around(arms, ())
                 return cost + take["row"] * pairs
+            case Neighbourhoods(first=first, by=by):
+                entries = self.entries(first)
+                met = min(self.meetings(first, by), entries * sqrt(entries))
+                return take["read"] * met + take["merge"] * self.entries(place)
+            case AtEnds(pairs=pairs) | OfPairs(pairs=pairs) | ByRoot(pairs=pairs):
+                return take["vertex"] * self.entries(pairs)
+        return 0.0
+
+    def _size(self, place: int) -> float:
+        """Return how many elements a vector, or a matrix's rows, have numbers of."""
+        domain = domain_of(self._steps, place)
+        return self.vertices if domain is None else self.entries(domain)
 
     def _making(self, relations: tuple[Relation, ...]) -> float:
         """Return what it costs to merge relations into a matrix.
@@ -145,7 +168,9 @@ class StepCosts:
         return sum(2 if relation.direction is Direction.BOTH and not info.undirected else 1 for info in infos)
 
     def _is_whole(self, step: Step) -> bool:
-        """Tell whether a matrix is one type as it is stored."""
+        """Tell whether a matrix is one type as it is stored, or what that is among neighbours."""
+        if isinstance(step, Neighbourhoods):
+            return step.first == step.second and self._is_whole(self._steps[step.by])
         return isinstance(step, Matrix) and len(step.relations) == 1 and self._is_kept(step.relations[0])
 
     def _around(self, arms: Sequence[Arm], tops: Sequence[int]) -> tuple[float, float]:
@@ -215,6 +240,8 @@ class StepCosts:
                 return left == right and self.symmetric(across)
             case Product(factors=factors):
                 return all(map(self.symmetric, factors))
+            case Neighbourhoods(first=first, second=second, by=by):
+                return first == second and self.symmetric(by)
         return False
 
     def entries(self, place: int) -> float:
@@ -226,7 +253,25 @@ class StepCosts:
                 return self.entries(across)
             case Product(factors=factors):
                 return self.entries(factors[0])
+            case Neighbourhoods(first=first, second=second, by=by):
+                return self._linked_neighbours(first, second, by)
+            case EndRows(pairs=pairs, by=by):
+                return self.meetings(pairs, by)
         return self.vertices
+
+    def _linked_neighbours(self, first: int, second: int, by: int) -> float:
+        """Return about how many pairs of neighbours of one root are linked.
+
+        Among relationships of one type as many as are closed in a sample; else those that unrelated ones would be.
+        """
+        step = self._steps[first]
+        wedges = self.meetings(first, second)
+        if first == second == by and isinstance(step, Matrix) and len(step.relations) == 1:
+            closed = [self._catalog.closed_wedges(name) for name in step.relations[0].types]
+            return max(1.0, sum(closed))
+        size = max(1.0, self._size(by))
+        odds = self.meetings(by, by) ** 2 / max(1.0, self.entries(by)) ** 3  # by degrees, which neighbours have more of
+        return max(1.0, wedges * min(1.0, max(odds, self.entries(by) / size**2)))
 
     def meetings(self, one: int, other: int) -> float:
         """Return about how many pairs of entries meet: (a, b) of one matrix, (b, c) of the other."""
@@ -240,6 +285,12 @@ class StepCosts:
                 return self._squares(across, back)
             case Product(factors=factors):
                 return self._squares(factors[0], back)
+            case Neighbourhoods(first=first):
+                entries = self.entries(place)
+                return _UNEVEN * entries * entries / max(1.0, self.entries(first))
+            case EndRows(pairs=pairs):
+                entries = self.entries(place)
+                return entries * max(1.0, entries / max(1.0, self.entries(pairs)))
         return self.vertices
 
     def _entries(self, relation: Relation) -> float:

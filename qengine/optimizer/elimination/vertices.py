@@ -1,0 +1,339 @@
+"""From a pattern in which nothing must differ to steps that count its homomorphisms by eliminating vertex after vertex.
+
+A vertex with one neighbour sends it a message. A vertex whose two neighbours are linked leaves a matrix between them. A
+tree that hangs together at one vertex only, by several edges, is summed out for each value of that vertex (cutset
+conditioning). So is any other part that hangs at one vertex only, the root, if its vertices next to the root hang
+together among themselves: they become pairs (root, neighbour), linked where neighbours of one root are, and the part
+is eliminated among those. A pattern of which something is left is not eliminated. What is counted by two vertices is a
+tree around the one, in which the other stays. Equal steps are one step. (Dechter 1999, bucket elimination; Abo Khamis
+et al. 2016, FAQ; Ortmann and Brandes 2017 count within neighbourhoods.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+
+from qengine.optimizer.elimination.cost import StepCosts
+from qengine.optimizer.elimination.program import Program, reached
+from qengine.plan.elimination import (
+    Arm,
+    Around,
+    AtEnds,
+    ByRoot,
+    Closed,
+    EndRows,
+    Message,
+    Neighbourhoods,
+    OfPairs,
+    Own,
+    Pairs,
+    Relation,
+    among_pairs,
+)
+
+__all__ = ["Elimination"]
+
+_MOST_LEFT = 12
+"""Vertices that may be left when trees have been summed out: the ways to go on are too many for more."""
+
+_MOST_NEAR = 7
+"""Vertices of a part that is eliminated among the neighbours of a root."""
+
+_DEEPEST = 3
+"""Roots whose neighbourhoods lie in one another."""
+
+
+class Elimination:
+    """One pattern as it shrinks: ``vectors`` of its vertices, and ``matrices`` of its pairs (a, b), a < b.
+
+    A pair's matrices are seen from a, or from b where it is in ``turned``: then they can't be seen from a.
+    ``outputs``: the vertices that stay, up to two, which may be one vertex. ``depth``: roots in whose neighbourhoods
+    this is.
+    """
+
+    def __init__(self, program: Program, costs: StepCosts, outputs: tuple[int, ...], depth: int = 0) -> None:
+        self.program = program
+        self.costs = costs
+        self.outputs = outputs
+        self.depth = depth
+        self.vectors: dict[int, list[int]] = {}
+        self.matrices: dict[tuple[int, int], list[int]] = {}
+        self.turned: set[tuple[int, int]] = set()
+        self._linked: dict[int, list[int]] = {}
+
+    def vertex(self, vertex: int, own: Own) -> None:
+        """Add a vertex."""
+        trivial = not own.loops and all(labels is None and not predicates for _, labels, predicates in own.nodes)
+        self._add_vertex(vertex, [] if trivial else [self.program.add(own)])
+
+    def pair(self, one: int, other: int, relations: Sequence[Relation], simple: bool, once: bool) -> None:
+        """Add all relations of a pair, seen from ``one``, which is less. For the rest see ``Program.matrix``."""
+        self._add_pair(one, other, [self.program.matrix(relations, simple, once)])
+
+    def _add_vertex(self, vertex: int, vectors: list[int]) -> None:
+        self.vectors[vertex] = vectors
+        self._linked[vertex] = []
+
+    def _add_pair(self, one: int, other: int, factors: list[int]) -> None:
+        """Add matrices of a pair, seen from ``one``."""
+        pair = min(one, other), max(one, other)
+        self.matrices[pair] = factors
+        if one > other:
+            self.turned.add(pair)
+        self._linked[one].append(other)
+        self._linked[other].append(one)
+
+    def run(self) -> tuple[list[int], int | None] | None:
+        """Eliminate all vertices that can be: return the vectors whose sums multiply, and that of the output.
+
+        None where some part can't be eliminated.
+        """
+        while self._sum_out():
+            pass
+        if len(self.vectors) > _MOST_LEFT:
+            return None
+        while self._sum_out() or self._close() or self._take_root():
+            pass
+        if len(self.outputs) == 2:
+            return self._pairs()
+        if self.matrices:
+            return None
+        found = self._left()
+        by_vertex = found.pop(self.outputs[0]) if self.outputs else None
+        return [self._summed(place) for _, place in sorted(found.items())], by_vertex
+
+    def _summed(self, place: int) -> int:
+        """Return a vector that has the same sum, and takes no sums by root."""
+        step = self.program.steps[place]
+        return self._summed(step.vector) if isinstance(step, ByRoot) else place
+
+    def _left(self) -> dict[int, int]:
+        """Return the vector of each vertex that is left."""
+        every = {vertex: self.program.product(vectors) for vertex, vectors in self.vectors.items()}
+        return {vertex: self.program.add(Own()) if place is None else place for vertex, place in every.items()}
+
+    def _pairs(self) -> tuple[list[int], int | None] | None:
+        root, end = self.outputs
+        arms: list[Arm] = []
+        vector = self._vector(root)
+        if root != end:
+            part = next((part for part in self._apart(root) if end in part), None)
+            if part is None or not self._is_tree(part) or self._add_arm(arms, root, end, None) is None:
+                return None
+            for vertex in part:
+                self._remove(vertex)
+        if self.matrices:
+            return None
+        del self.vectors[root]
+        pairs = self.program.add(Pairs(tuple(arms), vector))
+        return [place for _, place in sorted(self._left().items())], pairs
+
+    # ------------------------------------------------------------ steps
+
+    def _sum_out(self) -> bool:
+        """Let a vertex with one neighbour send it a message: first one that costs least."""
+        leaves = [vertex for vertex in self.vectors if vertex not in self.outputs and len(self._near(vertex)) == 1]
+        leaves.sort(key=lambda each: (len(self.vectors[each]), len(self._between(each, *self._near(each)))))
+        for leaf in leaves:
+            (into,) = self._near(leaf)
+            if (matrix := self._matrix(into, leaf)) is not None:
+                self.vectors[into].append(self.program.add(Message(matrix, self._vector(leaf))))
+                self._remove(leaf)
+                return True
+        return False
+
+    def _close(self) -> bool:
+        """Sum out a vertex between two that are linked: the cheapest."""
+        found: list[tuple[float, int, int, tuple[int, int]]] = []
+        for vertex in self.vectors:
+            near = self._near(vertex)
+            if vertex in self.outputs or len(near) != 2:
+                continue
+            pair = min(near), max(near)
+            if pair in self.matrices:
+                one, other = reversed(pair) if pair in self.turned else pair
+                left, right = self._matrix(one, vertex), self._matrix(other, vertex)
+                if left is not None and right is not None:
+                    step = self.program.add(Closed(self.matrices[pair][0], left, right, self._vector(vertex)))
+                    found.append((self.costs.of(step), vertex, step, pair))
+        if not found:
+            return False
+        _, vertex, step, pair = min(found)
+        self.matrices[pair].append(step)
+        self._remove(vertex)
+        return True
+
+    def _take_root(self) -> bool:
+        """Sum out a part that hangs at one vertex, for each value of that vertex: the cheapest."""
+        best: tuple[float, int, int, frozenset[int]] | None = None
+        known: set[object] = set()
+        for root in self.vectors:
+            kind = self._kind(root)
+            if kind in known and root not in self.outputs:
+                continue
+            known.add(kind)
+            for part in self._apart(root):
+                if part.intersection(self.outputs):
+                    continue
+                for cost, place in (*self._ways_around(root, part), *self._ways_near(root, part)):
+                    if best is None or cost < best[0]:
+                        best = cost, root, place, part
+        if best is None:
+            return False
+        _, root, place, part = best
+        if isinstance(self.program.steps[place], Around):
+            self.vectors[root] = []  # it says which roots there are, and is multiplied in there
+        self.vectors[root].append(place)
+        for vertex in part:
+            self._remove(vertex)
+        return True
+
+    def _ways_around(self, root: int, part: frozenset[int]) -> Iterator[tuple[float, int]]:
+        """Yield what it costs to sum out a tree around a root, and the step that does so, for each top."""
+        for top in sorted(part) if self._is_tree(part) else ():
+            arms: list[Arm] = []
+            place = self._add_arm(arms, root, top, None)
+            if place is not None:
+                step = self.program.add(Around(tuple(arms), (place,), self._vector(root)))
+                yield self.costs.of(step), step
+
+    def _add_arm(self, arms: list[Arm], root: int, vertex: int, parent: int | None) -> int | None:
+        """Add the arm of a vertex of a tree around a root, after those below it; return its place.
+
+        None where a matrix that it needs can't be seen from there.
+        """
+        others = [other for other in self._near(vertex) if other not in (root, parent)]
+        below = [self._add_arm(arms, root, other, vertex) for other in others]
+        start = self._matrix(root, vertex) if root in self._near(vertex) else None
+        link = None if parent is None else self._matrix(vertex, parent)
+        children = sorted(each for each in below if each is not None)
+        blind = (start is None and root in self._near(vertex)) or (link is None and parent is not None)
+        if blind or len(children) < len(below):
+            return None
+        made = Arm(start, self._vector(vertex), tuple(children), link)
+        if made not in arms:
+            arms.append(made)
+        return arms.index(made)
+
+    def _ways_near(self, root: int, part: frozenset[int]) -> Iterator[tuple[float, int]]:
+        """Yield what it costs to eliminate a part among a root's neighbours, and the step that gives the result."""
+        near = sorted(part.intersection(self._near(root)))
+        if self.depth == _DEEPEST or len(part) > _MOST_NEAR or not self._hangs_together(near):
+            return
+        beside = {vertex: self._factors(root, vertex) for vertex in near}
+        if not all(factors and self.program.is_once(factors[0]) for factors in beside.values()):
+            return
+        steps = self.program.steps
+        known: set[object] = set()
+        for last in near:  # the one by whose vector a root's neighbours are added up
+            kind = self._kind(last)
+            if kind in known:
+                continue
+            known.add(kind)
+            place = self._near_root(part, {vertex: factors or [] for vertex, factors in beside.items()}, last)
+            if place is not None:
+                made = {each for each in reached(steps, (place,)) if among_pairs(steps, each)}
+                yield sum(map(self.costs.of, made | {place})), place
+
+    def _near_root(self, part: frozenset[int], beside: Mapping[int, list[int]], last: int) -> int | None:
+        """Return the step that sums a part out for each root; None where it can't be eliminated.
+
+        ``beside``: of each vertex next to the root their matrices, seen from the root.
+        """
+        program = self.program
+        pairs = {vertex: factors[0] for vertex, factors in beside.items()}
+        inner = Elimination(program, self.costs, (last,), self.depth + 1)
+        for vertex in sorted(part):
+            vectors = list(self.vectors[vertex])
+            if vertex in pairs:
+                own = program.product(vectors)
+                vectors = [] if own is None else [program.add(AtEnds(pairs[vertex], own))]
+                numbers = beside[vertex][0 if program.has_numbers(pairs[vertex]) else 1 :]
+                vectors += [program.add(OfPairs(pairs[vertex], each)) for each in numbers]
+            inner._add_vertex(vertex, vectors)
+        for one, other in combinations(sorted(part), 2):
+            if (one, other) not in self.matrices:
+                continue
+            if one not in pairs and other in pairs:
+                one, other = other, one
+            factors = self._factors(one, other)
+            if factors is None:
+                return None
+            if one in pairs and other in pairs:
+                factors = [program.add(Neighbourhoods(pairs[one], pairs[other], each)) for each in factors]
+            elif one in pairs:
+                factors = [program.add(EndRows(pairs[one], each)) for each in factors]
+            elif (one, other) in self.turned:
+                one, other = other, one
+            inner._add_pair(one, other, factors)
+        result = inner.run()
+        if result is None or result[0] or result[1] is None:
+            return None
+        return program.add(ByRoot(pairs[last], result[1]))
+
+    def _kind(self, vertex: int) -> object:
+        """Return what tells vertices apart, roughly: of those of one kind one is tried."""
+        around = sorted(
+            (tuple(self._between(vertex, other)), tuple(self.vectors[other]), len(self._near(other)))
+            for other in self._near(vertex)
+        )
+        return tuple(self.vectors[vertex]), tuple(around)
+
+    # ------------------------------------------------------------ the pattern
+
+    def _near(self, vertex: int) -> Sequence[int]:
+        return self._linked[vertex]
+
+    def _between(self, one: int, other: int) -> list[int]:
+        return self.matrices[min(one, other), max(one, other)]
+
+    def _vector(self, vertex: int) -> int | None:
+        return self.program.product(self.vectors[vertex])
+
+    def _factors(self, one: int, other: int) -> list[int] | None:
+        """Return the matrices of a pair seen from ``one``; None where one can't be seen from there."""
+        factors = self._between(one, other)
+        if (one < other) == ((min(one, other), max(one, other)) not in self.turned):
+            return factors
+        turned = [self.program.turned(place) for place in factors]
+        return None if None in turned else [place for place in turned if place is not None]
+
+    def _matrix(self, one: int, other: int) -> int | None:
+        """Return the matrix of a pair seen from ``one``, None where it can't be."""
+        factors = self._factors(one, other)
+        return None if factors is None else self.program.product(factors)
+
+    def _remove(self, vertex: int) -> None:
+        del self.vectors[vertex]
+        for other in self._linked.pop(vertex):
+            pair = min(vertex, other), max(vertex, other)
+            del self.matrices[pair]
+            self.turned.discard(pair)
+            self._linked[other].remove(vertex)
+
+    def _apart(self, root: int) -> list[frozenset[int]]:
+        """Return the parts of the root's component that hang together without it."""
+        parts = []
+        left = set(self._reached(root, None)) - {root}
+        while left:
+            part = frozenset(self._reached(min(left), root))
+            parts.append(part)
+            left -= part
+        return parts
+
+    def _reached(self, vertex: int, without: int | None) -> list[int]:
+        found = [vertex]
+        for each in found:
+            found += [other for other in self._near(each) if other != without and other not in found]
+        return found
+
+    def _hangs_together(self, vertices: Sequence[int]) -> bool:
+        """Tell whether two or more vertices are connected by the pairs among themselves."""
+        found = list(vertices[:1])
+        for each in found:
+            found += [other for other in self._near(each) if other in vertices and other not in found]
+        return len(found) == len(vertices) > 1
+
+    def _is_tree(self, part: frozenset[int]) -> bool:
+        return sum(pair in self.matrices for pair in combinations(sorted(part), 2)) == len(part) - 1
