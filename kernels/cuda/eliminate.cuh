@@ -20,13 +20,15 @@ struct alignas(8 * kSize) NumberOf {
 using Number = NumberOf<kWords>;
 
 // Row v is ids[offsets[v - lo], offsets[v - lo + 1]), ascending; outside [lo, hi) rows are empty. values: a number an entry,
-// or null: 1 each. The same id twice in a row counts twice.
+// or null: 1 each. The same id twice in a row counts twice. rows: if not null, row v, for v < n_rows, is that of rows[v] instead.
 struct Matrix {
   const uint64_t* offsets;
   const uint32_t* ids;
   const Number* values;
+  const uint32_t* rows;
   uint64_t n_entries;
   uint32_t lo, hi;
+  uint32_t n_rows, unused;
 };
 
 __device__ inline Number number_of(uint64_t low) {
@@ -145,6 +147,10 @@ struct Span {
 };
 
 __device__ inline Span row(const Matrix& m, uint32_t v) {
+  if (m.rows) {
+    if (v >= m.n_rows) return {};
+    v = m.rows[v];
+  }
   if (v < m.lo || v >= m.hi) return {};
   return {m.offsets[v - m.lo], m.offsets[v - m.lo + 1]};
 }

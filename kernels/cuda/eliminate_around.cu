@@ -35,7 +35,9 @@ struct AroundPlan {
   char* scratch;
   uint64_t scratch_bytes;  // of a block
   int32_t n_arms, n_tops, n_slots;
-  uint32_t n;
+  uint32_t n;        // of what arms' vectors may have
+  uint32_t n_roots;
+  uint32_t unused;
 };
 
 struct Shared {
@@ -219,19 +221,19 @@ class Roots {
 
 }  // namespace
 
-// out[u], for each of plan.n roots: plan.roots' number times the sums of the tops' vectors.
+// out[u], for each of plan.n_roots roots: plan.roots' number times the sums of the tops' vectors.
 extern "C" __global__ void __launch_bounds__(512)
     eliminate_around(const AroundPlan plan, Number* out, const Deal deal, uint32_t* flag) {
   extern __shared__ __align__(16) char shared[];
   Shared& own = *reinterpret_cast<Shared*>(shared);
-  Taker taker(deal, plan.n);
+  Taker taker(deal, plan.n_roots);
   Roots roots(plan, own, taker.stop());
   while (true) {
     if (threadIdx.x == 0) own.root = taker.take(1);
     __syncthreads();
     const uint64_t u = own.root;
     __syncthreads();
-    if (u >= plan.n) break;
+    if (u >= plan.n_roots) break;
     const Number number = roots.root(static_cast<uint32_t>(u));
     if (threadIdx.x == 0) out[u] = number;
   }

@@ -4,6 +4,7 @@
 #include "eliminate_around.cu"
 #include "eliminate_close.cu"
 #include "eliminate_links.cu"
+#include "eliminate_neighbours.cu"
 #include "eliminate_triangles.cu"
 #include "eliminate_walks.cu"
 
@@ -32,6 +33,14 @@ QE_ON_HOST(triangle_link_places)
 QE_ON_HOST(triangles_of_links_few)
 QE_ON_HOST(triangles_of_links_many)
 QE_ON_HOST(triangle_corners)
+QE_ON_HOST(neighbours_count_few)
+QE_ON_HOST(neighbours_count_many)
+QE_ON_HOST(neighbours_fill_few)
+QE_ON_HOST(neighbours_fill_many)
+QE_ON_HOST(pair_ends)
+QE_ON_HOST(local_rows)
+QE_ON_HOST(local_triangles)
+QE_ON_HOST(local_walks)
 QE_ON_HOST(vector_weights)
 QE_ON_HOST(triangle_ends)
 QE_ON_HOST(triangle_sides)

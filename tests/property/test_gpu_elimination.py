@@ -25,17 +25,18 @@ from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.masks import Masks
 from qengine.exec.cpu.relations import Relations
 from qengine.exec.cpu.runtime import Runtime
-from qengine.exec.gpu import eliminate, eliminate_triangles, eliminate_walks
+from qengine.exec.gpu import eliminate, eliminate_triangles, eliminate_walks, neighbourhoods
 from qengine.exec.gpu.eliminate_matrix import uploaded
-from qengine.plan.elimination import Message, Relation, Term
+from qengine.plan.elimination import Matrix, Message, Relation, Term
 from qengine.plan.pattern import Direction
 from qengine.plan.physical import Eliminate
 from qengine.plan.traverse import operators
 from qengine.testing.compare import difference
 from qengine.testing.generate import rmat, to_csr
+from tests.emulator.arrays import cupy
 from tests.emulator.device import CHECKOUT, FLAGS, EmulatedRun, Kernel, device_memory
 from tests.examples import examples
-from tests.property.test_elimination import MODES, RESULTS, graphs, leaves, names_known, patterns, star
+from tests.property.test_elimination import DENSE_SHAPES, MODES, RESULTS, graphs, leaves, names_known, patterns, star
 
 memory = device_memory()
 THREADS = 64
@@ -82,6 +83,10 @@ def device() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(eliminate, "device_run", emulated)
         patch.setattr(eliminate, "components", lambda plan: None)
+        patch.setattr(neighbourhoods, "cupy", lambda: cupy)
+        patch.setattr(neighbourhoods, "_FEW", 2)
+        patch.setattr(neighbourhoods, "_THREADS", THREADS)
+        patch.setattr(neighbourhoods, "_MANY_THREADS", THREADS)
         patch.setattr(eliminate, "_THREADS", THREADS)
         patch.setattr(eliminate, "_AROUND_THREADS", THREADS)
         patch.setattr(eliminate, "MESSAGE_WINDOW", 5)
@@ -103,6 +108,19 @@ def elimination(graph: Graph, text: str) -> Eliminate | None:
     assert plan is not None
     found = [each for each in operators(plan.root) if isinstance(each, Eliminate)]
     return found[0] if found and all(eliminate.eliminates(graph._store, each) for each in found) else None
+
+
+@settings(max_examples=examples(100))
+@given(graphs(most=16), patterns(DENSE_SHAPES), st.sampled_from(MODES), st.sampled_from(RESULTS[:6]))
+def test_dense_patterns_equal_reference(graph: Graph, pattern: str, mode: str, result: str) -> None:
+    query = f"MATCH {mode}{pattern} RETURN {result}"
+    try:
+        if elimination(graph, f"/*+ eliminate */ {query}") is None:
+            return
+    except Unsupported:
+        return
+    found = graph.query(f"/*+ eliminate */ {query}", device="gpu").fetchall()
+    assert difference(graph.query(query, device="reference").fetchall(), found) is None
 
 
 @settings(max_examples=examples(100))
@@ -162,7 +180,7 @@ def test_triangles(skewed: Graph, kind: str, hubs: int, few: int, kept: int, mon
     graph = skewed if kind == "skewed" else dense()
     context = ExecutionContext({})
     relations = Relations(graph._store, Masks(Runtime(graph._store, context)), context, lambda count: None)
-    matrix_of = (Relation(("E",), Direction.BOTH),)
+    matrix_of = Matrix((Relation(("E",), Direction.BOTH),))
     stored = relations.matrix(matrix_of)
     assert stored.kept
     on = Run(context, device_memory())  # of its own: the triangles of vertices stay

@@ -6,7 +6,7 @@ are only summed have 128 in any case. A pattern that has kernels made for its sh
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from math import prod
 from typing import Any
@@ -22,6 +22,7 @@ from qengine.exec.cpu.relations import Relations
 from qengine.exec.cpu.resolve import MaskProvider, resolve_pattern
 from qengine.exec.cpu.runtime import Runtime
 from qengine.exec.cpu.summed_walks import MOST_WALK_WEIGHT
+from qengine.exec.elimination_schedule import Among
 from qengine.exec.gpu.count_plan import components
 from qengine.exec.gpu.eliminate_corners import CornerSums
 from qengine.exec.gpu.eliminate_matrix import DEAL, DeviceMatrix, uploaded
@@ -38,21 +39,8 @@ from qengine.exec.gpu.eliminate_walks import WalkCounter, WalkSums
 from qengine.exec.gpu.families import MESSAGE_WINDOW
 from qengine.exec.gpu.launch import DeviceRun, device_run
 from qengine.exec.gpu.memory import Resident
-from qengine.plan.elimination import (
-    Around,
-    AtEnds,
-    ByRoot,
-    Closed,
-    EndRows,
-    Matrix,
-    Message,
-    Neighbourhoods,
-    OfPairs,
-    Own,
-    Pairs,
-    Product,
-    Step,
-)
+from qengine.exec.gpu.neighbourhoods import run_among
+from qengine.plan.elimination import Around, Closed, Matrix, Message, Own, Pairs, Product, Step
 from qengine.plan.physical import Eliminate
 
 __all__ = ["eliminates", "has_kernels", "run_eliminate"]
@@ -65,7 +53,7 @@ ARM = np.dtype([(name, "<i4") for name in ("start", "vector", "link", "first", "
 AROUND = np.dtype(
     [("arms", "<u8"), ("children", "<u8"), ("tops", "<u8"), ("matrices", "<u8"), ("vectors", "<u8"), ("roots", "<u8"),
      ("scratch", "<u8"), ("scratch_bytes", "<u8"), ("n_arms", "<i4"), ("n_tops", "<i4"), ("n_slots", "<i4"),
-     ("n", "<u4")]
+     ("n", "<u4"), ("n_roots", "<u4"), ("unused", "<u4")]
 )  # fmt: skip
 SHARED = np.dtype(
     [("root", "<u8"), ("touched", "<u4"), ("sizes", "<u4", (MOST_ARMS,)), ("sums", "<u8", (32, 3))], align=True
@@ -131,8 +119,6 @@ def _eliminates(store: Any, operator: Eliminate) -> bool:
 def _has_kernels(step: Step) -> bool:
     if isinstance(step, Product):
         return len(step.factors) <= MOST_FACTORS
-    if isinstance(step, Neighbourhoods | AtEnds | OfPairs | EndRows | ByRoot):
-        return False
     return not isinstance(step, Pairs) and (not isinstance(step, Around) or len(step.arms) <= MOST_ARMS)
 
 
@@ -163,7 +149,7 @@ def run_eliminate(operator: Eliminate, runtime: Runtime, masks: MaskProvider) ->
             on = after.enter_context(device_run(runtime.context))
             host = after.enter_context(runtime.memory.holding("Eliminate"))
             relations = Relations(runtime.store, masks, runtime.context, host.add)
-            return _Run(operator, runtime, relations, known.program, wide, on, held, counted).counts()
+            return DeviceSteps(operator, runtime, relations, known.program, wide, on, held, counted).counts()
 
     while True:
         wide = known.wide  # executions beside this one may find out, too
@@ -177,7 +163,7 @@ def run_eliminate(operator: Eliminate, runtime: Runtime, masks: MaskProvider) ->
             known.wide = True
 
 
-class _Run:
+class DeviceSteps:
     """One execution of the program. ``vectors``: blocks by step, None for a vector of ones.
 
     ``counted``: triangles by the step of their sides and whether by pair, which have the same 64 bits in any execution.
@@ -207,16 +193,21 @@ class _Run:
         self.vectors: dict[int, Any] = {}
         self.matrices: dict[int, DeviceMatrix] = {}
         self.program = program
+        self.rows: dict[int, tuple[int, npt.NDArray[np.uint64]]] = {}
         self.squares: dict[int, int] = {}  # matrices by the steps that are their closed walks
         self.blocks: list[Any] = []  # what kernels may still use
         self.state = self.allocate(_FLAGS + _TOTAL * len(self.program.summed), "the totals", clear=True)
 
     def counts(self) -> Counts:
         """Run the steps, then add the terms up."""
-        for place in self.program.steps:
-            self.step(place, self.operator.steps[place])
+        among: dict[int, int] = {}
+        for each in self.program.order:
+            if isinstance(each, Among):
+                among |= run_among(self, each)
+            else:
+                self.step(each, self.operator.steps[each])
             self.context.check()
-        sums = self.totals()
+        sums = self.totals() | among
         factors = [term.factor * prod(sums[place] for place in term.totals) for term in self.operator.terms]
         if self.operator.emit:
             return self.by_vertex(factors)
@@ -280,7 +271,7 @@ class _Run:
         matrix = self.matrices[of.across]
         if not counts_triangles(matrix):
             raise _NoWeights
-        weights = self.vector_product([self.vectors[place] for place in of.weights])
+        weights = self.vector_product([self.vectors[place] for place in of.weights], self.n)
         sums = self.triangles().corners(matrix, self.weights(matrix, weights, MOST_WEIGHT))
         if sums is None:
             raise _NoWeights
@@ -365,9 +356,9 @@ class _Run:
             case Product(factors=factors) if factors[0] in self.matrices:
                 self.matrices[place] = self.matrix_product([self.matrices[each] for each in factors])
             case Product(factors=factors):
-                self.vectors[place] = self.vector_product([self.vectors[each] for each in factors])
+                self.vectors[place] = self.vector_product([self.vectors[each] for each in factors], self.n)
             case Message(matrix=matrix, vector=vector):
-                self.vectors[place] = self.message(self.matrices[matrix], vector)
+                self.vectors[place] = self.message(self.matrices[matrix], vector, self.n)
             case Closed(across=across) if is_triangle(step) and counts_triangles(self.matrices[across]):
                 if place in self.program.by_pair:
                     self.matrices[place] = self.triangles_of_pairs(across)
@@ -378,7 +369,7 @@ class _Run:
             case Around() if self.is_counted_walk(place) or self.is_counted_square(place, step):
                 pass  # when all else is done
             case Around():
-                self.vectors[place] = self.around(step)
+                self.vectors[place] = self.around(step, self.n, self.n)
 
     def own(self, own: Own) -> Any:
         """Make the vector on the device where one node's labels decide, else on the host."""
@@ -406,10 +397,10 @@ class _Run:
             self.product([int(each.record["values"]) for each in numbered], factors[0].entries)
         )
 
-    def vector_product(self, factors: Sequence[Any]) -> Any:
-        """Multiply vectors."""
+    def vector_product(self, factors: Sequence[Any], n: int) -> Any:
+        """Multiply vectors of n numbers."""
         blocks = [block for block in factors if block is not None]
-        return self.product([block.ptr for block in blocks], self.n) if len(blocks) > 1 else (*blocks, None)[0]
+        return self.product([block.ptr for block in blocks], n) if len(blocks) > 1 else (*blocks, None)[0]
 
     def product(self, pointers: Sequence[int], n: int) -> Any:
         """Multiply arrays of n numbers."""
@@ -419,9 +410,9 @@ class _Run:
         self.launch("eliminate_product", _blocks(n), factors, np.uint64(n), np.uint64(out.ptr), self.flag)
         return out
 
-    def message(self, matrix: DeviceMatrix, vector: int | None) -> Any:
-        """Multiply a matrix by a vector."""
-        out = self.allocate(self.width * self.n, "a vector", clear=True)
+    def message(self, matrix: DeviceMatrix, vector: int | None, n: int) -> Any:
+        """Multiply a matrix by a vector; the result has n numbers."""
+        out = self.allocate(self.width * max(1, n), "a vector", clear=True)
         record, to = matrix.record, np.uint64(out.ptr)
         if not matrix.entries:
             return out
@@ -503,17 +494,17 @@ class _Run:
         self.run.wait()
         return across.with_values(out)
 
-    def around(self, step: Around) -> Any:
-        """Sum a forest out around each root."""
+    def around(self, step: Around, roots: int, reached: int) -> Any:
+        """Sum a forest out around each of some roots; its vertices have numbers below ``reached``."""
         tables, slots = self.forest(step)
         places = [self.upload(table) for table in tables]
-        out = self.allocate(self.width * self.n, "a vector")
+        out = self.allocate(self.width * max(1, roots), "a vector")
         kernel = self.run.kernel("eliminate_around", "eliminate_around", {"QE_WIDE": int(self.wide)})
-        each = -(-self.n * (self.width * (1 + slots) + 4 * (2 + slots)) // 256) * 256
+        each = -(-reached * (self.width * (1 + slots) + 4 * (2 + slots)) // 256) * 256
         resident = self.run.device.resident_blocks(kernel, _AROUND_THREADS, SHARED.itemsize)
         blocks = max(1, min(resident, self.run.free_bytes() // 2 // max(1, each)))
         scratch = self.allocate(blocks * each, "what roots reach", clear=True)
-        sizes = len(step.arms), len(step.tops), slots, self.n
+        sizes = len(step.arms), len(step.tops), slots, reached, roots, 0
         plan = np.array((*places, self.address(step.vector), scratch.ptr, each, *sizes), AROUND)
         deal = np.array((self.allocate(8, "the roots dealt", clear=True).ptr, self.run.stop_flag), DEAL)
         arguments = (plan, np.uint64(out.ptr), deal, self.flag)
@@ -543,6 +534,46 @@ class _Run:
         return (*tables, np.array([*vectors, 0], np.uint64)), slots
 
     # ------------------------------------------------------------ kernels
+
+    def host_rows(self, place: int) -> tuple[int, npt.NDArray[np.uint64]]:
+        """Return the first row of a matrix of relationships, and where its rows begin and end, on the host."""
+        if place not in self.rows:
+            step = self.operator.steps[place]
+            assert isinstance(step, Matrix)
+            record = self.matrices[place].record
+            offsets = np.empty(self.matrices[place].rows + 1, np.uint64)
+            if self.matrices[place].rows:
+                self.run.read(int(record["offsets"]), offsets)
+            else:
+                offsets[:] = 0
+            self.rows[place] = int(record["lo"]), offsets
+        return self.rows[place]
+
+    def forget(self, places: Iterable[int]) -> None:
+        """Drop what steps have given."""
+        for place in places:
+            self.vectors.pop(place, None)
+            self.matrices.pop(place, None)
+
+    def kernel(self, family: str, name: str, shared_bytes: int) -> Any:
+        """Return a kernel for the width of the numbers."""
+        return self.run.kernel(family, name, {"QE_WIDE": int(self.wide)}, shared_bytes)
+
+    def deal(self) -> npt.NDArray[Any]:
+        """Return a ``DEAL`` of which nothing is taken."""
+        return np.array((self.allocate(8, "what is dealt", clear=True).ptr, self.run.stop_flag), DEAL)
+
+    def sum_of(self, block: Any, n: int) -> int:
+        """Return the sum of a vector's n numbers."""
+        sums = np.zeros((), SUMS)
+        sums["n"], sums["of"][0]["of"][0], sums["of"][0]["n"] = 1, block.ptr, 1
+        to = self.allocate(_TOTAL, "a total", clear=True)
+        flag = np.uint64(self.flag + np.uint64(12))
+        blocks = min(_TOTAL_BLOCKS, _blocks(n))
+        self.launch("eliminate_sums", blocks, sums, np.uint64(n), np.uint64(to.ptr), flag)
+        words = np.zeros(_TOTAL // 8, np.uint64)
+        self.read(to, words)
+        return _integer(words)
 
     @property
     def flag(self) -> np.uint64:
@@ -576,9 +607,9 @@ class _Run:
         self.run.launch(kernel, blocks, _THREADS, arguments)
 
     def read(self, block: Any, host: npt.NDArray[Any]) -> None:
-        """Wait for the kernels, and fill an array."""
+        """Wait for the kernels, and fill an array. ``block``: one, or an address."""
         self.run.wait()
-        self.run.read(block.ptr, host)
+        self.run.read(int(getattr(block, "ptr", block)), host)
 
 
 def _integer(words: npt.NDArray[np.uint64]) -> int:

@@ -17,7 +17,17 @@ from qengine.plan.elimination import Matrix
 __all__ = ["DEAL", "MATRIX", "DeviceMatrix", "uploaded"]
 
 MATRIX = np.dtype(
-    [("offsets", "<u8"), ("ids", "<u8"), ("values", "<u8"), ("n_entries", "<u8"), ("lo", "<u4"), ("hi", "<u4")]
+    [
+        ("offsets", "<u8"),
+        ("ids", "<u8"),
+        ("values", "<u8"),
+        ("rows", "<u8"),
+        ("n_entries", "<u8"),
+        ("lo", "<u4"),
+        ("hi", "<u4"),
+        ("n_rows", "<u4"),
+        ("unused", "<u4"),
+    ]
 )
 """As ``qe::eliminate::Matrix``."""
 

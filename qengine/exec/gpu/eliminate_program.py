@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from qengine.exec.elimination_schedule import Among, schedule
 from qengine.exec.gpu.eliminate_corners import CornerSums, corner_sums
 from qengine.exec.gpu.eliminate_sums import vector_sums
 from qengine.exec.gpu.eliminate_triangles import counted_by_pair
 from qengine.exec.gpu.eliminate_walks import WalkSums, walk_sums
-from qengine.plan.elimination import Step, Term, operands
+from qengine.plan.elimination import Step, Term, among_pairs, operands
 from qengine.plan.physical import Eliminate
 
 __all__ = ["Known", "Program"]
@@ -21,7 +22,8 @@ class Program:
 
     ``corners``: totals over triangles that are found by their corners' weights. ``steps``: in order. ``by_pair``: those
     whose triangles are counted by pair. ``summed``: those whose sums terms have, and the vectors whose product each is.
-    ``read``: those that others read. ``walks``: closed walks whose sums are found together.
+    ``read``: those that others read. ``walks``: closed walks whose sums are found together. ``order``: the same steps,
+    those over pairs together.
     """
 
     corners: tuple[CornerSums, ...]
@@ -30,6 +32,7 @@ class Program:
     summed: Mapping[int, tuple[int, ...]]
     read: frozenset[int]
     walks: tuple[WalkSums, ...]
+    order: tuple[int | Among, ...]
 
 
 @dataclass
@@ -52,16 +55,21 @@ class Known:
 def _program(operator: Eliminate, *, weigh: bool) -> Program:
     steps, terms = operator.steps, operator.terms
     corners: tuple[CornerSums, ...] = corner_sums(steps, terms) if weigh else ()
+    corners = tuple(each for each in corners if not among_pairs(steps, each.across))
     given: dict[int, tuple[int, ...]] = {
         place: (each.across, *each.weights) for each in corners for place in each.totals
     }
     totals = {place for term in terms for place in term.totals} - given.keys()
+    totals = {place for place in totals if not among_pairs(steps, place)}
     summed = vector_sums(steps, totals, lambda factors: _needed(steps, terms, {**given, **factors}))
     needed = _needed(steps, terms, given | summed)
     read = {one for place in needed for one in operands(steps[place])}
     read |= {one for place, factors in summed.items() for one in factors if one != place}
     walks = () if operator.emit else walk_sums(steps, totals, read, weigh=weigh)
-    return Program(corners, tuple(sorted(needed)), counted_by_pair(steps, needed), summed, frozenset(read), walks)
+    order = tuple(each for each in schedule(steps, terms) if isinstance(each, Among) or each in needed)
+    return Program(
+        corners, tuple(sorted(needed)), counted_by_pair(steps, needed), summed, frozenset(read), walks, order
+    )
 
 
 def _needed(steps: Sequence[Step], terms: Sequence[Term], given: Mapping[int, Sequence[int]]) -> frozenset[int]:

@@ -46,6 +46,7 @@ FAMILIES: Mapping[str, tuple[Mapping[str, int | str], ...]] = {
     "eliminate_around": ({"QE_WIDE": 0}, {"QE_WIDE": 1}),
     "eliminate_close": ({"QE_WIDE": 0}, {"QE_WIDE": 1}),
     "eliminate_links": ({},),
+    "eliminate_neighbours": ({"QE_WIDE": 0}, {"QE_WIDE": 1}),
     "eliminate_triangles": ({},),
     "eliminate_walks": ({},),
     "extend": ({"QE_WINDOW_ROWS": 32},),
