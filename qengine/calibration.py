@@ -62,6 +62,9 @@ _ELIMINATED = {
     "square of two types": "(a)-[:R]-(b)-[:S]->(c)-[:R]-(d)-[:S]->(a)",
     "house": "(a)-[:R]-(b)-[:R]-(c)-[:R]-(d)-[:R]-(a), (a)-[:R]-(e)-[:R]-(b)",
     "pentagon": "(a)-[:R]-(b)-[:R]-(c)-[:R]-(d)-[:R]-(e)-[:R]-(a)",
+    "kite": "(a)-[:R]-(b)-[:R]-(c)-[:R]-(a), (b)-[:R]-(d)-[:R]-(c), (d)-[:R]-(e)",
+    "wheel": "(a)-[:R]-(b)-[:R]-(c)-[:R]-(d)-[:R]-(a), (a)-[:R]-(e)-[:R]-(b), (c)-[:R]-(e)-[:R]-(d)",
+    "clique": "(a)-[:R]-(b)-[:R]-(c)-[:R]-(a), (a)-[:R]-(d)-[:R]-(b), (c)-[:R]-(d)",
     "filtered path": "(a WHERE a.p < 8)-[:R]-(b WHERE b.p > 2)-[:R]-(c WHERE c.p <> 5)",
     "filtered star": "(a WHERE a.p <> 5)-[:R]-(b WHERE b.p > 2), (a)-[:R]-(c WHERE c.p > 3), (a)-[:S]->(d)",
 }

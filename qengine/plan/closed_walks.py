@@ -7,7 +7,7 @@ from dataclasses import replace
 from qengine._frozen import frozen
 from qengine.plan.elimination import Arm, Around, Step
 
-__all__ = ["ClosedWalks", "WalkSum", "closed_walks", "walk_sum"]
+__all__ = ["ClosedWalks", "WalkSum", "closed_walks", "squared_rows", "walk_sum"]
 
 
 @frozen
@@ -38,6 +38,18 @@ def closed_walks(step: Step) -> ClosedWalks | None:
     if step.arms == (neighbours, beyond, Arm(None, None, (1, 1), None)) and step.tops == (2,):
         return ClosedWalks(matrix, 6)
     return None
+
+
+def squared_rows(step: Step) -> tuple[int, int] | None:
+    """Return the two matrices along which a step counts the ways from each root to each place, and squares them.
+
+    None where it does something else, or has vectors.
+    """
+    if not isinstance(step, Around) or len(step.arms) != 2 or step.tops != (1,) or step.vector is not None:
+        return None
+    first, last = step.arms
+    plain = first.vector is None and not first.arms and last == Arm(None, None, (0, 0), None)
+    return (first.start, first.link) if plain and first.start is not None and first.link is not None else None
 
 
 def walk_sum(step: Step) -> WalkSum | None:

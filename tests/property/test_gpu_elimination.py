@@ -87,6 +87,7 @@ def device() -> Iterator[None]:
         patch.setattr(neighbourhoods, "_FEW", 2)
         patch.setattr(neighbourhoods, "_THREADS", THREADS)
         patch.setattr(neighbourhoods, "_MANY_THREADS", THREADS)
+        patch.setattr(neighbourhoods, "_MOST_THREADS", THREADS)
         patch.setattr(eliminate, "_THREADS", THREADS)
         patch.setattr(eliminate, "_AROUND_THREADS", THREADS)
         patch.setattr(eliminate, "MESSAGE_WINDOW", 5)
@@ -429,7 +430,7 @@ def test_merged_relations_stay(relationship: str, times: int, monkeypatch: pytes
     monkeypatch.setattr(Relations, "matrix", lambda self, each: (made.append(each), matrix(self, each))[1])
     for _ in range(3):
         assert graph.query(text, device="gpu").fetchall() == expected
-    assert len([each for each in made if bool(each[0].conditions) == bool(relationship)]) == times
+    assert len([each for each in made if bool(each.relations[0].conditions) == bool(relationship)]) == times
 
 
 def test_a_failed_allocation_is_a_clear_error() -> None:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from qengine.exec.elimination_schedule import Among, root_matrices
 from qengine.exec.gpu.device import cupy
 from qengine.exec.gpu.eliminate_matrix import MATRIX, DeviceMatrix
-from qengine.plan.closed_walks import closed_walks
+from qengine.plan.closed_walks import squared_rows
 from qengine.plan.elimination import (
     Around,
     AtEnds,
@@ -54,7 +54,10 @@ _LEAST, _MOST = 1 << 16, 1 << 33
 _FEW = 128
 """Pairs of a root that a warp takes."""
 
-_THREADS, _MANY_THREADS = 256, 512
+_THREADS, _MANY_THREADS, _MOST_THREADS = 256, 512, 1024
+
+_MANY_COUNTERS = 8_192
+"""Of a block: with more, few blocks run at a time, and have more threads."""
 _ON_DEVICE = 3
 
 _WHAT = "what neighbours have in common"
@@ -339,27 +342,33 @@ class _Piece:
 
     def around(self, step: Around) -> Any:
         """Sum a forest out around each root."""
-        walks = closed_walks(step)
-        if walks is not None and walks.length == 4 and step.vector is None and self.is_local(walks.matrix):
-            return self.walks(walks.matrix)
+        if (squared := squared_rows(step)) is not None:
+            start, link = (self.steps.matrices[place] for place in squared)
+            if not start.record["values"] and not link.record["values"]:
+                return self.squares(*squared)
         matrices = {place for arm in step.arms for place in (arm.start, arm.link) if place is not None}
         domains = {column_domain_of(self.program, place) for place in matrices}
         roots = next(domain_of(self.program, arm.start) for arm in step.arms if arm.start is not None)
         return self.steps.around(step, self.size(roots), max(map(self.size, domains)))
 
-    def walks(self, place: int) -> Any:
-        """Count the closed walks of four steps from each row."""
+    def squares(self, start: int, link: int) -> Any:
+        """Count the ways along two matrices to each column, and sum the squares by row."""
         of = self.steps
-        links, task = of.matrices[place], self.local(place)
-        out = of.allocate(of.width * max(1, links.rows), "a vector", clear=True)
-        if not links.entries:
+        one, other = of.matrices[start], of.matrices[link]
+        rows = self.size(domain_of(self.program, start))
+        out = of.allocate(of.width * max(1, rows), "a vector", clear=True)
+        if not one.entries or not other.entries:
             return out
-        step = self.program[place]
-        assert isinstance(step, Neighbourhoods)
-        most = int(np.diff(self.pairs(step.first).ends).max())
+        columns = most = self.size(column_domain_of(self.program, link))
+        ends = owners = np.uint64(0)
+        step = self.program[link]
+        if start == link and isinstance(step, Neighbourhoods) and step.first == step.second:
+            task = self.local(link)
+            ends, owners = np.uint64(task["ends"]), np.uint64(task["owners"])
+            most = int(np.diff(self.pairs(step.first).ends).max())
         counters = min(most, (self.run.device.shared_bytes - 1024) // 4)
-        shared = 32 + 4 * counters
-        kernel = of.kernel("eliminate_neighbours", "local_walks", shared)
-        given = task, np.uint32(counters), np.uint64(out.ptr), of.deal()
-        self.run.launch(kernel, self.blocks(kernel, _THREADS, shared), _THREADS, given, shared)
+        shared, threads = 32 + 4 * counters, _THREADS if counters <= _MANY_COUNTERS else _MOST_THREADS
+        kernel = of.kernel("eliminate_neighbours", "row_squares", shared)
+        given = one.record, other.record, ends, owners, np.uint64(columns), np.uint32(counters), np.uint64(out.ptr)
+        self.run.launch(kernel, self.blocks(kernel, threads, shared), threads, (*given, of.deal()), shared)
         return out

@@ -11,7 +11,7 @@ from math import exp, log, sqrt
 
 from qengine.catalog.costs import costs
 from qengine.catalog.view import CatalogView, EdgeStatistics
-from qengine.plan.closed_walks import WalkSum, walk_sum
+from qengine.plan.closed_walks import WalkSum, squared_rows, walk_sum
 from qengine.plan.elimination import (
     Arm,
     Around,
@@ -96,12 +96,20 @@ class StepCosts:
                 return cost if counted_degrees(self._steps, message) is None else _FIRST * cost
             case Closed(across=across, left=left, right=right, vector=vector):
                 entries = self.entries(across)
+                if across == left == right and vector is None and self._is_local(across):
+                    return entries * (take["number"] + self._row_lines(across))
                 if across == left == right and self.symmetric(across) and self._is_whole(self._steps[across]):
                     found = take["triangle"] if vector is None else take["read"]
                     return entries * (take["pair"] + found * sqrt(entries))
                 met = min(self.meetings(left, across), self.meetings(across, right))
                 return take["vertex"] * self._size(across) + take["pair"] * entries + take["read"] * met
             case Around(arms=arms, tops=tops) as around:
+                if (
+                    (squared := squared_rows(around)) is not None
+                    and squared[0] == squared[1]
+                    and self._is_local(squared[0])
+                ):
+                    return self.entries(squared[0]) * (take["number"] + 2 * self._row_lines(squared[0]))
                 lines = self._walk_lines(place, around)
                 if lines is not None:
                     return take["root"] * self.vertices + take["line"] * lines
@@ -111,12 +119,22 @@ class StepCosts:
                 cost, pairs = self._around(arms, ())
                 return cost + take["row"] * pairs
             case Neighbourhoods(first=first, by=by):
-                entries = self.entries(first)
-                met = min(self.meetings(first, by), entries * sqrt(entries))
-                return take["read"] * met + take["merge"] * self.entries(place)
+                return take["common"] * self.meetings(first, by) + take["link"] * self.entries(place)
             case AtEnds(pairs=pairs) | OfPairs(pairs=pairs) | ByRoot(pairs=pairs):
                 return take["vertex"] * self.entries(pairs)
         return 0.0
+
+    def _is_local(self, place: int) -> bool:
+        """Tell whether a matrix is symmetric, and links each two neighbours of one root at most once."""
+        step = self._steps[place]
+        return isinstance(step, Neighbourhoods) and self._is_whole(step) and self.symmetric(place)
+
+    def _row_lines(self, place: int) -> float:
+        """Return what a row of bits takes where neighbours are linked: a bit for each neighbour of its root."""
+        step = self._steps[place]
+        assert isinstance(step, Neighbourhoods)
+        bits = _UNEVEN * self.meetings(step.first, step.first) / self.entries(step.first)
+        return self._take["line"] * bits / 512
 
     def _size(self, place: int) -> float:
         """Return how many elements a vector, or a matrix's rows, have numbers of."""

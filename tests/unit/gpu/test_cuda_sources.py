@@ -27,6 +27,7 @@ from qengine.exec.gpu import (
 from qengine.exec.gpu.eliminate_matrix import DEAL, MATRIX
 from qengine.exec.gpu.eliminate_walks import GROUP, REMAINS, REST, REST_SHARED, STRIP, WINDOW
 from qengine.exec.gpu.families import FAMILIES, MESSAGE_WINDOW
+from qengine.exec.gpu.neighbourhoods import LOCAL, NEIGHBOURS
 
 CHECKOUT = Path(__file__).resolve().parents[3]
 ARCHITECTURES = (80, 90)
@@ -138,6 +139,8 @@ def test_elimination_gets_what_it_expects() -> None:
             f"static_assert(kMostArms == {eliminate.MOST_ARMS});",
         )
         check_layouts("eliminate_around.cu", around, 90, *sizes, macros=macros)
+        among = {"Neighbours": NEIGHBOURS, "Local": LOCAL}
+        check_layouts("eliminate_neighbours.cu", among, 90, macros=macros)
     walks = {"Remains": REMAINS, "Strip": STRIP, "Group": GROUP, "Rest": REST}
     sizes = (
         f"static_assert(kWindowEntries == {WINDOW});",
