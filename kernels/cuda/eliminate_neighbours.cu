@@ -177,6 +177,12 @@ extern "C" __global__ void pair_ends(const uint32_t* ids, uint64_t n, const Numb
   if (e < n) out[e] = vector[ids[e]];
 }
 
+// out[e]: the row for the end of the e-th of n pairs.
+extern "C" __global__ void pair_rows(const uint32_t* ids, uint64_t n, const uint32_t* rows, uint32_t* out) {
+  const uint64_t e = thread_id();
+  if (e < n) out[e] = rows[ids[e]];
+}
+
 // Sets the bits of the links; they are clear.
 extern "C" __global__ void local_rows(const Local task) {
   const uint64_t rows = task.links.hi;

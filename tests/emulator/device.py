@@ -108,7 +108,7 @@ PASSES = frozenset({
     "extend_bound", "extend_gather", "extend_link", "extend_seeds", "extend_tell", "guide_temper",
     "pcsr_dense", "pcsr_empty", "pcsr_groups", "pcsr_homes", "pcsr_locate", "pcsr_move", "pcsr_pairs", "pcsr_ranks",
     "pcsr_starts", "pcsr_unpack", "signature_build", "tree_slices", "triangle_ends", "triangle_link_places",
-    "local_rows", "pair_ends", "triangle_roots", "triangle_rows", "triangle_sides", "vector_weights",
+    "local_rows", "pair_ends", "pair_rows", "triangle_roots", "triangle_rows", "triangle_sides", "vector_weights",
 })  # fmt: skip
 """Kernels that go once over arrays and have no stop flag: ``kernels/cuda/stop.cuh`` says which may do so."""
 

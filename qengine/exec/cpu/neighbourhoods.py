@@ -127,7 +127,8 @@ class _Piece(Steps):
             case EndRows(pairs=pairs, by=by):
                 found = self.found[by]
                 assert isinstance(found, SparseMatrix)
-                return replace(found, rows=self.pairs(pairs).ids, pairs=False)
+                ends = self.pairs(pairs).ids
+                return replace(found, rows=ends if found.rows is None else found.rows[ends], pairs=False)
             case ByRoot(pairs=pairs, vector=vector):
                 return self._by_root(pairs, vector)
             case Product(factors=factors):

@@ -146,10 +146,7 @@ class _Piece:
             case OfPairs(pairs=pairs, matrix=matrix):
                 of.vectors[place] = self.numbers(self.pairs(pairs), of.matrices[matrix])
             case EndRows(pairs=pairs, by=by):
-                record = of.matrices[by].record.copy()
-                ends = self.pairs(pairs)
-                record["rows"], record["n_rows"] = ends.matrix.record["ids"], ends.size
-                of.matrices[place] = DeviceMatrix(record, False, (ends.matrix, of.matrices[by]))
+                of.matrices[place] = self.end_rows(self.pairs(pairs), of.matrices[by])
             case ByRoot(pairs=pairs, vector=vector):
                 of.vectors[place] = self.sums(self.pairs(pairs), vector)
             case Product(factors=factors) if factors[0] in of.matrices:
@@ -224,6 +221,19 @@ class _Piece:
         return self.steps.message(DeviceMatrix(record, False), None, pairs.matrix.rows)
 
     # ------------------------------------------------------------ steps
+
+    def end_rows(self, pairs: _Pairs, by: DeviceMatrix) -> DeviceMatrix:
+        """Return a matrix whose rows are those of pairs' ends."""
+        record = by.record.copy()
+        record["n_rows"] = pairs.size
+        if record["rows"]:
+            rows = self.steps.allocate(4 * pairs.size, _WHAT)
+            given = pairs.matrix.record["ids"], np.uint64(pairs.size), record["rows"].copy(), np.uint64(rows.ptr)
+            self.launch_pass("pair_rows", pairs.size, *given)
+            record["rows"] = rows.ptr
+        else:
+            record["rows"] = pairs.matrix.record["ids"]
+        return DeviceMatrix(record, False, (pairs.matrix, by))
 
     def at_ends(self, pairs: _Pairs, vector: int) -> Any:
         """Return a vector's numbers at the ends of pairs."""
