@@ -234,6 +234,7 @@ extern "C" __global__ void __launch_bounds__(512)
     const uint64_t u = own.root;
     __syncthreads();
     if (u >= plan.n_roots) break;
+    taker.stop().warp();  // warps that take nothing look, too, where roots have little to do
     const Number number = roots.root(static_cast<uint32_t>(u));
     if (threadIdx.x == 0) out[u] = number;
   }
