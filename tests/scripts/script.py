@@ -1,0 +1,186 @@
+"""Scripts of queries and what they must give: their format, read and written.
+
+A script is plain text. Blank lines divide it into paragraphs of three kinds::
+
+    # Prose: what the queries below show.
+
+    graph
+      (ann:Person {name: 'Ann'})-[:KNOWS]->(bob:Person {name: 'Bob'})
+
+    $name = 'Ann'
+    plan> MATCH (:Person {name: $name})-[:KNOWS]->(b)
+      RETURN b.name
+    Project b.name
+      ...
+    -- rows
+    b.name
+    'Bob'
+
+``graph`` describes the graph of the queries below it: path patterns, one or more to a line; a relationship without an
+arrow head makes its type an undirected one. ``graph social`` takes the description in ``graphs/social.txt`` instead,
+``graph world`` the example graph of the package.
+
+A query stands behind a prompt, and its further lines are indented by two blanks. Lines above the prompt give values to
+parameters. The words before ``>`` ask for more than rows, or expect something else:
+
+- ``plan``: the physical plan before the rows, without its estimates;
+- ``steps``: the plan as bound, after each rule of the optimizer that changed it, and lowered;
+- ``warns``: warnings behind the rows;
+- ``error``: no rows but an error, with its full text.
+
+What follows a query up to the next blank line is its output. Only that is written when scripts are updated.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NoReturn
+
+__all__ = ["WORDS", "GraphText", "Prose", "Query", "Script", "ScriptError", "read"]
+
+WORDS = ("plan", "steps", "warns", "error")
+_PROMPT = re.compile(r"([a-z ]*)> (.*)")
+_PARAMETER = re.compile(r"\$(\w+) = (.+)")
+_INDENT = "  "
+
+
+class ScriptError(Exception):
+    """A script isn't of the format, or doesn't do what it says; the text begins with file and line."""
+
+
+@dataclass(frozen=True)
+class Prose:
+    """A paragraph of comment, kept as it stands."""
+
+    line: int
+    lines: tuple[str, ...]
+
+    def text(self) -> str:
+        return "\n".join(self.lines)
+
+
+@dataclass(frozen=True)
+class GraphText:
+    """A graph: the ``name`` of one, or the ``lines`` that describe it."""
+
+    line: int
+    name: str | None
+    lines: tuple[str, ...]
+
+    def text(self) -> str:
+        return "\n".join(
+            ["graph" if self.name is None else f"graph {self.name}", *(_INDENT + each for each in self.lines)]
+        )
+
+
+@dataclass(frozen=True)
+class Query:
+    """A query with its ``output``. ``parameters``: names and expressions; ``words``: those before the prompt."""
+
+    line: int
+    words: tuple[str, ...]
+    query: str
+    parameters: tuple[tuple[str, str], ...]
+    output: str
+
+    def text(self, output: str | None = None) -> str:
+        """Return the paragraph, with another output if one is given."""
+        given = [f"${name} = {value}" for name, value in self.parameters]
+        prompt = " ".join(self.words) + "> "
+        return "\n".join([*given, prompt + self.query.replace("\n", "\n" + _INDENT), output or self.output])
+
+
+@dataclass(frozen=True)
+class Script:
+    path: Path
+    paragraphs: tuple[Prose | GraphText | Query, ...] = field(default_factory=tuple)
+
+    def fail(self, line: int, problem: str) -> NoReturn:
+        raise ScriptError(f"{self.path.name}:{line}: {problem}")
+
+
+def read(path: Path) -> Script:
+    """Read a script.
+
+    Raises
+    ------
+    ScriptError
+        For the first paragraph that is of no kind, with file and line.
+    """
+    script = Script(path)
+    lines = path.read_text().splitlines()
+    for number, line in enumerate(lines, 1):
+        if line != line.rstrip() or "\t" in line:
+            script.fail(number, "a line ends with a blank, or holds a tab.")
+    paragraphs = tuple(_paragraph(script, number, block) for number, block in _blocks(lines))
+    queries = [each for each in paragraphs if isinstance(each, Query)]
+    if not queries:
+        script.fail(1, "the script has no query.")
+    first = next((each for each in paragraphs if not isinstance(each, Prose)), None)
+    if isinstance(first, Query):
+        script.fail(first.line, "no graph is given before the first query.")
+    return Script(path, paragraphs)
+
+
+def _blocks(lines: list[str]) -> Iterator[tuple[int, list[str]]]:
+    """Yield paragraphs: the number of the first line, and the lines."""
+    block: list[str] = []
+    for number, line in enumerate([*lines, ""], 1):
+        if line:
+            block.append(line)
+        elif block:
+            yield number - len(block), block
+            block = []
+
+
+def _paragraph(script: Script, line: int, block: list[str]) -> Prose | GraphText | Query:
+    head = block[0]
+    if head.startswith("#"):
+        for number, each in enumerate(block, line):
+            if not each.startswith("#"):
+                script.fail(number, "a line of prose lacks its '#', or a blank line is missing above it.")
+        return Prose(line, tuple(block))
+    if re.match(r"graph\b", head):
+        return _graph(script, line, block)
+    return _query(script, line, block)
+
+
+def _graph(script: Script, line: int, block: list[str]) -> GraphText:
+    words = block[0].split()
+    for number, each in enumerate(block[1:], line + 1):
+        if not each.startswith(_INDENT):
+            script.fail(number, "a line of a graph isn't indented, or a blank line is missing above it.")
+    named, described = len(words) == 2, len(block) > 1
+    if len(words) > 2 or named == described:
+        script.fail(line, "write 'graph NAME', or 'graph' with its patterns in indented lines below it.")
+    return GraphText(line, words[1] if named else None, tuple(each.removeprefix(_INDENT) for each in block[1:]))
+
+
+def _query(script: Script, line: int, block: list[str]) -> Query:
+    parameters: dict[str, str] = {}
+    place = 0
+    while place < len(block) and (given := _PARAMETER.fullmatch(block[place])):
+        if given[1] in parameters:
+            script.fail(line + place, f"parameter ${given[1]} is given twice.")
+        parameters[given[1]] = given[2]
+        place += 1
+    prompt = _PROMPT.fullmatch(block[place]) if place < len(block) else None
+    if prompt is None:
+        where = min(place, len(block) - 1)
+        script.fail(line + where, f"expected a query behind '> ', '# prose' or 'graph', found {block[where]!r}.")
+    words = tuple(prompt[1].split())
+    for word in words:
+        if word not in WORDS or words.count(word) > 1:
+            script.fail(
+                line + place, f"'{word}' can't stand here; each of {', '.join(WORDS)} may stand before '>' once."
+            )
+    if "error" in words and len(words) > 1:
+        script.fail(line + place, "'error' stands alone: a query that fails has no plan and no rows.")
+    begin = place + 1
+    while begin < len(block) and block[begin].startswith(_INDENT):
+        begin += 1
+    text = "\n".join([prompt[2], *(each.removeprefix(_INDENT) for each in block[place + 1 : begin])])
+    return Query(line + place, words, text, tuple(parameters.items()), "\n".join(block[begin:]))
