@@ -18,7 +18,7 @@ from qengine.exec.scalar.environment import Environment, GraphReader, Row
 from qengine.exec.scalar.evaluate import Evaluator, compile, compile_predicate
 from qengine.exec.scalar.lists import range_of
 from qengine.exec.scalar.materialize import ResultReader, materialize
-from qengine.exec.scalar.values import kind_of, wrong_argument
+from qengine.exec.scalar.values import failing_at, kind_of, number_of_rows
 from qengine.plan import logical as op
 from qengine.plan.expr import Call, Expr, Subquery
 
@@ -173,15 +173,8 @@ class _Compiler:
         value = compile(expr, self._env)
 
         def count(outer: Row) -> int:
-            result = value(outer)
-            if type(result) is not int:
-                error = wrong_argument(clause, "an integer", result)
-            elif result < 0:
-                error = ExecutionError(f"{clause} got the negative number {result}.", code="NegativeIntegerArgument")
-            else:
-                return result
-            error.span = expr.span
-            raise error
+            with failing_at(expr.span):
+                return number_of_rows(clause, value(outer))
 
         return count
 
@@ -213,11 +206,8 @@ class _Compiler:
 
         def numbers(row: Row) -> range | None:
             bounds = [arg(row) for arg in args]
-            try:
+            with failing_at(expr.span):
                 return None if None in bounds else range_of(*bounds)
-            except ExecutionError as error:
-                error.span = error.span or expr.span
-                raise
 
         return numbers
 
