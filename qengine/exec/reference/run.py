@@ -128,10 +128,14 @@ class _Compiler:
                 if key not in groups:
                     groups[key] = (values, [accumulator(call) for _, call, _ in aggregates])
                 times = 1 if operator.weight is None else row[operator.weight]
-                for state, (_, _, args) in zip(groups[key][1], aggregates, strict=True):
-                    state.add([arg(row) for arg in args], times)
+                for state, (_, call, args) in zip(groups[key][1], aggregates, strict=True):
+                    with failing_at(call.span):
+                        state.add([arg(row) for arg in args], times)
             for values, states in groups.values():
-                results = {name: state.result() for (name, _, _), state in zip(aggregates, states, strict=True)}
+                results = {}
+                for (name, call, _), state in zip(aggregates, states, strict=True):
+                    with failing_at(call.span):
+                        results[name] = state.result()
                 yield {**values, **results}
 
         return rows
