@@ -1,7 +1,7 @@
-"""Graphs of scripts, made of the path patterns that describe them.
+"""The graphs of scripts, built from the path patterns that describe them.
 
-The engine's own parser reads the patterns, and its reference executor evaluates their properties. A node with a name is
-described once, anywhere, by labels or properties or in a path of its own; elsewhere its name stands for it.
+The engine's own parser reads the patterns, and the reference executor evaluates their properties. A named node is
+described once, by labels, by properties, or as a path of its own. Elsewhere its name refers to it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def graph_of(script: Script, wanted: GraphText) -> qengine.Graph:
     Raises
     ------
     ScriptError
-        For a name that there is not, and for a pattern that describes nothing, with file and line.
+        For an unknown name, and for a pattern that doesn't describe a graph.
     """
     if wanted.name is None:
         return _described(script, wanted.line + 1, wanted.lines)
@@ -51,7 +51,7 @@ def _world() -> qengine.Graph:
 
 @functools.cache
 def _stored(path: Path) -> qengine.Graph:
-    """Return a graph of ``graphs/``: patterns, between lines of prose."""
+    """Return a graph of ``graphs/``, whose files hold patterns and comments."""
     return _described(Script(path), 1, tuple(path.read_text().splitlines()))
 
 
@@ -65,7 +65,7 @@ def _described(script: Script, first: int, lines: tuple[str, ...]) -> qengine.Gr
 
 @dataclass
 class _Element:
-    """A node or relationship before its properties have values; ``properties``: their text."""
+    """A node or relationship, with the text of its ``properties``."""
 
     line: int
     record: dict[str, Any]
@@ -74,7 +74,7 @@ class _Element:
 
 @dataclass
 class _Description:
-    """What the lines of a description have said so far."""
+    """The nodes and relationships described so far."""
 
     script: Script
     nodes: list[_Element] = field(default_factory=list)
@@ -172,7 +172,7 @@ class _Description:
             self.script.fail(elements[0].line, str(error))
 
     def _value(self, element: _Element) -> Any:
-        """Evaluate the properties of one element: they can't be evaluated all at once, for one of them is wrong."""
+        """Evaluate the properties of one element, to find the one that is wrong."""
         try:
             return value_of(element.properties)
         except qengine.QengineError as error:

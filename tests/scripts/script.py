@@ -1,8 +1,8 @@
-"""Scripts of queries and what they must give: their format, read and written.
+"""The format of query scripts, and its parser.
 
-A script is plain text. Blank lines divide it into paragraphs of three kinds::
+A script is plain text. Blank lines separate its paragraphs, of which there are three kinds::
 
-    # Prose: what the queries below show.
+    # Prose: what the following queries show.
 
     graph
       (ann:Person {name: 'Ann'})-[:KNOWS]->(bob:Person {name: 'Bob'})
@@ -16,19 +16,19 @@ A script is plain text. Blank lines divide it into paragraphs of three kinds::
     b.name
     'Bob'
 
-``graph`` describes the graph of the queries below it: path patterns, one or more to a line; a relationship without an
-arrow head makes its type an undirected one. ``graph social`` takes the description in ``graphs/social.txt`` instead,
-``graph world`` the example graph of the package.
+``graph`` describes the graph for the queries below it by path patterns, one or more per line. A relationship without an
+arrow head makes its type undirected. ``graph social`` loads the description in ``graphs/social.txt``, ``graph world``
+the package's example graph.
 
-A query stands behind a prompt, and its further lines are indented by two blanks. Lines above the prompt give values to
-parameters. The words before ``>`` ask for more than rows, or expect something else:
+A query follows a prompt; its continuation lines are indented by two spaces. Lines above the prompt set parameters.
+Words before ``>`` ask for more than the rows, or expect something else:
 
-- ``plan``: the physical plan before the rows, without its estimates;
-- ``steps``: the plan as bound, after each rule of the optimizer that changed it, and lowered;
-- ``warns``: warnings behind the rows;
-- ``error``: no rows but an error, with its full text.
+- ``plan``: the physical plan before the rows, without estimates;
+- ``steps``: the plan as bound, after each optimizer rule that changed it, and lowered;
+- ``warns``: warnings after the rows;
+- ``error``: an error with its full text instead of rows.
 
-What follows a query up to the next blank line is its output. Only that is written when scripts are updated.
+The lines after a query, up to the next blank line, are its output. Updating scripts rewrites only that.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ _INDENT = "  "
 
 
 class ScriptError(Exception):
-    """A script isn't of the format, or doesn't do what it says; the text begins with file and line."""
+    """A malformed script, or one whose expectations aren't met. The message begins with file and line."""
 
 
 @dataclass(frozen=True)
 class Prose:
-    """A paragraph of comment, kept as it stands."""
+    """A paragraph of comments."""
 
     line: int
     lines: tuple[str, ...]
@@ -64,7 +64,7 @@ class Prose:
 
 @dataclass(frozen=True)
 class GraphText:
-    """A graph: the ``name`` of one, or the ``lines`` that describe it."""
+    """A graph: its ``name``, or else the ``lines`` that describe it."""
 
     line: int
     name: str | None
@@ -78,7 +78,7 @@ class GraphText:
 
 @dataclass(frozen=True)
 class Query:
-    """A query with its ``output``. ``parameters``: names and expressions; ``words``: those before the prompt."""
+    """A query and its ``output``. ``parameters``: names and expressions. ``words``: those before the prompt."""
 
     line: int
     words: tuple[str, ...]
@@ -87,7 +87,7 @@ class Query:
     output: str
 
     def text(self, output: str | None = None) -> str:
-        """Return the paragraph, with another output if one is given."""
+        """Return the paragraph, with ``output`` instead of its own if that is given."""
         given = [f"${name} = {value}" for name, value in self.parameters]
         prompt = " ".join(self.words) + "> "
         return "\n".join([*given, prompt + self.query.replace("\n", "\n" + _INDENT), output or self.output])
@@ -108,7 +108,7 @@ def read(path: Path) -> Script:
     Raises
     ------
     ScriptError
-        For the first paragraph that is of no kind, with file and line.
+        At the first malformed line.
     """
     script = Script(path)
     lines = path.read_text().splitlines()
@@ -126,7 +126,7 @@ def read(path: Path) -> Script:
 
 
 def _blocks(lines: list[str]) -> Iterator[tuple[int, list[str]]]:
-    """Yield paragraphs: the number of the first line, and the lines."""
+    """Yield the paragraphs, each with the number of its first line."""
     block: list[str] = []
     for number, line in enumerate([*lines, ""], 1):
         if line:

@@ -1,4 +1,4 @@
-"""What scripts may hold, and what is refused with file and line; queries that don't do what their script says."""
+"""The scripts' format: malformed scripts and unmet expectations are refused with file and line."""
 
 from __future__ import annotations
 
@@ -151,6 +151,11 @@ def test_rows_are_sorted_unless_the_query_orders_them(tmp_path: Path) -> None:
     assert found.split("\n")[4:] == ["x", "-1", "9", "10", "'a'", "'b'", "[1]", "[1, 2]", "null", ""]
     found = replayed(script(tmp_path, GRAPH + f"> {rows} RETURN x ORDER BY x DESC\n"), EXECUTORS)
     assert found.split("\n")[4:] == ["x", "null", "10", "9", "-1", "'b'", "'a'", "[1, 2]", "[1]", ""]
+
+
+def test_names_and_values_take_one_line(tmp_path: Path) -> None:
+    found = replayed(script(tmp_path, GRAPH + "> RETURN 1 +\n  1, 'a\\nb', '\u0663²'\n"), EXECUTORS)
+    assert found.split("\n")[5:] == ["1 +⏎1 | 'a\\nb' | '\u0663²'", "2     | 'a⏎b'  | '\u0663²'", ""]
 
 
 def test_there_are_scripts() -> None:

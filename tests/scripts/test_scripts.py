@@ -1,11 +1,10 @@
-"""Scripts of queries, which read as the language's specification: each query gives what stands below it.
+"""Runs the query scripts, which read as a specification of the language. ``script.py`` describes their format.
 
-Every query runs on the reference executor and on the CPU's, on the GPU's with ``--gpu``, and on an emulated GPU with
-``--nets``: all must give the same rows or the same error. Rows are sorted unless the query orders them. ``script.py``
-describes the format.
+Every query runs on the reference executor and on the CPU, with ``--nets`` on an emulated GPU, and with ``--gpu`` on a
+real one. All must return the same rows or the same error. Rows are sorted unless the query has an ORDER BY.
 
-``pytest tests/scripts --update-golden`` writes the outputs anew. What a script expects by a word before a prompt, such
-as an error, is checked even then.
+``pytest tests/scripts --update-golden`` rewrites the outputs. It still fails where an error or a warning is unexpected
+or missing, and where executors differ.
 """
 
 from __future__ import annotations
@@ -63,12 +62,12 @@ def test_script_on_the_emulated_gpu(path: Path) -> None:
 
 
 def replayed(script: Script, executors: Sequence[str]) -> str:
-    """Run a script on each executor, and return its text with the outputs that there are now.
+    """Run a script on each executor, and return its text with the actual outputs.
 
     Raises
     ------
     ScriptError
-        Where executors differ, and where an error or a warning is missing or unexpected; with file and line.
+        If executors differ, or an error or a warning is unexpected or missing.
     """
     graph = None
     texts = []
@@ -85,7 +84,7 @@ def replayed(script: Script, executors: Sequence[str]) -> str:
 
 @dataclass
 class _Outcome:
-    """What a query gave: its rows or its error as lines, and its warnings."""
+    """The rows of a query or its error, as lines, and its warnings."""
 
     lines: list[str]
     failed: bool = False
@@ -96,7 +95,7 @@ class _Outcome:
 
 
 def _output(script: Script, query: Query, graph: qengine.Graph, executors: Sequence[str]) -> str:
-    """Return what stands below a query: the plans that it asks for, rows and warnings, or an error."""
+    """Return the output of a query: the plans that it asks for, rows and warnings, or an error."""
     parameters = {}
     for name, expression in query.parameters:
         try:
@@ -128,7 +127,7 @@ def _outcome(graph: qengine.Graph, text: str, parameters: Mapping[str, Any], dev
 
 
 def _ordered(text: str) -> bool:
-    """Tell whether the rows of a query come in an order that it gives."""
+    """Return whether a query has a final ORDER BY."""
     (statement,) = parse(text)
     if not isinstance(statement.body, ast.Query):
         return False
@@ -137,27 +136,28 @@ def _ordered(text: str) -> bool:
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[Any]], ordered: bool) -> Iterator[str]:
-    """Yield a table's lines: values as the language writes them, sorted unless they are ``ordered``."""
+    """Yield a table's lines, with values as literals of the language; sorted unless they are ``ordered``."""
     cells = [[printable_line(value_text(value, inside=True)) for value in row] for row in rows]
     if not ordered:
         cells.sort(key=lambda row: [_natural(cell) for cell in row])
-    widths = [max(map(len, column)) for column in zip(columns, *cells, strict=True)]
-    for line in (columns, *cells):
+    lines = [[printable_line(name) for name in columns], *cells]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
         yield " | ".join(map(str.ljust, line, widths)).rstrip() or "(no columns)"
     if not rows:
         yield "(no rows)"
 
 
 def _natural(cell: str) -> list[tuple[int, float, str]]:
-    """Return what a cell is sorted by: its text with numbers by their value, and shorter lists first."""
+    """Return the sort key of a cell: numbers by value, other text with its numbers by value, shorter lists first."""
     if re.fullmatch(r"-?\d+(\.\d+)?", cell):
         return [(0, float(cell), "")]
     parts = re.split(r"(\d+)", cell.replace("]", "\0"))
-    return [(0, float(part), "") if part.isdigit() else (1, 0.0, part) for part in parts]
+    return [(0, float(part), "") if part.isdecimal() else (1, 0.0, part) for part in parts]
 
 
 def _plan_rows(rows: Sequence[qengine.Row]) -> Iterator[str]:
-    """Yield the plans that EXPLAIN, EXPLAIN STEPS or PROFILE give, without times, bytes and devices."""
+    """Yield the plans that EXPLAIN, EXPLAIN STEPS or PROFILE return, without times, bytes and devices."""
     for row in rows:
         if "step" in row.columns:
             yield f"-- {row['step']}"
@@ -168,7 +168,7 @@ def _plans(graph: qengine.Graph, query: Query) -> Iterator[str]:
     """Yield the plans that the words before a prompt ask for."""
     if "plan" in query.words:
         text = plan_text(graph.explain(query.query).plan)
-        yield re.sub(r"~?[\d.,]+ (ns|µs|ms|s)\b", "…", text)  # what it may take
+        yield re.sub(r"~?[\d.,]+ (ns|µs|ms|s)\b", "…", text)  # the cost model's times
     if "steps" in query.words:
         yield from _plan_rows(graph.query(f"EXPLAIN STEPS {query.query}").fetchall())
     if {"plan", "steps"} & set(query.words):
