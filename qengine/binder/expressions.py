@@ -12,7 +12,7 @@ from qengine.binder.binding import Binding
 from qengine.binder.calls import bind_function, bind_operator
 from qengine.binder.inference import indefinite, item_type, join, list_type, literal_type, may_be
 from qengine.binder.labels import bind_labels, label_kinds
-from qengine.binder.likely_mistakes import warn_of_types
+from qengine.binder.likely_mistakes import warn_of_null, warn_of_types
 from qengine.binder.scope import Scope, Symbol
 from qengine.errors import SemanticError, Span
 from qengine.plan.expr import (
@@ -180,9 +180,7 @@ class ExpressionBinder:
         return Logical(node.op, args)  # type: ignore[arg-type]
 
     def _comparison(self, node: ast.Comparison) -> Expr:
-        if any(isinstance(each, ast.Literal) and each.value is None for each in node.operands):
-            message, hint = "A comparison with null gives null, never true.", "Write IS NULL or IS NOT NULL."
-            self.binding.notice("ComparisonWithNull", str(node.span), message, node.span, hint)
+        warn_of_null(self.binding, node.operands, node.span, "Write IS NULL or IS NOT NULL.")
         operands = tuple(map(self.value, node.operands))
         warn_of_types(self.binding, node.ops, operands, node.span)
         return Comparison(node.ops, operands)
@@ -198,6 +196,7 @@ class ExpressionBinder:
             if node.subject is None:
                 condition = self.condition(when)
             else:  # bound for each WHEN: names inside it stay unique
+                warn_of_null(self.binding, (when,), when.span, "Write CASE WHEN … IS NULL THEN ….")
                 condition = Comparison(("=",), (self.value(node.subject), self.value(when)), span=when.span)
             whens.append((condition, self.value(then)))
         otherwise = self.value(node.otherwise) if node.otherwise else Literal(None, type=NULL)

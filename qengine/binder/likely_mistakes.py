@@ -1,4 +1,4 @@
-"""Warnings of what is legal, finds nothing, and is hardly meant: wrong types in comparisons, arrows the other way."""
+"""Warnings of what is legal, finds nothing, and is hardly meant: wrong types or null in comparisons, turned arrows."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from qengine.binder.inference import indefinite
 from qengine.errors import Span
 from qengine.plan.expr import Expr, Literal
 from qengine.plan.pattern import Direction, PatternNode, PatternRelationship, certain_label
+from qengine.syntax import ast
 from qengine.types import Kind
 
-__all__ = ["warn_of_ends", "warn_of_types"]
+__all__ = ["warn_of_ends", "warn_of_null", "warn_of_types"]
 
 _NUMBERS = (Kind.INTEGER, Kind.FLOAT, Kind.NUMBER)
 _OPEN = (Kind.ANY, Kind.NULL)
@@ -20,6 +21,13 @@ _CONVERSIONS = {Kind.INTEGER: "toInteger(…)", Kind.FLOAT: "toFloat(…)", Kind
                 Kind.BOOLEAN: "toBoolean(…)", Kind.DATE: "date(…)", Kind.TIME: "time(…)",
                 Kind.LOCAL_TIME: "localtime(…)", Kind.DATETIME: "datetime(…)",
                 Kind.LOCAL_DATETIME: "localdatetime(…)", Kind.DURATION: "duration(…)"}  # fmt: skip
+
+
+def warn_of_null(binding: Binding, operands: Sequence[ast.Expression], span: Span, hint: str) -> None:
+    """Warn of a comparison in which null is written out."""
+    if any(isinstance(each, ast.Literal) and each.value is None for each in operands):
+        message = "A comparison with null gives null, never true."
+        binding.notice("ComparisonWithNull", str(span), message, span, hint)
 
 
 def warn_of_types(binding: Binding, ops: Sequence[str], operands: Sequence[Expr], span: Span | None) -> None:

@@ -15,7 +15,7 @@ from qengine.binder.cost_warnings import warn_of_cost
 from qengine.binder.expressions import ExpressionBinder
 from qengine.binder.inference import indefinite, may_be
 from qengine.binder.labels import bind_labels
-from qengine.binder.likely_mistakes import warn_of_ends, warn_of_types
+from qengine.binder.likely_mistakes import warn_of_ends, warn_of_null, warn_of_types
 from qengine.binder.quantified import Group, HopEnd, at_ends, elements_of, group_nodes, hop_ends
 from qengine.binder.scope import Scope, Symbol
 from qengine.binder.shortest import path_condition, repeats_no_node, selector_of
@@ -360,6 +360,7 @@ class GraphBuilder:
         """Bind the property map and the WHERE of an element."""
         if isinstance(properties, ast.MapLiteral):
             for key, value in properties.entries:
+                warn_of_null(self.binding, (value,), value.span, "Test the property in WHERE, with IS NULL.")
                 bound = binder.value(value)
                 property_type = self.binding.property_type(subject.type, key, value.span)
                 operands = (Property(subject, key, type=property_type), bound)

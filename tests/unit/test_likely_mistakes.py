@@ -29,6 +29,9 @@ def graph() -> Graph:
         ("MATCH (n) WHERE n.name <> 1 RETURN n", "A STRING and an INTEGER are always different.", "toInteger(…)"),
         ("MATCH (n) WHERE 1 < n.height < n.name RETURN n", "A FLOAT and a STRING are in no order", "toFloat(…)"),
         ("RETURN date() > '2026-01-01' AS x", "A DATE and a STRING are in no order", "date(…)"),
+        ("MATCH (n) WHERE n.name <> null RETURN n", "A comparison with null gives null", "IS NOT NULL"),
+        ("MATCH (n {name: null}) RETURN n", "A comparison with null gives null", "Test the property in WHERE"),
+        ("RETURN CASE $p WHEN null THEN 1 END AS x", "A comparison with null gives null", "CASE WHEN … IS NULL"),
         ("RETURN [1] = 1 AS x", "A LIST<INTEGER> and an INTEGER are never equal.", None),
         (
             "MATCH (c:City)-[:capital]->(:Country) RETURN c",
@@ -41,7 +44,7 @@ def graph() -> Graph:
     ],
 )
 def test_what_never_holds_is_said(graph: Graph, query: str, message: str, hint: str | None) -> None:
-    (notice,) = graph.query(query).notices
+    (notice,) = graph.query(query, {"p": 1}).notices
     assert notice.message.startswith(message)
     assert notice.hint is None if hint is None else hint in (notice.hint or "")
     assert notice.span is not None

@@ -18,7 +18,7 @@ from qengine.exec.scalar.environment import Environment, GraphReader, Row
 from qengine.exec.scalar.evaluate import Evaluator, compile, compile_predicate
 from qengine.exec.scalar.lists import range_of
 from qengine.exec.scalar.materialize import ResultReader, materialize
-from qengine.exec.scalar.values import kind_of, wrong_argument
+from qengine.exec.scalar.values import failing_at, kind_of, number_of_rows
 from qengine.plan import logical as op
 from qengine.plan.expr import Call, Expr, Subquery
 
@@ -128,10 +128,14 @@ class _Compiler:
                 if key not in groups:
                     groups[key] = (values, [accumulator(call) for _, call, _ in aggregates])
                 times = 1 if operator.weight is None else row[operator.weight]
-                for state, (_, _, args) in zip(groups[key][1], aggregates, strict=True):
-                    state.add([arg(row) for arg in args], times)
+                for state, (_, call, args) in zip(groups[key][1], aggregates, strict=True):
+                    with failing_at(call.span):
+                        state.add([arg(row) for arg in args], times)
             for values, states in groups.values():
-                results = {name: state.result() for (name, _, _), state in zip(aggregates, states, strict=True)}
+                results = {}
+                for (name, call, _), state in zip(aggregates, states, strict=True):
+                    with failing_at(call.span):
+                        results[name] = state.result()
                 yield {**values, **results}
 
         return rows
@@ -173,15 +177,8 @@ class _Compiler:
         value = compile(expr, self._env)
 
         def count(outer: Row) -> int:
-            result = value(outer)
-            if type(result) is not int:
-                error = wrong_argument(clause, "an integer", result)
-            elif result < 0:
-                error = ExecutionError(f"{clause} got the negative number {result}.", code="NegativeIntegerArgument")
-            else:
-                return result
-            error.span = expr.span
-            raise error
+            with failing_at(expr.span):
+                return number_of_rows(clause, value(outer))
 
         return count
 
@@ -213,11 +210,8 @@ class _Compiler:
 
         def numbers(row: Row) -> range | None:
             bounds = [arg(row) for arg in args]
-            try:
+            with failing_at(expr.span):
                 return None if None in bounds else range_of(*bounds)
-            except ExecutionError as error:
-                error.span = error.span or expr.span
-                raise
 
         return numbers
 

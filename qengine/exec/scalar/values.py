@@ -14,14 +14,16 @@ changed once they are made, so rows may share them.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from qengine.errors import ExecutionError, ResourceError
+from qengine.errors import ExecutionError, ResourceError, Span
 from qengine.temporal import Date, DateTime, Duration, LocalDateTime, LocalTime, Time
 from qengine.types import Node, Relationship
 
-__all__ = ["INSTANTS", "NUMBERS", "NodeHandle", "PathHandle", "RelationshipHandle", "checked", "kind_of",
-           "no_longer", "readable", "wrong_argument"]  # fmt: skip
+__all__ = ["INSTANTS", "NUMBERS", "NodeHandle", "PathHandle", "RelationshipHandle", "checked", "failing_at",
+           "kind_of", "no_longer", "number_of_rows", "readable", "wrong_argument"]  # fmt: skip
 
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 _LONGEST_LIST = 1 << 24  # items; of numbers they take 0.6 GB
@@ -181,3 +183,29 @@ def kind_of(value: Any) -> str:
 def wrong_argument(name: str, expected: str, value: Any, code: str = "InvalidArgumentType") -> ExecutionError:
     """Return the error that ``name`` wants ``expected`` and got ``value``."""
     return ExecutionError(f"{name} needs {expected}, not a value of type {kind_of(value)}.", code=code)
+
+
+@contextmanager
+def failing_at(span: Span | None) -> Iterator[None]:
+    """Give a place in the query's text to the errors of what is done inside, unless they have one."""
+    try:
+        yield
+    except ExecutionError as error:
+        error.span = error.span or span
+        raise
+
+
+def number_of_rows(clause: str, value: Any) -> int:
+    """Return what SKIP or LIMIT got, if it is a number of rows.
+
+    Raises
+    ------
+    ExecutionError
+        Where it is no integer, or negative.
+    """
+    if type(value) is not int:
+        raise wrong_argument(clause, "an integer", value)
+    if value < 0:
+        message = f"{clause} needs a number of rows from 0 on, not {value}."
+        raise ExecutionError(message, code="NegativeIntegerArgument")
+    return value

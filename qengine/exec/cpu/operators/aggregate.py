@@ -21,6 +21,7 @@ from qengine.exec.cpu.operators.stage import ROW, Build, Stage
 from qengine.exec.cpu.parts import by_parts, pieces, working_bytes
 from qengine.exec.cpu.runtime import Runtime
 from qengine.exec.memory import Holding
+from qengine.exec.scalar.values import failing_at
 from qengine.plan import logical, physical
 from qengine.plan.expr import Variable
 from qengine.plan.traverse import free_variables
@@ -201,9 +202,10 @@ class _Aggregation:
         self._names = [name for name, _ in operator.keys]
         self._keys = [compile_expression(expr, runtime) for _, expr in operator.keys]
         self._results = [name for name, _ in operator.aggregates]
-        self._aggregators: list[Aggregator] = [aggregator(call) for _, call in operator.aggregates]
+        self._calls = [call for _, call in operator.aggregates]
+        self._aggregators: list[Aggregator] = [aggregator(call) for call in self._calls]
         self._args: list[list[Evaluate]] = [
-            [compile_expression(arg, runtime) for arg in call.args] for _, call in operator.aggregates
+            [compile_expression(arg, runtime) for arg in call.args] for call in self._calls
         ]
 
     def run(self, batches: Iterator[Batch], outer: Batch) -> Iterator[Batch]:
@@ -238,8 +240,9 @@ class _Aggregation:
 
     def _final(self, part: _Partial) -> Batch:
         columns = dict(zip(self._names, part.keys[: len(self._names)], strict=True))
-        for name, each, state in zip(self._results, self._aggregators, part.states, strict=True):
-            columns[name] = each.final(state)
+        for name, call, each, state in zip(self._results, self._calls, self._aggregators, part.states, strict=True):
+            with failing_at(call.span):
+                columns[name] = each.final(state)
         if len(part.keys) > len(self._names):
             columns[ROW] = part.keys[-1]
         return Batch(part.length, columns)
@@ -251,10 +254,10 @@ class _Aggregation:
         alone = self._apart and ROW not in batch.columns
         groups = rows_alone(batch.length) if alone else group_rows(keys, batch.length)
         weights = None if self._weight is None else weights_of(batch.columns[self._weight])
-        states = [
-            each.partial(groups, [arg(batch) for arg in args], weights)
-            for each, args in zip(self._aggregators, self._args, strict=True)
-        ]
+        states = []
+        for call, each, args in zip(self._calls, self._aggregators, self._args, strict=True):
+            with failing_at(call.span):
+                states.append(each.partial(groups, [arg(batch) for arg in args], weights))
         return _Partial(groups.count, [groups.firsts(key) for key in keys], states)
 
     def _merged_aside(self, parts: list[_Partial], holding: Holding, rows: int) -> list[_Partial]:

@@ -6,13 +6,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from qengine.errors import ExecutionError
 from qengine.exec.cpu.batch import BATCH_ROWS, Batch
 from qengine.exec.cpu.columns import IntArray
 from qengine.exec.cpu.operators.stage import Build, Stage, rows_of
 from qengine.exec.cpu.runtime import Runtime
 from qengine.exec.scalar import evaluate as scalar
-from qengine.exec.scalar.values import kind_of
+from qengine.exec.scalar.values import failing_at, number_of_rows
 from qengine.plan import logical
 from qengine.plan.expr import Expr
 
@@ -27,18 +26,8 @@ def count_of(expr: Expr, clause: str, runtime: Runtime) -> int:
     ExecutionError
         Where it is no integer, or negative.
     """
-    value = scalar.compile(expr, runtime.environment)({})
-    if type(value) is not int:
-        raise ExecutionError(
-            f"{clause} needs an integer, not a value of type {kind_of(value)}.",
-            span=expr.span,
-            code="InvalidArgumentType",
-        )
-    if value < 0:
-        raise ExecutionError(
-            f"{clause} needs a number of rows from 0 on, not {value}.", span=expr.span, code="NegativeIntegerArgument"
-        )
-    return value
+    with failing_at(expr.span):
+        return number_of_rows(clause, scalar.compile(expr, runtime.environment)({}))
 
 
 def places_within_rows(rows: IntArray, seen: IntArray) -> IntArray:
