@@ -1,0 +1,58 @@
+"""Counts patterns without the engine into ``verified.json``: ``python -m tests.bench.atlas.verify --graph rmat10,…``.
+
+Plain patterns of at most five vertices are counted by ``formulas``, others by ``contraction``; the tests compare both
+with ``listed``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterable
+
+from tests.bench.atlas import graphs, quotients, suites, verified
+from tests.bench.atlas.contraction import Counter
+from tests.bench.atlas.formulas import Formulas
+from tests.bench.atlas.graphs import Edges, Kind
+from tests.bench.atlas.patterns import Pattern, Semantics
+
+_METHODS: dict[str, Callable[[Edges], Callable[[Pattern], int]]] = {"formulas": Formulas, "contraction": Counter}
+_FORMULAS_UP_TO = 5  # vertices
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Count the patterns of suites and keep the counts; return 1 where they differ from those that are kept."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.atlas.verify", description=main.__doc__)
+    parser.add_argument("--graph", required=True, help="a,b")
+    parser.add_argument("--suite", default="three,four,five", help="a,b; default: three,four,five")
+    options = parser.parse_args(arguments)
+    different = False
+    for graph in options.graph.split(","):
+        queries = [query for suite in options.suite.split(",") for query in suites.queries(suite, graph)]
+        for kind in dict.fromkeys(query.kind for query in queries):
+            patterns = dict.fromkeys(query.pattern for query in queries if query.kind is kind)
+            begin = time.perf_counter()
+            for method, counts in found(graph, kind, patterns).items():
+                different |= not verified.keep(graph, kind, method, counts)
+                told = f"{graph}, {kind}: {len(counts)} by {method}, {time.perf_counter() - begin:.1f} s so far"
+                print(told, file=sys.stderr, flush=True)
+    return 1 if different else 0
+
+
+def found(graph: str, kind: Kind, patterns: Iterable[Pattern]) -> dict[str, dict[str, list[int]]]:
+    """Return by method and key the counts of patterns in the three semantics."""
+    by_method: dict[str, list[Pattern]] = {}
+    for pattern in patterns:
+        plain = kind is Kind.PLAIN and pattern.size <= _FORMULAS_UP_TO
+        by_method.setdefault("formulas" if plain else "contraction", []).append(pattern)
+    made = {}
+    for method, mine in by_method.items():
+        homomorphisms = _METHODS[method](graphs.edges(graph, kind))
+        counts = ((pattern, quotients.counts(pattern, homomorphisms)) for pattern in mine)
+        made[method] = {pattern.key: [each[semantics] for semantics in Semantics] for pattern, each in counts}
+    return made
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,118 @@
+"""The atlas of small patterns: it holds each pattern once, its counters agree, and its command finds wrong counts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.bench.atlas import __main__ as command
+from tests.bench.atlas import graphs, listed, quotients, records, suites, verified
+from tests.bench.atlas.contraction import Counter
+from tests.bench.atlas.formulas import Formulas
+from tests.bench.atlas.graphs import Kind
+from tests.bench.atlas.patterns import NAMES, Pattern, Semantics, connected, weakly_connected
+from tests.bench.atlas.verify import found
+from tests.bench.cells import Status
+
+LISTED = "rmat5x4"
+"""A graph of which all homomorphisms can be listed."""
+TINY = "rmat6"
+SUITES = tuple(name for name in suites.SUITES if name not in ("six", "labelled12"))
+
+
+def test_the_atlas_holds_each_pattern_once() -> None:
+    assert [len(connected(size)) for size in range(2, 7)] == [1, 2, 6, 21, 112]  # OEIS A001349
+    assert [len(weakly_connected(size)) for size in range(2, 5)] == [2, 13, 199]  # OEIS A003085
+    for patterns in (connected(6), weakly_connected(4)):
+        assert len({pattern.canonical for pattern in patterns}) == len(patterns)
+        assert len({pattern.name for pattern in patterns}) == len(patterns)
+    assert {pattern.name for size in range(2, 6) for pattern in connected(size)} == set(NAMES)
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_contraction_counts_what_listing_counts(kind: Kind) -> None:
+    graph = graphs.edges("rmat7" if kind.label_count else LISTED, kind)
+    homomorphisms = Counter(graph)
+    patterns = {query.pattern for name in SUITES for query in suites.queries(name, LISTED) if query.kind is kind}
+    counts = {pattern.key: quotients.counts(pattern, homomorphisms) for pattern in patterns}
+    assert counts == {pattern.key: listed.counts(graph, pattern) for pattern in patterns}
+    assert sum(any(each.values()) for each in counts.values()) > len(counts) / 4
+
+
+@pytest.mark.parametrize("name", [LISTED, "er5x4"])
+def test_formulas_count_what_listing_counts(name: str) -> None:
+    graph = graphs.edges(name, Kind.PLAIN)
+    formulas = Formulas(graph)
+    for pattern in [pattern for size in range(2, 6) for pattern in connected(size)]:
+        assert quotients.counts(pattern, formulas) == listed.counts(graph, pattern), pattern.name
+
+
+def test_contraction_counts_what_listing_counts_of_six_vertices() -> None:
+    graph = graphs.edges("er4x2", Kind.PLAIN)
+    homomorphisms = Counter(graph)
+    for pattern in connected(6):
+        assert quotients.counts(pattern, homomorphisms) == listed.counts(graph, pattern), pattern.name
+
+
+def test_contraction_refuses_numbers_that_floats_do_not_hold() -> None:
+    graph = graphs.edges("rmat10", Kind.PLAIN)
+    star = Pattern("", 9, tuple((0, leaf) for leaf in range(1, 9)))
+    with pytest.raises(OverflowError):
+        Counter(graph)._count(star)
+
+
+def test_the_kept_counts_are_those_of_the_formulas() -> None:
+    counts = found("rmat10", Kind.PLAIN, connected(5))["formulas"]
+    kept = verified.of("rmat10")
+    for key, each in counts.items():
+        assert [kept.count(Kind.PLAIN, key, semantics) for semantics in Semantics] == each
+
+
+def test_the_engine_counts_the_atlas_of_a_tiny_graph(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "cells.json"
+    arguments = ["--suite", ",".join(SUITES), "--graph", TINY, "--limit", "600", "--out", str(out)]
+    assert command.main(arguments) == 0
+    cells = records.read(out)
+    assert {cell.status for cell in cells} == {Status.OK}
+    queries = {(query.kind, query.text): query for name in SUITES for query in suites.queries(name, TINY)}
+    assert queries.keys() == {cell.key for cell in cells}
+    counters = {kind: Counter(graphs.edges(TINY, kind)) for kind in Kind}
+    for cell in cells:
+        query = queries[cell.key]
+        if query.form in (suites.COUNT, "by node", "by property"):
+            counts = quotients.counts(query.pattern, counters[query.kind])
+            assert cell.count == counts[query.semantics], cell
+    shown = capsys.readouterr().out
+    assert "63 checked, 0 wrong" in shown  # by node, by property, and exists
+    assert "597 cells beside their bases" in shown
+    capsys.readouterr()
+    assert command.main([*arguments, "--resume"]) == 0
+    assert capsys.readouterr().err == ""  # nothing ran again
+    assert records.read(out) == cells
+
+
+def test_walk_queries_are_counted_alike_in_every_way(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--suite", "labelled12", "--graph", "rmat9x4", "--limit", "600", "--hints", "search,extend"]
+    assert command.main(arguments) == 0
+    assert "24 cells: 24 counted, 0 over the limit of 600 s, 0 failed; 24 checked, 0 wrong" in capsys.readouterr().out
+
+
+def test_a_wrong_count_fails(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    wrong = verified.Verified({"plain": {"by hand": {"01 02 12": [1, 2, 3]}}})
+    monkeypatch.setattr(verified, "of", lambda graph: wrong)
+    assert command.main(["--suite", "three", "--graph", TINY, "--only", "triangle"]) == 1
+    assert "WRONG: verified 2, not" in capsys.readouterr().out
+
+
+def test_a_cell_over_the_limit_does_not_stop_the_others(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main(["--suite", "three", "--graph", TINY, "--limit", "0"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.count("> 0 s") == 6
+    assert "6 cells: 0 counted, 6 over the limit of 0 s, 0 failed" in shown
+
+
+def test_a_graph_must_have_a_known_name(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        command.main(["--suite", "three", "--graph", "enron"])
+    assert "there is no graph 'enron'" in capsys.readouterr().err
