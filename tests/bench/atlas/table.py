@@ -16,6 +16,11 @@ LEAST_MS = 5.0
 _HEADER = ("pattern", "edges", "semantics", "count", "checked", "first ms", "second", "best", "× base", "way")
 
 
+def digits(number: float) -> str:
+    """Return a number with three digits, or all before the point."""
+    return f"{number:,.0f}" if number >= 1000 else f"{number:.3g}"
+
+
 class Table:
     """The cells of a suite beside the cells of their bases.
 
@@ -51,11 +56,11 @@ class Table:
         if cell.status is not Status.OK:
             shown = [cell.detail if cell.status is Status.TIMEOUT else str(cell.status), "", ""]
         else:
-            second = f"{cell.milliseconds[1]:.3g}" if len(cell.milliseconds) > 1 else ""
-            shown = [f"{cell.milliseconds[0]:.3g}", second, f"{cell.best:.3g}"]
+            second = digits(cell.milliseconds[1]) if len(cell.milliseconds) > 1 else ""
+            shown = [digits(cell.milliseconds[0]), second, digits(cell.best)]
         ratio = self._ratio(query, cell)
         count = "" if cell.count is None else f"{cell.count:,}"
-        times = "" if ratio is None else f"{ratio:.2g}"
+        times = "" if ratio is None else digits(ratio)
         return [name, cell.shape, cell.semantics.lower(), count, cell.check, *shown, times, cell.way]
 
     def _ratio(self, query: Query, cell: Cell) -> float | None:
@@ -77,8 +82,8 @@ class Table:
             mean = exp(sum(map(log, times)) / len(times))
             first = sum(cell.milliseconds[0] for cell in cells if cell.status is Status.OK)
             lines.append(
-                f"best runs take {sum(times) / 1e3:.3g} s in all (first runs {first / 1e3:.3g} s), "
-                f"{mean:.3g} ms in the geometric mean, {max(times):.3g} ms at most"
+                f"best runs take {digits(sum(times) / 1e3)} s in all (first runs {digits(first / 1e3)} s), "
+                f"{digits(mean)} ms in the geometric mean, {digits(max(times))} ms at most"
             )
         lines += [f"FAILED {cell.text}: {cell.detail}" for cell in failed]
         lines += [f"{cell.check}, not {cell.count}: {cell.text}" for cell in wrong]
@@ -92,7 +97,7 @@ class Table:
             return []
         missed = [(ratio, query, cell) for ratio, query, cell in known if ratio > query.most and cell.best > LEAST_MS]
         finite = [log(ratio) for ratio, _, _ in known if ratio < inf]
-        mean = f", {exp(sum(finite) / len(finite)):.2g}× in the geometric mean" if finite else ""
+        mean = f", {digits(exp(sum(finite) / len(finite)))}× in the geometric mean" if finite else ""
         lines = [f"{len(known)} cells beside their bases{mean}; {len(missed)} miss both the factor and {LEAST_MS:g} ms"]
         return lines + [
             f"  {query.name}, {query.semantics.lower()}: {ratio:.2g}× of at most {query.most:g}× ({cell.best:.3g} ms)"
