@@ -12,6 +12,7 @@ from tests.bench.atlas.contraction import Counter
 from tests.bench.atlas.formulas import Formulas
 from tests.bench.atlas.graphs import Kind
 from tests.bench.atlas.patterns import NAMES, Pattern, Semantics, connected, weakly_connected
+from tests.bench.atlas.trees import trees
 from tests.bench.atlas.verify import found
 from tests.bench.cells import Status
 
@@ -67,6 +68,29 @@ def test_the_kept_counts_are_those_of_the_formulas() -> None:
     kept = verified.of("rmat10")
     for key, each in counts.items():
         assert [kept.count(Kind.PLAIN, key, semantics) for semantics in Semantics] == each
+
+
+def test_what_follows_from_trees_and_a_few_counts_is_right() -> None:
+    graph = graphs.edges(LISTED, Kind.PLAIN)
+    named = {pattern.name: pattern for size in range(2, 6) for pattern in connected(size)}
+    true = {name: listed.counts(graph, pattern) for name, pattern in named.items()}
+    known = {named[name].canonical: true[name][Semantics.NODES] for name in ("triangle", "C4", "paw", "house", "K5")}
+    homomorphisms = {named[name].canonical: count for name, count in trees(graph).items()}
+    followed = set()
+    for name, pattern in named.items():
+        for semantics, count in quotients.Derived(homomorphisms, known).counts(pattern).items():
+            assert count in (None, true[name][semantics]), name
+            followed |= {(name, semantics)} if count is not None else set()
+    assert {name for name, _ in followed} == {*trees(graph), "triangle", "C4", "paw", "house", "K5"}
+    assert {name for name, semantics in followed if semantics is Semantics.REPEATABLE} >= {"P5", "fork", "C4", "K5"}
+
+
+def test_a_count_that_another_method_contradicts_is_not_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(verified, "FILE", tmp_path / "verified.json")
+    assert verified.keep("rmat6", "plain", "one", {"01": [7, None, 7]}) == []
+    assert verified.keep("rmat6", "plain", "other", {"01": [7, 7, 8]}) == ["01"]
+    assert verified.keep("rmat6", "plain", "other", {"01": [7, 8, 7]}) == []
+    assert [verified.of("rmat6").count("plain", "01", semantics) for semantics in Semantics] == [7, 8, 7]
 
 
 def test_the_engine_counts_the_atlas_of_a_tiny_graph(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

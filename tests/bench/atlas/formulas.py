@@ -1,4 +1,4 @@
-"""Homomorphisms of all undirected patterns of up to five vertices, each by a closed formula, for R-MAT 14 and smaller.
+"""Homomorphisms of all undirected patterns of up to five vertices, each by a closed formula, for R-MAT 16 and smaller.
 
 After Pinar, Seshadhri and Vishal, "ESCAPE: Efficiently counting all 5-vertex subgraphs" (WWW 2017): a pattern is cut at
 few vertices, and the pieces are counted by vertex, edge, or pair. With N the adjacency matrix between the neighbours of
@@ -16,14 +16,15 @@ from numpy.typing import NDArray
 
 from tests.bench.atlas.graphs import Edges
 from tests.bench.atlas.patterns import Pattern
+from tests.bench.atlas.trees import trees
 
 Array = NDArray[Any]
-MOST_VERTICES = 1 << 14
+MOST_VERTICES = 1 << 16
 _EXACT = 2.0**53
 
 
 class Formulas:
-    """The homomorphisms of all connected patterns of at most five vertices in a plain graph; it takes 4 n² bytes.
+    """The homomorphisms of all connected patterns of at most five vertices in a plain graph; it takes 3 n² bytes.
 
     ``counts`` has them by name, exact.
     """
@@ -34,7 +35,7 @@ class Formulas:
         Raises
         ------
         ValueError
-            If the graph has more than 2**14 vertices.
+            If the graph has more than 2**16 vertices.
         """
         if graph.n > MOST_VERTICES:
             raise ValueError(f"{graph.n:,} vertices are more than {MOST_VERTICES:,}.")
@@ -47,8 +48,7 @@ class Formulas:
         self.adjacent = np.zeros((self.n, self.n), bool)
         self.adjacent[rows, columns] = True
         self.common = np.zeros((self.n, self.n), np.uint16)
-        self.counts: Counter[str] = Counter()
-        self._trees()
+        self.counts = Counter(trees(graph))
         for vertex in range(self.n):
             self._pairs(vertex)
         for vertex in range(self.n):
@@ -67,19 +67,6 @@ class Formulas:
     def _reached(self, numbers: Array) -> Array:
         """Return for each vertex the sum of its neighbours' numbers."""
         return np.add.reduceat(numbers[self.columns], self.starts)
-
-    def _trees(self) -> None:
-        d, reached = self.degrees, self._reached(self.degrees)
-        for name, numbers in {
-            "edge": d,
-            "wedge": d**2,
-            "P4": d * reached,
-            "claw": d**3,
-            "P5": reached**2,
-            "fork": d**2 * reached,
-            "K1.4": d**4,
-        }.items():
-            self._add(name, numbers.sum())
 
     def _pairs(self, vertex: int) -> None:
         """Add what is a sum over the vertex's row of W, and keep that row."""
@@ -111,7 +98,7 @@ class Formulas:
         """Add what is a sum over pairs of the vertex's neighbours."""
         near = self.rows[vertex]
         between = self.adjacent[np.ix_(near, near)].astype(np.float32)
-        paths = between @ between  # at most n: exact
+        paths = between @ between.T  # at most n: exact
         closed = (paths * between).astype(float)
         paths = paths.astype(float)
         s, k = between.sum(axis=1, dtype=float), closed.sum(axis=1)

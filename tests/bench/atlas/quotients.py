@@ -8,7 +8,7 @@ vertices. Matches whose relationships differ are the injective ones of the quoti
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cache
 from math import factorial, prod
@@ -17,6 +17,9 @@ from tests.bench.atlas.patterns import Edge, Pattern, Semantics
 
 Partition = tuple[int, ...]
 """The block of each vertex; blocks are numbered in the order of their first vertices."""
+
+
+Shape = tuple[int, int]
 
 
 def counts(pattern: Pattern, homomorphisms: Callable[[Pattern], int]) -> dict[Semantics, int]:
@@ -42,6 +45,54 @@ def counts(pattern: Pattern, homomorphisms: Callable[[Pattern], int]) -> dict[Se
             if len(_images(pattern, finer)) == len(pattern.edges)
         )
     return found
+
+
+class Derived:
+    """What follows from some homomorphisms, and some matches with different nodes, of undirected plain patterns.
+
+    Parameters
+    ----------
+    homomorphisms, injective
+        Known numbers by ``Pattern.canonical``.
+    """
+
+    def __init__(self, homomorphisms: Mapping[Shape, int], injective: Mapping[Shape, int]) -> None:
+        self._homomorphisms = homomorphisms
+        self._injective = injective
+
+    def counts(self, pattern: Pattern) -> dict[Semantics, int | None]:
+        """Return the counts of a pattern in the three semantics, None for what does not follow."""
+        made = {each: quotient(pattern, each) for each in partitions(pattern.size)}
+        apart = [made[each] for each in made if len(_images(pattern, each)) == len(pattern.edges)]
+        return {
+            Semantics.NODES: self._with_different_nodes(pattern),
+            Semantics.RELATIONSHIPS: _sum(self._with_different_nodes(each) for each in apart if each is not None),
+            Semantics.REPEATABLE: self._any(pattern),
+        }
+
+    def _any(self, pattern: Pattern) -> int | None:
+        known = self._homomorphisms.get(pattern.canonical)
+        if known is not None or pattern.canonical not in self._injective:
+            return known
+        made = (quotient(pattern, each) for each in partitions(pattern.size))
+        return _sum(self._with_different_nodes(each) for each in made if each is not None)
+
+    def _with_different_nodes(self, pattern: Pattern) -> int | None:
+        known = self._injective.get(pattern.canonical)
+        if known is not None or pattern.canonical not in self._homomorphisms:
+            return known
+        parts = []
+        for partition in partitions(pattern.size):
+            made = quotient(pattern, partition)
+            count = 0 if made is None else self._any(made)
+            parts.append(None if count is None else count * moebius(tuple(range(pattern.size)), partition))
+        return _sum(parts)
+
+
+def _sum(numbers: Iterable[int | None]) -> int | None:
+    """Return the sum, None where one of the numbers is not known."""
+    known = list(numbers)
+    return None if None in known else sum(number for number in known if number is not None)
 
 
 def quotient(pattern: Pattern, partition: Partition) -> Pattern | None:

@@ -1,7 +1,7 @@
 """Counts that other code than the engine has found, kept in ``verified.json``.
 
 ``python -m tests.bench.atlas.verify`` writes the file. It holds by graph, kind, and method (the module that counted)
-the counts of each pattern, by its key, in the order of ``Semantics``.
+the counts of each pattern, by its key, in the order of ``Semantics``; null where there is none.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tests.bench.atlas.patterns import Semantics
 FILE = Path(__file__).with_name("verified.json")
 _ORDER = list(Semantics)
 
-Counts = dict[str, list[int]]
+Counts = dict[str, list[int | None]]
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,9 @@ class Verified:
 
     def count(self, kind: str, key: str, semantics: str) -> int | None:
         """Return the count of a pattern, None where it is not verified."""
-        for counts in self.kinds.get(kind, {}).values():
-            if key in counts:
-                return counts[key][_ORDER.index(Semantics(semantics))]
-        return None
+        place = _ORDER.index(Semantics(semantics))
+        found = (counts[key][place] for counts in self.kinds.get(kind, {}).values() if key in counts)
+        return next((count for count in found if count is not None), None)
 
 
 def of(graph: str) -> Verified:
@@ -39,16 +38,27 @@ def of(graph: str) -> Verified:
     return Verified(_read().get(graph, {}))
 
 
-def keep(graph: str, kind: str, method: str, counts: Counts) -> bool:
-    """Add counts to the file, a line a pattern; tell whether they agree with those that it has."""
-    graphs = _read()
-    known = graphs.setdefault(graph, {}).setdefault(kind, {}).setdefault(method, {})
-    agree = all(known.get(key, each) == each for key, each in counts.items())
-    if agree:
-        known.update(counts)
+def keep(graph: str, kind: str, method: str, counts: Counts) -> list[str]:
+    """Add counts to the file, a line a pattern.
+
+    Returns
+    -------
+    list of str
+        The keys of those that differ from what is kept; where there are such, the file stays as it is.
+    """
+    known = of(graph)
+    wrong = [
+        key
+        for key, mine in counts.items()
+        for count, semantics in zip(mine, _ORDER, strict=True)
+        if count is not None and known.count(kind, key, semantics) not in (None, count)
+    ]
+    if not wrong:
+        graphs = _read()
+        graphs.setdefault(graph, {}).setdefault(kind, {}).setdefault(method, {}).update(counts)
         text = json.dumps(graphs, indent=1)
-        FILE.write_text(re.sub(r"\[\s+(\d+),\s+(\d+),\s+(\d+)\s+\]", r"[\1, \2, \3]", text) + "\n")
-    return agree
+        FILE.write_text(re.sub(r"\[\s+(\w+),\s+(\w+),\s+(\w+)\s+\]", r"[\1, \2, \3]", text) + "\n")
+    return wrong
 
 
 def _read() -> dict[str, dict[str, dict[str, Counts]]]:
