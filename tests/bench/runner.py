@@ -32,7 +32,9 @@ class Limits:
     Attributes
     ----------
     seconds
-        For one run; loading may take four times that.
+        For one run.
+    loading
+        Seconds for loading; None for four times those of a run.
     bytes
         Resident memory of the engine's process.
     repeats
@@ -42,6 +44,7 @@ class Limits:
     """
 
     seconds: float = 45.0
+    loading: float | None = None
     bytes: int = 12 << 30
     repeats: int = 3
     patience: float = 10.0
@@ -66,7 +69,7 @@ class Worker:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         )
-        self.loading = self._reply(4 * limits.seconds)
+        self.loading = self._reply(4 * limits.seconds if limits.loading is None else limits.loading)
 
     def __enter__(self) -> Worker:
         return self

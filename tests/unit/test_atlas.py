@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.bench.atlas import __main__ as command
 from tests.bench.atlas import graphs, listed, quotients, records, suites, verified
+from tests.bench.atlas.cells import Cell
+from tests.bench.atlas.checks import checked
 from tests.bench.atlas.contraction import Counter
 from tests.bench.atlas.formulas import Formulas
 from tests.bench.atlas.graphs import Kind
 from tests.bench.atlas.patterns import NAMES, Pattern, Semantics, connected, weakly_connected
+from tests.bench.atlas.suites import Query
 from tests.bench.atlas.trees import trees
 from tests.bench.atlas.verify import found
 from tests.bench.cells import Status
@@ -119,7 +123,10 @@ def test_the_engine_counts_the_atlas_of_a_tiny_graph(tmp_path: Path, capsys: pyt
 def test_walk_queries_are_counted_alike_in_every_way(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["--suite", "labelled12", "--graph", "rmat9x4", "--limit", "600", "--hints", "search,extend"]
     assert command.main(arguments) == 0
-    assert "24 cells: 24 counted, 0 over the limit of 600 s, 0 failed; 24 checked, 0 wrong" in capsys.readouterr().out
+    assert (
+        "24 cells: 24 counted, 0 over the limit of 600 s, 0 refused (over 64 bits), 0 failed; 24 checked, 0 wrong"
+        in capsys.readouterr().out
+    )
 
 
 def test_a_wrong_count_fails(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -129,11 +136,20 @@ def test_a_wrong_count_fails(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
     assert "WRONG: verified 2, not" in capsys.readouterr().out
 
 
+def test_a_count_over_64_bits_must_be_refused_and_no_other() -> None:
+    query = Query(connected(3)[0], Semantics.NODES)
+    refused = Cell("g", Kind.PLAIN, "cpu", query.text, "", query.pattern.key, "count", query.semantics)
+    refused = replace(refused, detail="CountOverflow: A count exceeds 64 bits.")
+    for count, check in ((2**63 - 1, "WRONG: verified 9,223,372,036,854,775,807"), (2**63, "verified")):
+        known = verified.Verified({"plain": {"by hand": {query.pattern.key: [count, None, None]}}})
+        assert checked({refused.key: refused}, known, {})[refused.key].check == check
+
+
 def test_a_cell_over_the_limit_does_not_stop_the_others(capsys: pytest.CaptureFixture[str]) -> None:
     assert command.main(["--suite", "three", "--graph", TINY, "--limit", "0"]) == 0
     shown = capsys.readouterr().out
     assert shown.count("> 0 s") == 6
-    assert "6 cells: 0 counted, 6 over the limit of 0 s, 0 failed" in shown
+    assert "6 cells: 0 counted, 6 over the limit of 0 s" in shown
 
 
 def test_a_graph_must_have_a_known_name(capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,9 +13,10 @@ from tests.bench.cells import Status
 from tests.bench.runner import Limits, Worker, reply_status
 
 REPEATS = 3
+_LOADING = 900.0
+"""Seconds for drawing and loading a graph, R-MAT 20 on a busy machine among them."""
 _GRACE = 10.0
 """Seconds after its limit in which a query must have stopped by itself; later its process is ended."""
-
 
 Reply = dict[str, Any]
 
@@ -33,7 +34,7 @@ class Cell:
     milliseconds
         Of all runs from text to the last row; the first one plans.
     way
-        The operators that match, in lower case.
+        The operators that match, in lower case; empty where the plan is not known.
     detail
         Why there is no count.
     check
@@ -68,6 +69,11 @@ class Cell:
         return min(self.milliseconds[1:] or self.milliseconds)
 
     @property
+    def is_overflow(self) -> bool:
+        """Whether the count was refused because it exceeds 64 bits."""
+        return "CountOverflow" in self.detail
+
+    @property
     def is_wrong(self) -> bool:
         return "WRONG" in self.check
 
@@ -82,7 +88,7 @@ class Place:
     memory: int
 
     def limits(self) -> Limits:
-        return Limits(seconds=self.limit + _GRACE, bytes=self.memory)
+        return Limits(seconds=self.limit + _GRACE, loading=_LOADING, bytes=self.memory)
 
 
 def run(queries: Sequence[Query], place: Place, *, hint: str = "", repeats: int = REPEATS) -> Iterator[Cell]:
@@ -134,7 +140,7 @@ def _cell(query: Query, place: Place, replies: Sequence[Reply]) -> Cell:
     )
     if "answer" not in first:
         status, detail = reply_status(first)
-        return replace(cell, status=status, detail=detail)
+        return replace(cell, status=status, detail=detail, way=first.get("way", ""))
     good = [reply for reply in replies if "answer" in reply]
     same = all(reply["answer"] == first["answer"] for reply in good)
     return replace(

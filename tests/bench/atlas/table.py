@@ -54,7 +54,8 @@ class Table:
     def _row(self, query: Query, cell: Cell) -> list[str]:
         name = cell.pattern if cell.form == COUNT else f"{cell.pattern}, {cell.form}"
         if cell.status is not Status.OK:
-            shown = [cell.detail if cell.status is Status.TIMEOUT else str(cell.status), "", ""]
+            told = "> 64 bits" if cell.is_overflow else str(cell.status)
+            shown = [cell.detail if cell.status is Status.TIMEOUT else told, "", ""]
         else:
             second = digits(cell.milliseconds[1]) if len(cell.milliseconds) > 1 else ""
             shown = [digits(cell.milliseconds[0]), second, digits(cell.best)]
@@ -71,12 +72,13 @@ class Table:
         cells = [cell for _, cell in self._pairs]
         times = [cell.best for cell in cells if cell.status is Status.OK]
         late = sum(cell.status is Status.TIMEOUT for cell in cells)
-        failed = [cell for cell in cells if cell.status not in (Status.OK, Status.TIMEOUT)]
+        refused = sum(cell.is_overflow for cell in cells)
+        failed = [cell for cell in cells if cell.status not in (Status.OK, Status.TIMEOUT) and not cell.is_overflow]
         checked = sum(bool(cell.check) and not cell.is_wrong for cell in cells)
         wrong = [cell for cell in cells if cell.is_wrong]
         lines = [
             f"{len(cells)} cells: {len(times)} counted, {late} over the limit of {self._limit:g} s, "
-            f"{len(failed)} failed; {checked} checked, {len(wrong)} wrong"
+            f"{refused} refused (over 64 bits), {len(failed)} failed; {checked} checked, {len(wrong)} wrong"
         ]
         if times:
             mean = exp(sum(map(log, times)) / len(times))
@@ -100,7 +102,8 @@ class Table:
         mean = f", {digits(exp(sum(finite) / len(finite)))}× in the geometric mean" if finite else ""
         lines = [f"{len(known)} cells beside their bases{mean}; {len(missed)} miss both the factor and {LEAST_MS:g} ms"]
         return lines + [
-            f"  {query.name}, {query.semantics.lower()}: {ratio:.2g}× of at most {query.most:g}× ({cell.best:.3g} ms)"
+            f"  {query.name}, {query.semantics.lower()}: {digits(ratio)}× of at most {query.most:g}×, "
+            f"{digits(cell.best)} ms"
             for ratio, query, cell in sorted(missed, key=lambda each: -each[0])
         ]
 

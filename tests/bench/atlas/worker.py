@@ -32,17 +32,20 @@ def main(name: str, kind: str, device: str) -> None:
 
 def _run(graph: Graph, device: str, text: str, timeout: float) -> dict[str, Any]:
     begin = time.perf_counter()
+    result = None
+    reply: dict[str, Any]
     try:
         result = graph.query(text, device=device, timeout=timeout)
         table = result.to_arrow()
+        seconds = time.perf_counter() - begin
+        reply = {"seconds": seconds, "answer": [table.num_rows, sum(table["n"].to_pylist())]}
     except QueryTimeout:
-        return {"timeout": f"> {timeout:g} s"}
+        reply = {"timeout": f"> {timeout:g} s"}
     except OutOfMemory as error:
-        return {"memory": str(error)}
+        reply = {"memory": str(error)}
     except QengineError as error:
-        return {"failed": f"{error.code}: {error}".splitlines()[0]}
-    seconds = time.perf_counter() - begin
-    return {"seconds": seconds, "answer": [table.num_rows, sum(table["n"].to_pylist())], "way": _way(graph, result)}
+        reply = {"failed": f"{error.code}: {error}".splitlines()[0]}
+    return reply | {"way": "" if result is None else _way(graph, result)}
 
 
 def _way(graph: Graph, result: Result) -> str:
