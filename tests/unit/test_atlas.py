@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.bench.atlas import __main__ as command
@@ -98,26 +99,43 @@ def test_a_count_that_another_method_contradicts_is_not_kept(monkeypatch: pytest
 
 
 def test_the_engine_counts_the_atlas_of_a_tiny_graph(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out = tmp_path / "cells.json"
-    arguments = ["--suite", ",".join(SUITES), "--graph", TINY, "--limit", "600", "--out", str(out)]
-    assert command.main(arguments) == 0
+    out = tmp_path / "cells.jsonl"
+    shared = ["--graph", TINY, "--limit", "600", "--out", str(out)]
+    undirected = [name for name in SUITES if name not in ("directed4", "grouped")]
+    assert command.main(["--suite", ",".join(undirected), *shared]) == 0
+    directed = ["--suite", "directed4", *shared, "--semantics", "relationships", "--resume"]
+    assert command.main(directed) == 0
+    assert "199 cells beside their bases" in capsys.readouterr().out
     cells = records.read(out)
     assert {cell.status for cell in cells} == {Status.OK}
     queries = {(query.kind, query.text): query for name in SUITES for query in suites.queries(name, TINY)}
-    assert queries.keys() == {cell.key for cell in cells}
     counters = {kind: Counter(graphs.edges(TINY, kind)) for kind in Kind}
     for cell in cells:
         query = queries[cell.key]
-        if query.form in (suites.COUNT, "by node", "by property"):
-            counts = quotients.counts(query.pattern, counters[query.kind])
-            assert cell.count == counts[query.semantics], cell
-    shown = capsys.readouterr().out
-    assert "63 checked, 0 wrong" in shown  # by node, by property, and exists
-    assert "597 cells beside their bases" in shown
-    capsys.readouterr()
-    assert command.main([*arguments, "--resume"]) == 0
+        assert cell.count == quotients.counts(query.pattern, counters[query.kind])[query.semantics], cell
+    assert len(cells) == 3 * (2 + 6 + 21 + 21 + 21 + 21) + 199
+    assert command.main(directed) == 0
     assert capsys.readouterr().err == ""  # nothing ran again
     assert records.read(out) == cells
+
+
+def test_grouped_queries_find_the_nodes_that_listing_finds(tmp_path: Path) -> None:
+    out = tmp_path / "cells.jsonl"
+    assert command.main(["--suite", "grouped", "--graph", LISTED, "--limit", "600", "--out", str(out)]) == 0
+    cells = {cell.key: cell for cell in records.read(out)}
+    graph = graphs.edges(LISTED, Kind.PLAIN)
+    for query in suites.queries("grouped", LISTED):
+        cell, pattern = cells[query.kind, query.text], query.pattern
+        rows = np.concatenate(
+            [
+                rows[listed.all_differ(listed.relationships(graph, pattern, rows))]
+                for rows in listed.homomorphisms(graph, pattern)
+            ]
+        )
+        hubs, ends = (len(np.unique(rows[:, vertex])) for vertex in query.grouping)
+        found = {"by node": (hubs, len(rows)), "exists": (1, hubs), "distinct": (1, ends)}
+        if query.form in found:
+            assert (cell.rows, cell.count) == found[query.form], query.text
 
 
 def test_walk_queries_are_counted_alike_in_every_way(capsys: pytest.CaptureFixture[str]) -> None:

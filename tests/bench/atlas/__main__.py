@@ -81,7 +81,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     add("--memory", type=int, default=12, help="GiB for the process (default: 12)")
     add("--target", type=float, help="milliseconds: name the cells that take more")
     add("--hints", type=_listed(("search", "extend", "eliminate")), default=[], help="a,b: count so, too, and compare")
-    add("--out", type=Path, help="write all cells to this file, after each of them")
+    add("--out", type=Path, help="write all cells to this file, a JSON object a line")
     add("--resume", action="store_true", help="keep the cells that the file holds, and run the others")
     options = parser.parse_args(arguments)
     if not graphs.is_name(options.graph):

@@ -19,8 +19,8 @@ def counts(graph: Edges, pattern: Pattern) -> dict[Semantics, int]:
     found = dict.fromkeys(Semantics, 0)
     for rows in homomorphisms(graph, pattern):
         found[Semantics.REPEATABLE] += len(rows)
-        found[Semantics.NODES] += int(_all_differ(rows).sum())
-        found[Semantics.RELATIONSHIPS] += int(_all_differ(_relationships(graph, pattern, rows)).sum())
+        found[Semantics.NODES] += int(all_differ(rows).sum())
+        found[Semantics.RELATIONSHIPS] += int(all_differ(relationships(graph, pattern, rows)).sum())
     return found
 
 
@@ -67,7 +67,7 @@ def _labelled(graph: Edges, pattern: Pattern, vertex: int, rows: Rows) -> Rows:
     return rows if graph.labels is None else rows[graph.labels[rows[:, vertex]] == pattern.labels[vertex]]
 
 
-def _relationships(graph: Edges, pattern: Pattern, rows: Rows) -> Rows:
+def relationships(graph: Edges, pattern: Pattern, rows: Rows) -> Rows:
     """Return a number for the relationship that each edge is matched to, which its ends fix in a simple graph."""
     ends = rows[:, pattern.edges]
     if not graph.directed:
@@ -75,7 +75,8 @@ def _relationships(graph: Edges, pattern: Pattern, rows: Rows) -> Rows:
     return ends[:, :, 0] * graph.n + ends[:, :, 1]
 
 
-def _all_differ(rows: Rows) -> NDArray[np.bool_]:
+def all_differ(rows: Rows) -> NDArray[np.bool_]:
+    """Return for each row whether no two of its numbers are equal."""
     differ = np.ones(len(rows), bool)
     for one, other in combinations(range(rows.shape[1]), 2):
         differ &= rows[:, one] != rows[:, other]

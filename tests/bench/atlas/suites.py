@@ -44,11 +44,16 @@ class Query:
         return self.pattern.name if self.form == COUNT else f"{self.pattern.name}, {self.form}"
 
     @property
+    def grouping(self) -> tuple[int, int]:
+        """The vertex that matches are grouped by, of the most edges, and the one that is counted, of the fewest."""
+        degrees = self.pattern.degrees()
+        return degrees.index(max(degrees)), degrees.index(min(degrees))
+
+    @property
     def text(self) -> str:
         """The statement."""
         match = self.pattern.match(self.semantics)
-        degrees = self.pattern.degrees()
-        hub, end = (f"v{degrees.index(each(degrees))}" for each in (max, min))
+        hub, end = (f"v{vertex}" for vertex in self.grouping)
         if self.form == "exists":
             return f"MATCH ({hub}) WHERE EXISTS {{ {match} }} RETURN count(*) AS n"
         returned = {

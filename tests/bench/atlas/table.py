@@ -61,7 +61,7 @@ class Table:
             shown = [digits(cell.milliseconds[0]), second, digits(cell.best)]
         ratio = self._ratio(query, cell)
         count = "" if cell.count is None else f"{cell.count:,}"
-        times = "" if ratio is None else digits(ratio)
+        times = "" if ratio is None or ratio == inf else digits(ratio)
         return [name, cell.shape, cell.semantics.lower(), count, cell.check, *shown, times, cell.way]
 
     def _ratio(self, query: Query, cell: Cell) -> float | None:
@@ -102,8 +102,8 @@ class Table:
         mean = f", {digits(exp(sum(finite) / len(finite)))}× in the geometric mean" if finite else ""
         lines = [f"{len(known)} cells beside their bases{mean}; {len(missed)} miss both the factor and {LEAST_MS:g} ms"]
         return lines + [
-            f"  {query.name}, {query.semantics.lower()}: {digits(ratio)}× of at most {query.most:g}×, "
-            f"{digits(cell.best)} ms"
+            f"  {query.name}, {query.semantics.lower()}: "
+            + (cell.detail if ratio == inf else f"{digits(ratio)}× of at most {query.most:g}×, {digits(cell.best)} ms")
             for ratio, query, cell in sorted(missed, key=lambda each: -each[0])
         ]
 
