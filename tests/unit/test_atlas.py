@@ -10,7 +10,7 @@ import pytest
 
 from tests.bench.atlas import __main__ as command
 from tests.bench.atlas import graphs, listed, quotients, records, suites, verified
-from tests.bench.atlas.cells import Cell
+from tests.bench.atlas.cells import Cell, Place, run
 from tests.bench.atlas.checks import checked
 from tests.bench.atlas.contraction import Counter
 from tests.bench.atlas.formulas import Formulas
@@ -168,6 +168,25 @@ def test_a_cell_over_the_limit_does_not_stop_the_others(capsys: pytest.CaptureFi
     shown = capsys.readouterr().out
     assert shown.count("> 0 s") == 6
     assert "6 cells: 0 counted, 6 over the limit of 0 s" in shown
+
+
+def test_a_graph_beyond_the_memory_fails_all_its_cells(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main(["--suite", "three", "--graph", TINY, "--memory", "0"]) == 0
+    assert "6 cells: 0 counted, 0 over the limit of 20 s, 0 refused (over 64 bits), 6 failed" in capsys.readouterr().out
+
+
+class Crashing(Query):
+    """A query whose result ends the process that counts it: it has no column ``n``."""
+
+    text = "RETURN 1 AS other"
+
+
+def test_a_process_that_ends_does_not_stop_the_others() -> None:
+    pattern = connected(3)[0]
+    place = Place(TINY, "cpu", limit=600.0, memory=12 << 30)
+    cells = list(run([Crashing(pattern, Semantics.NODES), Query(pattern, Semantics.NODES)], place))
+    assert [cell.status for cell in cells] == [Status.FAILED, Status.OK]
+    assert "the process ended with status 1" in cells[0].detail
 
 
 def test_a_graph_must_have_a_known_name(capsys: pytest.CaptureFixture[str]) -> None:

@@ -102,7 +102,7 @@ class Table:
         mean = f", {digits(exp(sum(finite) / len(finite)))}× in the geometric mean" if finite else ""
         lines = [f"{len(known)} cells beside their bases{mean}; {len(missed)} miss both the factor and {LEAST_MS:g} ms"]
         return lines + [
-            f"  {query.name}, {query.semantics.lower()}: "
+            f"  {query.name} ({cell.shape}), {query.semantics.lower()}: "
             + (cell.detail if ratio == inf else f"{digits(ratio)}× of at most {query.most:g}×, {digits(cell.best)} ms")
             for ratio, query, cell in sorted(missed, key=lambda each: -each[0])
         ]
