@@ -10,7 +10,7 @@ import select
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -32,7 +32,9 @@ class Limits:
     Attributes
     ----------
     seconds
-        For one run; loading may take four times that.
+        For one run.
+    loading
+        Seconds for loading; None for four times those of a run.
     bytes
         Resident memory of the engine's process.
     repeats
@@ -42,32 +44,32 @@ class Limits:
     """
 
     seconds: float = 45.0
+    loading: float | None = None
     bytes: int = 12 << 30
     repeats: int = 3
     patience: float = 10.0
 
 
 class Worker:
-    """A running engine process, of this checkout or of another; leaving the context ends it."""
+    """A process that answers each line with a line of JSON, the first by itself; leaving the context ends it."""
 
     def __init__(
         self,
-        engine: str,
-        suite: str,
-        data: Path,
+        command: Sequence[str],
         limits: Limits,
         checkout: Path = _CHECKOUT,
         python: str = sys.executable,
     ) -> None:
+        """``command``: a module of the checkout and its arguments."""
         self._limits = limits
         self._process = subprocess.Popen(
-            [python, "-m", "tests.bench.worker", engine, suite, str(data)],
+            [python, "-m", *command],
             cwd=checkout,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         )
-        self.loading = self._reply(4 * limits.seconds)
+        self.loading = self._reply(4 * limits.seconds if limits.loading is None else limits.loading)
 
     def __enter__(self) -> Worker:
         return self
@@ -85,10 +87,10 @@ class Worker:
     def is_alive(self) -> bool:
         return self._process.poll() is None
 
-    def run(self, workload: Workload) -> dict[str, Any]:
-        """Run a workload once, to the worker's reply; a process that broke a limit is gone afterwards."""
+    def run(self, request: str) -> dict[str, Any]:
+        """Send a line and return the reply; a process that broke a limit is gone afterwards."""
         assert self._process.stdin is not None
-        self._process.stdin.write(f"{workload.name}\n".encode())
+        self._process.stdin.write(f"{request}\n".encode())
         self._process.stdin.flush()
         return self._reply(self._limits.seconds)
 
@@ -112,6 +114,20 @@ class Worker:
         return reply
 
 
+def engine_command(engine: str, suite: str, data: Path) -> tuple[str, ...]:
+    """Return the command of the process that runs an engine on a suite."""
+    return "tests.bench.worker", engine, suite, str(data)
+
+
+def reply_status(reply: Mapping[str, Any]) -> tuple[Status, str]:
+    """Return what a worker's reply without an answer means, and its reason."""
+    kind, detail = next(iter(reply.items()))
+    status = Status(kind)
+    if status is Status.FAILED and any(word in detail for word in _MEMORY_WORDS):
+        status = Status.MEMORY
+    return status, detail
+
+
 def run_suite(
     suite: Suite, engines: Sequence[str], data: Path, limits: Limits, tell: Callable[[Cell], None]
 ) -> list[Cell]:
@@ -127,7 +143,7 @@ def run_suite(
 def _run_engine(suite: Suite, engine: str, data: Path, limits: Limits) -> Iterator[Cell]:
     remaining = list(suite.workloads)
     while remaining:
-        with Worker(engine, suite.name, data, limits) as worker:
+        with Worker(engine_command(engine, suite.name, data), limits) as worker:
             if "answer" not in worker.loading:
                 yield from (_cell(engine, workload, [worker.loading]) for workload in remaining)
                 return
@@ -143,7 +159,7 @@ def _repeat(worker: Worker, workload: Workload, limits: Limits) -> list[dict[str
     replies: list[dict[str, Any]] = []
     started = time.monotonic()
     while True:
-        replies.append(worker.run(workload))
+        replies.append(worker.run(workload.name))
         spent = time.monotonic() - started
         enough = len(replies) >= limits.repeats and (limits.repeats == 1 or spent > _LEAST_SECONDS)
         if enough or spent > limits.patience or "answer" not in replies[-1]:
@@ -152,11 +168,11 @@ def _repeat(worker: Worker, workload: Workload, limits: Limits) -> list[dict[str
 
 def _load_cell(suite: Suite, engine: str, data: Path, limits: Limits, worker: Worker) -> Cell:
     """Time the load in fresh processes; the answer comes from a query on what was loaded."""
-    replies = [worker.run(Load())]
+    replies = [worker.run(Load().name)]
     if "answer" in replies[0]:
         answer, seconds = replies[0]["answer"], [worker.loading["seconds"]]
         while len(seconds) < limits.repeats:
-            with Worker(engine, suite.name, data, limits) as fresh:
+            with Worker(engine_command(engine, suite.name, data), limits) as fresh:
                 seconds.append(fresh.loading["seconds"])
         replies = [{"answer": answer, "seconds": value} for value in seconds]
     return _cell(engine, Load(), replies)
@@ -164,17 +180,13 @@ def _load_cell(suite: Suite, engine: str, data: Path, limits: Limits, worker: Wo
 
 def _cell(engine: str, workload: Workload, replies: list[dict[str, Any]]) -> Cell:
     """Make one cell of the replies to the repeats of one workload."""
-    if len({repr(reply.get("answer")) for reply in replies}) > 1:
-        last = replies[-1] if "answer" not in replies[-1] else {"failed": "the answers of the repeats differ"}
-    else:
-        last = replies[-1]
+    last = replies[-1]
+    if "answer" in last and len({repr(reply.get("answer")) for reply in replies}) > 1:
+        last = {"failed": "the answers of the repeats differ"}
     if "answer" in last:
         seconds = min(reply["seconds"] for reply in replies)
         return Cell(engine, workload.name, Status.OK, last["answer"], seconds)
-    kind, detail = next(iter(last.items()))
-    status = Status(kind)
-    if status is Status.FAILED and any(word in detail for word in _MEMORY_WORDS):
-        status = Status.MEMORY
+    status, detail = reply_status(last)
     return Cell(engine, workload.name, status, detail=detail)
 
 

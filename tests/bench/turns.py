@@ -16,7 +16,7 @@ from typing import Any
 
 from tests.bench import datasets, workloads
 from tests.bench.report import duration, markdown
-from tests.bench.runner import Limits, Worker
+from tests.bench.runner import Limits, Worker, engine_command
 from tests.bench.workloads import Load, Workload
 
 _CHECKOUT = Path(__file__).resolve().parents[2]
@@ -38,7 +38,7 @@ def main() -> int:
         places = [options.before.resolve(), _CHECKOUT]
         rows, ratios = [], []
         workers = [
-            Worker(options.engine, name, options.data, limits, place, python)
+            Worker(engine_command(options.engine, name, options.data), limits, place, python)
             for place, python in zip(places, pythons, strict=True)
         ]
         with workers[0] as before, workers[1] as now:
@@ -77,7 +77,7 @@ def _run(worker: Worker, workload: Workload) -> tuple[float, str]:
     """
     replies: list[dict[str, Any]] = [worker.loading] if "answer" not in worker.loading else []
     while len(replies) < _MOST_RUNS and all("answer" in reply for reply in replies):
-        replies.append(worker.run(workload))
+        replies.append(worker.run(workload.name))
         if replies[-1].get("seconds", math.inf) > _SHORT:
             break
     if "answer" not in replies[-1]:
