@@ -149,7 +149,7 @@ def test_packed_candidate_graphs_give_the_same_samples(dense: CandidateGraph, sh
     packed = packed_plan(dense.resolved(), ExecutionContext(threads=1))
     assert packed is not None
     run = Run(shared_bytes)
-    assert packed.variant(run.device)[0]["QE_SHARED"] == int(shared_bytes > 1 << 12)  # type: ignore[arg-type]
+    assert packed.variant(run.device)[0]["QE_COPIED"] == int(shared_bytes > 1 << 12)  # type: ignore[arg-type]
     for streaming in (False, True):
         check_samples(run, packed.space(run), dense.plan, 5, streaming, dense)  # type: ignore[arg-type]
 

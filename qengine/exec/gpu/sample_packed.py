@@ -50,7 +50,7 @@ class PackedPlan:
         shared = whole <= device.shared_bytes
         blocks = max(1, min(4, device.shared_bytes_each // (whole + 1024)))  # the driver takes 1 KB a block
         threads = _THREADS_EACH // (1 << (blocks.bit_length() - 1)) if shared else _UNSHARED_THREADS
-        macros = {**self.shape, "QE_SHARED": int(shared), "QE_THREADS": threads}
+        macros = {**self.shape, "QE_COPIED": int(shared), "QE_THREADS": threads}
         return macros, threads, whole if shared else TOTALS_BYTES
 
     def space(self, run: DeviceRun) -> SampledSpace:
