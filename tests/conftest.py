@@ -1,4 +1,4 @@
-"""What all tests share: markers' skips, `--nets`, `--slow`, `--gpu` and `--update-golden`.
+"""What all tests share: markers' skips, `--nets`, `--slow`, `--gpu`, `--gpu-profile` and `--update-golden`.
 
 ``@pytest.mark.shared_data`` skips where the open graphs are absent; ``@pytest.mark.shared_data("yeast", "hprd")``
 only where one of the data sets that it names is.
@@ -15,13 +15,15 @@ from collections.abc import Iterable
 import pytest
 
 from qengine.testing import data
-from tests import examples
+from tests import devices, examples
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Take Ctrl-C even in a background job, where it is ignored: tests send it to themselves and to shells."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     examples.use(1 if config.getoption("--slow") else 1 / 3)
+    if profile := config.getoption("--gpu-profile"):
+        devices.use(profile)
     os.environ["QENGINE_CONFIG_DIR"] = os.devnull  # plans don't depend on what was measured on this machine
 
 
@@ -30,6 +32,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--slow", action="store_true", help="run the tests marked slow too, properties on all examples")
     parser.addoption(
         "--gpu", action="store_true", help="run what needs a GPU, nothing else; what is missing is a failure"
+    )
+    parser.addoption(
+        "--gpu-profile",
+        choices=tuple(devices.PROFILES),
+        help="use the GPU as a smaller one (tests/devices.py)",
     )
     parser.addoption("--update-golden", action="store_true", help="write the golden files anew from what is now")
 

@@ -154,7 +154,7 @@ __device__ void each_id_of_short(const uint32_t* list, uint32_t begin, uint32_t 
 
 // Are the lanes' lists of n entries short enough to be read side by side?
 __device__ inline bool are_short(uint32_t n) {
-  return __reduce_add_sync(kFull, n) <= kWarp * __popc(__ballot_sync(kFull, n > 0));
+  return sum_over(n) <= kWarp * __popc(__ballot_sync(kFull, n > 0));
 }
 
 // The pieces of work 0 .. n-1, dealt to teams one by one: the first by the team's number, so that teams don't queue for it at

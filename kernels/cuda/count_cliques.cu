@@ -13,6 +13,7 @@
 // Bytes moved: each member's slice once a root.
 // Limit: building M, as the look-ups of count_edges; the product takes d^3 / 6 bit operations, 32,768 an instruction.
 // Source: per-root adjacency (Danisch et al. 2018), bitmaps (gMatch §4), binary tensor cores (NVIDIA PTX ISA, mma .b1).
+#include "bit_product.cuh"
 #include "count.cuh"
 
 #ifndef QE_DEPTH
@@ -119,7 +120,7 @@ __device__ inline uint32_t list_members(const uint32_t* row, uint32_t words, uin
 __device__ inline uint32_t row_size(const uint32_t* row, uint32_t words) {
   uint32_t n = 0;
   for (uint32_t w = threadIdx.x % kWarp; w < words; w += kWarp) n += __popc(row[w]);
-  return __reduce_add_sync(kFull, n);
+  return sum_over(n);
 }
 
 // The matrix restricted to n of its members, strips of four rows first, first + step, ... of the smaller one, padded with
@@ -251,7 +252,14 @@ struct Members {
   }
 };
 
-extern "C" __global__ void count_cliques(const CliqueTask task) {
+// A wide strip would take more registers than a block of 512 threads has.
+#if QE_STRIDE > 64
+#define QE_BOUNDS __launch_bounds__(512)
+#else
+#define QE_BOUNDS
+#endif
+
+extern "C" __global__ void QE_BOUNDS count_cliques(const CliqueTask task) {
   QE_SHARED(uint32_t, shared);
   __shared__ uint32_t piece;
   // words of one team: matrix, scratch, marks, ranks of marks, hash table's keys and numbers

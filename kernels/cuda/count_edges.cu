@@ -19,7 +19,7 @@ namespace qe {
 
 #ifdef QE_TEAM_WARP
 constexpr uint32_t kMostTeams = 8, kMostRoots = 4;  // of a block; that a team takes at once
-#define QE_BOUNDS __launch_bounds__(kMostTeams * kWarp, 5)
+#define QE_BOUNDS __launch_bounds__(kMostTeams * kWarp, blocks_each(kMostTeams * kWarp, 5))
 #else
 constexpr uint32_t kMostRoots = 1;
 #define QE_BOUNDS
@@ -76,7 +76,7 @@ __device__ inline void collect(uint32_t shared_by, int k, uint32_t* t, uint64_t*
     *found += shared_by;
     return;
   }
-  shared_by = __reduce_add_sync(kFull, shared_by);
+  shared_by = sum_over(shared_by);
   if (threadIdx.x % kWarp == k) *t += shared_by;
 }
 

@@ -68,7 +68,7 @@ extern "C" __global__ void sort_roots(const ViewSlice* sized, const ViewSlice* n
   const uint32_t v = roots.root(blockIdx.x * blockDim.x + threadIdx.x);
   const uint32_t size = v == kNoVertex ? 0 : sized[v].end - sized[v].begin;
   const bool kept = size >= least && size > 0 && needed[v].begin < needed[v].end;
-  const uint32_t largest = __reduce_max_sync(kFull, size);
+  const uint32_t largest = most_of(size);
   if (threadIdx.x % kWarp == 0 && largest > counts[4]) atomicMax(&counts[4], largest);
   const uint32_t limit[4] = {limits.x, limits.y, limits.z, limits.w};
   for (uint32_t k = 0; k < n_classes; ++k) {

@@ -11,8 +11,8 @@
 // Launch: blocks of whole warps; shared memory as said at each kernel. Bytes moved: by the sums 4 for each 32 pairs of a root's
 // members, and 8 a member. Deterministic.
 // Sources: as of eliminate_triangles.cu; sums by bits: bit-serial products (Umuroglu et al. 2018).
+#include "bit_product.cuh"
 #include "eliminate_triangles.cuh"
-#include "hardware.cuh"
 
 using namespace qe;
 using namespace qe::eliminate;
@@ -333,7 +333,7 @@ extern "C" __global__ void triangle_link_places(const Triangles t, uint64_t* n_w
 }
 
 // Links at roots of few members: shared memory of 4 * kTogether bytes a warp.
-extern "C" __global__ void __launch_bounds__(256, 5) triangles_of_links_few(const Triangles t) {
+extern "C" __global__ void __launch_bounds__(256, qe::blocks_each(256, 5)) triangles_of_links_few(const Triangles t) {
   extern __shared__ __align__(16) char shared[];
   all_of_few<Of::kLinks>(t, shared);
 }

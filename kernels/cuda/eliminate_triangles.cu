@@ -49,7 +49,7 @@ class ManyMembers {
         const uint32_t hub = __shfl_sync(kAllLanes, v, __ffs(left) - 1);
         const uint32_t shared_by = join(hub);
         sum += shared_by;
-        const uint32_t all = __reduce_add_sync(kAllLanes, shared_by);
+        const uint32_t all = sum_over(shared_by);
         if (lane == 0 && all > 0) add(hub, first + (__ffs(left) - 1) * warps, all);
       }
       if (has_row) its = {};
@@ -237,11 +237,11 @@ extern "C" __global__ void triangle_rows(const Triangles t) {
 
 // Triangles by vertices or pairs, at roots of few members: shared memory of 4 * kTogether bytes a warp, and for vertices 4 for each
 // of `kept`.
-extern "C" __global__ void __launch_bounds__(256, 5) triangles_of_vertices_few(const Triangles t) {
+extern "C" __global__ void __launch_bounds__(256, qe::blocks_each(256, 5)) triangles_of_vertices_few(const Triangles t) {
   extern __shared__ __align__(16) char shared[];
   all_of_few<Of::kVertices>(t, shared);
 }
-extern "C" __global__ void __launch_bounds__(256, 5) triangles_of_pairs_few(const Triangles t) {
+extern "C" __global__ void __launch_bounds__(256, qe::blocks_each(256, 5)) triangles_of_pairs_few(const Triangles t) {
   extern __shared__ __align__(16) char shared[];
   all_of_few<Of::kPairs>(t, shared);
 }

@@ -191,7 +191,7 @@ extern "C" __global__ void walks_marks(const Remains m, const Group group) {
 }
 
 // Counts common neighbours.
-extern "C" __global__ void __launch_bounds__(256, 6) walks_reach(const Remains m, const Group group) {
+extern "C" __global__ void __launch_bounds__(256, qe::blocks_each(256, 6)) walks_reach(const Remains m, const Group group) {
   const uint32_t lane = lane_id();
   each_window(m, group, [&](uint32_t g, uint64_t window) {
     const uint32_t* marks = group.marks + g * m.n;

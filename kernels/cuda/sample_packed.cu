@@ -1,7 +1,7 @@
 // Samples of a candidate graph whose plan is known to the compiler: see sample.cuh and sample_packed.cuh.
 //
 // Launch: QE_THREADS a block, so many blocks that 1,024 threads share a multiprocessor. Shared memory: kMostWarps totals, and
-// with QE_SHARED the whole graph, which each block reads once. Limit: where the graph is in shared memory its random reads,
+// with QE_COPIED the whole graph, which each block reads once. Limit: where the graph is in shared memory its random reads,
 // about 132 * 32 banks / 3.5 a cycle on an H200, else L2's.
 #include "sample_packed.cuh"
 
@@ -10,7 +10,7 @@ namespace qe {
 template <typename Estimator>
 __device__ void draw_packed(const PackedGraph& graph, const SampleJob& job, char* shared) {
   auto* totals = reinterpret_cast<SampleTotals*>(shared);
-#if QE_SHARED
+#if QE_COPIED
   auto* copy = reinterpret_cast<PackedWord*>(shared + kMostWarps * sizeof(SampleTotals));
   for (uint32_t k = threadIdx.x; k < graph.n_words; k += blockDim.x) copy[k] = graph.words[k];
   __syncthreads();

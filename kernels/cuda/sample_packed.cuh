@@ -5,7 +5,7 @@
 // Macros: QE_DEPTH levels; QE_FROM, QE_SOURCES, QE_DIFFERENT: for each level the levels of its sources (4 bits each, the
 // first lowest), how many they are, and the levels that it must differ from (bits); QE_LESS, QE_GREATER: the levels whose ids
 // its own must be below or above (bits; at levels with sources); QE_WIDTH: the most sources of a level; QE_ID, QE_OFFSET:
-// types of ids and of row index entries; QE_SHARED, QE_THREADS.
+// types of ids and of row index entries; QE_COPIED, QE_THREADS.
 #pragma once
 #include "sample.cuh"
 

@@ -1,6 +1,6 @@
 // What the 32 lanes of a warp do together. All lanes must call these functions at the same time.
 #pragma once
-#include "qe/portable.h"
+#include "hardware.cuh"
 
 namespace qe {
 
@@ -24,6 +24,24 @@ template <typename T>
 __device__ T sum_over(T mine) {
   for (int step = kLanes / 2; step > 0; step /= 2) mine += __shfl_xor_sync(kAllLanes, mine, step);
   return mine;
+}
+
+__device__ inline uint32_t sum_over(uint32_t mine) {
+#if QE_ARCHITECTURE >= 800
+  return __reduce_add_sync(kAllLanes, mine);
+#else
+  return sum_over<uint32_t>(mine);
+#endif
+}
+
+// The greatest number of all lanes, given to each.
+__device__ inline uint32_t most_of(uint32_t mine) {
+#if QE_ARCHITECTURE >= 800
+  return __reduce_max_sync(kAllLanes, mine);
+#else
+  for (int step = kLanes / 2; step > 0; step /= 2) mine = max(mine, __shfl_xor_sync(kAllLanes, mine, step));
+  return mine;
+#endif
 }
 
 // How many lanes of the mask come before this one.

@@ -210,6 +210,7 @@ def _packed(candidates: ResolvedSearch, run: Any, samples: int) -> Any:
     if packed is None:
         return None
     macros, _, _ = packed.variant(run.device)
+    macros = {**run.device.macros, **macros}
     wanted = samples >= _WORTH_COMPILING or is_compiled("sample_packed", run.device.capability, macros)
     return packed.space(run) if wanted else None
 

@@ -1,4 +1,8 @@
-"""A device that runs CUDA kernels on the host (``warps.h``): its memory is the host's."""
+"""A device that runs CUDA kernels on the host (``warps.h``): its memory is the host's.
+
+It has one multiprocessor of the smallest GPU that is supported, and that one's instructions: what asks for more shared
+memory fails, and so does a kernel that writes beyond what its launch has asked for.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +12,8 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,12 +22,16 @@ import pytest
 from qengine.errors import QueryTimeout
 from qengine.exec.context import ExecutionContext
 from qengine.exec.gpu import extend, host_rows, pcsr_build, search
+from qengine.exec.gpu.device import PLAIN_SHARED_BYTES
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.memory import DeviceMemory
+from qengine.exec.gpu.properties import DeviceProperties
+from tests.devices import RTX_2070
 from tests.emulator.arrays import DeviceArray, Stream, cupy
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 WARPS = 4
+SMALL = replace(RTX_2070, multiprocessors=1)
 
 
 class Full(Exception):
@@ -73,7 +80,7 @@ class Pool:
 
 def device_memory(pool: Pool | None = None) -> DeviceMemory:
     """Return an allocator of the emulated device."""
-    return DeviceMemory(pool or Pool(), Full, Block.hold)
+    return DeviceMemory(pool or Pool(SMALL.memory_bytes), Full, Block.hold)
 
 
 KERNELS = {
@@ -116,12 +123,19 @@ SHAPES = {"count_cliques", "count_edges", "count_houses", "count_stars", "count_
 """Families in a namespace, with variables of a block, which runs alone here."""
 
 
-FLAGS = (
+def flags_for(architecture: int | str) -> tuple[str, ...]:
+    """Return how kernels are compiled for the host, with the instructions of an architecture."""
+    return (*_FLAGS, f"-DQE_ARCHITECTURE={architecture}")
+
+
+_FLAGS = (
     *("-std=c++17", "-O1", "-shared", "-fPIC", "-pthread", "-fsanitize-coverage=trace-pc"),
     *("-DQE_LOOK_EVERY=32", "-DQE_LOOK_ENTRIES=128", "-DQE_LOOK_CYCLES=0"),  # every call looks
     "-DQE_SHARE_EVERY=1",
 )
-"""How kernels are compiled for the host. What they do between two looks at the stop flag is counted."""
+"""What they do between two looks at the stop flag is counted."""
+
+FLAGS = flags_for(10 * SMALL.instructions)
 
 
 @functools.cache
@@ -142,9 +156,10 @@ def library(family: str, macros: tuple[tuple[str, int | str], ...], preface: str
         target = Path(folder) / "emulated.so"
         folders = ("kernels/include", "kernels/cuda", "tests/emulator")
         include = [f"-I{CHECKOUT}/{folder}" for folder in folders]
-        given = [f"-D{name}={value}" for name, value in macros]
+        given = [f"-D{name}={value}" for name, value in macros if name != "QE_ARCHITECTURE"]
         given += ["-D__shared__=static"] if family in SHAPES else []
-        command = ["g++", *FLAGS, *given, *include, "-o", target, source]
+        flags = flags_for(dict(macros).get("QE_ARCHITECTURE", 10 * SMALL.instructions))
+        command = ["g++", *flags, *given, *include, "-o", target, source]
         subprocess.run(command, check=True, capture_output=True)
         return ctypes.CDLL(str(target))
 
@@ -173,15 +188,22 @@ class Kernel:
     stopped: ClassVar[bool] = False
     """Whether a launch since the last wait was stopped."""
 
-    def __init__(self, library: ctypes.CDLL, name: str) -> None:
+    def __init__(self, library: ctypes.CDLL, name: str, shared_bytes: int = 0) -> None:
         self.name = name
+        self._most_shared = max(shared_bytes, PLAIN_SHARED_BYTES)
         self._function = getattr(library, f"{name}_on_host")
-        self._watch = library.emulator_watch
+        self._watch, self._fill, self._overrun = (
+            getattr(library, f"emulator_{each}") for each in ("watch", "fill", "overrun")
+        )
+        self._overrun.restype = ctypes.c_bool
 
-    def __call__(self, blocks: int, threads: int, arguments: Any) -> None:
+    def __call__(self, blocks: int, threads: int, arguments: Any, shared_bytes: int = 0) -> None:
+        assert shared_bytes <= self._most_shared, f"{self.name} has not asked for so much shared memory"
         found = (ctypes.c_int64 * 3)()
         self._watch(ctypes.c_int64(self.stop_at), found)
+        self._fill()
         self._function(blocks, threads, arguments)
+        assert not self._overrun(ctypes.c_size_t(shared_bytes)), f"{self.name} writes beyond its shared memory"
         self._watch(ctypes.c_int64(0), found)
         seen = self.seen.setdefault(self.name, Seen())
         seen.looks += found[0]
@@ -192,23 +214,30 @@ class Kernel:
             assert most <= MOST_WORK, f"{self.name} makes {most:,} steps in some loop without a look at its stop flag"
 
 
+@dataclass(frozen=True)
+class EmulatedDevice(DeviceProperties):
+    """Stands in for ``Device``."""
+
+    def resident_blocks(self, kernel: Kernel, threads: int, shared_bytes: int) -> int:
+        return 1
+
+
 class EmulatedRun:
-    """Stands in for ``DeviceRun``. ``free``: bytes of memory that it says are free; without any nothing is extended."""
+    """Stands in for ``DeviceRun``. ``free``: bytes of memory that it says are free; without any nothing is extended.
+
+    ``properties``: of its device.
+    """
 
     stream = Stream()
 
-    def __init__(self, context: ExecutionContext, memory: DeviceMemory, free: int = 0) -> None:
+    def __init__(
+        self, context: ExecutionContext, memory: DeviceMemory, free: int = 0, properties: DeviceProperties = SMALL
+    ) -> None:
         self.context = context
         self.memory = memory.account(context.gpu_memory_limit)
         self.free = free
         self.flag = np.zeros(1, np.int32)
-        self.device = SimpleNamespace(
-            shared_bytes=1 << 18,
-            shared_bytes_each=1 << 18,
-            resident_blocks=lambda *_: 1,
-            capability=90,
-            multiprocessors=1,
-        )
+        self.device = EmulatedDevice(**asdict(properties))
 
     @property
     def stop_flag(self) -> int:
@@ -222,7 +251,13 @@ class EmulatedRun:
         shared_bytes: int = 0,
         preface: str = "",
     ) -> Any:
-        return Kernel(library(family, tuple((macros or {}).items()), preface), name)
+        self.device.check_shared(name, shared_bytes)
+        given = {"QE_ARCHITECTURE": 10 * self.device.instructions, **(macros or {})}
+        return Kernel(self.library(family, given, preface), name, shared_bytes)
+
+    def library(self, family: str, macros: Mapping[str, int | str], preface: str) -> ctypes.CDLL:
+        """Return a family's kernels."""
+        return library(family, tuple(macros.items()), preface)
 
     def allocate(self, n_bytes: int, what: str) -> Block:
         return self.memory.allocate(n_bytes, what)
@@ -275,7 +310,7 @@ class EmulatedRun:
         given = [np.uint64(each.data.ptr) if isinstance(each, DeviceArray) else each for each in arguments]
         held = [np.atleast_1d(each) for each in given]
         addresses = (ctypes.c_void_p * len(held))(*(each.ctypes.data for each in held))
-        kernel(blocks, min(threads, 32 * WARPS) if together else threads, addresses)
+        kernel(blocks, min(threads, 32 * WARPS) if together else threads, addresses, shared_bytes)
 
     def side_by_side(self, first: Callable[[Any], None], second: Callable[[Any], None]) -> None:
         first(self.stream)
@@ -299,12 +334,12 @@ class EmulatedRun:
 
 
 @contextmanager
-def emulated(memory: DeviceMemory, free: int = 0) -> Iterator[pytest.MonkeyPatch]:
+def emulated(memory: DeviceMemory, free: int = 0, properties: DeviceProperties = SMALL) -> Iterator[pytest.MonkeyPatch]:
     """Let searches run on the emulated device, with so much of its memory free."""
 
     @contextmanager
     def run(context: ExecutionContext) -> Iterator[EmulatedRun]:
-        yield EmulatedRun(context, memory, free)
+        yield EmulatedRun(context, memory, free, properties)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(search, "device_run", run)

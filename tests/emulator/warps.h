@@ -293,19 +293,30 @@ namespace qe {
 inline uint32_t cycles() { return static_cast<uint32_t>(clock64()); }
 inline int32_t read_host(const volatile int32_t* at) { return emulator::look(at); }
 
-// Lane 4 r + q has words q and q + 4 of rows r (a[0], a[2]) and r + 8 (a[1], a[3]), and of column r (b); of c the numbers of
-// rows r (c[0], c[1]) and r + 8 in columns 2 q and 2 q + 1.
-inline void multiply_bits(int32_t (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
-  auto given = [](int operation, uint32_t low, uint32_t high) {
-    std::vector<uint64_t> all(emulator::kLanes);
-    std::copy_n(emulator::meet(operation, low | uint64_t{high} << 32), emulator::kLanes, all.begin());
-    return all;
-  };
-  const std::vector<uint64_t> above = given(13, a[0], a[2]), below = given(14, a[1], a[3]), columns = given(15, b[0], b[1]);
+// The words that all lanes hold, two of each.
+inline std::vector<uint64_t> words_of(int operation, uint32_t low, uint32_t high = 0) {
+  std::vector<uint64_t> all(emulator::kLanes);
+  std::copy_n(emulator::meet(operation, low | uint64_t{high} << 32), emulator::kLanes, all.begin());
+  return all;
+}
+
+// Operands as in the PTX ISA: lane 4 r + q has words q and q + 4 of rows r (a[0], a[2]) and r + 8 (a[1], a[3]), and of column r
+// (b); of c the numbers of rows r (c[0], c[1]) and r + 8 in columns 2 q and 2 q + 1.
+inline void add_common_bits(int32_t (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+  const std::vector<uint64_t> above = words_of(13, a[0], a[2]), below = words_of(14, a[1], a[3]), columns = words_of(15, b[0], b[1]);
   const size_t row = static_cast<size_t>(emulator::lane / 4), quarter = static_cast<size_t>(emulator::lane % 4);
   for (size_t k = 0; k < 4; ++k)
     for (size_t word = 0; word < 4; ++word)
       c[k] += __builtin_popcountll((k < 2 ? above : below)[4 * row + word] & columns[4 * (2 * quarter + k % 2) + word]);
+}
+
+// Likewise: lane 4 r + q has word q of row r (a) and of column r (b); of c the numbers of row r in columns 2 q and 2 q + 1.
+inline void add_different_bits(int32_t (&c)[2], uint32_t a, uint32_t b) {
+  const std::vector<uint64_t> rows = words_of(16, a), columns = words_of(17, b);
+  const size_t row = static_cast<size_t>(emulator::lane / 4), quarter = static_cast<size_t>(emulator::lane % 4);
+  for (size_t k = 0; k < 2; ++k)
+    for (size_t word = 0; word < 4; ++word)
+      c[k] += __builtin_popcountll(rows[4 * row + word] ^ columns[4 * (2 * quarter + k) + word]);
 }
 
 }  // namespace qe

@@ -150,12 +150,13 @@ def test_an_unused_graph_makes_room_on_a_full_device(memory: DeviceMemory) -> No
     expected = one.query(TRIANGLES, device="cpu").value()
     assert one.query(TRIANGLES, device="gpu").value() == expected
     memory.pool.free_all_blocks()
+    limit = memory.pool.get_limit()
     memory.pool.set_limit(size=memory.pool.used_bytes() + WORKING_BYTES)
     try:
         for found in (other, one, other):
             assert found.query(TRIANGLES, device="gpu").value() == expected
     finally:
-        memory.pool.set_limit(size=0)
+        memory.pool.set_limit(size=limit)
 
 
 def test_a_limit_counts_what_the_query_uses_alone(memory: DeviceMemory) -> None:

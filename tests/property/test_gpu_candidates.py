@@ -31,7 +31,7 @@ from qengine.plan.logical import Unit
 from qengine.plan.pattern import Direction, LabelIs
 from qengine.plan.physical import Search, Source, VertexLevel
 from qengine.storage import from_records
-from tests.emulator.device import CHECKOUT, FLAGS, Kernel
+from tests.emulator.device import CHECKOUT, FLAGS
 from tests.examples import examples
 from tests.property import test_gpu_sampling
 from tests.property.search_cases import Masks, graphs, searches
@@ -58,12 +58,8 @@ def library() -> ctypes.CDLL:
 class Run(test_gpu_sampling.Run):
     """Launches the samplers and what builds candidate graphs."""
 
-    def kernel(
-        self, family: str, name: str, macros: Mapping[str, int | str], shared_bytes: int = 0, preface: str = ""
-    ) -> Any:
-        if family == "candidate_graph":
-            return Kernel(library(), name)
-        return super().kernel(family, name, macros, shared_bytes, preface)
+    def library(self, family: str, macros: Mapping[str, int | str], preface: str) -> ctypes.CDLL:
+        return library() if family == "candidate_graph" else super().library(family, macros, preface)
 
     def launch(
         self,

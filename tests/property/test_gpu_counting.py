@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from qengine import Graph
 from qengine.exec import choice
 from qengine.exec.gpu import count_policy, search
+from tests.devices import H200
 from tests.emulator.device import device_memory, emulated
 from tests.gpu.test_counting import PATTERNS, graph_of
 
@@ -61,6 +63,15 @@ def check(graph: Graph, pattern: str, hubs: int, counted: list[int | None]) -> N
 @pytest.mark.parametrize("name", ["triangle", "4-clique", "square"])
 def test_counts_are_the_cpus(graphs: dict[str, Graph], name: str, counted: list[int | None]) -> None:
     check(graphs["small"], PATTERNS[name], 0, counted)
+
+
+@pytest.mark.parametrize("name", ["4-clique", "square"])
+def test_counts_with_the_instructions_and_the_memory_of_a_large_device(
+    graphs: dict[str, Graph], name: str, counted: list[int | None]
+) -> None:
+    """Elsewhere the emulated device is the smallest."""
+    with emulated(device_memory(), 1 << 30, replace(H200, multiprocessors=1)):
+        check(graphs["small"], PATTERNS[name], 1, counted)
 
 
 @pytest.mark.slow

@@ -34,7 +34,7 @@ from qengine.plan.traverse import operators
 from qengine.testing.compare import difference
 from qengine.testing.generate import rmat, to_csr
 from tests.emulator.arrays import cupy
-from tests.emulator.device import CHECKOUT, FLAGS, EmulatedRun, Kernel, device_memory
+from tests.emulator.device import CHECKOUT, FLAGS, EmulatedRun, device_memory
 from tests.examples import examples
 from tests.property.test_elimination import DENSE_SHAPES, MODES, RESULTS, graphs, leaves, names_known, patterns, star
 
@@ -56,18 +56,10 @@ def library(wide: int, window: int) -> ctypes.CDLL:
 class Run(EmulatedRun):
     """Launches the kernels of elimination."""
 
-    def kernel(
-        self,
-        family: str,
-        name: str,
-        macros: Mapping[str, int | str] | None = None,
-        shared_bytes: int = 0,
-        preface: str = "",
-    ) -> Any:
+    def library(self, family: str, macros: Mapping[str, int | str], preface: str) -> ctypes.CDLL:
         if not family.startswith("eliminate"):
-            return super().kernel(family, name, macros, shared_bytes, preface)
-        wide = int((macros or {}).get("QE_WIDE", 0))
-        return Kernel(library(wide, eliminate.MESSAGE_WINDOW), name)
+            return super().library(family, macros, preface)
+        return library(int(macros.get("QE_WIDE", 0)), eliminate.MESSAGE_WINDOW)
 
     def free_bytes(self) -> int:
         return 1 << 20

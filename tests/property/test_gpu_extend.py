@@ -10,9 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qengine import OutOfMemory
+from qengine import Graph, OutOfMemory
+from qengine.exec import choice
 from qengine.exec.gpu import extend, extend_search, total_plan
 from qengine.exec.gpu import search as search_module
+from qengine.exec.gpu.extend import block_warps
 from qengine.exec.gpu.extend_counts import CountingExtension
 from qengine.exec.gpu.memory import DeviceMemory
 from qengine.exec.gpu.search import run_search
@@ -64,3 +66,23 @@ def test_a_failed_allocation_gives_smaller_pieces_or_a_clear_error(memory: Devic
         assert "device memory" in str(error)
     finally:
         memory.fail_from = None
+
+
+@pytest.mark.parametrize(("linked", "warps"), [(4, 7), (40, 1), (60, 0)])
+def test_rows_with_many_operands_have_as_many_warps_as_shared_memory_has_room_for(
+    linked: int, warps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 64 KB; where not even one fits the general search takes over."""
+    monkeypatch.setattr(choice, "choose", lambda asked, *_: (asked, "as asked"))
+    seen = []
+    monkeypatch.setattr(search_module, "block_warps", lambda *given: (seen.append(block_warps(*given)), seen[-1])[1])
+    chain = [{"type": "N", "start": k, "end": k + 1} for k in range(linked - 1)]
+    to_last = [{"type": "ABC"[k % 3], "start": k, "end": linked} for k in range(linked)]
+    graph = Graph.from_records([{"id": k, "labels": ["L"]} for k in range(linked + 1)], [*chain, *to_last])
+    path = "-[:N]->".join(f"(v{k})" for k in range(linked))
+    all_linked = ", ".join(f"(v{k})-[:A|B|C]->(x)" for k in range(linked))
+    names = ", ".join(f"v{k}" for k in range(linked))
+    query = f"/*+ order({names}, x) */ MATCH DIFFERENT NODES {path}, {all_linked} RETURN DISTINCT id(x)"
+    with emulated(device_memory(), 1 << 26):
+        assert graph.query(query, device="gpu").fetchall() == graph.query(query, device="cpu").fetchall()
+    assert seen == [warps]

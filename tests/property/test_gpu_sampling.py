@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ from qengine.plan.logical import Unit
 from qengine.plan.pattern import Direction, LabelIs
 from qengine.plan.physical import Search, Source, VertexLevel
 from qengine.storage import from_records
-from tests.emulator.device import EmulatedRun, device_memory
+from tests.emulator.device import SMALL, EmulatedRun, device_memory
 from tests.property.search_cases import Masks, graphs, searches
 from tests.property.test_sampling import without_seeds
 from tests.unit.estimate.test_estimators import FavoursTheFirst
@@ -43,9 +44,9 @@ METHODS = ("wanderjoin", "alley", "guided")
 class Run(EmulatedRun):
     """Has so much shared memory."""
 
-    def __init__(self, shared_bytes: int = 1 << 18) -> None:
-        super().__init__(ExecutionContext(threads=1), device_memory())
-        self.device.shared_bytes = self.device.shared_bytes_each = shared_bytes
+    def __init__(self, shared_bytes: int = SMALL.shared_bytes) -> None:
+        properties = replace(SMALL, shared_bytes=shared_bytes)
+        super().__init__(ExecutionContext(threads=1), device_memory(), properties=properties)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -149,7 +150,7 @@ def test_packed_candidate_graphs_give_the_same_samples(dense: CandidateGraph, sh
     packed = packed_plan(dense.resolved(), ExecutionContext(threads=1))
     assert packed is not None
     run = Run(shared_bytes)
-    assert packed.variant(run.device)[0]["QE_SHARED"] == int(shared_bytes > 1 << 12)  # type: ignore[arg-type]
+    assert packed.variant(run.device)[0]["QE_COPIED"] == int(shared_bytes > 1 << 12)  # type: ignore[arg-type]
     for streaming in (False, True):
         check_samples(run, packed.space(run), dense.plan, 5, streaming, dense)  # type: ignore[arg-type]
 

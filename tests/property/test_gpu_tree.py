@@ -128,6 +128,23 @@ def test_a_product_beyond_64_bits_is_an_error(monkeypatch: pytest.MonkeyPatch) -
         graph.query(f"MATCH REPEATABLE ELEMENTS {star} RETURN count(*)", device="gpu").value()
 
 
+@pytest.mark.parametrize(("nodes", "warps"), [(6, 4), (30, 2), (60, 0)])
+def test_long_patterns_have_as_many_warps_as_shared_memory_has_room_for(
+    nodes: int, warps: int, counted: list[int | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 64 KB; where not even one fits the general search takes over."""
+    monkeypatch.setattr(eliminate, "eliminates", lambda *_: False)
+    threads, seen = tree._threads, []
+    monkeypatch.setattr(tree, "_threads", lambda *given: (seen.append(threads(*given)), seen[-1])[1])
+    graph = Graph.from_edge_list((np.arange(70), np.arange(1, 71)))
+    counted.clear()
+    path = "-->".join(f"(v{k})" for k in range(nodes))
+    text = f"MATCH REPEATABLE ELEMENTS {path} RETURN count(*)"
+    assert graph.query(text, device="gpu").value() == 72 - nodes
+    assert set(seen) == {32 * warps}
+    assert counted == [72 - nodes if warps else None]
+
+
 def test_what_it_does_not_count_is_left_to_the_general_search(labelled: Graph, counted: list[int | None]) -> None:
     counted.clear()
     text = "MATCH (a)--(b)--(c)--(a) WHERE a.x < b.x RETURN count(*)"

@@ -258,6 +258,8 @@ class ShapeCounter:
         for k, name in ((3, "heavy"), (2, "heavy"), (1, "middle"), (0, "light")):
             if numbers[k] == 0:
                 continue
+            if name not in launches:
+                return False
             launch = launches[name]
             task = self._task(HOUSE_TASK, classes + 4 * k * self.roots.count, counts + 4 * k)
             task["whole"], task["lo"], task["span"] = whole.view, shape.whole.lo, span

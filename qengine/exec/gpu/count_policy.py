@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from qengine.exec.gpu.properties import DeviceProperties
+
 __all__ = [
     "CLIQUE_LIMITS",
     "Launch",
@@ -21,8 +23,8 @@ _WARP = 32
 _HUBS = 16384
 """At most so many ids have their members among themselves as rows of bits: 32 MB, which stay in the L2 cache."""
 
-_MOST_SCRATCH = 1 << 31
-"""Bytes of bit matrices in global memory, all blocks together."""
+_MOST_SCRATCH, _SCRATCH_SHARE = 1 << 31, 8
+"""Bytes of what blocks have in global memory, all together: no more than one part in so many of the device's memory."""
 
 _FEW_ROOTS = 4
 """So few roots a multiprocessor get large blocks: the last of them would work alone for long."""
@@ -30,8 +32,9 @@ _FEW_ROOTS = 4
 _FEW_IDS = 1 << 16
 """In a range of so few ids roots of over 512 members get large blocks: bits take little room, so two are resident."""
 
-_RESERVED = 1024
-"""Bytes of shared memory that the system keeps for each block; a kernel's own are no more."""
+_SLOT = 8
+_LIGHT_TABLE, _MIDDLE_TABLE = 1024, 8192
+"""Of a hash table: bytes of a slot; slots of a warp's, and of a block's where there is room for so many."""
 
 CLIQUE_LIMITS = (64, 256, 768, 65535)
 """Classes of roots, by the size of the slice that is marked."""
@@ -65,14 +68,14 @@ def hub_words(span: int) -> int:
     return -(-min(span, _HUBS) // 128) * 4
 
 
-def edge_launch(device: object, size_class: int, span: int, n_roots: int, macros: dict[str, int]) -> Launch:
+def edge_launch(device: DeviceProperties, size_class: int, span: int, n_roots: int, macros: dict[str, int]) -> Launch:
     """Return the launch of ``count_edges`` for a class of ``n_roots``; ``span``: ids of the marked view's range."""
     launch = _edge_launch(device, size_class, span, n_roots, macros)
     teams = launch.threads // _WARP if size_class == 0 else 1
     return replace(launch, blocks=min(launch.blocks, -(-n_roots // teams)))
 
 
-def _edge_launch(device: object, size_class: int, span: int, n_roots: int, macros: dict[str, int]) -> Launch:
+def _edge_launch(device: DeviceProperties, size_class: int, span: int, n_roots: int, macros: dict[str, int]) -> Launch:
     words = hub_words(span)
     whole = span <= 32 * words
     if size_class == 0:
@@ -82,17 +85,17 @@ def _edge_launch(device: object, size_class: int, span: int, n_roots: int, macro
         )
     if size_class == 1:
         table = 32 if whole else 4096
-        threads = 256 if n_roots >= _FEW_ROOTS * int(device.multiprocessors) else 1024  # type: ignore[attr-defined]
+        threads = 256 if n_roots >= _FEW_ROOTS * device.multiprocessors else 1024
         return _filled(device, threads, 4 * (words + table), macros, range=32 * words, table=table)
     table = 8192
-    room = 8 * (int(device.shared_bytes) - 4 * table - _RESERVED) // 32 * 32  # type: ignore[attr-defined]
+    room = 8 * (device.dynamic_bytes - 4 * table) // 32 * 32
     marked = max(32 * words, min(-(-span // 32) * 32, room))
     table = 32 if marked >= span else table
     return _filled(device, 1024, marked // 8 + 4 * table, macros, range=marked, table=table)
 
 
 def clique_launch(
-    device: object, size_class: int, span: int, largest: int, depth: int, triangular: bool
+    device: DeviceProperties, size_class: int, span: int, largest: int, depth: int, triangular: bool
 ) -> Launch | None:
     """Return the launch of ``count_cliques`` for a class of roots, None where its matrices take too much memory.
 
@@ -109,7 +112,7 @@ def clique_launch(
     marks = 6 * (words + table)
     small_bytes = max(0, depth - 3) * (4 * _stride(small) * small + 2 * small)
     matrix = 4 * capacity * stride
-    room = int(device.shared_bytes) - _RESERVED  # type: ignore[attr-defined]
+    room = device.dynamic_bytes
     values = {"table": table, "capacity": capacity}
     if size_class == 0 and matrix + small_bytes + marks <= room:
         warps = min(threads // _WARP, room // (matrix + small_bytes + marks))
@@ -120,10 +123,16 @@ def clique_launch(
         scratch = max(scratch, matrix + 2 * capacity)
     if matrix + scratch + marks <= room:
         return _filled(device, threads, matrix + scratch + marks, macros, **values)
-    if matrix + scratch > _MOST_SCRATCH or marks > room:
+    if marks > room:
         return None
     launch = _filled(device, threads, marks, {**macros, "QE_WIDE": 1}, **values, scratch=matrix + scratch)
-    return replace(launch, blocks=min(launch.blocks, _MOST_SCRATCH // (matrix + scratch)))
+    return _with_scratch(device, launch, matrix + scratch)
+
+
+def _with_scratch(device: DeviceProperties, launch: Launch, each: int) -> Launch | None:
+    """Return a launch of as many blocks as may have so many bytes of global memory each, None where not one may."""
+    most = min(_MOST_SCRATCH, device.memory_bytes // _SCRATCH_SHARE) // each
+    return replace(launch, blocks=min(launch.blocks, most)) if most else None
 
 
 def _stride(members: int) -> int:
@@ -131,9 +140,9 @@ def _stride(members: int) -> int:
     return (-(-members // 256) | 1) * 8
 
 
-def wedge_launches(device: object, span: int) -> dict[str, Launch]:
+def wedge_launches(device: DeviceProperties, span: int) -> dict[str, Launch]:
     """Return the launches that count wedges: ``light`` and ``middle`` by hashing, ``packed`` and ``wide`` by tiles."""
-    room = (int(device.shared_bytes) - _RESERVED) // 512 * 512  # type: ignore[attr-defined]
+    room = device.dynamic_bytes // 512 * 512
     found = _hashed_launches(device)
     for name, width in (("packed", 2), ("wide", 4)):
         tile = min(room // width, -(-span // 512) * 512)
@@ -142,19 +151,24 @@ def wedge_launches(device: object, span: int) -> dict[str, Launch]:
     return found
 
 
-def filter_launch(device: object) -> Launch:
+def filter_launch(device: DeviceProperties) -> Launch:
     """Return the launch that drops roots without triangles, a warp a root."""
     return _filled(device, 256, 8 * 4 * 256, {"QE_TEAM_WARP": 1}, table=256)
 
 
-def house_launches(device: object, span: int) -> dict[str, Launch]:
-    """Return the launches that count houses: ``light``, ``middle`` by hashing, ``heavy`` with a counter an id."""
+def house_launches(device: DeviceProperties, span: int) -> dict[str, Launch]:
+    """Return the launches that count houses: ``light``, ``middle`` by hashing, ``heavy`` with a counter an id.
+
+    There is no ``heavy`` where a block's counters are too many even for global memory.
+    """
     found = _hashed_launches(device)
-    if 4 * span + _RESERVED <= int(device.shared_bytes):  # type: ignore[attr-defined]
-        found["heavy"] = _filled(device, 1024, 4 * span, {})
+    heavy: Launch | None
+    if 4 * span <= device.dynamic_bytes:
+        heavy = _filled(device, 1024, 4 * span, {})
     else:
-        found["heavy"] = _filled(device, 1024, 0, {"QE_GLOBAL": 1}, scratch=span)
-    return found
+        heavy = _filled(device, 1024, 0, {"QE_GLOBAL": 1}, scratch=span)
+        heavy = _with_scratch(device, heavy, 4 * span)
+    return found if heavy is None else {**found, "heavy": heavy}
 
 
 def star_launch(n_roots: int) -> Launch:
@@ -162,15 +176,17 @@ def star_launch(n_roots: int) -> Launch:
     return Launch(min(1024, -(-n_roots // 256)), 256, 0, {}, {})
 
 
-def _hashed_launches(device: object) -> dict[str, Launch]:
+def _hashed_launches(device: DeviceProperties) -> dict[str, Launch]:
+    warps = device.warps_fitting(_SLOT * _LIGHT_TABLE, 8)
+    table = min(_MIDDLE_TABLE, 1 << (device.dynamic_bytes // _SLOT).bit_length() - 1)
+    light, middle = _SLOT * _LIGHT_TABLE * warps, _SLOT * table
     return {
-        "light": _filled(device, 256, 8 * 8 * 1024, {"QE_TEAM_WARP": 1}, table=1024, most=512),
-        "middle": _filled(device, 512, 8 * 8192, {}, table=8192, most=4096),
+        "light": _filled(device, warps * _WARP, light, {"QE_TEAM_WARP": 1}, table=_LIGHT_TABLE, most=_LIGHT_TABLE // 2),
+        "middle": _filled(device, 512, middle, {}, table=table, most=table // 2),
     }
 
 
-def _filled(device: object, threads: int, shared: int, macros: dict[str, int], **values: int) -> Launch:
+def _filled(device: DeviceProperties, threads: int, shared: int, macros: dict[str, int], **values: int) -> Launch:
     """Return a launch of as many blocks as the device holds at once."""
-    each = int(device.shared_bytes_each)  # type: ignore[attr-defined]
-    resident = max(1, min(2048 // threads, each // (shared + _RESERVED)))
-    return Launch(int(device.multiprocessors) * resident, threads, shared, macros, values)  # type: ignore[attr-defined]
+    blocks = device.multiprocessors * max(1, device.blocks_each(threads, shared))
+    return Launch(blocks, threads, shared, macros, values)

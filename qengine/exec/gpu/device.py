@@ -6,19 +6,23 @@ import ctypes
 import functools
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from qengine.errors import DeviceError
 from qengine.exec.gpu.compiling import compiled_meanwhile
 from qengine.exec.gpu.nvrtc import INSTALL
+from qengine.exec.gpu.properties import DeviceProperties
 
-__all__ = ["Device", "cupy", "device", "missing"]
+__all__ = ["PLAIN_SHARED_BYTES", "Device", "cupy", "device", "missing", "properties_of"]
 
 _NO_DRIVER = (35, 3)
 """cudaErrorInsufficientDriver, cudaErrorInitializationError."""
 
-_PLAIN_SHARED_BYTES = 40 * 1024
+_LEAST_CAPABILITY = 75
+"""Of devices whose instructions kernels are written for."""
+
+PLAIN_SHARED_BYTES = 40 * 1024
 """A kernel that needs more than 48 KB of shared memory has to say so before it is launched; some of it is its own."""
 
 
@@ -43,20 +47,10 @@ def cupy() -> Any:
 
 
 @dataclass(frozen=True)
-class Device:
-    """One GPU, and the kernels loaded on it.
-
-    ``capability``: major * 10 + minor. ``shared_bytes``: shared memory that one block may have at most.
-    ``shared_bytes_each``: of one multiprocessor. ``memory_bytes``: of the device.
-    """
+class Device(DeviceProperties):
+    """One GPU, by its number among CUDA's, and the kernels loaded on it."""
 
     number: int
-    name: str
-    capability: int
-    multiprocessors: int
-    shared_bytes: int
-    shared_bytes_each: int
-    memory_bytes: int
     _modules: dict[tuple[Any, ...], Any] = field(default_factory=dict, repr=False)
     _shared: dict[int, int] = field(default_factory=dict, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
@@ -80,18 +74,22 @@ class Device:
         ------
         DeviceError
             If there is no NVRTC.
+        InternalError
+            If that is more shared memory than the device has.
         """
-        key = (family, preface, *sorted((macros or {}).items()))
+        self.check_shared(name, shared_bytes)
+        macros = {**self.macros, **(macros or {})}
+        key = (family, preface, *sorted(macros.items()))
         binary = None
         if key not in self._modules:
-            binary = compiled_meanwhile(family, self.capability, macros or {}, preface, check)
+            binary = compiled_meanwhile(family, self.capability, macros, preface, check)
         with self._lock:
             if binary is not None and key not in self._modules:
                 module = cupy().cuda.function.Module()
                 module.load(binary)
                 self._modules[key] = module
             kernel = self._modules[key].get_function(name)
-            if shared_bytes > self._shared.get(kernel.ptr, _PLAIN_SHARED_BYTES):  # never less: others launch it, too
+            if shared_bytes > self._shared.get(kernel.ptr, PLAIN_SHARED_BYTES):  # never less: others launch it, too
                 driver = cupy().cuda.driver
                 most = driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
                 driver.funcSetAttribute(kernel.ptr, most, shared_bytes)
@@ -101,7 +99,8 @@ class Device:
     def resident_blocks(self, kernel: Any, threads: int, shared_bytes: int) -> int:
         """Return how many blocks of a kernel the device runs at a time."""
         count = cupy().cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor
-        return int(count(kernel.ptr, threads, shared_bytes)) * self.multiprocessors
+        each = min(int(count(kernel.ptr, threads, shared_bytes)), self.blocks_each(threads, shared_bytes))
+        return each * self.multiprocessors
 
 
 @functools.cache
@@ -111,7 +110,7 @@ def device() -> Device:
     Raises
     ------
     DeviceError
-        Without CuPy, without a driver that fits it, or without a device.
+        Without CuPy, without a driver that fits it, without a device, or with one that is too old.
     """
     runtime = cupy().cuda.runtime
     try:
@@ -130,15 +129,31 @@ def device() -> Device:
     if not count:
         raise DeviceError("There is no CUDA device.", hint='Use device="cpu", or leave it at "auto".', code="NoDevice")
     number = runtime.getDevice()
-    found = runtime.getDeviceProperties(number)
-    return Device(
-        number,
-        found["name"].decode(),
-        found["major"] * 10 + found["minor"],
-        found["multiProcessorCount"],
-        found["sharedMemPerBlockOptin"],
-        found["sharedMemPerMultiprocessor"],
-        found["totalGlobalMem"],
+    properties = properties_of(number)
+    if properties.capability < _LEAST_CAPABILITY:
+        raise DeviceError(
+            f"The GPU {properties.name} has compute capability {_decimal(properties.capability)}; "
+            f"{_decimal(_LEAST_CAPABILITY)} or more is needed.",
+            hint='Use device="cpu".',
+            code="OldDevice",
+        )
+    return Device(**asdict(properties), number=number)
+
+
+def properties_of(number: int) -> DeviceProperties:
+    """Return the properties of a device: all that the rest of the engine knows of it. Tests take a smaller one's."""
+    found = cupy().cuda.runtime.getDeviceProperties(number)
+    capability = found["major"] * 10 + found["minor"]
+    return DeviceProperties(
+        name=found["name"].decode(),
+        capability=capability,
+        instructions=capability,
+        multiprocessors=found["multiProcessorCount"],
+        threads_each=found["maxThreadsPerMultiProcessor"],
+        shared_bytes=found["sharedMemPerBlockOptin"],
+        shared_bytes_each=found["sharedMemPerMultiprocessor"],
+        reserved_bytes=found["reservedSharedMemPerBlock"],
+        memory_bytes=found["totalGlobalMem"],
     )
 
 
@@ -159,6 +174,10 @@ def _no_driver() -> DeviceError:
 def _driver_missing() -> DeviceError:
     """Return the same error each time, to be read and not raised: each query that may run on a GPU asks for it."""
     return _no_driver()
+
+
+def _decimal(capability: int) -> str:
+    return f"{capability // 10}.{capability % 10}"
 
 
 def _version(number: int) -> str:

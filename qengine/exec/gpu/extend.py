@@ -21,13 +21,16 @@ from qengine.exec.cpu.match_plan import LevelKind, SearchMode
 from qengine.exec.cpu.resolve import ResolvedSearch
 from qengine.exec.gpu.device import cupy
 from qengine.exec.gpu.launch import DeviceRun
+from qengine.exec.gpu.properties import DeviceProperties
 from qengine.plan.physical import MAX_LEVELS
 
-__all__ = ["DeviceRows", "Extension", "Shape", "has_room", "shape_of", "window_bytes"]
+__all__ = ["DeviceRows", "Extension", "Shape", "block_warps", "has_room", "shape_of", "window_bytes"]
 
 _LANES = 32
 _STEP_BYTES = 32
 _SHARED_BYTES = 48 * 1024
+"""Of a block that has several warps."""
+
 _WARPS = 8
 _THREADS = 256
 _FIRST_SLOTS = 1 << 22
@@ -60,6 +63,11 @@ class Shape:
     def rows(self) -> int:
         """Levels that a row has: all where rows are wanted, else those before the first that is only counted."""
         return self.levels if self.mode is SearchMode.ROWS and self.walked > self.seeds else self.walked
+
+    @property
+    def warp_bytes(self) -> int:
+        """Shared memory that a warp takes at most."""
+        return max(window_bytes(depth, operands) for depth, operands in enumerate((*self.operands, 0)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,7 +338,7 @@ class Extension:
     def _launch(self, name: str, warps: int, level: int, depth: int, *arguments: Any) -> None:
         """Launch a kernel whose warps keep rows of ``depth`` values in shared memory, on at most ``warps`` warps."""
         each = window_bytes(depth, self.shape.operands[level] if level < self.shape.levels else 0)
-        together = max(1, min(_WARPS, _SHARED_BYTES // each))
+        together = block_warps(each, self.run.device)
         self._start(name, -(-warps // together), together * _LANES, (self.plan, *arguments), together * each)
 
     def _launch_plain(self, name: str, wanted: int, *arguments: Any) -> None:
@@ -341,7 +349,7 @@ class Extension:
         """Launch a kernel on at least one block, and not more than the device runs at a time."""
         key = name, threads, shared_bytes
         if key not in self.kernels:
-            kernel = self.run.kernel("extend", name, self.macros)
+            kernel = self.run.kernel("extend", name, self.macros, shared_bytes)
             self.kernels[key] = kernel, self.run.device.resident_blocks(kernel, threads, shared_bytes)
         kernel, most = self.kernels[key]
         self.run.launch(kernel, max(1, min(blocks, most)), threads, arguments, shared_bytes)
@@ -366,6 +374,11 @@ class _Table:
     def room(self) -> int:
         """Rows that can be appended."""
         return self.size - self.n
+
+
+def block_warps(warp_bytes: int, device: DeviceProperties) -> int:
+    """Return how many warps with so much shared memory each a block has, 0 where not even one fits."""
+    return min(_WARPS, _SHARED_BYTES // warp_bytes) or device.warps_fitting(warp_bytes, 1)
 
 
 def has_room(shape: Shape, free: int) -> bool:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qengine.errors import OutOfMemory
+from qengine.exec.gpu.extend import block_warps
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.total_plan import JOB, STATE, TABLE, Outcome, TotalPlan, total_plan
 from qengine.exec.gpu.upload import DevicePlan
@@ -21,8 +22,6 @@ __all__ = ["room_for", "run_steps", "try_total"]
 _ROOT = np.dtype(("<u8", 2))
 _IMAGE = np.dtype([("state", STATE), ("root", _ROOT), ("job", JOB)], align=True)
 _LANES = 32
-_WARPS = 8
-_SHARED_BYTES = 48 * 1024
 _SHARE = 4
 """Tables take at most one part in so many of the memory that is free."""
 
@@ -41,6 +40,8 @@ def try_total(plan: DevicePlan, run: DeviceRun) -> int | None:
     if "total" not in plan.made:
         plan.made["total"] = total_plan(plan.resolved)
     steps: TotalPlan | None = plan.made["total"]
+    if steps is not None and not block_warps(steps.warp_bytes, run.device):
+        return None
     while steps is not None and steps.n_bytes:
         wanted = steps.n_bytes  # another run may change it meanwhile
         room = room_for(wanted, run)
@@ -134,7 +135,7 @@ def run_steps(
 
 def _launch(run: DeviceRun, steps: TotalPlan, job: int) -> None:
     """Start the kernel on as many blocks as run at a time: they wait for each other."""
-    warps = max(1, min(_WARPS, _SHARED_BYTES // steps.warp_bytes))
+    warps = block_warps(steps.warp_bytes, run.device)
     shared_bytes = warps * steps.warp_bytes
     kernel = run.kernel("extend_total", "extend_total", {}, shared_bytes)
     blocks = run.device.resident_blocks(kernel, warps * _LANES, shared_bytes)

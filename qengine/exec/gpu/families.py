@@ -34,7 +34,7 @@ def _counting() -> dict[str, tuple[Mapping[str, int | str], ...]]:
 
 _SAMPLED_TRIANGLES: Mapping[str, int | str] = {
     "QE_DEPTH": 3, "QE_FROM": "0,0,16", "QE_SOURCES": "0,1,2", "QE_DIFFERENT": "0,0,1", "QE_LESS": "0,1,2",
-    "QE_GREATER": "0,0,0", "QE_WIDTH": 2, "QE_ID": "uint16_t", "QE_OFFSET": "uint16_t", "QE_SHARED": 1,
+    "QE_GREATER": "0,0,0", "QE_WIDTH": 2, "QE_ID": "uint16_t", "QE_OFFSET": "uint16_t", "QE_COPIED": 1,
     "QE_THREADS": 512,
 }  # fmt: skip
 """One of the patterns that samplers are compiled for; the others follow what is asked for."""

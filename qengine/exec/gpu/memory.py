@@ -353,13 +353,15 @@ def _out_of_memory(most: str, n_bytes: int, what: str, beside: str) -> OutOfMemo
 @functools.cache
 def device_memory() -> DeviceMemory:
     """Return the allocator of the current device."""
-    number = device().number
+    on = device()
     cuda = cupy().cuda
+    pool = cuda.MemoryPool()
+    pool.set_limit(size=min(pool.get_limit() or on.memory_bytes, on.memory_bytes))
 
     def hold(block: Any, other: Any) -> Any:
-        return cuda.MemoryPointer(cuda.UnownedMemory(block.ptr, block.mem.size, (block, other), number), 0)
+        return cuda.MemoryPointer(cuda.UnownedMemory(block.ptr, block.mem.size, (block, other), on.number), 0)
 
-    return DeviceMemory(cuda.MemoryPool(), cuda.memory.OutOfMemoryError, hold)
+    return DeviceMemory(pool, cuda.memory.OutOfMemoryError, hold)
 
 
 @functools.cache

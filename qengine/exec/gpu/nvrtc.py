@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import logging
 from collections.abc import Sequence
 
 from qengine.errors import DeviceError, InternalError
+
+_log = logging.getLogger(__name__)
 
 __all__ = ["INSTALL", "compile_program", "supported_architectures", "version"]
 
@@ -18,7 +21,7 @@ INSTALL = (
 
 
 def compile_program(source: str, name: str, architecture: int, options: Sequence[str]) -> bytes:
-    """Compile CUDA code for one architecture.
+    """Compile CUDA code for one architecture. The compiler's warnings go to this module's logger, at level INFO.
 
     Parameters
     ----------
@@ -53,9 +56,12 @@ def compile_program(source: str, name: str, architecture: int, options: Sequence
     try:
         encoded = (ctypes.c_char_p * len(arguments))(*(each.encode() for each in arguments))
         status = library.nvrtcCompileProgram(program, len(arguments), encoded)
+        log = _take(program, library.nvrtcGetProgramLogSize, library.nvrtcGetProgramLog).decode(errors="replace")
+        log = log.strip("\0\n")
         if status:
-            log = _take(program, library.nvrtcGetProgramLogSize, library.nvrtcGetProgramLog).decode(errors="replace")
-            raise InternalError(f"{name} doesn't compile for sm_{architecture}: {log.rstrip(chr(0))}", code="Nvrtc")
+            raise InternalError(f"{name} doesn't compile for sm_{architecture}: {log}", code="Nvrtc")
+        if log:
+            _log.info("%s for sm_%d: %s", name, architecture, log)
         if exact:
             return _take(program, library.nvrtcGetCUBINSize, library.nvrtcGetCUBIN)
         return _take(program, library.nvrtcGetPTXSize, library.nvrtcGetPTX)

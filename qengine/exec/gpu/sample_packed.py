@@ -12,8 +12,8 @@ import numpy.typing as npt
 from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.match_plan import LevelKind, records
 from qengine.exec.cpu.resolve import ResolvedSearch
-from qengine.exec.gpu.device import Device
 from qengine.exec.gpu.launch import DeviceRun
+from qengine.exec.gpu.properties import DeviceProperties
 from qengine.exec.gpu.sample import TOTALS_BYTES, SampledSpace
 from qengine.exec.gpu.sample_job import PACKED_GRAPH, PACKED_LEVELS, PACKED_SOURCES
 
@@ -44,13 +44,13 @@ class PackedPlan:
     image: npt.NDArray[np.uint8]
     shape: Mapping[str, int | str]
 
-    def variant(self, device: Device) -> tuple[Mapping[str, int | str], int, int]:
+    def variant(self, device: DeviceProperties) -> tuple[Mapping[str, int | str], int, int]:
         """Return the macros of its kernels, threads of a block, and bytes of shared memory."""
         whole = TOTALS_BYTES + len(self.image)
-        shared = whole <= device.shared_bytes
-        blocks = max(1, min(4, device.shared_bytes_each // (whole + 1024)))  # the driver takes 1 KB a block
+        shared = whole <= device.dynamic_bytes
+        blocks = max(1, min(4, device.shared_bytes_each // (whole + device.reserved_bytes)))
         threads = _THREADS_EACH // (1 << (blocks.bit_length() - 1)) if shared else _UNSHARED_THREADS
-        macros = {**self.shape, "QE_SHARED": int(shared), "QE_THREADS": threads}
+        macros = {**self.shape, "QE_COPIED": int(shared), "QE_THREADS": threads}
         return macros, threads, whole if shared else TOTALS_BYTES
 
     def space(self, run: DeviceRun) -> SampledSpace:

@@ -15,7 +15,7 @@ from qengine.exec.cpu.match_plan import SearchMode
 from qengine.exec.cpu.resolve import MaskProvider, ResolvedSearch, resolve
 from qengine.exec.cpu.search import Ids, SearchChunk, completed, one_total, scaled
 from qengine.exec.gpu.count import try_count
-from qengine.exec.gpu.extend import has_room, shape_of
+from qengine.exec.gpu.extend import block_warps, has_room, shape_of
 from qengine.exec.gpu.extend_search import as_emitted, extended
 from qengine.exec.gpu.extend_total import try_total
 from qengine.exec.gpu.launch import DeviceRun, device_run
@@ -59,7 +59,7 @@ def run_search(
         total = _total(store, plan, run)
         if total is not None:
             chunks = one_total(total, search)
-        elif has_room(shape := shape_of(resolved), run.free_bytes()):
+        elif has_room(shape := shape_of(resolved), run.free_bytes()) and block_warps(shape.warp_bytes, run.device):
             chunks = extended(plan, shape, search, seeds, inputs, run)
         else:
             chunks = _Generic(plan, search, seeds, inputs, run).found()
@@ -92,7 +92,7 @@ class _Generic:
         frames = max(1, levels - self.search.seeds)
         self.warp_bytes = frame_bytes(frames)
         device = self.run.device
-        warps = max(1, min(_THREADS // LANES, device.shared_bytes // self.warp_bytes))
+        warps = max(1, device.warps_fitting(self.warp_bytes, _THREADS // LANES))
         self.threads = warps * LANES
         self.shared_bytes = warps * self.warp_bytes
         self.kernel = self.run.kernel("search", "search", {"QE_LEVELS": variant, **_MACROS}, self.shared_bytes)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from qengine.exec.cpu.resolve import ResolvedSearch
 from qengine.exec.gpu.derived_plan import Derived, derive
 from qengine.exec.gpu.derived_plan import Shape as NodeShape
-from qengine.exec.gpu.extend import shape_of, window_bytes
+from qengine.exec.gpu.extend import shape_of
 from qengine.plan.physical import MAX_LEVELS
 
 __all__ = ["JOB", "STATE", "STEP", "TABLE", "Outcome", "TotalPlan", "total_plan"]
@@ -184,11 +184,10 @@ class _Steps:
             self.step(Kind.SETTLE, -1, self.bound, -1)
         shape = shape_of(self.resolved)
         steps = np.array(self.steps, STEP)
-        size = max(window_bytes(level, shape.operands[level]) for level in range(shape.levels))
         levels, up = zip(*self.tables, strict=True)
         least = [_SHARED_ROWS] * len(levels)
         counted = self.counted[0], self.taken[0]
-        return TotalPlan(self.bound, steps, levels, up, least, shape.vertex, counted, size)
+        return TotalPlan(self.bound, steps, levels, up, least, shape.vertex, counted, shape.warp_bytes)
 
     def components(self, nodes: Iterable[int], table: int) -> None:
         """Count components for the rows of a table: those of a small context once for all rows that agree on it."""

@@ -107,7 +107,9 @@ def _prepared(store: Any, plan: DevicePlan, run: DeviceRun) -> Iterator[_Prepare
 
 def _prepare(plan: DevicePlan, run: DeviceRun) -> _Prepared:
     found = trees(plan.resolved, plan.levels)
-    return _Prepared(None if found is None else [_place(tree, plan, run) for tree in found])
+    if found is None or not all(_threads(tree, run) for tree in found):
+        return _Prepared(None)
+    return _Prepared([_place(tree, plan, run) for tree in found])
 
 
 def _place(tree: Tree, plan: DevicePlan, run: DeviceRun) -> _Part:
@@ -126,13 +128,13 @@ def _place(tree: Tree, plan: DevicePlan, run: DeviceRun) -> _Part:
     views = tree.views
     views["slices"] = [block.ptr + start for start in slices]
     views["neighbours"] = [int(plan.lists[index]["neighbours"]) for index in views["list"].tolist()]
-    form = Form.of("count_tree", run.device.capability, _MACROS, tree_code(tree))
+    form = Form.of("count_tree", run.device.capability, {**run.device.macros, **_MACROS}, tree_code(tree))
     blocks = _kernel(tree, form, run)[1]
     memo_bits = _MOST_MEMO_BITS
     record = tables["plan"]
     for name in ("nodes", "checks", "views", "ranges", "pairs"):
         record[name] = block.ptr + starts[name]
-    for name, value in tree.cuts(blocks * _THREADS // _LANES).items():
+    for name, value in tree.cuts(blocks * _threads(tree, run) // _LANES).items():
         record[name] = value
     record["memo_bits"], record["n_views"] = memo_bits, len(views)
     image = np.zeros(size, np.uint8)
@@ -149,10 +151,11 @@ def _place(tree: Tree, plan: DevicePlan, run: DeviceRun) -> _Part:
 
 def _kernel(tree: Tree, form: Form, run: DeviceRun) -> tuple[Any, int, bool]:
     """Return the kernel, how many blocks of it run at a time, and whether it was compiled for the tree's form."""
-    shared = _warp_bytes(tree) * _THREADS // _LANES
+    threads = _threads(tree, run)
+    shared = _warp_bytes(tree) * threads // _LANES
     own = specialised.ready(form)
     kernel = run.kernel("count_tree", "count_tree", _MACROS, shared, form.code if own else "")
-    return kernel, max(1, run.device.resident_blocks(kernel, _THREADS, shared)), own
+    return kernel, max(1, run.device.resident_blocks(kernel, threads, shared)), own
 
 
 class _Watch:
@@ -170,7 +173,7 @@ class _Watch:
 
 
 def _count(part: _Part, run: DeviceRun) -> int:
-    warp_bytes = _warp_bytes(part.tree)
+    warp_bytes, threads = _warp_bytes(part.tree), _threads(part.tree, run)
     memos = MEMO.itemsize * part.tree.memos << part.memo_bits
     room = run.zeroed(_rounded(STATE.itemsize) + memos, "the count and what it remembers")
     arguments = (
@@ -184,7 +187,7 @@ def _count(part: _Part, run: DeviceRun) -> int:
     while True:
         kernel, blocks, own = _kernel(part.tree, part.form, run)
         watch = None if own else _Watch(part.form)
-        run.launch(kernel, blocks, _THREADS, arguments, warp_bytes * _THREADS // _LANES)
+        run.launch(kernel, blocks, threads, arguments, warp_bytes * threads // _LANES)
         run.wait(watch)
         run.read(room.ptr, state)
         if not state["leave"][0]:
@@ -195,6 +198,11 @@ def _count(part: _Part, run: DeviceRun) -> int:
         watch()
     run.context.raise_for(int(state["status"][0]))
     return int(state["total_low"][0]) + (int(state["total_high"][0]) << 64)
+
+
+def _threads(tree: Tree, run: DeviceRun) -> int:
+    """Return the threads of a block, 0 where the stack of not even one warp fits."""
+    return _LANES * run.device.warps_fitting(_warp_bytes(tree), _THREADS // _LANES)
 
 
 def _warp_bytes(tree: Tree) -> int:

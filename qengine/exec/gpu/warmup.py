@@ -26,14 +26,15 @@ def warm_up() -> Iterator[tuple[str, float]]:
     DeviceError
         If there is no usable device, or no compiler.
     """
-    capability = device().capability
+    on = device()
 
     def make(family: str, macros: Mapping[str, int | str]) -> tuple[str, float]:
         name = " ".join((family, *(f"{key}={value}" for key, value in macros.items())))
-        if is_compiled(family, capability, macros):
+        macros = {**on.macros, **macros}
+        if is_compiled(family, on.capability, macros):
             return name, 0.0
         begin = time.perf_counter()
-        compiled(family, capability, macros)
+        compiled(family, on.capability, macros)
         return name, time.perf_counter() - begin
 
     with ThreadPoolExecutor() as threads:

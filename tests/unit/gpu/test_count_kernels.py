@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,9 +15,14 @@ from qengine.exec.gpu.count_policy import (
     Launch,
     clique_launch,
     edge_launch,
+    filter_launch,
+    house_launches,
     hub_words,
+    star_launch,
     wedge_launches,
 )
+from qengine.exec.gpu.properties import DeviceProperties
+from tests.devices import DEVICES, H200
 
 TASKS = {
     "count_edges": {"EdgeTask": EDGE_TASK, "View": VIEW, "RootSet": ROOT_SET},
@@ -27,16 +31,6 @@ TASKS = {
     "count_houses": {"HouseTask": HOUSE_TASK},
     "count_stars": {"StarTask": STAR_TASK},
 }
-
-
-@dataclass(frozen=True)
-class SomeDevice:
-    multiprocessors: int
-    shared_bytes: int
-    shared_bytes_each: int
-
-
-DEVICES = (SomeDevice(132, 232448, 233472), SomeDevice(108, 166912, 167936), SomeDevice(84, 101376, 102400))
 
 
 @pytest.mark.parametrize("family", TASKS)
@@ -60,15 +54,21 @@ def test_tasks_are_laid_out_as_on_the_device(family: str, monkeypatch: pytest.Mo
     assert compiled.compile_family(family, 90)
 
 
-def check(device: SomeDevice, launch: Launch) -> None:
+def check(device: DeviceProperties, launch: Launch) -> None:
     assert 0 < launch.threads <= 1024 and launch.threads % 32 == 0
-    assert launch.blocks > 0
-    assert launch.shared + 512 <= device.shared_bytes
+    assert 0 <= launch.shared <= device.dynamic_bytes
+    assert device.blocks_each(launch.threads, launch.shared) >= 1
+    assert 0 < launch.blocks <= device.multiprocessors * device.threads_each // launch.threads
+    assert launch.shared * launch.blocks <= device.multiprocessors * device.shared_bytes_each
 
 
-@pytest.mark.parametrize("device", DEVICES, ids=lambda device: f"{device.shared_bytes} bytes")
+@pytest.mark.parametrize("device", DEVICES, ids=lambda device: device.name)
 @pytest.mark.parametrize("span", (1, 40, 5_000, 650_000, 4_000_000_000))
-def test_launches_fit_the_device(device: SomeDevice, span: int) -> None:
+def test_launches_fit_the_device(device: DeviceProperties, span: int) -> None:
+    for launch in (filter_launch(device), *house_launches(device, span).values()):
+        check(device, launch)
+        assert 4 * launch.values.get("scratch", 0) * launch.blocks <= device.memory_bytes // 8
+    assert star_launch(span).threads == 256 and star_launch(span).shared == 0
     for k in range(3):
         launch = edge_launch(device, k, span, span, {})
         check(device, launch)
@@ -81,18 +81,23 @@ def test_launches_fit_the_device(device: SomeDevice, span: int) -> None:
                     assert most > 5_000 or (depth > 5 and most > 500), "only what is truly large has no launch"
                     continue
                 check(device, launch)
+                assert launch.values.get("scratch", 0) * launch.blocks <= device.memory_bytes // 8
                 assert min(most, limit) <= launch.values["capacity"] <= 32 * launch.macros["QE_STRIDE"]
                 assert launch.macros["QE_STRIDE"] % 16 == 8, "rows start in different banks"
                 assert launch.values["table"] & (launch.values["table"] - 1) == 0
     for name, launch in wedge_launches(device, span).items():
         check(device, launch)
+        if "most" in launch.values:
+            assert launch.values["most"] <= launch.values["table"] // 2, "half of a table stays free"
+            assert launch.values["table"] & (launch.values["table"] - 1) == 0
+            assert 8 * launch.values["table"] <= launch.shared
         if "tile" in launch.values:
             assert launch.values["tile"] * launch.values["tiles"] >= span, name
 
 
 def test_vector_loads_find_aligned_matrices() -> None:
     """Rows of the bit matrices are read 8 bytes at a time, so every part of a team's memory is a multiple of that."""
-    device = DEVICES[0]
+    device = H200
     for k in range(len(CLIQUE_LIMITS)):
         launch = clique_launch(device, k, 650_000, 700, 4, triangular=True)
         assert launch is not None

@@ -1,4 +1,4 @@
-"""All CUDA code compiles on a machine without a GPU, and lays out the plan's structs as the host does."""
+"""CUDA code is compiled on a machine without a GPU, kept, and lays out the plan's structs as the host does."""
 
 from __future__ import annotations
 
@@ -61,14 +61,6 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_every_family_is_known() -> None:
     assert {path.stem for path in (CHECKOUT / "kernels" / "cuda").glob("*.cu")} == FAMILIES.keys()
-
-
-@pytest.mark.parametrize("architecture", [pytest.param(80, marks=pytest.mark.slow), 90])
-@pytest.mark.parametrize(
-    ("family", "macros"), [(family, macros) for family, variants in FAMILIES.items() for macros in variants]
-)
-def test_every_variant_compiles(family: str, macros: Mapping[str, int | str], architecture: int) -> None:
-    assert compiled.compile_family(family, architecture, macros).startswith(b"\x7fELF")
 
 
 def check_layouts(

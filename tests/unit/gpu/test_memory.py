@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import threading
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from qengine import Graph
 from qengine.errors import OutOfMemory
 from qengine.exec.gpu import memory as module
 from qengine.exec.gpu.memory import DeviceMemory, QueryMemory, Resident, bound_of
+from tests.devices import RTX_2070
 from tests.emulator.device import Pool, device_memory
 
 
@@ -221,6 +223,20 @@ def test_threads_with_limits_do_not_disturb_each_other() -> None:
     for owner in owners:
         memory.release(owner)
     assert memory.used_bytes() == 0
+
+
+@pytest.mark.parametrize(("own", "limit"), [(0, 8 << 30), (1 << 40, 8 << 30), (1 << 20, 1 << 20)])
+def test_the_pool_takes_no_more_than_the_device_is_said_to_have(
+    own: int, limit: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``own``: the limit that CuPy's users have set, if any."""
+    given: list[int] = []
+    pool = SimpleNamespace(get_limit=lambda: own, set_limit=lambda *, size: given.append(size))
+    cuda = SimpleNamespace(MemoryPool=lambda: pool, memory=SimpleNamespace(OutOfMemoryError=MemoryError))
+    monkeypatch.setattr(module, "cupy", lambda: SimpleNamespace(cuda=cuda))
+    monkeypatch.setattr(module, "device", lambda: RTX_2070)
+    assert module.device_memory.__wrapped__().pool is pool
+    assert given == [limit]
 
 
 def test_releasing_a_graph_does_nothing_where_no_query_used_the_device() -> None:

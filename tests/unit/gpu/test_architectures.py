@@ -1,0 +1,170 @@
+"""Every kernel compiles for every kind of GPU, without a warning, and what it takes fits one: no GPU is needed."""
+
+from __future__ import annotations
+
+import functools
+import logging
+from collections.abc import Iterator, Mapping
+from itertools import product
+
+import pytest
+
+from qengine.errors import DeviceError
+from qengine.exec.gpu import (
+    candidate_graph,
+    compiled,
+    eliminate,
+    eliminate_triangles,
+    eliminate_walks,
+    extend,
+    nvrtc,
+    sample,
+    tree,
+)
+from qengine.exec.gpu.count_policy import (
+    CLIQUE_LIMITS,
+    Launch,
+    clique_launch,
+    edge_launch,
+    filter_launch,
+    house_launches,
+    hub_words,
+    star_launch,
+    wedge_launches,
+)
+from qengine.exec.gpu.families import FAMILIES
+from qengine.exec.gpu.properties import DeviceProperties
+from tests.cubin import Resources, resources
+from tests.devices import DEVICES, H200, RTX_2070, of_capability
+
+Macros = Mapping[str, int | str]
+ARCHITECTURES = tuple(each.capability for each in DEVICES)
+VARIANTS = [(family, macros) for family, variants in FAMILIES.items() for macros in variants]
+REGISTERS, UNIT = 1 << 16, 8
+"""Of a multiprocessor; a thread gets so many at a time."""
+
+_MANY = 4 * (eliminate_triangles._HUBS // 32 + eliminate_triangles._KEPT) + eliminate_triangles._MARKS + 8
+_FEW = 4 * eliminate_triangles._TOGETHER * 8
+_STACKS = (tree._THREADS, RTX_2070.dynamic_bytes)
+_WINDOWS = (extend._WARPS * extend._LANES, extend._SHARED_BYTES)
+LAUNCHES = {
+    **dict.fromkeys(("candidate_rows", "candidate_filter"), (candidate_graph._THREADS, candidate_graph._SHARED_BYTES)),
+    **dict.fromkeys(("count_tree", "search"), _STACKS),
+    **dict.fromkeys(("extend_seeds", "extend_bound", "extend_fill", "extend_count", "extend_total"), _WINDOWS),
+    **dict.fromkeys(("sample_wanderjoin", "sample_alley", "sample_guided"), (sample._THREADS, sample.TOTALS_BYTES)),
+    **{f"triangles_of_{of}_many": (eliminate_triangles._MANY_THREADS, _MANY) for of in ("vertices", "pairs", "links")},
+    **{f"triangles_of_{of}_few": (eliminate_triangles._THREADS, _FEW) for of in ("pairs", "links")},
+    "triangles_of_vertices_few": (eliminate_triangles._THREADS, _FEW + 4 * eliminate_triangles._KEPT),
+    "triangle_corners": (eliminate_triangles._MANY_THREADS, eliminate_triangles._CHUNK * 4),
+    "eliminate_around": (eliminate._AROUND_THREADS, eliminate.SHARED.itemsize),
+    "walks_around": (eliminate_walks._AROUND_THREADS, eliminate_walks.REST_SHARED),
+    "walks_strip": (eliminate_walks._THREADS, eliminate_walks._STRIP_SHARED),
+    "hub_rows": (256, 8 * 4 * hub_words(1 << 31)),
+}
+"""Threads of a block and dynamic shared memory of kernels that are launched alike everywhere. Others: 256, and none."""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def compiler() -> None:
+    try:
+        nvrtc.version()
+    except DeviceError as error:  # the test extra brings it wherever there is one
+        pytest.skip(f"this platform has no NVRTC: {error}")
+
+
+def test_the_compiler_knows_all_architectures() -> None:
+    assert set(ARCHITECTURES) <= set(nvrtc.supported_architectures())
+
+
+def everywhere() -> Iterator[object]:
+    """Yield each variant for each architecture; without the nets for the oldest, and one of each family for another."""
+    others = dict(zip(FAMILIES, len(FAMILIES) * ARCHITECTURES[1:], strict=False))
+    for architecture, (family, macros) in product(ARCHITECTURES, VARIANTS):
+        short = architecture == min(ARCHITECTURES)
+        short |= architecture == others[family] and macros is FAMILIES[family][0]
+        name = "-".join((str(architecture), family, *(f"{key[3:]}={value}" for key, value in macros.items())))
+        yield pytest.param(architecture, family, macros, id=name, marks=() if short else pytest.mark.nets)
+
+
+@pytest.mark.parametrize(("architecture", "family", "macros"), list(everywhere()))
+def test_every_variant_compiles_and_fits(
+    architecture: int, family: str, macros: Macros, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO, nvrtc.__name__):
+        binary = compiled.compile_family(family, architecture, macros)
+    assert caplog.messages == [], "the compiler warns"
+    kernels = resources(binary)
+    assert kernels
+    device = of_capability(architecture)
+    for name, taken in kernels.items():
+        threads, shared = LAUNCHES.get(name, (256, 0))
+        check_fits(device, name, taken, taken.most_threads or threads, shared)
+
+
+def check_fits(device: DeviceProperties, name: str, taken: Resources, threads: int, shared: int) -> None:
+    """Check that a multiprocessor has room for a block."""
+    assert threads <= (taken.most_threads or 1024), name
+    assert -(-taken.registers // UNIT) * UNIT * threads <= REGISTERS, f"{name} has {taken.registers} registers"
+    own = max(0, taken.shared_bytes - device.reserved_bytes)
+    assert own + shared <= device.shared_bytes, f"{name} has {own} bytes of its own, and asks for {shared}"
+    assert device.blocks_each(threads, own + shared) >= 1, name
+
+
+def chosen(device: DeviceProperties) -> Iterator[tuple[str, str, Launch]]:
+    """Yield launches that policies choose, for graphs of several sizes: family, kernel, launch."""
+    for span in (900, 60_000, 3_000_000):
+        for k, taken in product(range(3), (1, 2)):
+            launch = edge_launch(device, k, span, span, {"QE_TAKEN": taken, "QE_ORDERED": 1})
+            yield "count_edges", "count_edges", launch
+        for name, launch in wedge_launches(device, span).items():
+            kernel = "tiled" if name in ("packed", "wide") else "hashed"
+            yield "count_wedges", f"count_wedges_{kernel}", launch.compiled_for(QE_PAIRS=2)
+        for name, launch in house_launches(device, span).items():
+            yield "count_houses", "count_houses_array" if name == "heavy" else "count_houses_hashed", launch
+    yield "count_houses", "keep_triangular", filter_launch(device)
+    yield "count_stars", "count_stars", star_launch(1 << 20)
+    sizes = [(0, 64), (1, 256), (2, 700), (3, 1_500), (3, 3_500)]
+    for (k, largest), depth, span in product(sizes, (3, 4, 5), (16_384, 3_000_000)):
+        made = clique_launch(device, k, span, min(largest, CLIQUE_LIMITS[k]), depth, triangular=(k + depth) % 2 == 0)
+        if made is not None:
+            yield "count_cliques", "count_cliques", made
+
+
+@functools.cache
+def taken_by(architecture: int, family: str, macros: tuple[tuple[str, int], ...]) -> Mapping[str, Resources]:
+    return resources(compiled.compile_family(family, architecture, dict(macros)))
+
+
+FAMILIES_BY_POLICY = ("count_cliques", "count_edges", "count_houses", "count_stars", "count_wedges")
+
+
+@pytest.mark.nets
+@pytest.mark.parametrize("family", FAMILIES_BY_POLICY)
+@pytest.mark.parametrize("device", DEVICES, ids=lambda device: device.name)
+def test_what_policies_choose_fits(device: DeviceProperties, family: str) -> None:
+    """With the shared memory that the kernels declare themselves, and with their registers."""
+    seen = set()
+    for its_family, kernel, launch in chosen(device):
+        if its_family != family:
+            continue
+        macros = tuple(sorted(launch.macros.items()))
+        taken = taken_by(device.capability, family, macros)[kernel]
+        check_fits(device, f"{kernel} {dict(macros)}", taken, launch.threads, launch.shared)
+        seen.add(macros)
+    assert seen
+
+
+def test_older_instructions_can_be_used_on_newer_devices() -> None:
+    """What ``pytest --gpu-profile`` runs."""
+    properties = H200.within(RTX_2070)
+    assert properties.capability == 90 and properties.macros == {"QE_ARCHITECTURE": 750}
+    (macros,) = FAMILIES["eliminate_links"]
+    newer, older = (
+        compiled.compile_family("eliminate_links", 90, {**macros, **each}) for each in ({}, properties.macros)
+    )
+    assert newer != older and older.startswith(b"\x7fELF")
+
+
+def test_newer_instructions_are_refused() -> None:
+    with pytest.raises(Exception, match="no such instructions"):
+        compiled.compile_family("count_stars", 75, {"QE_ARCHITECTURE": 800})
