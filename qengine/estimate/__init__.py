@@ -12,7 +12,6 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any
 
 from qengine.errors import QueryTimeout, SemanticError, Unsupported
 from qengine.estimate.anytime import Goal, run
@@ -41,6 +40,7 @@ from qengine.exec.cpu.masks import Masks
 from qengine.exec.cpu.pipeline import run as run_exactly
 from qengine.exec.cpu.runtime import Runtime
 from qengine.exec.gpu import run as run_on_gpu
+from qengine.exec.view import ExecView
 from qengine.plan.physical import PhysicalPlan
 
 __all__ = [
@@ -118,7 +118,7 @@ class Request:
                 raise SemanticError(f"{name} must be greater than 0.")
 
 
-def estimate(plan: PhysicalPlan, store: Any, context: ExecutionContext, request: Request) -> Estimate:
+def estimate(plan: PhysicalPlan, store: ExecView, context: ExecutionContext, request: Request) -> Estimate:
     """Estimate the only number that ``plan`` (one ``count(*)``) would give.
 
     Parameters
@@ -155,7 +155,7 @@ def estimate(plan: PhysicalPlan, store: Any, context: ExecutionContext, request:
 
 
 def _estimated(
-    plan: PhysicalPlan, target: Target, store: Any, context: ExecutionContext, request: Request, begin: float
+    plan: PhysicalPlan, target: Target, store: ExecView, context: ExecutionContext, request: Request, begin: float
 ) -> Estimate:
     own = isinstance(request.method, DeviceEstimator)
     device = choose_device("gpu" if own and request.device == "auto" else request.device, request.walks)
@@ -217,7 +217,7 @@ def _samplers(
     request: Request,
     target: Target,
     space: Space,
-    store: Any,
+    store: ExecView,
     context: ExecutionContext,
     seed: int,
     device: str,
@@ -244,7 +244,7 @@ def _samplers(
 def _trawling(
     request: Request,
     ways: list[tuple[Target, Space]],
-    store: Any,
+    store: ExecView,
     context: ExecutionContext,
     seed: int,
     device: str,
@@ -258,7 +258,7 @@ def _trawling(
 
 
 def _other_ways(
-    request: Request, target: Target, store: Any, context: ExecutionContext
+    request: Request, target: Target, store: ExecView, context: ExecutionContext
 ) -> Iterator[tuple[Target, Space]]:
     """Yield a target in other orders, where there is time to look for them."""
     short = request.budget_ms is not None and request.budget_ms < _LEAST_MS
@@ -267,7 +267,7 @@ def _other_ways(
 
 
 def _of_user(
-    estimator: Estimator, target: Target, store: Any, context: ExecutionContext, seed: int, deadline: float | None
+    estimator: Estimator, target: Target, store: ExecView, context: ExecutionContext, seed: int, deadline: float | None
 ) -> Sampler:
     if target.tail is not None:
         raise Unsupported(
@@ -291,7 +291,7 @@ def _exact_work(request: Request, times: int = 1) -> int:
     return work
 
 
-def _count(plan: PhysicalPlan, store: Any, context: ExecutionContext, begin: float, device: str) -> Estimate:
+def _count(plan: PhysicalPlan, store: ExecView, context: ExecutionContext, begin: float, device: str) -> Estimate:
     (rows,) = (run_on_gpu if device == "gpu" else run_exactly)(plan, store, context)
     return _exactly(float(rows.values(plan.columns[0])[0]), begin, device)
 

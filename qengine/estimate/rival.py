@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
 
 from qengine.estimate.kernel import draw
 from qengine.estimate.result import Sums
 from qengine.exec.context import ExecutionContext
-from qengine.exec.cpu.resolve import MaskProvider, ResolvedSearch, resolve
+from qengine.exec.cpu.resolve import ResolvedSearch, resolve
+from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.levels import links, reordered, without_order
 from qengine.plan.physical import Search, VertexLevel
 
@@ -28,7 +28,7 @@ _ROUNDS = ((1, 16), (16, 6))
 
 
 def other_orders(
-    store: Any, search: Search, masks: MaskProvider, context: ExecutionContext, samples: int
+    store: ExecView, search: Search, masks: MaskProvider, context: ExecutionContext, samples: int
 ) -> Sequence[Search]:
     """Return searches with the same total in orders that look better, the most promising first; perhaps none.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.batch import BATCH_ROWS, Batch
 from qengine.exec.cpu.columns import ArrowColumn, Column, ConstantColumn, NodeColumn, RelationshipColumn, integer_column
 from qengine.exec.cpu.pipeline import continue_from
+from qengine.exec.view import ExecView
 from qengine.plan.physical import VertexLevel
 
 __all__ = ["LEAST_DEPTH", "PatternSampler", "Sampler", "TrawlingSampler"]
@@ -58,7 +59,7 @@ class PatternSampler(_Samples):
     ``name``: "wanderjoin", "alley", or "guided", which takes a space with a candidate graph.
     """
 
-    _store: Any
+    _store: ExecView
     name: str
     batch: int = 4_096
 

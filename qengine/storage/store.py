@@ -59,8 +59,8 @@ class GraphStore:
 
     Vertex ids are dense uint32 ``0..vertex_count-1``, grouped by label set, in a group by descending degree.
     Relationship ids are int64, dense over all types; a local id is the position in the type's OUT adjacency.
-    Implements ``catalog.view.CatalogView``. Nothing changes after construction: threads may share it. ``derived`` keeps
-    what executions have computed of the graph alone, each with ``nbytes``.
+    Implements ``exec.view.ExecView``, and so ``catalog.view.CatalogView``. Nothing changes after construction: threads
+    may share it. ``derived`` keeps what executions have computed of the graph alone, each with ``nbytes``.
 
     Parameters
     ----------

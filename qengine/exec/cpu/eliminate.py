@@ -33,10 +33,10 @@ from qengine.exec.cpu.kept_vectors import (
 )
 from qengine.exec.cpu.ranked_pairs import RankedPairs
 from qengine.exec.cpu.relations import MATRIX, NUMBERS, Lists, Relations, SparseMatrix, numbers, stored
-from qengine.exec.cpu.resolve import MaskProvider
 from qengine.exec.cpu.runtime import Runtime
 from qengine.exec.cpu.summed_walks import MOST_WALK_ENTRIES, MOST_WALK_WEIGHT, SummedWalks, walk_sums
 from qengine.exec.memory import Holding
+from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.closed_walks import walk_sum
 from qengine.plan.elimination import (
     Arm,
@@ -108,7 +108,7 @@ def run_eliminate(operator: Eliminate, runtime: Runtime, masks: MaskProvider) ->
                 raise
 
 
-def kept_count(operator: Eliminate, store: Any, context: ExecutionContext) -> int | None:
+def kept_count(operator: Eliminate, store: ExecView, context: ExecutionContext) -> int | None:
     """Return a count that is sums over vectors which the graph keeps now; None where it takes more than that.
 
     Then nothing is held; None, too, where the query's memory is limited, so that limits are as strict as ever.
@@ -201,7 +201,7 @@ class _Facts:
 _bound: Bound[_Facts] = Bound()
 
 
-def _known(store: Any, operator: Eliminate) -> _Facts:
+def _known(store: ExecView, operator: Eliminate) -> _Facts:
     return _bound.get(store, operator, lambda: (_facts(store, operator), True))
 
 
@@ -536,7 +536,7 @@ class _Run:
         return np.empty((n, 2) if self.wide else n, np.uint64)
 
 
-def _facts(store: Any, operator: Eliminate) -> _Facts:
+def _facts(store: ExecView, operator: Eliminate) -> _Facts:
     steps = operator.steps
     reads = [operands(step) for step in steps]
     matrices: dict[int, SparseMatrix] = {}

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from qengine import _native
 from qengine._frozen import frozen
 from qengine.exec.context import ExecutionContext
-from qengine.exec.cpu.resolve import MaskProvider
+from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.elimination import Relation
 from qengine.plan.pattern import Direction
 from qengine.storage.adjacency import Form, PcsrStruct
@@ -105,7 +105,7 @@ class Relations:
     """The relations of one execution. ``charge`` is told of bytes before they are allocated, and may refuse them."""
 
     def __init__(
-        self, store: Any, masks: MaskProvider, context: ExecutionContext, charge: Callable[[int], None]
+        self, store: ExecView, masks: MaskProvider, context: ExecutionContext, charge: Callable[[int], None]
     ) -> None:
         self.store = store
         self.masks = masks
@@ -144,7 +144,7 @@ class Relations:
         parts: list[_Part] = []
         keep: list[Any] = []
         symmetric = True
-        for index in filter(lambda index: index is not None, map(self.store.type_index, relation.types)):
+        for index in [index for index in map(self.store.type_index, relation.types) if index is not None]:
             info = self.store.types[index]
             both = relation.direction is Direction.BOTH
             if info.undirected:
@@ -243,7 +243,7 @@ class Relations:
         return ctypes.byref(self.context.control)
 
 
-def stored(store: Any, relations: tuple[Relation, ...]) -> SparseMatrix | None:
+def stored(store: ExecView, relations: tuple[Relation, ...]) -> SparseMatrix | None:
     """Return the graph's own arrays where they are the product of relations."""
     if len(relations) != 1:
         return None
@@ -257,7 +257,7 @@ def stored(store: Any, relations: tuple[Relation, ...]) -> SparseMatrix | None:
     if relation.direction is Direction.BOTH and not info.undirected:
         return None
     adjacency = store.adjacency(index, Direction.BOTH if info.undirected else relation.direction)
-    if adjacency.form is not Form.DENSE:
+    if adjacency.form is not Form.DENSE or adjacency.offsets is None:
         return None
     pairs = info.undirected and not info.parallel and not info.loops
     return SparseMatrix(adjacency.offsets, adjacency.neighbours, adjacency.lo, adjacency.hi, pairs=pairs)

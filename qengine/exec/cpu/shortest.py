@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.batch import Batch
-from qengine.exec.cpu.walk import MaskProvider, end_filter, joined, walk_rows, walk_space
+from qengine.exec.cpu.walk import end_filter, joined, walk_rows, walk_space
 from qengine.exec.cpu.walk_kernel import EndFilter, WalkChunk, WalkMode, WalkRows, WalkSpace, walk_chunks
+from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.pattern import PathMode
 from qengine.plan.physical import Shortest
 
@@ -17,7 +17,7 @@ __all__ = ["run_shortest"]
 
 
 def run_shortest(
-    store: Any, op: Shortest, batch: Batch, context: ExecutionContext, masks: MaskProvider
+    store: ExecView, op: Shortest, batch: Batch, context: ExecutionContext, masks: MaskProvider
 ) -> Iterator[Batch]:
     """Yield the batch's rows joined with the selected paths to each end.
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from qengine import _native
 from qengine._control import Control, Status
 from qengine.exec.context import ExecutionContext
+from qengine.exec.view import ExecView
 from qengine.plan.pattern import Direction, PathMode
 from qengine.storage.adjacency import PcsrStruct
 
@@ -139,7 +139,7 @@ class WalkSpace:
 
     def __init__(
         self,
-        store: Any,
+        store: ExecView,
         types: tuple[int, ...],
         direction: Direction,
         allowed: dict[int, BitArray] | None = None,
@@ -156,7 +156,7 @@ class WalkSpace:
             for layers, towards in ((self.forward, step), (self.backward, step.reversed())):
                 layers[place] = self._layer(store, index, towards, direction)
 
-    def _layer(self, store: Any, index: int, step: Direction, direction: Direction) -> _Layer:
+    def _layer(self, store: ExecView, index: int, step: Direction, direction: Direction) -> _Layer:
         edge_type = store.types[index]
         allowed = self._keep.get(index)
         both = direction is Direction.BOTH and not edge_type.undirected
