@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from qengine.estimate.kernel import draw
+from qengine.estimate.kernel import SampleRange, draw
 from qengine.estimate.result import Sums
 from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.resolve import ResolvedSearch, resolve
@@ -69,7 +69,7 @@ def _cost(resolved: ResolvedSearch, depth: int, context: ExecutionContext, sampl
     Where the samples die out, the rest is taken to be as frequent as what the last of them just missed.
     """
     plan = int(resolved.plan.ctypes.data)
-    drawn = draw(plan, "alley", context, depth=depth, seed=0, first=0, samples=samples)
+    drawn = draw(plan, "alley", context, SampleRange(0, 0, samples), depth=depth)
     return sum(_cardinalities(drawn.levels[:-1]))
 
 

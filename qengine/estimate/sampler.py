@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from qengine.estimate.kernel import Draw, draw, trawl
+from qengine.estimate.kernel import Draw, SampleRange, draw, trawl
 from qengine.estimate.result import Sums
 from qengine.estimate.space import Space
 from qengine.estimate.target import SAMPLE, Target
@@ -88,10 +88,8 @@ class PatternSampler(_Samples):
             self.space.plan,
             "alley" if guided else self.name,
             self.context,
+            SampleRange(self.seed, first, samples),
             depth=len(self.target.search.levels),
-            seed=self.seed,
-            first=first,
-            samples=samples,
             rows=rows,
             guide=self.space.guide if guided else None,
         )
@@ -151,10 +149,8 @@ class TrawlingSampler(_Samples):
         return trawl(
             self.space.plan,
             self.context,
+            SampleRange(self.seed, first, hauls),
             least=LEAST_DEPTH,
-            seed=self.seed,
-            first=first,
-            hauls=hauls,
             most_work=_MOST_WORK,
             guide=self.space.guide if self.guided else None,
             prefixes=prefixes,

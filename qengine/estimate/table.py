@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from qengine._printable import printable_line
 from qengine.errors import Notice, QueryTimeout, Unsupported
 from qengine.estimate.bound import upper_bound
-from qengine.estimate.kernel import draw
+from qengine.estimate.kernel import SampleRange, draw
 from qengine.estimate.result import Estimate, Sums, interval
 from qengine.estimate.target import target_of
 from qengine.exec.context import ExecutionContext
@@ -157,7 +157,7 @@ class _Path:
             return ()
         depth, resolved = self._longest
         plan = int(resolved.plan.ctypes.data)
-        return draw(plan, "alley", context, depth=depth, seed=seed, first=first, samples=samples).levels
+        return draw(plan, "alley", context, SampleRange(seed, first, samples), depth=depth).levels
 
 
 def _rounds(samples: int, looks_at_time: bool) -> Iterator[tuple[int, int]]:

@@ -10,7 +10,16 @@ from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.batch import Batch
 from qengine.exec.cpu.columns import Column, IntArray, ListColumn, NodeColumn, RelationshipColumn, vertex_ids
 from qengine.exec.cpu.parts import repeated_pieces
-from qengine.exec.cpu.walk_kernel import EndFilter, WalkChunk, WalkMode, WalkRows, WalkSpace, pack_bits, walk_chunks
+from qengine.exec.cpu.walk_kernel import (
+    EndFilter,
+    WalkChunk,
+    WalkMode,
+    WalkRows,
+    WalkRules,
+    WalkSpace,
+    pack_bits,
+    walk_chunks,
+)
 from qengine.exec.scalar.values import RelationshipHandle
 from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.physical import Shortest, Walk
@@ -42,18 +51,10 @@ def run_walk(
         As the context says.
     """
     ends = end_filter(store, op, masks)
-    chunks = walk_chunks(
-        walk_space(store, op, masks),
-        ends,
-        walk_rows(op, batch, ends, op.different),
-        context,
-        mode=WalkMode.EVERY_END if op.distinct_ends else WalkMode.EVERY_WALK,
-        minimum=op.minimum,
-        maximum=op.maximum,
-        lists=op.relationships is not None,
-        repeats=op.mode,
-    )
-    for chunk in chunks:
+    rows = walk_rows(op, batch, ends, op.different)
+    mode = WalkMode.EVERY_END if op.distinct_ends else WalkMode.EVERY_WALK
+    rules = WalkRules(mode, op.minimum, op.maximum, lists=op.relationships is not None, repeats=op.mode)
+    for chunk in walk_chunks(walk_space(store, op, masks), ends, rows, context, rules):
         yield from joined(op, batch, chunk, context)
 
 
