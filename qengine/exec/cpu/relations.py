@@ -52,6 +52,17 @@ class _Part(ctypes.Structure):
     )
 
 
+class _ProductRelation(ctypes.Structure):
+    """Mirror of ``qe::eliminate::ProductRelation``."""
+
+    _fields_ = (
+        ("parts", ctypes.c_void_p),
+        ("factors", ctypes.c_void_p),
+        ("n_factors", ctypes.c_int32),
+        ("n", ctypes.c_uint32),
+    )
+
+
 @frozen
 class SparseMatrix:
     """Row v, for ``lo <= v < hi``, links v to ``ids[offsets[v - lo]:offsets[v - lo + 1]]``, ascending.
@@ -218,15 +229,15 @@ class Relations:
             keep.append(lists)
         all_parts = (_Part * len(parts))(*parts)
         table = np.array(factors, np.int32)
-        where = ctypes.addressof(all_parts), table.ctypes.data, len(factors), self.n
+        product = _ProductRelation(ctypes.addressof(all_parts), table.ctypes.data, len(factors), self.n)
         library = _library()
         offsets, most = self._offsets(), ctypes.c_uint64()
         counted = offsets.ctypes.data, ctypes.byref(most)
-        self.context.run(library.qe_eliminate_count_product, *where, *counted, self._control())
+        self.context.run(library.qe_eliminate_count_product, ctypes.byref(product), *counted, self._control())
         ids = self._array(int(offsets[-1]), np.uint32)
         values = None if most.value <= 1 else self._array(len(ids), np.uint32 if most.value < 2**32 else np.uint64)
         filled = offsets.ctypes.data, ids.ctypes.data, *numbers(values)[:2]
-        self.context.run(library.qe_eliminate_fill_product, *where, *filled, self._control())
+        self.context.run(library.qe_eliminate_fill_product, ctypes.byref(product), *filled, self._control())
         return SparseMatrix(offsets, ids, 0, self.n, () if values is None else (values,), kept=False)
 
     def _offsets(self) -> Array:
@@ -269,8 +280,8 @@ def _library() -> ctypes.CDLL:
     pointer, u32, i32 = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_int32
     library.qe_eliminate_count_rows.argtypes = (pointer, i32, u32, pointer, pointer)
     library.qe_eliminate_fill_rows.argtypes = (pointer, i32, u32, pointer, pointer, pointer, pointer)
-    library.qe_eliminate_count_product.argtypes = (pointer, pointer, i32, u32, pointer, pointer, pointer)
-    library.qe_eliminate_fill_product.argtypes = (pointer, pointer, i32, u32, pointer, pointer, pointer, i32, pointer)
+    library.qe_eliminate_count_product.argtypes = (pointer,) * 4
+    library.qe_eliminate_fill_product.argtypes = (pointer, pointer, pointer, pointer, i32, pointer)
     library.qe_eliminate_loops.argtypes = (pointer, i32, u32, pointer, pointer)
     library.qe_eliminate_gather.argtypes = (pointer, i32, u32, pointer, i32, pointer, pointer)
     return library
