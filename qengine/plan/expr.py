@@ -14,7 +14,7 @@ from typing import Literal as OneOf
 from qengine._frozen import frozen
 from qengine.errors import Span
 from qengine.plan.node import node
-from qengine.types import ANY, BOOLEAN, INTEGER, LIST, MAP, PATH, Type
+from qengine.types import ANY, BOOLEAN, LIST, MAP, PATH, Type
 
 if TYPE_CHECKING:
     from qengine.plan.logical import Operator
@@ -214,4 +214,3 @@ class AggregateCall(Expr):
 
 
 TRUE = Literal(True, type=BOOLEAN)
-ZERO = Literal(0, type=INTEGER)
