@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from numbers import Real
-from typing import Any
 
 from qengine.binder import bind
 from qengine.catalog.view import CatalogView
 from qengine.errors import Notice, QengineError, SemanticError
 from qengine.estimate import EstimateTable
 from qengine.exec.context import ExecutionContext
+from qengine.exec.view import ExecView
 from qengine.optimizer.given_rows import GivenPart, GivenRows, matched_part, with_cardinalities
 from qengine.plan.logical import LogicalPlan
 from qengine.plan.pattern import QueryGraph
@@ -78,13 +78,13 @@ def _between(pattern: QueryGraph, names: frozenset[str]) -> QueryGraph:
 def told(
     plan: LogicalPlan,
     cardinalities: Mapping[str, float] | EstimateTable | str,
-    store: Any,
+    store: ExecView,
     notices: tuple[Notice, ...],
     context: ExecutionContext,
 ) -> tuple[LogicalPlan, tuple[Notice, ...]]:
     """Return a plan whose matches know the cardinalities, and the notices with those about them.
 
-    ``cardinalities``: as ``given_rows`` or ``table_rows`` read them, or "sampled". ``store``: a ``GraphStore``.
+    ``cardinalities``: as ``given_rows`` or ``table_rows`` read them, or "sampled".
     ``context``: the limits of the statement, which hold for sampling, too.
 
     Raises

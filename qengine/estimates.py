@@ -5,25 +5,28 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from qengine import estimate as sampling
 from qengine._limits import limited_by
 from qengine._notices import log
+from qengine._recent import Recent
 from qengine.errors import Notice, QengineError, QueryInterrupted, QuerySyntaxError, QueryTimeout, SemanticError, Span
 from qengine.estimate import Estimate, EstimateTable, Request
 from qengine.estimate.target import known_to_be_empty
 from qengine.exec.context import ExecutionContext
 from qengine.optimizer.given_rows import matched_part
+from qengine.options import EstimateOptions, TableOptions
 from qengine.plan.logical import LogicalPlan, Match
 from qengine.plan.physical import PhysicalPlan
 from qengine.plan.traverse import operators, parameters
+from qengine.statements import PLANS, Statements, check_parameters, planning
 
 if TYPE_CHECKING:
-    from qengine.graph import Graph
+    from qengine.storage.store import GraphStore
 
-__all__ = ["Counted", "estimate", "estimate_all"]
+__all__ = ["Counted", "Estimates", "plan_counted"]
 
 _LEAST_PLANNING = 1.0  # seconds that planning may take under any budget: the first one imports the planner
 _RETURN = "\nRETURN count(*)"  # on a line of its own: a comment may end the pattern
@@ -40,99 +43,86 @@ class Counted:
     notices: tuple[Notice, ...]
 
 
-def estimate(
-    graph: Graph,
-    text: str,
-    request: Request,
-    params: Mapping[str, Any] | None,
-    timeout: float | None,
-    memory_limit: int | str | None,
-    threads: int,
-    gpu_memory_limit: int | str | None = None,
-) -> Estimate:
-    """Estimate the rows of a statement; see ``Graph.estimate``."""
-    request.check()
-    limits = (timeout, memory_limit, threads, gpu_memory_limit)
-    with _started(graph, text, params, limits, request.budget_ms) as (counted, context):
-        found = sampling.estimate(counted.physical, graph._store, context, request)
-        return replace(found, notices=counted.notices) if counted.notices else found
+class Estimates:
+    """Estimates statements of one graph; their plans are kept by text. Any number of threads may ask at a time."""
 
+    def __init__(self, statements: Statements) -> None:
+        """``statements``: of the graph, which accept what is estimated with its limits."""
+        self._statements = statements
+        self._plans: Recent[Counted] = Recent(PLANS)
 
-def estimate_all(
-    graph: Graph,
-    text: str,
-    params: Mapping[str, Any] | None,
-    samples: int,
-    confidence: float,
-    seed: int | None,
-    budget_ms: float | None,
-    timeout: float | None,
-    memory_limit: int | str | None,
-    threads: int,
-) -> EstimateTable:
-    """Estimate all connected parts of a statement's pattern; see ``Graph.estimate_all``."""
-    request = Request(confidence=confidence, samples=samples, seed=seed, budget_ms=budget_ms)
-    request.check()
-    with _started(graph, text, params, (timeout, memory_limit, threads, None), budget_ms) as (counted, context):
-        if known_to_be_empty(counted.physical.root):
-            nodes = (
-                node.name
-                for each in operators(counted.logical.root)
-                if isinstance(each, Match)
-                for node in each.graph.nodes
+    def estimate(self, text: str, params: Mapping[str, Any] | None, options: EstimateOptions) -> Estimate:
+        """Estimate the rows of a statement; see ``Graph.estimate``."""
+        request = Request(**{each.name: getattr(options, each.name) for each in fields(Request)})
+        request.check()
+        context = self._accept(options)
+        with self._started(text, params, context, options.budget_ms) as counted:
+            found = sampling.estimate(counted.physical, self._statements.store, context, request)
+            return replace(found, notices=counted.notices) if counted.notices else found
+
+    def estimate_all(self, text: str, params: Mapping[str, Any] | None, options: TableOptions) -> EstimateTable:
+        """Estimate all connected parts of a statement's pattern; see ``Graph.estimate_all``."""
+        samples, confidence, seed, budget_ms = options.samples, options.confidence, options.seed, options.budget_ms
+        Request(confidence=confidence, samples=samples, seed=seed, budget_ms=budget_ms).check()
+        context = self._accept(options)
+        with self._started(text, params, context, budget_ms) as counted:
+            pattern = matched_part(counted.logical)
+            if known_to_be_empty(counted.physical.root):
+                nothing = Estimate(0.0, 0.0, 0.0, 0, 0, "exact", True, 0.0, 0.0)
+                return EstimateTable({_nodes(counted.logical): nothing}, counted.notices, pattern)
+            found = sampling.estimate_all(
+                counted.physical,
+                self._statements.store,
+                context,
+                samples=samples,
+                confidence=confidence,
+                seed=seed,
+                budget_ms=budget_ms,
             )
-            nothing = Estimate(0.0, 0.0, 0.0, 0, 0, "exact", True, 0.0, 0.0)
-            return EstimateTable({frozenset(nodes): nothing}, counted.notices, matched_part(counted.logical))
-        found = sampling.estimate_all(
-            counted.physical,
-            graph._store,
-            context,
-            samples=samples,
-            confidence=confidence,
-            seed=seed,
-            budget_ms=budget_ms,
-        )
-        return EstimateTable(found, counted.notices, matched_part(counted.logical))
+            return EstimateTable(found, counted.notices, pattern)
+
+    def _accept(self, options: EstimateOptions | TableOptions) -> ExecutionContext:
+        gpu_memory_limit = options.gpu_memory_limit if isinstance(options, EstimateOptions) else None
+        return self._statements.accept(options.timeout, options.memory_limit, options.threads, gpu_memory_limit)
+
+    @contextmanager
+    def _started(
+        self, text: str, params: Mapping[str, Any] | None, context: ExecutionContext, budget_ms: float | None
+    ) -> Iterator[Counted]:
+        """Plan a statement that was accepted; errors get their place in the text."""
+        store = self._statements.store
+        counted = self._plans.get(text, lambda: plan_counted(store, text, _check(context, budget_ms)))
+        check_parameters(counted.text, counted.parameters, params)
+        context.parameters = dict(params or {})
+        try:
+            context.check_interrupted()
+            with limited_by(context):
+                yield counted
+        except QengineError as error:
+            raise error.at(counted.text) from None
+        except KeyboardInterrupt:
+            context.interrupt()
+            raise QueryInterrupted("The estimate was interrupted.", code="Interrupted") from None
 
 
-@contextmanager
-def _started(
-    graph: Graph,
-    text: str,
-    params: Mapping[str, Any] | None,
-    limits: tuple[Any, ...],
-    budget_ms: float | None,
-) -> Iterator[tuple[Counted, ExecutionContext]]:
-    """Accept a statement with its limits and plan it; errors get their place in the text."""
-    from qengine.statements import check_parameters
-
-    context = graph._statements.accept(*limits)
-    counted = graph._estimated.get(text, lambda: _plan(graph, text, _check(context, budget_ms)))
-    check_parameters(counted.text, counted.parameters, params)
-    context.parameters = dict(params or {})
-    try:
-        context.check_interrupted()
-        with limited_by(context):
-            yield counted, context
-    except QengineError as error:
-        raise error.at(counted.text) from None
-    except KeyboardInterrupt:
-        context.interrupt()
-        raise QueryInterrupted("The estimate was interrupted.", code="Interrupted") from None
+def _nodes(plan: LogicalPlan) -> frozenset[str]:
+    """Return the names of all nodes that a plan matches."""
+    matches = (each for each in operators(plan.root) if isinstance(each, Match))
+    return frozenset(node.name for each in matches for node in each.graph.nodes)
 
 
-def _plan(graph: Graph, text: str, check: Callable[[], None] = lambda: None) -> Counted:
+def plan_counted(store: GraphStore, text: str, check: Callable[[], None] = lambda: None) -> Counted:
+    """Plan a statement as a count; ``check`` raises once that has taken too long."""
     from qengine.binder import bind
     from qengine.optimizer.counting import plan_count
-    from qengine.statements import planning
 
     text = text.strip().removesuffix(";")
     with planning(text, check, "estimate"):
         text, statement = _statement(text)
-        bound = bind(statement, text, graph._store)
+        bound = bind(statement, text, store)
         if bound.plan.explain is not None:
             raise SemanticError("An estimate is of a query, not of its plan.", hint="Leave out EXPLAIN and PROFILE.")
-        physical = plan_count(bound.plan, graph._store)
+        physical = plan_count(bound.plan, store)
     log(bound.notices)
     return Counted(text, bound.plan, physical, parameters(bound.plan.root), bound.notices)
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from typing import TYPE_CHECKING, Any, NoReturn, Unpack, cast
 
 from qengine._printable import in_markup
-from qengine._recent import Recent
 from qengine.errors import StorageError
+from qengine.options import EstimateKeywords, EstimateOptions, TableKeywords, TableOptions, with_options
 from qengine.prepared import Prepared
 from qengine.result import Result
-from qengine.statements import PLANS, Cardinalities, Statements
+from qengine.statements import Cardinalities, Statements
 
 if TYPE_CHECKING:
-    from qengine.estimate import DeviceEstimator, Estimate, EstimateTable, Estimator
-    from qengine.estimates import Counted
+    from qengine.estimate import Estimate, EstimateTable
+    from qengine.estimates import Estimates
     from qengine.exec.context import ExecutionContext
     from qengine.explain import Explanation
     from qengine.storage.saved import Verify
@@ -42,7 +43,6 @@ class Graph:
             )
         self._store = store
         self._statements = Statements(store)
-        self._estimated: Recent[Counted] = Recent(PLANS)
 
     # ------------------------------------------------------------ loading and saving
 
@@ -390,23 +390,9 @@ class Graph:
         """
         return self._statements.explain(text, device=device, cardinalities=cardinalities)
 
+    @with_options(EstimateOptions)
     def estimate(
-        self,
-        text: str,
-        params: Mapping[str, Any] | None = None,
-        *,
-        method: str | Estimator | DeviceEstimator = "auto",
-        rel_error: float | None = None,
-        confidence: float = 0.95,
-        budget_ms: float | None = None,
-        samples: int | None = None,
-        seed: int | None = None,
-        device: str = "auto",
-        inheritance: bool = False,
-        timeout: float | None = None,
-        memory_limit: int | str | None = None,
-        gpu_memory_limit: int | str | None = None,
-        threads: int = 0,
+        self, text: str, params: Mapping[str, Any] | None = None, **options: Unpack[EstimateKeywords]
     ) -> Estimate:
         """Estimate how many rows a pattern has, by sampling.
 
@@ -459,24 +445,11 @@ class Graph:
         QueryTimeout, QueryInterrupted, OutOfMemory, ExecutionError
             From sampling; ``QueryTimeout`` where planning takes too long for the budget or the timeout.
         """
-        from qengine import estimates
-        from qengine.estimate import Request
+        return self._estimates.estimate(text, params, EstimateOptions(**options))
 
-        request = Request(method, rel_error, confidence, budget_ms, samples, seed, device, inheritance)
-        return estimates.estimate(self, text, request, params, timeout, memory_limit, threads, gpu_memory_limit)
-
+    @with_options(TableOptions)
     def estimate_all(
-        self,
-        text: str,
-        params: Mapping[str, Any] | None = None,
-        *,
-        samples: int = 100_000,
-        confidence: float = 0.95,
-        seed: int | None = None,
-        budget_ms: float | None = None,
-        timeout: float | None = None,
-        memory_limit: int | str | None = None,
-        threads: int = 0,
+        self, text: str, params: Mapping[str, Any] | None = None, **options: Unpack[TableKeywords]
     ) -> EstimateTable:
         """Estimate the rows of every connected part of a pattern, for a planner's table of cardinalities.
 
@@ -500,11 +473,13 @@ class Graph:
         QengineError
             As ``estimate``; ``Unsupported`` also for conditions that can't be checked node by node.
         """
-        from qengine import estimates
+        return self._estimates.estimate_all(text, params, TableOptions(**options))
 
-        return estimates.estimate_all(
-            self, text, params, samples, confidence, seed, budget_ms, timeout, memory_limit, threads
-        )
+    @cached_property
+    def _estimates(self) -> Estimates:
+        from qengine.estimates import Estimates
+
+        return Estimates(self._statements)
 
     def interrupt(self) -> None:
         """Stop all statements that were given to this graph and have not ended, from any thread.
@@ -575,6 +550,7 @@ class Graph:
         Results and prepared statements that there are go on; the memory is free once the last of them is dropped.
         """
         self._store = self._statements = cast("Any", _Closed())
+        self.__dict__.pop("_estimates", None)
 
     def __enter__(self) -> Graph:
         return self

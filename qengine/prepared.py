@@ -15,8 +15,8 @@ from qengine.result import Result, ResultStats
 from qengine.statements import Cardinalities, Statements, check_parameters, chosen_device
 
 if TYPE_CHECKING:
+    from qengine.exec.view import ExecView, MaskProvider
     from qengine.explain import Explanation
-    from qengine.storage.store import GraphStore
 
 
 class Prepared:
@@ -127,7 +127,9 @@ class Prepared:
         return f"<Prepared columns={list(self.columns)} text={self.text!r}>"
 
 
-def _rivals(store: GraphStore, search: Search, masks: Any, context: ExecutionContext, samples: int) -> Sequence[Search]:
+def _rivals(
+    store: ExecView, search: Search, masks: MaskProvider, context: ExecutionContext, samples: int
+) -> Sequence[Search]:
     """Look for better orders of a search that takes long (``exec.context.Rivals``); imported when one does."""
     from qengine.estimate.rival import other_orders
 

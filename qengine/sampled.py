@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from qengine import estimate
 from qengine.errors import ExecutionError, Unsupported
 from qengine.exec.context import ExecutionContext
+from qengine.exec.view import ExecView
 from qengine.optimizer.counting import plan_count
 from qengine.plan.logical import LogicalPlan, Match, Unit
 from qengine.plan.pattern import MatchMode, PatternNode, PatternRelationship, QueryGraph
@@ -36,7 +36,7 @@ class SampledRows:
         In all parts of one pattern.
     """
 
-    store: Any
+    store: ExecView
     context: ExecutionContext
     samples: int = 50_000
 

@@ -1,10 +1,10 @@
 // Exports a SearchPlan as a DerivedPlan: the derivation of host/search_plan.h in flat tables.
 #include "qe/derived_plan.h"
 
-#include <cstddef>
 #include <new>
 #include <vector>
 
+#include "layout.h"
 #include "qe/abi.h"
 #include "search_plan.h"
 
@@ -101,8 +101,6 @@ QE_API int32_t qe_derived_open(const qe::MatchPlan* plan, qe::Derivation** deriv
 QE_API const qe::DerivedPlan* qe_derived_plan(const qe::Derivation* derived) { return &derived->plan; }
 
 QE_API void qe_derived_close(qe::Derivation* derived) { delete derived; }
-
-#define QE_AT(type, field) static_cast<int32_t>(offsetof(type, field))
 
 // For each struct its size, the offset of each field in order, -1: as qe_plan_layout.
 QE_API int32_t qe_derived_layout(const int32_t** layout) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "loading.h"
 #include "workers.h"
 
 namespace qe {
@@ -40,12 +41,6 @@ struct Part {
   uint64_t bad = UINT64_MAX;         // its first line that is no edge
 };
 
-struct Columns {
-  int64_t* first;
-  int64_t* second;
-  int64_t* third;  // null: not wanted
-};
-
 inline void skip_separators(const char*& at, const char* end) {
   while (at < end && separates(*at)) ++at;
 }
@@ -53,7 +48,7 @@ inline void skip_separators(const char*& at, const char* end) {
 inline bool ends_field(const char* at, const char* end) { return at == end || separates(*at) || *at == '\n'; }
 
 // Reads the integers of one line; false where it is no edge.
-inline bool read_line(const char*& at, const char* end, const Columns& columns, uint64_t row) {
+inline bool read_line(const char*& at, const char* end, const EdgeColumns& columns, uint64_t row) {
   if (!read_integer(at, end, columns.first[row]) || at == end || !separates(*at)) return false;
   skip_separators(at, end);
   if (!read_integer(at, end, columns.second[row]) || !ends_field(at, end)) return false;
@@ -63,7 +58,7 @@ inline bool read_line(const char*& at, const char* end, const Columns& columns, 
   return at == end || *at == '\n' || (read_integer(at, end, columns.third[row]) && ends_field(at, end));
 }
 
-void read_part(Part& part, const Columns& columns, char letter) {
+void read_part(Part& part, const EdgeColumns& columns, char letter) {
   uint64_t line = 0;
   for (const char* at = part.begin; at < part.end; ++line) {
     skip_separators(at, part.end);
@@ -91,12 +86,12 @@ void read_part(Part& part, const Columns& columns, char letter) {
 
 // data[n]: whole lines (the last may lack its newline). `letter`: 0 for an edge list, else the lines of a graph file
 // that are wanted. first, second and third (null: not wanted; INT64_MIN where a line has none) have n / 4 + 1 places,
-// enough for the shortest lines. Writes *n_rows and *n_lines, or *bad_line (from 0) and kInvalid.
-QE_API int32_t qe_edge_list(const char* data, uint64_t n, char letter, int64_t* first, int64_t* second, int64_t* third,
-                            uint64_t* n_rows, uint64_t* n_lines, uint64_t* bad_line, int32_t threads) {
+// enough for the shortest lines. Writes *found; kInvalid where a line is bad.
+QE_API int32_t qe_edge_list(const char* data, uint64_t n, char letter, const qe::EdgeColumns* to, qe::EdgeLines* found,
+                            int32_t threads) {
   using namespace qe;
   const int workers = n < kSerialBelow ? 1 : std::max(threads, 1);
-  const Columns columns{first, second, third};
+  const EdgeColumns& columns = *to;
   std::vector<Part> parts(workers);
   const char* at = data;
   for (int worker = 0; worker < workers; ++worker) {
@@ -112,18 +107,17 @@ QE_API int32_t qe_edge_list(const char* data, uint64_t n, char letter, int64_t* 
     part.place = (part.begin - data) / 4;  // a line takes 4 bytes or more: the parts before it need no more places
     read_part(part, columns, letter);
   });
-  *n_rows = *n_lines = 0;
-  *bad_line = UINT64_MAX;
+  *found = {0, 0, UINT64_MAX};
   for (const Part& part : parts) {
     if (part.bad != UINT64_MAX) {
-      *bad_line = *n_lines + part.bad;
+      found->bad_line = found->n_lines + part.bad;
       return kInvalid;
     }
-    for (int64_t* column : {first, second, third})
-      if (column != nullptr && part.place != *n_rows)
-        std::memmove(column + *n_rows, column + part.place, part.edges * sizeof(int64_t));
-    *n_rows += part.edges;
-    *n_lines += part.lines;
+    for (int64_t* column : {columns.first, columns.second, columns.third})
+      if (column != nullptr && part.place != found->n_rows)
+        std::memmove(column + found->n_rows, column + part.place, part.edges * sizeof(int64_t));
+    found->n_rows += part.edges;
+    found->n_lines += part.lines;
   }
   return status;
 }

@@ -18,6 +18,14 @@ struct Factor {
   int32_t first, count, exponent;
 };
 
+// The product of some relations over n vertices, mirrored by qengine/exec/cpu/relations.py.
+struct ProductRelation {
+  const Part* parts;
+  const Factor* factors;
+  int32_t n_factors;
+  uint32_t n;
+};
+
 namespace {
 
 constexpr uint64_t kRows = 16;
@@ -247,8 +255,11 @@ QE_API int32_t qe_eliminate_fill_rows(const Part* parts, int32_t n_parts, uint32
 }
 
 // offsets[n + 1] of the rows of a product of relations, and its greatest number.
-QE_API int32_t qe_eliminate_count_product(const Part* parts, const Factor* factors, int32_t n_factors, uint32_t n,
-                                          uint64_t* offsets, uint64_t* most, Control* control) {
+QE_API int32_t qe_eliminate_count_product(const ProductRelation* product, uint64_t* offsets, uint64_t* most, Control* control) {
+  const Part* const parts = product->parts;
+  const Factor* const factors = product->factors;
+  const int32_t n_factors = product->n_factors;
+  const uint32_t n = product->n;
   if (CommonRows::fit(parts, factors, n_factors)) {
     const CommonRows rows(parts[factors[0].first], parts[factors[1].first]);
     const uint64_t entries = entries_of(parts, 1) + entries_of(parts + factors[1].first, 1);
@@ -272,9 +283,12 @@ QE_API int32_t qe_eliminate_count_product(const Part* parts, const Factor* facto
 }
 
 // ids[offsets[n]], and unless they are null values[offsets[n]], each of `bytes`: 4 or 8.
-QE_API int32_t qe_eliminate_fill_product(const Part* parts, const Factor* factors, int32_t n_factors, uint32_t n,
-                                         const uint64_t* offsets, uint32_t* ids, void* values, int32_t bytes,
-                                         Control* control) {
+QE_API int32_t qe_eliminate_fill_product(const ProductRelation* product, const uint64_t* offsets, uint32_t* ids, void* values,
+                                         int32_t bytes, Control* control) {
+  const Part* const parts = product->parts;
+  const Factor* const factors = product->factors;
+  const int32_t n_factors = product->n_factors;
+  const uint32_t n = product->n;
   if (CommonRows::fit(parts, factors, n_factors)) {
     Pieces pieces(control, n, kRows);
     return deal(workers_for(control, offsets[n] + n), pieces, [&](int) {

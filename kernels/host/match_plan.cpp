@@ -1,17 +1,14 @@
 // Exports the plan structs' layouts, so that a test can compare them with Python's mirror.
 #include "qe/match_plan.h"
 
-#include <cstddef>
-
+#include "layout.h"
 #include "qe/abi.h"
 
 namespace {
 
 using namespace qe;
 
-constexpr int32_t kEnd = -1;
-
-#define QE_AT(type, field) static_cast<int32_t>(offsetof(type, field))
+constexpr int32_t kEnd = kLayoutEnd;
 
 // For each struct: its size, the offset of each field in order, kEnd.
 const int32_t kLayout[] = {

@@ -6,6 +6,7 @@
 // multiplied. Where all neighbours are in one group, lists are only measured, but read in their owners' group.
 #include <algorithm>
 
+#include "loading.h"
 #include "workers.h"
 
 namespace qe {
@@ -65,16 +66,17 @@ PairCounts measured(const uint64_t* begins, const uint64_t* ends, uint64_t n) {
 }  // namespace
 }  // namespace qe
 
-// keys[n_keys] (null: first, first + 1, ...) with lists [begins, ends) of `neighbours`, which are all in [low, high);
-// group_ends[n_groups] ascending. Writes at most `capacity` entries of pair[2], entries, owners, largest, in ascending order
-// of the pair; *n_pairs is how many there are.
+// Writes at most table->capacity entries of pair[2], entries, owners, largest, in ascending order of the pair; *n_pairs is how
+// many there are.
 // moments[4] of each, d being how many such neighbours an owner has: the sums of d(d-1), of d(d-1)(d-2), and (in the owner's
 // own group and where `sides` is set, else 0) of the squares of how many of them have a lesser, and a greater, id than the owner.
-QE_API int32_t qe_pair_statistics(const uint32_t* keys, uint32_t first, const uint64_t* begins, const uint64_t* ends, uint64_t n_keys,
-                                  const uint32_t* neighbours, uint32_t low, uint32_t high, const uint32_t* group_ends, uint32_t n_groups,
-                                  int32_t sides, uint32_t* pairs, uint64_t* entries, uint64_t* owners, uint64_t* largest,
-                                  double* moments, uint64_t capacity, uint64_t* n_pairs) {
+QE_API int32_t qe_pair_statistics(const qe::GroupedLists* lists, const qe::PairTable* table, uint64_t* n_pairs) {
   using namespace qe;
+  const RowIndex& rows = lists->rows;
+  const uint32_t *const keys = rows.keys, *const neighbours = lists->neighbours, *const group_ends = lists->group_ends;
+  const uint64_t *const begins = rows.begins, *const ends = rows.ends;
+  const uint32_t n_groups = lists->n_groups, low = lists->low, high = lists->high;
+  const bool sides = lists->sides != 0;
   return run_workers(1, [&](int) {
     std::vector<Pair> found;  // ascending
     const auto group_of = [&](uint32_t vertex) {
@@ -86,21 +88,20 @@ QE_API int32_t qe_pair_statistics(const uint32_t* keys, uint32_t first, const ui
       while (v >= group_ends[group]) ++group;
       groups[v - low] = group;
     }
-    const auto key = [&](uint64_t row) { return keys == nullptr ? first + static_cast<uint32_t>(row) : keys[row]; };
     const auto add_sides = [&](PairCounts& counts, uint64_t row, const uint32_t* begin, const uint32_t* end) {
-      const int64_t lesser = below(begin, end, key(row));
+      const int64_t lesser = below(begin, end, rows.key(row));
       counts.add_sides(static_cast<double>(lesser), static_cast<double>(end - begin - lesser));
     };
     std::vector<uint32_t> cuts, kinds;  // where the runs of a list begin, and their groups
-    std::vector<uint32_t> table;        // by group and length: how many runs
-    for (uint64_t row = 0, stop; row < n_keys; row = stop) {  // owners ascend: the rows of one group after the other
-      const uint32_t owner = group_of(key(row));
-      stop = keys == nullptr ? std::min<uint64_t>(n_keys, group_ends[owner] - first)
-                             : std::lower_bound(keys + row, keys + n_keys, group_ends[owner]) - keys;
+    std::vector<uint32_t> lengths;      // by group and length: how many runs
+    for (uint64_t row = 0, stop; row < rows.n; row = stop) {  // owners ascend: the rows of one group after the other
+      const uint32_t owner = group_of(rows.key(row));
+      stop = keys == nullptr ? std::min<uint64_t>(rows.n, group_ends[owner] - rows.first)
+                             : std::lower_bound(keys + row, keys + rows.n, group_ends[owner]) - keys;
       if (least == most) {
         PairCounts counts = measured(begins + row, ends + row, stop - row);
         if (counts.owners == 0) continue;
-        for (uint64_t i = row; i < stop && owner == least && sides != 0; ++i) add_sides(counts, i, neighbours + begins[i], neighbours + ends[i]);
+        for (uint64_t i = row; i < stop && owner == least && sides; ++i) add_sides(counts, i, neighbours + begins[i], neighbours + ends[i]);
         found.push_back({owner, least, counts});
         continue;
       }
@@ -108,7 +109,7 @@ QE_API int32_t qe_pair_statistics(const uint32_t* keys, uint32_t first, const ui
       uint64_t entries = 0;
       for (uint64_t i = row; i < stop; ++i) entries += ends[i] - begins[i];
       const uint64_t tabled = std::min<uint64_t>(kTabled, entries / (most + 1));
-      table.assign(tabled * (most + 1), 0);
+      lengths.assign(tabled * (most + 1), 0);
       for (uint64_t i = row; i < stop; ++i) {
         const uint32_t* at = neighbours + begins[i];
         const uint64_t length = ends[i] - begins[i];
@@ -130,29 +131,29 @@ QE_API int32_t qe_pair_statistics(const uint32_t* keys, uint32_t first, const ui
           const uint32_t group = kinds[run];
           const uint64_t run_length = cuts[run + 1] - cuts[run];
           if (run_length < tabled) {
-            ++table[group * tabled + run_length];
+            ++lengths[group * tabled + run_length];
           } else {
             own[group].add(run_length, 1);
           }
-          if (group == owner && sides != 0) add_sides(own[group], i, at + cuts[run], at + cuts[run + 1]);
+          if (group == owner && sides) add_sides(own[group], i, at + cuts[run], at + cuts[run + 1]);
         }
       }
       for (uint32_t group = least; group <= most; ++group) {
         for (uint64_t length = 1; length < tabled; ++length) {
-          if (const uint64_t times = table[group * tabled + length]; times > 0) own[group].add(length, times);
+          if (const uint64_t times = lengths[group * tabled + length]; times > 0) own[group].add(length, times);
         }
         if (own[group].owners > 0) found.push_back({owner, group, own[group]});
       }
     }
     *n_pairs = found.size();
-    for (uint64_t i = 0; i < std::min<uint64_t>(found.size(), capacity); ++i) {
+    for (uint64_t i = 0; i < std::min<uint64_t>(found.size(), table->capacity); ++i) {
       const PairCounts& counts = found[i].counts;
-      pairs[2 * i] = found[i].owner;
-      pairs[2 * i + 1] = found[i].group;
-      entries[i] = counts.entries;
-      owners[i] = counts.owners;
-      largest[i] = counts.largest;
-      std::copy_n(counts.moments, 4, moments + 4 * i);
+      table->pairs[2 * i] = found[i].owner;
+      table->pairs[2 * i + 1] = found[i].group;
+      table->entries[i] = counts.entries;
+      table->owners[i] = counts.owners;
+      table->largest[i] = counts.largest;
+      std::copy_n(counts.moments, 4, table->moments + 4 * i);
     }
   });
 }

@@ -2,25 +2,19 @@
 // by (neighbour, relationship). A self-loop is in both and is taken from OUT alone.
 #include <algorithm>
 
+#include "loading.h"
 #include "workers.h"
 
 namespace qe {
 namespace {
 
-struct Lists {  // the sorted form: keys ascending, offsets one longer
-  const uint32_t* keys;
-  const uint64_t* offsets;
-  const uint32_t* neighbours;
-  uint64_t n_keys;
-
-  uint64_t row(uint32_t key) const { return std::lower_bound(keys, keys + n_keys, key) - keys; }
-};
+uint64_t row_of(const KeyedLists& lists, uint32_t key) { return std::lower_bound(lists.keys, lists.keys + lists.n_keys, key) - lists.keys; }
 
 // Calls visit(row, vertex, out begin, out end, in begin, in end) for the rows [first, last) of `keys`.
 template <class Visit>
-void walk(const Lists& out, const Lists& in, const uint32_t* keys, uint64_t first, uint64_t last, Visit&& visit) {
+void walk(const KeyedLists& out, const KeyedLists& in, const uint32_t* keys, uint64_t first, uint64_t last, Visit&& visit) {
   if (first == last) return;
-  uint64_t o = out.row(keys[first]), i = in.row(keys[first]);
+  uint64_t o = row_of(out, keys[first]), i = row_of(in, keys[first]);
   for (uint64_t row = first; row < last; ++row) {
     uint64_t slice[4] = {0, 0, 0, 0};
     if (o < out.n_keys && out.keys[o] == keys[row]) {
@@ -38,16 +32,15 @@ void walk(const Lists& out, const Lists& in, const uint32_t* keys, uint64_t firs
 }  // namespace
 }  // namespace qe
 
-// keys[n_keys]: the vertices of either side, ascending. in_ids: the OUT position of each IN entry. Writes
-// offsets[n_keys + 1], neighbours and ids; the caller gives n_out + n_in places and uses offsets[n_keys] of them.
-QE_API int32_t qe_pcsr_merge(const uint32_t* out_keys, const uint64_t* out_offsets, const uint32_t* out_neighbours,
-                             uint64_t n_out_keys, const uint32_t* in_keys, const uint64_t* in_offsets,
-                             const uint32_t* in_neighbours, const uint32_t* in_ids, uint64_t n_in_keys,
-                             const uint32_t* keys, uint64_t n_keys, uint64_t* offsets, uint32_t* neighbours,
-                             uint32_t* ids, int32_t threads) {
+// merged->keys: the vertices of either side, ascending. in_ids: the OUT position of each IN entry. Writes offsets, neighbours
+// and ids of `merged`; the caller gives n_out + n_in places and uses offsets[n_keys] of them.
+QE_API int32_t qe_pcsr_merge(const qe::KeyedLists* out_lists, const qe::KeyedLists* in_lists, const uint32_t* in_ids,
+                             const qe::MergedLists* merged, int32_t threads) {
   using namespace qe;
-  const Lists out{out_keys, out_offsets, out_neighbours, n_out_keys};
-  const Lists in{in_keys, in_offsets, in_neighbours, n_in_keys};
+  const KeyedLists &out = *out_lists, &in = *in_lists;
+  const uint32_t *const out_neighbours = out.neighbours, *const in_neighbours = in.neighbours, *const keys = merged->keys;
+  const uint64_t n_keys = merged->n_keys;
+  uint64_t* const offsets = merged->offsets;
   offsets[0] = 0;
   const Status counted = run_workers(threads, [&](int worker) {
     walk(out, in, keys, share(n_keys, worker, threads), share(n_keys, worker + 1, threads),
@@ -69,8 +62,8 @@ QE_API int32_t qe_pcsr_merge(const uint32_t* out_keys, const uint64_t* out_offse
              }
              const bool from_out = i == s[3] || (o < s[1] && (out_neighbours[o] < in_neighbours[i] ||
                                                               (out_neighbours[o] == in_neighbours[i] && o < in_ids[i])));
-             neighbours[place] = from_out ? out_neighbours[o] : in_neighbours[i];
-             ids[place++] = from_out ? static_cast<uint32_t>(o) : in_ids[i];
+             merged->neighbours[place] = from_out ? out_neighbours[o] : in_neighbours[i];
+             merged->ids[place++] = from_out ? static_cast<uint32_t>(o) : in_ids[i];
              from_out ? ++o : ++i;
            }
          });

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <memory>
 
+#include "loading.h"
 #include "stop.h"
 #include "workers.h"
 
@@ -59,12 +60,12 @@ void sort_list(Value* begin, uint64_t length, std::vector<Value>& spare) {
 template <class E>
 class ListSort {
  public:
-  ListSort(const uint32_t* lists, uint32_t lo, uint32_t n_lists, const uint32_t* entries, uint64_t n, const Control* control)
-      : lists_(lists), entries_(entries), lo_(lo), n_lists_(n_lists), n_(n), control_(control),
-        threads_(n < kSerialBelow ? 1 : std::max(control->threads, 1)) {
-    const uint32_t most = n < kSerialBelow ? 1 : kMaxBuckets;
-    while ((static_cast<uint64_t>(n_lists) + (1ull << shift_) - 1) >> shift_ > most) ++shift_;
-    n_buckets_ = static_cast<uint32_t>((n_lists + (1ull << shift_) - 1) >> shift_);
+  ListSort(const ListEntries& given, const Control* control)
+      : lists_(given.lists), entries_(given.entries), lo_(given.lo), n_lists_(given.n_lists), n_(given.n), control_(control),
+        threads_(n_ < kSerialBelow ? 1 : std::max(control->threads, 1)) {
+    const uint32_t most = n_ < kSerialBelow ? 1 : kMaxBuckets;
+    while ((static_cast<uint64_t>(n_lists_) + (1ull << shift_) - 1) >> shift_ > most) ++shift_;
+    n_buckets_ = static_cast<uint32_t>((n_lists_ + (1ull << shift_) - 1) >> shift_);
   }
 
   Status run(uint64_t* offsets, uint32_t* neighbours, uint32_t* order) {
@@ -172,15 +173,15 @@ class ListSort {
 }  // namespace
 }  // namespace qe
 
-// lists[n]: which list each entry belongs to, in [lo, lo + n_lists). offsets[n_lists + 1], neighbours[n] and
-// order[n] (the input row of each neighbour; null: not wanted) are written. n < 2^32. Runs on control->threads threads;
+// Sorts each list's entries; n < 2^32. offsets[n_lists + 1], neighbours[n] and
+// order[n] (the input row of each neighbour; null: not wanted) are written. Runs on control->threads threads;
 // control->stop is looked at after 2^16 rows and after each bucket.
-QE_API int32_t qe_pcsr_sort(const uint32_t* lists, uint32_t lo, uint32_t n_lists, const uint32_t* entries, uint64_t n,
-                            uint64_t* offsets, uint32_t* neighbours, uint32_t* order, const qe::Control* control) {
+QE_API int32_t qe_pcsr_sort(const qe::ListEntries* given, uint64_t* offsets, uint32_t* neighbours, uint32_t* order,
+                            const qe::Control* control) {
   try {
     if (order != nullptr)
-      return qe::ListSort<qe::OrderedEntry>(lists, lo, n_lists, entries, n, control).run(offsets, neighbours, order);
-    return qe::ListSort<qe::Entry>(lists, lo, n_lists, entries, n, control).run(offsets, neighbours, nullptr);
+      return qe::ListSort<qe::OrderedEntry>(*given, control).run(offsets, neighbours, order);
+    return qe::ListSort<qe::Entry>(*given, control).run(offsets, neighbours, nullptr);
   } catch (const std::bad_alloc&) {
     return qe::kOutOfMemory;
   }

@@ -218,11 +218,8 @@ QE_API void qe_row_counts(int32_t isa, const uint64_t* set, const uint64_t* rows
   }
 }
 
-// Likewise: counts[i] grows by how many of n rows of `words` words have bit ids[i] - first, every[k] becomes how many have
-// bit k, and the sum of c (c - 1) over those is returned. counters: `digits` times `words` words, all 0.
-QE_API uint64_t qe_count_bits(int32_t isa, const uint64_t* rows, int64_t n, int64_t words, uint64_t* counters,
-                              int64_t digits, const uint32_t* ids, int64_t n_ids, uint32_t first, uint32_t* counts,
-                              uint32_t* every) {
+// Likewise: adds n rows of `words` words to counters, `digits` times `words` words.
+QE_API void qe_add_rows(int32_t isa, const uint64_t* rows, int64_t n, int64_t words, uint64_t* counters, int64_t digits) {
   const qe::SetOps& ops = qe::set_ops(static_cast<qe::Isa>(isa));
   const qe::BitCounters to{counters, static_cast<size_t>(digits)};
   for (int64_t i = 0; i < n; i += 11) {  // in parts that are no multiple of what is added at once
@@ -230,16 +227,27 @@ QE_API uint64_t qe_count_bits(int32_t isa, const uint64_t* rows, int64_t n, int6
     for (int64_t k = 0; k < 11 && i + k < n; ++k) some[k] = {rows + (i + k) * words, static_cast<size_t>(words)};
     ops.add_rows(some, static_cast<size_t>(n - i < 11 ? n - i : 11), to);
   }
-  ops.read_counters(to, ids, static_cast<size_t>(n_ids), first, counts);
-  return ops.spread_counters(to, static_cast<size_t>(words) / qe::kRowBlock, every);
 }
 
-// Adds up lines as far as they have bits in common with `own`, and their squares, for tests.
-QE_API void qe_add_lines(int32_t isa, const uint64_t* lines, const uint32_t* ids, int64_t n, const uint64_t* own, int64_t digits,
-                         uint64_t* counters, int64_t from, uint32_t* counts, uint64_t* sums) {
-  const qe::SetOps& ops = qe::set_ops(static_cast<qe::Isa>(isa));
+// Likewise: counts[i] grows by how many rows have bit ids[i] - first.
+QE_API void qe_read_counters(int32_t isa, uint64_t* counters, int64_t digits, const uint32_t* ids, int64_t n, uint32_t first,
+                             uint32_t* counts) {
+  qe::set_ops(static_cast<qe::Isa>(isa)).read_counters({counters, static_cast<size_t>(digits)}, ids, static_cast<size_t>(n), first, counts);
+}
+
+// Likewise: every[k] becomes how many rows, of `words` words, have bit k; returns the sum of c (c - 1) over those.
+QE_API uint64_t qe_spread_counters(int32_t isa, uint64_t* counters, int64_t digits, int64_t words, uint32_t* every) {
+  return qe::set_ops(static_cast<qe::Isa>(isa)).spread_counters({counters, static_cast<size_t>(digits)}, static_cast<size_t>(words) / qe::kRowBlock, every);
+}
+
+// Likewise: adds up the n lines `ids` as far as they have bits in common with `own`; counts: of those from `from` on.
+QE_API void qe_add_lines(int32_t isa, const uint64_t* lines, const uint32_t* ids, int64_t n, const uint64_t* own,
+                         qe::BitCounters* to, int64_t from, uint32_t* counts) {
   const auto size = static_cast<size_t>(n);
-  const qe::BitCounters to{counters, static_cast<size_t>(digits)};
-  ops.add_lines({lines, ids, ids + size, size, own}, to, static_cast<size_t>(from), counts);
-  ops.add_squares(to, sums);
+  qe::set_ops(static_cast<qe::Isa>(isa)).add_lines({lines, ids, ids + size, size, own}, *to, static_cast<size_t>(from), counts);
+}
+
+// Likewise: writes the sums of squares of counters.
+QE_API void qe_add_squares(int32_t isa, const qe::BitCounters* counters, uint64_t* sums) {
+  qe::set_ops(static_cast<qe::Isa>(isa)).add_squares(*counters, sums);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "loading.h"
 #include "workers.h"
 
 namespace qe {
@@ -35,10 +36,9 @@ QE_API int32_t qe_count_vertices(const uint32_t* vertices, uint64_t n, uint32_t*
   });
 }
 
-// out[i] = table[keys[i] - low] where that is inside table[size], else `missing`; *first_missing is the least i
-// whose result is `missing`, n where there is none.
-QE_API int32_t qe_look_up(const int64_t* keys, uint64_t n, int64_t low, const uint32_t* table, uint64_t size,
-                          uint32_t missing, uint32_t* out, uint64_t* first_missing, int32_t threads) {
+// out[i]: the vertex of keys[i]; *first_missing is the least i whose key has none, n where all have one.
+QE_API int32_t qe_look_up(const int64_t* keys, uint64_t n, const qe::KeyTable* table, uint32_t* out,
+                          uint64_t* first_missing, int32_t threads) {
   using namespace qe;
   const int workers = workers_for(n, threads);
   std::vector<uint64_t> first(workers, n);
@@ -46,9 +46,9 @@ QE_API int32_t qe_look_up(const int64_t* keys, uint64_t n, int64_t low, const ui
     const uint64_t begin = share(n, worker, workers), end = share(n, worker + 1, workers);
     uint64_t bad = n;
     for (uint64_t i = end; i-- > begin;) {
-      const uint64_t place = static_cast<uint64_t>(keys[i]) - static_cast<uint64_t>(low);
-      out[i] = place < size ? table[place] : missing;
-      if (out[i] == missing) bad = i;
+      const uint64_t place = static_cast<uint64_t>(keys[i]) - static_cast<uint64_t>(table->low);
+      out[i] = place < table->size ? table->entries[place] : table->missing;
+      if (out[i] == table->missing) bad = i;
     }
     first[worker] = bad;
   });

@@ -7,8 +7,8 @@
 // type both are the same, and a wedge takes two entries of one list. Deterministic: the same samples for a seed.
 #include <algorithm>
 
+#include "loading.h"
 #include "qe/abi.h"
-#include "qe/pcsr.h"
 #include "qe/philox.h"
 
 namespace qe {
@@ -66,23 +66,23 @@ void find_closed(const Pcsr& out, const uint32_t* sampled, uint64_t n, uint8_t* 
 }  // namespace
 }  // namespace qe
 
-// The rows of `into` are given: keys[n_keys] ascending (null: first, first + 1, ...) with lists [begins, ends).
 // Writes of at most `most` (below 2^32) wedges the vertices sampled[3] = (a, b, c), and whether a and c are different and
 // joined; *samples is how many, *wedges how many there are.
-QE_API int32_t qe_wedge_sample(const uint32_t* keys, uint32_t first, const uint64_t* begins, const uint64_t* ends, uint64_t n_keys,
-                               const uint32_t* neighbours, const qe::Pcsr* out, int32_t undirected, uint64_t seed, uint64_t most,
-                               uint32_t* sampled, uint8_t* closed, uint64_t* samples, uint64_t* wedges) {
+QE_API int32_t qe_wedge_sample(const qe::WedgeLists* lists, uint64_t seed, uint64_t most, uint32_t* sampled, uint8_t* closed,
+                               uint64_t* samples, uint64_t* wedges) {
   using namespace qe;
-  const auto middle = [&](uint64_t row) { return keys == nullptr ? first + static_cast<uint32_t>(row) : keys[row]; };
+  const RowIndex& rows = lists->rows;
+  const Pcsr& out = *lists->out;
+  const bool undirected = lists->undirected != 0;
   const auto around = [&](uint64_t row) {
-    Wedges found{{begins[row], ends[row]}, {0, 0}, 0};
+    Wedges found{{rows.begins[row], rows.ends[row]}, {0, 0}, 0};
     if (found.before.begin == found.before.end) return found;
-    found.after = undirected != 0 ? found.before : locate(*out, middle(row));
-    found.choices = found.after.end - found.after.begin - (undirected != 0 ? 1 : 0);
+    found.after = undirected ? found.before : locate(out, rows.key(row));
+    found.choices = found.after.end - found.after.begin - (undirected ? 1 : 0);
     return found;
   };
   uint64_t total = 0;
-  for (uint64_t row = 0; row < n_keys; ++row) total += around(row).count();
+  for (uint64_t row = 0; row < rows.n; ++row) total += around(row).count();
   const uint64_t n = std::min(most, total);
   *wedges = total;
   *samples = n;
@@ -95,14 +95,14 @@ QE_API int32_t qe_wedge_sample(const uint32_t* keys, uint32_t first, const uint6
     while (sample < n && at < reached) {
       const uint64_t before = (at - passed) / here.choices;
       uint64_t after = (at - passed) % here.choices;
-      if (undirected != 0 && after >= before) ++after;  // another one of the same list
-      sampled[3 * sample] = neighbours[here.before.begin + before];
-      sampled[3 * sample + 1] = middle(row);
-      sampled[3 * sample + 2] = out->neighbours[here.after.begin + after];
+      if (undirected && after >= before) ++after;  // another one of the same list
+      sampled[3 * sample] = lists->neighbours[here.before.begin + before];
+      sampled[3 * sample + 1] = rows.key(row);
+      sampled[3 * sample + 2] = out.neighbours[here.after.begin + after];
       if (++sample < n) at = parts.place(sample);
     }
     passed = reached;
   }
-  for (uint64_t i = 0; i < n; i += kTogether) find_closed(*out, sampled + 3 * i, std::min<uint64_t>(kTogether, n - i), closed + i);
+  for (uint64_t i = 0; i < n; i += kTogether) find_closed(out, sampled + 3 * i, std::min<uint64_t>(kTogether, n - i), closed + i);
   return kOk;
 }

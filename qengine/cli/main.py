@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 EXIT_OK = 0
 EXIT_ERROR = 1
-EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
 
 _COMMANDS = ("calibrate", "estimate", "qerror", "warmup")  # modules beside this one; anything else is a graph

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from qengine.catalog.view import CatalogView, RelationshipTypeInfo
+from qengine.exec.view import ExecView
 from qengine.plan.pattern import Direction, certain_label
 from qengine.plan.physical import EdgeLevel, Search, Source, VertexLevel
 
 __all__ = ["candidate_entries", "multiplicity", "upper_bound"]
 
 
-def upper_bound(store: Any, search: Search) -> float:
+def upper_bound(store: ExecView, search: Search) -> float:
     """Return a number that the embeddings of ``search``, times its orbits, don't exceed.
 
     ``store``: a ``GraphStore``. The bound is |C(u)| of levels without a source, times the least of |C(u)| and the

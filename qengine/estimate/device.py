@@ -21,6 +21,7 @@ from qengine.estimate.target import Target
 from qengine.exec.candidates import LevelSignatures
 from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.resolve import ResolvedSearch
+from qengine.exec.view import ExecView
 from qengine.plan.physical import VertexLevel
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ class DeviceBuilder:
     ``lent``: keeps what is borrowed on the device as long as the graph is used.
     """
 
-    store: Any
+    store: ExecView
     lent: ExitStack
 
     def __call__(
@@ -160,7 +161,7 @@ class SpaceOnDevice:
 
 @contextmanager
 def on_device(
-    space: Space, store: Any, context: ExecutionContext, samples: int | None, any_plan: bool = False
+    space: Space, store: ExecView, context: ExecutionContext, samples: int | None, any_plan: bool = False
 ) -> Iterator[SpaceOnDevice]:
     """Lend what is sampled on the device.
 
@@ -306,7 +307,7 @@ def device_trawling(place: SpaceOnDevice, trawling: TrawlingSampler, context: Ex
 def device_sampler(
     place: SpaceOnDevice,
     target: Target,
-    store: Any,
+    store: ExecView,
     context: ExecutionContext,
     seed: int,
     method: str | DeviceEstimator,

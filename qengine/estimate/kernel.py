@@ -14,7 +14,7 @@ from qengine import _native
 from qengine.estimate.result import Sums
 from qengine.exec.context import ExecutionContext
 
-__all__ = ["HAUL_WALKS", "METHODS", "Draw", "count_within", "draw", "level_work", "philox", "trawl"]
+__all__ = ["HAUL_WALKS", "METHODS", "Draw", "SampleRange", "count_within", "draw", "level_work", "philox", "trawl"]
 
 METHODS = {"wanderjoin": 0, "alley": 1}
 
@@ -57,6 +57,15 @@ class _TrawlTask(ctypes.Structure):
 
 
 @dataclass(frozen=True, slots=True)
+class SampleRange:
+    """The samples (of trawling, hauls) ``[first, first + count)`` of the stream ``seed``."""
+
+    seed: int
+    first: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class Draw:
     """Samples drawn: sums at each level; with rows, int64[n, depth] ids and float64[n] weights of whole embeddings."""
 
@@ -76,15 +85,13 @@ def draw(
     plan: int,
     method: str,
     context: ExecutionContext,
+    samples: SampleRange,
     *,
     depth: int,
-    seed: int,
-    first: int,
-    samples: int,
     rows: bool = False,
     guide: int | None = None,
 ) -> Draw:
-    """Draw samples ``[first, first + samples)`` of the stream ``seed`` over the first ``depth`` levels.
+    """Draw samples over the first ``depth`` levels.
 
     Parameters
     ----------
@@ -104,10 +111,10 @@ def draw(
     """
     library = _library()
     sums = np.zeros(depth, _SUMS)
-    ids = np.empty((samples, depth), np.int64) if rows else None
-    weights = np.empty(samples, np.float64) if rows else None
+    ids = np.empty((samples.count, depth), np.int64) if rows else None
+    weights = np.empty(samples.count, np.float64) if rows else None
     n = ctypes.c_int64()
-    task = _Task(METHODS[method], depth, seed, first, samples, guide)
+    task = _Task(METHODS[method], depth, samples.seed, samples.first, samples.count, guide)
     context.run(
         library.qe_sample_run,
         plan,
@@ -117,10 +124,10 @@ def draw(
         None if ids is None else ids.ctypes.data,
         None if weights is None else weights.ctypes.data,
         ctypes.byref(n),
-        reads=samples * depth * _READS,
+        reads=samples.count * depth * _READS,
     )
     levels = tuple(
-        Sums(samples, int(each["reached"]), float(each["weight"]), float(each["square"]), int(each["work"]))
+        Sums(samples.count, int(each["reached"]), float(each["weight"]), float(each["square"]), int(each["work"]))
         for each in sums
     )
     if ids is None or weights is None:
@@ -131,16 +138,14 @@ def draw(
 def trawl(
     plan: int,
     context: ExecutionContext,
+    hauls: SampleRange,
     *,
     least: int,
-    seed: int,
-    first: int,
-    hauls: int,
     most_work: int,
     guide: int | None = None,
     prefixes: tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]] | None = None,
 ) -> Sums:
-    """Return the sums of hauls ``[first, first + hauls)``: prefixes by Alley, their completions counted (gSWORD §5).
+    """Return the sums of some hauls: prefixes by Alley, their completions counted (gSWORD §5).
 
     Parameters
     ----------
@@ -153,8 +158,8 @@ def trawl(
     guide
         Of the prefixes, as for ``draw``.
     prefixes
-        Where they were drawn elsewhere: int64[hauls * HAUL_WALKS, depth] ids, and float64[hauls * HAUL_WALKS] weights,
-        0 for walks that have ended.
+        Where they were drawn elsewhere: int64[walks, depth] ids and float64[walks] weights, 0 for walks that have
+        ended; ``HAUL_WALKS`` a haul.
 
     Raises
     ------
@@ -164,17 +169,17 @@ def trawl(
     sums = np.zeros(1, _SUMS)
     ids, weights = prefixes if prefixes is not None else (np.empty((0, 0), np.int64), np.empty(0))
     given = (ids.ctypes.data, weights.ctypes.data, ids.shape[1]) if prefixes is not None else (None, None, 0)
-    task = _TrawlTask(METHODS["alley"], least, seed, first, hauls, most_work, guide, *given)
+    task = _TrawlTask(METHODS["alley"], least, hauls.seed, hauls.first, hauls.count, most_work, guide, *given)
     context.run(
         _library().qe_trawl_run,
         plan,
         ctypes.byref(context.control),
         ctypes.byref(task),
         sums.ctypes.data,
-        reads=hauls * most_work,
+        reads=hauls.count * most_work,
     )
     (each,) = sums
-    return Sums(hauls, int(each["reached"]), float(each["weight"]), float(each["square"]), int(each["work"]))
+    return Sums(hauls.count, int(each["reached"]), float(each["weight"]), float(each["square"]), int(each["work"]))
 
 
 def count_within(plan: int, context: ExecutionContext, work: int) -> float | None:

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from qengine.errors import SemanticError
 from qengine.estimate.kernel import philox
 from qengine.estimate.result import Sums
-from qengine.exec.cpu.resolve import MaskProvider
+from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.pattern import Direction
 from qengine.plan.physical import EdgeLevel, Search, Source, VertexLevel
 
@@ -214,7 +214,7 @@ class ReferenceSampler:
 
     def __init__(
         self,
-        store: Any,
+        store: ExecView,
         search: Search,
         masks: MaskProvider,
         estimator: Estimator,
@@ -293,7 +293,7 @@ def _wrong(estimator: Estimator, method: str, found: object, wanted: str, exampl
     )
 
 
-def expectation(store: Any, search: Search, masks: MaskProvider, estimator: Estimator) -> float:
+def expectation(store: ExecView, search: Search, masks: MaskProvider, estimator: Estimator) -> float:
     """Return the mean weight over all ways that an estimator's samples can go, each with its probability.
 
     For tiny graphs: every value of every random number is tried. An unbiased estimator gives the true count.
@@ -350,7 +350,7 @@ def _depends_on_nothing(level: VertexLevel) -> bool:
 class _View:
     """A search over a graph, looked at level by level."""
 
-    def __init__(self, store: Any, search: Search, masks: MaskProvider) -> None:
+    def __init__(self, store: ExecView, search: Search, masks: MaskProvider) -> None:
         self.store = store
         self.search = search
         self._masks = masks
@@ -485,5 +485,6 @@ class _View:
         return left is not None and right is not None and bool(_OPS[condition.op](left, right))
 
     def _property(self, index: int, key: str, values: tuple[int, ...]) -> Any:
-        elements = self.store.nodes if isinstance(self.search.levels[index], VertexLevel) else self.store.relationships
-        return elements([values[index]])[0].get(key)
+        of_node = isinstance(self.search.levels[index], VertexLevel)
+        (element,) = (self.store.nodes if of_node else self.store.relationships)([values[index]])
+        return None if element is None else element.get(key)

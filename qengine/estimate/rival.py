@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
 
-from qengine.estimate.kernel import draw
+from qengine.estimate.kernel import SampleRange, draw
 from qengine.estimate.result import Sums
 from qengine.exec.context import ExecutionContext
-from qengine.exec.cpu.resolve import MaskProvider, ResolvedSearch, resolve
+from qengine.exec.cpu.resolve import ResolvedSearch, resolve
+from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.levels import links, reordered, without_order
 from qengine.plan.physical import Search, VertexLevel
 
@@ -28,7 +28,7 @@ _ROUNDS = ((1, 16), (16, 6))
 
 
 def other_orders(
-    store: Any, search: Search, masks: MaskProvider, context: ExecutionContext, samples: int
+    store: ExecView, search: Search, masks: MaskProvider, context: ExecutionContext, samples: int
 ) -> Sequence[Search]:
     """Return searches with the same total in orders that look better, the most promising first; perhaps none.
 
@@ -69,7 +69,7 @@ def _cost(resolved: ResolvedSearch, depth: int, context: ExecutionContext, sampl
     Where the samples die out, the rest is taken to be as frequent as what the last of them just missed.
     """
     plan = int(resolved.plan.ctypes.data)
-    drawn = draw(plan, "alley", context, depth=depth, seed=0, first=0, samples=samples)
+    drawn = draw(plan, "alley", context, SampleRange(0, 0, samples), depth=depth)
     return sum(_cardinalities(drawn.levels[:-1]))
 
 

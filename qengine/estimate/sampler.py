@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from qengine.estimate.kernel import Draw, draw, trawl
+from qengine.estimate.kernel import Draw, SampleRange, draw, trawl
 from qengine.estimate.result import Sums
 from qengine.estimate.space import Space
 from qengine.estimate.target import SAMPLE, Target
@@ -16,6 +16,7 @@ from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.batch import BATCH_ROWS, Batch
 from qengine.exec.cpu.columns import ArrowColumn, Column, ConstantColumn, NodeColumn, RelationshipColumn, integer_column
 from qengine.exec.cpu.pipeline import continue_from
+from qengine.exec.view import ExecView
 from qengine.plan.physical import VertexLevel
 
 __all__ = ["LEAST_DEPTH", "PatternSampler", "Sampler", "TrawlingSampler"]
@@ -58,7 +59,7 @@ class PatternSampler(_Samples):
     ``name``: "wanderjoin", "alley", or "guided", which takes a space with a candidate graph.
     """
 
-    _store: Any
+    _store: ExecView
     name: str
     batch: int = 4_096
 
@@ -87,10 +88,8 @@ class PatternSampler(_Samples):
             self.space.plan,
             "alley" if guided else self.name,
             self.context,
+            SampleRange(self.seed, first, samples),
             depth=len(self.target.search.levels),
-            seed=self.seed,
-            first=first,
-            samples=samples,
             rows=rows,
             guide=self.space.guide if guided else None,
         )
@@ -150,10 +149,8 @@ class TrawlingSampler(_Samples):
         return trawl(
             self.space.plan,
             self.context,
+            SampleRange(self.seed, first, hauls),
             least=LEAST_DEPTH,
-            seed=self.seed,
-            first=first,
-            hauls=hauls,
             most_work=_MOST_WORK,
             guide=self.space.guide if self.guided else None,
             prefixes=prefixes,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from qengine.estimate.bound import candidate_entries, multiplicity, upper_bound
 from qengine.estimate.candidates import Candidates, sketch
@@ -14,6 +14,7 @@ from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.masks import Masks
 from qengine.exec.cpu.resolve import ResolvedSearch, resolve
 from qengine.exec.cpu.runtime import Runtime
+from qengine.exec.view import ExecView
 
 __all__ = ["Builder", "Space", "make_space", "on_host"]
 
@@ -85,7 +86,7 @@ def on_host(
 
 def make_space(
     target: Target,
-    store: Any,
+    store: ExecView,
     context: ExecutionContext,
     samples: int | None,
     milliseconds: float | None,

@@ -6,18 +6,18 @@ import json
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from qengine._printable import printable_line
 from qengine.errors import Notice, QueryTimeout, Unsupported
 from qengine.estimate.bound import upper_bound
-from qengine.estimate.kernel import draw
+from qengine.estimate.kernel import SampleRange, draw
 from qengine.estimate.result import Estimate, Sums, interval
 from qengine.estimate.target import target_of
 from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.masks import Masks
 from qengine.exec.cpu.resolve import ResolvedSearch, resolve
 from qengine.exec.cpu.runtime import Runtime
+from qengine.exec.view import ExecView
 from qengine.plan.levels import links, reordered, without_order
 from qengine.plan.pattern import QueryGraph
 from qengine.plan.physical import PhysicalPlan, Search, VertexLevel
@@ -74,7 +74,7 @@ class EstimateTable(Mapping[frozenset[str], Estimate]):
 
 def estimate_all(
     plan: PhysicalPlan,
-    store: Any,
+    store: ExecView,
     context: ExecutionContext,
     *,
     samples: int,
@@ -141,7 +141,7 @@ def estimate_all(
 class _Path:
     """An order of a search's vertices. ``beginnings``: the parts that it begins with, each with its nodes."""
 
-    def __init__(self, path: Search, store: Any, masks: Masks) -> None:
+    def __init__(self, path: Search, store: ExecView, masks: Masks) -> None:
         self.beginnings = [
             (nodes, Search(path.input, path.levels[: last + 1], 0, ())) for nodes, last in _beginnings(path)
         ]
@@ -157,7 +157,7 @@ class _Path:
             return ()
         depth, resolved = self._longest
         plan = int(resolved.plan.ctypes.data)
-        return draw(plan, "alley", context, depth=depth, seed=seed, first=first, samples=samples).levels
+        return draw(plan, "alley", context, SampleRange(seed, first, samples), depth=depth).levels
 
 
 def _rounds(samples: int, looks_at_time: bool) -> Iterator[tuple[int, int]]:
@@ -170,7 +170,7 @@ def _rounds(samples: int, looks_at_time: bool) -> Iterator[tuple[int, int]]:
         count = first
 
 
-def _longest_resolved(parts: Iterable[Search], store: Any, masks: Masks) -> tuple[int, ResolvedSearch] | None:
+def _longest_resolved(parts: Iterable[Search], store: ExecView, masks: Masks) -> tuple[int, ResolvedSearch] | None:
     """Return the first of some searches that the graph has candidates for at all, with its depth."""
     for part in parts:
         resolved = resolve(store, part, masks)

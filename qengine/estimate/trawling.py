@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 from qengine.estimate.choice import relative_cost
 from qengine.estimate.rival import other_orders
@@ -14,6 +13,7 @@ from qengine.estimate.target import Target
 from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.masks import Masks
 from qengine.exec.cpu.runtime import Runtime
+from qengine.exec.view import ExecView
 
 __all__ = ["other_spaces", "trawler"]
 
@@ -46,7 +46,7 @@ def trawler(ways: list[tuple[Target, Space]], context: ExecutionContext, seed: i
     return found[costs.index(min(costs))]
 
 
-def other_spaces(target: Target, store: Any, context: ExecutionContext) -> Iterator[tuple[Target, Space]]:
+def other_spaces(target: Target, store: ExecView, context: ExecutionContext) -> Iterator[tuple[Target, Space]]:
     """Yield a target's search in other orders, which look better by samples, and what is sampled then.
 
     Raises

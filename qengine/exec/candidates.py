@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
+from qengine.exec.view import ExecView
 from qengine.plan.pattern import Direction, LabelAnd, LabelExpr, LabelIs
 from qengine.plan.physical import EdgeLevel, Search, VertexLevel
 from qengine.storage.signatures import ANY_LABEL, SIGNATURE_WORDS, PatternSignature, Signatures
@@ -43,7 +44,7 @@ class _Neighbour(NamedTuple):
     level: int
 
 
-def level_signatures(store: Any, search: Search) -> LevelSignatures:
+def level_signatures(store: ExecView, search: Search) -> LevelSignatures:
     """Return what signatures say of all levels of a search; an edge level wants nothing."""
     known = _wanted.setdefault(store, {})
     if (entry := known.get(id(search))) is not None:
@@ -58,7 +59,9 @@ def level_signatures(store: Any, search: Search) -> LevelSignatures:
     return LevelSignatures(store.signatures, wanted)
 
 
-def admit_by_signature(store: Any, search: Search, level: int, begin: int, admitted: npt.NDArray[np.bool_]) -> None:
+def admit_by_signature(
+    store: ExecView, search: Search, level: int, begin: int, admitted: npt.NDArray[np.bool_]
+) -> None:
     """Clear ``admitted[v - begin]`` for each vertex v whose signature refuses it for ``search.levels[level]``.
 
     Parameters
@@ -73,7 +76,7 @@ def admit_by_signature(store: Any, search: Search, level: int, begin: int, admit
         store.signatures.filter(wanted, begin, begin + len(admitted), admitted)
 
 
-def admit_by_degree(store: Any, search: Search, level: int, begin: int, admitted: npt.NDArray[np.bool_]) -> None:
+def admit_by_degree(store: ExecView, search: Search, level: int, begin: int, admitted: npt.NDArray[np.bool_]) -> None:
     """Clear ``admitted[v - begin]`` for each vertex v with too short a list for ``search.levels[level]``."""
     vertices = np.arange(begin, begin + len(admitted), dtype=np.uint32)
     for (type_index, direction), levels in _by_list(store, search, level).items():
@@ -81,7 +84,7 @@ def admit_by_degree(store: Any, search: Search, level: int, begin: int, admitted
         admitted &= ends - begins >= _different(search, levels)
 
 
-def _signature(store: Any, search: Search, level: int) -> PatternSignature:
+def _signature(store: ExecView, search: Search, level: int) -> PatternSignature:
     numbers = {label: number for number, label in enumerate(store.labels)}
     found = PatternSignature()
     for label in _necessary(search.levels[level]):
@@ -98,7 +101,7 @@ def _signature(store: Any, search: Search, level: int) -> PatternSignature:
     return found
 
 
-def _by_list(store: Any, search: Search, level: int) -> dict[tuple[int, Direction], list[int]]:
+def _by_list(store: ExecView, search: Search, level: int) -> dict[tuple[int, Direction], list[int]]:
     """Return for each list of the level's vertex the levels whose vertices are in it."""
     found: dict[tuple[int, Direction], list[int]] = {}
     for each in _neighbours(store, search, level):
@@ -108,7 +111,7 @@ def _by_list(store: Any, search: Search, level: int) -> dict[tuple[int, Directio
     return found
 
 
-def _neighbours(store: Any, search: Search, level: int) -> Iterator[_Neighbour]:
+def _neighbours(store: ExecView, search: Search, level: int) -> Iterator[_Neighbour]:
     """Yield the neighbours that a level's vertex has for sure; a union of lists says nothing of one of them."""
     for other, each in enumerate(search.levels):
         if isinstance(each, EdgeLevel):

@@ -15,6 +15,7 @@ from qengine._frozen import record
 from qengine.errors import InternalError, OutOfMemory, QueryInterrupted, QueryTimeout, ResourceError
 from qengine.exec.limits import number_of_bytes, number_of_seconds, number_of_threads
 from qengine.exec.memory import Holding, MemoryAccount
+from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.physical import Search
 
 __all__ = ["Control", "ExecutionContext", "OperatorStats", "Rivals", "Status"]
@@ -42,7 +43,7 @@ class Rivals(Protocol):
     """Finds other matching orders for a search that takes long."""
 
     def __call__(
-        self, store: Any, search: Search, masks: Any, context: ExecutionContext, samples: int
+        self, store: ExecView, search: Search, masks: MaskProvider, context: ExecutionContext, samples: int
     ) -> Sequence[Search]:
         """Return searches with the same total in orders that look better, the most promising first; perhaps none.
 

@@ -14,10 +14,11 @@ from collections.abc import Mapping, Sequence
 
 from qengine._frozen import frozen
 from qengine.plan.expr import Expr
+from qengine.plan.node import node
 from qengine.plan.pattern import Direction, LabelExpr
 
 
-@frozen
+@node("conditions")
 class Relation:
     """How many relationships of ``types`` lead from one vertex to another in ``direction``; a self-loop counts once.
 
@@ -33,7 +34,7 @@ class Relation:
         return Relation(self.types, self.direction.reversed(), self.conditions)
 
 
-@frozen
+@node("nodes", "loops")
 class Own:
     """A vector: 1 for each vertex with the labels and predicates of some nodes that coincide, times its self-loops.
 
@@ -44,7 +45,7 @@ class Own:
     loops: tuple[Relation, ...] = ()
 
 
-@frozen
+@node("relations")
 class Matrix:
     """A matrix: the product, pair by pair, of one or more relations, seen from the row's vertex.
 

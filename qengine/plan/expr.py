@@ -8,12 +8,13 @@ evaluation rule (null logic, scopes, subqueries) has its own class. Nodes are im
 from __future__ import annotations
 
 from dataclasses import field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 from typing import Literal as OneOf
 
 from qengine._frozen import frozen
 from qengine.errors import Span
-from qengine.types import ANY, BOOLEAN, INTEGER, LIST, MAP, PATH, Type
+from qengine.plan.node import node
+from qengine.types import ANY, BOOLEAN, LIST, MAP, PATH, Type
 
 if TYPE_CHECKING:
     from qengine.plan.logical import Operator
@@ -22,34 +23,35 @@ if TYPE_CHECKING:
 
 @frozen(kw_only=True)
 class Expr:
-    """Base of all bound expressions."""
+    """Base of all bound expressions. ``child_fields``: those that hold sub-expressions, or a subquery's plan."""
 
+    child_fields: ClassVar[tuple[str, ...]] = ()
     type: Type = ANY
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@frozen
+@node()
 class Literal(Expr):
     """A constant: None, bool, int, float or str. Lists and maps are ``ListOf`` and ``MapOf``."""
 
     value: Any
 
 
-@frozen
+@node()
 class Parameter(Expr):
     """``$name``: its value comes with the execution."""
 
     name: str
 
 
-@frozen
+@node()
 class Variable(Expr):
     """A column of the input rows, or a name bound by an enclosing comprehension."""
 
     name: str
 
 
-@frozen
+@node("subject")
 class Property(Expr):
     """``subject.key``: of a node, relationship, map or temporal value; null where absent."""
 
@@ -57,7 +59,7 @@ class Property(Expr):
     key: str
 
 
-@frozen
+@node("args")
 class Call(Expr):
     """A strict operator or scalar function of the catalogue.
 
@@ -71,7 +73,7 @@ class Call(Expr):
     args: tuple[Expr, ...]
 
 
-@frozen
+@node("args")
 class Logical(Expr):
     """``AND``, ``OR`` or ``XOR`` of two or more operands under three-valued logic."""
 
@@ -80,7 +82,7 @@ class Logical(Expr):
     type: Type = field(default=BOOLEAN, kw_only=True)
 
 
-@frozen
+@node("args")
 class Comparison(Expr):
     """A chain ``a < b <= c``: true when each neighbouring pair is; ``ops`` has one fewer than ``args``."""
 
@@ -89,7 +91,7 @@ class Comparison(Expr):
     type: Type = field(default=BOOLEAN, kw_only=True)
 
 
-@frozen
+@node("subject")
 class HasLabels(Expr):
     """``n:A&!B``: for nodes the labels, for relationships the type."""
 
@@ -98,7 +100,7 @@ class HasLabels(Expr):
     type: Type = field(default=BOOLEAN, kw_only=True)
 
 
-@frozen
+@node("whens", "otherwise")
 class Case(Expr):
     """``CASE``. The simple form is bound to the searched one by the binder: ``whens`` are (condition, result)."""
 
@@ -106,7 +108,7 @@ class Case(Expr):
     otherwise: Expr
 
 
-@frozen
+@node("items")
 class ListOf(Expr):
     """``[a, b, …]``."""
 
@@ -114,7 +116,7 @@ class ListOf(Expr):
     type: Type = field(default=LIST, kw_only=True)
 
 
-@frozen
+@node()
 class ConstantList(ListOf):
     """``[1, 'a', …]``: a list of literals. It is one constant: nothing looks for parts in it, however long it is."""
 
@@ -130,7 +132,7 @@ def list_of_items(items: tuple[Expr, ...], **named: Any) -> ListOf:
     return (ConstantList if constant else ListOf)(items, **named)
 
 
-@frozen
+@node("entries")
 class MapOf(Expr):
     """``{key: value, …}``."""
 
@@ -138,7 +140,7 @@ class MapOf(Expr):
     type: Type = field(default=MAP, kw_only=True)
 
 
-@frozen
+@node("subject", "entries")
 class MapProjection(Expr):
     """``subject {.*, .key, name: value}``: all properties first when ``everything``, then the entries."""
 
@@ -148,7 +150,7 @@ class MapProjection(Expr):
     type: Type = field(default=MAP, kw_only=True)
 
 
-@frozen
+@node("source", "condition", "result")
 class ListComprehension(Expr):
     """``[variable IN source WHERE condition | result]``; absent parts are None."""
 
@@ -159,7 +161,7 @@ class ListComprehension(Expr):
     type: Type = field(default=LIST, kw_only=True)
 
 
-@frozen
+@node("source", "condition")
 class Quantifier(Expr):
     """``all | any | none | single (variable IN source WHERE condition)`` under three-valued logic."""
 
@@ -170,7 +172,7 @@ class Quantifier(Expr):
     type: Type = field(default=BOOLEAN, kw_only=True)
 
 
-@frozen
+@node("initial", "source", "step")
 class Reduce(Expr):
     """``reduce(accumulator = initial, variable IN source | step)``."""
 
@@ -181,7 +183,7 @@ class Reduce(Expr):
     step: Expr
 
 
-@frozen
+@node()
 class PathOf(Expr):
     """The path through the named elements: node, relationship (or list of them), node, … alternately."""
 
@@ -189,7 +191,7 @@ class PathOf(Expr):
     type: Type = field(default=PATH, kw_only=True)
 
 
-@frozen
+@node("plan")
 class Subquery(Expr):
     """``EXISTS {…}``, ``COUNT {…}``, ``COLLECT {…}``, pattern predicates and pattern comprehensions.
 
@@ -202,7 +204,7 @@ class Subquery(Expr):
     outer: tuple[str, ...]
 
 
-@frozen
+@node("args")
 class AggregateCall(Expr):
     """An aggregate of ``Aggregate``: ``count`` with no argument is ``count(*)``; percentiles have two."""
 
@@ -212,4 +214,3 @@ class AggregateCall(Expr):
 
 
 TRUE = Literal(True, type=BOOLEAN)
-ZERO = Literal(0, type=INTEGER)

@@ -6,7 +6,6 @@ such a value; so a condition that can fail waits until everything else holds.
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass
 from typing import Any
 
 from qengine.catalog.functions import Signature, lookup
@@ -139,4 +138,4 @@ def _plan_fails(plan: Any) -> bool:
         return True
     if isinstance(plan, Filter) and condition_can_fail(plan.predicate):
         return True
-    return is_dataclass(plan) and any(_plan_fails(getattr(plan, field.name)) for field in fields(plan))
+    return any(_plan_fails(getattr(plan, name)) for name in getattr(plan, "child_fields", ()))

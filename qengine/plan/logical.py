@@ -6,29 +6,34 @@ A plan is a tree of immutable nodes. ``Match`` is the only operator that must be
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from qengine._frozen import frozen
 from qengine.plan.expr import AggregateCall, Expr
+from qengine.plan.node import node
 from qengine.plan.pattern import QueryGraph
 
 
 @frozen
 class Operator:
-    """Base of all operators, logical and physical."""
+    """Base of all operators, logical and physical. ``child_fields``: those that hold operators or expressions."""
+
+    child_fields: ClassVar[tuple[str, ...]] = ()
 
 
-@frozen
+@node()
 class Unit(Operator):
     """Emits one row with no columns."""
 
 
-@frozen
+@node()
 class Argument(Operator):
     """Leaf of a subquery: emits the outer row(s), restricted to ``columns``."""
 
     columns: tuple[str, ...]
 
 
-@frozen
+@node("input", "graph")
 class Match(Operator):
     """Emits, for each input row and each embedding of ``graph`` that agrees with it, the row with
     ``graph.variables()`` added. With ``optional``, a row without embedding is emitted once with nulls.
@@ -40,7 +45,7 @@ class Match(Operator):
     optional: bool = False
 
 
-@frozen
+@node("input", "predicate")
 class Filter(Operator):
     """Emits the input rows for which ``predicate`` is true (not false, not null), in order."""
 
@@ -48,7 +53,7 @@ class Filter(Operator):
     predicate: Expr
 
 
-@frozen
+@node("input", "items")
 class Project(Operator):
     """Emits each input row as the named expressions, and nothing else, in order."""
 
@@ -56,7 +61,7 @@ class Project(Operator):
     items: tuple[tuple[str, Expr], ...]
 
 
-@frozen
+@node("input", "keys", "aggregates")
 class Aggregate(Operator):
     """Emits one row a group: the keys, then the aggregates. Without keys: exactly one row.
 
@@ -70,14 +75,14 @@ class Aggregate(Operator):
     weight: str | None = None
 
 
-@frozen
+@node("input")
 class Distinct(Operator):
     """Emits each different input row once, at its first place."""
 
     input: Operator
 
 
-@frozen
+@node("expr")
 class SortKey:
     """One key of ``Sort``. Nulls are the greatest values."""
 
@@ -85,7 +90,7 @@ class SortKey:
     ascending: bool = True
 
 
-@frozen
+@node("input", "keys", "limit")
 class Sort(Operator):
     """Emits the input rows by Cypher's global order of values; stable. Holds all rows.
 
@@ -97,7 +102,7 @@ class Sort(Operator):
     limit: Expr | None = None
 
 
-@frozen
+@node("input", "count")
 class Skip(Operator):
     """Emits all but the first ``count`` rows."""
 
@@ -105,7 +110,7 @@ class Skip(Operator):
     count: Expr
 
 
-@frozen
+@node("input", "count")
 class Limit(Operator):
     """Emits the first ``count`` rows and stops its input."""
 
@@ -113,7 +118,7 @@ class Limit(Operator):
     count: Expr
 
 
-@frozen
+@node("input", "expr")
 class Unwind(Operator):
     """Emits each row once for each item of the list ``expr``, as column ``name``; none for null or []."""
 
@@ -122,7 +127,7 @@ class Unwind(Operator):
     name: str
 
 
-@frozen
+@node("inputs")
 class Union(Operator):
     """Emits the rows of all inputs one after the other; without ``all``, each different row once."""
 
@@ -130,7 +135,7 @@ class Union(Operator):
     all: bool
 
 
-@frozen
+@node("root")
 class LogicalPlan:
     """A bound statement: its operators, the result's columns in order, and what to do with it.
 

@@ -10,6 +10,7 @@ from typing import Protocol
 from qengine._frozen import frozen
 from qengine.errors import Span, Unsupported
 from qengine.plan.expr import Expr
+from qengine.plan.node import node
 
 
 @frozen
@@ -122,7 +123,7 @@ class MatchMode(Enum):
     DIFFERENT_NODES = "DIFFERENT NODES"
 
 
-@frozen
+@node("predicates")
 class PatternNode:
     """A vertex of the query graph.
 
@@ -136,7 +137,7 @@ class PatternNode:
     bound: bool = False
 
 
-@frozen
+@node("predicates", "inner")
 class PatternRelationship:
     """An edge of the query graph from node ``start`` to node ``end``.
 
@@ -250,7 +251,7 @@ class Hints:
 NO_HINTS = Hints()
 
 
-@frozen
+@node("nodes", "relationships", "predicates")
 class QueryGraph:
     """One ``MATCH``: nodes, relationships, paths, and the predicates over several variables.
 

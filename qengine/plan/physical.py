@@ -13,6 +13,7 @@ from qengine.errors import Span, Unsupported
 from qengine.plan.elimination import Step, Term
 from qengine.plan.expr import Expr
 from qengine.plan.logical import Operator
+from qengine.plan.node import node
 from qengine.plan.pattern import ANY_SHORTEST, Direction, LabelExpr, PathMode, PathSelector
 
 MAX_LEVELS = 64
@@ -61,7 +62,7 @@ class ColumnCondition:
     right_key: str
 
 
-@frozen
+@node("predicates")
 class VertexLevel:
     """Binds a vertex: the intersection of ``sources``, within ``labels`` and ``predicates``.
 
@@ -82,7 +83,7 @@ class VertexLevel:
     conditions: tuple[ColumnCondition, ...] = ()
 
 
-@frozen
+@node("predicates")
 class EdgeLevel:
     """Binds a relationship between the vertices of two earlier levels, once for each such edge.
 
@@ -103,7 +104,7 @@ class EdgeLevel:
 Level = VertexLevel | EdgeLevel
 
 
-@frozen
+@node("input", "levels")
 class Search(Operator):
     """Emits, for each input row, the embeddings of the levels; columns: the input's, then ``emit``.
 
@@ -134,7 +135,7 @@ class Search(Operator):
     cost: float | None = None
 
 
-@frozen
+@node("input", "build")
 class HashJoin(Operator):
     """Emits each input row joined with each row of ``build`` that has the same vertices in the columns ``keys``.
 
@@ -154,7 +155,7 @@ class HashJoin(Operator):
     rows: float | None = None
 
 
-@frozen
+@node("input", "search", "steps")
 class Eliminate(Operator):
     """Emits what ``search`` (over ``Unit``, without seeds) does, for each input row, by summing vertices out.
 
@@ -178,7 +179,7 @@ class Eliminate(Operator):
         return self.search.count
 
 
-@frozen
+@node("input", "end", "predicates", "inner")
 class Walk(Operator):
     """Emits, for each input row, the walks of ``minimum`` to ``maximum`` hops from vertex ``start``.
 
@@ -206,7 +207,7 @@ class Walk(Operator):
     inner: tuple[Expr, ...] = ()
 
 
-@frozen
+@node("input", "end", "predicates", "inner")
 class Shortest(Operator):
     """Emits, for each input row and end, the paths from ``start`` that ``selector`` selects (as ``Walk``'s columns).
 
@@ -230,7 +231,7 @@ class Shortest(Operator):
     mode: PathMode = PathMode.TRAIL
 
 
-@frozen
+@node("input", "inner")
 class Optional(Operator):
     """Left outer apply: emits each input row joined with ``inner``'s rows for it, or once with nulls.
 
@@ -246,7 +247,7 @@ class Optional(Operator):
     matched: str | None = None
 
 
-@frozen
+@node("input", "inner")
 class Attach(Operator):
     """Adds column ``name``: for each row whether ``inner`` has rows (exists), how many (count), or a list of
     its only column (collect). ``outer``: the input columns that ``inner`` reads, through its ``Argument``.
@@ -261,7 +262,7 @@ class Attach(Operator):
     weight: str | None = None
 
 
-@frozen
+@node("root", "careful")
 class PhysicalPlan:
     """A lowered statement: operators that an executor runs, and the result's columns.
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Hashable, Iterator
-from dataclasses import fields, is_dataclass, replace
-from functools import cache
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from qengine._planning import check_planning
@@ -13,7 +11,6 @@ from qengine.catalog.functions import lookup
 from qengine.errors import Span
 from qengine.plan.expr import (
     Call,
-    ConstantList,
     Expr,
     ListComprehension,
     Logical,
@@ -26,32 +23,18 @@ from qengine.plan.expr import (
 )
 from qengine.plan.logical import Operator
 from qengine.plan.pattern import QueryGraph
-from qengine.types import Type
 
 _POLLED = 1024  # nodes between two looks whether to stop
 
 
 def children(expr: Expr) -> Iterator[Expr]:
     """Yield the direct sub-expressions, in the order in which they are written. Subquery plans are not entered."""
-    for name in _parts(type(expr)):
+    for name in expr.child_fields:
         value = getattr(expr, name)
         if isinstance(value, Expr):
             yield value
-        elif value is not None:
+        elif isinstance(value, tuple):
             yield from _expressions(value)
-
-
-_PARTS: dict[type[Expr], tuple[str, ...]] = {}
-
-
-def _parts(kind: type[Expr]) -> tuple[str, ...]:
-    """Return the names of a class's fields that hold expressions."""
-    names = _PARTS.get(kind)
-    if names is None:
-        parts = () if issubclass(kind, ConstantList) else fields(kind)
-        names = tuple(field.name for field in parts if re.search(r"\bExpr\b", str(field.type)))
-        _PARTS[kind] = names
-    return names
 
 
 def _expressions(items: tuple[Any, ...]) -> Iterator[Expr]:
@@ -135,11 +118,14 @@ def substitute(expr: Expr, choose: Callable[[Expr], Expr | None]) -> Expr:
 
 def _with_children(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
     changes: dict[str, Any] = {}
-    for name in _parts(type(expr)):
+    for name in expr.child_fields:
         old = getattr(expr, name)
-        if old is None:
+        if isinstance(old, Expr):
+            new: Any = change(old)
+        elif isinstance(old, tuple):
+            new = _changed(old, change)
+        else:
             continue
-        new = change(old) if isinstance(old, Expr) else _changed(old, change)
         if new is not old:
             changes[name] = new
     return replace(expr, **changes) if changes else expr
@@ -184,27 +170,9 @@ def parameters(plan: Any) -> dict[str, Span | None]:
         elif isinstance(node, Parameter):
             found.setdefault(node.name, node.span)
         else:
-            todo.extend([part for name in _names_of_fields(node.__class__) if (part := getattr(node, name))])
+            names = getattr(node, "child_fields", ())  # the items of tuples may be no nodes
+            todo.extend([part for name in reversed(names) if (part := getattr(node, name))])
     return found
-
-
-_NO_PARTS = frozenset(
-    (
-        *("str", "int", "float", "bool", "None", "tuple", "frozenset"),
-        *("Span", "Type", "LabelExpr", "Direction", "MatchMode", "PathMode", "PathSelector"),
-    )
-)
-"""Names in the annotations of fields that hold no part of a plan that reads a parameter."""
-
-
-@cache
-def _names_of_fields(kind: Hashable) -> tuple[str, ...]:
-    """Return the names of the fields that can hold a part of a plan, the last one first."""
-    if not (isinstance(kind, type) and is_dataclass(kind)) or issubclass(kind, Span | Type | ConstantList):
-        return ()
-    return tuple(
-        field.name for field in reversed(fields(kind)) if not _NO_PARTS.issuperset(re.findall(r"\w+", str(field.type)))
-    )
 
 
 def rewrite_plan(plan: Operator, change: Callable[[Operator], Operator]) -> Operator:
@@ -227,12 +195,10 @@ def rewrite_plan(plan: Operator, change: Callable[[Operator], Operator]) -> Oper
         if isinstance(value, QueryGraph):  # subqueries stand nowhere else in it
             predicates = changed(value.predicates)
             return value if predicates is value.predicates else replace(value, predicates=predicates)
-        if is_dataclass(value) and not isinstance(value, type | Span | Type):
-            return with_changes(value)
-        return value
+        return with_changes(value)
 
     def with_changes(node: Any) -> Any:
-        olds = {field.name: getattr(node, field.name) for field in fields(node)}
+        olds = {name: getattr(node, name) for name in getattr(node, "child_fields", ())}
         news = {name: new for name, old in olds.items() if (new := changed(old)) is not old}
         return replace(node, **news) if news else node
 
@@ -245,7 +211,7 @@ def operators(plan: Operator) -> Iterator[Operator]:
     while waiting:
         operator = waiting.pop()
         yield operator
-        for name in _names_of_fields(operator.__class__):
+        for name in reversed(operator.child_fields):
             value = getattr(operator, name)
             if isinstance(value, Operator):
                 waiting.append(value)

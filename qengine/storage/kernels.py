@@ -14,6 +14,18 @@ from qengine import _native
 from qengine._control import Control, Status, call
 from qengine.errors import InternalError, OutOfMemory
 from qengine.storage.arrays import Array
+from qengine.storage.structs import (
+    EdgeColumns,
+    EdgeLines,
+    GroupedLists,
+    KeyedLists,
+    KeyTable,
+    ListEntries,
+    MergedLists,
+    PairTable,
+    RowIndex,
+    WedgeLists,
+)
 
 NO_VERTEX = 0xFFFFFFFF
 
@@ -24,26 +36,25 @@ _POINTER, _I32, _U32, _I64, _U64 = (
     ctypes.c_int64,
     ctypes.c_uint64,
 )
-_ROWS = (_POINTER, _U32, _POINTER, _POINTER, _U64)  # a row index
 _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "qe_count_vertices": (_POINTER, _U64, _POINTER, _U32, _I32),
-    "qe_look_up": (_POINTER, _U64, _I64, _POINTER, _U64, _U32, _POINTER, _POINTER, _I32),
+    "qe_look_up": (_POINTER, _U64, _POINTER, _POINTER, _POINTER, _I32),
     "qe_mark": (_POINTER, _U64, _I64, _POINTER, _I32),
     "qe_owners": (_POINTER, _POINTER, _U64, _POINTER, _I32),
     "qe_renumber": (_POINTER, _U64, _POINTER, _POINTER, _I32),
     "qe_order_by_degree": (_POINTER, _POINTER, _U64),
-    "qe_pcsr_sort": (_POINTER, _U32, _U32, _POINTER, _U64, _POINTER, _POINTER, _POINTER, _POINTER),
-    "qe_pcsr_merge": (*(_POINTER,) * 3, _U64, *(_POINTER,) * 4, _U64, _POINTER, _U64, *(_POINTER,) * 3, _I32),
+    "qe_pcsr_sort": (_POINTER,) * 5,
+    "qe_pcsr_merge": (*(_POINTER,) * 4, _I32),
     "qe_pcsr_locate": (_POINTER, _POINTER, _U64, _POINTER, _POINTER),
     "qe_pcsr_degrees": (_POINTER, _POINTER, _U64, _U32, _U32, _POINTER),
-    "qe_pair_statistics": (*_ROWS, _POINTER, _U32, _U32, _POINTER, _U32, _I32, *(_POINTER,) * 5, _U64, _POINTER),
+    "qe_pair_statistics": (_POINTER,) * 3,
     "qe_acyclic": (_POINTER, _POINTER, _U32, _POINTER),
-    "qe_wedge_sample": (*_ROWS, _POINTER, _POINTER, _I32, _U64, _U64, *(_POINTER,) * 4),
+    "qe_wedge_sample": (_POINTER, _U64, _U64, *(_POINTER,) * 4),
     "qe_distinct_sketch": (_POINTER, _U32, _POINTER, _U32, _U64, _POINTER),
     "qe_text_ends": (_POINTER, _U32, _POINTER, _U64, _POINTER),
     "qe_numerals_scan": (_POINTER, _U64, _U32, _POINTER, _I32),
     "qe_numerals_changed": (_POINTER, _U32, _POINTER, _U64, _POINTER, _POINTER, _I32),
-    "qe_edge_list": (_POINTER, _U64, ctypes.c_char, *(_POINTER,) * 6, _I32),
+    "qe_edge_list": (_POINTER, _U64, ctypes.c_char, _POINTER, _POINTER, _I32),
     "qe_signature_build": (_POINTER, _POINTER, _I32),
     "qe_trim_heap": (),
     "qe_signature_filter": (_POINTER, _U32, _U32, _U32, _POINTER, _POINTER),
@@ -80,18 +91,9 @@ def look_up(keys: Array, low: int, table: Array) -> tuple[Array, int | None]:
     """
     found = np.empty(len(keys), np.uint32)
     missing = ctypes.c_uint64()
-    _call(
-        "qe_look_up",
-        _in(keys, np.int64),
-        len(keys),
-        low,
-        _in(table, np.uint32),
-        len(table),
-        NO_VERTEX,
-        _in(found, np.uint32),
-        ctypes.byref(missing),
-        threads(),
-    )
+    where = KeyTable(_in(table, np.uint32), len(table), low, NO_VERTEX)
+    out = _in(found, np.uint32), ctypes.byref(missing)
+    _call("qe_look_up", _in(keys, np.int64), len(keys), ctypes.byref(where), *out, threads())
     return found, missing.value if missing.value < len(keys) else None
 
 
@@ -148,15 +150,12 @@ def sort_lists(
     neighbours = np.empty(len(lists), np.uint32)
     rows = np.empty(len(lists), np.uint32) if order else None
     control = Control(threads=workers or threads())
+    given = ListEntries(_in(lists, np.uint32), _in(entries, np.uint32), len(lists), lo, count)
 
     def sort() -> int:
         return int(
             _library().qe_pcsr_sort(
-                _in(lists, np.uint32),
-                lo,
-                count,
-                _in(entries, np.uint32),
-                len(lists),
+                ctypes.byref(given),
                 _in(offsets, np.uint64),
                 _in(neighbours, np.uint32),
                 None if rows is None else _in(rows, np.uint32),
@@ -192,21 +191,10 @@ def merge_lists(
     size = len(out[2]) + len(into[2])
     offsets = np.empty(len(keys) + 1, np.uint64)
     neighbours, merged = np.empty(size, np.uint32), np.empty(size, np.uint32)
-    sides = [_in(array, kind) for side in (out, into) for array, kind in zip(side, _LISTS, strict=True)]
-    _call(
-        "qe_pcsr_merge",
-        *sides[:3],
-        len(out[0]),
-        *sides[3:],
-        _in(ids, np.uint32),
-        len(into[0]),
-        _in(keys, np.uint32),
-        len(keys),
-        _in(offsets, np.uint64),
-        _in(neighbours, np.uint32),
-        _in(merged, np.uint32),
-        threads(),
-    )
+    places = _in(offsets, np.uint64), _in(neighbours, np.uint32), _in(merged, np.uint32)
+    to = MergedLists(_in(keys, np.uint32), *places, len(keys))
+    sides = [KeyedLists(*map(_in, side, _LISTS), len(side[0])) for side in (out, into)]
+    _call("qe_pcsr_merge", *map(ctypes.byref, sides), _in(ids, np.uint32), ctypes.byref(to), threads())
     total = int(offsets[-1])
     for array in (neighbours, merged):
         array.resize(total, refcheck=False)
@@ -256,12 +244,10 @@ def wedge_sample(
     """
     vertices, closed = np.empty((most, 3), np.uint32), np.empty(most, np.uint8)
     samples, wedges = ctypes.c_uint64(), ctypes.c_uint64()
+    lists = WedgeLists(_row_index(rows), _in(neighbours, np.uint32), ctypes.addressof(out), undirected)
     _call(
         "qe_wedge_sample",
-        *_row_index(rows),
-        _in(neighbours, np.uint32),
-        ctypes.addressof(out),
-        undirected,
+        ctypes.byref(lists),
         seed,
         most,
         _in(vertices, np.uint32),
@@ -311,20 +297,11 @@ def pair_statistics(
     counts = np.empty((3, capacity), np.uint64)
     moments = np.empty((capacity, 4), np.float64)
     found = ctypes.c_uint64()
-    _call(
-        "qe_pair_statistics",
-        *_row_index(rows),
-        _in(neighbours, np.uint32),
-        *reach,
-        _in(group_ends, np.uint32),
-        len(group_ends),
-        sides,
-        _in(pairs, np.uint32),
-        *(_in(column, np.uint64) for column in counts),
-        _in(moments, np.float64),
-        capacity,
-        ctypes.byref(found),
-    )
+    arrays = _in(neighbours, np.uint32), _in(group_ends, np.uint32)
+    lists = GroupedLists(_row_index(rows), *arrays, len(group_ends), *reach, sides)
+    columns = (_in(column, np.uint64) for column in counts)
+    table = PairTable(_in(pairs, np.uint32), *columns, _in(moments, np.float64), capacity)
+    _call("qe_pair_statistics", ctypes.byref(lists), ctypes.byref(table), ctypes.byref(found))
     numbers = np.concatenate((pairs.astype(np.uint64), counts.T), axis=1)
     return numbers[: found.value], moments[: found.value]
 
@@ -424,22 +401,13 @@ def edge_list(data: bytearray, size: int, letter: str = "\0", *, third: bool = F
     ``letter``: read only the lines of a graph file that start with it.
     """
     columns = [np.empty(size // 4 + 1, np.int64) for _ in range(3 if third else 2)]
-    rows, newlines, bad = ctypes.c_uint64(), ctypes.c_uint64(), ctypes.c_uint64()
-    _library().qe_edge_list(
-        (ctypes.c_char * size).from_buffer(data) if size else None,
-        size,
-        letter.encode(),
-        *(_in(column, np.int64) for column in columns),
-        *((None,) if not third else ()),
-        ctypes.byref(rows),
-        ctypes.byref(newlines),
-        ctypes.byref(bad),
-        threads(),
-    )
+    to, found = EdgeColumns(*(_in(column, np.int64) for column in columns)), EdgeLines()
+    text = (ctypes.c_char * size).from_buffer(data) if size else None
+    _library().qe_edge_list(text, size, letter.encode(), ctypes.byref(to), ctypes.byref(found), threads())
     for column in columns:
-        column.resize(rows.value, refcheck=False)
-    failed = None if bad.value == 2**64 - 1 else bad.value
-    return Lines(columns[0], columns[1], columns[2] if third else None, newlines.value, failed)
+        column.resize(found.n_rows, refcheck=False)
+    failed = None if found.bad_line == 2**64 - 1 else found.bad_line
+    return Lines(columns[0], columns[1], columns[2] if third else None, found.n_lines, failed)
 
 
 class Checksum:
@@ -493,15 +461,10 @@ def _texts(array: Any) -> tuple[int, int, int | None]:
     return offsets.address + array.offset * width, width, None if texts is None else texts.address
 
 
-def _row_index(rows: Rows) -> tuple[int | None, ...]:
+def _row_index(rows: Rows) -> RowIndex:
     owners, first, begins, ends = rows
-    return (
-        None if owners is None else _in(owners, np.uint32),
-        first,
-        _in(begins, np.uint64),
-        _in(ends, np.uint64),
-        len(begins),
-    )
+    keys = None if owners is None else _in(owners, np.uint32)
+    return RowIndex(keys, _in(begins, np.uint64), _in(ends, np.uint64), len(begins), first)
 
 
 def _in(array: Array, kind: Any) -> int | None:

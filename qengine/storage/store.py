@@ -13,7 +13,6 @@ from qengine._frozen import frozen
 from qengine._recent import Recent
 from qengine.catalog.values import ValueSummary
 from qengine.catalog.view import EdgeStatistics, Incidence, RelationshipTypeInfo, Side
-from qengine.errors import StorageError
 from qengine.plan.pattern import Direction, LabelExpr
 from qengine.storage.adjacency import Adjacency, Form
 from qengine.storage.arrays import Array
@@ -59,8 +58,8 @@ class GraphStore:
 
     Vertex ids are dense uint32 ``0..vertex_count-1``, grouped by label set, in a group by descending degree.
     Relationship ids are int64, dense over all types; a local id is the position in the type's OUT adjacency.
-    Implements ``catalog.view.CatalogView``. Nothing changes after construction: threads may share it. ``derived`` keeps
-    what executions have computed of the graph alone, each with ``nbytes``.
+    Implements ``exec.view.ExecView``, and so ``catalog.view.CatalogView``. Nothing changes after construction: threads
+    may share it. ``derived`` keeps what executions have computed of the graph alone, each with ``nbytes``.
 
     Parameters
     ----------
@@ -293,21 +292,6 @@ class GraphStore:
             end[rows] = out.neighbours[local]
         return start, end
 
-    def expand(self, vertex: int, type_index: int, direction: Direction) -> tuple[Array, Array]:
-        """Return the neighbours (uint32) and global relationship ids (int64) of one vertex in any direction.
-
-        A self-loop comes once in BOTH; an undirected type gives BOTH for each direction. In no given order.
-        """
-        edge_type = self.types[type_index]
-        if edge_type.undirected:
-            return self._list(vertex, type_index, Direction.BOTH)
-        if direction is not Direction.BOTH:
-            return self._list(vertex, type_index, direction)
-        out, out_ids = self._list(vertex, type_index, Direction.OUT)
-        into, into_ids = self._list(vertex, type_index, Direction.IN)
-        no_loop = into != vertex
-        return np.concatenate((out, into[no_loop])), np.concatenate((out_ids, into_ids[no_loop]))
-
     def relationships(self, ids: Array | Sequence[int | None]) -> list[Relationship | None]:
         """Return the relationships with these global ids (-1 or None: None); null properties are absent."""
         wanted = _id_array(ids)
@@ -362,30 +346,6 @@ class GraphStore:
     def _columns(self, entity: str, key: str) -> list[PropertyColumn]:
         by_key = [self._node_properties] if entity == "node" else self._relationship_properties
         return [columns[key] for columns in by_key if key in columns]
-
-    def _list(self, vertex: int, type_index: int, direction: Direction) -> tuple[Array, Array]:
-        lists = self.adjacency(type_index, direction)
-        begin, end = lists.locate(vertex)
-        neighbours = lists.neighbours[begin:end]
-        base = self.types[type_index].base
-        if direction is Direction.OUT:
-            return neighbours, np.arange(base + begin, base + end)
-        if lists.edge_ids is not None:
-            return neighbours, lists.edge_ids[begin:end].astype(np.int64) + base
-        return neighbours, np.array([base + self._find(type_index, vertex, other) for other in neighbours], np.int64)
-
-    def _find(self, type_index: int, vertex: int, neighbour: int) -> int:
-        """Return the local id of the one relationship neighbour -> vertex (undirected: in either direction)."""
-        out = self.adjacency(type_index, Direction.OUT)
-        for start, end in ((neighbour, vertex), (vertex, neighbour)):
-            begin, stop = out.locate(start)
-            position = begin + int(np.searchsorted(out.neighbours[begin:stop], end))
-            if position < stop and out.neighbours[position] == end:
-                return position
-        raise StorageError(
-            f"{self.types[type_index].name}: a relationship is missing from the lists of its start.",
-            hint="The saved graph is damaged: save it again from its source.",
-        )
 
     @cached_property
     def _group_ends(self) -> Array:

@@ -21,7 +21,7 @@ from __future__ import annotations
 import datetime
 import operator
 from collections.abc import Callable
-from typing import Any, SupportsIndex
+from typing import Any, SupportsIndex, TypedDict, Unpack
 
 from qengine.temporal import text
 from qengine.temporal.calendar import civil
@@ -298,11 +298,24 @@ class DateTime(Dated, Timed, Offset):
         return self.isoformat() + (f"[{self.zone}]" if self.zone else "")
 
 
+class DurationUnits(TypedDict, total=False):
+    """Further units that a ``Duration`` is made of."""
+
+    years: float
+    weeks: float
+    hours: float
+    minutes: float
+    seconds: float
+    milliseconds: float
+    microseconds: float
+
+
 class Duration(Spanning):
     """A span of ``months``, ``days`` and ``nanoseconds``: none can be told in the others, so each is kept.
 
     ``Duration(1, 2, 3)``, ``Duration("P1M2DT0.000000003S")``, ``Duration(hours=1.5, years=2)`` or a
-    ``datetime.timedelta``. Fractions go on into the next smaller unit.
+    ``datetime.timedelta``. Fractions go on into the next smaller unit. By name there are years, weeks, hours, minutes,
+    seconds, milliseconds and microseconds, too.
     """
 
     __slots__ = ("days", "months", "nanoseconds")
@@ -317,20 +330,14 @@ class Duration(Spanning):
         months: float | str | datetime.timedelta = 0,
         days: float = 0,
         nanoseconds: float = 0,
-        *,
-        years: float = 0,
-        weeks: float = 0,
-        hours: float = 0,
-        minutes: float = 0,
-        seconds: float = 0,
-        milliseconds: float = 0,
-        microseconds: float = 0,
+        **units: Unpack[DurationUnits],
     ) -> Duration:
         """Make the value; see the class."""
         from qengine.temporal import build
 
-        units = {"years": years, "weeks": weeks, "hours": hours, "minutes": minutes, "seconds": seconds}
-        units |= {"milliseconds": milliseconds, "microseconds": microseconds}
+        for name in units:
+            if name not in DurationUnits.__annotations__:
+                raise TypeError(f"Duration() got an unexpected keyword argument {name!r}")
         return build.duration(months, {"days": days, "nanoseconds": nanoseconds, **units})
 
     @classmethod

@@ -16,7 +16,7 @@ import numpy as np
 
 from qengine import Graph
 from qengine.estimate.candidates import build
-from qengine.estimate.kernel import draw
+from qengine.estimate.kernel import SampleRange, draw
 from qengine.exec.candidates import admit_by_degree, admit_by_signature, level_signatures
 from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.resolve import resolve_pattern
@@ -85,8 +85,8 @@ def gains(graph: Graph, search: Search) -> list[float]:
         assert made is not None
         line = [max(1.0, made.entries), best]
         for method, guide in (("wanderjoin", None), ("alley", None), ("alley", made.guide)):
-            options: dict[str, Any] = {"depth": len(search.levels), "seed": 1, "first": 0, "samples": 100_000}
-            sums = None if made.empty else draw(made.plan, method, context, guide=guide, **options).sums
+            samples, depth = SampleRange(1, 0, 100_000), len(search.levels)
+            sums = None if made.empty else draw(made.plan, method, context, samples, depth=depth, guide=guide).sums
             line.append(1.0 if sums is None else max(1.0, sums.effective_hits))
         found.append(line)
     return [after / before for before, after in zip(*found, strict=True)]

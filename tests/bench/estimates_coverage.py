@@ -105,7 +105,7 @@ def _draw(
             return None if found.is_exact else (found.low, found.high, found.hits)
 
         return by_auto if by_auto(SEEDS) is not None else None
-    target = target_of(estimates._plan(graph, case.query).physical.root)
+    target = target_of(estimates.plan_counted(graph._store, case.query).physical.root)
     context = ExecutionContext(threads=1)
     space = make_space(target, graph._store, context, goal.samples, None, guided=method in ("guided", "trawling"))
     if space is None or (target.tail is not None and method == "trawling"):

@@ -23,7 +23,7 @@ from qengine.estimate.candidates import build
 from qengine.estimate.kernel import level_work
 from qengine.estimate.space import Space, make_space
 from qengine.estimate.target import target_of
-from qengine.estimates import _plan
+from qengine.estimates import plan_counted
 from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.masks import Masks
 from qengine.exec.cpu.resolve import resolve
@@ -101,7 +101,7 @@ def _load(name: str) -> tuple[Graph, list[Case]]:
 
 def _prepare(graph: Graph, cases: list[Case]) -> Iterator[Prepared]:
     for case in cases:
-        counted = _plan(graph, case.query)
+        counted = plan_counted(graph._store, case.query)
         target = target_of(counted.physical.root)
         space = make_space(target, graph._store, ExecutionContext(threads=1), 1 << 24, None)
         if space is None or target.tail is not None:
@@ -166,7 +166,7 @@ def building() -> None:
         print("|---|---|---|---|---|" + "---|" * len(methods), flush=True)
         groups: dict[int, list[list[float]]] = defaultdict(list)
         for case in cases:
-            target = target_of(_plan(graph, case.query).physical.root)
+            target = target_of(plan_counted(graph._store, case.query).physical.root)
             context = ExecutionContext(threads=1)
             resolved = resolve(graph._store, target.search, Masks(Runtime(graph._store, context)))
             if resolved is None or target.tail is not None:

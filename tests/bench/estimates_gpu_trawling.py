@@ -46,7 +46,7 @@ def trawling_on_gpu() -> None:
 def _compared(graph: Graph, case: Case) -> str:
     assert case.truth is not None
     store, context = graph._store, ExecutionContext()
-    target = target_of(estimates._plan(graph, case.query).physical.root)
+    target = target_of(estimates.plan_counted(graph._store, case.query).physical.root)
     space = make_space(target, store, context, None, None)
     assert space is not None
     with ExitStack() as lent:

@@ -30,7 +30,7 @@ def hard(name: str, graph: Graph, cases: Iterable[Case], seconds: float) -> None
     worst = {"alley": 1.0, "trawling": 1.0}
     n = 0
     for case in cases:
-        target = target_of(estimates._plan(graph, case.query).physical.root)
+        target = target_of(estimates.plan_counted(graph._store, case.query).physical.root)
         space = make_space(target, graph._store, context, None, None)
         if space is None or case.truth is None or target.tail is not None:
             continue

@@ -29,6 +29,7 @@ from qengine.storage.blocks import block_checksums
 from qengine.storage.manifest import encode
 from qengine.storage.saved import _checksum
 from qengine.storage.store import GraphStore
+from qengine.testing.expand import expand
 
 SAVED = Path(__file__).resolve().parents[1] / "data" / "saved"
 FORMATS = ("format1", "format2")
@@ -358,7 +359,7 @@ def touches(store: GraphStore, rng: random.Random) -> tuple[Callable[[], Any], .
         lambda: repr(store.statistics),
         lambda: store.nodes(range(store.vertex_count)) if store.vertex_count < 1000 else None,
         lambda: store.relationships(range(store.relationship_count)) if store.relationship_count < 1000 else None,
-        lambda: [store.expand(vertex, 0, way) for vertex in range(60) for way in list(store._adjacencies[0])],
+        lambda: [expand(store, vertex, 0, way) for vertex in range(60) for way in list(store._adjacencies[0])],
         lambda: int(store.signatures.table.sum()),
         lambda: graph.estimate(text, samples=500, seed=1, timeout=TIMEOUT),
         lambda: graph.query(text + " // anew", timeout=TIMEOUT).to_arrow(),

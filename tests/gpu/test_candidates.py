@@ -13,7 +13,7 @@ from qengine import Graph
 from qengine.estimate import device as device_module
 from qengine.estimate.candidates import build
 from qengine.estimate.target import target_of
-from qengine.estimates import _plan
+from qengine.estimates import plan_counted
 from qengine.exec.candidates import level_signatures
 from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.resolve import resolve
@@ -56,7 +56,7 @@ def test_the_device_builds_the_hosts_graph(store: Any, search: Search) -> None:
 
 @pytest.mark.parametrize("query", QUERIES)
 def test_lists_of_hubs(skewed: Graph, query: str) -> None:
-    search = target_of(_plan(skewed, query).physical.root).search
+    search = target_of(plan_counted(skewed._store, query).physical.root).search
     resolved = resolve(skewed._store, search, Masks())
     assert resolved is not None
     compare(skewed._store, search, resolved)

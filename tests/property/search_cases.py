@@ -17,6 +17,7 @@ from qengine.plan.expr import Literal
 from qengine.plan.logical import Unit
 from qengine.plan.pattern import Direction, LabelAnd, LabelAny, LabelIs, LabelNot, LabelOr
 from qengine.plan.physical import ColumnCondition, EdgeLevel, Search, Source, VertexLevel
+from qengine.testing.expand import expand
 
 TYPES = ("R", "S", "U")  # U has no direction
 LABELS = (None, None, LabelIs("A"), LabelIs("B"), LabelOr((LabelIs("A"), LabelIs("B"))), LabelNot(LabelIs("A")),
@@ -317,7 +318,7 @@ def dense_cases(draw: st.DrawFn) -> Any:
 
 
 def count_by_sets(store: Any, search: Search) -> int:
-    lists = [set(store.expand(v, 0, Direction.BOTH)[0].tolist()) for v in range(store.vertex_count)]
+    lists = [set(expand(store, v, 0, Direction.BOTH)[0].tolist()) for v in range(store.vertex_count)]
 
     def extend(bound: list[int]) -> int:
         level = search.levels[len(bound)]

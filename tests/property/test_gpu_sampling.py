@@ -16,7 +16,7 @@ from qengine import DeviceError, Graph, QueryInterrupted, Unsupported
 from qengine.estimate import DeviceEstimator
 from qengine.estimate.candidates import CandidateGraph, build, sketch
 from qengine.estimate.device import DeviceTrawlingSampler
-from qengine.estimate.kernel import draw, level_work
+from qengine.estimate.kernel import SampleRange, draw, level_work
 from qengine.estimate.reference import ReferenceSampler
 from qengine.estimate.sampler import TrawlingSampler
 from qengine.estimate.space import Space
@@ -68,7 +68,7 @@ def check_samples(
             on_device = upload_guide(run, candidates.guide_levels())  # type: ignore[arg-type]
         work = level_work(plan, way, depth, run.context, on_host).view(WORK).reshape(-1)
         samples = DeviceSamples(run, space, method, work, on_device)  # type: ignore[arg-type]
-        expected = draw(plan, way, run.context, depth=depth, seed=5, first=7, samples=SAMPLES, rows=True, guide=on_host)
+        expected = draw(plan, way, run.context, SampleRange(5, 7, SAMPLES), depth=depth, rows=True, guide=on_host)
         found = samples.draw(5, 7, SAMPLES, rows=True, streaming=streaming)
         assert found.rows is not None and found.weights is not None
         assert expected.rows is not None and expected.weights is not None

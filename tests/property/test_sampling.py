@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from qengine import _native, storage
 from qengine.estimate.candidates import CandidateGraph, build, sketch
-from qengine.estimate.kernel import METHODS, count_within, draw, level_work, philox, trawl
+from qengine.estimate.kernel import METHODS, SampleRange, count_within, draw, level_work, philox, trawl
 from qengine.estimate.reference import Alley, Estimator, ReferenceSampler, WanderJoin, expectation
 from qengine.exec.candidates import level_signatures
 from qengine.exec.context import ExecutionContext
@@ -75,10 +75,8 @@ def test_the_native_sampler_draws_the_same_samples(store: Any, search: Search) -
             plan.plan.ctypes.data,
             estimator.name,
             ExecutionContext(threads=2),
+            SampleRange(7, 0, SAMPLES),
             depth=len(search.levels),
-            seed=7,
-            first=0,
-            samples=SAMPLES,
             rows=True,
         )
         assert found.weights is not None and found.rows is not None
@@ -114,9 +112,7 @@ def test_the_candidate_graph_has_the_same_embeddings(store: Any, search: Search,
     assert count_within(lines.plan, context, 1 << 40) == len(truth)
     for method in ("wanderjoin", "alley"):
         for address in (candidates.plan, lines.plan):
-            found = draw(
-                address, method, context, depth=len(search.levels), seed=1, first=0, samples=SAMPLES, rows=True
-            )
+            found = draw(address, method, context, SampleRange(1, 0, SAMPLES), depth=len(search.levels), rows=True)
             assert found.rows is not None
             assert {tuple(row) for row in found.rows.tolist()} <= truth
 
@@ -135,8 +131,8 @@ def test_guided_samples_weigh_the_inverse_of_their_probability(
     assert candidates is not None
     samples = 4000
     found = draw(
-        candidates.plan, "alley", context,
-        depth=len(search.levels), seed=11, first=0, samples=samples, rows=True, guide=candidates.guide,
+        candidates.plan, "alley", context, SampleRange(11, 0, samples),
+        depth=len(search.levels), rows=True, guide=candidates.guide,
     )  # fmt: skip
     assert found.rows is not None and found.weights is not None
     truth = set(Oracle(store, search).embeddings([]))
@@ -228,13 +224,13 @@ WAYS = ((1, 2), (1, 0), (0, 0))
 
 
 def drawn_by(
-    ways: tuple[int, int], plan: int, method: str, context: ExecutionContext, **others: Any
+    ways: tuple[int, int], plan: int, method: str, context: ExecutionContext, samples: int, **others: Any
 ) -> list[tuple[float, float, int]]:
     native = _native.load()
     native.qe_sample_plain(ways[0])
     native.qe_force_isa(ways[1])
     try:
-        drawn = draw(plan, method, context, seed=3, first=0, **others)
+        drawn = draw(plan, method, context, SampleRange(3, 0, samples), **others)
     finally:
         native.qe_sample_plain(1)
         native.qe_force_isa(-1)
@@ -273,7 +269,7 @@ def test_trawling_counts_what_completes_the_prefixes(store: Any, search: Search)
     for haul in range(8):
         depth = depth_of(haul, 9, least, deepest)
         prefixes = draw(
-            plan.plan.ctypes.data, "alley", context, depth=depth, seed=9, first=haul * HAUL, samples=HAUL, rows=True
+            plan.plan.ctypes.data, "alley", context, SampleRange(9, haul * HAUL, HAUL), depth=depth, rows=True
         )
         assert prefixes.rows is not None and prefixes.weights is not None
         completions = Counter(found[:depth] for found in truth)
@@ -281,7 +277,7 @@ def test_trawling_counts_what_completes_the_prefixes(store: Any, search: Search)
             weight * completions[tuple(row)]
             for row, weight in zip(prefixes.rows.tolist(), prefixes.weights.tolist(), strict=True)
         )
-        found = trawl(plan.plan.ctypes.data, context, least=2, seed=9, first=haul, hauls=1, most_work=1 << 40)
+        found = trawl(plan.plan.ctypes.data, context, SampleRange(9, haul, 1), least=2, most_work=1 << 40)
         assert found.weight == pytest.approx(expected / HAUL)
 
 
@@ -299,7 +295,7 @@ def test_hauls_mean_the_count_however_little_is_counted(
     assert candidates is not None
     truth = sum(1 for _ in Oracle(store, search).embeddings([]))
     guide = candidates.guide if guided else None
-    sums = trawl(candidates.plan, context, least=1, seed=2, first=0, hauls=60, most_work=most_work, guide=guide)
+    sums = trawl(candidates.plan, context, SampleRange(2, 0, 60), least=1, most_work=most_work, guide=guide)
     assert (sums.weight > 0) <= (truth > 0)
     if sums.effective_hits > 20:
         assert abs(sums.mean - truth) <= 6 * sums.relative_error * sums.mean + 1e-9 * truth
@@ -329,6 +325,6 @@ def test_ten_million_samples_mean_the_count() -> None:
     for path, method, guide in (
         (address, "wanderjoin", None), (address, "alley", None), (candidates.plan, "alley", candidates.guide),
     ):  # fmt: skip
-        sums = draw(path, method, context, depth=4, seed=1, first=0, samples=4_000_000, guide=guide).sums
+        sums = draw(path, method, context, SampleRange(1, 0, 4_000_000), depth=4, guide=guide).sums
         assert abs(sums.mean - truth) < 4 * sums.relative_error * sums.mean
         assert sums.relative_error < 0.01

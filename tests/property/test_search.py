@@ -15,6 +15,7 @@ from qengine.exec.cpu.search import run_search
 from qengine.plan.logical import Unit
 from qengine.plan.pattern import Direction
 from qengine.plan.physical import Search, Source, VertexLevel
+from qengine.testing.expand import expand
 from tests.examples import examples
 from tests.property.search_cases import cases, count_by_sets, dense_cases, expected, found
 
@@ -90,7 +91,7 @@ def test_long_lists(hubs: Any, pattern: str, lesser: bool, isa: int) -> None:
         result = found(run_search, hubs, Search(Unit(), levels, 0, (), count="n"), [], 1, threads=2)
     finally:
         native.qe_force_isa(-1)
-    lists = [set(hubs.expand(v, 0, Direction.BOTH)[0].tolist()) for v in range(hubs.vertex_count)]
+    lists = [set(expand(hubs, v, 0, Direction.BOTH)[0].tolist()) for v in range(hubs.vertex_count)]
     total = 0
     for u, list_u in enumerate(lists):
         for v in list_u:

@@ -14,6 +14,7 @@ from qengine.plan.pattern import Direction
 from qengine.plan.physical import VertexLevel
 from qengine.storage.kernels import signature_group
 from qengine.storage.signatures import ANY_LABEL, SIGNATURE_WORDS
+from qengine.testing.expand import expand
 from tests.examples import examples
 from tests.property.search_cases import Oracle, cases, graphs
 
@@ -25,7 +26,7 @@ def slow_signature(store: Any, vertex: int) -> list[int]:
         directions = (Direction.BOTH,) if info.undirected else (Direction.OUT, Direction.IN)
         for direction in directions:
             which = 3 * info.index + (Direction.OUT, Direction.IN, Direction.BOTH).index(direction)
-            for neighbour in set(store.expand(vertex, info.index, direction)[0].tolist()):
+            for neighbour in set(expand(store, vertex, info.index, direction)[0].tolist()):
                 groups[signature_group(which, ANY_LABEL)] += 1
                 for label in store.labels_of(neighbour):
                     groups[signature_group(which, number[label])] += 1

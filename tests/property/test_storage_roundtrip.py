@@ -14,6 +14,7 @@ from qengine.storage import from_records, open_saved, save
 from qengine.temporal import Date, Duration, Time
 from qengine.temporal.native import from_native
 from qengine.temporal.values import DAY, SECOND
+from qengine.testing.expand import expand
 
 TIMES = st.integers(0, DAY - 1)
 SCALARS = st.one_of(
@@ -83,7 +84,7 @@ def check(store, nodes, edges):
                 for edge in relationships
                 if edge.type == edge_type.name and vertex in (edge.start, edge.end)
             )
-            neighbours, ids = store.expand(vertex, edge_type.index, Direction.BOTH)
+            neighbours, ids = expand(store, vertex, edge_type.index, Direction.BOTH)
             assert sorted(zip(neighbours.tolist(), ids.tolist(), strict=True)) == expected
 
 

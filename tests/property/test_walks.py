@@ -17,6 +17,7 @@ from qengine.exec.cpu.walk_kernel import (
     EndFilter,
     WalkMode,
     WalkRows,
+    WalkRules,
     WalkSpace,
     pack_bits,
     walk_chunks,
@@ -79,8 +80,8 @@ class Case:
         found = []
         for chunk in walk_chunks(
             WalkSpace(store, indices, self.direction, allowed, through), EndFilter(0, self.vertices, bits), rows,
-            ExecutionContext(threads=self.threads), mode=mode, minimum=self.minimum, maximum=self.maximum,
-            lists=lists, repeats=repeats, count=count, size=self.size,
+            ExecutionContext(threads=self.threads),
+            WalkRules(mode, self.minimum, self.maximum, lists, repeats, count), self.size,
         ):  # fmt: skip
             assert 0 < len(chunk.row) <= self.size.rows
             for i, (row, end) in enumerate(zip(chunk.row.tolist(), chunk.end.tolist(), strict=True)):

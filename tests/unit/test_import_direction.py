@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import pytest
@@ -91,6 +92,7 @@ def test_every_stage_is_known() -> None:
         "testing",
         "__main__",
         "estimates",
+        "options",
         "qerror",
         "calibration",
         "cardinalities",
@@ -98,3 +100,55 @@ def test_every_stage_is_known() -> None:
     }
     stages = {path.name.removesuffix(".py") for path in PACKAGE.iterdir() if not path.name.startswith("__pycache__")}
     assert stages - ends - set(ALLOWED) - {"py.typed"} == set()
+
+
+RECURSIVE = [
+    {"plan.expr", "plan.logical", "plan.pattern"},  # expressions hold the plans of subqueries
+    {"plan.constants", "plan.fallible"},
+    {f"binder.{name}" for name in ("aggregation", "behind", "calls", "clauses", "expressions", "items", "patterns")}
+    | {"binder.projection", "binder.subqueries"},  # expressions hold queries
+    {"optimizer.lower.match", "optimizer.lower.subquery", "optimizer.lower.tail"},  # as plans do
+    {"storage.joint_degrees", "storage.mixed_triangles", "storage.schema", "storage.statistics", "storage.store"},
+    {
+        f"temporal.{name}"
+        for name in ("build", "durations", "fields", "native", "parse", "properties", "values", "zones")
+    },
+    {"cli.commands", "cli.script"},
+]
+"""Modules that name each other, for types alone or inside of functions too: what they describe is recursive."""
+
+
+def module_of(path: Path) -> str:
+    return ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__")
+
+
+def named_by(path: Path, modules: Collection[str]) -> set[str]:
+    """Return the modules that a file imports, wherever in it."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("qengine"):
+            base = node.module.removeprefix("qengine").removeprefix(".")
+            below = {f"{base}.{alias.name}".removeprefix(".") for alias in node.names}
+            found |= (below & set(modules)) | ({base} if below - set(modules) else set())
+    return found & set(modules) - {module_of(path)}
+
+
+def circles(imports_of: Mapping[str, set[str]]) -> list[set[str]]:
+    """Return the sets of modules each of which reaches all others."""
+    reached = {module: set(named) for module, named in imports_of.items()}
+    for through in reached:
+        for targets in reached.values():
+            if through in targets:
+                targets |= reached[through]
+    found = {frozenset(other for other in reached[module] if module in reached[other]) for module in reached}
+    return [set(each) for each in found if len(each) > 1]
+
+
+def test_modules_are_in_no_circle_but_the_known_ones() -> None:
+    paths = {module_of(path): path for path in PACKAGE.rglob("*.py")}
+    found = circles({module: named_by(path, paths) for module, path in paths.items()})
+    assert sorted(map(sorted, found)) == sorted(map(sorted, RECURSIVE))
+
+
+def test_circles_are_found() -> None:
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}, "e": set()}) == [{"a", "b", "c"}]

@@ -18,6 +18,7 @@ import pytest
 from qengine import OutOfMemory, StorageError
 from qengine._control import Control, Status
 from qengine.storage import from_arrow, from_csv, from_edge_list, from_parquet, from_records, kernels
+from qengine.storage.structs import ListEntries
 
 
 @pytest.mark.parametrize("order", [False, True])
@@ -27,9 +28,10 @@ def test_a_stopped_sort_says_so(order: bool, threads: int) -> None:
     lists, entries = np.arange(n, dtype=np.uint32) % 1000, np.zeros(n, np.uint32)
     offsets, neighbours, rows = np.zeros(1001, np.uint64), np.zeros(n, np.uint32), np.zeros(n, np.uint32)
     control = Control(stop=1, threads=threads)
+    given = ListEntries(lists.ctypes.data, entries.ctypes.data, n, 0, 1000)
     status = kernels._library().qe_pcsr_sort(
-        lists.ctypes.data, 0, 1000, entries.ctypes.data, n, offsets.ctypes.data, neighbours.ctypes.data,
-        rows.ctypes.data if order else None, ctypes.addressof(control),
+        ctypes.byref(given), offsets.ctypes.data, neighbours.ctypes.data, rows.ctypes.data if order else None,
+        ctypes.addressof(control),
     )  # fmt: skip
     assert status == Status.INTERRUPTED and not offsets.any()
 

@@ -8,11 +8,12 @@ from itertools import groupby
 from qengine import _native
 from qengine.exec.cpu.match_plan import STRUCTS
 from qengine.storage.adjacency import PcsrStruct
+from qengine.storage.structs import STRUCTS as LOADING_STRUCTS
 
 
-def native_layouts() -> list[list[int]]:
+def native_layouts(function: str = "qe_plan_layout") -> list[list[int]]:
     table = ctypes.POINTER(ctypes.c_int32)()
-    n = _native.load().qe_plan_layout(ctypes.byref(table))
+    n = getattr(_native.load(), function)(ctypes.byref(table))
     return [list(part) for is_end, part in groupby(table[:n], lambda number: number == -1) if not is_end]
 
 
@@ -24,3 +25,10 @@ def test_layouts_agree() -> None:
 def test_storage_mirrors_the_same_lists() -> None:
     offsets = [getattr(PcsrStruct, name).offset for name, _ in PcsrStruct._fields_]
     assert [ctypes.sizeof(PcsrStruct), *offsets] == native_layouts()[0]
+
+
+def test_layouts_of_what_loading_takes_agree() -> None:
+    mirrored = [
+        [ctypes.sizeof(kind), *(getattr(kind, field[0]).offset for field in kind._fields_)] for kind in LOADING_STRUCTS
+    ]
+    assert mirrored == native_layouts("qe_loading_layout")

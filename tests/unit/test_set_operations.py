@@ -53,6 +53,12 @@ def lists(draw: st.DrawFn, repeats: bool = False) -> Any:
     return np.array(sorted(values), np.uint32) + np.uint32(base)
 
 
+class BitCounters(ctypes.Structure):
+    """Mirror of ``qe::BitCounters``."""
+
+    _fields_ = (("words", ctypes.c_void_p), ("digits", ctypes.c_size_t))
+
+
 @every_isa
 @given(a=lists(), b=lists())
 def test_intersections(isa: int, a: Any, b: Any) -> None:
@@ -149,10 +155,12 @@ def test_rows_added_up(isa: int, words: int, n: int) -> None:
     shifted = places + np.uint32(first)
     every = np.empty(64 * words, np.uint32)
     sizes = [ctypes.c_int64(size) for size in (n, words, digits, len(places))]
-    function = _native.load().qe_count_bits
-    function.restype = ctypes.c_uint64
-    to = pointer(counters), sizes[2], pointer(shifted), sizes[3], first, pointer(counts), pointer(every)
-    pairs = function(isa, pointer(rows), *sizes[:2], *to)
+    library = _native.load()
+    library.qe_spread_counters.restype = ctypes.c_uint64
+    to = pointer(counters), sizes[2]
+    library.qe_add_rows(isa, pointer(rows), *sizes[:2], *to)
+    library.qe_read_counters(isa, *to, pointer(shifted), sizes[3], first, pointer(counts))
+    pairs = library.qe_spread_counters(isa, *to, sizes[1], pointer(every))
     sums = bits.sum(axis=0)
     assert counts.tolist() == [k + int(count) for k, count in enumerate(sums[places])]
     assert every.tolist() == sums.tolist()
@@ -172,9 +180,10 @@ def test_lines_added_up(isa: int, n: int) -> None:
     counters = np.full(8 * digits, 2**64 - 1, np.uint64)
     counts = np.arange(n - begin, dtype=np.uint32)
     sums = np.ones(16 * digits, np.uint64)
-    sizes = [ctypes.c_int64(size) for size in (n, digits, begin)]
-    where = pointer(lines), pointer(ids), sizes[0], pointer(own), sizes[1], pointer(counters), sizes[2]
-    _native.load().qe_add_lines(isa, *where, pointer(counts), pointer(sums))
+    to = BitCounters(counters.ctypes.data, digits)
+    given = pointer(lines), pointer(ids), ctypes.c_int64(n), pointer(own), ctypes.byref(to), ctypes.c_int64(begin)
+    _native.load().qe_add_lines(isa, *given, pointer(counts))
+    _native.load().qe_add_squares(isa, ctypes.byref(to), pointer(sums))
     common = bits[ids] & kept
     read = np.unpackbits(counters.view(np.uint8), bitorder="little").reshape(digits, 512).astype(np.int64)
     assert (read * 2 ** np.arange(digits)[:, None]).sum(axis=0).tolist() == common.sum(axis=0).tolist()

@@ -10,7 +10,16 @@ import pytest
 
 from qengine.errors import InternalError, OutOfMemory, QueryInterrupted, QueryTimeout
 from qengine.exec.context import ExecutionContext
-from qengine.exec.cpu.walk_kernel import ChunkSize, EndFilter, WalkMode, WalkRows, WalkSpace, pack_bits, walk_chunks
+from qengine.exec.cpu.walk_kernel import (
+    ChunkSize,
+    EndFilter,
+    WalkMode,
+    WalkRows,
+    WalkRules,
+    WalkSpace,
+    pack_bits,
+    walk_chunks,
+)
 from qengine.plan.pattern import Direction, PathMode
 from qengine.storage.records import from_records
 
@@ -35,10 +44,11 @@ def collect(
     store: Any, rows: WalkRows, direction: Direction = Direction.OUT, **options: Any
 ) -> list[tuple[int, int, Any]]:
     context = options.pop("context", None) or ExecutionContext(threads=2)
+    size = [options.pop("size")] if "size" in options else []
     settings = {"mode": WalkMode.EVERY_WALK, "minimum": 1, "maximum": None, "lists": True} | options
     found: list[tuple[int, int, Any]] = []
     space, ends = WalkSpace(store, (0,), direction), EndFilter(0, store.vertex_count)
-    for chunk in walk_chunks(space, ends, rows, context, **settings):
+    for chunk in walk_chunks(space, ends, rows, context, WalkRules(**settings), *size):
         lists = [None] * len(chunk.row)
         if chunk.offsets is not None and chunk.relationships is not None:
             lists = [tuple(part.tolist()) for part in np.split(chunk.relationships, chunk.offsets[1:-1])]
@@ -82,8 +92,8 @@ def test_ends_in_one_range_and_as_bits_agree() -> None:
     mask[50:70] = True
 
     def count(ends: EndFilter) -> int:
-        settings = {"mode": WalkMode.EVERY_WALK, "minimum": 1, "maximum": 2, "lists": False}
-        return sum(len(chunk.row) for chunk in walk_chunks(space, ends, rows, ExecutionContext(), **settings))  # type: ignore[arg-type]
+        rules = WalkRules(WalkMode.EVERY_WALK, minimum=1, maximum=2, lists=False)
+        return sum(len(chunk.row) for chunk in walk_chunks(space, ends, rows, ExecutionContext(), rules))
 
     assert count(EndFilter(50, 70)) == count(EndFilter(0, 200, pack_bits(mask))) > 0
     assert count(EndFilter(50, 50)) == count(EndFilter(0, 200, pack_bits(~mask & mask))) == 0
@@ -101,7 +111,7 @@ def endless(store: Any, context: ExecutionContext, **options: Any) -> None:
     settings = {"mode": WalkMode.EVERY_WALK, "minimum": 1, "maximum": None, "lists": False} | options
     ends = EndFilter(0, store.vertex_count, pack_bits(np.zeros(store.vertex_count, bool)))
     space, rows = WalkSpace(store, (0,), Direction.OUT), WalkRows(np.arange(store.vertex_count))
-    for _ in walk_chunks(space, ends, rows, context, **settings):
+    for _ in walk_chunks(space, ends, rows, context, WalkRules(**settings)):
         pytest.fail("no vertex is an end")
 
 
@@ -130,8 +140,8 @@ def test_memory_limit_holds(lists: bool) -> None:
 def test_a_consumer_may_stop() -> None:
     store = random_store(100, 2000)
     space, rows = WalkSpace(store, (0,), Direction.OUT), WalkRows(np.arange(100))
-    chunks = walk_chunks(space, EndFilter(0, 100), rows, ExecutionContext(), mode=WalkMode.EVERY_WALK, minimum=1,
-                         maximum=None, lists=False)  # fmt: skip
+    rules = WalkRules(WalkMode.EVERY_WALK, minimum=1, maximum=None, lists=False)
+    chunks = walk_chunks(space, EndFilter(0, 100), rows, ExecutionContext(), rules)
     assert len(next(chunks).row) > 0
     chunks.close()  # type: ignore[attr-defined]
 

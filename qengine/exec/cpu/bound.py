@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
+from qengine.exec.view import ExecView
 from qengine.plan.logical import Operator
 
 __all__ = ["Bound"]
@@ -24,7 +25,7 @@ class Bound(Generic[Found]):
     def __init__(self) -> None:
         self._known: WeakKeyDictionary[Any, dict[int, tuple[Operator, Found]]] = WeakKeyDictionary()
 
-    def get(self, store: Any, operator: Operator, find: Callable[[], tuple[Found, bool]]) -> Found:
+    def get(self, store: ExecView, operator: Operator, find: Callable[[], tuple[Found, bool]]) -> Found:
         """Return what is known of an operator; else what ``find`` returns, which also says whether to keep it."""
         known = self._known.get(store)
         if known is None:

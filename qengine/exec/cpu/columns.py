@@ -27,6 +27,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from qengine.errors import InternalError
 from qengine.exec.scalar.values import NodeHandle, RelationshipHandle
 from qengine.exec.sizes import size_of
 from qengine.storage.normal import STRING_LIMIT
@@ -34,7 +35,7 @@ from qengine.temporal.arrow import is_text, to_values
 
 __all__ = ["ArrowColumn", "BoolArray", "Column", "ConstantColumn", "IntArray", "ListColumn", "NodeColumn",
            "ObjectColumn", "RelationshipColumn", "boolean_column", "concatenate", "from_arrow", "from_many",
-           "from_values", "integer_column", "null_column", "text_offsets"]  # fmt: skip
+           "from_values", "integer_column", "null_column", "text_offsets", "vertex_ids"]  # fmt: skip
 
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
@@ -495,3 +496,18 @@ def _concatenate_lists(columns: Sequence[Column]) -> Column:
     valid = np.concatenate([~column.is_null() for column in columns])
     joined = ListColumn(_NO_LISTS, concatenate(items))
     return joined.over(np.concatenate(starts), np.concatenate(ends), None if valid.all() else valid)
+
+
+def vertex_ids(column: Column) -> IntArray:
+    """Return the vertex ids of a column of nodes, -1 for null."""
+    if isinstance(column, NodeColumn):
+        return column.ids
+    if isinstance(column, ConstantColumn) and column.value is not None:
+        column = column.expanded()
+        if isinstance(column, NodeColumn):
+            return column.ids
+    elif isinstance(column, ConstantColumn) or (
+        isinstance(column, ArrowColumn) and pa.types.is_null(column.array.type)
+    ):
+        return np.full(len(column), -1, dtype=np.int64)
+    raise InternalError(f"A pattern starts from a column of {type(column).__name__}, not of nodes.")

@@ -8,7 +8,6 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterator
 from math import prod
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,11 +19,11 @@ from qengine.exec.cpu.elimination_steps import Array, Factors, Found, NumberOver
 from qengine.exec.cpu.kept_vectors import not_negative, product_sums
 from qengine.exec.cpu.neighbourhoods import run_among
 from qengine.exec.cpu.relations import Relations, SparseMatrix, numbers
-from qengine.exec.cpu.resolve import MaskProvider
 from qengine.exec.cpu.runtime import Runtime
 from qengine.exec.cpu.summed_walks import SummedWalks, walk_sums
 from qengine.exec.elimination_schedule import Among
 from qengine.exec.memory import Holding
+from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.elimination import Pairs
 from qengine.plan.physical import Eliminate
 
@@ -74,7 +73,7 @@ def run_eliminate(operator: Eliminate, runtime: Runtime, masks: MaskProvider) ->
                 raise
 
 
-def kept_count(operator: Eliminate, store: Any, context: ExecutionContext) -> int | None:
+def kept_count(operator: Eliminate, store: ExecView, context: ExecutionContext) -> int | None:
     """Return a count that is sums over vectors which the graph keeps now; None where it takes more than that.
 
     Then nothing is held; None, too, where the query's memory is limited, so that limits are as strict as ever.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain
-from typing import Any
 
 from qengine._frozen import frozen
 from qengine.exec.cpu.bound import Bound
 from qengine.exec.cpu.kept_vectors import KeptSums, VectorKey, kept_sums, vector_key
 from qengine.exec.cpu.relations import SparseMatrix, stored
 from qengine.exec.elimination_schedule import Among, schedule
+from qengine.exec.view import ExecView
 from qengine.plan.elimination import (
     Matrix,
     Message,
@@ -52,12 +52,12 @@ class Facts:
 _bound: Bound[Facts] = Bound()
 
 
-def facts_of(store: Any, operator: Eliminate) -> Facts:
+def facts_of(store: ExecView, operator: Eliminate) -> Facts:
     """Return what is known of an operator on a graph, found when it is first asked for."""
     return _bound.get(store, operator, lambda: (_facts(store, operator), True))
 
 
-def _facts(store: Any, operator: Eliminate) -> Facts:
+def _facts(store: ExecView, operator: Eliminate) -> Facts:
     steps = operator.steps
     reads = [operands(step) for step in steps]
     matrices: dict[int, SparseMatrix] = {}

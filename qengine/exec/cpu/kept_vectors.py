@@ -19,6 +19,7 @@ from qengine import _native
 from qengine._frozen import frozen
 from qengine.errors import InternalError
 from qengine.exec.context import ExecutionContext
+from qengine.exec.view import ExecView
 from qengine.plan.elimination import Step, Term
 
 __all__ = ["KeptSums", "VectorKey", "kept_sums", "kept_vector", "not_negative", "product_sums", "vector_key"]
@@ -62,7 +63,7 @@ class _KeptVector:
         self.record = array.ctypes.data, array.itemsize  # as qe::eliminate::Numbers
 
 
-def kept_vector(store: Any, key: VectorKey, make: Callable[[], Array]) -> Array:
+def kept_vector(store: ExecView, key: VectorKey, make: Callable[[], Array]) -> Array:
     """Return a vector that the graph keeps, in the narrowest of 16, 32 and 64 bits that hold its numbers.
 
     Parameters
@@ -95,7 +96,7 @@ class KeptSums:
     first: Any
     terms: tuple[tuple[int, tuple[int, ...]], ...]
 
-    def total(self, store: Any, context: ExecutionContext) -> int | None:
+    def total(self, store: ExecView, context: ExecutionContext) -> int | None:
         """Return the count, None where the graph doesn't keep all of the vectors now.
 
         Raises

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from qengine.exec.cpu.batch import Batch
 from qengine.exec.cpu.columns import BoolArray, NodeColumn, RelationshipColumn
 from qengine.exec.cpu.expressions.compiler import compile_predicate, is_volatile
 from qengine.exec.cpu.runtime import Runtime
+from qengine.exec.view import ExecView
 from qengine.plan.expr import Expr
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.logical import Operator
@@ -87,7 +87,7 @@ class Masks:
                         mask[sure] &= holds(batch.take(np.flatnonzero(sure)))
 
 
-def conditions_hold_out(root: Operator, store: Any, masks: Masks) -> bool:
+def conditions_hold_out(root: Operator, store: ExecView, masks: Masks) -> bool:
     """Tell whether no condition of a plan's levels and hops fails on any node or relationship that it is asked for."""
     try:
         for operator in operators(root):
@@ -106,7 +106,7 @@ def conditions_hold_out(root: Operator, store: Any, masks: Masks) -> bool:
     return True
 
 
-def _try(level: Level, store: Any, masks: Masks) -> None:
+def _try(level: Level, store: ExecView, masks: Masks) -> None:
     """Evaluate a level's predicates, if one can fail, as the search will, which then finds the masks that are kept."""
     if not any(map(condition_can_fail, level.predicates)):
         return

@@ -24,6 +24,7 @@ from qengine.exec.cpu.operators.stage import Build, Stage
 from qengine.exec.cpu.results import ResultRows, result_rows
 from qengine.exec.cpu.runtime import Matchers, Runtime
 from qengine.exec.cpu.sole_count import sole_count
+from qengine.exec.view import ExecView
 from qengine.plan import logical, physical
 
 __all__ = ["continue_from", "run"]
@@ -51,7 +52,7 @@ _STAGES: dict[type[logical.Operator], Callable[[Any, Build, int], Stage]] = {
 
 
 def run(
-    plan: physical.PhysicalPlan, store: Any, context: ExecutionContext, matchers: Matchers | None = None
+    plan: physical.PhysicalPlan, store: ExecView, context: ExecutionContext, matchers: Matchers | None = None
 ) -> Iterator[ResultRows]:
     """Run a plan lazily: each batch is computed when it is asked for.
 
@@ -96,7 +97,9 @@ def run(
         context.raise_for(Status.OUT_OF_MEMORY)
 
 
-def continue_from(operator: logical.Operator, rows: Batch, store: Any, context: ExecutionContext) -> Iterator[Batch]:
+def continue_from(
+    operator: logical.Operator, rows: Batch, store: ExecView, context: ExecutionContext
+) -> Iterator[Batch]:
     """Run a plan whose leaf is an ``Argument`` over given rows.
 
     Yields

@@ -10,12 +10,12 @@ last. Since two searches at a time share the cores, the worst that poor rivals d
 from __future__ import annotations
 
 import time
-from typing import Any
 
 from qengine.errors import QengineError, QueryInterrupted
 from qengine.exec.context import ExecutionContext
-from qengine.exec.cpu.resolve import MaskProvider, resolve
+from qengine.exec.cpu.resolve import resolve
 from qengine.exec.cpu.running import Running
+from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.physical import Search
 
 __all__ = ["raced"]
@@ -36,7 +36,7 @@ class _Rivals:
     """Searches for the same total in other orders, one at a time under way, under limits of their own."""
 
     def __init__(
-        self, store: Any, search: Search, context: ExecutionContext, masks: MaskProvider, chunk_rows: int
+        self, store: ExecView, search: Search, context: ExecutionContext, masks: MaskProvider, chunk_rows: int
     ) -> None:
         self._store, self._masks, self._chunk_rows = store, masks, chunk_rows
         self._context = context.beside()
@@ -72,7 +72,7 @@ class _Rivals:
 
 
 def raced(
-    running: Running, store: Any, search: Search, context: ExecutionContext, masks: MaskProvider, chunk_rows: int
+    running: Running, store: ExecView, search: Search, context: ExecutionContext, masks: MaskProvider, chunk_rows: int
 ) -> tuple[int, Search]:
     """Return the total of a search without seeds that walks nothing, orbits left out, and which search found it.
 

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from qengine import _native
 from qengine._frozen import frozen
 from qengine.exec.context import ExecutionContext
-from qengine.exec.cpu.resolve import MaskProvider
+from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.elimination import Matrix, Relation
 from qengine.plan.pattern import Direction
 from qengine.storage.adjacency import Form, PcsrStruct
@@ -52,6 +52,17 @@ class _Part(ctypes.Structure):
         ("skip_loops", ctypes.c_int32),
         ("repeats", ctypes.c_int32),
         ("unused", ctypes.c_int32),
+    )
+
+
+class _ProductRelation(ctypes.Structure):
+    """Mirror of ``qe::eliminate::ProductRelation``."""
+
+    _fields_ = (
+        ("parts", ctypes.c_void_p),
+        ("factors", ctypes.c_void_p),
+        ("n_factors", ctypes.c_int32),
+        ("n", ctypes.c_uint32),
     )
 
 
@@ -115,7 +126,7 @@ class Relations:
     """The relations of one execution. ``charge`` is told of bytes before they are allocated, and may refuse them."""
 
     def __init__(
-        self, store: Any, masks: MaskProvider, context: ExecutionContext, charge: Callable[[int], None]
+        self, store: ExecView, masks: MaskProvider, context: ExecutionContext, charge: Callable[[int], None]
     ) -> None:
         self.store = store
         self.masks = masks
@@ -159,7 +170,7 @@ class Relations:
         parts: list[_Part] = []
         keep: list[Any] = []
         symmetric = True
-        for index in filter(lambda index: index is not None, map(self.store.type_index, relation.types)):
+        for index in [index for index in map(self.store.type_index, relation.types) if index is not None]:
             info = self.store.types[index]
             both = relation.direction is Direction.BOTH
             if info.undirected:
@@ -235,15 +246,15 @@ class Relations:
             keep.append(lists)
         all_parts = (_Part * len(parts))(*parts)
         table = np.array(factors, np.int32)
-        where = ctypes.addressof(all_parts), table.ctypes.data, len(factors), self.n
+        product = _ProductRelation(ctypes.addressof(all_parts), table.ctypes.data, len(factors), self.n)
         library = _library()
         offsets, most = self._offsets(), ctypes.c_uint64()
         counted = offsets.ctypes.data, ctypes.byref(most)
-        self.context.run(library.qe_eliminate_count_product, *where, *counted, self._control())
+        self.context.run(library.qe_eliminate_count_product, ctypes.byref(product), *counted, self._control())
         ids = self._array(int(offsets[-1]), np.uint32)
         values = None if most.value <= 1 else self._array(len(ids), np.uint32 if most.value < 2**32 else np.uint64)
         filled = offsets.ctypes.data, ids.ctypes.data, *numbers(values)[:2]
-        self.context.run(library.qe_eliminate_fill_product, *where, *filled, self._control())
+        self.context.run(library.qe_eliminate_fill_product, ctypes.byref(product), *filled, self._control())
         return SparseMatrix(offsets, ids, 0, self.n, () if values is None else (values,), kept=False)
 
     def _offsets(self) -> Array:
@@ -260,7 +271,7 @@ class Relations:
         return ctypes.byref(self.context.control)
 
 
-def stored(store: Any, relations: tuple[Relation, ...]) -> SparseMatrix | None:
+def stored(store: ExecView, relations: tuple[Relation, ...]) -> SparseMatrix | None:
     """Return the graph's own arrays where they are the product of relations."""
     if len(relations) != 1:
         return None
@@ -274,7 +285,7 @@ def stored(store: Any, relations: tuple[Relation, ...]) -> SparseMatrix | None:
     if relation.direction is Direction.BOTH and not info.undirected:
         return None
     adjacency = store.adjacency(index, Direction.BOTH if info.undirected else relation.direction)
-    if adjacency.form is not Form.DENSE:
+    if adjacency.form is not Form.DENSE or adjacency.offsets is None:
         return None
     pairs = info.undirected and not info.parallel and not info.loops
     return SparseMatrix(
@@ -288,8 +299,8 @@ def _library() -> ctypes.CDLL:
     pointer, u32, i32 = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_int32
     library.qe_eliminate_count_rows.argtypes = (pointer, i32, u32, pointer, pointer)
     library.qe_eliminate_fill_rows.argtypes = (pointer, i32, u32, pointer, pointer, pointer, pointer)
-    library.qe_eliminate_count_product.argtypes = (pointer, pointer, i32, u32, pointer, pointer, pointer)
-    library.qe_eliminate_fill_product.argtypes = (pointer, pointer, i32, u32, pointer, pointer, pointer, i32, pointer)
+    library.qe_eliminate_count_product.argtypes = (pointer,) * 4
+    library.qe_eliminate_fill_product.argtypes = (pointer, pointer, pointer, pointer, i32, pointer)
     library.qe_eliminate_loops.argtypes = (pointer, i32, u32, pointer, pointer)
     library.qe_eliminate_gather.argtypes = (pointer, i32, u32, pointer, i32, pointer, pointer)
     return library

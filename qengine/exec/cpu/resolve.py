@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,12 +26,13 @@ from qengine.exec.cpu.match_plan import (
     Span,
     span,
 )
+from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.expr import Call, Expr, Parameter, Subquery
 from qengine.plan.pattern import Direction
 from qengine.plan.physical import ColumnCondition, EdgeLevel, Search, VertexLevel, check_levels
 from qengine.plan.traverse import walk
 
-__all__ = ["MaskProvider", "ResolvedSearch", "resolve", "resolve_pattern"]
+__all__ = ["ResolvedSearch", "resolve", "resolve_pattern"]
 
 _FEW = 16
 """Vertices that predicates admit are listed, not only marked, where they are at most 1 in this many."""
@@ -53,18 +54,6 @@ _OPS = {
     ">=": CompareOp.GREATER_EQUAL,
 }
 _WAYS = {Direction.OUT: EdgeWay.FORWARD, Direction.IN: EdgeWay.BACKWARD, Direction.BOTH: EdgeWay.EITHER}
-
-
-class MaskProvider(Protocol):
-    """Evaluates the predicates of one variable over a range of ids."""
-
-    def vertex_mask(self, name: str, predicates: tuple[Expr, ...], begin: int, end: int) -> npt.NDArray[np.bool_]:
-        """Return for each vertex of ``[begin, end)`` whether all predicates are true."""
-
-    def edge_mask(
-        self, name: str, predicates: tuple[Expr, ...], type_index: int, begin: int, end: int
-    ) -> npt.NDArray[np.bool_]:
-        """Return the same for the relationships of a type with local ids ``[begin, end)``."""
 
 
 @frozen
@@ -90,7 +79,7 @@ class ResolvedSearch:
         return sum(each.nbytes for each in self.keep if isinstance(each, np.ndarray))
 
 
-def resolve(store: Any, search: Search, masks: MaskProvider) -> ResolvedSearch | None:
+def resolve(store: ExecView, search: Search, masks: MaskProvider) -> ResolvedSearch | None:
     """Return the plan for ``search`` over a ``GraphStore``; None where a level can have no vertex at all.
 
     Raises
@@ -108,7 +97,7 @@ def resolve(store: Any, search: Search, masks: MaskProvider) -> ResolvedSearch |
     return _resolved.get(store, search, find)
 
 
-def resolve_pattern(store: Any, search: Search) -> ResolvedSearch | None:
+def resolve_pattern(store: ExecView, search: Search) -> ResolvedSearch | None:
     """Return the plan for the pattern of ``search`` alone, without the predicates of its levels; not remembered."""
     levels = tuple(replace(level, predicates=()) for level in search.levels)
     return _Resolver(store, replace(search, levels=levels), _NoMasks()).run()
@@ -138,7 +127,7 @@ def _is_function(part: Expr) -> bool:
 
 
 class _Resolver:
-    def __init__(self, store: Any, search: Search, masks: MaskProvider) -> None:
+    def __init__(self, store: ExecView, search: Search, masks: MaskProvider) -> None:
         self.store = store
         self.search = search
         self.masks = masks

@@ -37,6 +37,7 @@ from qengine.exec.cpu.expressions.growth import property_bytes
 from qengine.exec.parts import CHECKED_ITEMS, in_parts, unchecked
 from qengine.exec.scalar.materialize import materialize
 from qengine.exec.sizes import size_of
+from qengine.exec.view import ExecView
 from qengine.temporal.arrow import without_text
 
 __all__ = ["ResultRows", "result_rows"]
@@ -59,7 +60,7 @@ class ResultRows:
 
     __slots__ = ("_batch", "_check", "_limits", "_store")
 
-    def __init__(self, batch: Batch, store: Any, limits: Limits | None = None) -> None:
+    def __init__(self, batch: Batch, store: ExecView, limits: Limits | None = None) -> None:
         self._batch = batch
         self._store = store
         self._limits = limits
@@ -130,12 +131,13 @@ class ResultRows:
 
     def _nodes(self, ids: IntArray, tell: Tell) -> Any:
         """Return nodes as structs, each property read as a column."""
-        keys = self._store.property_keys("node")
-        properties = [told_as_text(self._store.node_property(key).take(ids), tell) for key in keys]
+        read = self._store.node_property
+        columns = {key: column for key in self._store.property_keys("node") if (column := read(key)) is not None}
+        properties = [told_as_text(column.take(ids), tell) for column in columns.values()]
         fields = {
             "id": pa.array(ids),
             "labels": _lists(label_lists(self._store, ids)),
-            "properties": pa.StructArray.from_arrays(properties, names=keys) if keys else pa.nulls(len(ids)),
+            "properties": pa.StructArray.from_arrays(properties, list(columns)) if columns else pa.nulls(len(ids)),
         }
         return pa.StructArray.from_arrays(list(fields.values()), names=list(fields), mask=pa.array(ids < 0))
 
@@ -166,7 +168,7 @@ class ResultRows:
         return pa.nulls(len(ids), types.pop()) if len(types) == 1 else array
 
 
-def result_rows(batch: Batch, store: Any, context: ExecutionContext) -> Iterator[ResultRows]:
+def result_rows(batch: Batch, store: ExecView, context: ExecutionContext) -> Iterator[ResultRows]:
     """Yield the rows of a batch; where they would take much as values, in parts."""
     memory = context.memory
     waiting = [ResultRows(batch, store, context)]

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from qengine.exec.context import ExecutionContext
 from qengine.exec.scalar.environment import Environment
+from qengine.exec.view import ExecView, MaskProvider
+
+if TYPE_CHECKING:
+    from qengine.exec.cpu.search import Ids, SearchChunk
+    from qengine.plan.physical import Eliminate, Search
 
 __all__ = ["Matchers", "Runtime"]
 
@@ -21,9 +26,9 @@ class Matchers:
     is searched.
     """
 
-    search: Callable[..., Any]
-    eliminate: Callable[..., Any]
-    eliminates: Callable[..., bool]
+    search: Callable[[ExecView, Search, Sequence[Ids], int, ExecutionContext, MaskProvider], Iterator[SearchChunk]]
+    eliminate: Callable[[Eliminate, Runtime, MaskProvider], tuple[tuple[Ids, ...], Ids]]
+    eliminates: Callable[[ExecView, Eliminate], bool]
 
 
 class Runtime:
@@ -41,7 +46,7 @@ class Runtime:
 
     __slots__ = ("context", "environment", "matchers", "memory", "store")
 
-    def __init__(self, store: Any, context: ExecutionContext, matchers: Matchers | None = None) -> None:
+    def __init__(self, store: ExecView, context: ExecutionContext, matchers: Matchers | None = None) -> None:
         self.matchers = matchers
         self.store = store
         self.context = context

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,11 +12,12 @@ from qengine._frozen import frozen
 from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.match_plan import SearchMode
 from qengine.exec.cpu.race import raced
-from qengine.exec.cpu.resolve import MaskProvider, ResolvedSearch, resolve
+from qengine.exec.cpu.resolve import ResolvedSearch, resolve
 from qengine.exec.cpu.running import Running
+from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.physical import Search
 
-__all__ = ["MaskProvider", "SearchChunk", "run_search"]
+__all__ = ["SearchChunk", "run_search"]
 
 _CHUNK_ROWS = 65_536
 _MAX_COUNT = 2**63 - 1
@@ -38,7 +38,7 @@ class SearchChunk:
 
 
 def run_search(
-    store: Any, search: Search, seeds: Sequence[Ids], rows: int, context: ExecutionContext, masks: MaskProvider
+    store: ExecView, search: Search, seeds: Sequence[Ids], rows: int, context: ExecutionContext, masks: MaskProvider
 ) -> Iterator[SearchChunk]:
     """Yield the embeddings of a search for each of ``rows`` input rows, in no given order.
 
@@ -90,7 +90,7 @@ def completed(
 
 
 def _run(
-    store: Any,
+    store: ExecView,
     resolved: ResolvedSearch,
     search: Search,
     seeds: Sequence[Ids],

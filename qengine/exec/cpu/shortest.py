@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.batch import Batch
-from qengine.exec.cpu.walk import MaskProvider, end_filter, joined, walk_rows, walk_space
-from qengine.exec.cpu.walk_kernel import EndFilter, WalkChunk, WalkMode, WalkRows, WalkSpace, walk_chunks
+from qengine.exec.cpu.walk import end_filter, joined, walk_rows, walk_space
+from qengine.exec.cpu.walk_kernel import EndFilter, WalkChunk, WalkMode, WalkRows, WalkRules, WalkSpace, walk_chunks
+from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.pattern import PathMode
 from qengine.plan.physical import Shortest
 
@@ -17,7 +17,7 @@ __all__ = ["run_shortest"]
 
 
 def run_shortest(
-    store: Any, op: Shortest, batch: Batch, context: ExecutionContext, masks: MaskProvider
+    store: ExecView, op: Shortest, batch: Batch, context: ExecutionContext, masks: MaskProvider
 ) -> Iterator[Batch]:
     """Yield the batch's rows joined with the selected paths to each end.
 
@@ -52,18 +52,10 @@ def run_shortest(
 def _paths(
     op: Shortest, space: WalkSpace, ends: EndFilter, rows: WalkRows, context: ExecutionContext
 ) -> Iterator[WalkChunk]:
-    return walk_chunks(
-        space,
-        ends,
-        rows,
-        context,
-        mode=WalkMode.ALL_SHORTEST if op.selector.groups else WalkMode.ANY_SHORTEST,
-        minimum=op.minimum,
-        maximum=op.maximum,
-        lists=op.relationships is not None,
-        repeats=op.mode,
-        count=op.selector.count,
-    )
+    mode = WalkMode.ALL_SHORTEST if op.selector.groups else WalkMode.ANY_SHORTEST
+    lists = op.relationships is not None
+    rules = WalkRules(mode, op.minimum, op.maximum, lists, op.mode, op.selector.count)
+    return walk_chunks(space, ends, rows, context, rules)
 
 
 def _to_each_end(
@@ -73,10 +65,7 @@ def _to_each_end(
     maximum = op.maximum
     if maximum is None and op.mode is PathMode.WALK:
         maximum = op.minimum + space.vertex_count  # of a longer walk a cycle could be cut out
-    reached = walk_chunks(
-        space, ends, rows, context, mode=WalkMode.EVERY_END, minimum=op.minimum, maximum=maximum, lists=False,
-        repeats=op.mode,
-    )  # fmt: skip
-    for chunk in reached:
+    rules = WalkRules(WalkMode.EVERY_END, op.minimum, maximum, lists=False, repeats=op.mode)
+    for chunk in walk_chunks(space, ends, rows, context, rules):
         for found in _paths(op, space, ends, WalkRows(rows.starts[chunk.row], chunk.end), context):
             yield replace(found, row=chunk.row[found.row])

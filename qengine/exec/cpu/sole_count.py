@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.batch import Batch
 from qengine.exec.cpu.columns import Column, ConstantColumn
+from qengine.exec.view import ExecView
 from qengine.plan.logical import Aggregate, Unit
 from qengine.plan.physical import Eliminate, PhysicalPlan
 
 __all__ = ["sole_count"]
 
 
-def sole_count(plan: PhysicalPlan, store: Any, context: ExecutionContext) -> Batch | None:
+def sole_count(plan: PhysicalPlan, store: ExecView, context: ExecutionContext) -> Batch | None:
     """Return the only row of a plan that counts a pattern and does nothing else, where the count takes sums alone.
 
     None where it takes more, and where parameters have to be looked at or operators are measured.

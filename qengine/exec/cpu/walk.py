@@ -3,37 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.batch import Batch
-from qengine.exec.cpu.columns import Column, IntArray, ListColumn, NodeColumn, RelationshipColumn
-from qengine.exec.cpu.operators.matching import vertex_ids
+from qengine.exec.cpu.columns import Column, IntArray, ListColumn, NodeColumn, RelationshipColumn, vertex_ids
 from qengine.exec.cpu.parts import repeated_pieces
-from qengine.exec.cpu.walk_kernel import EndFilter, WalkChunk, WalkMode, WalkRows, WalkSpace, pack_bits, walk_chunks
+from qengine.exec.cpu.walk_kernel import (
+    EndFilter,
+    WalkChunk,
+    WalkMode,
+    WalkRows,
+    WalkRules,
+    WalkSpace,
+    pack_bits,
+    walk_chunks,
+)
 from qengine.exec.scalar.values import RelationshipHandle
-from qengine.plan.expr import Expr
+from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.physical import Shortest, Walk
 
-__all__ = ["MaskProvider", "end_filter", "joined", "run_walk", "walk_rows", "walk_space"]
+__all__ = ["end_filter", "joined", "run_walk", "walk_rows", "walk_space"]
 
 
-class MaskProvider(Protocol):
-    """Evaluates predicates over ranges of ids (``masks.Masks``)."""
-
-    def vertex_mask(self, name: str, predicates: tuple[Expr, ...], begin: int, end: int) -> NDArray[np.bool_]:
-        """Return which vertices of ``[begin, end)`` satisfy the predicates."""
-
-    def edge_mask(
-        self, name: str, predicates: tuple[Expr, ...], type_index: int, begin: int, end: int
-    ) -> NDArray[np.bool_]:
-        """Return which relationships of a type, of the local ids ``[begin, end)``, satisfy the predicates."""
-
-
-def run_walk(store: Any, op: Walk, batch: Batch, context: ExecutionContext, masks: MaskProvider) -> Iterator[Batch]:
+def run_walk(
+    store: ExecView, op: Walk, batch: Batch, context: ExecutionContext, masks: MaskProvider
+) -> Iterator[Batch]:
     """Yield the batch's rows joined with their walks.
 
     Parameters
@@ -55,22 +51,14 @@ def run_walk(store: Any, op: Walk, batch: Batch, context: ExecutionContext, mask
         As the context says.
     """
     ends = end_filter(store, op, masks)
-    chunks = walk_chunks(
-        walk_space(store, op, masks),
-        ends,
-        walk_rows(op, batch, ends, op.different),
-        context,
-        mode=WalkMode.EVERY_END if op.distinct_ends else WalkMode.EVERY_WALK,
-        minimum=op.minimum,
-        maximum=op.maximum,
-        lists=op.relationships is not None,
-        repeats=op.mode,
-    )
-    for chunk in chunks:
+    rows = walk_rows(op, batch, ends, op.different)
+    mode = WalkMode.EVERY_END if op.distinct_ends else WalkMode.EVERY_WALK
+    rules = WalkRules(mode, op.minimum, op.maximum, lists=op.relationships is not None, repeats=op.mode)
+    for chunk in walk_chunks(walk_space(store, op, masks), ends, rows, context, rules):
         yield from joined(op, batch, chunk, context)
 
 
-def walk_space(store: Any, op: Walk | Shortest, masks: MaskProvider) -> WalkSpace:
+def walk_space(store: ExecView, op: Walk | Shortest, masks: MaskProvider) -> WalkSpace:
     """Return the hops that an operator allows: of types that there are, where the predicates of hops and nodes hold."""
     found = map(store.type_index, op.types) if op.types else range(len(store.types))
     types = tuple(dict.fromkeys(index for index in found if index is not None))
@@ -85,7 +73,7 @@ def walk_space(store: Any, op: Walk | Shortest, masks: MaskProvider) -> WalkSpac
     return WalkSpace(store, tuple(allowed), op.direction, allowed, through)
 
 
-def end_filter(store: Any, op: Walk | Shortest, masks: MaskProvider) -> EndFilter:
+def end_filter(store: ExecView, op: Walk | Shortest, masks: MaskProvider) -> EndFilter:
     """Return the vertices that an operator's walks may end on."""
     ranges = store.label_ranges(op.end.labels).tolist()
     if not ranges:

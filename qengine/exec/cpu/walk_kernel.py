@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +14,21 @@ from numpy.typing import NDArray
 from qengine import _native
 from qengine._control import Control, Status
 from qengine.exec.context import ExecutionContext
+from qengine.exec.view import ExecView
 from qengine.plan.pattern import Direction, PathMode
 from qengine.storage.adjacency import PcsrStruct
 
-__all__ = ["ChunkSize", "EndFilter", "WalkChunk", "WalkMode", "WalkRows", "WalkSpace", "pack_bits", "walk_chunks"]
+__all__ = [
+    "ChunkSize",
+    "EndFilter",
+    "WalkChunk",
+    "WalkMode",
+    "WalkRows",
+    "WalkRules",
+    "WalkSpace",
+    "pack_bits",
+    "walk_chunks",
+]
 
 IntArray = NDArray[np.int64]
 BitArray = NDArray[np.uint64]
@@ -139,7 +149,7 @@ class WalkSpace:
 
     def __init__(
         self,
-        store: Any,
+        store: ExecView,
         types: tuple[int, ...],
         direction: Direction,
         allowed: dict[int, BitArray] | None = None,
@@ -156,7 +166,7 @@ class WalkSpace:
             for layers, towards in ((self.forward, step), (self.backward, step.reversed())):
                 layers[place] = self._layer(store, index, towards, direction)
 
-    def _layer(self, store: Any, index: int, step: Direction, direction: Direction) -> _Layer:
+    def _layer(self, store: ExecView, index: int, step: Direction, direction: Direction) -> _Layer:
         edge_type = store.types[index]
         allowed = self._keep.get(index)
         both = direction is Direction.BOTH and not edge_type.undirected
@@ -208,6 +218,33 @@ class WalkRows:
 
 
 @dataclass(frozen=True, slots=True)
+class WalkRules:
+    """Which walks are wanted, and what of them.
+
+    Parameters
+    ----------
+    mode
+        ``EVERY_END`` goes without lists.
+    minimum, maximum
+        Hops; None for no maximum, not where relationships may repeat, but for shortest paths.
+    lists
+        Whether the relationships are wanted.
+    repeats
+        What a walk must not repeat: for shortest paths relationships, or nothing.
+    count
+        How many shortest paths, or least lengths of them, are wanted to each end. With more than one, or a ``minimum``
+        above 1, for rows with targets only.
+    """
+
+    mode: WalkMode
+    minimum: int
+    maximum: int | None
+    lists: bool
+    repeats: PathMode = PathMode.TRAIL
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class ChunkSize:
     """The most rows and relationships of a chunk; the first chunks are smaller, for those who want few rows."""
 
@@ -231,13 +268,7 @@ def walk_chunks(
     ends: EndFilter,
     rows: WalkRows,
     context: ExecutionContext,
-    *,
-    mode: WalkMode,
-    minimum: int,
-    maximum: int | None,
-    lists: bool,
-    repeats: PathMode = PathMode.TRAIL,
-    count: int = 1,
+    rules: WalkRules,
     size: ChunkSize = ChunkSize(),
 ) -> Iterator[WalkChunk]:
     """Yield the walks of all rows, in chunks of bounded size; a consumer that stops iterating stops the work.
@@ -246,17 +277,8 @@ def walk_chunks(
     ----------
     space, ends, rows
         Where to walk, where to end, what to start from.
-    mode
-        ``EVERY_END`` goes without lists.
-    minimum, maximum
-        Hops; None for no maximum, not where relationships may repeat, but for shortest paths.
-    lists
-        Whether the relationships are wanted.
-    repeats
-        What a walk must not repeat: for shortest paths relationships, or nothing.
-    count
-        How many shortest paths, or least lengths of them, are wanted to each end. With more than one, or a ``minimum``
-        above 1, for rows with targets only.
+    rules
+        Which walks.
 
     Raises
     ------
@@ -271,14 +293,14 @@ def walk_chunks(
         forward=ctypes.addressof(space.forward),
         backward=ctypes.addressof(space.backward),
         n_layers=space.layers,
-        mode=mode,
-        distinct_edges=repeats is not PathMode.WALK,
-        lists=lists,
-        vertices=_VERTEX_RULES.get(repeats, 0),
+        mode=rules.mode,
+        distinct_edges=rules.repeats is not PathMode.WALK,
+        lists=rules.lists,
+        vertices=_VERTEX_RULES.get(rules.repeats, 0),
         vertex_count=space.vertex_count,
-        minimum=minimum,
-        maximum=_UNBOUNDED if maximum is None else maximum,
-        count=min(count, _UNBOUNDED),
+        minimum=rules.minimum,
+        maximum=_UNBOUNDED if rules.maximum is None else rules.maximum,
+        count=min(rules.count, _UNBOUNDED),
         rows=len(rows.starts),
         starts=arrays[0].ctypes.data,
         end_bits=None if ends.bits is None else ends.bits.ctypes.data,
@@ -296,7 +318,7 @@ def walk_chunks(
     context.raise_for(library.qe_walk_open(ctypes.byref(plan), ctypes.byref(context.control), ctypes.byref(handle)))
     workers = context.threads if len(rows.starts) > 1 else 1
     outputs = (_Output * workers)()
-    buffers = [_Buffer(size, lists) for _ in range(workers)]
+    buffers = [_Buffer(size, rules.lists) for _ in range(workers)]
     done = ctypes.c_int32()
     try:
         while not done.value:

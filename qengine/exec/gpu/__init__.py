@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.results import ResultRows
+from qengine.exec.view import ExecView
 from qengine.plan.physical import PhysicalPlan
 
 __all__ = ["run"]
 
 
-def run(plan: PhysicalPlan, store: Any, context: ExecutionContext) -> Iterator[ResultRows]:
+def run(plan: PhysicalPlan, store: ExecView, context: ExecutionContext) -> Iterator[ResultRows]:
     """Run a plan as ``qengine.exec.cpu.run`` does, each ``Search`` and ``Eliminate`` on the GPU.
 
     Raises

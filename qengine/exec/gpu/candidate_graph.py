@@ -24,6 +24,7 @@ from qengine.exec.gpu.memory import Resident
 from qengine.exec.gpu.sample_job import GUIDE
 from qengine.exec.gpu.signatures import resident_signatures
 from qengine.exec.gpu.upload import DevicePlan
+from qengine.exec.view import ExecView
 
 __all__ = ["DeviceCandidates", "build_on_device"]
 
@@ -99,7 +100,7 @@ def _steps(sources: npt.NDArray[Any], n_levels: int) -> tuple[npt.NDArray[Any], 
 
 
 def build_on_device(
-    store: Any, plan: DevicePlan, run: DeviceRun, most_entries: int, signatures: LevelSignatures | None = None
+    store: ExecView, plan: DevicePlan, run: DeviceRun, most_entries: int, signatures: LevelSignatures | None = None
 ) -> DeviceCandidates | None:
     """Build the candidate graph of a plan without seeds; None where it would have more than ``most_entries``.
 

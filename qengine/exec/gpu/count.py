@@ -18,6 +18,7 @@ from qengine.exec.gpu.count_kernels import Roots, ShapeCounter
 from qengine.exec.gpu.count_plan import Component, components
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.upload import DevicePlan
+from qengine.exec.view import ExecView
 
 __all__ = ["CountedPlan", "try_count"]
 
@@ -42,7 +43,7 @@ class CountedPlan:
         return sum(counter.n_bytes for counter in self.counters or ())
 
 
-def try_count(store: Any, plan: DevicePlan, run: DeviceRun) -> int | None:
+def try_count(store: ExecView, plan: DevicePlan, run: DeviceRun) -> int | None:
     """Return how many embeddings a plan without seeds has, if kernels for its shape can tell; else None.
 
     The counters of a plan that can be used again stay on the device, as long as there is room.

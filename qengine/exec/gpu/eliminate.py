@@ -19,7 +19,7 @@ from qengine.errors import InternalError
 from qengine.exec.context import Status
 from qengine.exec.cpu.eliminate import Counts, NumberOverflow, of_vertices, only_count, own_numbers
 from qengine.exec.cpu.relations import Relations
-from qengine.exec.cpu.resolve import MaskProvider, resolve_pattern
+from qengine.exec.cpu.resolve import resolve_pattern
 from qengine.exec.cpu.runtime import Runtime
 from qengine.exec.cpu.summed_walks import MOST_WALK_WEIGHT
 from qengine.exec.elimination_schedule import Among
@@ -40,6 +40,7 @@ from qengine.exec.gpu.families import MESSAGE_WINDOW
 from qengine.exec.gpu.launch import DeviceRun, device_run
 from qengine.exec.gpu.memory import Resident
 from qengine.exec.gpu.neighbourhoods import run_among
+from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.elimination import Around, Closed, Matrix, Message, Own, Pairs, Product, Step
 from qengine.plan.physical import Eliminate
 
@@ -87,12 +88,12 @@ class _NoWeights(Exception):
 _known: WeakKeyDictionary[Any, dict[int, Known]] = WeakKeyDictionary()
 
 
-def eliminates(store: Any, operator: Eliminate) -> bool:
+def eliminates(store: ExecView, operator: Eliminate) -> bool:
     """Tell whether the device sums the pattern's vertices out, rather than searches."""
     return _of(store, operator).eliminates
 
 
-def _of(store: Any, operator: Eliminate) -> Known:
+def _of(store: ExecView, operator: Eliminate) -> Known:
     known: dict[int, Known] = _known.setdefault(store, {})
     if (found := known.get(id(operator))) is None:
         if len(known) >= _MOST_KNOWN:
@@ -106,7 +107,7 @@ def has_kernels(operator: Eliminate) -> bool:
     return all(_has_kernels(step) for step in operator.steps)
 
 
-def _eliminates(store: Any, operator: Eliminate) -> bool:
+def _eliminates(store: ExecView, operator: Eliminate) -> bool:
     if not has_kernels(operator):
         return False
     search = operator.search

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from qengine.exec.gpu.count_shapes import ViewSpec, WedgeShape
 from qengine.exec.gpu.eliminate_matrix import DeviceMatrix
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.memory import Resident
+from qengine.exec.view import ExecView
 from qengine.plan.closed_walks import closed_walks as closed_walks_of
 from qengine.plan.elimination import Around, Step
 
@@ -49,7 +49,7 @@ def counts_squares(matrix: DeviceMatrix) -> bool:
     return matrix.pairs and matrix.key is not None and matrix.entries <= _MOST_ENTRIES
 
 
-def closed_walks(store: Any, matrix: DeviceMatrix, run: DeviceRun, held: list[Resident]) -> int:
+def closed_walks(store: ExecView, matrix: DeviceMatrix, run: DeviceRun, held: list[Resident]) -> int:
     """Return the closed walks of four steps of a matrix that ``counts_squares``.
 
     What they are counted by stays on the device; ``held`` gets it, pinned.

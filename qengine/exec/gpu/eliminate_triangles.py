@@ -13,6 +13,7 @@ import numpy as np
 from qengine.exec.gpu.eliminate_matrix import DeviceMatrix
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.memory import Resident
+from qengine.exec.view import ExecView
 from qengine.plan.elimination import Closed, Message, Product, Step, operands
 
 __all__ = [
@@ -127,7 +128,7 @@ class TriangleCounter:
         Gets what kernels may use until they are waited for.
     """
 
-    def __init__(self, store: Any, run: DeviceRun, held: list[Resident], blocks: list[Any]) -> None:
+    def __init__(self, store: ExecView, run: DeviceRun, held: list[Resident], blocks: list[Any]) -> None:
         self.store = store
         self.run = run
         self.held = held

@@ -18,6 +18,7 @@ from typing import Any
 from qengine.errors import OutOfMemory
 from qengine.exec.gpu.device import cupy, device
 from qengine.exec.gpu.idle import WhenIdle
+from qengine.exec.view import ExecView
 
 __all__ = ["DeviceMemory", "QueryMemory", "Resident", "bound_of", "device_memory", "release"]
 
@@ -337,7 +338,7 @@ class QueryMemory:
                 self._charged(-n_bytes)
         self.memory.unpin(resident)
 
-    def follow(self, store: Any) -> None:
+    def follow(self, store: ExecView) -> None:
         """Bound the residents with keys ``(id(store), …)`` by the graph's size, and evict them when it is freed."""
         self.memory.follow(store, int(store.nbytes))
 
@@ -370,7 +371,7 @@ def trimmer() -> WhenIdle:
     return WhenIdle(device_memory().trim, _IDLE_SECONDS)
 
 
-def release(store: Any) -> None:
+def release(store: ExecView) -> None:
     """Give the device back what stays there of a graph; nothing happens where no query has used the device."""
     if device_memory.cache_info().currsize:
         device_memory().release(store)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from qengine.errors import OutOfMemory
 from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.match_plan import SearchMode
-from qengine.exec.cpu.resolve import MaskProvider, ResolvedSearch, resolve
+from qengine.exec.cpu.resolve import ResolvedSearch, resolve
 from qengine.exec.cpu.search import Ids, SearchChunk, completed, one_total, scaled
 from qengine.exec.gpu.count import try_count
 from qengine.exec.gpu.extend import block_warps, has_room, shape_of
@@ -22,6 +22,7 @@ from qengine.exec.gpu.launch import DeviceRun, device_run
 from qengine.exec.gpu.search_job import JOB, LANES, STATE, donation_bytes, frame_bytes, saved_bytes
 from qengine.exec.gpu.tree import counted_by_tree
 from qengine.exec.gpu.upload import DevicePlan, device_plan
+from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.physical import Search
 
 __all__ = ["LEVEL_VARIANTS", "run_search"]
@@ -38,7 +39,7 @@ _MACROS: dict[str, int] = {}
 
 
 def run_search(
-    store: Any, search: Search, seeds: Sequence[Ids], rows: int, context: ExecutionContext, masks: MaskProvider
+    store: ExecView, search: Search, seeds: Sequence[Ids], rows: int, context: ExecutionContext, masks: MaskProvider
 ) -> Iterator[SearchChunk]:
     """Yield the embeddings of a search for each of ``rows`` input rows, in no given order.
 
@@ -66,7 +67,7 @@ def run_search(
         yield from completed(chunks, resolved, search, seeds, rows, _most_rows(resolved, context))
 
 
-def _total(store: Any, plan: DevicePlan, run: DeviceRun) -> int | None:
+def _total(store: ExecView, plan: DevicePlan, run: DeviceRun) -> int | None:
     """Return the count of a plan that has nothing else to give, None where that is left to those who give rows."""
     if plan.resolved.mode is SearchMode.EXISTS:
         return None

@@ -10,6 +10,7 @@ from qengine.exec.cpu.match_plan import PCSR
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.memory import Resident
 from qengine.exec.gpu.upload import resident_array
+from qengine.exec.view import ExecView
 from qengine.storage.adjacency import Adjacency
 from qengine.storage.signatures import Signatures
 
@@ -19,7 +20,7 @@ _THREADS = 128
 _WHAT = "the signatures of nodes"
 
 
-def resident_signatures(store: Any, signatures: Signatures, run: DeviceRun, held: list[Resident]) -> int:
+def resident_signatures(store: ExecView, signatures: Signatures, run: DeviceRun, held: list[Resident]) -> int:
     """Return where the table of signatures is on the device; ``held`` gets it, pinned.
 
     It is built there of the graph's lists, which become resident, too; or copied where the host has made it already.
@@ -43,7 +44,7 @@ def resident_signatures(store: Any, signatures: Signatures, run: DeviceRun, held
     return resident.address
 
 
-def built_signatures(store: Any, signatures: Signatures, run: DeviceRun) -> Any:
+def built_signatures(store: ExecView, signatures: Signatures, run: DeviceRun) -> Any:
     """Return a block with the table, built now. Errors as above."""
     lent: list[Resident] = []
     try:
@@ -64,7 +65,7 @@ def built_signatures(store: Any, signatures: Signatures, run: DeviceRun) -> Any:
             run.memory.unpin(resident)
 
 
-def _record(store: Any, lists: Adjacency, run: DeviceRun, held: list[Resident]) -> tuple[int, ...]:
+def _record(store: ExecView, lists: Adjacency, run: DeviceRun, held: list[Resident]) -> tuple[int, ...]:
     """Return a ``qe::Pcsr`` with the device's addresses."""
 
     def address(array: Any) -> int:

@@ -18,6 +18,7 @@ from qengine.exec.gpu.specialised import Form, specialised
 from qengine.exec.gpu.tree_code import tree_code
 from qengine.exec.gpu.tree_plan import BRANCH, MEMO, PLAN, SLICE, STATE, Tree, trees
 from qengine.exec.gpu.upload import DevicePlan
+from qengine.exec.view import ExecView
 
 __all__ = ["counted_by_tree"]
 
@@ -57,7 +58,7 @@ class _Part:
     memo_bits: int
 
 
-def counted_by_tree(store: Any, plan: DevicePlan, run: DeviceRun) -> int | None:
+def counted_by_tree(store: ExecView, plan: DevicePlan, run: DeviceRun) -> int | None:
     """Return how many embeddings a plan without seeds has; None where the kernel can't tell.
 
     What is made of a plan that can be used again stays on the device, as long as there is room.
@@ -81,7 +82,7 @@ def counted_by_tree(store: Any, plan: DevicePlan, run: DeviceRun) -> int | None:
 
 
 @contextmanager
-def _prepared(store: Any, plan: DevicePlan, run: DeviceRun) -> Iterator[_Prepared]:
+def _prepared(store: ExecView, plan: DevicePlan, run: DeviceRun) -> Iterator[_Prepared]:
     """Lend the plan's trees, made now or by an earlier query."""
     key = (id(store), "tree", id(plan.resolved))
     resident: Resident | None = run.memory.pin(key) if plan.resolved.reusable else None

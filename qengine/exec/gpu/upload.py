@@ -18,6 +18,7 @@ from qengine.exec.gpu.derived_plan import derive
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.memory import Resident
 from qengine.exec.gpu.pcsr_build import symmetric_lists
+from qengine.exec.view import ExecView
 from qengine.plan.pattern import Direction
 from qengine.storage.adjacency import Adjacency, PcsrStruct
 
@@ -69,7 +70,7 @@ class DevicePlan:
 
 
 @contextmanager
-def device_plan(store: Any, resolved: ResolvedSearch, run: DeviceRun) -> Iterator[DevicePlan]:
+def device_plan(store: ExecView, resolved: ResolvedSearch, run: DeviceRun) -> Iterator[DevicePlan]:
     """Lend a plan on the device, made now or by an earlier query; the graph's lists stay there.
 
     Raises
@@ -107,7 +108,7 @@ def _known(resident: Resident | None, held: list[Resident], run: DeviceRun) -> D
 
 @dataclass
 class _Upload:
-    store: Any
+    store: ExecView
     resolved: ResolvedSearch
     run: DeviceRun
     held: list[Resident]
@@ -202,7 +203,11 @@ class _Upload:
 
 
 def resident_array(
-    store: Any, array: npt.NDArray[Any], run: DeviceRun, held: list[Resident], what: str = "the graph's relationships"
+    store: ExecView,
+    array: npt.NDArray[Any],
+    run: DeviceRun,
+    held: list[Resident],
+    what: str = "the graph's relationships",
 ) -> int:
     """Return where an array of the graph is on the device, copied there if it isn't yet; ``held`` gets it, pinned."""
     key = _name_of(store, array)
@@ -216,18 +221,18 @@ def resident_array(
     return resident.address
 
 
-def _name_of(store: Any, array: npt.NDArray[Any]) -> tuple[int, int, int]:
+def _name_of(store: ExecView, array: npt.NDArray[Any]) -> tuple[int, int, int]:
     return id(store), array.ctypes.data, array.nbytes
 
 
-def _is_there(store: Any, array: npt.NDArray[Any], run: DeviceRun) -> bool:
+def _is_there(store: ExecView, array: npt.NDArray[Any], run: DeviceRun) -> bool:
     resident = run.memory.pin(_name_of(store, array))
     if resident is not None:
         run.memory.unpin(resident)
     return resident is not None
 
 
-def _both_ways(store: Any, neighbours: npt.NDArray[np.uint32]) -> tuple[Adjacency, Adjacency] | None:
+def _both_ways(store: ExecView, neighbours: npt.NDArray[np.uint32]) -> tuple[Adjacency, Adjacency] | None:
     """Return the lists in one direction and in both of the type that has these neighbours in both; None if none has."""
     for info in store.types:
         if info.undirected:

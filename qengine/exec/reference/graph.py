@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from qengine._frozen import frozen
-from qengine.exec.scalar.environment import GraphReader
+from qengine.exec.view import GraphReader
 from qengine.plan.pattern import Direction, LabelExpr
 
 __all__ = ["Edge", "PlainGraph"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import singledispatchmethod
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any
 
 from qengine.errors import ExecutionError, InternalError
 from qengine.exec.context import ExecutionContext
@@ -14,24 +14,21 @@ from qengine.exec.reference.graph import PlainGraph
 from qengine.exec.reference.match import Matcher
 from qengine.exec.scalar.aggregates import accumulator
 from qengine.exec.scalar.compare import order_key, row_key
-from qengine.exec.scalar.environment import Environment, GraphReader, Row
+from qengine.exec.scalar.environment import Environment, Row
 from qengine.exec.scalar.evaluate import Evaluator, compile, compile_predicate
 from qengine.exec.scalar.lists import range_of
-from qengine.exec.scalar.materialize import ResultReader, materialize
+from qengine.exec.scalar.materialize import materialize
 from qengine.exec.scalar.values import failing_at, kind_of, number_of_rows
+from qengine.exec.view import GraphReader
 from qengine.plan import logical as op
 from qengine.plan.expr import Call, Expr, Subquery
 
-__all__ = ["ReferenceStore", "run"]
+__all__ = ["run"]
 
 _CHUNK = 256  # rows whose nodes and relationships are fetched together
 
 
-class ReferenceStore(GraphReader, ResultReader, Protocol):
-    """What the reference executor reads of a graph store."""
-
-
-def run(plan: op.LogicalPlan, store: ReferenceStore, context: ExecutionContext) -> Iterator[tuple[Any, ...]]:
+def run(plan: op.LogicalPlan, store: GraphReader, context: ExecutionContext) -> Iterator[tuple[Any, ...]]:
     """Give the rows of a plan, their values in the order of ``plan.columns``.
 
     Raises

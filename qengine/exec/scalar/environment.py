@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,11 +16,12 @@ from qengine.exec.scalar.foreign import check_of_graph
 from qengine.exec.scalar.parameters import from_python
 from qengine.exec.scalar.values import Given, NodeHandle, RelationshipHandle
 from qengine.exec.sizes import size_of
+from qengine.exec.view import ColumnReader, GraphReader
 
 if TYPE_CHECKING:
     from qengine.plan.expr import Subquery
 
-__all__ = ["Environment", "GraphReader", "Row"]
+__all__ = ["Environment", "Row"]
 
 Row = Mapping[str, Any]
 
@@ -28,55 +29,6 @@ _PAGE = 256  # property values are read and kept in pages of so many ids
 _LONG_VALUE = 1 << 12  # bytes of a value, on average, from which each is a page by itself
 _PAGES_BYTES = 1 << 22  # what the pages of one property may take before they are dropped
 _KEPT_ENTITIES = 1 << 16  # nodes and relationships of which labels and ends are kept
-
-
-class _Column(Protocol):
-    @property
-    def nbytes(self) -> int: ...
-    def values(self, ids: Any) -> list[Any]: ...
-
-
-class _TypeInfo(Protocol):
-    @property
-    def name(self) -> str: ...
-    @property
-    def base(self) -> int: ...
-    @property
-    def count(self) -> int: ...
-    @property
-    def undirected(self) -> bool: ...
-    @property
-    def property_keys(self) -> Sequence[str]: ...
-
-
-class GraphReader(Protocol):
-    """The part of a graph store that scalar evaluation and the reference executor read."""
-
-    @property
-    def vertex_count(self) -> int:
-        """Number of vertices; their ids are ``0..vertex_count - 1``."""
-
-    @property
-    def types(self) -> Sequence[_TypeInfo]:
-        """Relationship types; the ids of one are ``base..base + count - 1``."""
-
-    def property_keys(self, entity: str) -> tuple[str, ...]:
-        """All property keys of "node" or "relationship"s."""
-
-    def labels_of(self, vertex: int) -> tuple[str, ...]:
-        """Labels of a vertex."""
-
-    def node_property(self, key: str) -> _Column | None:
-        """Values of one property of the nodes; None for an unknown key."""
-
-    def relationship_property(self, type_index: int, key: str) -> _Column | None:
-        """Values of one property of one type's relationships, by id within the type; None for an unknown key."""
-
-    def type_of(self, relationship_ids: Any) -> Any:
-        """Return the type indices int32[n] of relationships int64[n]."""
-
-    def endpoints(self, relationship_ids: Any) -> tuple[Any, Any]:
-        """Return start and end vertices, uint32[n] each, of relationships int64[n]."""
 
 
 class Environment:
@@ -209,7 +161,7 @@ class _Pages:
 
     __slots__ = ("_bytes", "_column", "_count", "_memory", "_page", "_pages")
 
-    def __init__(self, column: _Column, count: int, memory: MemoryAccount) -> None:
+    def __init__(self, column: ColumnReader, count: int, memory: MemoryAccount) -> None:
         self._column = column
         self._count = count
         self._memory = memory
@@ -238,5 +190,5 @@ class _Pages:
         return page
 
 
-def _pages(column: _Column | None, count: int, memory: MemoryAccount) -> _Pages | None:
+def _pages(column: ColumnReader | None, count: int, memory: MemoryAccount) -> _Pages | None:
     return None if column is None else _Pages(column, count, memory)

@@ -7,12 +7,13 @@ from typing import Any
 
 from qengine.errors import ExecutionError
 from qengine.exec.scalar.values import Given
+from qengine.exec.view import GraphReader
 from qengine.types import Node, Relationship
 
 __all__ = ["check_of_graph"]
 
 
-def check_of_graph(given: Sequence[Given], store: Any) -> None:
+def check_of_graph(given: Sequence[Given], store: GraphReader) -> None:
     """Check that what was given with parameters is in the graph, with the same labels or type, and properties.
 
     Parameters

@@ -6,23 +6,14 @@ All handles of a batch of rows are gathered first, so that the store is asked on
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from qengine.exec.parts import CHECKED_ITEMS, in_parts, unchecked
 from qengine.exec.scalar.values import NodeHandle, PathHandle, RelationshipHandle, readable
+from qengine.exec.view import ResultReader
 from qengine.types import Node, Path, Relationship
 
-__all__ = ["ResultReader", "materialize"]
-
-
-class ResultReader(Protocol):
-    """The part of a graph store that makes result values."""
-
-    def nodes(self, ids: Any) -> Sequence[Node | None]:
-        """Return the nodes with these ids."""
-
-    def relationships(self, ids: Any) -> Sequence[Relationship | None]:
-        """Return the relationships with these ids."""
+__all__ = ["materialize"]
 
 
 def materialize(

@@ -23,7 +23,7 @@ from qengine.optimizer.lower.conditions import PostFilters, as_filter, split_pre
 from qengine.optimizer.lower.demand import Demand, Duplicates, Lowered
 from qengine.optimizer.lower.inner_nodes import repetition_conditions, walk_mode
 from qengine.optimizer.lower.subquery import attach_subqueries
-from qengine.optimizer.lower.walks import WalkPart, lower_walk, walk_parts
+from qengine.optimizer.lower.walks import WalkDemand, WalkPart, lower_walk, walk_parts
 from qengine.optimizer.matching import Matching, MatchingOrder, matching_order
 from qengine.optimizer.pattern_edges import SAME, PatternEdge, given_name, pattern_edge
 from qengine.optimizer.search import SearchParts, build_levels
@@ -450,17 +450,9 @@ class MatchLowering:
             others += [edge.name for edge in self.searched if set(edge.type_names()) & set(walk.types)]
             others += [other.name for other in self.walked if set(other.types) & set(walk.types)]
         named = walk.name in wanted or self._is_compared(walk)
-        self.root, added = lower_walk(
-            self.root,
-            walk,
-            self.nodes,
-            self.bound,
-            self.columns,
-            named,
-            tuple(others),
-            walk_mode(self.graph, walk),
-            distinct_ends=self.demand.duplicates is Duplicates.IGNORE and not self.graph.hints.as_written,
-        )
+        distinct_ends = self.demand.duplicates is Duplicates.IGNORE and not self.graph.hints.as_written
+        demand = WalkDemand(named, tuple(others), walk_mode(self.graph, walk), distinct_ends)
+        self.root, added = lower_walk(self.root, walk, self.nodes, self.bound, self.columns, demand)
         self.columns += added
         self.bound |= {walk.start, walk.end}
         self.walked.append(walk)

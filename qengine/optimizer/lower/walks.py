@@ -86,20 +86,30 @@ def walk_parts(graph: QueryGraph, catalog: CatalogView) -> tuple[list[PatternRel
     return fixed, walks
 
 
+@frozen
+class WalkDemand:
+    """What is wanted of a walk: its relationships (``named``), those of the columns ``different`` not among them.
+
+    ``mode``: what it must not repeat. ``distinct_ends``: nobody minds how many walks lead to an end, so each is wanted
+    once (reachability).
+    """
+
+    named: bool
+    different: tuple[str, ...]
+    mode: PathMode
+    distinct_ends: bool
+
+
 def lower_walk(
     root: Operator,
     walk: WalkPart,
     nodes: Mapping[str, PatternNode],
     bound: Collection[str],
     columns: Collection[str],
-    named: bool,
-    different: tuple[str, ...],
-    mode: PathMode,
-    distinct_ends: bool,
+    demand: WalkDemand,
 ) -> tuple[Operator, list[str]]:
     """Return the operator that walks from the bound end, and the columns that it adds.
 
-    ``distinct_ends``: nobody minds how many walks lead to an end, so each is wanted once (reachability).
     A walk against the pattern's direction gives its relationships in the pattern's order all the same.
     """
     start, end, direction = walk.start, walk.end, walk.direction
@@ -109,21 +119,22 @@ def lower_walk(
     end_bound = end in bound
     node = nodes[end]
     target = VertexLevel(end) if end_bound else VertexLevel(end, node.labels, node.predicates)
-    relationships = walk.name if named else None
+    relationships = walk.name if demand.named else None
     minimum, maximum = walk.minimum, walk.maximum
     types = walk.types or ("",)  # no such type: only the empty walk is left
     if walk.selector is not None:
         root = Shortest(
             root, start, target, end_bound, types, direction, minimum, maximum, relationships, walk.hop,
-            walk.predicates, walk.selector, walk.inner, mode,
+            walk.predicates, walk.selector, walk.inner, demand.mode,
         )  # fmt: skip
     else:
         root = Walk(
             root, start, target, end_bound, types, direction, minimum, maximum, relationships, walk.hop,
-            walk.predicates, different, mode, distinct_ends and not named and not different, walk.inner,
+            walk.predicates, demand.different, demand.mode,
+            demand.distinct_ends and not demand.named and not demand.different, walk.inner,
         )  # fmt: skip
     added = [] if end_bound else [end]
-    if named:
+    if demand.named:
         added.append(walk.name)
         if backwards:
             kept = [(name, Variable(name)) for name in (*columns, *added) if name != walk.name]

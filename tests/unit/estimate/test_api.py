@@ -104,10 +104,10 @@ def test_what_samples_seldom_hit_is_counted_with_more_work(monkeypatch: pytest.M
     edges = [{"type": "R", "start": a, "end": b} for a in range(80) for b in range(a % 3, 80, 2)]
     graph = Graph.from_records([{"id": k} for k in range(80)], edges)
     query = "MATCH (a)-[:R]->(b)-[:R]->(c)-[:R]->(d), (a)-[:R]->(d)"
-    monkeypatch.setattr("qengine.estimate._WORK_PER_SAMPLE", 1)
-    monkeypatch.setattr("qengine.estimate._RARE", 10**6)
+    monkeypatch.setattr("qengine.estimate.run._WORK_PER_SAMPLE", 1)
+    monkeypatch.setattr("qengine.estimate.run._RARE", 10**6)
     assert not graph.estimate(query, samples=1000, seed=1).is_exact
-    monkeypatch.setattr("qengine.estimate.hit_rarely", lambda _: True)
+    monkeypatch.setattr("qengine.estimate.run.hit_rarely", lambda _: True)
     assert graph.estimate(query, samples=1000, seed=1).value == graph.estimate(query, method="exact").value
 
 
@@ -124,8 +124,8 @@ def test_auto_chooses_alike_for_a_seed() -> None:
 
 
 def test_auto_draws_no_more_than_is_asked(world: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("qengine.estimate._CHEAP", 0)
-    monkeypatch.setattr("qengine.estimate.count_within", lambda *_: None)
+    monkeypatch.setattr("qengine.estimate.run._CHEAP", 0)
+    monkeypatch.setattr("qengine.estimate.run.count_within", lambda *_: None)
     monkeypatch.setattr("qengine.estimate.choice._DEAR", 0.5)  # any sampler is too dear
     assert world.estimate(QUERIES[0], samples=300, seed=1).samples == 300
 
@@ -167,7 +167,7 @@ def test_what_the_graph_does_not_have_is_warned_of(world: Graph, capsys: pytest.
 @pytest.mark.parametrize("hint", ["quicksi", "ri", "gsi", "c, b, a"])
 def test_orders_are_followed(world: Graph, hint: str) -> None:
     text = f"/*+ order({hint}) */ MATCH (a:Country)-[:borders]-(b)-[:speaks]->(c:Language), (a)-[:speaks]->(c)"
-    search = target_of(estimates._plan(world, text).physical.root).search
+    search = target_of(estimates.plan_counted(world._store, text).physical.root).search
     order = [level.name for level in search.levels if isinstance(level, VertexLevel)]
     assert sorted(order) == ["a", "b", "c"]
     assert hint != "c, b, a" or order == ["c", "b", "a"]
@@ -211,7 +211,7 @@ def test_wrong_requests_are_refused(world: Graph, wrong: dict[str, Any]) -> None
 def test_a_text_is_planned_once(world: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     text = "MATCH (a:Country)-[:borders]-(b:Country) WHERE b.population > $least"
     many = world.estimate(text, {"least": 0}, method="exact").value
-    monkeypatch.setattr("qengine.estimates._plan", None)
+    monkeypatch.setattr("qengine.estimates.plan_counted", None)
     assert world.estimate(text, {"least": 10**8}, method="exact").value < many
 
 

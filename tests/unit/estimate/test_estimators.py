@@ -119,7 +119,7 @@ def test_a_budget_holds_for_each_sample(world: Graph, monkeypatch: pytest.Monkey
             return self.now
 
     clock = Clock()
-    for module in ("qengine.estimate", "qengine.estimate.anytime", "qengine.estimate.reference"):
+    for module in ("qengine.estimate.run", "qengine.estimate.anytime", "qengine.estimate.reference"):
         monkeypatch.setattr(f"{module}.time", clock)
 
     class Slow(FirstOfAll):

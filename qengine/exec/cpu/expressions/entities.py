@@ -24,12 +24,13 @@ from qengine.exec.cpu.columns import (
     null_column,
 )
 from qengine.exec.cpu.runtime import Runtime
+from qengine.exec.view import ExecView
 from qengine.plan.pattern import LabelExpr
 
 __all__ = ["ENTITIES", "has_labels", "label_lists", "property_of", "type_names"]
 
 
-def property_of(store: Any, subject: Column, key: str) -> Column | None:
+def property_of(store: ExecView, subject: Column, key: str) -> Column | None:
     """Return a property of nodes or relationships: null where it is absent."""
     if isinstance(subject, NodeColumn):
         column = store.node_property(key)
@@ -43,7 +44,7 @@ def property_of(store: Any, subject: Column, key: str) -> Column | None:
     return _null_for_null(subject)
 
 
-def _relationship_property(store: Any, subject: RelationshipColumn, key: str) -> Column:
+def _relationship_property(store: ExecView, subject: RelationshipColumn, key: str) -> Column:
     if subject.bounds is not None:
         begin, end = subject.bounds
         index = int(store.type_of(np.array([begin]))[0])
@@ -69,7 +70,7 @@ def _relationship_property(store: Any, subject: RelationshipColumn, key: str) ->
     return concatenate(parts).take(places)
 
 
-def _types(store: Any, ids: IntArray) -> IntArray:
+def _types(store: ExecView, ids: IntArray) -> IntArray:
     """Return the type index of each relationship, -1 for null."""
     index = np.full(len(ids), -1, dtype=np.int64)
     present = ids >= 0
@@ -125,13 +126,13 @@ def _type(runtime: Runtime, subject: Column) -> Column | None:
     return ArrowColumn(type_names(runtime.store, subject.ids))
 
 
-def type_names(store: Any, ids: IntArray) -> Any:
+def type_names(store: ExecView, ids: IntArray) -> Any:
     """Return the type of each relationship as an Arrow array of strings, null for null."""
     names = pa.array([kind.name for kind in store.types], pa.string())
     return names.take(pa.array(_types(store, ids), mask=_nulls(ids)))
 
 
-def label_lists(store: Any, ids: IntArray) -> ListColumn:
+def label_lists(store: ExecView, ids: IntArray) -> ListColumn:
     """Return the labels of each vertex, null for null."""
     groups = [group for group in store.groups if group.begin < group.end]
     names = [store.labels_of(group.begin) for group in groups]

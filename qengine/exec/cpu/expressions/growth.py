@@ -22,6 +22,7 @@ from qengine.exec.cpu.columns import (
     text_offsets,
 )
 from qengine.exec.sizes import ITEM, size_of
+from qengine.exec.view import ExecView
 
 __all__ = ["GROWTH", "choice_bytes", "object_bytes", "property_bytes"]
 
@@ -53,7 +54,7 @@ def _written(column: Column) -> int:
     return column.nbytes
 
 
-def property_bytes(store: Any, subject: Column, key: str) -> int:
+def property_bytes(store: ExecView, subject: Column, key: str) -> int:
     """Return the bytes of a property of nodes or relationships."""
     if not isinstance(subject, NodeColumn | RelationshipColumn) or len(subject) == 0:
         return 0

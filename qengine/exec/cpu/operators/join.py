@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from qengine.exec.cpu.batch import BATCH_ROWS, Batch, concatenate_batches
-from qengine.exec.cpu.columns import Column, IntArray, NodeColumn, RelationshipColumn
+from qengine.exec.cpu.columns import Column, IntArray, NodeColumn, RelationshipColumn, vertex_ids
 from qengine.exec.cpu.hash_join import JoinTable, Operand, Test
-from qengine.exec.cpu.operators.matching import vertex_ids
 from qengine.exec.cpu.operators.stage import Build, Stage
 from qengine.exec.cpu.parts import repeated_pieces
 from qengine.plan import physical

@@ -6,19 +6,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 
-from qengine.errors import InternalError, ResourceError
+from qengine.errors import ResourceError
 from qengine.exec.cpu.batch import BATCH_ROWS, Batch
-from qengine.exec.cpu.columns import (
-    ArrowColumn,
-    Column,
-    ConstantColumn,
-    IntArray,
-    NodeColumn,
-    RelationshipColumn,
-    count_column,
-)
+from qengine.exec.cpu.columns import Column, NodeColumn, RelationshipColumn, count_column, vertex_ids
 from qengine.exec.cpu.operators.stage import Build, Stage
 from qengine.exec.cpu.parts import pieces, repeated_pieces
 from qengine.plan import physical
@@ -28,22 +19,7 @@ if TYPE_CHECKING:
     from qengine.exec.cpu.runtime import Runtime
     from qengine.exec.cpu.search import SearchChunk
 
-__all__ = ["eliminate_stage", "search_stage", "shortest_stage", "vertex_ids", "walk_stage"]
-
-
-def vertex_ids(column: Column) -> IntArray:
-    """Return the vertex ids of a column of nodes, -1 for null."""
-    if isinstance(column, NodeColumn):
-        return column.ids
-    if isinstance(column, ConstantColumn) and column.value is not None:
-        column = column.expanded()
-        if isinstance(column, NodeColumn):
-            return column.ids
-    elif isinstance(column, ConstantColumn) or (
-        isinstance(column, ArrowColumn) and pa.types.is_null(column.array.type)
-    ):
-        return np.full(len(column), -1, dtype=np.int64)
-    raise InternalError(f"A pattern starts from a column of {type(column).__name__}, not of nodes.")
+__all__ = ["eliminate_stage", "search_stage", "shortest_stage", "walk_stage"]
 
 
 def search_stage(operator: physical.Search, build: Build, first: int) -> Stage:

@@ -1,0 +1,292 @@
+"""One estimate: counts where that is cheap, else chooses a sampler and lets it draw."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+
+from qengine.errors import QueryTimeout, Unsupported
+from qengine.estimate.anytime import Goal, run
+from qengine.estimate.bound import upper_bound
+from qengine.estimate.choice import choose, hit_rarely, try_each
+from qengine.estimate.device import (
+    DeviceBuilder,
+    DeviceEstimator,
+    DeviceSampler,
+    DeviceTrawlingSampler,
+    choose_device,
+    device_sampler,
+    device_trawling,
+    on_device,
+)
+from qengine.estimate.kernel import count_within
+from qengine.estimate.reference import Estimator, ReferenceSampler
+from qengine.estimate.request import Request
+from qengine.estimate.result import Estimate, interval
+from qengine.estimate.sampler import PatternSampler, Sampler
+from qengine.estimate.space import Builder, Space, make_space, on_host
+from qengine.estimate.table import GRACE_MS
+from qengine.estimate.target import Target, known_to_be_empty, target_of
+from qengine.estimate.trawling import other_spaces, trawler
+from qengine.exec.context import ExecutionContext
+from qengine.exec.cpu.masks import Masks
+from qengine.exec.cpu.pipeline import run as run_exactly
+from qengine.exec.cpu.runtime import Runtime
+from qengine.exec.gpu import run as run_on_gpu
+from qengine.exec.view import ExecView
+from qengine.plan.physical import PhysicalPlan
+
+__all__ = ["estimate"]
+
+_CHEAP = 20_000.0
+"""Where there can't be more embeddings than this they are counted."""
+
+_MOST_EXACT_WORK = 1 << 22
+_WORK_PER_SAMPLE = 32
+_WORK_PER_MS = 50_000
+
+_RARE = 8
+"""How many times as much work counting may take where samples seldom hit: what is rare is soon counted, and samples say
+little of it."""
+
+_LEAST_MS, _LEAST_WALKS = 1_000, 1 << 18
+"""Time or walks from which other matching orders are looked for, which takes some tenths of a second."""
+
+
+def estimate(plan: PhysicalPlan, store: ExecView, context: ExecutionContext, request: Request) -> Estimate:
+    """Estimate the only number that ``plan`` (one ``count(*)``) would give.
+
+    Parameters
+    ----------
+    store
+        The ``GraphStore``.
+    context
+        Parameters and limits; its timeout ends the estimate with an error, ``request.budget_ms`` with what is known.
+
+    Raises
+    ------
+    SemanticError, Unsupported
+        If the request makes no sense, or the query is more than a pattern with conditions.
+    QueryTimeout, QueryInterrupted, OutOfMemory
+        By the context's limits.
+    """
+    begin = time.perf_counter()
+    request.check()
+    if known_to_be_empty(plan.root):
+        return _exactly(0.0, begin)
+    target = target_of(plan.root)
+    if request.budget_ms is None:
+        return _Estimation(plan, target, store, context, request, begin).run()
+    bound = float("inf")
+    try:
+        with context.within(request.budget_ms + GRACE_MS):
+            if target.tail is None:
+                bound = upper_bound(store, target.search)
+            return _Estimation(plan, target, store, context, request, begin).run()
+    except QueryTimeout:
+        context.check()
+    name = request.method if isinstance(request.method, str) else request.method.name
+    return Estimate(0.0, 0.0, bound, 0, 0, name, False, bound, time.perf_counter() - begin)
+
+
+@dataclass(frozen=True, slots=True)
+class _Estimation:
+    """One estimate under way. ``begin``: by ``time.perf_counter``. ``lent``: keeps what is borrowed on the device."""
+
+    plan: PhysicalPlan
+    target: Target
+    store: ExecView
+    context: ExecutionContext
+    request: Request
+    begin: float
+    lent: ExitStack = field(default_factory=ExitStack)
+
+    def run(self) -> Estimate:
+        """Return the estimate."""
+        device = _device_for(self.request, self.target)
+        if self.request.method == "exact":
+            return _count(self.plan, self.store, self.context, self.begin, device)
+        with self.lent:
+            space = self._space(device)
+            if space is None or space.bound == 0:
+                return _exactly(0.0, self.begin)
+            found = self._counted_at_once(space)
+            return self._sampled(space, device) if found is None else found
+
+    def _space(self, device: str) -> Space | None:
+        """Return what to sample; None where there certainly is no embedding."""
+        request = self.request
+        build: Builder = DeviceBuilder(self.store, self.lent) if device == "gpu" else on_host
+        guided = request.method == "guided"
+        return make_space(self.target, self.store, self.context, request.walks, request.budget_ms, guided, build)
+
+    # -- counting ----------------------------------------------------------------------------------------------
+
+    def _counted_at_once(self, space: Space) -> Estimate | None:
+        """Return the count where the method is open and counting takes little."""
+        if self.request.method != "auto":
+            return None
+        if space.bound <= _CHEAP:
+            return _count(self.plan, self.store, self.context, self.begin, "cpu")
+        return None if self.target.tail is not None else self._counted([(self.target, space)])
+
+    def _counted(self, ways: list[tuple[Target, Space]], times: int = 1) -> Estimate | None:
+        """Return the count by the first of some ways that takes little work; ``times``: as much as that so often."""
+        work = _exact_work(self.request, times)
+        for target, space in ways:
+            found = count_within(space.plan, self.context, work)
+            if found is not None:
+                return _exactly(found * target.search.orbits, self.begin)
+        return None
+
+    # -- sampling ----------------------------------------------------------------------------------------------
+
+    def _sampled(self, space: Space, device: str) -> Estimate:
+        """Draw by the sampler that is asked for, or the one that looks best."""
+        request = self.request
+        deadline = None if request.budget_ms is None else self.begin + request.budget_ms / 1e3
+        goal = Goal(request.confidence, request.rel_error, request.samples, deadline)
+        seed = int.from_bytes(os.urandom(8), "little") if request.seed is None else request.seed % 2**64
+        sampling = _Sampling(self, space, device, seed)
+        if isinstance(request.method, Estimator):
+            return sampling.drawn(sampling.by_user(request.method, deadline), goal)
+        samplers = sampling.samplers()
+        name = request.method.name if isinstance(request.method, DeviceEstimator) else request.method
+        if name == "auto":
+            return self._best(sampling, samplers, goal)
+        if name not in samplers:
+            raise Unsupported(
+                f"The method {name!r} can't take this query: trawling counts completions of a pattern alone, and "
+                "inherits no samples.",
+                hint='Use method="alley".',
+            )
+        return sampling.drawn(samplers[name], goal)
+
+    def _best(self, sampling: _Sampling, samplers: dict[str, Sampler], goal: Goal) -> Estimate:
+        """Try each sampler and go on with the best; where none hits often, count after all, or trawl."""
+        tried = try_each(samplers, goal)
+        if self.target.tail is None and hit_rarely(tried):
+            ways = sampling.ways()
+            found = self._counted(ways, _RARE)
+            if found is not None:
+                return found
+            if not self.request.inheritance:
+                samplers["trawling"] = sampling.trawling(ways)
+        return sampling.drawn(*choose(samplers, tried, goal))
+
+
+@dataclass(frozen=True, slots=True)
+class _Sampling:
+    """The samplers of one estimate, over one space and on one device."""
+
+    of: _Estimation
+    space: Space
+    device: str
+    seed: int
+
+    def samplers(self) -> dict[str, Sampler]:
+        """Return the samplers that there are for the target, by name. What they borrow on the device stays lent."""
+        request, target, space = self.of.request, self.of.target, self.space
+        own = request.method if isinstance(request.method, DeviceEstimator) else None
+        if request.method == "trawling" and target.tail is None and not request.inheritance:
+            return {"trawling": self.trawling(self.ways())}
+        names = ["wanderjoin", "alley"] if space.candidates is None else ["wanderjoin", "alley", "guided"]
+        context, store = self.of.context, self.of.store
+        found: dict[str, Sampler]
+        found = {name: PatternSampler(target, space, context, self.seed, store, name) for name in names}
+        if self.device == "gpu":
+            place = self.of.lent.enter_context(
+                on_device(space, store, context, request.walks, any_plan=own is not None)
+            )
+            given = (place, target, store, context, self.seed)
+            if own is not None:
+                return {own.name: device_sampler(*given, own, request.inheritance)}
+            for name in (each for each in names if request.method in ("auto", each)):
+                found[name] = device_sampler(*given, name, request.inheritance)
+        return found
+
+    def ways(self) -> list[tuple[Target, Space]]:
+        """Return the target, and the same in other orders where there is time to look for them."""
+        request = self.of.request
+        own = [(self.of.target, self.space)]
+        short = request.budget_ms is not None and request.budget_ms < _LEAST_MS
+        few = request.walks is not None and request.walks < _LEAST_WALKS
+        return own if short or few else [*own, *other_spaces(self.of.target, self.of.store, self.of.context)]
+
+    def trawling(self, ways: list[tuple[Target, Space]]) -> Sampler:
+        """Return the sampler that trawls the best of some ways."""
+        context = self.of.context
+        found = trawler(ways, context, self.seed)
+        if self.device != "gpu":
+            return found
+        place = self.of.lent.enter_context(on_device(found.space, self.of.store, context, self.of.request.walks))
+        return device_trawling(place, found, context)
+
+    def by_user(self, estimator: Estimator, deadline: float | None) -> Sampler:
+        """Return the sampler of a user's estimator."""
+        target, context = self.of.target, self.of.context
+        if target.tail is not None:
+            raise Unsupported(
+                "Estimators written in Python sample a pattern alone: this query has more after it.",
+                hint='Use method="alley".',
+            )
+        masks = Masks(Runtime(self.of.store, context))
+        return ReferenceSampler(self.of.store, target.search, masks, estimator, self.seed, context.check, deadline)
+
+    def drawn(self, sampler: Sampler, goal: Goal, first: int = 0) -> Estimate:
+        """Draw samples from number ``first`` on until the goal is met, and return what they say."""
+        sums = run(sampler, goal, first)
+        low, high = interval(sums, self.of.request.confidence)
+        bound = self.space.bound
+        value = min(sums.mean, bound)
+        return Estimate(
+            value,
+            min(max(low, min(1.0, value)), value),
+            max(min(high, bound), value),
+            sums.samples,
+            sums.hits,
+            sampler.name,
+            False,
+            bound,
+            time.perf_counter() - self.of.begin,
+            self.device if isinstance(sampler, DeviceSampler | DeviceTrawlingSampler) else "cpu",
+            self.seed,
+        )
+
+
+def _device_for(request: Request, target: Target) -> str:
+    """Return "cpu" or "gpu"; refuse what the device that is asked for, or taken, can't do."""
+    own = isinstance(request.method, DeviceEstimator)
+    device = choose_device("gpu" if own and request.device == "auto" else request.device, request.walks)
+    if own and device != "gpu":
+        raise Unsupported("This estimator is for the GPU.", hint='Use device="gpu", or an Estimator written in Python.')
+    if request.inheritance and (device != "gpu" or target.tail is not None or isinstance(request.method, Estimator)):
+        raise Unsupported(
+            "Samples are inherited on the GPU only, where a pattern alone is sampled.",
+            hint='Use device="gpu", or leave inheritance out.',
+        )
+    return device
+
+
+def _exact_work(request: Request, times: int = 1) -> int:
+    """Return how many ids counting may read before sampling is taken for cheaper: some tenths of what it will read.
+
+    ``times``: as much as that so often.
+    """
+    work = _MOST_EXACT_WORK * times
+    if request.samples is not None:
+        work = min(work, _WORK_PER_SAMPLE * request.samples * times)
+    if request.budget_ms is not None:
+        work = min(work, int(_WORK_PER_MS * request.budget_ms * times))
+    return work
+
+
+def _count(plan: PhysicalPlan, store: ExecView, context: ExecutionContext, begin: float, device: str) -> Estimate:
+    (rows,) = (run_on_gpu if device == "gpu" else run_exactly)(plan, store, context)
+    return _exactly(float(rows.values(plan.columns[0])[0]), begin, device)
+
+
+def _exactly(count: float, begin: float, device: str = "cpu") -> Estimate:
+    return Estimate(count, count, count, 0, 0, "exact", True, count, time.perf_counter() - begin, device)

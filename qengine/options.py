@@ -1,0 +1,112 @@
+"""Keyword options of ``Graph.estimate`` and ``Graph.estimate_all``, as users give them and as one value each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from functools import wraps
+from inspect import Parameter, signature
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
+
+from qengine._frozen import frozen
+from qengine._nearest import nearest
+
+if TYPE_CHECKING:
+    from qengine.estimate import DeviceEstimator, Estimator
+
+__all__ = ["EstimateKeywords", "EstimateOptions", "TableKeywords", "TableOptions", "with_options"]
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+class EstimateKeywords(TypedDict, total=False):
+    """The keywords of ``Graph.estimate``, which tells what they mean."""
+
+    method: str | Estimator | DeviceEstimator
+    rel_error: float | None
+    confidence: float
+    budget_ms: float | None
+    samples: int | None
+    seed: int | None
+    device: str
+    inheritance: bool
+    timeout: float | None
+    memory_limit: int | str | None
+    gpu_memory_limit: int | str | None
+    threads: int
+
+
+@frozen
+class EstimateOptions:
+    """What ``Graph.estimate`` was asked for."""
+
+    method: str | Estimator | DeviceEstimator = "auto"
+    rel_error: float | None = None
+    confidence: float = 0.95
+    budget_ms: float | None = None
+    samples: int | None = None
+    seed: int | None = None
+    device: str = "auto"
+    inheritance: bool = False
+    timeout: float | None = None
+    memory_limit: int | str | None = None
+    gpu_memory_limit: int | str | None = None
+    threads: int = 0
+
+
+class TableKeywords(TypedDict, total=False):
+    """The keywords of ``Graph.estimate_all``, which tells what they mean."""
+
+    samples: int
+    confidence: float
+    seed: int | None
+    budget_ms: float | None
+    timeout: float | None
+    memory_limit: int | str | None
+    threads: int
+
+
+@frozen
+class TableOptions:
+    """What ``Graph.estimate_all`` was asked for."""
+
+    samples: int = 100_000
+    confidence: float = 0.95
+    seed: int | None = None
+    budget_ms: float | None = None
+    timeout: float | None = None
+    memory_limit: int | str | None = None
+    threads: int = 0
+
+
+def with_options(options: type) -> Callable[[_Function], _Function]:
+    """Make a function's ``**options`` the fields of a class: in its signature, with their defaults, and no others.
+
+    Raises
+    ------
+    TypeError
+        When the function is called with a keyword that is none of them, with the one that was probably meant.
+    """
+
+    def decorate(function: _Function) -> _Function:
+        own = signature(function)
+        others = [each for each in own.parameters.values() if each.kind is not Parameter.VAR_KEYWORD]
+        keywords = [
+            Parameter(each.name, Parameter.KEYWORD_ONLY, default=each.default, annotation=each.type)
+            for each in fields(options)
+        ]
+        known = {each.name for each in (*others, *keywords)}
+
+        @wraps(function)
+        def checked(*args: Any, **given: Any) -> Any:
+            for name in given:
+                if name not in known:
+                    meant = nearest(name, known)
+                    guess = "" if meant is None else f". Did you mean {meant!r}?"
+                    raise TypeError(f"{function.__qualname__}() got an unexpected keyword argument {name!r}{guess}")
+            return function(*args, **given)
+
+        checked.__signature__ = own.replace(parameters=[*others, *keywords])  # type: ignore[attr-defined]
+        return checked  # type: ignore[return-value]
+
+    return decorate
