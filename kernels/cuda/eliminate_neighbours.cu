@@ -18,7 +18,8 @@ using namespace qe::eliminate;
 
 namespace {
 
-constexpr uint64_t kSeek = 16;  // times as long as what is sought in it
+constexpr uint64_t kSeek = 16;       // times as long as what is sought in it
+constexpr uint32_t kWarpBits = 8192;  // marks of a warp: an id's is at its remainder
 
 // offsets[1 + k]: of the row of the k-th pair. from, other: the first pair of the roots [begin, end) in `first` and `second`.
 // bits: ids that are marked in shared memory, a multiple of 32. few: pairs of a root that a warp takes.
@@ -64,9 +65,11 @@ __device__ uint64_t seek(const Neighbours& task, Span other, Span at, Stop& stop
   return all;
 }
 
-// The same for the members of y's row that are marked.
+// The same for the members of y's row that are marked: by their ids where those are less than `bits`, else, and where marks are
+// `rough`, they are looked up.
 template <typename Found>
-__device__ uint64_t look_up(const Neighbours& task, const uint32_t* marks, Span other, Span at, Stop& stop, Found found) {
+__device__ uint64_t look_up(const Neighbours& task, const uint32_t* marks, bool rough, Span other, Span at, Stop& stop,
+                            Found found) {
   uint64_t all = 0;
   const uint32_t* ends = task.second.ids + other.begin;
   uint32_t steps = 0;
@@ -76,7 +79,8 @@ __device__ uint64_t look_up(const Neighbours& task, const uint32_t* marks, Span 
     uint32_t z = 0;
     if (e < at.end) {
       z = task.by.ids[e];
-      hit = z < task.bits ? has_bit(marks, z) : contains(ends, other.size(), z);
+      if (rough) hit = has_bit(marks, z % kWarpBits) && contains(ends, other.size(), z);
+      else hit = z < task.bits ? has_bit(marks, z) : contains(ends, other.size(), z);
     }
     const uint32_t hits = __ballot_sync(kAllLanes, hit);
     if (hit) found(other.begin, e, all + rank_in(hits), z);
@@ -87,7 +91,7 @@ __device__ uint64_t look_up(const Neighbours& task, const uint32_t* marks, Span 
 
 // One pair's row, counted or written. By a warp.
 template <bool kFill>
-__device__ void pair_row(const Neighbours& task, const uint32_t* marks, Span other, uint64_t pair, Stop& stop) {
+__device__ void pair_row(const Neighbours& task, const uint32_t* marks, bool rough, Span other, uint64_t pair, Stop& stop) {
   const Span at = row(task.by, task.first.ids[pair]);
   uint64_t* offset = task.offsets + (pair - task.from);
   const uint64_t to = kFill ? *offset : 0;
@@ -97,19 +101,22 @@ __device__ void pair_row(const Neighbours& task, const uint32_t* marks, Span oth
     if (task.values) task.values[to + number] = task.by.values[entry];
   };
   uint64_t n;
-  if (marks == nullptr || other.size() * kSeek < at.size()) {
+  if (other.size() * kSeek < at.size()) {
     n = seek(task, other, at, stop, put);
   } else {
-    n = look_up(task, marks, other, at, stop, [&](uint64_t begin, uint64_t entry, uint64_t number, uint32_t z) {
+    n = look_up(task, marks, rough, other, at, stop, [&](uint64_t begin, uint64_t entry, uint64_t number, uint32_t z) {
       if (kFill) put(begin + lower_bound(task.second.ids + begin, other.size(), z), entry, number);
     });
   }
   if (!kFill && lane_id() == 0) offset[1] = n;
 }
 
-// Roots with few pairs: a warp each.
+// Roots with few pairs: a warp each. marks: kWarpBits bits a warp.
 template <bool kFill>
-__device__ void few(const Neighbours& task, const Deal& deal) {
+__device__ void few(const Neighbours& task, const Deal& deal, uint32_t* all_marks) {
+  uint32_t* marks = all_marks + threadIdx.x / kLanes * (kWarpBits / 32);
+  for (uint32_t w = lane_id(); w < kWarpBits / 32; w += kLanes) marks[w] = 0;
+  __syncwarp();
   Taker taker(deal, task.end - task.begin);
   while (true) {
     const uint64_t k = __shfl_sync(kAllLanes, lane_id() == 0 ? taker.take(1) : uint64_t{0}, 0);
@@ -117,8 +124,16 @@ __device__ void few(const Neighbours& task, const Deal& deal) {
     const uint32_t c = task.begin + static_cast<uint32_t>(k);
     const Span own = row(task.first, c), other = row(task.second, c);
     if (other.size() == 0 || other.size() > task.few) continue;
+    for (uint64_t e = other.begin + lane_id(); e < other.end; e += kLanes) {
+      const uint32_t mark = task.second.ids[e] % kWarpBits;
+      atomicOr(&marks[mark / 32], 1u << mark % 32);
+    }
+    __syncwarp();
     for (uint64_t pair = own.begin; pair < own.end && !taker.stop().warp(); ++pair)
-      pair_row<kFill>(task, nullptr, other, pair, taker.stop());
+      pair_row<kFill>(task, marks, true, other, pair, taker.stop());
+    __syncwarp();
+    for (uint64_t e = other.begin + lane_id(); e < other.end; e += kLanes) marks[task.second.ids[e] % kWarpBits / 32] = 0;
+    __syncwarp();
   }
 }
 
@@ -142,7 +157,7 @@ __device__ void many(const Neighbours& task, const Deal& deal, uint32_t* marks, 
     }
     __syncthreads();
     for (uint64_t pair = own.begin + threadIdx.x / kLanes; pair < own.end && !taker.stop().warp(); pair += blockDim.x / kLanes)
-      pair_row<kFill>(task, marks, other, pair, taker.stop());
+      pair_row<kFill>(task, marks, false, other, pair, taker.stop());
     __syncthreads();
     for (uint64_t e = other.begin + threadIdx.x; e < other.end && !taker.stop().thread(); e += blockDim.x) {
       const uint32_t z = task.second.ids[e];
@@ -154,8 +169,11 @@ __device__ void many(const Neighbours& task, const Deal& deal, uint32_t* marks, 
 
 }  // namespace
 
-// offsets[1 + k]: how long the row of the k-th pair is, for roots with at most `few` pairs.
-extern "C" __global__ void neighbours_count_few(const Neighbours task, const Deal deal) { few<false>(task, deal); }
+// offsets[1 + k]: how long the row of the k-th pair is, for roots with at most `few` pairs. Shared memory: kWarpBits bits a warp.
+extern "C" __global__ void __launch_bounds__(256) neighbours_count_few(const Neighbours task, const Deal deal) {
+  QE_SHARED(uint32_t, shared);
+  few<false>(task, deal, shared);
+}
 
 // The same for the others. Shared memory: task.bits bits and a word of 64.
 extern "C" __global__ void __launch_bounds__(512) neighbours_count_many(const Neighbours task, const Deal deal) {
@@ -164,7 +182,10 @@ extern "C" __global__ void __launch_bounds__(512) neighbours_count_many(const Ne
 }
 
 // The rows, at their offsets.
-extern "C" __global__ void neighbours_fill_few(const Neighbours task, const Deal deal) { few<true>(task, deal); }
+extern "C" __global__ void __launch_bounds__(256) neighbours_fill_few(const Neighbours task, const Deal deal) {
+  QE_SHARED(uint32_t, shared);
+  few<true>(task, deal, shared);
+}
 
 extern "C" __global__ void __launch_bounds__(512) neighbours_fill_many(const Neighbours task, const Deal deal) {
   QE_SHARED(uint32_t, shared);

@@ -51,6 +51,9 @@ _SHARE = 16
 
 _LEAST, _MOST = 1 << 16, 1 << 33
 
+_WARP_MARKS = 1_024
+"""Bytes that a warp marks ends of pairs in."""
+
 _FEW = 128
 """Pairs of a root that a warp takes."""
 
@@ -288,7 +291,10 @@ class _Piece:
     def launch(self, name: str, task: npt.NDArray[Any]) -> None:
         """Start the kernels for roots of few and of many pairs."""
         of = self.steps
-        for size, threads, shared in (("many", _MANY_THREADS, 16 + int(task["bits"]) // 8), ("few", _THREADS, 0)):
+        for size, threads, shared in (
+            ("many", _MANY_THREADS, 16 + int(task["bits"]) // 8),
+            ("few", _THREADS, _THREADS // 32 * _WARP_MARKS),
+        ):
             kernel = of.kernel("eliminate_neighbours", f"{name}_{size}", shared)
             self.run.launch(kernel, self.blocks(kernel, threads, shared), threads, (task, of.deal()), shared)
 
