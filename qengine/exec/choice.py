@@ -57,8 +57,9 @@ def choose(asked: str, largest: LargestSearch | None) -> tuple[str, str]:
     if (reason := missing()) is not None:
         return "cpu", reason.message
     assert largest is not None
-    if largest.eliminate is not None and largest.eliminate.cost < costs("gpu", "choice")["elimination"]:
-        return "cpu", f"elimination takes about {largest.eliminate.cost / 1e6:,.3g} ms"
+    eliminate = largest.eliminate if largest.eliminate is None or "cpu" in largest.eliminate.devices else None
+    if eliminate is not None and eliminate.cost < costs("gpu", "choice")["elimination"]:
+        return "cpu", f"elimination takes about {eliminate.cost / 1e6:,.3g} ms"
     if largest.eliminate is not None and not has_kernels(largest.eliminate):
         return "cpu", "the GPU has no kernels for what the CPU sums out"
     return "gpu", _expected(rows)

@@ -161,8 +161,9 @@ class Eliminate(Operator):
 
     The count is the sum of ``terms``: of homomorphisms of the pattern and of what it becomes where elements that must
     differ coincide, with signs (inclusion and exclusion). ``steps`` compute them; ``emit`` is up to two nodes, for
-    which the terms have outputs. Executors without these steps run ``search``. ``cost``: nanoseconds of one core that
-    are expected. ``reason`` says in EXPLAIN why.
+    which the terms have outputs. Executors without these steps run ``search``, and so do those of devices that aren't
+    among ``devices``: there it is expected to take less. ``cost``: nanoseconds of one core that are expected.
+    ``reason`` says in EXPLAIN why.
     """
 
     input: Operator
@@ -172,6 +173,7 @@ class Eliminate(Operator):
     emit: tuple[str, ...] = ()
     cost: float = 0.0
     reason: str = ""
+    devices: tuple[str, ...] = ("cpu", "gpu")
 
     @property
     def count(self) -> str | None:

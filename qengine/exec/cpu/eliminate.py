@@ -83,7 +83,7 @@ def kept_count(operator: Eliminate, store: ExecView, context: ExecutionContext) 
     QueryTimeout, QueryInterrupted, ResourceError
         As ``run_eliminate``.
     """
-    if context.memory_limit is not None:
+    if context.memory_limit is not None or "cpu" not in operator.devices:
         return None
     sums = facts_of(store, operator).sums
     return None if sums is None else sums.total(store, context)

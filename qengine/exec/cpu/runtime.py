@@ -52,3 +52,9 @@ class Runtime:
         self.context = context
         self.memory = context.memory
         self.environment = Environment(store, context.parameters, memory=context.memory)
+
+    def eliminates(self, operator: Eliminate) -> bool:
+        """Tell whether the executor runs the steps of an ``Eliminate``, rather than its search."""
+        if self.matchers is None:
+            return "cpu" in operator.devices
+        return "gpu" in operator.devices and self.matchers.eliminates(self.store, operator)

@@ -14,6 +14,7 @@ from math import inf
 
 from qengine._frozen import frozen, record
 from qengine._planning import check_planning
+from qengine.catalog.costs import costs
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.cardinality import Cardinality
 from qengine.optimizer.difference import Differences, differences
@@ -40,6 +41,7 @@ _WIDE_ROWS = 2.0**50
 """Where so many embeddings are expected, a search's counts, of 64 bits, may not do: elimination has more."""
 _WIDE_COST = 1e9
 """Nanoseconds that elimination may then take, however little a search would."""
+_ANY_DEVICE = ("cpu", "gpu")
 _ALONE = 12  # nodes of a pattern that may be eliminated, or be cut into parts
 
 
@@ -54,7 +56,7 @@ class _Stated:
 
 @frozen
 class _Chosen:
-    """How that is done: in an order, or instead by elimination or a join.
+    """How that is done: in an order, or instead by a join, or by elimination on some ``devices``.
 
     ``counted``: what isn't wanted is counted, not walked.
     """
@@ -63,6 +65,7 @@ class _Chosen:
     counted: bool
     elimination: Eliminated | None = None
     join: Join | None = None
+    devices: tuple[str, ...] = ()
 
 
 @record
@@ -272,14 +275,16 @@ class MatchLowering:
         walked = walked_instead(matching, order, cardinality) if stated.existence else None
         found = order if walked is None else matching_order(walked, cardinality)
         limit = max(found.cost, _WIDE_COST) if order.rows > _WIDE_ROWS else found.cost
-        elimination = self._elimination(matching, stated.emitted, limit)
-        if elimination is not None:
-            return _Chosen(order, matching.counted, elimination=elimination)
+        elimination = self._elimination(matching, stated.emitted, limit * costs("gpu", "choice")["gain"])
+        if elimination is not None and (self._eliminates_by_hint() or elimination.cost < limit):
+            return _Chosen(order, matching.counted, elimination=elimination, devices=_ANY_DEVICE)
         if walked is not None:
             matching, order = walked, found
         join = better_join(matching, order, cardinality)
         if join is None and stated.existence:
             join = reversed_semi_join(matching, order, cardinality, self.demand.times)
+        if elimination is not None and not (join or stated.existence) and len(stated.emitted) < 2:
+            return _Chosen(order, matching.counted, elimination=elimination, devices=("gpu",))
         return _Chosen(order, matching.counted, join=join)
 
     def _emit(self, stated: _Stated, chosen: _Chosen) -> None:
@@ -306,8 +311,8 @@ class MatchLowering:
             cost=order.cost,
         )
         if chosen.elimination is not None:
-            self.root = self._eliminate(search, chosen.elimination, _outputs(matching, stated.emitted))
-        elif self.graph.hints.strategy == "eliminate":
+            self.root = self._eliminate(search, chosen, _outputs(matching, stated.emitted))
+        elif self._eliminates_by_hint():
             raise self.graph.hints.unfollowed(
                 "eliminate",
                 "This pattern can't be counted by elimination.",
@@ -391,7 +396,7 @@ class MatchLowering:
     def _elimination(self, matching: Matching, emitted: set[str], cost: float) -> Eliminated | None:
         """Return how to eliminate what is counted, where that costs less than ``cost`` or the hints ask for it."""
         hints = self.graph.hints
-        asked = hints.strategy == "eliminate"
+        asked = self._eliminates_by_hint()
         free = hints.strategy is None and not (hints.order or hints.rule or hints.join)
         countable = matching.counted and not (matching.bound or matching.conditions)
         if not (asked or free) or not countable or len(emitted) > 2 or not emitted <= set(matching.names):
@@ -411,12 +416,21 @@ class MatchLowering:
             return None  # a search stops at the first embedding
         return found
 
-    def _eliminate(self, search: Search, found: Eliminated, outputs: tuple[str, ...]) -> Operator:
-        asked = self.graph.hints.strategy == "eliminate"
-        searched = f"instead of {(search.cost or 0.0) / 1e6:,.3g} ms by search"
-        reason = "as hinted" if asked else f"~{found.cost / 1e6:,.3g} ms {searched}"
+    def _eliminates_by_hint(self) -> bool:
+        return self.graph.hints.strategy == "eliminate"
+
+    def _eliminate(self, search: Search, chosen: _Chosen, outputs: tuple[str, ...]) -> Operator:
+        found = chosen.elimination
+        assert found is not None
+        cost, searched = (f"{each / 1e6:,.3g} ms" for each in (found.cost, search.cost or 0.0))
+        reason = f"~{cost} instead of {searched} by search"
+        if self._eliminates_by_hint():
+            reason = "as hinted"
+        elif chosen.devices == ("gpu",):
+            reason = f"on the GPU only: ~{cost} on the CPU, {searched} by search"
+        plain = replace(search, input=Unit())
         return Eliminate(
-            self.root, replace(search, input=Unit()), found.steps, found.terms, outputs, found.cost, reason
+            self.root, plain, found.steps, found.terms, outputs, found.cost, reason, chosen.devices or _ANY_DEVICE
         )
 
     def _constrained(self, name: str, edges: list[PatternEdge], difference: Differences, filters: PostFilters) -> bool:

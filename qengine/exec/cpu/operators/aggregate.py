@@ -67,7 +67,7 @@ def _one_row_each(operator: logical.Aggregate, runtime: Runtime) -> bool:
         return False
     if below.search.exists:  # may be searched after all, which gives some again
         return False
-    if runtime.matchers is not None and not runtime.matchers.eliminates(runtime.store, below):
+    if not runtime.eliminates(below):
         return False
     keys = {expr.name for _, expr in operator.keys if isinstance(expr, Variable)}
     return bool(below.emit) and keys.issuperset(below.emit)

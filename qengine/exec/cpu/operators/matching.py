@@ -74,7 +74,7 @@ def eliminate_stage(operator: physical.Eliminate, build: Build, first: int) -> S
     runtime = build.runtime
     matchers, find = runtime.matchers, _search(runtime)
     upstream = build(operator.input, first)
-    if matchers is not None and not matchers.eliminates(runtime.store, operator):
+    if not runtime.eliminates(operator):
         return _searched(operator.search, upstream, build, first)
 
     def counted() -> Iterator[Counts]:
