@@ -10,7 +10,7 @@ import numpy as np
 from qengine._recent import Recent
 from qengine.catalog.view import Incidence
 from qengine.plan.pattern import Direction, LabelIs
-from qengine.storage.arrays import Array
+from qengine.storage.arrays import Array, dot
 from qengine.storage.kernels import add_degrees
 
 if TYPE_CHECKING:
@@ -52,8 +52,8 @@ class JointDegrees:
         if total == 0.0:
             return 1.0
         weighed = first * weights
-        expected = float(weighed.sum()) * float(second @ weights) / total
-        return (float(weighed @ second) + 1.0) / (expected + 1.0)
+        expected = float(weighed.sum()) * dot(second, weights) / total
+        return (dot(weighed, second) + 1.0) / (expected + 1.0)
 
     def sample(self, label: str | None) -> tuple[Array, Array]:
         """Return vertices with a label (uint32), and how many each stands for."""

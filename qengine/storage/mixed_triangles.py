@@ -10,7 +10,7 @@ import numpy as np
 from qengine._recent import Recent
 from qengine.catalog.view import Incidence, Side
 from qengine.plan.pattern import LabelIs
-from qengine.storage.arrays import Array
+from qengine.storage.arrays import Array, dot
 from qengine.storage.joint_degrees import JointDegrees
 from qengine.storage.kernels import locate
 
@@ -48,7 +48,7 @@ class MixedTriangles:
         """Return how many pairs of relationships meet at the second corner: the fewer, the more of them are closed."""
         labels, (before, after, _) = triangle
         degrees, weights = self._both(labels[1], before[1], after[0])
-        return float(degrees @ weights), repr(triangle)
+        return dot(degrees, weights), repr(triangle)
 
     def _both(self, label: str | None, one: Incidence, other: Incidence) -> tuple[Array, Array]:
         """Return for a sample of the vertices with a label dd', and how many each stands for."""
@@ -78,7 +78,7 @@ class MixedTriangles:
         """Return how many relationships of a kind are expected between two vertices with these labels."""
         weights = self._degrees.sample(label)[1]
         total, ends = float(weights.sum()), self._store.label_ranges(None if other is None else LabelIs(other))
-        mean = float(self._degrees.of(label, kind) @ weights) / max(total, 1.0)
+        mean = dot(self._degrees.of(label, kind), weights) / max(total, 1.0)
         return mean / max(float(np.diff(ends.astype(np.int64)).sum()), 1.0)
 
     def _growth(self, label: str | None, one: Incidence, other: Incidence) -> float:
@@ -86,7 +86,7 @@ class MixedTriangles:
         if one != other:
             return self._degrees.factor(label, one, other)
         degrees, weights = self._degrees.of(label, one), self._degrees.sample(label)[1]
-        pairs, mean = float((degrees * (degrees - 1)) @ weights), float(degrees @ weights)
+        pairs, mean = dot(degrees * (degrees - 1), weights), dot(degrees, weights)
         return max(pairs * float(weights.sum()) / max(mean, 1.0) ** 2, 1.0)
 
     def _neighbours(self, vertices: Array, kind: Incidence, random: np.random.Generator) -> Array:

@@ -13,6 +13,7 @@ from qengine.testing.compare import difference
 from qengine.testing.oracle import TooExpensive, true_rows
 from qengine.testing.random_graph import random_graph
 from qengine.testing.random_query import random_query
+from qengine.testing.verify_physical import verify_physical
 
 BLOCK = 250
 
@@ -39,7 +40,10 @@ def compare(seed: int) -> str:
             Graph(store).query(query.text, query.parameters, threads=1).fetchall()
         return "error"
     try:
-        found = Graph(store).query(query.text, query.parameters, threads=1 + seed % 2).fetchall()
+        prepared = Graph(store).prepare(query.text)
+        assert prepared._planned.physical is not None
+        verify_physical(prepared._planned.physical)
+        found = prepared.run(query.parameters, threads=1 + seed % 2).fetchall()
     except Unsupported:
         return "refused"
     except Exception as error:

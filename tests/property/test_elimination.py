@@ -17,6 +17,7 @@ from qengine.plan.pattern import Direction
 from qengine.plan.physical import Eliminate
 from qengine.plan.traverse import operators
 from qengine.testing.compare import difference
+from qengine.testing.verify_physical import verify_physical
 from tests.examples import examples
 
 MODES = ("", "REPEATABLE ELEMENTS ", "DIFFERENT NODES ")
@@ -92,9 +93,12 @@ def test_equals_reference(graph: Graph, pattern: str, mode: str, result: str) ->
     assume(names_known(pattern, result))
     query = f"MATCH {mode}{pattern} RETURN {result}"
     try:
-        found = graph.query(f"/*+ eliminate */ {query}", device="cpu").fetchall()
+        prepared = graph.prepare(f"/*+ eliminate */ {query}")
     except Unsupported:
         assume(False)
+    assert prepared._planned.physical is not None
+    verify_physical(prepared._planned.physical)
+    found = prepared.run(device="cpu").fetchall()
     assert difference(graph.query(query, device="reference").fetchall(), found) is None
 
 

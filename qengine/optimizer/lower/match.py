@@ -304,7 +304,7 @@ class MatchLowering:
             exists=shortened and not weighed,
             orbits=1 if order.symmetry.images else order.symmetry.orbits,
             images=_images(order.symmetry, emit),
-            strategy=self.graph.hints.strategy or "search",
+            strategy="extend" if self.graph.hints.strategy == "extend" else "search",
             fixed=bool(order.reason),
             reason=_reason(order),
             rows=order.rows,

@@ -171,7 +171,10 @@ def _sort(operator: Sort, demand: Demand, catalog: CatalogView) -> Lowered:
     source = lower(operator.input, demand.keeping().also(*exprs), catalog)
     root, columns, changed = attach_subqueries(source.root, source.columns, exprs, catalog)
     keys = tuple(SortKey(expr, key.ascending) for key, expr in zip(operator.keys, changed, strict=True))
-    return Lowered(Sort(root, keys, operator.limit), columns, source.weight)
+    root = Sort(root, keys, operator.limit)
+    if columns != source.columns:  # what is sorted may be the result of a query, which has its own columns alone
+        root = Project(root, tuple((name, Variable(name)) for name in source.columns))
+    return Lowered(root, source.columns, source.weight)
 
 
 @lower.register

@@ -14,6 +14,7 @@ from qengine.testing.compare import difference
 from qengine.testing.oracle import TooExpensive, rows_of
 from qengine.testing.random_query import RandomQuery
 from qengine.testing.verify import verify
+from qengine.testing.verify_physical import verify_physical
 
 __all__ = ["Outcome", "check"]
 
@@ -93,6 +94,9 @@ def _compare(graph: Graph, text: str, query: RandomQuery, expected: list[tuple[A
     except Unsupported:
         assert text != query.text  # the optimizer leaves out some of what isn't built
         return
+    planned = prepared._planned.physical
+    assert planned is not None
+    verify_physical(planned)
     result = prepared.run(query.parameters, device="cpu", threads=1)
     assert result.columns == prepared.columns
     assert str(result.plan)

@@ -1,0 +1,195 @@
+"""Checks the program of an ``Eliminate``: steps in order, operands of the right kind, terms of what is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from qengine.plan.elimination import (
+    Arm,
+    Around,
+    AtEnds,
+    ByRoot,
+    Closed,
+    Domain,
+    EndRows,
+    Matrix,
+    Message,
+    Neighbourhoods,
+    OfPairs,
+    Own,
+    Pairs,
+    Product,
+    Relation,
+    Step,
+    Term,
+    column_domain_of,
+    domain_of,
+    operands,
+)
+from qengine.plan.expr import Expr, Subquery
+from qengine.plan.traverse import free_variables, walk
+
+__all__ = ["verify_elimination"]
+
+_VECTOR, _MATRIX, _PAIRS = "vector", "matrix", "pairs"
+
+
+def verify_elimination(steps: Sequence[Step], terms: Sequence[Term], outputs: int) -> None:
+    """Check a program and its terms; ``outputs``: of how many nodes the count is by, up to two.
+
+    Steps read earlier steps alone, each what it can read, over the domains that it can; no step is there twice, and each
+    is read. Matrices that are multiplied link the same pairs. Terms add up vectors; their outputs are none, vectors over
+    the graph's vertices or pairs, as is asked.
+
+    Raises
+    ------
+    AssertionError
+        At the first step or term that breaks a rule.
+    """
+    program = _Program(steps)
+    for place, step in enumerate(steps):
+        late = [each for each in operands(step) if not 0 <= each < place]
+        assert not late, f"step {place} reads {late}, which are not before it: {step}"
+        program.step(step)
+        assert steps.index(step) == place, f"step {place} repeats step {steps.index(step)}: {step}"
+    for term in terms:
+        program.term(term, outputs)
+    assert len({(term.totals, term.output) for term in terms}) == len(terms), f"terms that are one: {terms}"
+    used = {place for step in steps for place in operands(step)}
+    used |= {place for term in terms for place in (*term.totals, term.output) if place is not None}
+    unused = set(range(len(steps))) - used
+    assert not unused, f"steps {sorted(unused)} are not read"
+
+
+class _Program:
+    """The steps, and of those that were checked what each gives; ``base``: of matrices the step whose pairs they have.
+
+    A step's operands have been checked before it.
+    """
+
+    def __init__(self, steps: Sequence[Step]) -> None:
+        self.steps = steps
+        self.kinds: list[str] = []
+        self.base: dict[int, int] = {}
+
+    def step(self, step: Step) -> None:
+        """Check one step, and note what it gives."""
+        place, kind = len(self.kinds), _VECTOR
+        match step:
+            case Own(nodes=nodes, loops=loops):
+                for name, _, predicates in nodes:
+                    _predicates(name, predicates)
+                _relations(loops)
+            case Matrix(relations=relations):
+                assert relations, f"step {place}: a matrix of nothing"
+                _relations(relations)
+                kind, self.base[place] = _MATRIX, place
+            case Product(factors=factors):
+                assert len(factors) > 1, f"step {place}: a product of {len(factors)}"
+                kind = self.kinds[factors[0]]
+                self.are(kind, factors, place)
+                assert kind != _PAIRS, f"step {place}: a product of pairs"
+                if kind == _MATRIX:
+                    bases = {self.base[factor] for factor in factors}
+                    assert len(bases) == 1, f"step {place}: matrices {factors} link different pairs"
+                    self.base[place] = self.base[factors[0]]
+            case Message(matrix=matrix, vector=vector):
+                self.are(_MATRIX, (matrix,), place)
+                self.are(_VECTOR, (vector,), place)
+                self.over(column_domain_of(self.steps, matrix), vector, place)
+            case Closed(across=across, left=left, right=right, vector=vector):
+                self.are(_MATRIX, (across, left, right), place)
+                assert isinstance(self.steps[across], Matrix | Neighbourhoods), f"step {place} goes across no Matrix"
+                self.are(_VECTOR, (vector,), place)
+                for side, domain_at in ((left, domain_of), (right, column_domain_of)):
+                    assert domain_of(self.steps, side) == domain_at(self.steps, across), f"step {place}: no triangle"
+                third = column_domain_of(self.steps, left)
+                assert third == column_domain_of(self.steps, right), f"step {place}: no triangle"
+                self.over(third, vector, place)
+                kind, self.base[place] = _MATRIX, across
+            case Around(arms=arms, tops=tops, vector=vector):
+                assert tops, f"step {place}: around nothing"
+                self.arms(arms, tops, place)
+                self.are(_VECTOR, (vector,), place)
+            case Pairs(arms=arms, vector=vector):
+                self.arms(arms, (len(arms) - 1,) if arms else (), place)
+                self.are(_VECTOR, (vector,), place)
+                kind = _PAIRS
+            case Neighbourhoods(first=first, second=second, by=by):
+                self.are(_MATRIX, (first, second, by), place)
+                roots = domain_of(self.steps, first)
+                assert roots == domain_of(self.steps, second), f"step {place}: pairs of different roots"
+                ends = column_domain_of(self.steps, first), column_domain_of(self.steps, second)
+                linked = domain_of(self.steps, by), column_domain_of(self.steps, by)
+                assert ends == linked, f"step {place}: step {by} doesn't link the ends"
+                kind, self.base[place] = _MATRIX, place
+            case EndRows(pairs=pairs, by=by):
+                self.are(_MATRIX, (pairs, by), place)
+                ends = column_domain_of(self.steps, pairs), domain_of(self.steps, by)
+                assert ends[0] == ends[1], f"step {place}: step {by} has no rows of the ends"
+                kind, self.base[place] = _MATRIX, place
+            case OfPairs(pairs=pairs, matrix=matrix):
+                self.are(_MATRIX, (pairs, matrix), place)
+                assert self.base[matrix] == self.base[pairs], f"step {place}: other pairs"
+            case AtEnds(pairs=pairs, vector=vector):
+                self.are(_MATRIX, (pairs,), place)
+                self.are(_VECTOR, (vector,), place)
+                self.over(column_domain_of(self.steps, pairs), vector, place)
+            case ByRoot(pairs=pairs, vector=vector):
+                self.are(_MATRIX, (pairs,), place)
+                self.are(_VECTOR, (vector,), place)
+                self.over(pairs, vector, place)
+            case _:
+                raise AssertionError(f"no step: {step!r}")
+        self.kinds.append(kind)
+
+    def arms(self, arms: tuple[Arm, ...], tops: tuple[int, ...], place: int) -> None:
+        """Check the arms of a forest: leaves first, all but the tops linked, each hanging somewhere."""
+        assert all(0 <= top < len(arms) for top in tops), f"step {place}: tops {tops} of {len(arms)} arms"
+        for number, arm in enumerate(arms):
+            late = [each for each in arm.arms if not 0 <= each < number]
+            assert not late, f"step {place}: arm {number} has arms {late}, which are not before it"
+            self.are(_MATRIX, (arm.start, arm.link), place)
+            self.are(_VECTOR, (arm.vector,), place)
+            top = number in tops
+            assert top == (arm.link is None), f"step {place}: arm {number} is {'linked' if top else 'not linked'}"
+        hanging = {each for arm in arms for each in arm.arms}.union(tops)
+        assert len(hanging) == len(arms), f"step {place}: arms that hang nowhere"
+
+    def are(self, kind: str, places: Iterable[int | None], reader: int) -> None:
+        """Check what is read; None stands for ones where there may be none."""
+        for place in places:
+            found = kind if place is None else self.kinds[place]
+            assert found == kind, f"step {reader} reads step {place} as a {kind}, which is a {found}"
+
+    def over(self, domain: Domain, vector: int | None, reader: int) -> None:
+        """Check that a vector, if there is one, is over a domain."""
+        found = domain if vector is None else domain_of(self.steps, vector)
+        assert found == domain, f"step {reader} reads step {vector} over {domain}, which is over {found}"
+
+    def term(self, term: Term, outputs: int) -> None:
+        """Check one term."""
+        assert term.factor, f"a term that counts nothing: {term}"
+        places = (*term.totals, term.output)
+        beyond = [place for place in places if place is not None and not 0 <= place < len(self.steps)]
+        assert not beyond, f"a term of {beyond}, which are no steps: {term}"
+        for place in term.totals:
+            assert self.kinds[place] == _VECTOR, f"a term adds up a {self.kinds[place]}: {term}"
+        found = None if term.output is None else self.kinds[term.output]
+        wanted = (None, _VECTOR, _PAIRS)[outputs]
+        assert found == wanted, f"a term gives {found} by {outputs} nodes: {term}"
+        if outputs == 1:
+            assert term.output is not None
+            assert domain_of(self.steps, term.output) is None, f"a term gives a vector over pairs: {term}"
+
+
+def _relations(relations: Iterable[Relation]) -> None:
+    for relation in relations:
+        for name, predicates in relation.conditions:
+            _predicates(name, predicates)
+
+
+def _predicates(name: str, predicates: Iterable[Expr]) -> None:
+    for predicate in predicates:
+        assert free_variables(predicate) <= {name}, f"{name or 'a node'}: {predicate}"
+        assert not any(isinstance(part, Subquery) for part in walk(predicate)), f"{name}: a subquery"

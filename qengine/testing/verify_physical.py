@@ -1,0 +1,263 @@
+"""Checks what every physical plan must satisfy, whatever the query was: the contract of optimizer and executors."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from qengine.plan.expr import AggregateCall, Expr, Subquery
+from qengine.plan.logical import (
+    Aggregate,
+    Argument,
+    Distinct,
+    Filter,
+    Limit,
+    Operator,
+    Project,
+    Skip,
+    Sort,
+    Union,
+    Unit,
+    Unwind,
+)
+from qengine.plan.physical import (
+    MAX_LEVELS,
+    Attach,
+    EdgeLevel,
+    Eliminate,
+    HashJoin,
+    Level,
+    Optional,
+    PhysicalPlan,
+    Search,
+    Shortest,
+    VertexLevel,
+    Walk,
+)
+from qengine.plan.traverse import free_variables, walk
+from qengine.testing.verify_elimination import verify_elimination
+
+__all__ = ["verify_physical"]
+
+Columns = tuple[str, ...]
+_COMPARISONS = frozenset(("=", "<>", "<", "<=", ">", ">="))
+
+
+def verify_physical(plan: PhysicalPlan) -> None:
+    """Check a lowered statement: that executors can run it, and that it gives the columns that it says.
+
+    Every variable is a column of the operator's input, and no operator adds one that is there; no subquery is left in
+    an expression. A search's levels read earlier levels alone, of the right kind; what it emits are levels. Joins have
+    their keys on both sides. Eliminations are as ``verify_elimination`` says. Subplans start at the columns that they
+    are given.
+
+    Raises
+    ------
+    AssertionError
+        At the first operator that breaks a rule.
+    """
+    for root in (plan.root, plan.careful):
+        if root is not None:
+            columns = _columns(root, None)
+            missing = set(plan.columns) - set(columns)
+            assert not missing, f"the plan gives {columns}, without {missing}"
+
+
+def _columns(operator: Operator, outer: Columns | None) -> Columns:
+    """Check an operator and all below it, and return its columns; ``outer``: those that a subplan is given."""
+    match operator:
+        case Unit():
+            return ()
+        case Argument(columns=columns):
+            assert outer is not None, "an Argument outside a subplan"
+            assert set(columns) <= set(outer), f"a subplan of {outer} starts at {columns}"
+            return columns
+        case Union(inputs=inputs):
+            found = [_columns(each, outer) for each in inputs]
+            assert len(set(map(frozenset, found))) == 1, f"a union of {found}"
+            return found[0]
+        case HashJoin(input=probe, build=build):
+            return _join(operator, _columns(probe, outer), _columns(build, None))
+        case Optional(input=below) | Attach(input=below):
+            return _applied(operator, _columns(below, outer))
+    given = _columns(operator.input, outer)  # type: ignore[attr-defined]
+    match operator:
+        case Search():
+            assert len(operator.levels) <= MAX_LEVELS, f"a search of {len(operator.levels)} levels"
+            return _search(operator, given)
+        case Eliminate():
+            return _eliminate(operator, given)
+        case Walk() | Shortest():
+            return _walk(operator, given)
+    return _row_by_row(operator, given)
+
+
+def _row_by_row(operator: Operator, given: Columns) -> Columns:
+    """Check an operator that is executed as it was bound."""
+    match operator:
+        case Filter(predicate=predicate):
+            _exprs((predicate,), given)
+        case Sort(keys=keys):
+            _exprs((key.expr for key in keys), given)
+        case Skip(count=count) | Limit(count=count):
+            _exprs((count,), ())
+        case Unwind(expr=expr, name=name):
+            _exprs((expr,), given)
+            return _with(given, (name,))
+        case Project(items=items):
+            _exprs((expr for _, expr in items), given)
+            return _with((), (name for name, _ in items))
+        case Aggregate(keys=keys, aggregates=aggregates, weight=weight):
+            _exprs((expr for _, expr in keys), given)
+            _exprs((arg for _, call in aggregates for arg in call.args), given)
+            assert weight is None or weight in given, f"rows are weighted by {weight}, which is none of {given}"
+            return _with((), (name for name, _ in (*keys, *aggregates)))
+        case Distinct():
+            pass
+        case _:
+            raise AssertionError(f"no physical operator: {operator!r}")
+    return given
+
+
+# ------------------------------------------------------------ searches
+
+
+def _search(search: Search, given: Columns) -> Columns:
+    levels, seeds = search.levels, search.seeds
+    names = _with((), (level.name for level in levels))
+    assert 0 <= seeds <= len(levels), f"{seeds} of {len(levels)} levels are given"
+    assert set(names[:seeds]) <= set(given), f"levels {names[:seeds]} are given by none of {given}"
+    for place, level in enumerate(levels):
+        if place < seeds:
+            assert isinstance(level, VertexLevel) and not level.sources, f"{level.name}: given, and looked for"
+        _level(levels, place)
+    assert set(search.emit) <= set(names[seeds:]), f"{search.emit} are emitted, the search binds {names[seeds:]}"
+    assert not (search.count and search.exists), "a search counts and asks for one"
+    assert search.strategy in ("search", "extend"), f"no strategy: {search.strategy}"
+    assert search.orbits == 1 or search.count, "orbits of what is not counted"
+    for image in search.images:
+        assert sorted(image) == sorted(search.emit), f"{image} is no order of {search.emit}"
+    assert not (search.images and seeds), "images of embeddings that rows are given for"
+    return _with(given, (*search.emit, *_named(search.count)))
+
+
+def _level(levels: tuple[Level, ...], place: int) -> None:
+    """Check that a level reads none but earlier ones, each of the kind that it takes."""
+    level = levels[place]
+
+    def are(kind: Any, others: Iterable[int], what: str) -> None:
+        for other in others:
+            assert 0 <= other < place, f"{level.name}: {what} level {other}, which is not bound"
+            assert isinstance(levels[other], kind), f"{level.name}: {what} {levels[other].name}, of another kind"
+
+    _conditions(level.name, level.predicates)
+    for each in level.conditions:
+        assert each.op in _COMPARISONS, f"{level.name}: {each.op} is no comparison"
+        assert max(each.left, each.right) == place, f"{level.name}: compares levels {each.left} and {each.right}"
+        are(Level, {each.left, each.right} - {place}, "compares")
+    if isinstance(level, EdgeLevel):
+        are(VertexLevel, (level.start, level.end), "joins")
+        are(EdgeLevel, level.different, "differs from")
+        return
+    are(VertexLevel, (source.level for source in level.sources), "reads neighbours of")
+    assert len(set(level.sources)) == len(level.sources), f"{level.name}: a neighbour set twice"
+    are(VertexLevel, level.different, "differs from")
+    are(VertexLevel, (*level.less, *level.greater), "is ordered after")
+    assert not set(level.less) & set(level.greater), f"{level.name}: less and greater than one vertex"
+    for pair in level.pairs:
+        assert max(pair) == place, f"{level.name}: compares levels {pair}"
+        are(VertexLevel, set(pair) - {place}, "compares")
+
+
+def _eliminate(operator: Eliminate, given: Columns) -> Columns:
+    search = operator.search
+    assert isinstance(search.input, Unit) and not search.seeds, "what is eliminated depends on rows"
+    emitted = _search(search, ())
+    assert set(operator.emit) == set(search.emit), f"{operator.emit} are summed up by, {search.emit} searched"
+    assert len(operator.emit) <= 2, f"counts by {len(operator.emit)} nodes"
+    kinds = {level.name: level for level in search.levels}
+    assert all(isinstance(kinds[name], VertexLevel) for name in operator.emit), "counts by relationships"
+    assert search.exists != (search.count is not None), "neither the count nor existence is asked for"
+    verify_elimination(operator.steps, operator.terms, len(operator.emit))
+    return _with(given, (*operator.emit, *emitted[len(search.emit) :]))
+
+
+# ------------------------------------------------------------ joins, walks and subplans
+
+
+def _join(join: HashJoin, probe: Columns, build: Columns) -> Columns:
+    assert join.keys, "a join without keys"
+    for side, columns in (("input", probe), ("build", build)):
+        missing = set(join.keys) - set(columns)
+        assert not missing, f"the {side} of a join has {columns}, without the keys {missing}"
+    assert set(join.emit) <= set(build), f"a join emits {join.emit}, its build side has {build}"
+    assert not (join.semi and join.emit), "a semi-join emits columns"
+    known = {*probe, *build}
+    for equations in join.apart:
+        assert 1 <= len(equations) <= 2, f"{len(equations)} equations at a time"
+        unknown = {name for equation in equations for name in equation} - known
+        assert not unknown, f"a join compares {unknown}, which are on neither side"
+    return _with(probe, join.emit)
+
+
+def _walk(step: Walk | Shortest, given: Columns) -> Columns:
+    end, name = step.end, step.end.name
+    assert step.start in given, f"a walk starts at {step.start}, which is none of {given}"
+    assert (name in given) == step.end_bound, f"a walk's end {name}: bound is wrong"
+    assert end == VertexLevel(name, end.labels, end.predicates), f"a walk's end is constrained by levels: {end}"
+    assert not (step.end_bound and (end.labels or end.predicates)), f"a walk's given end is constrained: {end}"
+    _conditions(name, end.predicates)
+    for predicate in (*step.predicates, *step.inner):
+        _conditions(step.hop, (predicate,))
+    assert step.minimum >= 0, f"a walk of {step.minimum} hops"
+    if isinstance(step, Walk):
+        assert set(step.different) <= set(given), f"a walk shares nothing with {step.different}, of {given}"
+        told = step.relationships is not None or step.different
+        assert not (step.distinct_ends and told), "each end once, and all walks to it"
+    return _with(given, (*(() if step.end_bound else (name,)), *_named(step.relationships)))
+
+
+def _applied(operator: Optional | Attach, given: Columns) -> Columns:
+    """Check a subplan that is run for each input row."""
+    weight = _named(operator.weight)
+    if isinstance(operator, Optional):
+        found = _columns(operator.inner, given)
+        missing = {*operator.columns, *weight} - set(found)
+        assert not missing, f"an optional part adds {missing}, it has {found}"
+        return _with(given, (*operator.columns, *_named(operator.matched), *weight))
+    assert set(operator.outer) <= set(given), f"a subplan reads {operator.outer}, of {given}"
+    found = _columns(operator.inner, operator.outer)
+    assert set(weight) <= set(found), f"a subplan is weighted by {weight}, it has {found}"
+    assert operator.kind in ("exists", "count", "collect"), f"nothing to attach: {operator.kind}"
+    assert not weight or operator.kind != "collect", "a list of weighted rows"
+    assert operator.kind != "collect" or len(found) == 1, f"a list of {found}"
+    return _with(given, (operator.name,))
+
+
+# ------------------------------------------------------------ columns and expressions
+
+
+def _named(name: str | None) -> Columns:
+    return () if name is None else (name,)
+
+
+def _with(given: Columns, added: Iterable[str]) -> Columns:
+    """Return columns with others beside them, none of which is there."""
+    names = (*given, *added)
+    assert len(set(names)) == len(names), f"two columns of one name: {names}"
+    return names
+
+
+def _conditions(name: str, predicates: Iterable[Expr]) -> None:
+    """Check conditions on one element, which its variable alone decides."""
+    _exprs(predicates, (name,))
+
+
+def _exprs(exprs: Iterable[Expr], columns: Collection[str]) -> None:
+    """Check expressions over rows with these columns."""
+    for expr in exprs:
+        unknown = free_variables(expr).difference(columns)
+        assert not unknown, f"{unknown} are no columns of {columns}: {expr}"
+        for part in walk(expr):
+            assert not isinstance(part, Subquery), f"a subquery that is not lowered: {part.kind}"
+            assert not isinstance(part, AggregateCall), f"an aggregate outside Aggregate: {part}"

@@ -1,0 +1,144 @@
+"""The ways that a plan is run by: what each search and elimination comes to on the CPU and on the GPU.
+
+All is found on a machine without a GPU: the shapes of counts, the steps and the tree of counts follow from the plan and
+the graph. What the CPU eliminates with is seen by the native functions that it calls, under the words of ``KERNELS``:
+rename a function there, and no stored file changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+from unittest.mock import patch
+
+from qengine import Graph, _native
+from qengine.exec.choice import choose, largest_search
+from qengine.exec.context import ExecutionContext
+from qengine.exec.cpu.masks import Masks
+from qengine.exec.cpu.resolve import ResolvedSearch, resolve
+from qengine.exec.cpu.runtime import Runtime
+from qengine.exec.gpu import device
+from qengine.exec.gpu.count_plan import components
+from qengine.exec.gpu.derived_plan import Derived, Shape, Wedge, derive
+from qengine.exec.gpu.eliminate import eliminates
+from qengine.exec.gpu.eliminate_program import Known
+from qengine.exec.gpu.total_plan import total_plan
+from qengine.plan.physical import Eliminate, PhysicalPlan, Search
+from qengine.plan.traverse import operators
+
+__all__ = ["kernels_called", "ways"]
+
+KERNELS = {
+    "qe_eliminate_around": "around",
+    "qe_eliminate_close": "close",
+    "qe_eliminate_closed_walks": "walks of 4",
+    "qe_eliminate_long_walks": "long walks",
+    "qe_eliminate_local_triangles": "triangles among neighbours",
+    "qe_eliminate_local_walks": "walks of 4 among neighbours",
+    "qe_eliminate_loops": "loops",
+    "qe_eliminate_message": "message",
+    "qe_eliminate_gather": "message along lists",
+    "qe_eliminate_neighbours": "neighbours",
+    "qe_eliminate_pairs": "pairs",
+    "qe_eliminate_product": "product",
+    "qe_eliminate_fill_product": "product of matrices",
+    "qe_eliminate_fill_rows": "merged matrix",
+    "qe_eliminate_triangle_sums": "triangle sums",
+    "qe_eliminate_triangles": "triangles",
+    "qe_join_probe": "hash join",
+    "qe_walk_open": "walk",
+}
+"""Native functions that a query may be run by, in words that outlive them."""
+
+
+class _Noted:
+    """A native function that notes when it is called; what else is asked of it or set is the function's own."""
+
+    def __init__(self, function: Any, note: Callable[[], None]) -> None:
+        object.__setattr__(self, "parts", (function, note))
+
+    def __call__(self, *args: Any) -> Any:
+        function, note = object.__getattribute__(self, "parts")
+        note()
+        return function(*args)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(object.__getattribute__(self, "parts")[0], name, value)
+
+
+@contextmanager
+def kernels_called() -> Iterator[set[str]]:
+    """Lend a set that gets the words of the native functions that are called meanwhile."""
+    library, seen = _native.load(), set[str]()
+    with patch.multiple(
+        library,
+        **{name: _Noted(getattr(library, name), lambda word=word: seen.add(word)) for name, word in KERNELS.items()},
+    ):
+        yield seen
+
+
+def ways(graph: Graph, plan: PhysicalPlan, parameters: dict[str, Any]) -> Iterator[str]:
+    """Yield a line for where the plan runs, and one for each of its searches and eliminations."""
+    with patch.object(device, "missing", lambda: None):
+        yield f"auto {choose('auto', largest_search(plan))[0]}"
+    store = graph._store
+    masks = Masks(Runtime(store, ExecutionContext(parameters)))
+    stand_ins = {id(each.search) for each in operators(plan.root) if isinstance(each, Eliminate)}
+    for operator in operators(plan.root):
+        if isinstance(operator, Search):
+            found = resolve(store, operator, masks)
+            word = "or search" if id(operator) in stand_ins else "search"
+            yield f"{word}: cpu {_on_cpu(found, operator)}; gpu {_on_gpu(found)}"
+        elif isinstance(operator, Eliminate):
+            yield f"eliminate: gpu {_eliminated(operator) if eliminates(store, operator) else 'searches'}"
+
+
+def _on_cpu(resolved: ResolvedSearch | None, search: Search) -> str:
+    """Return the levels whose vertices are rows, and the tree that counts what is below them."""
+    if resolved is None:
+        return "nothing"
+    derived = derive(resolved.plan)
+    if derived.header["impossible"]:
+        return "nothing"
+    names = [level.name for level in search.levels]
+    rows = names[search.seeds : int(derived.header["walked"])]
+    trees = [_tree(derived, node, names) for node in range(int(derived.header["n_roots"]))]
+    return ", ".join(([f"rows {' '.join(rows)}"] if rows else []) + trees) or "check"
+
+
+def _tree(derived: Derived, place: int, names: list[str]) -> str:
+    node = derived.nodes[place]
+    levels = node["levels"]
+    text = "+".join(names[int(derived.ids[k])] for k in range(levels["first"], levels["first"] + levels["count"]))
+    flags = [name for name in ("nested", "local", "pairs") if node[name]]
+    flags += ["kept"] if node["memo"] >= 0 else []
+    flags += [f"wedge {Wedge(int(node['wedge'])).name.lower()}"] if node["wedge"] else []
+    text += f"[{', '.join(flags)}]" if flags else ""
+    children = node["children"]
+    below = [_tree(derived, k, names) for k in range(children["first"], children["first"] + children["count"])]
+    return text + (f"({' '.join(below)})" if node["shape"] == Shape.BRANCH and below else "")
+
+
+def _on_gpu(resolved: ResolvedSearch | None) -> str:
+    """Return what counts a search on the GPU where there is room for it; rows go breadth first."""
+    if resolved is None:
+        return "nothing"
+    header = resolved.plan[0]
+    if header["seeds"] or header["walked"]:
+        return "rows"
+    found = components(resolved.plan)
+    if found is not None:
+        return " × ".join(type(each.shape).__name__.removesuffix("Shape").lower() for each in found)
+    steps = total_plan(resolved)
+    return "nothing" if steps is None else f"total in {len(steps.steps)} steps"
+
+
+def _eliminated(operator: Eliminate) -> str:
+    """Return what the GPU's program makes of an elimination's steps."""
+    program = Known(operator, True).program
+    parts = [f"{len(program.steps)} of {len(operator.steps)} steps", f"{len(program.summed)} sums"]
+    parts += [f"corners of {len(each.totals)}" for each in program.corners]
+    parts += [f"walks {len(each.fours)}+{len(each.weighted)}+{len(each.fives)}" for each in program.walks]
+    parts += [f"{len(program.by_pair)} by pair"] if program.by_pair else []
+    return ", ".join(parts)
