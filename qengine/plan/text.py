@@ -67,19 +67,25 @@ class _Writer:
         written = len(self.expr.subqueries)
         yield Line(depth, _RULES[type(operator)](self, operator), operator)
         if isinstance(operator, physical.Search):
-            names = [level.name for level in operator.levels]
-            for place, level in enumerate(operator.levels):
-                given = " (given)" if place < operator.seeds else ""
-                yield Line(depth + 1, f"· {self._level(level, names)}{given}")
+            yield from self._levels(operator, depth + 1)
         if isinstance(operator, physical.Eliminate):
             for text in elimination_lines(operator, self.expr):
                 yield Line(depth + 1, f"· {text}")
+            if "cpu" not in operator.devices:
+                yield Line(depth + 1, f"· on the CPU: {self._search(operator.search)}")
+                yield from self._levels(operator.search, depth + 2)
         numbered = list(enumerate(self.expr.subqueries[written:], written + 1))
         for below in inputs(operator):
             yield from self.lines(below, depth + 1)
         for number, subquery in numbered:
             yield Line(depth + 1, f"#{number} {subquery.kind.upper()}{_given(subquery)}")
             yield from self.lines(subquery.plan, depth + 2)
+
+    def _levels(self, search: physical.Search, depth: int) -> Iterator[Line]:
+        names = [level.name for level in search.levels]
+        for place, level in enumerate(search.levels):
+            given = " (given)" if place < search.seeds else ""
+            yield Line(depth, f"· {self._level(level, names)}{given}")
 
     # ------------------------------------------------------------ logical
 

@@ -91,7 +91,8 @@ def ways(graph: Graph, plan: PhysicalPlan, parameters: dict[str, Any]) -> Iterat
             word = "or search" if id(operator) in stand_ins else "search"
             yield f"{word}: cpu {_on_cpu(found, operator)}; gpu {_on_gpu(found)}"
         elif isinstance(operator, Eliminate):
-            yield f"eliminate: gpu {_eliminated(operator) if eliminates(store, operator) else 'searches'}"
+            host = "" if "cpu" in operator.devices else "cpu searches; "
+            yield f"eliminate: {host}gpu {_eliminated(operator) if eliminates(store, operator) else 'searches'}"
 
 
 def _on_cpu(resolved: ResolvedSearch | None, search: Search) -> str:
