@@ -8,13 +8,25 @@ namespace qe {
 
 // Slices of the vertices [first, end): members in [lo, hi), less (greater) than the vertex where `below` (`above`).
 // Members among the ids [base, base + 32 * hub_words) go into rows where a row takes fewer words to read than half of them.
-extern "C" __global__ void slice_view(const Pcsr list, uint32_t first, uint32_t end, uint32_t lo, uint32_t hi,
-                                      int32_t below, int32_t above, uint32_t base, uint32_t hub_words, ViewSlice* slices) {
-  const uint32_t v = first + blockIdx.x * blockDim.x + threadIdx.x;
-  if (v >= end) return;
+struct SliceBounds {
+  uint32_t first, end, lo, hi;
+  int32_t below, above;
+  uint32_t base, hub_words;
+};
+
+// Roots sorted into classes: classes[k * capacity ...] are those of class k, counts[k] says how many they are.
+struct RootClasses {
+  uint32_t* classes;
+  uint32_t* counts;
+  uint32_t capacity, unused;
+};
+
+extern "C" __global__ void slice_view(const Pcsr list, const SliceBounds bounds, ViewSlice* slices) {
+  const uint32_t v = bounds.first + blockIdx.x * blockDim.x + threadIdx.x, base = bounds.base, hub_words = bounds.hub_words;
+  if (v >= bounds.end) return;
   const Slice all = locate(list, v);
-  if (below && v < hi) hi = v;
-  if (above && v + 1 > lo) lo = v + 1;
+  const uint32_t hi = bounds.below && v < bounds.hi ? v : bounds.hi;
+  const uint32_t lo = bounds.above && v + 1 > bounds.lo ? v + 1 : bounds.lo;
   const uint32_t* at = list.neighbours + all.begin;
   const size_t n = all.end - all.begin;
   const uint32_t begin = static_cast<uint32_t>(all.begin);
@@ -62,14 +74,14 @@ extern "C" __global__ void hub_rows(const uint32_t* neighbours, const ViewSlice*
 
 // Sorts the roots into classes by the size of their slice: class k takes sizes up to limits[k]. None is kept below `least`, or
 // without a member in its slice of `needed`.
-// classes[k * capacity ...]: the roots; counts[k]: how many; counts[4]: the largest size.
+// counts[4]: the largest size.
 extern "C" __global__ void sort_roots(const ViewSlice* sized, const ViewSlice* needed, RootSet roots, uint32_t least, uint4 limits,
-                                      uint32_t n_classes, uint32_t capacity, uint32_t* classes, uint32_t* counts) {
+                                      uint32_t n_classes, const RootClasses to) {
   const uint32_t v = roots.root(blockIdx.x * blockDim.x + threadIdx.x);
   const uint32_t size = v == kNoVertex ? 0 : sized[v].end - sized[v].begin;
   const bool kept = size >= least && size > 0 && needed[v].begin < needed[v].end;
   const uint32_t largest = most_of(size);
-  if (threadIdx.x % kWarp == 0 && largest > counts[4]) atomicMax(&counts[4], largest);
+  if (threadIdx.x % kWarp == 0 && largest > to.counts[4]) atomicMax(&to.counts[4], largest);
   const uint32_t limit[4] = {limits.x, limits.y, limits.z, limits.w};
   for (uint32_t k = 0; k < n_classes; ++k) {
     const bool mine = kept && size <= limit[k] && (k == 0 || size > limit[k - 1]);
@@ -77,16 +89,16 @@ extern "C" __global__ void sort_roots(const ViewSlice* sized, const ViewSlice* n
     if (who == 0) continue;
     const uint32_t lane = threadIdx.x % kWarp, leader = __ffs(who) - 1;
     uint32_t place = 0;
-    if (lane == leader) place = atomicAdd(&counts[k], static_cast<uint32_t>(__popc(who)));
+    if (lane == leader) place = atomicAdd(&to.counts[k], static_cast<uint32_t>(__popc(who)));
     place = __shfl_sync(kFull, place, leader) + __popc(who & ((1u << lane) - 1));
-    if (mine) classes[size_t{k} * capacity + place] = v;
+    if (mine) to.classes[size_t{k} * to.capacity + place] = v;
   }
 }
 
 // Sorts the roots by weight, the entries of their members' inner slices: class 0 takes up to `light`, class 1 up to `middle`,
 // class 2 the others, or class 3 those with 2^16 members and more. Roots of fewer than `least` members are left out.
 extern "C" __global__ void weigh_roots(View outer, View inner, RootSet roots, uint32_t light, uint32_t middle, uint32_t least,
-                                       uint32_t capacity, uint32_t* classes, uint32_t* counts, StopFlag flag) {
+                                       const RootClasses to, StopFlag flag) {
   const uint32_t lane = threadIdx.x % kWarp;
   const uint32_t root = roots.root((blockIdx.x * blockDim.x + threadIdx.x) / kWarp);
   if (root == kNoVertex) return;
@@ -104,7 +116,7 @@ extern "C" __global__ void weigh_roots(View outer, View inner, RootSet roots, ui
   for (int step = 16; step > 0; step /= 2) weight += __shfl_xor_sync(kFull, weight, step);
   if (lane != 0 || weight == 0) return;
   const uint32_t k = weight <= light ? 0 : weight <= middle ? 1 : n < 65536 ? 2 : 3;
-  classes[size_t{k} * capacity + atomicAdd(&counts[k], 1u)] = root;
+  to.classes[size_t{k} * to.capacity + atomicAdd(&to.counts[k], 1u)] = root;
 }
 
 }  // namespace qe

@@ -16,6 +16,23 @@
 
 using namespace qe;
 
+// Slots [begin, end) of the n rows of the table before `level`; row r has those from offsets[r] to offsets[r + 1]. Warps take
+// tiles of `tile` slots by *ticket, which is 0 at first: tile t is slots begin + [t * tile, (t + 1) * tile).
+struct SlotTiles {
+  const uint64_t* offsets;
+  uint64_t* ticket;
+  uint64_t n, begin, end, tile;
+  int32_t level, unused;
+};
+
+// What extend_fill has written of so many tiles. ends: running sum of counts.
+struct Survivors {
+  const void* values;
+  const uint32_t* rows;
+  const int64_t* ends;
+  uint64_t tiles, tile;
+};
+
 namespace {
 
 constexpr int kRows = QE_WINDOW_ROWS;  // of which a warp takes slots together
@@ -24,9 +41,11 @@ constexpr int kThreads = 256, kBlocks = 4;  // of a block at most; of a multipro
 // Calls visit(active, lane of the slot's row, index in the row, row) for each slot of [begin, end) by the whole warp, with
 // the window's rows loaded and planned.
 template <typename Visit>
-__device__ void each_slot(const MatchPlan& plan, const ExtendTables& tables, int level, uint64_t n,
-                          const uint64_t* offsets, uint64_t begin, uint64_t end, const Window& to, Visit visit) {
-  const int lane = lane_id();
+__device__ void each_slot(const MatchPlan& plan, const ExtendTables& tables, const SlotTiles& slots, uint64_t begin,
+                          uint64_t end, const Window& to, Visit visit) {
+  const uint64_t n = slots.n;
+  const uint64_t* const offsets = slots.offsets;
+  const int lane = lane_id(), level = slots.level;
   while (begin < end) {
     const uint64_t first = row_of(offsets, n, begin), row = first + lane;
     const uint64_t bound = first + kRows < n ? first + kRows : n;  // of the window's rows
@@ -83,13 +102,13 @@ extern "C" __global__ void extend_bound(const MatchPlan* plan, const ExtendTable
   }
 }
 
-// Tests slots [begin, end). Tile t is slots begin + [t * tile, (t + 1) * tile); its survivors are the first counts[t]
-// of as many places of `values` (uint32, of edge levels int64) and `rows`. *ticket is 0. Tiles that are left out when the run is
-// stopped have no survivors.
+// Tests slots. The survivors of tile t are the first counts[t] of as many places of `values` (uint32, of edge levels int64) and
+// `rows`. Tiles that are left out when the run is stopped have no survivors.
 extern "C" __global__ void __launch_bounds__(kThreads, kBlocks)
-    extend_fill(const MatchPlan* plan, const ExtendTables* tables, int32_t level, uint64_t n, const uint64_t* offsets,
-                uint64_t begin, uint64_t end, uint64_t tile, void* values, uint32_t* rows, int64_t* counts,
-                uint64_t* ticket, StopFlag flag) {
+    extend_fill(const MatchPlan* plan, const ExtendTables* tables, const SlotTiles slots, void* values, uint32_t* rows,
+                int64_t* counts, StopFlag flag) {
+  const uint64_t begin = slots.begin, end = slots.end, tile = slots.tile;
+  const int32_t level = slots.level;
   Stop stop(flag);
   const Window to = window(*plan, level, level);
   const LevelTraits traits = traits_of(*plan, level);
@@ -101,10 +120,10 @@ extern "C" __global__ void __launch_bounds__(kThreads, kBlocks)
     else static_cast<int64_t*>(values)[at] = value;
     rows[at] = row;
   };
-  for (uint64_t t = next_tile(ticket); t < tiles; t = next_tile(ticket)) {
+  for (uint64_t t = next_tile(slots.ticket); t < tiles; t = next_tile(slots.ticket)) {
     const uint64_t first = begin + t * tile, last = first + tile < end ? first + tile : end;
     uint64_t written = t * tile;  // in the GBA
-    each_slot(*plan, *tables, level, n, offsets, first, stop.warp() ? first : last, to, [&](bool active, int at, uint64_t i, uint64_t row) {
+    each_slot(*plan, *tables, slots, first, stop.warp() ? first : last, to, [&](bool active, int at, uint64_t i, uint64_t row) {
       int64_t value = 0;
       const bool passes = active && extension(*plan, traits, level, to.steps[at], to.row(at), i, &value);
       const uint32_t passing = __ballot_sync(kAllLanes, passes);
@@ -116,18 +135,16 @@ extern "C" __global__ void __launch_bounds__(kThreads, kBlocks)
   }
 }
 
-// Copies the survivors of all tiles to places [place, place + ends[tiles - 1]) of a table. `ends`: running sum of
-// counts.
-extern "C" __global__ void extend_link(const void* values, const uint32_t* rows, const int64_t* ends, uint64_t tiles,
-                                       uint64_t tile, int32_t vertex, uint64_t place, uint32_t* vertices,
+// Copies the survivors of all tiles to places [place, place + ends[tiles - 1]) of a table.
+extern "C" __global__ void extend_link(const Survivors found, int32_t vertex, uint64_t place, uint32_t* vertices,
                                        int64_t* edges, uint32_t* parents) {
-  for (uint64_t t = warp_id(); t < tiles; t += warps()) {
-    const uint64_t begin = t == 0 ? 0 : ends[t - 1], n = ends[t] - begin;
+  for (uint64_t t = warp_id(); t < found.tiles; t += warps()) {
+    const uint64_t begin = t == 0 ? 0 : found.ends[t - 1], n = found.ends[t] - begin;
     for (uint64_t k = lane_id(); k < n; k += kLanes) {
-      const uint64_t from = t * tile + k, to = place + begin + k;
-      if (vertex) vertices[to] = static_cast<const uint32_t*>(values)[from];
-      else edges[to] = static_cast<const int64_t*>(values)[from];
-      parents[to] = rows[from];
+      const uint64_t from = t * found.tile + k, to = place + begin + k;
+      if (vertex) vertices[to] = static_cast<const uint32_t*>(found.values)[from];
+      else edges[to] = static_cast<const int64_t*>(found.values)[from];
+      parents[to] = found.rows[from];
     }
   }
 }
@@ -149,18 +166,19 @@ extern "C" __global__ void extend_gather(const MatchPlan* plan, const ExtendTabl
   }
 }
 
-// Adds to counts[row] how many of slots [begin, end) extend the row.
+// Adds to counts[row] how many of the slots extend the row.
 extern "C" __global__ void __launch_bounds__(kThreads, kBlocks)
-    extend_count(const MatchPlan* plan, const ExtendTables* tables, int32_t level, uint64_t n, const uint64_t* offsets,
-                 uint64_t begin, uint64_t end, uint64_t tile, uint64_t* counts, uint64_t* ticket, StopFlag flag) {
+    extend_count(const MatchPlan* plan, const ExtendTables* tables, const SlotTiles slots, uint64_t* counts, StopFlag flag) {
+  const uint64_t begin = slots.begin, end = slots.end, tile = slots.tile;
+  const int32_t level = slots.level;
   Stop stop(flag);
   const Window to = window(*plan, level, level);
   const LevelTraits traits = traits_of(*plan, level);
   const int lane = lane_id();
   const uint64_t tiles = (end - begin + tile - 1) / tile;
-  for (uint64_t t = next_tile(ticket); t < tiles && !stop.warp(); t = next_tile(ticket)) {
+  for (uint64_t t = next_tile(slots.ticket); t < tiles && !stop.warp(); t = next_tile(slots.ticket)) {
     const uint64_t first = begin + t * tile, last = first + tile < end ? first + tile : end;
-    each_slot(*plan, *tables, level, n, offsets, first, last, to, [&](bool active, int at, uint64_t i, uint64_t row) {
+    each_slot(*plan, *tables, slots, first, last, to, [&](bool active, int at, uint64_t i, uint64_t row) {
       int64_t value;
       const bool passes = active && extension(*plan, traits, level, to.steps[at], to.row(at), i, &value);
       const uint32_t together = __match_any_sync(kAllLanes, passes ? at : -1);

@@ -132,12 +132,21 @@ extern "C" __global__ void pcsr_empty(PcsrGroup* groups, uint64_t n_groups) {
   });
 }
 
-// `ends`, `opened`: lengths and opens added up, each with those before it. begins[r]: where list r goes.
-extern "C" __global__ void pcsr_groups(const uint64_t* order, uint64_t n_lists, uint32_t homes, const uint32_t* keys,
-                                       const uint64_t* offsets, const uint64_t* ends, const uint64_t* opened,
-                                       PcsrGroup* groups, uint64_t* begins) {
+// Lists in the order of their homes. `ends`, `opened`: lengths and opens added up, each with those before it.
+struct ListOrder {
+  const uint64_t* order;
+  const uint64_t* ends;
+  const uint64_t* opened;
+  uint64_t n_lists;
+  uint32_t homes, unused;
+};
+
+// begins[r]: where list r goes.
+extern "C" __global__ void pcsr_groups(const ListOrder lists, const uint32_t* keys, const uint64_t* offsets, PcsrGroup* groups,
+                                       uint64_t* begins) {
+  const uint64_t *const order = lists.order, *const ends = lists.ends, *const opened = lists.opened, n_lists = lists.n_lists;
   auto group_of = [&](uint64_t j, uint64_t rank) {
-    return rank < kGroupPairs ? order[j] >> 32 : homes + opened[j] - 1;
+    return rank < kGroupPairs ? order[j] >> 32 : lists.homes + opened[j] - 1;
   };
   each(n_lists, [&](uint64_t j) {
     const auto r = static_cast<uint32_t>(order[j]);

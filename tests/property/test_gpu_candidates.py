@@ -214,7 +214,7 @@ def test_estimates_are_the_cpus(
     if method == "trawling" and "WITH" in query:
         return
     for name in ("_CHEAP", "_MOST_EXACT_WORK"):
-        monkeypatch.setattr(f"qengine.estimate.{name}", 0)
+        monkeypatch.setattr(f"qengine.estimate.run.{name}", 0)
     options: dict[str, Any] = {"method": method, "samples": 512, "seed": 3}
     on_cpu, on_gpu = (graph.estimate(query, device=device, **options) for device in ("cpu", "gpu"))
     assert len(with_device) == 1

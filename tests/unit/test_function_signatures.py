@@ -84,8 +84,8 @@ def test_no_function_of_python_takes_many_parameters(path: str) -> None:
     assert too_long((ROOT / path).rglob("*.py"), parameters_of) == []
 
 
-@pytest.mark.parametrize("path", ["host/*.cpp", "host/*.h", "include/qe/*.h"])
-def test_no_function_of_the_host_takes_many_parameters(path: str) -> None:
+@pytest.mark.parametrize("path", ["host/*.cpp", "host/*.h", "include/qe/*.h", "cuda/*.cu", "cuda/*.cuh"])
+def test_no_kernel_takes_many_parameters(path: str) -> None:
     assert too_long((ROOT / "kernels").glob(path), native_parameters_of) == []
 
 

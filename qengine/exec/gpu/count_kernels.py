@@ -38,6 +38,16 @@ _COUNTERS = 128
 _UINT4 = np.dtype([("x", "<u4"), ("y", "<u4"), ("z", "<u4"), ("w", "<u4")])
 
 VIEW = np.dtype([("slices", "<u8"), ("neighbours", "<u8"), ("rows", "<u8")])
+SLICE_BOUNDS = np.dtype(
+    [
+        *((name, "<u4") for name in ("first", "end", "lo", "hi")),
+        ("below", "<i4"),
+        ("above", "<i4"),
+        ("base", "<u4"),
+        ("hub_words", "<u4"),
+    ]
+)
+ROOT_CLASSES = np.dtype([("classes", "<u8"), ("counts", "<u8"), ("capacity", "<u4"), ("unused", "<u4")])
 EDGE_TASK = np.dtype(
     [("roots", "<u8"), ("n_roots", "<u8"), ("next", "<u8"), ("stop", "<u8"), ("outer", VIEW), ("marked", VIEW),
      ("streamed", VIEW), ("base", "<u4"), ("hub_words", "<u4"), ("range", "<u4"), ("table", "<u4"),
@@ -304,12 +314,12 @@ class ShapeCounter:
         known = self._views.get((spec, words))
         if known is not None:
             return known
-        reach, u32, i32 = self.roots.reach, np.uint32, np.int32
+        reach, u32 = self.roots.reach, np.uint32
         slices = self.allocate(reach * _SLICE).ptr
         record = self.lists[spec.list]
         kernel = self.run.kernel("count_views", "slice_view")
-        bounds = (u32(0), u32(reach), u32(spec.lo), u32(spec.hi), i32(spec.below), i32(spec.above))
-        arguments = (np.array(record), *bounds, u32(base), u32(words), np.uint64(slices))
+        bounds = np.array((0, reach, spec.lo, spec.hi, spec.below, spec.above, base, words), SLICE_BOUNDS)
+        arguments = (np.array(record), bounds, np.uint64(slices))
         self.run.launch(kernel, -(-reach // 256), 256, arguments)
         view = np.zeros((), VIEW)
         view["slices"], view["neighbours"] = slices, record["neighbours"]
@@ -337,7 +347,7 @@ class ShapeCounter:
         bounds = np.zeros(4, np.uint32)
         bounds[: len(limits)] = limits
         packed = bounds.view(_UINT4).reshape(())
-        sizes = (np.uint32(least), packed, np.uint32(len(limits)), np.uint32(self.roots.count))
+        sizes = (np.uint32(least), packed, np.uint32(len(limits)))
         slices = (sized.view["slices"][()], needed.view["slices"][()])
         classes, counts, numbers = self._classes("sort_roots", slices, sizes, len(limits), 1)
         return classes, counts, numbers, int(numbers[4])
@@ -346,7 +356,7 @@ class ShapeCounter:
         self, outer: Prepared, inner: Prepared, launches: Mapping[str, Launch], least: int
     ) -> tuple[int, int, npt.NDArray[Any]]:
         """Sort the roots into four classes by the entries of their members' inner views; return as ``sort_roots``."""
-        numbers = (launches["light"].values["most"], launches["middle"].values["most"], least, self.roots.count)
+        numbers = (launches["light"].values["most"], launches["middle"].values["most"], least)
         bounds, flag = tuple(map(np.uint32, numbers)), np.uint64(self.run.stop_flag)
         return self._classes("weigh_roots", (outer.view, inner.view), bounds, 4, _WARP, flag)
 
@@ -362,7 +372,8 @@ class ShapeCounter:
         classes = self.allocate(4 * n_classes * self.roots.count).ptr
         counts = self.allocate(4 * 5)
         self.run.clear(counts, 4 * 5)
-        arguments = (*before, self.roots.record(), *after, np.uint64(classes), np.uint64(counts.ptr), *flag)
+        to = np.array((classes, counts.ptr, self.roots.count, 0), ROOT_CLASSES)
+        arguments = (*before, self.roots.record(), *after, to, *flag)
         blocks = -(-self.roots.count * threads_a_root // 256)
         self.run.launch(self.run.kernel("count_views", kernel), blocks, 256, arguments)
         self.run.wait()

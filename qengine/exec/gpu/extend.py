@@ -42,6 +42,18 @@ _GROWTH = 4
 _LEAST_SLOTS = 1 << 10
 _NULL = np.uint64(0)
 
+SLOT_TILES = np.dtype(
+    [
+        *((name, "<u8") for name in ("offsets", "ticket", "n", "begin", "end", "tile")),
+        ("level", "<i4"),
+        ("unused", "<i4"),
+    ]
+)
+"""Mirror of ``SlotTiles`` of ``kernels/cuda/extend.cu``."""
+
+SURVIVORS = np.dtype([(name, "<u8") for name in ("values", "rows", "ends", "tiles", "tile")])
+"""Mirror of ``Survivors``."""
+
 
 @dataclass(frozen=True, slots=True)
 class Shape:
@@ -270,18 +282,13 @@ class Extension:
             counts = cp.empty(tiles, np.int64)
             self._launch_tiles("extend_fill", level, n, offsets, begin, end, values, rows, counts)
             ends = cp.cumsum(counts)
+            addresses = (each.data.ptr for each in (values, rows, ends))
             self._launch_plain(
                 "extend_link",
                 tiles * _LANES,
-                *(
-                    values,
-                    rows,
-                    ends,
-                    np.uint64(tiles),
-                    np.uint64(self.tile),
-                    np.int32(table.vertex),
-                    np.uint64(table.n),
-                ),
+                np.array((*addresses, tiles, self.tile), SURVIVORS),
+                np.int32(table.vertex),
+                np.uint64(table.n),
                 *((table.values, _NULL) if table.vertex else (_NULL, table.values)),
                 table.parents,
             )
@@ -331,9 +338,9 @@ class Extension:
         """Launch a kernel over tiles of slots [begin, end)."""
         self.ticket.fill(0)
         tiles = -(-(end - begin) // self.tile)
-        slots = (np.uint64(begin), np.uint64(end), np.uint64(self.tile))
-        rows = (self.on_device, np.int32(level), np.uint64(n), offsets)
-        self._launch(name, tiles, level, level, *rows, *slots, *to, self.ticket, np.uint64(self.run.stop_flag))
+        slots = (offsets.data.ptr, self.ticket.data.ptr, n, begin, end, self.tile, level, 0)
+        arguments = (self.on_device, np.array(slots, SLOT_TILES), *to, np.uint64(self.run.stop_flag))
+        self._launch(name, tiles, level, level, *arguments)
 
     def _launch(self, name: str, warps: int, level: int, depth: int, *arguments: Any) -> None:
         """Launch a kernel whose warps keep rows of ``depth`` values in shared memory, on at most ``warps`` warps."""

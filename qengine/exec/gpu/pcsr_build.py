@@ -27,6 +27,11 @@ _KINDS: dict[str, np.dtype[Any]] = {
 }  # fmt: skip
 _WHAT = "relationships that are sorted"
 
+LIST_ORDER = np.dtype(
+    [*((name, "<u8") for name in ("order", "ends", "opened", "n_lists")), ("homes", "<u4"), ("unused", "<u4")]
+)
+"""Mirror of ``ListOrder`` of ``kernels/cuda/pcsr_build.cu``."""
+
 
 @dataclass(frozen=True)
 class DeviceLists:
@@ -150,11 +155,11 @@ class _Lists:
         groups = run.allocate(GROUP.itemsize * n_groups, _WHAT)
         self.launch("pcsr_empty", n_groups, _address(groups), np.uint64(n_groups))
         begins = cp.empty(k, np.uint64)
-        sums = ends, opened, _address(groups), begins
-        self.launch("pcsr_groups", k, order, np.uint64(k), np.uint32(homes), keys, offsets, *sums)
+        lists = np.array((*(each.data.ptr for each in (order, ends, opened)), k, homes, 0), LIST_ORDER)
+        self.launch("pcsr_groups", k, lists, keys, offsets, _address(groups), begins)
         moved = run.allocate(4 * self.n, _WHAT)
-        lists = np.uint64(self.n), offsets, np.uint64(k), begins
-        self.launch("pcsr_move", self.n, _address(self.neighbours), *lists, _address(moved))
+        whole = np.uint64(self.n), offsets, np.uint64(k), begins
+        self.launch("pcsr_move", self.n, _address(self.neighbours), *whole, _address(moved))
         self.neighbours = moved
         return self.made(Form.GROUPS, homes, groups=(groups, GROUP.itemsize * n_groups))
 

@@ -17,8 +17,11 @@ from qengine.exec.gpu import (
     candidate_job,
     compiled,
     compiling,
+    count_kernels,
     eliminate,
+    extend,
     nvrtc,
+    pcsr_build,
     sample_job,
     search_job,
     total_plan,
@@ -116,6 +119,14 @@ def test_the_count_by_extension_gets_what_it_expects() -> None:
     names = ("TotalTable", "TotalStep", "TotalState", "TotalJob")
     records = (total_plan.TABLE, total_plan.STEP, total_plan.STATE, total_plan.JOB)
     check_layouts("extend_total_job.cuh", dict(zip(names, records, strict=True)), 90)
+
+
+def test_extensions_views_and_lists_get_what_they_expect() -> None:
+    tiles = {"SlotTiles": extend.SLOT_TILES, "Survivors": extend.SURVIVORS}
+    check_layouts("extend.cu", tiles, 90, macros=FAMILIES["extend"][0])
+    views = {"SliceBounds": count_kernels.SLICE_BOUNDS, "RootClasses": count_kernels.ROOT_CLASSES}
+    check_layouts("count_views.cu", views, 90)
+    check_layouts("pcsr_build.cu", {"ListOrder": pcsr_build.LIST_ORDER}, 90)
 
 
 def test_elimination_gets_what_it_expects() -> None:
