@@ -158,7 +158,8 @@ def _estimated(
     plan: PhysicalPlan, target: Target, store: Any, context: ExecutionContext, request: Request, begin: float
 ) -> Estimate:
     own = isinstance(request.method, DeviceEstimator)
-    device = choose_device("gpu" if own and request.device == "auto" else request.device, request.walks)
+    asked = "gpu" if own and request.device == "auto" else request.device
+    device = choose_device(asked, request.walks, len(target.search.levels))
     if own and device != "gpu":
         raise Unsupported("This estimator is for the GPU.", hint='Use device="gpu", or an Estimator written in Python.')
     if request.inheritance and (device != "gpu" or target.tail is not None or isinstance(request.method, Estimator)):

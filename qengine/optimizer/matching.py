@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import reduce
 from itertools import combinations, product
-from operator import or_
 
 from qengine._frozen import frozen
 from qengine.catalog.view import Incidence, Side
@@ -167,15 +165,9 @@ def _problem(matching: Matching, names: Sequence[str], number: dict[str, int], c
         for one, other in map(tuple, difference.vertices - joined)
         if one in sets and other in sets and sets[one] & sets[other]
     ]
-    compared: list[tuple[str, ...]] = [(a, b, c, d) for (a, b), (c, d) in difference.pairs]
-    compared += [(each.left, each.right) for each in matching.conditions]
-    within = (group for group in compared if all(map(number.__contains__, group)))
-    groups = [mask_of(map(number.__getitem__, group)) for group in within]
-    ends = {edge.name: mask_of(map(number.__getitem__, edge.ends)) for edge in matching.edges}
-    groups += {ends[one] | ends[other] for one, other in difference.edges if one in ends and other in ends}
-    entangled = list(dict.fromkeys(groups))
+    entangled = _entangled(matching, number)
     filtered = {number[name] for name in names if nodes[name].predicates}
-    filtered.update(members(reduce(or_, entangled, 0)))  # what is compared is, too
+    filtered.update(vertex for vertex, others in enumerate(entangled) if others)  # what is compared is, too
     edges = [edge for edge in matching.edges if edge.ends[0] != edge.ends[1]]
     links = [cardinality.link(edge, number) for edge in edges]
     sorts, meetings, together = _sorts(links, names, cardinality)
@@ -195,6 +187,29 @@ def _problem(matching: Matching, names: Sequence[str], number: dict[str, int], c
         together=together,
         kinds=[name if nodes[name].predicates else (nodes[name].labels,) for name in names],
     )
+
+
+def _entangled(matching: Matching, number: Mapping[str, int]) -> list[int]:
+    """Return for each vertex that is compared with some others, but for being the same, the set of these and itself."""
+    found = [0] * len(number)
+    compared: list[tuple[str, ...]] = [(a, b, c, d) for (a, b), (c, d) in matching.difference.pairs]
+    compared += [(each.left, each.right) for each in matching.conditions]
+    for group in compared:
+        if all(map(number.__contains__, group)):
+            vertices = [number[name] for name in group]
+            mask = mask_of(vertices)
+            for vertex in vertices:
+                found[vertex] |= mask
+    ends = {edge.name: mask_of(map(number.__getitem__, edge.ends)) for edge in matching.edges}
+    rivals: dict[str, int] = {}
+    for one, other in matching.difference.edges:
+        if one in ends and other in ends:
+            rivals[one] = rivals.get(one, ends[one]) | ends[other]
+            rivals[other] = rivals.get(other, ends[other]) | ends[one]
+    for name, mask in rivals.items():
+        for vertex in members(ends[name]):
+            found[vertex] |= mask
+    return found
 
 
 def _sorts(

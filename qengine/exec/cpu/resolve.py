@@ -96,7 +96,7 @@ def resolve(store: Any, search: Search, masks: MaskProvider) -> ResolvedSearch |
     Raises
     ------
     Unsupported
-        If the pattern has more than 64 nodes and relationships.
+        If the pattern has more than ``MAX_LEVELS`` nodes and relationships.
     """
     check_levels(len(search.levels))
 

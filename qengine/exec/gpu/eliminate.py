@@ -39,7 +39,7 @@ from qengine.exec.gpu.families import MESSAGE_WINDOW
 from qengine.exec.gpu.launch import DeviceRun, device_run
 from qengine.exec.gpu.memory import Resident
 from qengine.plan.elimination import Around, Closed, Matrix, Message, Own, Pairs, Product, Step
-from qengine.plan.physical import Eliminate
+from qengine.plan.physical import MAX_DEVICE_LEVELS, Eliminate
 
 __all__ = ["eliminates", "has_kernels", "run_eliminate"]
 
@@ -108,7 +108,7 @@ def _eliminates(store: Any, operator: Eliminate) -> bool:
     if not has_kernels(operator):
         return False
     search = operator.search
-    if operator.emit or any(level.predicates for level in search.levels):
+    if operator.emit or len(search.levels) > MAX_DEVICE_LEVELS or any(level.predicates for level in search.levels):
         return True
     resolved = resolve_pattern(store, search)
     return resolved is None or components(resolved.plan) is None

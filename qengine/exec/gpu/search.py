@@ -22,7 +22,7 @@ from qengine.exec.gpu.launch import DeviceRun, device_run
 from qengine.exec.gpu.search_job import JOB, LANES, STATE, donation_bytes, frame_bytes, saved_bytes
 from qengine.exec.gpu.tree import counted_by_tree
 from qengine.exec.gpu.upload import DevicePlan, device_plan
-from qengine.plan.physical import Search
+from qengine.plan.physical import Search, check_device_levels
 
 __all__ = ["LEVEL_VARIANTS", "run_search"]
 
@@ -48,9 +48,12 @@ def run_search(
     ------
     DeviceError
         If there is no usable device.
+    Unsupported
+        If the search has more levels than the device's kernels take.
     """
     if rows == 0:
         return
+    check_device_levels(len(search.levels))
     resolved = resolve(store, search, masks)
     if resolved is None:
         return
