@@ -119,12 +119,20 @@ def _alike(graph: QueryGraph, edges: Sequence[PatternEdge]) -> Iterable[list[Pat
     return found.values()
 
 
-def _separate_ends(edges: Iterable[PatternEdge], joined: Mapping[str, Set[str]], found: Differences) -> None:
-    """Say that relationships of one type with an end in common differ at the other."""
+def _separate_ends(edges: Sequence[PatternEdge], joined: Mapping[str, Set[str]], found: Differences) -> None:
+    """Say that relationships of one type with an end in common differ at the other.
+
+    At a vertex stand together those that may leave it (True), and those that may come into it: both, where one is
+    traversed either way.
+    """
     others: dict[tuple[str, bool], set[str]] = {}
+    mixed = not all(edge.swappable for edge in edges)  # else all are in both places
     for edge in edges:
         start, end = edge.ends
-        for at, other in {(start, True): end, (end, edge.swappable): start}.items():
+        ends = {(start, True): end, (end, edge.swappable): start}
+        if mixed and edge.swappable:
+            ends |= {(start, False): end, (end, False): start}
+        for at, other in ends.items():
             beside = others.setdefault(at, set())
             found.contradiction |= other in beside
             beside.add(other)
