@@ -17,6 +17,7 @@ from operator import or_
 from qengine._frozen import record
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.cost import each_of, mask_of
+from qengine.optimizer.edge_pairs import EdgePairs
 from qengine.optimizer.labels import satisfying_sets
 from qengine.optimizer.pattern_edges import PatternEdge, given_name
 from qengine.plan.pattern import MatchMode, PathMode, PatternPath, QueryGraph
@@ -32,7 +33,7 @@ class Differences:
 
     vertices: set[frozenset[str]] = field(default_factory=set)
     pairs: list[Coincidence] = field(default_factory=list)
-    edges: set[frozenset[str]] = field(default_factory=set)
+    edges: EdgePairs = field(default_factory=EdgePairs)
     contradiction: bool = False
 
 
@@ -157,24 +158,27 @@ def _separate_pairs(
     comparable = _Coinciding(edges, joined) if multiple else None
     separable = _Coinciding(edges, apart)
     rivals = _rivals(graph, edges)
-    names: list[tuple[str, str]] = []
+    beside = [0] * len(edges)  # those to be compared with each
     for place, first in enumerate(edges):
-        later = rivals[place] & -1 << place + 1
+        others = rivals[place] & ~(1 << place)
+        later = -1 << place + 1
         if comparable is not None:
-            alike = later & (-1 if first.multiple else multiple) & comparable.with_(first)
-            touching = alike & comparable.touching(first)
-            names += [(first.name, edges[k].name) for k in each_of(alike ^ touching)]
-            for k in each_of(touching):
+            alike = others & (-1 if first.multiple else multiple) & comparable.with_(first)
+            touching = alike & comparable.touching(first) if joined else 0
+            beside[place] |= alike ^ touching
+            for k in each_of(touching & later):
                 if not all(_impossible(same, joined) for same in _coincidences(first, edges[k])):
-                    names.append((first.name, edges[k].name))
+                    beside[place] |= 1 << k
+                    beside[k] |= 1 << place
         if not first.multiple:
-            for k in each_of(later & ~multiple & separable.with_(first)):
+            for k in each_of(others & later & ~multiple & separable.with_(first)):
                 found.pairs += [
                     same
                     for same in _coincidences(first, edges[k])
                     if all(a != b for a, b in same) and not _impossible(same, apart)
                 ]
-    found.edges.update(map(frozenset, names))
+    if any(beside):
+        found.edges = EdgePairs([edge.name for edge in edges], beside)
 
 
 def _rivals(graph: QueryGraph, edges: Sequence[PatternEdge]) -> list[int]:

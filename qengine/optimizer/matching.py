@@ -201,14 +201,11 @@ def _entangled(matching: Matching, number: Mapping[str, int]) -> list[int]:
             for vertex in vertices:
                 found[vertex] |= mask
     ends = {edge.name: mask_of(map(number.__getitem__, edge.ends)) for edge in matching.edges}
-    rivals: dict[str, int] = {}
-    for one, other in matching.difference.edges:
-        if one in ends and other in ends:
-            rivals[one] = rivals.get(one, ends[one]) | ends[other]
-            rivals[other] = rivals.get(other, ends[other]) | ends[one]
-    for name, mask in rivals.items():
-        for vertex in members(ends[name]):
-            found[vertex] |= mask
+    pairs = matching.difference.edges
+    for name, others in pairs.gathered([ends.get(name, 0) for name in pairs.names]):
+        if others and (own := ends.get(name, 0)):
+            for vertex in members(own):
+                found[vertex] |= own | others
     return found
 
 
@@ -235,29 +232,32 @@ def _triangles(
     links: Sequence[Link], names: Sequence[str], cardinality: Cardinality
 ) -> list[tuple[tuple[int, int, int], float]]:
     """Return the triangles that relationships make, with how much more likely one is to be closed."""
-    between: dict[tuple[int, int], list[Side]] = {}  # kinds at the lesser and the greater vertex
+    sides: dict[Side, int] = {}  # kinds at the lesser and the greater vertex, numbered: numbers are compared fast
+    between: dict[tuple[int, int], list[int]] = {}
     after: dict[int, set[int]] = {}
     for link in links:
         one, other, kinds = link.one, link.other, link.kinds
         if one > other:
             one, other, kinds = other, one, (kinds[1], kinds[0])
         found = between.setdefault((one, other), [])
-        if kinds not in found:
-            found.append(kinds)
+        side = sides.setdefault(kinds, len(sides))
+        if side not in found:
+            found.append(side)
         after.setdefault(one, set()).add(other)
+    numbered = list(sides)
     labels = [certain_label(cardinality.nodes[name].labels) for name in names]
-    known: dict[object, float] = {}
+    known: dict[tuple[object, ...], float] = {}
     triangles = []
     for one, others in sorted(after.items()):
         for other in sorted(others):
             for third in sorted(others.intersection(after.get(other, ()))):
-                corners = one, other, third
                 of = labels[one], labels[other], labels[third]
-                for sides in product(between[one, other], between[other, third], between[one, third]):
-                    key = of, sides
+                for three in product(between[one, other], between[other, third], between[one, third]):
+                    key = of, three
                     if key not in known:
-                        known[key] = _closing_odds(of, sides, cardinality)
-                    triangles.append((corners, known[key]))
+                        first, second, last = (numbered[side] for side in three)
+                        known[key] = _closing_odds(of, (first, second, last), cardinality)
+                    triangles.append(((one, other, third), known[key]))
     return triangles
 
 

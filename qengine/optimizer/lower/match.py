@@ -162,7 +162,7 @@ class MatchLowering:
             if self._compares_relationships():
                 wanted |= {e.name for e in self.fixed if any(set(e.type_names()) & set(w.types) for w in self.walks)}
             if len(self._components()) > 1:  # searched one by one: compared when both are there
-                wanted = wanted.union(*difference.edges)
+                wanted |= difference.edges.members()
                 wanted |= {name for pair in difference.vertices for name in pair}
                 wanted |= {name for pair in difference.pairs for both in pair for name in both}
         return wanted
