@@ -18,11 +18,16 @@ class GeometricMean {
   void add(double value) {
     product_ *= std::max(value, kLeast);
     ++n_;
+    if (product_ < 1e200 && product_ > 1e-200) return;
+    int exponent;
+    product_ = std::frexp(product_, &exponent);
+    exponent_ += exponent;
   }
-  double value() const { return n_ == 0 ? 1.0 : std::pow(product_, 1.0 / n_); }
+  double value() const { return n_ == 0 ? 1.0 : std::pow(product_, 1.0 / n_) * std::exp2(double(exponent_) / n_); }
 
  private:
-  double product_ = 1.0;
+  double product_ = 1.0;  // times 2 to the power of exponent_
+  int exponent_ = 0;
   int n_ = 0;
 };
 
@@ -396,14 +401,12 @@ double OrderModel<Set>::formula(const Set& bound, const Set& part, const Set& ne
     if (!different[vertex].contains(part - Set::of(vertex))) return kNoCost;
     if ((adjacent[vertex] | ordered[vertex]).meets(part)) return kNoCost;
   }
-  double cost = 0.0;
   bool alike = true;
-  for_each(part, [&](int vertex) {
-    cost += size_cost(bound, vertex, newest);
-    alike = alike && same_kind(part.first(), vertex, bound);
-  });
-  if (alike) return cost / part.size();
-  return part.size() <= 3 ? cost : kNoCost;
+  for_each(part, [&](int vertex) { alike = alike && same_kind(part.first(), vertex, bound); });
+  if (!alike && part.size() > 3) return kNoCost;
+  double cost = 0.0;
+  for_each(part, [&](int vertex) { cost += size_cost(bound, vertex, newest); });
+  return alike ? cost / part.size() : cost;
 }
 
 // Whether two vertices have the same candidates.

@@ -108,8 +108,12 @@ uint64_t Worker::count_group(const Node& node) {
   if (node.nested) {  // of a level's n candidates the k levels before it take k
     uint64_t product = 1, n = 0;
     for (size_t k = 0; k < node.levels.size(); ++k) {
-      if (!node.repeats[k]) n = count_candidates(node.levels[k]);
-      if (n <= k) return 0;
+      if (!node.repeats[k]) {
+        n = count_candidates(node.levels[k]);
+        size_t last = k;  // of the levels with these candidates
+        while (last + 1 < node.levels.size() && node.repeats[last + 1]) ++last;
+        if (n <= last) return 0;  // before the product exceeds 64 bits
+      }
       if (!exists) product = times(product, n - k);
     }
     return product;

@@ -160,10 +160,10 @@ def _separate_pairs(
     rivals = _rivals(graph, edges)
     beside = [0] * len(edges)  # those to be compared with each
     for place, first in enumerate(edges):
-        others = rivals[place] & ~(1 << place)
+        rest = rivals[place] & ~(1 << place)
         later = -1 << place + 1
         if comparable is not None:
-            alike = others & (-1 if first.multiple else multiple) & comparable.with_(first)
+            alike = rest & (-1 if first.multiple else multiple) & comparable.with_(first)
             touching = alike & comparable.touching(first) if joined else 0
             beside[place] |= alike ^ touching
             for k in each_of(touching & later):
@@ -171,14 +171,32 @@ def _separate_pairs(
                     beside[place] |= 1 << k
                     beside[k] |= 1 << place
         if not first.multiple:
-            for k in each_of(others & later & ~multiple & separable.with_(first)):
-                found.pairs += [
-                    same
-                    for same in _coincidences(first, edges[k])
-                    if all(a != b for a, b in same) and not _impossible(same, apart)
-                ]
+            coinciding = rest & later & ~multiple & separable.with_(first)
+            _add_pairs(first, coinciding, edges, separable, apart, found.pairs)
     if any(beside):
         found.edges = EdgePairs([edge.name for edge in edges], beside)
+
+
+def _add_pairs(
+    first: PatternEdge,
+    seconds: int,
+    edges: Sequence[PatternEdge],
+    separable: _Coinciding,
+    apart: Mapping[str, Set[str]],
+    pairs: list[Coincidence],
+) -> None:
+    """Add how two ends of one relationship and of others, a set, must not coincide."""
+    a, b = first.ends
+    straight, swapped, touching = separable.straight(first), separable.swapped(first), separable.touching(first)
+    for k in each_of(seconds):
+        c, d = edges[k].ends
+        for ways, same in ((straight, ((a, c), (b, d))), (swapped, ((a, d), (b, c)))):
+            if not ways >> k & 1:
+                continue
+            (one, other), (third, fourth) = same
+            if touching >> k & 1 and (one == other or third == fourth or _impossible(same, apart)):
+                continue
+            pairs.append(same)
 
 
 def _rivals(graph: QueryGraph, edges: Sequence[PatternEdge]) -> list[int]:
@@ -218,9 +236,17 @@ class _Coinciding:
 
     def with_(self, edge: PatternEdge) -> int:
         """Return the set of those whose ends may be this one's, the two ends each for itself."""
+        return self.straight(edge) | self.swapped(edge)
+
+    def straight(self, edge: PatternEdge) -> int:
+        """Return the set of those whose start and end may be its start and its end."""
         start, end = edge.ends
-        swapped = self._ending[start] & self._starting[end] & (-1 if edge.swappable else self._swappable)
-        return self._starting[start] & self._ending[end] | swapped
+        return self._starting[start] & self._ending[end]
+
+    def swapped(self, edge: PatternEdge) -> int:
+        """Return the set of those whose end and start may be its start and its end, where they may be turned round."""
+        start, end = edge.ends
+        return self._ending[start] & self._starting[end] & (-1 if edge.swappable else self._swappable)
 
     def touching(self, edge: PatternEdge) -> int:
         """Return the set of those that share a vertex with one."""

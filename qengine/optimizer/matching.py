@@ -14,7 +14,7 @@ from itertools import combinations, product
 from qengine._frozen import frozen
 from qengine.catalog.view import Incidence, Side
 from qengine.optimizer.cardinality import Cardinality
-from qengine.optimizer.cost import Link, Problem, mask_of, members
+from qengine.optimizer.cost import Link, Problem, mask_of
 from qengine.optimizer.difference import Differences
 from qengine.optimizer.labels import satisfying_sets
 from qengine.optimizer.named_orders import RULES
@@ -191,22 +191,25 @@ def _problem(matching: Matching, names: Sequence[str], number: dict[str, int], c
 
 def _entangled(matching: Matching, number: Mapping[str, int]) -> list[int]:
     """Return for each vertex that is compared with some others, but for being the same, the set of these and itself."""
-    found = [0] * len(number)
-    compared: list[tuple[str, ...]] = [(a, b, c, d) for (a, b), (c, d) in matching.difference.pairs]
-    compared += [(each.left, each.right) for each in matching.conditions]
-    for group in compared:
-        if all(map(number.__contains__, group)):
-            vertices = [number[name] for name in group]
-            mask = mask_of(vertices)
-            for vertex in vertices:
-                found[vertex] |= mask
-    ends = {edge.name: mask_of(map(number.__getitem__, edge.ends)) for edge in matching.edges}
+    bit = {name: 1 << place for name, place in number.items()}
+    found = dict.fromkeys(number, 0)
+    for (a, b), (c, d) in matching.difference.pairs:
+        if a in bit and b in bit and c in bit and d in bit:
+            mask = bit[a] | bit[b] | bit[c] | bit[d]
+            for name in (a, b, c, d):
+                found[name] |= mask
+    for each in matching.conditions:
+        if each.left in bit and each.right in bit:
+            for name in (each.left, each.right):
+                found[name] |= bit[each.left] | bit[each.right]
+    ends = {edge.name: edge.ends for edge in matching.edges}
     pairs = matching.difference.edges
-    for name, others in pairs.gathered([ends.get(name, 0) for name in pairs.names]):
-        if others and (own := ends.get(name, 0)):
-            for vertex in members(own):
-                found[vertex] |= own | others
-    return found
+    masks = {name: bit[one] | bit[other] for name, (one, other) in ends.items()}
+    for edge, others in pairs.gathered([masks.get(name, 0) for name in pairs.names]):
+        if others and edge in ends:
+            for name in ends[edge]:
+                found[name] |= masks[edge] | others
+    return list(found.values())
 
 
 def _sorts(

@@ -35,7 +35,8 @@ def _nature(types: tuple[RelationshipTypeInfo, ...], both: bool, antiparallel: b
         names=tuple(info.name for info in types),
         symmetric=both or all(info.undirected for info in types),
         swappable=both or any(info.undirected for info in types),
-        multiple=len(types) > 1 or any(info.parallel or (both and antiparallel and not info.undirected) for info in types),
+        multiple=len(types) > 1
+        or any(info.parallel or (both and antiparallel and not info.undirected) for info in types),
         loops=any(info.loops for info in types),
     )
 
