@@ -39,7 +39,8 @@ class CostModel:
     """Sizes and costs over the sub-patterns of one problem; remembers what it has worked out.
 
     Up to ``EXACT`` free vertices the best order is found, up to 64 a good one by looking ahead, beyond that one by
-    simple rules. ``all``: the set of all vertices. ``adjacent``: for each vertex the set of those that it shares an edge with.
+    simple rules. ``all``: the set of all vertices. ``adjacent``: for each vertex the set of those that it shares an
+    edge with.
 
     Raises
     ------
