@@ -8,13 +8,14 @@
 //
 // Preconditions: at most kMaxOrdered vertices, masks and numbers within them. Deterministic. Takes some milliseconds at
 // most for up to 64 vertices, then in about the square of their number, 0.2 s for 1,000; polls nothing. Recursion is as
-// deep as there are vertices.
+// deep as there are vertices, for more than 64 on a stack of its own.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <memory>
 #include <type_traits>
 
+#include "deep_stack.h"
 #include "order_model.h"
 #include "qe/abi.h"
 
@@ -437,17 +438,31 @@ class OrderingOf final : public Ordering {
   OrderingOf(const OrderProblem& problem, const OrderConstants& constants) : model_(problem, constants) {}
 
   double best(double cheap, int32_t* order) override {
-    const Path<Set> path = best_order(model_, cheap);
-    const int32_t* end = std::copy(path.vertices.begin(), path.vertices.end(), order);
-    if (is_large<Set>()) model_.number_by(order, static_cast<int>(end - order));
-    return path.cost;
+    return computed([&] {
+      const Path<Set> path = best_order(model_, cheap);
+      const int32_t* end = std::copy(path.vertices.begin(), path.vertices.end(), order);
+      if (is_large<Set>()) model_.number_by(order, static_cast<int>(end - order));
+      return path.cost;
+    });
   }
 
-  double cost(const int32_t* order, int n) override { return follow(model_, order, n).cost; }
+  double cost(const int32_t* order, int n) override {
+    return computed([&] { return follow(model_, order, n).cost; });
+  }
 
-  double rows(const uint64_t* part) override { return model_.rows(Set::from(part)); }
+  double rows(const uint64_t* part) override {
+    return computed([&] { return model_.rows(Set::from(part)); });
+  }
 
  private:
+  template <class Compute>
+  static double computed(Compute&& compute) {
+    if (!is_large<Set>()) return compute();
+    double found = 0.0;
+    run_deep([&] { found = compute(); });
+    return found;
+  }
+
   OrderModel<Set> model_;
 };
 

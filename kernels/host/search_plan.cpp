@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "deep_stack.h"
+
 namespace qe {
 
 template <class Levels>
@@ -189,7 +191,10 @@ bool Deriver<Levels>::same_ranges(const PlanLevel& one, const PlanLevel& other) 
 }
 
 SearchPlan derive(const MatchPlan& plan) {
-  return plan.n_levels <= 64 ? Deriver<Bits<1>>(plan).run() : Deriver<Bits<kMaxLevels / 64>>(plan).run();
+  if (plan.n_levels <= 64) return Deriver<Bits<1>>(plan).run();
+  SearchPlan found{};
+  run_deep([&] { found = Deriver<Bits<kMaxLevels / 64>>(plan).run(); });
+  return found;
 }
 
 template class Deriver<Bits<1>>;

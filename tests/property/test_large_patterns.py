@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from itertools import combinations
 from math import comb, perm
 
@@ -136,6 +137,21 @@ def test_a_large_pattern_runs_on_the_cpu_and_is_refused_for_the_gpu() -> None:
         ) as caught:
             run(query, device="gpu")
         assert 'device="auto"' in (caught.value.hint or "")
+
+
+def test_a_small_stack_is_enough() -> None:
+    """As threads have: plans and searches of large patterns are as deep as these."""
+    within = graph(cycle(750))
+    found: list[object] = []
+    before = threading.stack_size(1 << 20)
+    try:
+        query = clause(path(700), "->") + " RETURN count(*)"
+        thread = threading.Thread(target=lambda: found.append(within.query(query).value()))
+        thread.start()
+        thread.join()
+    finally:
+        threading.stack_size(before)
+    assert found == [750]
 
 
 @st.composite

@@ -1,5 +1,5 @@
 // A pattern to order, as plain data: what the matching order of a search is chosen by. Mirrored by
-// qengine/optimizer/ordering.py.
+// qengine/optimizer/order.py.
 //
 // Vertices are numbers below kMaxOrdered. A set of vertices is a mask of `words` words, the least vertices in the first: one
 // word for up to 64 vertices, kMaxOrdered / 64 for more. Pointers stay the caller's.
