@@ -36,7 +36,7 @@ struct CandidateState {
   uint64_t entries;                 // that are left
   double bound;                     // starts as 1
   uint64_t rounds;
-  uint32_t counts[kFilterRounds + 1][kMaxLevels];  // candidates after so many rounds
+  uint32_t counts[kFilterRounds + 1][kMaxDeviceLevels];  // candidates after so many rounds
 };
 
 struct CandidateJob {

@@ -154,7 +154,7 @@ struct Worker {
   // Whether it doesn't matter how many more a row has: no group takes so many.
   __device__ bool enough(const TotalStep& step, uint32_t row) const {
     if (!once || step.kind != kTally) return false;
-    return *static_cast<volatile unsigned long long*>(&job.tables[step.from].counts[row]) > kMaxLevels;
+    return *static_cast<volatile unsigned long long*>(&job.tables[step.from].counts[row]) > kMaxDeviceLevels;
   }
 
   // Takes what 32 slots give: `at`: the lane of each slot's row, which is row `row`.
@@ -266,7 +266,7 @@ struct Worker {
       const uint64_t end = first + size < slots ? first + size : slots;
       uint64_t counted = 0;
       for (uint64_t begin = first; begin < end; begin += kLanes) {
-        if (once && __any_sync(kAllLanes, counted > kMaxLevels || enough(step, tile.row))) break;
+        if (once && __any_sync(kAllLanes, counted > kMaxDeviceLevels || enough(step, tile.row))) break;
         const uint64_t slot = begin + lane;
         int64_t value = 0;
         const bool passes = slot < end && extension(plan, traits, step.level, to.steps[0], to.row(0), slot, &value);

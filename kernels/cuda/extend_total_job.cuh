@@ -4,8 +4,8 @@
 
 namespace qe {
 
-constexpr int kMaxSteps = 4 * kMaxLevels;
-constexpr int kMaxTables = 2 * kMaxLevels + 1;
+constexpr int kMaxSteps = 4 * kMaxDeviceLevels;
+constexpr int kMaxTables = 2 * kMaxDeviceLevels + 1;
 
 enum TotalKind : int32_t { kExtend = 0, kTally = 1, kFold = 2, kSettle = 3, kShare = 4 };
 enum Outcome : int32_t { kDone = 0, kNoRoom = 1, kTooMany = 2, kStopped = 3 };

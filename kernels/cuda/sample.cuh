@@ -36,7 +36,7 @@ struct SampleJob {
   int32_t inheritance, streaming;
   int32_t least;                  // not 0: prefixes as trawling takes them, of random depths from this on
   const GuideLevel* guide;        // of each level, for guided picks
-  SampleWork work[kMaxLevels];    // of each level
+  SampleWork work[kMaxDeviceLevels];    // of each level
 };
 
 struct SampleRandom {

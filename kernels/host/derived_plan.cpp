@@ -6,7 +6,7 @@
 
 #include "layout.h"
 #include "qe/abi.h"
-#include "search_plan.h"
+#include "search_derive.h"
 
 namespace qe {
 namespace {
@@ -15,12 +15,6 @@ static_assert(static_cast<int>(From::kConstant) == kFromConstant && static_cast<
               static_cast<int>(From::kKeptAfter) == kFromKeptAfter);
 static_assert(static_cast<int>(Shape::kBranch) == kBranchShape && static_cast<int>(Shape::kGroup) == kGroupShape);
 static_assert(static_cast<int>(Wedge::kApart) == kApartWedge && static_cast<int>(Wedge::kOrdered) == kOrderedWedge);
-
-Levels mask_of(const std::vector<int>& levels) {
-  Levels mask = 0;
-  for (int level : levels) mask |= bit_of(level);
-  return mask;
-}
 
 }  // namespace
 
@@ -33,8 +27,10 @@ struct Derivation {
   std::vector<DerivedNode> nodes;
   std::vector<int32_t> ids;
 
-  explicit Derivation(const SearchPlan& from) {
-    for (const LevelInfo& level : from.levels) add_level(level);
+  explicit Derivation(Deriver<Bits<1>> deriver) : Derivation(deriver.run(), deriver) {}
+
+  Derivation(const SearchPlan& from, const Deriver<Bits<1>>& deriver) {
+    for (size_t j = 0; j < from.levels.size(); ++j) add_level(from.levels[j], deriver.facts()[j]);
     for (const View& view : from.views)
       views.push_back({view.level, view.kind, view.lists, view.lo, view.hi, view.unique, view.below, view.above, view.within});
     std::vector<const Node*> sources;
@@ -72,26 +68,29 @@ struct Derivation {
     return span;
   }
 
-  void add_level(const LevelInfo& level) {
+  void add_level(const LevelInfo& level, const LevelFacts<Bits<1>>& facts) {
     const PlanSpan span{static_cast<int32_t>(operands.size()), static_cast<int32_t>(level.operands.size())};
-    for (const Operand& each : level.operands)
-      operands.push_back({static_cast<int32_t>(each.from), each.index, each.newest, each.clip, each.less, each.greater});
+    for (size_t k = 0; k < level.operands.size(); ++k) {
+      const Operand& each = level.operands[k];
+      operands.push_back({static_cast<int32_t>(each.from), each.index, each.newest, each.clip,
+                          facts.operands[k].less.word(0), facts.operands[k].greater.word(0)});
+    }
     levels.push_back({level.lo, level.hi, span, level.vertex, level.fixed, level.filtered, level.check_ranges,
-                      static_cast<int32_t>(level.cut), 0, level.rest_less, level.rest_greater, level.local_less,
-                      level.local_greater, level.less, level.greater, mask_of(level.different), level.certain,
-                      level.apart, level.mentions});
+                      static_cast<int32_t>(level.cut), 0, facts.rest_less.word(0), facts.rest_greater.word(0),
+                      facts.local_less.word(0), facts.local_greater.word(0), facts.less.word(0), facts.greater.word(0),
+                      facts.different.word(0), facts.certain.word(0), facts.apart.word(0), facts.mentions.word(0)});
   }
 };
 
 }  // namespace qe
 
-// Derives the plan. *derived is null unless the status is kOk; free it with qe_derived_close. The header that
+// Derives the plan, of at most kMaxDeviceLevels levels. *derived is null unless the status is kOk; free it with qe_derived_close. The header that
 // qe_derived_plan returns lives as long.
 QE_API int32_t qe_derived_open(const qe::MatchPlan* plan, qe::Derivation** derived) {
   *derived = nullptr;
-  if (plan->n_levels < 0 || plan->n_levels > qe::kMaxLevels || plan->seeds > plan->n_levels) return qe::kInvalid;
+  if (plan->n_levels < 0 || plan->n_levels > qe::kMaxDeviceLevels || plan->seeds > plan->n_levels) return qe::kInvalid;
   try {
-    *derived = new qe::Derivation(qe::derive(*plan));
+    *derived = new qe::Derivation(qe::Deriver<qe::Bits<1>>(*plan));
   } catch (const std::bad_alloc&) {
     return qe::kOutOfMemory;
   }

@@ -10,6 +10,7 @@ namespace qe {
 namespace {
 
 constexpr double kLeast = 1e-9;  // rows; nothing is taken for impossible
+constexpr double kMost = 1e200;  // rows, so that what they cost is finite
 constexpr double kRepeated = 0.25;  // exponent of what further sorts of edges say, beside the one that says most
 
 class GeometricMean {
@@ -17,11 +18,16 @@ class GeometricMean {
   void add(double value) {
     product_ *= std::max(value, kLeast);
     ++n_;
+    if (product_ < 1e200 && product_ > 1e-200) return;
+    int exponent;
+    product_ = std::frexp(product_, &exponent);
+    exponent_ += exponent;
   }
-  double value() const { return n_ == 0 ? 1.0 : std::pow(product_, 1.0 / n_); }
+  double value() const { return n_ == 0 ? 1.0 : std::pow(product_, 1.0 / n_) * std::exp2(double(exponent_) / n_); }
 
  private:
-  double product_ = 1.0;
+  double product_ = 1.0;  // times 2 to the power of exponent_
+  int exponent_ = 0;
   int n_ = 0;
 };
 
@@ -36,38 +42,74 @@ bool equal(const OrderTies& some, const OrderTies& other) {
 
 }  // namespace
 
-OrderModel::OrderModel(const OrderProblem& given, const OrderConstants& taken) : problem(given), constants(taken) {
-  all = problem.count == kMaxOrdered ? ~uint64_t{0} : one(problem.count) - 1;
+template <class Set>
+OrderModel<Set>::OrderModel(const OrderProblem& stated, const OrderConstants& taken)
+    : problem(stated),
+      constants(taken),
+      all(Set::below(stated.count)),
+      given(Set::from(stated.bound)),
+      wanted(Set::from(stated.wanted)),
+      adjacent(static_cast<std::size_t>(stated.count)),
+      different(adjacent.size()),
+      ordered(adjacent.size()),
+      filtered_(Set::from(stated.filtered)),
+      mentioned_(adjacent.size()),
+      ways_(adjacent.size()),
+      closings_(adjacent.size()),
+      growth_(adjacent.size()),
+      together_(adjacent.size()) {
+  for (int k = 0; k < problem.n_known; ++k) known_.push_back(Set::from(problem.known + k * problem.words));
   fill();
   meet();
 }
 
-void OrderModel::fill() {
-  Order orders[kMaxOrdered][kMaxOrdered] = {};
+template <class Set>
+void OrderModel<Set>::number_by(const int* order, int n) {
+  places_.assign(adjacent.size(), 0);
+  for (int k = 0; k < n; ++k) places_[order[k]] = k;
+  rows_.clear();
+}
+
+// The last of some vertices, by their numbers.
+template <class Set>
+int OrderModel<Set>::last_of(const Set& part) const {
+  if (places_.empty()) return part.last();
+  int last = part.first();
+  for_each(part, [&](int vertex) {
+    if (places_[vertex] > places_[last]) last = vertex;
+  });
+  return last;
+}
+
+template <class Set>
+void OrderModel<Set>::fill() {
+  const std::size_t count = adjacent.size();
+  std::vector<Order> orders(problem.n_less > 0 ? count * count : 0, kFree);  // of the second vertex against the first
+  const auto order_of = [&](int some, int other) { return orders.empty() ? kFree : orders[some * count + other]; };
   for (int k = 0; k < problem.n_less; ++k) {
     const int small = problem.less[2 * k], big = problem.less[2 * k + 1];
-    orders[big][small] = kLesser;
-    orders[small][big] = kGreater;
+    orders[big * count + small] = kLesser;
+    orders[small * count + big] = kGreater;
     mention(small, big);
-    ordered[small] |= one(big);
-    ordered[big] |= one(small);
+    ordered[small] |= Set::of(big);
+    ordered[big] |= Set::of(small);
   }
   for (int k = 0; k < problem.n_links; ++k) {
     const int start = problem.ends[2 * k], end = problem.ends[2 * k + 1];
     const OrderLink& link = problem.links[k];
-    const Order order = orders[start][end], back = orders[end][start];
+    const Order order = order_of(start, end), back = order_of(end, start);
     const int here = problem.sorts[2 * k], there = problem.sorts[2 * k + 1];
     ways_[end].push_back({start, there, here, link.probability, &link.there, order, back});
     ways_[start].push_back({end, here, there, link.probability, &link.back, back, order});
-    adjacent[start] |= one(end);
-    adjacent[end] |= one(start);
+    adjacent[start] |= Set::of(end);
+    adjacent[end] |= Set::of(start);
     mention(start, end);
   }
   for (int k = 0; k < problem.n_different; ++k) {
     const int some = problem.different[2 * k], other = problem.different[2 * k + 1];
-    if (orders[some][other] != kFree) continue;
-    different[some] |= one(other);
-    different[other] |= one(some);
+    if (order_of(some, other) != kFree) continue;
+    different[some] |= Set::of(other);
+    different[other] |= Set::of(some);
     mention(some, other);
   }
   for (int k = 0; k < problem.n_triangles; ++k) {
@@ -79,18 +121,18 @@ void OrderModel::fill() {
     }
   }
   for (std::vector<Closing>& each : closings_) std::stable_sort(each.begin(), each.end());
-  for (int k = 0; k < problem.n_entangled; ++k) {
-    const uint64_t group = problem.entangled[k];
-    for_each(group, [&](int vertex) { mentioned_[vertex] |= group & ~one(vertex); });
-  }
+  for (int vertex = 0; vertex < problem.count; ++vertex)
+    mentioned_[vertex] |= Set::from(problem.entangled + vertex * problem.words) - Set::of(vertex);
 }
 
-void OrderModel::mention(int some, int other) {
-  mentioned_[some] |= one(other);
-  mentioned_[other] |= one(some);
+template <class Set>
+void OrderModel<Set>::mention(int some, int other) {
+  mentioned_[some] |= Set::of(other);
+  mentioned_[other] |= Set::of(some);
 }
 
-void OrderModel::meet() {
+template <class Set>
+void OrderModel<Set>::meet() {
   for (int vertex = 0; vertex < problem.count; ++vertex) {
     int sorts = 1;
     for (const Way& way : ways_[vertex]) sorts = std::max(sorts, way.sort + 1);
@@ -105,7 +147,8 @@ void OrderModel::meet() {
   }
 }
 
-OrderModel::Growth OrderModel::growth_at(int vertex, int sort) const {
+template <class Set>
+typename OrderModel<Set>::Growth OrderModel<Set>::growth_at(int vertex, int sort) const {
   GeometricMean skew, lesser, greater, mixed, tail;
   for (int k = 0; k < problem.n_links; ++k) {
     const bool starts = problem.ends[2 * k] == vertex;
@@ -125,51 +168,54 @@ OrderModel::Growth OrderModel::growth_at(int vertex, int sort) const {
 
 // ---------------------------------------------------------------- sizes
 
-double OrderModel::rows(uint64_t bound) {
+template <class Set>
+double OrderModel<Set>::rows(const Set& bound) {
   const double found = rows_by_degrees(bound);
   return problem.n_known == 0 ? found : std::max(found * correction(bound), kLeast);
 }
 
-double OrderModel::rows_by_degrees(uint64_t bound) {
-  const uint64_t given = problem.bound;
-  if (bound == 0 || bound == given) return 1.0;
+template <class Set>
+double OrderModel<Set>::rows_by_degrees(const Set& bound) {
+  if (bound.empty() || bound == given) return 1.0;
   if (const double* found = rows_.find(bound, 1)) return *found;
-  const int last = last_of(bound & ~given);
-  const uint64_t before = bound & ~one(last);
+  const int last = last_of(bound - given);
+  const Set before = bound - Set::of(last);
   const double size = problem.n_known == 0 ? step(before, last).size : step_by_degrees(before, last).size;
-  double found = rows_by_degrees(before) * size;
-  if (given == 0) found = std::max(found, std::min(1.0, rows_by_degrees(before)));  // what is asked for is there
+  double found = std::min(rows_by_degrees(before) * size, kMost);
+  if (given.empty()) found = std::max(found, std::min(1.0, rows_by_degrees(before)));  // what is asked for is there
   rows_.put(bound, 1, found);
   return found;
 }
 
-double OrderModel::correction(uint64_t bound) {
+template <class Set>
+double OrderModel<Set>::correction(const Set& bound) {
   if (const double* found = corrections_.find(bound, 1)) return *found;
   double factor = 1.0;
-  uint64_t taken[kMaxOrdered * kMaxOrdered];
-  int n = 0;
-  for (int k = 0; k < problem.n_known && n < kMaxOrdered * kMaxOrdered; ++k) {
-    const uint64_t part = problem.known[k];
-    if ((part & ~bound) != 0) continue;
-    if (std::any_of(taken, taken + n, [&](uint64_t other) { return size_of(part & other) > 1; })) continue;
+  std::vector<Set> taken;
+  for (int k = 0; k < problem.n_known; ++k) {
+    const Set& part = known_[k];
+    if (!bound.contains(part)) continue;
+    if (std::any_of(taken.begin(), taken.end(), [&](const Set& other) { return (part & other).size() > 1; })) continue;
     factor *= problem.factors[k];
-    taken[n++] = part;
+    taken.push_back(part);
   }
   corrections_.put(bound, 1, factor);
   return factor;
 }
 
-OrderModel::Step OrderModel::step(uint64_t bound, int vertex) {
+template <class Set>
+typename OrderModel<Set>::Step OrderModel<Set>::step(const Set& bound, int vertex) {
   if (const Step* found = steps_.find(bound, vertex + 1)) return *found;
   Step found = step_by_degrees(bound, vertex);
   if (problem.n_known > 0)
-    found.size = std::max(found.size * correction(bound | one(vertex)) / correction(bound), kLeast);
+    found.size = std::max(found.size * correction(bound | Set::of(vertex)) / correction(bound), kLeast);
   steps_.put(bound, vertex + 1, found);
   return found;
 }
 
 // Multiplies the shortest list by the chances that its members are in the others.
-OrderModel::Step OrderModel::step_by_degrees(uint64_t bound, int vertex) const {
+template <class Set>
+typename OrderModel<Set>::Step OrderModel<Set>::step_by_degrees(const Set& bound, int vertex) const {
   struct List {
     double size, probability;
     int origin;
@@ -181,26 +227,26 @@ OrderModel::Step OrderModel::step_by_degrees(uint64_t bound, int vertex) const {
     }
   };
   const double labelled = std::max(problem.labelled[vertex], 1.0);
-  List lists[2 * kMaxOrdered];
-  Present kinds[2 * kMaxOrdered];
+  List lists[2 * Set::kCapacity];
+  Present kinds[2 * Set::kCapacity];
   int n = 0;
   for (const Way& way : ways_[vertex]) {
-    if ((bound >> way.origin & 1) == 0 || n == 2 * kMaxOrdered) continue;
+    if (!bound.has(way.origin) || n == 2 * Set::kCapacity) continue;
     const double growth = grown(way, bound);
     const double length = std::min({way.ties->fan_out * growth, way.ties->most, labelled});
     lists[n++] = {length, way.probability * growth, way.origin, {way.sort, way.back}};
   }
-  const double checks = constants.check * size_of(different[vertex] & bound);
-  const double halves = std::ldexp(1.0, -size_of(ordered[vertex] & bound & ~adjacent[vertex]));
+  const double checks = constants.check * (different[vertex] & bound).size();
+  const double halves = std::ldexp(1.0, -((ordered[vertex] & bound) - adjacent[vertex]).size());
   if (n == 0) return {std::max(problem.candidates[vertex] * halves, kLeast), constants.locate};
   std::sort(lists, lists + n);
   double size = lists[0].size, least = 1.0;
   kinds[0] = lists[0].kind;
-  uint64_t others = one(lists[0].origin);
+  Set others = Set::of(lists[0].origin);
   for (int k = 1; k < n; ++k) {
     const double growth = growth_of(vertex, lists[k].kind, kinds, k);
     const double chance = closed(vertex, lists[k].origin, others, saturated(lists[k].probability * growth));
-    others |= one(lists[k].origin);
+    others |= Set::of(lists[k].origin);
     kinds[k] = lists[k].kind;
     size *= chance;
     least = std::min(least, chance);
@@ -211,31 +257,33 @@ OrderModel::Step OrderModel::step_by_degrees(uint64_t bound, int vertex) const {
     const double older = n == 2 ? lists[0].size : std::min(lists[0].size, size / least);
     cost += constants.set_up + constants.read * older;
   }
-  if (problem.filtered >> vertex & 1) cost += constants.check * size;
+  if (filtered_.has(vertex)) cost += constants.check * size;
   return {std::max(size * halves * (problem.candidates[vertex] / labelled), kLeast), cost};
 }
 
 // The chance of a link from `origin`, given those from `others` with which it makes triangles: what is close is closer
 // with each of them, what keeps apart does so at the first link that closes a circle.
-double OrderModel::closed(int vertex, int origin, uint64_t others, double chance) const {
+template <class Set>
+double OrderModel<Set>::closed(int vertex, int origin, const Set& others, double chance) const {
   double more = 1.0, less = 1.0;
   const std::vector<Closing>& near = closings_[vertex];
   const auto [begin, end] = std::equal_range(near.begin(), near.end(), Closing{origin, 0, 0.0});
   for (auto each = begin; each != end; ++each) {
-    if (((one(origin) | one(each->other)) & others) == 0) continue;
+    if (!others.has(origin) && !others.has(each->other)) continue;
     more *= std::max(each->odds, 1.0);
     less = std::min(each->odds, less);
   }
-  const double odds = size_of(others) > 1 ? more : more * less;
+  const double odds = others.size() > 1 ? more : more * less;
   return odds == 1.0 ? chance : chance * odds / (1.0 - chance + chance * odds);
 }
 
 // Whether some bound vertex has no neighbour left for this one: as many as it has at most are taken by others.
-bool OrderModel::exhausted(uint64_t bound, int vertex) const {
-  const uint64_t others = different[vertex] & bound;
-  if (others == 0) return false;
+template <class Set>
+bool OrderModel<Set>::exhausted(const Set& bound, int vertex) const {
+  const Set others = different[vertex] & bound;
+  if (others.empty()) return false;
   return std::any_of(ways_[vertex].begin(), ways_[vertex].end(), [&](const Way& way) {
-    if ((bound >> way.origin & 1) == 0) return false;
+    if (!bound.has(way.origin)) return false;
     int taken = 0;
     for_each(others & adjacent[way.origin], [&](int other) {
       taken += problem.kinds[other] == problem.kinds[vertex] &&
@@ -248,14 +296,15 @@ bool OrderModel::exhausted(uint64_t bound, int vertex) const {
 }
 
 // How much likelier an edge is at the end of a way, by the edges that this vertex has to what is bound.
-double OrderModel::grown(const Way& way, uint64_t bound) const {
-  Present present[2 * kMaxOrdered];
+template <class Set>
+double OrderModel<Set>::grown(const Way& way, const Set& bound) const {
+  Present present[2 * Set::kCapacity];
   int n = 0;
-  uint64_t seen = 0;
+  Set seen;
   for (const Way& each : ways_[way.origin]) {
-    if ((bound >> each.origin & 1) == 0 || n == 2 * kMaxOrdered) continue;
-    if (problem.n_less == 0 && (seen >> each.origin & 1) != 0) continue;
-    seen |= one(each.origin);
+    if (!bound.has(each.origin) || n == 2 * Set::kCapacity) continue;
+    if (problem.n_less == 0 && seen.has(each.origin)) continue;
+    seen |= Set::of(each.origin);
     present[n++] = {each.sort, each.back};
   }
   return growth_of(way.origin, {way.far, way.there}, present, n) * (way.there == kFree ? 1.0 : 0.5);
@@ -263,7 +312,8 @@ double OrderModel::grown(const Way& way, uint64_t bound) const {
 
 // How much likelier an edge is at a vertex that has those `present`, of its own sort and of others. Sorts go together by the
 // same hubs: what one says, others mostly repeat.
-double OrderModel::growth_of(int vertex, Present next, const Present* present, int n) const {
+template <class Set>
+double OrderModel<Set>::growth_of(int vertex, Present next, const Present* present, int n) const {
   const Growth& growth = growth_[vertex][next.sort];
   double own = 1.0, more = 1.0, less = 1.0, all = 1.0;
   int alike = 0;
@@ -283,83 +333,90 @@ double OrderModel::growth_of(int vertex, Present next, const Present* present, i
   return n - alike < 2 ? own * all : own * more * less * std::pow(all / (more * less), kRepeated);
 }
 
-uint64_t OrderModel::near(uint64_t part) const {
-  uint64_t found = 0;
+template <class Set>
+Set OrderModel<Set>::near(const Set& part) const {
+  Set found;
   for_each(part, [&](int vertex) { found |= adjacent[vertex]; });
   return found;
 }
 
 // ---------------------------------------------------------------- counted parts
 
-uint64_t OrderModel::component(uint64_t part) const {
-  uint64_t found = 0, news = part & -part;
-  while (news != 0) {
+template <class Set>
+Set OrderModel<Set>::component(const Set& part) const {
+  Set found, news = Set::of(part.first());
+  while (news) {
     found |= news;
-    news = mentions(news) & part & ~found;
+    news = (mentions(news) & part) - found;
   }
   return found;
 }
 
-uint64_t OrderModel::mentions(uint64_t part) const {
-  uint64_t found = 0;
+template <class Set>
+Set OrderModel<Set>::mentions(const Set& part) const {
+  Set found;
   for_each(part, [&](int vertex) { found |= mentioned_[vertex]; });
   return found;
 }
 
-double OrderModel::times(uint64_t bound, uint64_t part) {
+template <class Set>
+double OrderModel<Set>::times(const Set& bound, const Set& part) {
   const double calls = rows(bound);
-  const uint64_t context = mentions(part) & bound;
-  if (context == bound || (bound & problem.bound) != 0) return calls;
-  const int size = size_of(context);
+  const Set context = mentions(part) & bound;
+  if (context == bound || bound.meets(given)) return calls;
+  const int size = context.size();
   if (size > 3) return calls;
   const double distinct = std::min(calls, rows(context));
   if (size > 2) return distinct;  // no count of its own is kept, but those above it are
   return calls - (calls - distinct) * std::min(1.0, constants.remembered / std::max(distinct, 1.0));
 }
 
-bool OrderModel::is_plain(uint64_t bound, uint64_t part) const {
-  if (size_of(part) > 1) return false;
-  const int vertex = least_of(part);
-  return size_of(adjacent[vertex] & bound) <= 1 && (problem.filtered >> vertex & 1) == 0;
+template <class Set>
+bool OrderModel<Set>::is_plain(const Set& bound, const Set& part) const {
+  if (part.size() > 1) return false;
+  const int vertex = part.first();
+  return (adjacent[vertex] & bound).size() <= 1 && !filtered_.has(vertex);
 }
 
-double OrderModel::entry(uint64_t bound, uint64_t part, uint64_t newest) {
-  if (is_plain(bound, part)) return size_cost(bound, least_of(part), newest);
+template <class Set>
+double OrderModel<Set>::entry(const Set& bound, const Set& part, const Set& newest) {
+  if (is_plain(bound, part)) return size_cost(bound, part.first(), newest);
   return (mentions(part) & bound) != bound ? constants.look_up : 0.0;
 }
 
 // The cost of finding how many candidates there are: a list of an older vertex is at hand.
-double OrderModel::size_cost(uint64_t bound, int vertex, uint64_t newest) {
+template <class Set>
+double OrderModel<Set>::size_cost(const Set& bound, int vertex, const Set& newest) {
   const double cost = step(bound, vertex).cost;
-  const uint64_t origin = adjacent[vertex] & bound;
-  const bool at_hand = newest != 0 && (origin & newest) == 0 && size_of(origin) <= 1;
+  const Set origin = adjacent[vertex] & bound;
+  const bool at_hand = newest && !origin.meets(newest) && origin.size() <= 1;
   return at_hand ? cost - constants.locate + constants.at_hand : cost;
 }
 
-double OrderModel::formula(uint64_t bound, uint64_t part, uint64_t newest) {
-  if (size_of(part) == 1) return size_cost(bound, least_of(part), newest);
-  for (uint64_t left = part; left != 0; left &= left - 1) {
-    const int vertex = least_of(left);
-    if ((different[vertex] & part) != (part & ~one(vertex))) return kNoCost;
-    if (((adjacent[vertex] | ordered[vertex]) & part) != 0) return kNoCost;
+template <class Set>
+double OrderModel<Set>::formula(const Set& bound, const Set& part, const Set& newest) {
+  if (part.size() == 1) return size_cost(bound, part.first(), newest);
+  for (Set left = part; left; left -= Set::of(left.first())) {
+    const int vertex = left.first();
+    if (!different[vertex].contains(part - Set::of(vertex))) return kNoCost;
+    if ((adjacent[vertex] | ordered[vertex]).meets(part)) return kNoCost;
   }
-  double cost = 0.0;
   bool alike = true;
-  for_each(part, [&](int vertex) {
-    cost += size_cost(bound, vertex, newest);
-    alike = alike && same_kind(least_of(part), vertex, bound);
-  });
-  if (alike) return cost / size_of(part);
-  return size_of(part) <= 3 ? cost : kNoCost;
+  for_each(part, [&](int vertex) { alike = alike && same_kind(part.first(), vertex, bound); });
+  if (!alike && part.size() > 3) return kNoCost;
+  double cost = 0.0;
+  for_each(part, [&](int vertex) { cost += size_cost(bound, vertex, newest); });
+  return alike ? cost / part.size() : cost;
 }
 
 // Whether two vertices have the same candidates.
-bool OrderModel::same_kind(int some, int other, uint64_t bound) const {
+template <class Set>
+bool OrderModel<Set>::same_kind(int some, int other, const Set& bound) const {
   if (some == other) return true;
-  if (problem.kinds[some] != problem.kinds[other] || ((ordered[some] ^ ordered[other]) & bound) != 0) return false;
+  if (problem.kinds[some] != problem.kinds[other] || (ordered[some] & bound) != (ordered[other] & bound)) return false;
   const auto within = [&](int here, int there) {
     return std::all_of(ways_[here].begin(), ways_[here].end(), [&](const Way& way) {
-      return (bound >> way.origin & 1) == 0 ||
+      return !bound.has(way.origin) ||
              std::any_of(ways_[there].begin(), ways_[there].end(), [&](const Way& like) {
                return like.origin == way.origin && equal(*like.ties, *way.ties);
              });
@@ -368,23 +425,27 @@ bool OrderModel::same_kind(int some, int other, uint64_t bound) const {
   return within(some, other) && within(other, some);
 }
 
-double OrderModel::wedge(uint64_t bound, uint64_t part, int first) {
-  const uint64_t rest = part & ~one(first);
-  if (bound == 0 || size_of(part) != 3) return kNoCost;
-  const uint64_t ends = adjacent[first] & rest;
-  if (ends == 0 || ends == rest) return kNoCost;
-  const int last = last_of(ends), second = last_of(rest & ~ends);
-  if ((adjacent[last] & (bound | part)) != (one(first) | one(second)) || (problem.filtered >> last & 1) != 0)
+template <class Set>
+double OrderModel<Set>::wedge(const Set& bound, const Set& part, int first) {
+  const Set rest = part - Set::of(first);
+  if (bound.empty() || part.size() != 3) return kNoCost;
+  const Set ends = adjacent[first] & rest;
+  if (ends.empty() || ends == rest) return kNoCost;
+  const int last = ends.last(), second = (rest - ends).last();
+  if ((adjacent[last] & (bound | part)) != (Set::of(first) | Set::of(second)) || filtered_.has(last))
     return kNoCost;
-  if (((different[last] | ordered[last]) & part) != 0) return kNoCost;
+  if ((different[last] | ordered[last]).meets(part)) return kNoCost;
   const auto ways = [&](int vertex) {
     const Step found = step(bound, vertex);
-    const double each = constants.bind + constants.locate + constants.counter * step(bound | one(vertex), last).size;
+    const double each = constants.bind + constants.locate + constants.counter * step(bound | Set::of(vertex), last).size;
     return found.cost + found.size * each;
   };
-  if (same_kind(first, second, bound | one(last))) return ways(first);
-  if (((different[first] | ordered[first]) >> second & 1) != 0) return kNoCost;
+  if (same_kind(first, second, bound | Set::of(last))) return ways(first);
+  if ((different[first] | ordered[first]).has(second)) return kNoCost;
   return ways(first) + ways(second);
 }
+
+template class OrderModel<Bits<1>>;
+template class OrderModel<Bits<kMaxOrdered / 64>>;
 
 }  // namespace qe

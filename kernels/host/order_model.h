@@ -28,6 +28,8 @@ namespace qe {
 
 constexpr double kNoCost = -1.0;  // there is no such way
 
+// `Set`: Bits that hold all vertices of the problem.
+template <class Set>
 class OrderModel {
  public:
   struct Step {
@@ -38,37 +40,40 @@ class OrderModel {
 
   const OrderProblem& problem;
   const OrderConstants& constants;
-  uint64_t all;
-  uint64_t adjacent[kMaxOrdered] = {};
-  uint64_t different[kMaxOrdered] = {};
-  uint64_t ordered[kMaxOrdered] = {};
+  const Set all, given, wanted;  // all vertices, those of the input row, those to emit
+  std::vector<Set> adjacent, different, ordered;
+
+  // Numbers the vertices by an order of those that aren't given. The rows of a set are those of the set without its last
+  // vertex, times the candidates of this: along the order that is looked at, sets differ by their last vertex alone.
+  // Without an order the vertices' own numbers count.
+  void number_by(const int* order, int n);
 
   // The expected number of embeddings of the sub-pattern over a set of vertices.
-  double rows(uint64_t bound);
+  double rows(const Set& bound);
 
   // The expected candidates of a vertex for one row of a bound set, and the cost of finding them.
-  Step step(uint64_t bound, int vertex);
+  Step step(const Set& bound, int vertex);
 
   // The vertices that share an edge with some vertex of a set.
-  uint64_t near(uint64_t part) const;
+  Set near(const Set& part) const;
 
   // The part of a set that its least vertex is in: parts don't mention each other, by an edge or a constraint.
-  uint64_t component(uint64_t part) const;
+  Set component(const Set& part) const;
 
   // How often a component is counted: once a row of what is bound, or less where it is remembered.
-  double times(uint64_t bound, uint64_t part);
+  double times(const Set& bound, const Set& part);
 
   // Whether a component is one vertex whose list alone says how many there are.
-  bool is_plain(uint64_t bound, uint64_t part) const;
+  bool is_plain(const Set& bound, const Set& part) const;
 
   // What each call of a component costs beside counting it; `newest` was bound last.
-  double entry(uint64_t bound, uint64_t part, uint64_t newest = 0);
+  double entry(const Set& bound, const Set& part, const Set& newest = {});
 
   // The cost of counting a component once by a formula; kNoCost where it must be walked.
-  double formula(uint64_t bound, uint64_t part, uint64_t newest = 0);
+  double formula(const Set& bound, const Set& part, const Set& newest = {});
 
   // The cost of counting the pairs of ways from `first` and another vertex to a third by counters, or kNoCost.
-  double wedge(uint64_t bound, uint64_t part, int first);
+  double wedge(const Set& bound, const Set& part, int first);
 
  private:
   enum Order : uint8_t { kFree, kLesser, kGreater };  // how the vertex at an edge's other end is ordered against this
@@ -103,25 +108,33 @@ class OrderModel {
   void mention(int some, int other);
   void meet();
   Growth growth_at(int vertex, int sort) const;
-  Step step_by_degrees(uint64_t bound, int vertex) const;
-  double rows_by_degrees(uint64_t bound);
-  double correction(uint64_t bound);
-  bool exhausted(uint64_t bound, int vertex) const;
-  double grown(const Way& way, uint64_t bound) const;
+  Step step_by_degrees(const Set& bound, int vertex) const;
+  double rows_by_degrees(const Set& bound);
+  double correction(const Set& bound);
+  bool exhausted(const Set& bound, int vertex) const;
+  double grown(const Way& way, const Set& bound) const;
   double growth_of(int vertex, Present next, const Present* present, int n) const;
-  double closed(int vertex, int origin, uint64_t others, double chance) const;
-  uint64_t mentions(uint64_t part) const;
-  double size_cost(uint64_t bound, int vertex, uint64_t newest);
-  bool same_kind(int some, int other, uint64_t bound) const;
+  double closed(int vertex, int origin, const Set& others, double chance) const;
+  Set mentions(const Set& part) const;
+  double size_cost(const Set& bound, int vertex, const Set& newest);
+  bool same_kind(int some, int other, const Set& bound) const;
 
-  uint64_t mentioned_[kMaxOrdered] = {};
-  std::vector<Way> ways_[kMaxOrdered];
-  std::vector<Closing> closings_[kMaxOrdered];
-  std::vector<Growth> growth_[kMaxOrdered];    // by sort of edges
-  std::vector<double> together_[kMaxOrdered];  // by two sorts; empty where there is one
-  SetTable<double> rows_;
-  SetTable<double> corrections_;
-  SetTable<Step> steps_;
+  int last_of(const Set& part) const;
+
+  const Set filtered_;
+  std::vector<int> places_;  // of the vertices in the order that numbers them; empty: their own numbers
+  std::vector<Set> mentioned_;
+  std::vector<std::vector<Way>> ways_;
+  std::vector<std::vector<Closing>> closings_;
+  std::vector<std::vector<Growth>> growth_;    // by sort of edges
+  std::vector<std::vector<double>> together_;  // by two sorts; empty where there is one
+  std::vector<Set> known_;                     // the sets whose rows are better known
+  SetTable<Set, int, double> rows_;
+  SetTable<Set, int, double> corrections_;
+  SetTable<Set, int, Step> steps_;
 };
+
+extern template class OrderModel<Bits<1>>;
+extern template class OrderModel<Bits<kMaxOrdered / 64>>;
 
 }  // namespace qe

@@ -15,8 +15,12 @@ QE_API int32_t qe_search_open(const MatchPlan* plan, Control* control, int64_t r
   const bool sound = plan->n_levels >= 0 && plan->n_levels <= qe::kMaxLevels && plan->seeds <= plan->n_levels &&
                      plan->walked <= plan->n_levels && rows >= 0 && chunk_rows > 0 && control->threads > 0;
   if (!sound) return qe::kInvalid;
-  SearchRun* opened = new (std::nothrow) SearchRun(*plan, control, rows, seeds, chunk_rows);
-  if (opened == nullptr) return qe::kOutOfMemory;
+  SearchRun* opened = nullptr;
+  try {
+    opened = new SearchRun(*plan, control, rows, seeds, chunk_rows);
+  } catch (const std::bad_alloc&) {
+    return qe::kOutOfMemory;
+  }
   const qe::Status status = opened->start();
   if (status != qe::kOk) {
     delete opened;

@@ -22,7 +22,7 @@ uint64_t Worker::count_anew(const Node& node) {
   if (node.shape == Shape::kGroup) return count_group(node);
   if (node.shape == Shape::kBranch) return count_branch(node);
   const int level = node.levels[0];
-  return info(level).vertex ? count_candidates(level, 0) : count_edges(level);
+  return info(level).vertex ? count_candidates(level) : count_edges(level);
 }
 
 // The count of a component, looked up by the vertices of its context in a table that forgets what another key
@@ -69,7 +69,7 @@ uint64_t Worker::count_branch(const Node& node) {
     each_edge(level, [&] { add_to(sum, count_children(node.children)); });
     return sum;
   }
-  if (node.chosen > 0 && level != split_level_) return combinations(count_candidates(level, 0), node.chosen);
+  if (node.chosen > 0 && level != split_level_) return combinations(count_candidates(level), node.chosen);
   if (node.wedge != Wedge::kNone) return count_wedge(node);
   if (node.ends) return count_ends(node);
   const Set set = candidates(level);
@@ -78,12 +78,12 @@ uint64_t Worker::count_branch(const Node& node) {
     end_local();
     return sum;
   }
-  const bool every = !info(level).filtered && info(level).different.empty();
+  const bool every = !info(level).filtered && info(level).avoided.empty();
   const Stride by = stride(level);
   for (size_t i = by.first; i < set.n; i += by.step) {
     spend(kBindCost);
     prefetch(info(level), set, i);
-    if (!every && !passes(level, set.data[i], 0)) continue;
+    if (!every && !passes(level, set.data[i])) continue;
     frame(level).at = i;
     bind(level, set.data[i]);
     add_to(sum, count_children(node.children));
@@ -105,13 +105,15 @@ uint64_t Worker::count_children(const std::vector<Node>& children) {
 // is a smaller one, which doesn't overflow: of k sets no more than k members each matter.
 uint64_t Worker::count_group(const Node& node) {
   const bool exists = match_.mode == kExists;
-  Levels group = 0;
-  for (int level : node.levels) group |= bit_of(level);
   if (node.nested) {  // of a level's n candidates the k levels before it take k
     uint64_t product = 1, n = 0;
     for (size_t k = 0; k < node.levels.size(); ++k) {
-      if (!node.repeats[k]) n = count_candidates(node.levels[k], group);
-      if (n <= k) return 0;
+      if (!node.repeats[k]) {
+        n = count_candidates(node.levels[k]);
+        size_t last = k;  // of the levels with these candidates
+        while (last + 1 < node.levels.size() && node.repeats[last + 1]) ++last;
+        if (n <= last) return 0;  // before the product exceeds 64 bits
+      }
       if (!exists) product = times(product, n - k);
     }
     return product;
@@ -119,7 +121,7 @@ uint64_t Worker::count_group(const Node& node) {
   Set sets[3];
   const size_t k = node.levels.size();
   for (size_t i = 0; i < k; ++i) {
-    sets[i] = admitted(node.levels[i], group);
+    sets[i] = admitted(node.levels[i]);
     if (sets[i].n == 0) return 0;
     if (exists) sets[i].n = std::min(sets[i].n, k);
   }
@@ -160,7 +162,7 @@ bool Worker::any_anew(const Node& node) {
   const Stride by = stride(level);
   for (size_t i = by.first; i < set.n; i += by.step) {
     spend(kBindCost);
-    if (!passes(level, set.data[i], 0)) continue;
+    if (!passes(level, set.data[i])) continue;
     frame(level).at = i;
     bind(level, set.data[i]);
     if (any_children(node.children)) return true;
@@ -189,11 +191,11 @@ uint64_t Worker::count_edges(int level) {
   }
   each_run(match_, plan, vertex(plan.start), vertex(plan.end), [&](const PlanEdgeType& type, Slice run) {
     found += run.end - run.begin;
-    for (size_t k = 0; k < of.different.size(); ++k) {
-      const int64_t id = value_[of.different[k]] - type.base;
+    for (size_t k = 0; k < of.avoided.size(); ++k) {
+      const int64_t id = value_[of.avoided[k].level] - type.base;
       if (id < static_cast<int64_t>(run.begin) || id >= static_cast<int64_t>(run.end)) continue;
       bool first = true;  // two of them may be the same relationship
-      for (size_t before = 0; before < k; ++before) first = first && value_[of.different[before]] - type.base != id;
+      for (size_t before = 0; before < k; ++before) first = first && value_[of.avoided[before].level] - type.base != id;
       found -= first;
     }
   });

@@ -15,7 +15,7 @@ void Worker::each_edge(int level, Visit visit) {
       if (type.bitset && !(type.bitset[at >> 6] >> (at & 63) & 1)) continue;
       value_[level] = type.base + static_cast<int64_t>(at);
       bool apart = true;
-      for (int other : of.different) apart = apart && value_[other] != value_[level];
+      for (const Avoided& other : of.avoided) apart = apart && value_[other.level] != value_[level];
       if (!apart || !passes_rest(level)) continue;
       spend(1);
       visit();

@@ -49,11 +49,11 @@ Set Worker::staying_part(int level, const Node& child) {
   Set set = partial(leaf, of.operands.size() - 2);
   // A cut by the branch's own position is a bound that the list satisfies.
   if (of.cut != From::kKept && of.operands[0].index != level) set = cut_part(of);
-  set = bounded(set, of.rest_less & ~bit_of(level), of.rest_greater & ~bit_of(level));
-  for (int other : of.different) {
-    if (std::find(child.levels.begin(), child.levels.end(), other) != child.levels.end()) continue;
-    const size_t at = lower_bound(set.data, set.n, vertex(other));
-    if (at == set.n || set.data[at] != vertex(other)) continue;
+  set = bounded(set, of.rest_less, of.rest_greater, level);
+  for (const Avoided& other : of.avoided) {
+    const uint32_t v = vertex(other.level);
+    const size_t at = lower_bound(set.data, set.n, v);
+    if (at == set.n || set.data[at] != v) continue;
     uint32_t* out = ends_.staying.reserve(set.n, charge_);
     if (set.data != out) std::copy_n(set.data, at, out);
     std::copy(set.data + at + 1, set.data + set.n, out + at);
@@ -158,7 +158,7 @@ void Worker::count_common(const View& view, Set staying, Set set, uint32_t* coun
 
 uint64_t Worker::count_ends(const Node& branch) {
   const int level = branch.levels[0];
-  const Set set = own_share(level, admitted(level, 0));
+  const Set set = own_share(level, admitted(level));
   if (set.n == 0) return 0;
   uint32_t* counts = ends_.counts.reserve(set.n, charge_);
   uint64_t* products = ends_.products.reserve(branch.children.size() > 1 ? set.n : 0, charge_);

@@ -26,7 +26,7 @@ void Worker::restore(const int64_t* values, size_t stride, int depth) {
       value_[level] = value;
       continue;
     }
-    const bool kept = (plan_.bases & bit_of(level)) != 0;
+    const bool kept = info(level).base;
     if (kept && (level > same || level >= known)) candidates(level);
     const Set& set = frame(level).kept;
     if (kept) frame(level).at = lower_bound(set.data, set.n, static_cast<uint32_t>(value));
@@ -37,14 +37,14 @@ void Worker::restore(const int64_t* values, size_t stride, int depth) {
 
 uint64_t Worker::count_extensions(int level) {
   spend(kBindCost);
-  return info(level).vertex ? count_candidates(level, 0) : count_edges(level);
+  return info(level).vertex ? count_candidates(level) : count_edges(level);
 }
 
 // Writes extensions [begin, end) of the row that is bound.
 void Worker::fill_extensions(int level, size_t begin, size_t end, int64_t* out) {
   spend(kBindCost);
   if (info(level).vertex) {
-    const Set set = admitted(level, 0);
+    const Set set = admitted(level);
     std::copy(set.data + begin, set.data + end, out);
     return;
   }

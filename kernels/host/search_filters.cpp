@@ -8,10 +8,10 @@ namespace qe {
 // Pairs and conditions, with the level's value set.
 bool Worker::passes_rest(int level) { return passes_pairs(match_, *info(level).plan, value_); }
 
-bool Worker::passes(int level, uint32_t v, Levels besides) {
+bool Worker::passes(int level, uint32_t v) {
   const LevelInfo& of = info(level);
-  for (int other : of.different)
-    if (!(besides & bit_of(other)) && value_[other] == v) return false;
+  for (const Avoided& other : of.avoided)
+    if (value_[other.level] == v) return false;
   if (!of.filtered) return true;
   if (of.bitset) {
     const uint32_t at = v - of.plan->bitset_begin;

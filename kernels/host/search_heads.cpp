@@ -84,7 +84,7 @@ void Worker::make_head(const View& view, uint32_t x, Set list) {
 
 // A row that holds all of an operand, which is one list's whole view: *end is where the row does. Null: there is none yet.
 const uint64_t* Worker::whole_row(const Operand& operand, Set list, uint32_t* end) {
-  if (operand.from != From::kView || (operand.less | operand.greater)) return nullptr;
+  if (operand.from != From::kView || operand.bounded()) return nullptr;
   const View& view = plan_.views[static_cast<size_t>(operand.index)];
   if (!view.unique) return nullptr;
   Heads& heads = this->heads(view);

@@ -140,10 +140,8 @@ const uint64_t* Worker::local_intersection(int level, Words* words) {
   LocalLevel& to = local_.levels[static_cast<size_t>(level)];
   uint64_t* kept = to.kept.reserve(local_.words, charge_);
   size_t lo = 0, hi = local_.universe.n;
-  for (Levels rest = of.local_less; rest; rest &= rest - 1)
-    hi = std::min(hi, local_.levels[static_cast<size_t>(__builtin_ctzll(rest))].at);
-  for (Levels rest = of.local_greater; rest; rest &= rest - 1)
-    lo = std::max(lo, local_.levels[static_cast<size_t>(__builtin_ctzll(rest))].at + 1);
+  for (int other : of.local_less) hi = std::min(hi, local_.levels[static_cast<size_t>(other)].at);
+  for (int other : of.local_greater) lo = std::max(lo, local_.levels[static_cast<size_t>(other)].at + 1);
   words->begin = std::max(words->begin, lo >> 6);
   words->end = std::max(words->begin, std::min(words->end, (hi + 63) >> 6));
   for (size_t w = words->begin; w < words->end; ++w) {
@@ -161,7 +159,7 @@ uint64_t Worker::local_size(int level) {
   Words words;
   spend(local_.words);
   const uint64_t* operands[kMaxLevels + 1];
-  if (!of.local_less && !of.local_greater && of.operands.size() <= 2) {
+  if (of.local_less.empty() && of.local_greater.empty() && of.operands.size() <= 2) {
     const int n = local_operands(level, operands, &words);
     if (n > 0) {
       const uint64_t* a = operands[0] + words.begin;

@@ -21,10 +21,6 @@
 
 namespace qe {
 
-using Levels = uint64_t;  // a set of levels
-
-inline Levels bit_of(int level) { return Levels{1} << level; }
-
 // The neighbours of level's vertex in [lo, hi) over the lists, and less (greater) than the vertex itself where asked.
 struct View {
   int level;
@@ -43,8 +39,16 @@ struct Operand {
   From from;
   int index;             // level, view, or level of the constant set
   int newest;            // the last level that it depends on, -1 for none
-  Levels less, greater;  // bounds that still have to be applied
-  bool clip;             // to the level's [lo, hi)
+  std::vector<int> less, greater;  // levels whose bounds still have to be applied
+  bool clip;                       // to the level's [lo, hi)
+
+  bool bounded() const { return !less.empty() || !greater.empty(); }
+};
+
+// A level whose value this one's must not be; `certain`: that is among the candidates for sure.
+struct Avoided {
+  int level;
+  bool certain;
 };
 
 struct LevelInfo {
@@ -54,19 +58,17 @@ struct LevelInfo {
   // By `newest`. The last one satisfies all bounds. The others satisfy only those of levels that they depend on:
   // their intersection still needs `less` and `greater`, or the part of it (where it is one kept set) that `cut` says.
   std::vector<Operand> operands;
-  Levels rest_less = 0, rest_greater = 0;
+  std::vector<int> rest_less, rest_greater;
   From cut = From::kKept;
-  Levels local_less = 0, local_greater = 0;  // bounds that no operand satisfies by construction
+  std::vector<int> local_less, local_greater;  // bounds that no operand satisfies by construction
   bool check_ranges = false;        // several ranges, and no operand lies within them
-  std::vector<int> different;
+  std::vector<Avoided> avoided;     // but for the levels of its own group
+  std::vector<int> less, greater;   // all earlier levels whose id is known to be greater (less)
   std::vector<int> feeds;           // lists (indices into MatchPlan::lists) that later levels read at this one's vertex
   const uint64_t* bitset = nullptr;
   bool fixed = false;               // no sources: candidates are a constant set
   bool filtered = false;            // bitset, pairs or conditions
-  Levels mentions = 0;
-  Levels less = 0, greater = 0;     // all levels whose id is known to be greater (less)
-  Levels certain = 0;               // those of `different` whose vertex is among the candidates for sure
-  Levels apart = 0;                 // all levels whose vertex is known to be another one
+  bool base = false;                // others start from it
 };
 
 // How two levels b and c between the same two vertices go together where a wedge counts them.
@@ -130,11 +132,11 @@ struct SearchPlan {
   std::vector<View> views;
   int n_kinds = 0, n_memos = 0, n_recalls = 0;
   std::vector<PlanRange> kinds;  // ids that the views of a kind are taken at
-  Levels bases = 0;             // levels that others start from
   std::vector<Node> counted;    // components of the levels from `walked` on
   bool impossible = false;      // some level has no range
 };
 
+// The plan must have at most kMaxLevels levels. Takes about the square of their number in time, 0.1 s for 1,000.
 SearchPlan derive(const MatchPlan& plan);
 
 }  // namespace qe

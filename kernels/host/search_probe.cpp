@@ -54,7 +54,7 @@ const uint64_t* Worker::marks(int level, const Pair& pair) {
 // A bitmap of the newest operand, or null: it is one list's whole view, and its vertex has come up often enough for the
 // bitmap to have saved more reading than it costs. Then the older part's members are looked up in it.
 const uint64_t* Worker::hub_row(const Operand& operand, Set list, size_t saved) {
-  if (operand.from != From::kView || (operand.less | operand.greater) || list.n < kLongList) return nullptr;
+  if (operand.from != From::kView || operand.bounded() || list.n < kLongList) return nullptr;
   const View& view = plan_.views[static_cast<size_t>(operand.index)];
   if (!view.unique) return nullptr;
   ViewState& state = views_[static_cast<size_t>(operand.index)];

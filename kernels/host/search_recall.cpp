@@ -43,7 +43,7 @@ uint64_t Worker::recalled(const Node& node, Anew anew) {
     if (!reach->has(v)) continue;
     if (n == kRecallVertices) return anew();
     key.vertices[n++] = v;
-    key.among |= uint64_t{1} << k;
+    if (!node.alike) key.among |= uint64_t{1} << k;
   }
   if (node.alike) {
     std::sort(key.vertices + n_near, key.vertices + n);

@@ -25,7 +25,8 @@ int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 SearchRun::SearchRun(const MatchPlan& plan, Control* control, int64_t rows, const int64_t* const* seeds,
                      int64_t chunk_rows)
     : plan_(derive(plan)), match_(plan), control_(control), ops_(set_ops(current_isa())), rows_(rows), seeds_(seeds),
-      chunk_rows_(static_cast<size_t>(chunk_rows)), charge_(control) {
+      chunk_rows_(static_cast<size_t>(chunk_rows)), charge_(control),
+      constants_(std::make_unique<Constant[]>(plan_.levels.size())) {
   for (int level = 0; level < plan_.n_levels; ++level)
     if (plan_.levels[static_cast<size_t>(level)].plan->output >= 0)
       outputs_.push_back({level, plan_.levels[static_cast<size_t>(level)].plan->output});
@@ -101,8 +102,9 @@ int SearchRun::split_level() const {
 Set SearchRun::constant_set(int level) {
   const PlanLevel& from = match_.levels[level];
   if (from.candidates) return {from.candidates, static_cast<size_t>(from.n_candidates)};
-  std::call_once(once_[level], [&] {
-    uint32_t* out = constant_[level].reserve(static_cast<size_t>(count_roots(from)) + kSlack, charge_);
+  Constant& constant = constants_[static_cast<size_t>(level)];
+  std::call_once(constant.once, [&] {
+    uint32_t* out = constant.buffer.reserve(static_cast<size_t>(count_roots(from)) + kSlack, charge_);
     size_t n = 0;
     for (int k = 0; k < from.ranges.count; ++k) {
       const PlanRange& range = match_.ranges[from.ranges.first + k];
@@ -112,9 +114,9 @@ Set SearchRun::constant_set(int level) {
         n += from.bitset == nullptr || (from.bitset[at >> 6] >> (at & 63) & 1);
       }
     }
-    constant_set_[level] = {out, n};
+    constant.set = {out, n};
   });
-  return constant_set_[level];
+  return constant.set;
 }
 
 void SearchRun::poll(int64_t trial_end) {

@@ -105,9 +105,12 @@ class SearchRun {
   std::vector<Count> totals_;
   std::vector<uint64_t> sums_;  // seeded: the count of each row
 
-  std::once_flag once_[kMaxLevels];
-  Buffer<uint32_t> constant_[kMaxLevels];
-  Set constant_set_[kMaxLevels];
+  struct Constant {  // the candidates of a level that depend on no other, made when first asked for
+    std::once_flag once;
+    Buffer<uint32_t> buffer;
+    Set set{nullptr, 0};
+  };
+  std::unique_ptr<Constant[]> constants_;
 
   std::mutex mutex_;
   std::condition_variable filled_, freed_;

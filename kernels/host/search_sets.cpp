@@ -88,11 +88,14 @@ Set Worker::cut(Set set, From cut, int level) {
   return set;
 }
 
-Set Worker::bounded(Set set, Levels less, Levels greater) {
-  if (!(less | greater) || set.n == 0) return set;
+// The ids of a set that are less, and greater, than those of some levels; but for the bounds by level `besides`.
+Set Worker::bounded(Set set, const std::vector<int>& less, const std::vector<int>& greater, int besides) {
+  if ((less.empty() && greater.empty()) || set.n == 0) return set;
   uint32_t lo = 0, hi = kNoVertex;
-  for (; less; less &= less - 1) hi = std::min(hi, vertex(__builtin_ctzll(less)));
-  for (; greater; greater &= greater - 1) lo = std::max(lo, vertex(__builtin_ctzll(greater)) + 1);
+  for (int level : less)
+    if (level != besides) hi = std::min(hi, vertex(level));
+  for (int level : greater)
+    if (level != besides) lo = std::max(lo, vertex(level) + 1);
   return slice(set.data, set.n, lo, hi);
 }
 
@@ -185,24 +188,25 @@ Set Worker::cut_part(const LevelInfo& of) {
   return bounded(older, kept.less, kept.greater);
 }
 
-// The level's candidates after its filters; `besides`: levels that it need not differ from.
-Set Worker::admitted(int level, Levels besides) {
+// The level's candidates after its filters.
+Set Worker::admitted(int level) {
   const Set all = candidates(level);
-  if (!info(level).filtered && info(level).different.empty()) return all;
+  if (!info(level).filtered && info(level).avoided.empty()) return all;
   Frame& to = frame(level);
   Buffer<uint32_t>& buffer = all.data == to.buffers[0].data() ? to.buffers[1] : to.buffers[0];
   uint32_t* out = buffer.reserve(all.n + kSlack, charge_);
   size_t n = 0;
   spend(all.n);
   for (size_t i = 0; i < all.n; ++i)
-    if (passes(level, all.data[i], besides)) out[n++] = all.data[i];
+    if (passes(level, all.data[i])) out[n++] = all.data[i];
   return {out, n};
 }
 
-size_t Worker::count_candidates(int level, Levels besides) {
+size_t Worker::count_candidates(int level) {
   const LevelInfo& from = info(level);
-  if (from.filtered || from.check_ranges) return admitted(level, besides).n;
-  const bool whole = from.fixed && !from.plan->bitset && from.different.empty() && !from.less && !from.greater;
+  if (from.filtered || from.check_ranges) return admitted(level).n;
+  const bool whole =
+      from.fixed && !from.plan->bitset && from.avoided.empty() && from.less.empty() && from.greater.empty();
   if (whole) return static_cast<size_t>(run_.count_roots(*from.plan));
   Pair sets;
   if (!pair(level, &sets)) return 0;
@@ -218,21 +222,19 @@ size_t Worker::count_candidates(int level, Levels besides) {
     found = in.bits ? ops_.filter_count(in.bits, list.data, list.n)
                     : intersect_count(ops_, older.data, older.n, sets.newest.data, sets.newest.n);
   }
-  return found == 0 || from.different.empty() ? found : found - forbidden(level, besides, sets);
+  return found == 0 || from.avoided.empty() ? found : found - forbidden(level, sets);
 }
 
 // How many members of the intersection are bound by the levels that this one must differ from.
-size_t Worker::forbidden(int level, Levels besides, const Pair& pair) {
-  const std::vector<int>& different = info(level).different;
+size_t Worker::forbidden(int level, const Pair& pair) {
+  const std::vector<Avoided>& avoided = info(level).avoided;
   size_t found = 0;
-  for (size_t k = 0; k < different.size(); ++k) {
-    if (besides & bit_of(different[k])) continue;
-    const uint32_t v = vertex(different[k]);
+  for (size_t k = 0; k < avoided.size(); ++k) {
+    const uint32_t v = vertex(avoided[k].level);
     bool counts = true;
-    for (size_t before = 0; before < k && counts; ++before)
-      counts = (besides & bit_of(different[before])) || vertex(different[before]) != v;
-    const bool certain = (info(level).certain & bit_of(different[k])) != 0;
-    found += counts && (certain || (contains(pair.newest.data, pair.newest.n, v) && contains(pair.older.data, pair.older.n, v)));
+    for (size_t before = 0; before < k && counts; ++before) counts = vertex(avoided[before].level) != v;
+    found += counts && (avoided[k].certain ||
+                        (contains(pair.newest.data, pair.newest.n, v) && contains(pair.older.data, pair.older.n, v)));
   }
   return found;
 }

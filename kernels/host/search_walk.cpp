@@ -8,6 +8,8 @@ namespace qe {
 
 Worker::Worker(SearchRun& run)
     : run_(run), plan_(run.plan()), match_(*run.plan().plan), ops_(run.ops()), charge_(run.control()) {
+  std::fill_n(value_, plan_.levels.size(), 0);
+  std::fill_n(stamp_, plan_.levels.size(), 0);
   frames_.resize(plan_.levels.size());
   for (size_t k = 0; k < frames_.size(); ++k) frames_[k].partials.resize(plan_.levels[k].operands.size());
   views_.resize(plan_.views.size());
@@ -78,7 +80,7 @@ void Worker::walk(int level) {
 
 void Worker::walk_vertices(int level) {
   const Set set = candidates(level);
-  const bool every = !info(level).filtered && info(level).different.empty();
+  const bool every = !info(level).filtered && info(level).avoided.empty();
   const Stride by = stride(level);
   if (every && by.step == 1 && level + 1 == plan_.walked && plan_.counted.empty() && match_.mode == kRows) {
     emit_all(level, set);
@@ -87,7 +89,7 @@ void Worker::walk_vertices(int level) {
   for (size_t i = by.first; i < set.n; i += by.step) {
     spend(kBindCost);
     prefetch(info(level), set, i);
-    if (!every && !passes(level, set.data[i], 0)) continue;
+    if (!every && !passes(level, set.data[i])) continue;
     frame(level).at = i;
     bind(level, set.data[i]);
     walk_below(level);

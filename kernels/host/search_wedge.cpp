@@ -58,9 +58,8 @@ Set Worker::wedge_list(const Operand& operand, uint32_t v, PlanRange bounds) {
 PlanRange Worker::wedge_bounds(int d) const {
   const LevelInfo& of = info(d);
   PlanRange bounds{0, of.hi};
-  for (Levels rest = of.less; rest; rest &= rest - 1) bounds.end = std::min(bounds.end, vertex(__builtin_ctzll(rest)));
-  for (Levels rest = of.greater; rest; rest &= rest - 1)
-    bounds.begin = std::max(bounds.begin, vertex(__builtin_ctzll(rest)) + 1);
+  for (int level : of.less) bounds.end = std::min(bounds.end, vertex(level));
+  for (int level : of.greater) bounds.begin = std::max(bounds.begin, vertex(level) + 1);
   return bounds;
 }
 
@@ -191,8 +190,8 @@ void Worker::clear_wedges(int d, int from, Set set, size_t read) {
 // Takes the counters of the vertices that d must not be.
 std::vector<uint32_t> Worker::take_forbidden(int d) {
   std::vector<uint32_t> taken;
-  for (int level : info(d).different) {
-    const uint32_t v = vertex(level);
+  for (const Avoided& other : info(d).avoided) {
+    const uint32_t v = vertex(other.level);
     if (v < info(d).lo || v >= info(d).hi) continue;
     uint32_t& counter = wedges_.data()[v - info(d).lo];
     if (counter > 0) taken.push_back(counter);
@@ -204,7 +203,7 @@ std::vector<uint32_t> Worker::take_forbidden(int d) {
 uint64_t Worker::count_wedge(const Node& node) {
   const int b = node.levels[0], c = node.children[0].levels[0], d = node.children[0].children[0].levels[0];
   if (b == split_level_ && part_ > 0) return 0;  // one worker does it all: reading the lists once is little work
-  const Set firsts = admitted(b, 0);
+  const Set firsts = admitted(b);
   const size_t span = info(d).hi - info(d).lo;
   if (wedges_.capacity() < span) {
     wedges_.reserve(span, charge_);
@@ -218,7 +217,7 @@ uint64_t Worker::count_wedge(const Node& node) {
   const std::vector<uint32_t> taken = take_forbidden(d);
   if (node.wedge == Wedge::kApart) {
     size_t more = 0;
-    pairs = add_wedges(d, c, admitted(c, 0), false, &more);
+    pairs = add_wedges(d, c, admitted(c), false, &more);
     clear_wedges(d, b, firsts, read);
     return pairs;
   }

@@ -281,7 +281,7 @@ class Worker {
   Set unite_lists(const View& view, ViewState& state, uint32_t v, uint32_t lo, uint32_t hi);
   Set operand(const Operand& operand, const LevelInfo& level);
   Set cut(Set set, From cut, int level);
-  Set bounded(Set set, Levels less, Levels greater);
+  Set bounded(Set set, const std::vector<int>& less, const std::vector<int>& greater, int besides = -1);
   uint64_t stamp_of(int level) const { return level < 0 ? 1 : stamp_[level]; }
   const Set& partial(int level, size_t k);
   bool pair(int level, Pair* pair);
@@ -292,13 +292,13 @@ class Worker {
   const uint64_t* hub_row(const Operand& operand, Set list, size_t saved);
   Set within_ranges(const PlanLevel& level, Set set, Frame& to);
   Set candidates(int level);
-  Set admitted(int level, Levels besides);
-  size_t count_candidates(int level, Levels besides);
-  size_t forbidden(int level, Levels besides, const Pair& pair);
+  Set admitted(int level);
+  size_t count_candidates(int level);
+  size_t forbidden(int level, const Pair& pair);
 
   // Filters (search_filters.cpp)
   bool admits(int level, uint32_t vertex);
-  bool passes(int level, uint32_t vertex, Levels besides);
+  bool passes(int level, uint32_t vertex);
   bool passes_rest(int level);
   bool has_edge(const PlanSource& source, uint32_t to) const;
 
@@ -390,8 +390,8 @@ class Worker {
   Ends ends_;
   Buffer<uint32_t> wedges_;  // for each vertex of a level's [lo, hi): in how many lists it came; all 0 between uses
   WedgeRows wedge_rows_;
-  int64_t value_[kMaxLevels] = {};
-  uint64_t stamp_[kMaxLevels] = {};
+  int64_t value_[kMaxLevels];
+  uint64_t stamp_[kMaxLevels];
   uint64_t clock_ = 1;
   int64_t budget_ = 0;              // work until the next poll
   int64_t allowance_ = INT64_MAX;  // and after that, until this worker gives up

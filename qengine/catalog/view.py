@@ -102,6 +102,9 @@ class CatalogView(Protocol):
     def acyclic(self, type: str) -> bool:
         """Tell whether no path of relationships of a directed type leads back to where it began; False if unknown."""
 
+    def antiparallel(self, type: str) -> bool:
+        """Tell whether relationships of a directed type join two different vertices both ways; True if unknown."""
+
     def closing_odds(self, type: str, labels: Sequence[str | None]) -> float:
         """Return by how much the odds of a relationship of a type grow where it closes a triangle of such.
 

@@ -22,7 +22,7 @@ from qengine.exec.candidates import LevelSignatures
 from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.resolve import ResolvedSearch
 from qengine.exec.view import ExecView
-from qengine.plan.physical import VertexLevel
+from qengine.plan.physical import MAX_DEVICE_LEVELS, VertexLevel, check_device_levels
 
 if TYPE_CHECKING:
     from qengine.exec.gpu.candidate_graph import DeviceCandidates
@@ -97,18 +97,23 @@ class DeviceEstimator:
     source: str
 
 
-def choose_device(asked: str, samples: int | None) -> str:
+def choose_device(asked: str, samples: int | None, levels: int) -> str:
     """Return "cpu" or "gpu"; "auto" takes the GPU where there is one and many samples are asked for.
 
     Raises
     ------
     DeviceError
         For "gpu" without a usable device, and for a name that is no device.
+    Unsupported
+        For "gpu" where the search that is sampled has more ``levels`` than its kernels take.
     """
     if asked not in DEVICES:
         raise DeviceError(f"There is no device {asked!r}.", hint="Use one of: " + ", ".join(map(repr, DEVICES)) + ".")
     if asked == "cpu" or (asked == "auto" and (samples is None or samples < _MANY_SAMPLES)):
         return "cpu"
+    if asked == "auto" and levels > MAX_DEVICE_LEVELS:
+        return "cpu"
+    check_device_levels(levels)
     from qengine.exec.gpu.device import device, missing
 
     if asked == "gpu":

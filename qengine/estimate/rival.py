@@ -22,6 +22,9 @@ __all__ = ["other_orders"]
 LEAST_VERTICES = 8
 """Smaller patterns have exact orders, and estimates that are not far off."""
 
+_MOST_LEVELS = 64
+"""Of larger patterns there are so many orders, and each takes so long to lay out, that the search goes on alone."""
+
 _RANDOM = 32
 _ROUNDS = ((1, 16), (16, 6))
 """How many times the samples an order gets in a round, and how many orders go on."""
@@ -44,6 +47,8 @@ def other_orders(
     QueryTimeout, QueryInterrupted, OutOfMemory
         By the context's limits.
     """
+    if len(search.levels) > _MOST_LEVELS:
+        return ()
     plain = without_order(search)
     joined = links(plain)
     if len(joined) < LEAST_VERTICES or not _connected(joined):

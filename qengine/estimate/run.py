@@ -259,7 +259,8 @@ class _Sampling:
 def _device_for(request: Request, target: Target) -> str:
     """Return "cpu" or "gpu"; refuse what the device that is asked for, or taken, can't do."""
     own = isinstance(request.method, DeviceEstimator)
-    device = choose_device("gpu" if own and request.device == "auto" else request.device, request.walks)
+    asked = "gpu" if own and request.device == "auto" else request.device
+    device = choose_device(asked, request.walks, len(target.search.levels))
     if own and device != "gpu":
         raise Unsupported("This estimator is for the GPU.", hint='Use device="gpu", or an Estimator written in Python.')
     if request.inheritance and (device != "gpu" or target.tail is not None or isinstance(request.method, Estimator)):

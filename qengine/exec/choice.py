@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from qengine._frozen import frozen
 from qengine.catalog.costs import costs
-from qengine.plan.physical import Eliminate, PhysicalPlan, Search
+from qengine.plan.physical import MAX_DEVICE_LEVELS, Eliminate, PhysicalPlan, Search, check_device_levels
 from qengine.plan.traverse import operators
 
 __all__ = ["LargestSearch", "choose", "devices_of", "largest_search"]
@@ -14,11 +14,13 @@ __all__ = ["LargestSearch", "choose", "devices_of", "largest_search"]
 class LargestSearch:
     """The search of a plan that is estimated to find the most embeddings.
 
-    ``eliminate``: sums its vertices out instead; None where it is searched.
+    ``eliminate``: sums its vertices out instead; None where it is searched. ``levels``: the most of any search of the
+    plan, but for those that are eliminated.
     """
 
     search: Search
     eliminate: Eliminate | None = None
+    levels: int = 0
 
     @property
     def rows(self) -> float:
@@ -40,14 +42,21 @@ def choose(asked: str, largest: LargestSearch | None) -> tuple[str, str]:
     ------
     DeviceError
         For "gpu" without a usable device.
+    Unsupported
+        For "gpu" where a search has more levels than its kernels take.
     """
     if asked == "cpu":
         return "cpu", "as asked"
+    levels = largest.levels if largest is not None else 0
+    if asked == "gpu":
+        check_device_levels(levels)
     rows = largest.rows if largest is not None else 0.0
     if asked == "auto" and largest is None:
         return "cpu", "no pattern of fixed length is matched"
     if asked == "auto" and rows < costs("gpu", "choice")["rows"]:
         return "cpu", f"{_expected(rows)}, too few to use the GPU"
+    if levels > MAX_DEVICE_LEVELS:
+        return "cpu", f"a pattern has {levels:,} nodes and relationships, and a GPU searches {MAX_DEVICE_LEVELS}"
     from qengine.exec.gpu.device import device, missing
     from qengine.exec.gpu.eliminate import has_kernels
 
@@ -72,10 +81,11 @@ def _expected(rows: float) -> str:
 
 def largest_search(plan: PhysicalPlan) -> LargestSearch | None:
     """Return the plan's search that is estimated to find the most embeddings, None if it has none."""
+    found = [each for each in operators(plan.root) if isinstance(each, Search | Eliminate)]
+    levels = max((len(each.levels) for each in found if isinstance(each, Search)), default=0)
     searches = (
-        LargestSearch(each) if isinstance(each, Search) else LargestSearch(each.search, each)
-        for each in operators(plan.root)
-        if isinstance(each, Search | Eliminate)
+        LargestSearch(each, None, levels) if isinstance(each, Search) else LargestSearch(each.search, each, levels)
+        for each in found
     )
     return max(searches, key=lambda each: each.rows, default=None)
 

@@ -53,13 +53,14 @@ class Problem:
 
     ``candidates`` by labels and predicates, ``labelled`` by labels alone; ``filtered``: whose predicates are checked
     vertex by vertex. ``links``: edges between different vertices. ``different``: pairs that may coincide and must
-    not. ``entangled``: sets of vertices that are compared with each other in other ways. ``less``: pairs (a, b) with
-    id(a) < id(b). ``bound``: vertices that each input row gives. ``wanted``: vertices to emit; with ``counted``
-    the others are only counted, else all are walked. ``triangles``: three vertices linked pairwise, and by how much the
-    odds of each link grow with the other two. ``known``: sets of vertices, the largest first, and how many times
-    more embeddings they have than degrees say. ``sorts``: of each link the sort of relationships that it is at either
-    end, numbered from 0 at each vertex; none where each vertex has one. ``meetings``: a vertex and two of its sorts.
-    ``together``: of each how many times likelier the vertex has one of the first where it has one of the second.
+    not. ``entangled``: for each vertex the set of those that it is compared with in other ways, perhaps with itself.
+    ``less``: pairs (a, b) with id(a) < id(b). ``bound``: vertices that each input row gives. ``wanted``: vertices to
+    emit; with ``counted`` the others are only counted, else all are walked. ``triangles``: three vertices linked
+    pairwise, and by how much the odds of each link grow with the other two. ``known``: sets of vertices, the largest
+    first, and how many times more embeddings they have than degrees say. ``sorts``: of each link the sort of
+    relationships that it is at either end, numbered from 0 at each vertex; none where each vertex has one.
+    ``meetings``: a vertex and two of its sorts. ``together``: of each how many times likelier the vertex has one of the
+    first where it has one of the second.
     """
 
     candidates: Sequence[float]

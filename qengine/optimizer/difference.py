@@ -17,6 +17,7 @@ from operator import or_
 from qengine._frozen import record
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.cost import each_of, mask_of
+from qengine.optimizer.edge_pairs import EdgePairs
 from qengine.optimizer.labels import satisfying_sets
 from qengine.optimizer.pattern_edges import PatternEdge, given_name
 from qengine.plan.pattern import MatchMode, PathMode, PatternPath, QueryGraph
@@ -32,7 +33,7 @@ class Differences:
 
     vertices: set[frozenset[str]] = field(default_factory=set)
     pairs: list[Coincidence] = field(default_factory=list)
-    edges: set[frozenset[str]] = field(default_factory=set)
+    edges: EdgePairs = field(default_factory=EdgePairs)
     contradiction: bool = False
 
 
@@ -119,12 +120,20 @@ def _alike(graph: QueryGraph, edges: Sequence[PatternEdge]) -> Iterable[list[Pat
     return found.values()
 
 
-def _separate_ends(edges: Iterable[PatternEdge], joined: Mapping[str, Set[str]], found: Differences) -> None:
-    """Say that relationships of one type with an end in common differ at the other."""
+def _separate_ends(edges: Sequence[PatternEdge], joined: Mapping[str, Set[str]], found: Differences) -> None:
+    """Say that relationships of one type with an end in common differ at the other.
+
+    At a vertex stand together those that may leave it (True), and those that may come into it: both, where one is
+    traversed either way.
+    """
     others: dict[tuple[str, bool], set[str]] = {}
+    mixed = not all(edge.swappable for edge in edges)  # else all are in both places
     for edge in edges:
         start, end = edge.ends
-        for at, other in {(start, True): end, (end, edge.swappable): start}.items():
+        ends = {(start, True): end, (end, edge.swappable): start}
+        if mixed and edge.swappable:
+            ends |= {(start, False): end, (end, False): start}
+        for at, other in ends.items():
             beside = others.setdefault(at, set())
             found.contradiction |= other in beside
             beside.add(other)
@@ -149,24 +158,45 @@ def _separate_pairs(
     comparable = _Coinciding(edges, joined) if multiple else None
     separable = _Coinciding(edges, apart)
     rivals = _rivals(graph, edges)
-    names: list[tuple[str, str]] = []
+    beside = [0] * len(edges)  # those to be compared with each
     for place, first in enumerate(edges):
-        later = rivals[place] & -1 << place + 1
+        rest = rivals[place] & ~(1 << place)
+        later = -1 << place + 1
         if comparable is not None:
-            alike = later & (-1 if first.multiple else multiple) & comparable.with_(first)
-            touching = alike & comparable.touching(first)
-            names += [(first.name, edges[k].name) for k in each_of(alike ^ touching)]
-            for k in each_of(touching):
+            alike = rest & (-1 if first.multiple else multiple) & comparable.with_(first)
+            touching = alike & comparable.touching(first) if joined else 0
+            beside[place] |= alike ^ touching
+            for k in each_of(touching & later):
                 if not all(_impossible(same, joined) for same in _coincidences(first, edges[k])):
-                    names.append((first.name, edges[k].name))
+                    beside[place] |= 1 << k
+                    beside[k] |= 1 << place
         if not first.multiple:
-            for k in each_of(later & ~multiple & separable.with_(first)):
-                found.pairs += [
-                    same
-                    for same in _coincidences(first, edges[k])
-                    if all(a != b for a, b in same) and not _impossible(same, apart)
-                ]
-    found.edges.update(map(frozenset, names))
+            coinciding = rest & later & ~multiple & separable.with_(first)
+            _add_pairs(first, coinciding, edges, separable, apart, found.pairs)
+    if any(beside):
+        found.edges = EdgePairs([edge.name for edge in edges], beside)
+
+
+def _add_pairs(
+    first: PatternEdge,
+    seconds: int,
+    edges: Sequence[PatternEdge],
+    separable: _Coinciding,
+    apart: Mapping[str, Set[str]],
+    pairs: list[Coincidence],
+) -> None:
+    """Add how two ends of one relationship and of others, a set, must not coincide."""
+    a, b = first.ends
+    straight, swapped, touching = separable.straight(first), separable.swapped(first), separable.touching(first)
+    for k in each_of(seconds):
+        c, d = edges[k].ends
+        for ways, same in ((straight, ((a, c), (b, d))), (swapped, ((a, d), (b, c)))):
+            if not ways >> k & 1:
+                continue
+            (one, other), (third, fourth) = same
+            if touching >> k & 1 and (one == other or third == fourth or _impossible(same, apart)):
+                continue
+            pairs.append(same)
 
 
 def _rivals(graph: QueryGraph, edges: Sequence[PatternEdge]) -> list[int]:
@@ -206,9 +236,17 @@ class _Coinciding:
 
     def with_(self, edge: PatternEdge) -> int:
         """Return the set of those whose ends may be this one's, the two ends each for itself."""
+        return self.straight(edge) | self.swapped(edge)
+
+    def straight(self, edge: PatternEdge) -> int:
+        """Return the set of those whose start and end may be its start and its end."""
         start, end = edge.ends
-        swapped = self._ending[start] & self._starting[end] & (-1 if edge.swappable else self._swappable)
-        return self._starting[start] & self._ending[end] | swapped
+        return self._starting[start] & self._ending[end]
+
+    def swapped(self, edge: PatternEdge) -> int:
+        """Return the set of those whose end and start may be its start and its end, where they may be turned round."""
+        start, end = edge.ends
+        return self._ending[start] & self._starting[end] & (-1 if edge.swappable else self._swappable)
 
     def touching(self, edge: PatternEdge) -> int:
         """Return the set of those that share a vertex with one."""

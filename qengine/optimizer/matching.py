@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import reduce
 from itertools import combinations, product
-from operator import or_
 
 from qengine._frozen import frozen
 from qengine.catalog.view import Incidence, Side
 from qengine.optimizer.cardinality import Cardinality
-from qengine.optimizer.cost import Link, Problem, mask_of, members
+from qengine.optimizer.cost import Link, Problem, mask_of
 from qengine.optimizer.difference import Differences
 from qengine.optimizer.labels import satisfying_sets
 from qengine.optimizer.named_orders import RULES
@@ -167,15 +165,9 @@ def _problem(matching: Matching, names: Sequence[str], number: dict[str, int], c
         for one, other in map(tuple, difference.vertices - joined)
         if one in sets and other in sets and sets[one] & sets[other]
     ]
-    compared: list[tuple[str, ...]] = [(a, b, c, d) for (a, b), (c, d) in difference.pairs]
-    compared += [(each.left, each.right) for each in matching.conditions]
-    within = (group for group in compared if all(map(number.__contains__, group)))
-    groups = [mask_of(map(number.__getitem__, group)) for group in within]
-    ends = {edge.name: mask_of(map(number.__getitem__, edge.ends)) for edge in matching.edges}
-    groups += {ends[one] | ends[other] for one, other in difference.edges if one in ends and other in ends}
-    entangled = list(dict.fromkeys(groups))
+    entangled = _entangled(matching, number)
     filtered = {number[name] for name in names if nodes[name].predicates}
-    filtered.update(members(reduce(or_, entangled, 0)))  # what is compared is, too
+    filtered.update(vertex for vertex, others in enumerate(entangled) if others)  # what is compared is, too
     edges = [edge for edge in matching.edges if edge.ends[0] != edge.ends[1]]
     links = [cardinality.link(edge, number) for edge in edges]
     sorts, meetings, together = _sorts(links, names, cardinality)
@@ -195,6 +187,29 @@ def _problem(matching: Matching, names: Sequence[str], number: dict[str, int], c
         together=together,
         kinds=[name if nodes[name].predicates else (nodes[name].labels,) for name in names],
     )
+
+
+def _entangled(matching: Matching, number: Mapping[str, int]) -> list[int]:
+    """Return for each vertex that is compared with some others, but for being the same, the set of these and itself."""
+    bit = {name: 1 << place for name, place in number.items()}
+    found = dict.fromkeys(number, 0)
+    for (a, b), (c, d) in matching.difference.pairs:
+        if a in bit and b in bit and c in bit and d in bit:
+            mask = bit[a] | bit[b] | bit[c] | bit[d]
+            for name in (a, b, c, d):
+                found[name] |= mask
+    for each in matching.conditions:
+        if each.left in bit and each.right in bit:
+            for name in (each.left, each.right):
+                found[name] |= bit[each.left] | bit[each.right]
+    ends = {edge.name: edge.ends for edge in matching.edges}
+    pairs = matching.difference.edges
+    masks = {name: bit[one] | bit[other] for name, (one, other) in ends.items()}
+    for edge, others in pairs.gathered([masks.get(name, 0) for name in pairs.names]):
+        if others and edge in ends:
+            for name in ends[edge]:
+                found[name] |= masks[edge] | others
+    return list(found.values())
 
 
 def _sorts(
@@ -220,29 +235,32 @@ def _triangles(
     links: Sequence[Link], names: Sequence[str], cardinality: Cardinality
 ) -> list[tuple[tuple[int, int, int], float]]:
     """Return the triangles that relationships make, with how much more likely one is to be closed."""
-    between: dict[tuple[int, int], list[Side]] = {}  # kinds at the lesser and the greater vertex
+    sides: dict[Side, int] = {}  # kinds at the lesser and the greater vertex, numbered: numbers are compared fast
+    between: dict[tuple[int, int], list[int]] = {}
     after: dict[int, set[int]] = {}
     for link in links:
         one, other, kinds = link.one, link.other, link.kinds
         if one > other:
             one, other, kinds = other, one, (kinds[1], kinds[0])
         found = between.setdefault((one, other), [])
-        if kinds not in found:
-            found.append(kinds)
+        side = sides.setdefault(kinds, len(sides))
+        if side not in found:
+            found.append(side)
         after.setdefault(one, set()).add(other)
+    numbered = list(sides)
     labels = [certain_label(cardinality.nodes[name].labels) for name in names]
-    known: dict[object, float] = {}
+    known: dict[tuple[object, ...], float] = {}
     triangles = []
     for one, others in sorted(after.items()):
         for other in sorted(others):
             for third in sorted(others.intersection(after.get(other, ()))):
-                corners = one, other, third
                 of = labels[one], labels[other], labels[third]
-                for sides in product(between[one, other], between[other, third], between[one, third]):
-                    key = of, sides
+                for three in product(between[one, other], between[other, third], between[one, third]):
+                    key = of, three
                     if key not in known:
-                        known[key] = _closing_odds(of, sides, cardinality)
-                    triangles.append((corners, known[key]))
+                        first, second, last = (numbered[side] for side in three)
+                        known[key] = _closing_odds(of, (first, second, last), cardinality)
+                    triangles.append(((one, other, third), known[key]))
     return triangles
 
 

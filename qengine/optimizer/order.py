@@ -6,6 +6,7 @@ The native library gets a ``Problem`` as the plain data of ``kernels/include/qe/
 from __future__ import annotations
 
 import ctypes
+import sys
 from array import array
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,7 +21,8 @@ from qengine.errors import OutOfMemory, Unsupported
 from qengine.optimizer.cost import Link, Problem, Ties, mask_of, members
 
 EXACT = 10  # vertices to order up to which every connected order is considered
-MOST_VERTICES = 64  # of one pattern
+MOST_VERTICES = 1024  # of one pattern
+_SMALL = 64  # vertices up to which a set of them is one word
 _REMEMBERED = float(1 << 17)  # counts that a table of the search holds
 _CHEAP = 2e4  # nanoseconds: looking for a better order would take longer than this one
 
@@ -36,7 +38,9 @@ class Ordered:
 class CostModel:
     """Sizes and costs over the sub-patterns of one problem; remembers what it has worked out.
 
-    ``all``: the set of all vertices. ``adjacent``: for each vertex the set of those that it shares an edge with.
+    Up to ``EXACT`` free vertices the best order is found, up to 64 a good one by looking ahead, beyond that one by
+    simple rules. ``all``: the set of all vertices. ``adjacent``: for each vertex the set of those that it shares an
+    edge with.
 
     Raises
     ------
@@ -49,7 +53,7 @@ class CostModel:
         self.count = len(problem.candidates)
         if self.count > MOST_VERTICES:
             raise Unsupported(
-                f"A pattern of {self.count} nodes can't be planned: {MOST_VERTICES} are the most.",
+                f"A pattern of {self.count:,} nodes can't be planned: {MOST_VERTICES:,} are the most.",
                 hint="Split the pattern into several MATCH clauses with WITH between them.",
             )
         self.all = (1 << self.count) - 1
@@ -80,15 +84,16 @@ class CostModel:
 
     def rows(self, part: int) -> float:
         """Return the expected number of embeddings of the sub-pattern over a set of vertices."""
-        rows = ctypes.c_double()
-        _check(self._library.qe_order_rows(self._handle, part, ctypes.byref(rows)))
+        rows, words = ctypes.c_double(), _words([part], self.count)
+        _check(self._library.qe_order_rows(self._handle, words.buffer_info()[0], ctypes.byref(rows)))
         return rows.value
 
     def best_order(self) -> Ordered:
         """Return the cheapest order of the vertices that aren't bound: exact up to ``EXACT`` of them."""
-        order, cost = (ctypes.c_int32 * MOST_VERTICES)(), ctypes.c_double()
+        free = self.count - self.problem.bound.bit_count()
+        order, cost = (ctypes.c_int32 * free)(), ctypes.c_double()
         _check(self._library.qe_order_best(self._handle, _CHEAP, order, ctypes.byref(cost)))
-        return Ordered(tuple(order[: self.count - self.problem.bound.bit_count()]), cost.value)
+        return Ordered(tuple(order), cost.value)
 
     def cost(self, order: Sequence[int]) -> float:
         """Return the cost of a given order of the vertices that aren't bound."""
@@ -116,10 +121,10 @@ class _Struct(ctypes.Structure):
         *((name, ctypes.c_void_p) for name in ("sorts", "meetings", "together")),
         *((name, ctypes.c_void_p) for name in ("different", "less", "entangled")),
         *((name, ctypes.c_void_p) for name in ("triangles", "closures", "known", "factors")),
-        *((name, ctypes.c_uint64) for name in ("filtered", "bound", "wanted")),
+        *((name, ctypes.c_void_p) for name in ("filtered", "bound", "wanted")),
         *((name, ctypes.c_int32) for name in ("count", "n_links", "n_meetings")),
-        *((name, ctypes.c_int32) for name in ("n_different", "n_less", "n_entangled")),
-        *((name, ctypes.c_int32) for name in ("n_triangles", "n_known", "counted")),
+        *((name, ctypes.c_int32) for name in ("n_different", "n_less")),
+        *((name, ctypes.c_int32) for name in ("n_triangles", "n_known", "counted", "words")),
     )
 
 
@@ -141,26 +146,26 @@ class _Given:
             array("d", problem.together),
             array("i", chain.from_iterable(problem.different)),
             array("i", chain.from_iterable(problem.less)),
-            array("Q", problem.entangled),
+            _words(problem.entangled or [0] * count, count),
             array("i", chain.from_iterable(corners for corners, _ in problem.triangles)),
             array("d", [odds for _, odds in problem.triangles]),
-            array("Q", [part for part, _ in problem.known]),
+            _words([part for part, _ in problem.known], count),
             array("d", [factor for _, factor in problem.known]),
+            _words([mask_of(problem.filtered)], count),
+            _words([problem.bound], count),
+            _words([problem.wanted], count),
         )
         self.struct = _Struct(
             *(each.buffer_info()[0] for each in self._arrays),
-            mask_of(problem.filtered),
-            problem.bound,
-            problem.wanted,
             count,
             len(problem.links),
             len(problem.meetings),
             len(problem.different),
             len(problem.less),
-            len(problem.entangled),
             len(problem.triangles),
             len(problem.known),
             problem.counted,
+            _width(count),
         )
 
     def with_less(self, less: Sequence[tuple[int, int]]) -> _Given:
@@ -181,6 +186,22 @@ def _degrees(ties: Ties) -> tuple[float, ...]:
     return ties.fan_out, ties.most, ties.skew, ties.tail, ties.lesser, ties.mixed, ties.greater
 
 
+def _width(count: int) -> int:
+    """Return how many words the library takes for a set of ``count`` vertices."""
+    return 1 if count <= _SMALL else MOST_VERTICES // 64
+
+
+def _words(masks: Sequence[int], count: int) -> array[int]:
+    """Return sets of ``count`` vertices as words, the least vertices in the first of each set."""
+    width = _width(count)
+    if width == 1:
+        return array("Q", masks)
+    words = array("Q", b"".join(mask.to_bytes(8 * width, "little") for mask in masks))
+    if sys.byteorder == "big":
+        words.byteswap()
+    return words
+
+
 def _check(status: int) -> None:
     if status:
         raise OutOfMemory("There is no memory left to plan the pattern.", hint="Close what else is open.")
@@ -195,5 +216,5 @@ def _library() -> ctypes.CDLL:
     library.qe_order_close.restype = None
     library.qe_order_best.argtypes = (pointer, f64, pointer, pointer)
     library.qe_order_cost.argtypes = (pointer, pointer, i32, pointer)
-    library.qe_order_rows.argtypes = (pointer, ctypes.c_uint64, pointer)
+    library.qe_order_rows.argtypes = (pointer, pointer, pointer)
     return library

@@ -30,12 +30,13 @@ class _Nature:
 
 
 @lru_cache(1 << 10)
-def _nature(types: tuple[RelationshipTypeInfo, ...], both: bool) -> _Nature:
+def _nature(types: tuple[RelationshipTypeInfo, ...], both: bool, antiparallel: bool) -> _Nature:
     return _Nature(
         names=tuple(info.name for info in types),
         symmetric=both or all(info.undirected for info in types),
         swappable=both or any(info.undirected for info in types),
-        multiple=len(types) > 1 or any(info.parallel or (both and not info.undirected) for info in types),
+        multiple=len(types) > 1
+        or any(info.parallel or (both and antiparallel and not info.undirected) for info in types),
         loops=any(info.loops for info in types),
     )
 
@@ -80,11 +81,19 @@ class PatternEdge:
 
 
 def pattern_edge(catalog: CatalogView, relationship: PatternRelationship) -> PatternEdge:
-    """Look up the types of a pattern relationship."""
-    return edge_of_types(relationship, matching_types(catalog, relationship.types))
+    """Look up the types of a pattern relationship, and where it matters whether one joins vertices both ways."""
+    types = matching_types(catalog, relationship.types)
+    either_way = relationship.direction is Direction.BOTH and len(types) == 1
+    asked = either_way and not (types[0].undirected or types[0].parallel)
+    return edge_of_types(relationship, types, catalog.antiparallel(types[0].name) if asked else True)
 
 
-def edge_of_types(relationship: PatternRelationship, types: tuple[RelationshipTypeInfo, ...]) -> PatternEdge:
-    """Return a pattern relationship with the types that it can match."""
-    nature = _nature(types, relationship.direction is Direction.BOTH)
+def edge_of_types(
+    relationship: PatternRelationship, types: tuple[RelationshipTypeInfo, ...], antiparallel: bool = True
+) -> PatternEdge:
+    """Return a pattern relationship with the types that it can match.
+
+    ``antiparallel``: whether directed ones among them may join two vertices both ways.
+    """
+    nature = _nature(types, relationship.direction is Direction.BOTH, antiparallel)
     return PatternEdge(relationship, types, relationship.name, (relationship.start, relationship.end), nature)

@@ -44,7 +44,7 @@ class SearchParts:
     _at: dict[str, list[PatternEdge]] = field(default_factory=dict)
     _apart: dict[str, list[str]] = field(default_factory=dict)
     _pairs: dict[str, list[Coincidence]] = field(default_factory=dict)  # by the vertex that is bound last
-    _compared: dict[str, list[str]] = field(default_factory=dict)  # by relationship those that it must not be
+    _compared: dict[str, list[str]] = field(default_factory=dict)  # by relationship those that it must not be, sorted
 
     def __post_init__(self) -> None:
         for edge in self.edges:
@@ -58,9 +58,7 @@ class SearchParts:
             (a, b), (c, d) = same
             if a in place and b in place and c in place and d in place:
                 self._pairs.setdefault(max(a, b, c, d, key=place.__getitem__), []).append(same)
-        for one, other in self.differences.edges:
-            self._compared.setdefault(one, []).append(other)
-            self._compared.setdefault(other, []).append(one)
+        self._compared.update(self.differences.edges.partners())
 
 
 def build_levels(parts: SearchParts) -> tuple[Level, ...]:
@@ -132,8 +130,8 @@ def _close(edges: Iterable[PatternEdge], parts: SearchParts, levels: list[Level]
 
 def _edge_level(edge: PatternEdge, parts: SearchParts) -> EdgeLevel:
     start, end = edge.ends
-    compared = sorted(parts._compared.get(edge.name, ()))
-    different = tuple([parts._level[other] for other in compared if other in parts._level])
+    compared = map(parts._level.get, parts._compared.get(edge.name, ()))
+    different = tuple([level for level in compared if level is not None])
     return EdgeLevel(
         edge.name,
         parts._level[start],

@@ -16,12 +16,15 @@ from qengine.plan.logical import Operator
 from qengine.plan.node import node
 from qengine.plan.pattern import ANY_SHORTEST, Direction, LabelExpr, PathMode, PathSelector
 
-MAX_LEVELS = 64
-"""Levels of a search, which kernels name by the bits of a word."""
+MAX_LEVELS = 1024
+"""Levels of a search; ``kMaxLevels`` of the kernels."""
+
+MAX_DEVICE_LEVELS = 64
+"""Levels of a search on a GPU, whose kernels name them by the bits of a word: ``kMaxDeviceLevels``."""
 
 
 def check_levels(count: int, span: Span | None = None) -> None:
-    """Refuse a search of more levels than kernels have names for; ``span`` is where its pattern stands.
+    """Refuse a search of more levels than kernels take; ``span`` is where its pattern stands.
 
     Raises
     ------
@@ -30,9 +33,24 @@ def check_levels(count: int, span: Span | None = None) -> None:
     """
     if count > MAX_LEVELS:
         raise Unsupported(
-            f"A pattern with {count} nodes and relationships exceeds the {MAX_LEVELS} that are searched.",
+            f"A pattern with {count:,} nodes and relationships exceeds the {MAX_LEVELS:,} that are searched.",
             span=span,
             hint="Split it into several MATCH clauses with WITH between them.",
+        )
+
+
+def check_device_levels(count: int) -> None:
+    """Refuse a search of more levels than a GPU's kernels take.
+
+    Raises
+    ------
+    Unsupported
+        With both numbers.
+    """
+    if count > MAX_DEVICE_LEVELS:
+        raise Unsupported(
+            f"A pattern with {count:,} nodes and relationships exceeds the {MAX_DEVICE_LEVELS} that a GPU searches.",
+            hint='Use device="auto" or device="cpu".',
         )
 
 

@@ -49,6 +49,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "qe_pcsr_degrees": (_POINTER, _POINTER, _U64, _U32, _U32, _POINTER),
     "qe_pair_statistics": (_POINTER,) * 3,
     "qe_acyclic": (_POINTER, _POINTER, _U32, _POINTER),
+    "qe_antiparallel": (_POINTER, _POINTER, _POINTER),
     "qe_wedge_sample": (_POINTER, _U64, _U64, *(_POINTER,) * 4),
     "qe_distinct_sketch": (_POINTER, _U32, _POINTER, _U32, _U64, _POINTER),
     "qe_text_ends": (_POINTER, _U32, _POINTER, _U64, _POINTER),
@@ -262,6 +263,13 @@ def acyclic(into: ctypes.Structure, out: ctypes.Structure, n: int) -> bool:
     """Tell whether no path over a type, two ``qe::Pcsr`` of ``n`` vertices, leads back to where it began."""
     found = ctypes.c_int32()
     _call("qe_acyclic", ctypes.addressof(into), ctypes.addressof(out), n, ctypes.byref(found))
+    return bool(found.value)
+
+
+def antiparallel(into: ctypes.Structure, out: ctypes.Structure) -> bool:
+    """Tell whether relationships of a type, two ``qe::Pcsr``, join two different vertices both ways."""
+    found = ctypes.c_int32()
+    _call("qe_antiparallel", ctypes.addressof(into), ctypes.addressof(out), ctypes.byref(found))
     return bool(found.value)
 
 

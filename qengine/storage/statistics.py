@@ -18,7 +18,7 @@ from qengine.plan.pattern import Direction, LabelExpr, LabelIs
 from qengine.storage.arrays import Array
 from qengine.storage.columns import PropertyColumn
 from qengine.storage.joint_degrees import JointDegrees
-from qengine.storage.kernels import acyclic, pair_statistics
+from qengine.storage.kernels import acyclic, antiparallel, pair_statistics
 from qengine.storage.mixed_triangles import Corners, MixedTriangles, Sides
 from qengine.storage.values import summarize
 from qengine.storage.variant import concatenate
@@ -75,28 +75,32 @@ class Statistics:
         self._together = JointDegrees(store)
         self._mixed = MixedTriangles(store, self._together)
         self._acyclic: dict[str, bool] = {}
+        self._antiparallel: dict[str, bool] = {}
         self._values: dict[tuple[str, str, str | LabelExpr | None], ValueSummary] = {}
 
     def gather(self) -> None:
         """Count relationships between labels and summarize the values of properties, by label and by type.
 
         What is small is left out: it takes less than a millisecond when it is first asked for. So are circles, for
-        which few queries ask.
+        which few queries ask. Whether relationships are antiparallel takes at most some 2 % of the loading time.
         """
         for edge_type in self._store.types:
             if edge_type.count >= _MANY:
                 for way in set(self._directions(edge_type.index)):
                     self._counts(edge_type.index, way)
                 self.wedges(edge_type.name)
+                if not edge_type.parallel:
+                    self.antiparallel(edge_type.name)
         for entity, key, owner in self.properties():
             if self._size(entity, owner) >= _MANY_VALUES:
                 self.values(entity, key, owner)
 
     def gather_all(self) -> None:
-        """Gather, and look for circles: what is worth keeping with a saved graph."""
+        """Gather, and look for circles and antiparallel relationships: what is worth keeping with a saved graph."""
         self.gather()
         for edge_type in self._store.types:
             self.acyclic(edge_type.name)
+            self.antiparallel(edge_type.name)
 
     def edges(self, source: str | None, type: str | None, target: str | None) -> EdgeStatistics:
         """Return statistics of the matches of ``(:source)-[:type]->(:target)``; None stands for all.
@@ -169,6 +173,19 @@ class Statistics:
             apart = into.hi <= out.lo or out.hi <= into.lo  # from one label to another
             self._acyclic[type] = apart or acyclic(into.struct, out.struct, self._store.vertex_count)
         return self._acyclic[type]
+
+    def antiparallel(self, type: str) -> bool:
+        """Tell whether relationships of a directed type join two different vertices both ways.
+
+        False for undirected and unknown types.
+        """
+        index = self._store.type_index(type)
+        if index is None or self._store.types[index].undirected:
+            return False
+        if type not in self._antiparallel:
+            into, out = (self._store.adjacency(index, way) for way in (Direction.IN, Direction.OUT))
+            self._antiparallel[type] = not self._acyclic.get(type) and antiparallel(into.struct, out.struct)
+        return self._antiparallel[type]
 
     def closing_odds(self, type: str, labels: Sequence[str | None]) -> float:
         """Return what ``CatalogView.closing_odds`` does."""
@@ -256,6 +273,10 @@ class Statistics:
         """Take from a saved graph whether a directed type has no circles."""
         self._acyclic[type] = found
 
+    def know_antiparallel(self, type: str, found: bool) -> None:
+        """Take from a saved graph whether a directed type joins vertices both ways."""
+        self._antiparallel[type] = found
+
     def know_values(self, entity: str, key: str, owner: str | None, found: ValueSummary) -> None:
         """Take the summary of a property from a saved graph."""
         self._values[entity, key, owner] = found
@@ -292,6 +313,10 @@ class Statistics:
     def known_acyclic(self) -> list[tuple[str, bool]]:
         """Return of which directed types it is known by now whether they have no circles."""
         return list(self._acyclic.items())
+
+    def known_antiparallel(self) -> list[tuple[str, bool]]:
+        """Return of which directed types it is known by now whether they join vertices both ways."""
+        return list(self._antiparallel.items())
 
     def known_values(self) -> list[tuple[tuple[str, str, str | None], ValueSummary]]:
         """Return the summaries made by now, by entity, property and label or type; none of other label expressions."""

@@ -32,9 +32,10 @@ from qengine.types import NULL
 
 __all__ = ["read_statistics", "write_statistics"]
 
-_VERSION = "4"
+_VERSION = "5"
 _MOST = 1e60  # what no number of them reaches
-_READABLE = ("2", "3", _VERSION)  # 2: without circles; 3: without kinds of relationships
+_READABLE = ("2", "3", "4", _VERSION)
+"""2: without circles; 3: without kinds of relationships; 4: without what says which types join vertices both ways."""
 
 
 def write_statistics(statistics: Statistics, file: BinaryIO) -> None:
@@ -64,6 +65,8 @@ def write_statistics(statistics: Statistics, file: BinaryIO) -> None:
         add("wedges", facts, pa.array(np.array(kinds, np.float64).reshape(-1)))
     for type, acyclic in statistics.known_acyclic():
         add("circles", {"type": type, "acyclic": acyclic}, pa.nulls(0))
+    for type, both_ways in statistics.known_antiparallel():
+        add("antiparallel", {"type": type, "antiparallel": both_ways}, pa.nulls(0))
     for kind, known in (("together", statistics.known_together()), ("triangles", statistics.known_mixed_triangles())):
         add(kind, {"of": [_plain(key) for key, _ in known]}, pa.array([number for _, number in known], pa.float64()))
     schema = pa.schema(fields, metadata={"version": _VERSION})
@@ -166,6 +169,12 @@ def _read_circles(store: GraphStore, facts: Any, values: Any) -> None:
     store.statistics.know_acyclic(facts["type"], facts["acyclic"])
 
 
+def _read_antiparallel(store: GraphStore, facts: Any, values: Any) -> None:
+    if store.type_index(facts["type"]) is None:
+        raise _Wrong("there is no such type")
+    store.statistics.know_antiparallel(facts["type"], facts["antiparallel"])
+
+
 def _read_together(store: GraphStore, facts: Any, values: Any) -> None:
     for (label, one, other), factor in zip(facts["of"], _factors(values), strict=True):
         store.statistics.know_together(_label(label), _incidence(one), _incidence(other), factor)
@@ -182,6 +191,7 @@ _READERS: dict[str, Callable[[GraphStore, Any, Any], None]] = {
     "values": _read_values,
     "wedges": _read_wedges,
     "circles": _read_circles,
+    "antiparallel": _read_antiparallel,
     "together": _read_together,
     "triangles": _read_triangles,
 }

@@ -154,6 +154,10 @@ class GraphStore:
         """Tell whether no path of relationships of a directed type leads back to where it began."""
         return self.statistics.acyclic(type)
 
+    def antiparallel(self, type: str) -> bool:
+        """Tell whether relationships of a directed type join two different vertices both ways."""
+        return self.statistics.antiparallel(type)
+
     def closing_odds(self, type: str, labels: Sequence[str | None]) -> float:
         """Return by how much the odds of a relationship of a type grow where it closes a triangle of such."""
         return self.statistics.closing_odds(type, labels)

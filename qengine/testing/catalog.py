@@ -53,6 +53,10 @@ class WrittenCatalog:
         """Return False: any type may lead back to where a path began."""
         return False
 
+    def antiparallel(self, type: str) -> bool:
+        """Return True: any two vertices may be joined both ways."""
+        return True
+
     def closing_odds(self, type: str, labels: Sequence[str | None]) -> float:
         """Return 1: triangles are as frequent as if relationships were independent."""
         return 1.0

@@ -37,9 +37,9 @@ _VECTOR, _MATRIX, _PAIRS = "vector", "matrix", "pairs"
 def verify_elimination(steps: Sequence[Step], terms: Sequence[Term], outputs: int) -> None:
     """Check a program and its terms; ``outputs``: of how many nodes the count is by, up to two.
 
-    Steps read earlier steps alone, each what it can read, over the domains that it can; no step is there twice, and each
-    is read. Matrices that are multiplied link the same pairs. Terms add up vectors; their outputs are none, vectors over
-    the graph's vertices or pairs, as is asked.
+    Steps read earlier steps alone, each what it can read, over the domains that it can; no step is there twice, and
+    each is read. Matrices that are multiplied link the same pairs. Terms add up vectors; their outputs are none,
+    vectors over the graph's vertices or pairs, as is asked.
 
     Raises
     ------

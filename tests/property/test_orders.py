@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qengine.errors import Unsupported
+from qengine.optimizer import order as order_module
 from qengine.optimizer.cost import Link, Problem, Ties, mask_of
 from qengine.optimizer.order import CostModel
 from tests.examples import examples
@@ -102,9 +103,45 @@ def test_sizes_are_positive_and_belong_to_sets(problem: Problem) -> None:
 
 
 def test_more_vertices_than_a_set_holds_are_refused() -> None:
-    problem = Problem([1.0] * 65, [1.0] * 65, frozenset(), [])
-    with pytest.raises(Unsupported, match="65 nodes"):
+    problem = Problem([1.0] * 1025, [1.0] * 1025, frozenset(), [])
+    with pytest.raises(Unsupported, match=r"A pattern of 1,025 nodes can't be planned: 1,024 are the most\."):
         CostModel(problem).best_order()
+
+
+@given(problems(2, 9))
+def test_sets_of_several_words_give_what_those_of_one_do(problem: Problem) -> None:
+    sets = range(1, 1 << min(5, len(problem.candidates)))
+    small = CostModel(problem)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(order_module, "_SMALL", 1)
+        large = CostModel(problem)
+        assert [large.rows(bound) for bound in sets] == [small.rows(bound) for bound in sets]
+        assert large.best_order() == small.best_order()
+
+
+def ring_with_leaves(ring: int, leaves: int) -> Problem:
+    """A circle of vertices that are few, then fewer, one of them with leaves that must all differ."""
+    ties = Ties(10.0, 200.0, 3.0, 2.0)
+    ends = [(v, (v + 1) % ring) for v in range(ring)] + [(0, ring + leaf) for leaf in range(leaves)]
+    count = ring + leaves
+    sizes = [1e4] * count
+    apart = list(combinations(range(ring, count), 2))
+    return Problem(sizes, sizes, frozenset(), [Link(*pair, 1e-3, ties, ties) for pair in ends], different=apart)
+
+
+@pytest.mark.parametrize(("ring", "leaves"), [(70, 0), (40, 40), (400, 100), (3, 997)])
+@pytest.mark.parametrize("wanted", [0, 1 << 2])
+def test_large_patterns_are_ordered_along_their_links(ring: int, leaves: int, wanted: int) -> None:
+    problem = replace(ring_with_leaves(ring, leaves), wanted=wanted)
+    model = CostModel(problem)
+    found = model.best_order()
+    assert sorted(found.vertices) == list(range(ring + leaves))
+    near = {v: {v - 1, v + 1} for v in range(ring)} | {v: {0} for v in range(ring, ring + leaves)}
+    near[0] |= {ring - 1, *range(ring, ring + leaves)}
+    near[ring - 1].add(0)
+    assert all(near[v].intersection(found.vertices[:k]) for k, v in enumerate(found.vertices) if k)
+    assert 0 < found.cost == pytest.approx(model.cost(found.vertices))
+    assert 0 < model.rows(model.all) <= 1e200
 
 
 def test_nothing_is_left_where_others_took_all_there_is() -> None:

@@ -147,9 +147,9 @@ def test_a_large_total_that_fits() -> None:
     assert chunk.count.tolist() == [10_000**4 + 10_000]
 
 
-def test_more_levels_than_masks_hold() -> None:
-    with pytest.raises(Unsupported, match="64"):
-        list(start(clique(3), search([[], *[[0]] * 64], count="n"), ExecutionContext()))
+def test_more_levels_than_kernels_take() -> None:
+    with pytest.raises(Unsupported, match="1,025 nodes and relationships exceeds the 1,024"):
+        list(start(clique(3), search([[], *[[0]] * 1024], count="n"), ExecutionContext()))
 
 
 def test_breadth_first_rows_come_in_one_order(dense: Any) -> None:

@@ -142,7 +142,8 @@ def test_statistics_come_back(tmp_path):
     assert ("node", "n", None) not in known and ("node", "mixed", "A") in known
     assert all(found == first.statistics.values(*of) for of, found in known.items())
     assert dict(opened.statistics.known_pairs()) == dict(first.statistics.known_pairs()) != {}
-    assert dict(opened.statistics.known_acyclic()) == dict(first.statistics.known_acyclic()) != {}
+    for known in ("known_acyclic", "known_antiparallel"):
+        assert dict(getattr(opened.statistics, known)()) == dict(getattr(first.statistics, known)()) != {}
 
 
 def test_what_is_known_of_kinds_of_relationships_comes_back(tmp_path):
@@ -162,17 +163,20 @@ def test_what_is_known_of_kinds_of_relationships_comes_back(tmp_path):
     assert opened.statistics.nbytes == 0  # nothing had to be looked up
 
 
-def test_statistics_of_the_version_before_circles_are_read(tmp_path, monkeypatch):
-    monkeypatch.setattr("qengine.storage.statistics_file._VERSION", "2")
-    monkeypatch.setattr("qengine.storage.statistics.Statistics.known_acyclic", lambda self: [])
+@pytest.mark.parametrize(("version", "missing"), [("2", ("acyclic", "antiparallel")), ("4", ("antiparallel",))])
+def test_statistics_of_versions_without_facts_of_types_are_read(tmp_path, monkeypatch, version, missing):
+    monkeypatch.setattr("qengine.storage.statistics_file._VERSION", version)
+    for fact in missing:
+        monkeypatch.setattr(f"qengine.storage.statistics.Statistics.known_{fact}", lambda self: [])
     first = graph(nodes=5_000, relationships=20_000)
     first.statistics.values("node", "n", "A")
     save(first, tmp_path)
     monkeypatch.undo()
     opened = open_saved(tmp_path)
     assert dict(opened.statistics.known_values()) == dict(first.statistics.known_values()) != {}
-    assert opened.statistics.known_acyclic() == []
-    assert opened.acyclic("R") == first.acyclic("R")
+    for fact in missing:
+        assert getattr(opened.statistics, f"known_{fact}")() == []
+        assert getattr(opened, fact)("R") == getattr(first, fact)("R")
 
 
 def test_dates_and_texts_of_statistics_come_back(tmp_path):

@@ -12,7 +12,7 @@ import pytest
 from qengine.plan.pattern import Direction
 from qengine.storage import from_records
 from qengine.storage.adjacency import Form
-from qengine.storage.kernels import pair_statistics, wedge_sample
+from qengine.storage.kernels import antiparallel, pair_statistics, wedge_sample
 from qengine.storage.pcsr_build import build_type
 
 
@@ -201,6 +201,25 @@ def test_types_without_circles(seed):
     assert store.acyclic("R") == (bool(pairs) and all(a != b for a, b in reached))
     assert not store.acyclic("U")
     assert not store.acyclic("Z")
+    both_ways = any(a != b and (b, a) in pairs for a, b in pairs)
+    for known in (True, False):  # which types have no circles is known, or not
+        again = store if known else from_records([{"id": row} for row in range(n)], edges, undirected=["U"])
+        assert again.antiparallel("R") == both_ways
+        assert not again.antiparallel("U")
+        assert not again.antiparallel("Z")
+
+
+@pytest.mark.parametrize("form", list(Form))
+@pytest.mark.parametrize("far", [0, 40])
+def test_one_antiparallel_pair_among_many_is_found(form, far):
+    chance = np.random.default_rng(far)
+    start, end = np.unique(np.sort(chance.integers(0, 3000, (20_000, 2)), axis=1), axis=0).astype(np.uint32).T
+    start, end = start[start != end], end[start != end]
+    for more, expected in (([], False), ([(end[far], start[far])], True), ([(end[-1], start[-1])], True)):
+        ends = np.array(more, np.uint32).reshape(-1, 2)
+        built = build_type(np.concatenate((start, ends[:, 0])), np.concatenate((end, ends[:, 1])), form=form)
+        into, out = (built.adjacencies[way].struct for way in (Direction.IN, Direction.OUT))
+        assert antiparallel(into, out) == expected
 
 
 @pytest.mark.parametrize("undirected", [False, True])

@@ -435,20 +435,23 @@ def test_columns_of_nothing_are_refused(small, place):
     refused_column(small, change)
 
 
-def test_statistics_that_contradict_the_graph_are_refused(small):
-    path = next(small.rglob("statistics.arrow"))
+@pytest.mark.parametrize(("kind", "fact"), [("circles", "acyclic"), ("antiparallel", "antiparallel")])
+def test_statistics_that_contradict_the_graph_are_refused(small, tmp_path, kind, fact):
+    again = tmp_path / "again"
+    save(open_saved(small), again)
+    path = next(again.rglob("statistics.arrow"))
     batches, schema = read_batches(path)
-    numbers = [row for row, field in enumerate(schema) if field.metadata[b"kind"] == b"circles"]
-    for facts in ({"type": "NOBODY"}, {"acyclic": 2.0}, {"more": 1}, {"type": None}):
+    number = next(row for row, field in enumerate(schema) if field.metadata[b"kind"] == kind.encode())
+    for facts in ({"type": "NOBODY"}, {fact: 2.0}, {"more": 1}, {"type": None}):
         fields = list(schema)
-        known = json.loads(fields[numbers[0]].metadata[b"facts"]) | facts
-        fields[numbers[0]] = fields[numbers[0]].with_metadata({"kind": "circles", "facts": json.dumps(known)})
+        known = json.loads(fields[number].metadata[b"facts"]) | facts
+        fields[number] = fields[number].with_metadata({"kind": kind, "facts": json.dumps(known)})
         wrong = pa.schema(fields, metadata=schema.metadata)
         with pa.ipc.new_file(str(path), wrong) as writer:
             writer.write_batch(pa.RecordBatch.from_arrays(batches[0].columns, schema=wrong))
-        remake(small)
+        remake(again)
         with pytest.raises(StorageError, match=r"statistics.arrow: column"):
-            open_saved(small)
+            open_saved(again)
 
 
 # ---------------------------------------------------------------- formats

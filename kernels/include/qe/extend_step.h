@@ -18,9 +18,9 @@ namespace qe {
 // Tables of partial embeddings, one a level. Seeds are columns of the first table; each later one holds what its level
 // is bound to and the row of the table before that it extends.
 struct ExtendTables {
-  const uint32_t* vertices[kMaxLevels];  // of vertex levels
-  const int64_t* edges[kMaxLevels];      // of relationship levels
-  const uint32_t* parents[kMaxLevels];   // of levels that are no seeds
+  const uint32_t* vertices[kMaxDeviceLevels];  // of vertex levels
+  const int64_t* edges[kMaxDeviceLevels];      // of relationship levels
+  const uint32_t* parents[kMaxDeviceLevels];   // of levels that are no seeds
 };
 
 enum DriverKind : int32_t { kFromOperand = 0, kFromRanges = 1, kFromEdges = 2 };

@@ -10,7 +10,8 @@
 
 namespace qe {
 
-constexpr int kMaxLevels = 64;  // sets of levels are 64-bit masks
+constexpr int kMaxLevels = 1024;     // of a search on the host
+constexpr int kMaxDeviceLevels = 64;  // on a GPU, where sets of levels are words
 
 enum LevelKind : int32_t { kVertexLevel = 0, kEdgeLevel = 1 };
 enum EdgeWay : int32_t { kForward = 0, kBackward = 1, kEitherWay = 2 };

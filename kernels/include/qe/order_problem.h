@@ -1,13 +1,14 @@
 // A pattern to order, as plain data: what the matching order of a search is chosen by. Mirrored by
-// qengine/optimizer/ordering.py.
+// qengine/optimizer/order.py.
 //
-// Vertices are numbers below kMaxOrdered, sets of vertices are 64-bit masks. Pointers stay the caller's.
+// Vertices are numbers below kMaxOrdered. A set of vertices is a mask of `words` words, the least vertices in the first: one
+// word for up to 64 vertices, kMaxOrdered / 64 for more. Pointers stay the caller's.
 #pragma once
 #include "qe/portable.h"
 
 namespace qe {
 
-constexpr int kMaxOrdered = 64;
+constexpr int kMaxOrdered = 1024;
 
 // What the kernels take on a machine, in nanoseconds of one core.
 struct OrderConstants {
@@ -46,23 +47,23 @@ struct OrderProblem {
   const double* together;     // and how many times likelier a vertex has an edge of one as it has one of the other
   const int32_t* different;   // pairs that may coincide and must not
   const int32_t* less;        // pairs (a, b) with id(a) < id(b)
-  const uint64_t* entangled;  // sets whose members are compared with each other in other ways
+  const uint64_t* entangled;  // for each vertex the set of those, perhaps with itself, that it is compared with in other ways
   const int32_t* triangles;   // three vertices of each, linked pairwise
   const double* closures;     // and how many times greater the odds of each of its links are, given the other two
   const uint64_t* known;      // sets of vertices whose rows are better known, the largest first
   const double* factors;      // and how many times more they are than degrees say
-  uint64_t filtered;          // whose predicates are checked vertex by vertex
-  uint64_t bound;             // that each input row gives
-  uint64_t wanted;            // to emit
+  const uint64_t* filtered;   // the set of those whose predicates are checked vertex by vertex
+  const uint64_t* bound;      // of those that each input row gives
+  const uint64_t* wanted;     // of those to emit
   int32_t count;
   int32_t n_links;
   int32_t n_meetings;
   int32_t n_different;
   int32_t n_less;
-  int32_t n_entangled;
   int32_t n_triangles;
   int32_t n_known;
   int32_t counted;            // whether the others are only counted, else all are walked
+  int32_t words;              // of a set
 };
 
 }  // namespace qe

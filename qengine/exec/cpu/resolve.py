@@ -85,7 +85,7 @@ def resolve(store: ExecView, search: Search, masks: MaskProvider) -> ResolvedSea
     Raises
     ------
     Unsupported
-        If the pattern has more than 64 nodes and relationships.
+        If the pattern has more than ``MAX_LEVELS`` nodes and relationships.
     """
     check_levels(len(search.levels))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from qengine.plan.physical import MAX_LEVELS
+from qengine.plan.physical import MAX_DEVICE_LEVELS
 
 __all__ = ["FILTER_ROUNDS", "JOB", "LEVEL", "ROOT_LANES", "RUNNING", "SIGNATURES", "SOURCE", "STATE", "STEP"]
 
@@ -16,7 +16,7 @@ SOURCE = np.dtype([("row", "<u8"), ("from", "<i4"), ("to", "<i4"), ("source", "<
 STEP = np.dtype([("source", "<i4"), ("from_stamp", "<i4"), ("to_stamp", "<i4")])
 STATE = np.dtype(
     [("arrived", "<u4", 2), ("stopped", "<u4", 2), ("slots", "<u8"), ("gathered", "<u8"), ("entries", "<u8"),
-     ("bound", "<f8"), ("rounds", "<u8"), ("counts", "<u4", (FILTER_ROUNDS + 1, MAX_LEVELS))]
+     ("bound", "<f8"), ("rounds", "<u8"), ("counts", "<u4", (FILTER_ROUNDS + 1, MAX_DEVICE_LEVELS))]
 )  # fmt: skip
 SIGNATURES = np.dtype([("table", "<u8"), ("wanted", "<u8"), ("n_vertices", "<u4"), ("unused", "<u4")])
 JOB = np.dtype(

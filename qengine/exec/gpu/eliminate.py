@@ -42,7 +42,7 @@ from qengine.exec.gpu.memory import Resident
 from qengine.exec.gpu.neighbourhoods import run_among
 from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.elimination import Around, Closed, Matrix, Message, Own, Pairs, Product, Step
-from qengine.plan.physical import Eliminate
+from qengine.plan.physical import MAX_DEVICE_LEVELS, Eliminate
 
 __all__ = ["eliminates", "has_kernels", "run_eliminate"]
 
@@ -111,7 +111,7 @@ def _eliminates(store: ExecView, operator: Eliminate) -> bool:
     if not has_kernels(operator):
         return False
     search = operator.search
-    if operator.emit or any(level.predicates for level in search.levels):
+    if operator.emit or len(search.levels) > MAX_DEVICE_LEVELS or any(level.predicates for level in search.levels):
         return True
     resolved = resolve_pattern(store, search)
     return resolved is None or components(resolved.plan) is None

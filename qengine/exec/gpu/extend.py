@@ -22,7 +22,7 @@ from qengine.exec.cpu.resolve import ResolvedSearch
 from qengine.exec.gpu.device import cupy
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.properties import DeviceProperties
-from qengine.plan.physical import MAX_LEVELS
+from qengine.plan.physical import MAX_DEVICE_LEVELS
 
 __all__ = ["DeviceRows", "Extension", "Shape", "block_warps", "has_room", "shape_of", "window_bytes"]
 
@@ -148,13 +148,13 @@ class Extension:
         self.macros = {"QE_WINDOW_ROWS": window}
         self.most_slots = max(_LEAST_SLOTS, min(most_slots, _fitting(shape, budget)))
         self.slots = min(self.most_slots, _FIRST_SLOTS)
-        self.tables = np.zeros((3, MAX_LEVELS), np.uint64)  # vertices, edges, parents: qe::ExtendTables
+        self.tables = np.zeros((3, MAX_DEVICE_LEVELS), np.uint64)  # vertices, edges, parents: qe::ExtendTables
         self.told = np.frombuffer(cupy().cuda.alloc_pinned_memory(8), np.int64, 1)
         self.first_rows: Any = None  # of the first table: their input rows, and a column for each seed
         self.seed_columns: list[Any] = []
         self.kernels: dict[tuple[str, int, int], tuple[Any, int]] = {}
         with self._working() as cp:
-            self.on_device = cp.zeros((3, MAX_LEVELS), np.uint64)
+            self.on_device = cp.zeros((3, MAX_DEVICE_LEVELS), np.uint64)
             self.ticket = cp.zeros(1, np.uint64)
 
     def rows(self, seeds: Sequence[npt.NDArray[np.int64]], n: int) -> Iterator[DeviceRows]:
@@ -304,7 +304,7 @@ class Extension:
         shape = self.shape
         with self._working() as cp:
             self.on_device.set(self.tables)
-            columns, addresses = {}, np.zeros(MAX_LEVELS, np.uint64)
+            columns, addresses = {}, np.zeros(MAX_DEVICE_LEVELS, np.uint64)
             for k in range(level):
                 if shape.outputs[k] >= 0:
                     columns[shape.outputs[k]] = cp.empty(n, np.uint32 if shape.vertex[k] else np.int64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from qengine.plan.physical import MAX_LEVELS
+from qengine.plan.physical import MAX_DEVICE_LEVELS
 
 __all__ = ["GUIDE", "JOB", "MOST_WARPS", "PACKED_GRAPH", "PACKED_LEVELS", "PACKED_SOURCES", "TOTALS", "WORK"]
 
@@ -17,7 +17,7 @@ WORK = np.dtype([("walk", "<i4"), ("place", "<i4")])
 JOB = np.dtype(
     [("seed", "<u8"), ("first", "<u8"), ("samples", "<u8"), ("totals", "<u8"), ("rows", "<u8"), ("weights", "<u8"),
      ("stop", "<u8"), ("depth", "<i4"), ("inheritance", "<i4"), ("streaming", "<i4"), ("least", "<i4"),
-     ("guide", "<u8"), ("work", WORK, MAX_LEVELS)]
+     ("guide", "<u8"), ("work", WORK, MAX_DEVICE_LEVELS)]
 )  # fmt: skip
 GUIDE = np.dtype([("ways", "<u8"), ("running", "<u8"), ("lo", "<u4"), ("unused", "<u4")])
 PACKED_GRAPH = np.dtype(

@@ -23,7 +23,7 @@ from qengine.exec.gpu.search_job import JOB, LANES, STATE, donation_bytes, frame
 from qengine.exec.gpu.tree import counted_by_tree
 from qengine.exec.gpu.upload import DevicePlan, device_plan
 from qengine.exec.view import ExecView, MaskProvider
-from qengine.plan.physical import Search
+from qengine.plan.physical import Search, check_device_levels
 
 __all__ = ["LEVEL_VARIANTS", "run_search"]
 
@@ -49,9 +49,12 @@ def run_search(
     ------
     DeviceError
         If there is no usable device.
+    Unsupported
+        If the search has more levels than the device's kernels take.
     """
     if rows == 0:
         return
+    check_device_levels(len(search.levels))
     resolved = resolve(store, search, masks)
     if resolved is None:
         return

@@ -18,12 +18,12 @@ from qengine.exec.cpu.resolve import ResolvedSearch
 from qengine.exec.gpu.derived_plan import Derived, derive
 from qengine.exec.gpu.derived_plan import Shape as NodeShape
 from qengine.exec.gpu.extend import shape_of
-from qengine.plan.physical import MAX_LEVELS
+from qengine.plan.physical import MAX_DEVICE_LEVELS
 
 __all__ = ["JOB", "STATE", "STEP", "TABLE", "Outcome", "TotalPlan", "total_plan"]
 
-_MAX_STEPS = 4 * MAX_LEVELS
-_MAX_TABLES = 2 * MAX_LEVELS + 1
+_MAX_STEPS = 4 * MAX_DEVICE_LEVELS
+_MAX_TABLES = 2 * MAX_DEVICE_LEVELS + 1
 TABLE = np.dtype(
     [("vertices", "<u8"), ("edges", "<u8"), ("parents", "<u8"), ("weights", "<u8"), ("counts", "<u8"),
      ("classes", "<u8"), ("level", "<i4"), ("up", "<i4"), ("least", "<u4"), ("unused", "<u4")]

@@ -26,7 +26,7 @@ from qengine.optimizer.lower.inner_nodes import repetition_conditions, walk_mode
 from qengine.optimizer.lower.subquery import attach_subqueries
 from qengine.optimizer.lower.walks import WalkDemand, WalkPart, lower_walk, walk_parts
 from qengine.optimizer.matching import Matching, MatchingOrder, matching_order
-from qengine.optimizer.pattern_edges import SAME, PatternEdge, given_name, pattern_edge
+from qengine.optimizer.pattern_edges import SAME, PatternEdge, edge_of_types, given_name, pattern_edge
 from qengine.optimizer.search import SearchParts, build_levels
 from qengine.optimizer.symmetry import Symmetry
 from qengine.plan.expr import Call, Comparison, Expr, HasLabels, Literal, PathOf, Variable
@@ -86,6 +86,8 @@ class MatchLowering:
     fixed: list[PatternEdge] = field(default_factory=list)
     walks: list[WalkPart] = field(default_factory=list)
     walked: list[WalkPart] = field(default_factory=list)
+    difference: Differences = field(default_factory=Differences)
+    inequalities: Sequence[tuple[str, str]] = ()
     searched: list[PatternEdge] = field(default_factory=list)
     weight: str | None = None
     taken: frozenset[str] = frozenset()
@@ -112,6 +114,7 @@ class MatchLowering:
         if empty:
             return self._nothing()
         filters.inequalities_into(difference)
+        self.difference, self.inequalities = difference, filters.inequalities
         if not self.walks:
             last = all(name in self.bound for name in self.nodes) and not self.fixed
             if not last:
@@ -165,7 +168,7 @@ class MatchLowering:
             if self._compares_relationships():
                 wanted |= {e.name for e in self.fixed if any(set(e.type_names()) & set(w.types) for w in self.walks)}
             if len(self._components()) > 1:  # searched one by one: compared when both are there
-                wanted = wanted.union(*difference.edges)
+                wanted |= difference.edges.members()
                 wanted |= {name for pair in difference.vertices for name in pair}
                 wanted |= {name for pair in difference.pairs for both in pair for name in both}
         return wanted
@@ -406,15 +409,28 @@ class MatchLowering:
         if not asked and not emitted and _is_clique(matching):
             return None  # no vertex can be summed out apart from the others, and a search need not keep sums
         outputs = _outputs(matching, emitted)
-        found = eliminated(
-            matching.names, self.nodes, matching.edges, matching.difference, outputs, self.catalog,
-            inf if asked else cost,
-        )  # fmt: skip
+        edges, difference = self._for_elimination(matching)
+        limit = inf if asked else cost
+        found = eliminated(matching.names, self.nodes, edges, difference, outputs, self.catalog, limit)
         if found is None:
             return None
         if self.demand.duplicates is Duplicates.IGNORE and len(found.terms) > 1 and not asked:
             return None  # a search stops at the first embedding
         return found
+
+    def _for_elimination(self, matching: Matching) -> tuple[Sequence[PatternEdge], Differences]:
+        """Return the relationships of a matching, and what must differ, so that elimination sums least.
+
+        To it, ends that coincide mean one matrix times another, and a relationship that is another one a single
+        matrix. Where directed types are traversed either way, it takes relationships that differ for ends that do.
+        """
+        either_way = any(edge.symmetric and not (edge.multiple or edge.types[0].undirected) for edge in matching.edges)
+        if not either_way or matching.difference is not self.difference:
+            return matching.edges, matching.difference
+        edges = [edge_of_types(edge.relationship, edge.types) for edge in matching.edges]
+        difference = differences(self.graph, edges, self.catalog)
+        difference.vertices |= {frozenset(pair) for pair in self.inequalities}
+        return edges, difference
 
     def _eliminates_by_hint(self) -> bool:
         return self.graph.hints.strategy == "eliminate"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from qengine import Graph
-from qengine.errors import DeviceError
+from qengine.errors import DeviceError, Unsupported
+from qengine.estimate.device import choose_device
 from qengine.exec import choice
 from qengine.exec.gpu import device as device_module
 
@@ -84,6 +85,31 @@ def test_without_a_device_auto_says_why_and_gpu_is_refused(graph: Graph, monkeyp
     monkeypatch.setattr(device_module, "device", refuse)
     with pytest.raises(DeviceError):
         graph.explain("MATCH (a)-[:R]-(b) RETURN count(*)", device="gpu")
+
+
+def test_patterns_with_more_levels_than_kernels_take_run_on_the_cpu(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hops = ", ".join(f"(v{k})-[:R]-(v{k + 1})" for k in range(64))
+    large = f"MATCH {hops} RETURN count(*)"
+    device, reason = chosen(graph, large, monkeypatch)
+    assert (device, reason) == ("cpu", "a pattern has 65 nodes and relationships, and a GPU searches 64")
+    with pytest.raises(Unsupported, match="65 nodes and relationships exceeds the 64 that a GPU searches"):
+        graph.explain(large, device="gpu")
+    fewer = hops.rpartition(", ")[0]
+    assert chosen(graph, f"MATCH {fewer} RETURN count(*)", monkeypatch)[0] == "gpu"
+
+
+@pytest.mark.parametrize("asked", ["auto", "gpu"])
+def test_samples_of_patterns_with_more_levels_are_drawn_on_the_cpu(asked: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device_module, "missing", lambda: None)
+    monkeypatch.setattr(device_module, "device", lambda: None)
+    assert choose_device(asked, 10**9, 64) == "gpu"
+    if asked == "auto":
+        assert choose_device(asked, 10**9, 65) == "cpu"
+    else:
+        with pytest.raises(Unsupported, match="65 nodes and relationships"):
+            choose_device(asked, 10**9, 65)
 
 
 def test_what_matches_nothing_says_so(graph: Graph) -> None:
