@@ -131,6 +131,19 @@ Status deal(int threads, Pieces& pieces, Work&& work) {
   return pieces.status() != kOk ? pieces.status() : ran;
 }
 
+// Calls run(), and tells the status that ends it.
+template <typename Run>
+Status guarded(Run&& run) {
+  try {
+    run();
+    return kOk;
+  } catch (const Halt& halt) {
+    return halt.status;
+  } catch (const std::bad_alloc&) {
+    return kOutOfMemory;
+  }
+}
+
 // Calls typed(V{}) with the type of the numbers.
 template <typename Typed>
 Status numbered(int32_t wide, Typed&& typed) {

@@ -7,6 +7,8 @@
 // Deterministic. Source: products with several vectors at once, Aktulga et al. 2014.
 #include "eliminate_blocks.h"
 
+#include "eliminate_root_classes.h"
+
 namespace qe::eliminate {
 namespace {
 
@@ -88,28 +90,26 @@ class BlockRoots {
     for (int k = 0; k < plan.n_arms; ++k) made_.emplace_back(plan.n);
   }
 
-  // out[u] for the roots [first, last), at most kRoots.
-  void block(uint32_t first, uint32_t last, V* out) {
-    first_ = first;
-    last_ = last;
-    const auto* roots = static_cast<const V*>(plan_.roots);
-    for (uint32_t u = first; u < last; ++u) out[u] = roots ? roots[u] : V{1};
-    if (std::all_of(out + first, out + last, [](V number) { return number == 0; })) return;
+  // Writes what is summed up around n roots, at most kRoots.
+  void block(const uint32_t* roots, uint32_t n, V* out) {
+    roots_ = roots;
+    n_ = n;
+    std::fill(out, out + n, V{1});
     for (int k = 0; k < plan_.n_tops;) {
       const int32_t top = plan_.tops[k];
       int repeats = 0;
       for (; k < plan_.n_tops && plan_.tops[k] == top; ++k) ++repeats;
       Wide sums[kRoots] = {};
       add_up(top, sums);
-      for (uint32_t u = first; u < last; ++u) {
-        if (out[u] == 0) continue;
-        if (sums[u - first] == 0) {
-          out[u] = 0;
+      for (uint32_t r = 0; r < n; ++r) {
+        if (out[r] == 0) continue;
+        if (sums[r] == 0) {
+          out[r] = 0;
           continue;
         }
-        const V sum = static_cast<V>(sums[u - first]);
-        if (static_cast<Wide>(sum) != sums[u - first]) throw Halt{kOverflow};
-        out[u] = times(out[u], power(sum, repeats));
+        const V sum = static_cast<V>(sums[r]);
+        if (static_cast<Wide>(sum) != sums[r]) throw Halt{kOverflow};
+        out[r] = times(out[r], power(sum, repeats));
       }
     }
   }
@@ -185,9 +185,9 @@ class BlockRoots {
 
   // Adds the roots' rows.
   void spread(const Matrix& m, Lines<Number>& to) {
-    for (uint32_t u = first_; u < last_; ++u) {
-      const Slice at = row(m, u);
-      for (uint64_t e = at.begin; e < at.end; ++e) ++to.touch(m.ids[e]).of[u - first_];
+    for (uint32_t r = 0; r < n_; ++r) {
+      const Slice at = row(m, roots_[r]);
+      for (uint64_t e = at.begin; e < at.end; ++e) ++to.touch(m.ids[e]).of[r];
     }
   }
 
@@ -234,7 +234,8 @@ class BlockRoots {
   const Pieces& pieces_;
   std::vector<Lines<Number>> made_;
   Lines<Number> pushed_;
-  uint32_t first_ = 0, last_ = 0;
+  const uint32_t* roots_ = nullptr;
+  uint32_t n_ = 0;
 };
 
 // The most that a vector's numbers, or those that an arm hands on, can be.
@@ -286,24 +287,13 @@ class Bounds {
   double largest_ = 1;
 };
 
-// How many numbers a root's row pushes over a link, on average.
-double pushed_by_rows(const AroundPlan& plan, const Arm& arm) {
-  const Matrix &start = plan.matrices[arm.start], &link = plan.matrices[arm.link];
-  uint64_t sum = 0;
-  for (uint64_t e = 0, n = entries_of(start); e < n; ++e) {
-    const Slice at = row(link, start.ids[e]);
-    sum += at.end - at.begin;
-  }
-  return static_cast<double>(sum) / plan.n;
-}
-
 template <typename Number, typename V>
-Status run(const AroundPlan& plan, int threads, V* out, Control* control) {
-  Pieces pieces(control, plan.n, BlockRoots<Number, V>::kRoots);
+Status run(const AroundPlan& plan, const std::vector<uint32_t>& roots, int threads, V* out, Control* control) {
+  Pieces pieces(control, roots.size(), BlockRoots<Number, V>::kRoots);
   return deal(threads, pieces, [&](int) {
-    BlockRoots<Number, V> roots(plan, pieces);
+    BlockRoots<Number, V> worker(plan, pieces);
     for (uint64_t begin, end; pieces.take(&begin, &end);)
-      roots.block(static_cast<uint32_t>(begin), static_cast<uint32_t>(end), out);
+      worker.block(roots.data() + begin, static_cast<uint32_t>(end - begin), out + begin);
   });
 }
 
@@ -329,13 +319,15 @@ BlockChoice choose_blocks(const AroundPlan& plan) {
 }
 
 template <typename V>
-Status around_by_blocks(const AroundPlan& plan, BlockChoice choice, int threads, V* out, Control* control) {
-  return choice.bytes == 4 ? run<uint32_t>(plan, threads, out, control) : run<uint64_t>(plan, threads, out, control);
+Status around_by_blocks(const AroundPlan& plan, BlockChoice choice, const std::vector<uint32_t>& roots, int threads, V* out,
+                        Control* control) {
+  return choice.bytes == 4 ? run<uint32_t>(plan, roots, threads, out, control)
+                           : run<uint64_t>(plan, roots, threads, out, control);
 }
 
 template BlockChoice choose_blocks<Narrow>(const AroundPlan&);
 template BlockChoice choose_blocks<Wide>(const AroundPlan&);
-template Status around_by_blocks<Narrow>(const AroundPlan&, BlockChoice, int, Narrow*, Control*);
-template Status around_by_blocks<Wide>(const AroundPlan&, BlockChoice, int, Wide*, Control*);
+template Status around_by_blocks<Narrow>(const AroundPlan&, BlockChoice, const std::vector<uint32_t>&, int, Narrow*, Control*);
+template Status around_by_blocks<Wide>(const AroundPlan&, BlockChoice, const std::vector<uint32_t>&, int, Wide*, Control*);
 
 }  // namespace qe::eliminate

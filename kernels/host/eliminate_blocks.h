@@ -17,8 +17,9 @@ struct BlockChoice {
 template <typename V>
 BlockChoice choose_blocks(const AroundPlan& plan);
 
-// out[u] for all roots.
+// out[k]: what is summed up around the root roots[k], whatever its own number is.
 template <typename V>
-Status around_by_blocks(const AroundPlan& plan, BlockChoice choice, int threads, V* out, Control* control);
+Status around_by_blocks(const AroundPlan& plan, BlockChoice choice, const std::vector<uint32_t>& roots, int threads, V* out,
+                        Control* control);
 
 }  // namespace qe::eliminate

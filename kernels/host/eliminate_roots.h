@@ -85,9 +85,9 @@ class Dense {
     return sums[0] + sums[1] + sums[2] + sums[3];
   }
 
-  // Calls each(v, number) for the numbers that are not 0, and clears them.
+  // Calls each(v, number) for the numbers that are not 0.
   template <typename Each>
-  void drain(Each&& each) {
+  void each(Each&& each) const {
     const auto n = static_cast<uint32_t>(numbers_.size());
     if (whole_) {
       for (uint32_t v = 0; v < n; ++v)
@@ -95,6 +95,11 @@ class Dense {
     } else {
       for (size_t i = 0; i < n_; ++i) each(touched_[i], numbers_[touched_[i]]);
     }
+  }
+  // The same, and clears them.
+  template <typename Each>
+  void drain(Each&& each) {
+    this->each(each);
     clear();
   }
   void clear() {
@@ -147,9 +152,9 @@ class Roots {
       : plan_(plan), pieces_(pieces), dense_(scratch.dense), other_(scratch.other), counters_(scratch.counters),
         arms_(static_cast<size_t>(plan.n_arms)) {}
 
+  // What is summed up around a root, whatever its own number is.
   V root(uint32_t u) {
-    V product = plan_.roots ? static_cast<const V*>(plan_.roots)[u] : V{1};
-    if (product == 0) return product;
+    V product = 1;
     for (int k = 0; k < plan_.n_tops;) {
       const int32_t top = plan_.tops[k];
       int repeats = 0;

@@ -125,16 +125,4 @@ class Sides {
   int threads_;
 };
 
-template <typename Run>
-Status guarded(Run&& run) {
-  try {
-    run();
-    return kOk;
-  } catch (const Halt& halt) {
-    return halt.status;
-  } catch (const std::bad_alloc&) {
-    return kOutOfMemory;
-  }
-}
-
 }  // namespace qe::eliminate

@@ -17,6 +17,7 @@ _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 _TRUE, _FALSE = ["true", "True", "TRUE"], ["false", "False", "FALSE"]
 _TAIL = 1 << 16
 _BLOCK, _LARGEST_BLOCK = 1 << 20, 2**31 - 1  # bytes that Arrow reads at a time: by itself, and at most
+_LEAST_ROWS = 256  # in a block: each block makes an array of each column
 
 
 def read_csv(path: Path, told: list[LoadingWarning]) -> Any:
@@ -79,11 +80,18 @@ def _arrow_table(path: Path, as_text: Sequence[str]) -> Any:
         column_types=dict.fromkeys(as_text, pa.string()),
     )
     try:
-        return csv.read_csv(path, convert_options=convert)
+        return csv.read_csv(path, csv.ReadOptions(block_size=_block_size(path)), convert_options=convert)
     except pa.ArrowInvalid as error:  # one thread knows which row it is; a row is never longer than its block
         size = path.stat().st_size if "straddling" in str(error) else 0
         read = csv.ReadOptions(use_threads=False, block_size=min(max(_BLOCK, size + 1), _LARGEST_BLOCK))
         return csv.read_csv(path, read, convert_options=convert)
+
+
+def _block_size(path: Path) -> int:
+    """Return how many bytes to read at a time: enough for many rows that are as long as the first two lines."""
+    lines = _lines(path)
+    longest = max(len(next(lines, b"")), len(next(lines, b"")))
+    return min(max(_BLOCK, _LEAST_ROWS * longest), _LARGEST_BLOCK)
 
 
 def _unreadable(path: Path, error: Exception) -> StorageError:

@@ -28,10 +28,11 @@ _OFFSET = r"(?P<offset>Z|[+-][0-9]{2}(?::?[0-9]{2})?)\s*$"
 
 def doubtful_columns(path: Path, table: Any) -> list[str]:
     """Return the columns whose text must be seen: their fields may not be what their type makes of them."""
-    integers = [field.name for field in table.schema if pa.types.is_integer(field.type)]
-    floats = [field.name for field in table.schema if pa.types.is_floating(field.type)]
-    moments = [field.name for field in table.schema if pa.types.is_timestamp(field.type)]
-    doubtful = {name for name in moments if table.schema.field(name).type.tz or _has_midnight(table[name])}
+    fields = list(table.schema)
+    integers = [field.name for field in fields if pa.types.is_integer(field.type)]
+    floats = [field.name for field in fields if pa.types.is_floating(field.type)]
+    moments = [(field, column) for field, column in zip(fields, table.columns, strict=True) if _is_moment(field)]
+    doubtful = {field.name for field, column in moments if field.type.tz or _has_midnight(column)}
     wanted = (ODDLY_WRITTEN if integers or floats else 0) | (MANY_DIGITS if floats else 0)
     if wanted:
         found = scan_numerals(np.memmap(path, np.uint8, "r"), wanted)
@@ -51,8 +52,9 @@ def as_written(path: Path, table: Any, texts: Mapping[str, Any], told: list[Load
     told
         Warnings are added here.
     """
+    columns = dict(zip(table.column_names, table.columns, strict=True))
     for name, text in texts.items():
-        values = table[name]
+        values = columns[name]
         found = _moments(values, text) if pa.types.is_timestamp(values.type) else _numbers(values, text)
         if (
             found is text
@@ -67,9 +69,8 @@ def as_written(path: Path, table: Any, texts: Mapping[str, Any], told: list[Load
                     hint="Use toFloat() in queries, or round the numbers to 15 digits.",
                 )
             )
-        if found is not values:
-            table = table.set_column(table.column_names.index(name), name, found)
-    return table
+        columns[name] = found
+    return pa.table(columns)
 
 
 def _numbers(values: Any, text: Any) -> Any:
@@ -91,6 +92,10 @@ def _aligned(*columns: Any) -> Iterable[tuple[Any, ...]]:
     """Yield the arrays of chunked columns in pieces of equal length."""
     for batch in pa.Table.from_arrays(columns, [str(index) for index in range(len(columns))]).to_batches():
         yield tuple(batch.columns)
+
+
+def _is_moment(field: Any) -> bool:
+    return bool(pa.types.is_timestamp(field.type))
 
 
 def _has_midnight(column: Any) -> bool:

@@ -142,15 +142,15 @@ def _contradiction(manifest: Mapping[str, Any]) -> str | None:
         return "its files aren't those of one graph"
     if manifest["format"] == 1 and CHECKSUMS in names:
         return "its files are of another format"
-    labels = manifest["labels"]
+    labels = set(manifest["labels"])
     end, sets = 0, set()
     for row, one in enumerate(manifest["groups"]):
         own = frozenset(one["labels"])
-        if one["begin"] != end or one["end"] < end or not own <= set(labels) or len(own) != len(one["labels"]):
+        if one["begin"] != end or one["end"] < end or not own <= labels or len(own) != len(one["labels"]):
             return f"groups[{row}] doesn't follow the one before it, or has labels that there aren't"
         end = one["end"]
         sets.add(own)
-    if len(sets) != len(manifest["groups"]) or len(set(labels)) != len(labels):
+    if len(sets) != len(manifest["groups"]) or len(labels) != len(manifest["labels"]):
         return "labels are named twice"
     base = 0
     for row, one in enumerate(manifest["types"]):

@@ -13,7 +13,7 @@ from qengine._frozen import frozen
 from qengine._recent import Recent
 from qengine.catalog.values import ValueSummary
 from qengine.catalog.view import EdgeStatistics, Incidence, RelationshipTypeInfo, Side
-from qengine.plan.pattern import Direction, LabelExpr
+from qengine.plan.pattern import Direction, LabelExpr, LabelIs
 from qengine.storage.adjacency import Adjacency, Form
 from qengine.storage.arrays import Array
 from qengine.storage.columns import PropertyColumn, property_maps
@@ -210,7 +210,8 @@ class GraphStore:
 
     def _find_label_ranges(self, expr: LabelExpr | None) -> Array:
         ranges: list[list[int]] = []
-        for group in self.groups:
+        among = self._groups_of_label.get(expr.name, ()) if isinstance(expr, LabelIs) else self.groups
+        for group in among:
             if group.begin == group.end or not (expr is None or expr.admits(group.labels)):
                 continue
             if ranges and ranges[-1][1] == group.begin:
@@ -219,6 +220,14 @@ class GraphStore:
                 ranges.append([group.begin, group.end])
         found = np.array(ranges, np.uint32).reshape(-1, 2)
         found.flags.writeable = False
+        return found
+
+    @cached_property
+    def _groups_of_label(self) -> dict[str, list[LabelGroup]]:
+        found: dict[str, list[LabelGroup]] = {}
+        for group in self.groups:
+            for label in group.labels:
+                found.setdefault(label, []).append(group)
         return found
 
     def labels_of(self, vertex: int) -> tuple[str, ...]:
@@ -357,7 +366,8 @@ class GraphStore:
 
     @cached_property
     def _ordered_labels(self) -> tuple[tuple[str, ...], ...]:
-        return tuple(tuple(label for label in self.labels if label in group.labels) for group in self.groups)
+        place = {label: number for number, label in enumerate(self.labels)}
+        return tuple(tuple(sorted(group.labels, key=place.__getitem__)) for group in self.groups)
 
 
 def _id_array(ids: Array | Sequence[int | None]) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -139,11 +140,10 @@ class _Finder:
         self._tables = tables
         self._guessed = guessed
         self._indexes: dict[str | None, KeyIndex] = {}
+        having = Counter(label for table in tables for label in set(table.block.labels))
         for table in tables:  # a duplicate key is an error even where no relationship asks
             alone = KeyIndex(table.keys, self._ordinals(table), table.name)
-            for label in table.block.labels:
-                if sum(label in other.block.labels for other in tables) == 1:
-                    self._indexes[label] = alone
+            self._indexes |= {label: alone for label in table.block.labels if having[label] == 1}
 
     def find(self, label: str | None, keys: Any, place: str) -> Array:
         """Return the ordinals of the nodes with these keys among those with ``label`` (None: all)."""

@@ -14,6 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from qengine import Graph, LoadingWarning, StorageError
+from qengine.storage.csvfile import read_csv
 from qengine.storage.kernels import MANY_DIGITS, ODDLY_WRITTEN, changed_numeral, scan_numerals
 from tests.examples import examples
 
@@ -199,3 +200,16 @@ def test_no_warning_is_given_for_plain_tables(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert load(tmp_path, "1.25", "2")[0] == "FLOAT"
+
+
+def test_wide_rows_are_read_many_at_a_time(tmp_path: Path) -> None:
+    """Each block that is read makes an array of each column, and a block of the usual size holds two of these rows."""
+    columns, rows = 20_000, 100
+    path = tmp_path / "wide.csv"
+    names = [f"column{k:06}" for k in range(columns)]
+    row = ",".join(f"{k:09}" if k % 2 else "17" for k in range(columns))
+    path.write_text(",".join(names) + "\n" + f"{row}\n" * rows)
+    table = read_csv(path, [])
+    assert table.num_rows == rows
+    assert {table.column(name).num_chunks for name in names[:2]} == {1}
+    assert [str(field.type) for field in table.schema][:4] == ["int64", "string", "int64", "string"]
