@@ -28,6 +28,14 @@ struct Found {
 
 }  // namespace
 
+// What is asked for: the rows of the pairs that the roots [begin, end) have. `second` links to ids less than n; repeats: may `by`
+// link a pair twice?
+struct NeighboursTask {
+  const Matrix *first, *second, *by;
+  uint32_t begin, end, n;
+  int32_t repeats;
+};
+
 struct Neighbours {
   explicit Neighbours(Control* control) : charge(control) {}
 
@@ -40,9 +48,9 @@ namespace {
 
 class Finder {
  public:
-  Finder(const Matrix& first, const Matrix& second, const Matrix& by, uint32_t n, bool repeats, const Pieces& pieces)
-      : first_(first), second_(second), by_(by), ops_(set_ops(current_isa())), pieces_(pieces), places_(n, 0),
-        bits_((n + 63) / 64, 0), plain_(by.values.at == nullptr && !repeats) {}
+  Finder(const NeighboursTask& task, const Pieces& pieces)
+      : first_(*task.first), second_(*task.second), by_(*task.by), ops_(set_ops(current_isa())), pieces_(pieces),
+        places_(task.n, 0), bits_((task.n + 63) / 64, 0), plain_(by_.values.at == nullptr && task.repeats == 0) {}
 
   static size_t bytes(uint32_t n) { return n * sizeof(uint32_t) + (n + 63) / 64 * sizeof(uint64_t); }
 
@@ -114,18 +122,19 @@ class Finder {
 
 uint64_t first_entry(const Matrix& m, uint32_t v) { return v <= m.lo ? 0 : m.offsets[std::min(v, m.hi) - m.lo]; }
 
-Status find(const Matrix& first, const Matrix& second, const Matrix& by, uint32_t begin, uint32_t end, uint32_t n,
-            bool repeats, uint64_t* offsets, Neighbours& made, Control* control) {
-  const uint64_t from = first_entry(first, begin), to = first_entry(first, end), other = first_entry(second, begin);
+Status find(const NeighboursTask& task, uint64_t* offsets, Neighbours& made, Control* control) {
+  const uint32_t begin = task.begin, end = task.end, n = task.n;
+  const uint64_t from = first_entry(*task.first, begin), to = first_entry(*task.first, end);
+  const uint64_t other = first_entry(*task.second, begin);
   const int threads = workers_for(control, 8 * (to - from));
   Pieces pieces(control, end - begin, kRoots);
-  made.values = by.values;
+  made.values = task.by->values;
   made.charge.add(static_cast<size_t>(threads) * Finder::bytes(n));
   made.found.resize((end - begin + kRoots - 1) / kRoots);
   std::fill(offsets, offsets + (to - from) + 1, 0);
   uint64_t* lengths = offsets + 1;
   const Status status = deal(threads, pieces, [&](int) {
-    Finder finder(first, second, by, n, repeats, pieces);
+    Finder finder(task, pieces);
     for (uint64_t k, after; pieces.take(&k, &after);) {
       Found& found = made.found[k / kRoots];
       for (uint64_t c = k; c < after; ++c) finder.root(begin + static_cast<uint32_t>(c), other, lengths - from, &found);
@@ -163,14 +172,12 @@ Status take(const Neighbours& made, uint32_t* ids, void* values, Control* contro
 using namespace qe::eliminate;
 using qe::Control;
 
-// The rows of the pairs of the roots [begin, end): offsets has one more than the pairs of `first` that they have; the last is how
-// many links there are. n: what `second` links to has ids less than this. repeats: may `by` link a pair twice? Call qe_eliminate_neighbours_take for them, and
-// qe_eliminate_neighbours_close in any case.
-QE_API int32_t qe_eliminate_neighbours(const Matrix* first, const Matrix* second, const Matrix* by, uint32_t begin, uint32_t end,
-                                       uint32_t n, int32_t repeats, uint64_t* offsets, Neighbours** made, Control* control) {
+// offsets has one more than the pairs of `first` that the roots have; the last is how many links there are. Call
+// qe_eliminate_neighbours_take for them, and qe_eliminate_neighbours_close in any case.
+QE_API int32_t qe_eliminate_neighbours(const NeighboursTask* task, uint64_t* offsets, Neighbours** made, Control* control) {
   try {
     *made = new Neighbours(control);
-    return find(*first, *second, *by, begin, end, n, repeats != 0, offsets, **made, control);
+    return find(*task, offsets, **made, control);
   } catch (const qe::Halt& halt) {
     return halt.status;
   } catch (const std::bad_alloc&) {

@@ -25,7 +25,7 @@ from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.masks import Masks
 from qengine.exec.cpu.relations import Relations
 from qengine.exec.cpu.runtime import Runtime
-from qengine.exec.gpu import eliminate, eliminate_triangles, eliminate_walks, neighbourhoods
+from qengine.exec.gpu import eliminate, eliminate_triangles, eliminate_walks, elimination_steps, neighbourhoods
 from qengine.exec.gpu.eliminate_matrix import uploaded
 from qengine.plan.elimination import Matrix, Message, Relation, Term
 from qengine.plan.pattern import Direction
@@ -59,7 +59,7 @@ class Run(EmulatedRun):
     def library(self, family: str, macros: Mapping[str, int | str], preface: str) -> ctypes.CDLL:
         if not family.startswith("eliminate"):
             return super().library(family, macros, preface)
-        return library(int(macros.get("QE_WIDE", 0)), eliminate.MESSAGE_WINDOW)
+        return library(int(macros.get("QE_WIDE", 0)), elimination_steps.MESSAGE_WINDOW)
 
     def free_bytes(self) -> int:
         return 1 << 20
@@ -80,9 +80,9 @@ def device() -> Iterator[None]:
         patch.setattr(neighbourhoods, "_THREADS", THREADS)
         patch.setattr(neighbourhoods, "_MANY_THREADS", THREADS)
         patch.setattr(neighbourhoods, "_MOST_THREADS", THREADS)
-        patch.setattr(eliminate, "_THREADS", THREADS)
-        patch.setattr(eliminate, "_AROUND_THREADS", THREADS)
-        patch.setattr(eliminate, "MESSAGE_WINDOW", 5)
+        patch.setattr(elimination_steps, "_THREADS", THREADS)
+        patch.setattr(elimination_steps, "_AROUND_THREADS", THREADS)
+        patch.setattr(elimination_steps, "MESSAGE_WINDOW", 5)
         patch.setattr(eliminate_triangles, "_HUBS", 40)
         patch.setattr(eliminate_triangles, "_FEW", 5)
         patch.setattr(eliminate_triangles, "_THREADS", THREADS)
@@ -154,7 +154,7 @@ def skewed() -> Graph:
 def test_rows_of_all_lengths(
     skewed: Graph, window: int, pattern: str, result: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(eliminate, "MESSAGE_WINDOW", window)
+    monkeypatch.setattr(elimination_steps, "MESSAGE_WINDOW", window)
     text = f"/*+ eliminate */ MATCH {pattern} RETURN {result}"
     assert elimination(skewed, text)
     expected, found = (skewed.query(text, device=device).fetchall() for device in ("cpu", "gpu"))

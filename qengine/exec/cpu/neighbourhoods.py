@@ -32,7 +32,13 @@ from qengine.plan.elimination import (
     domain_of,
 )
 
-__all__ = ["run_among"]
+__all__ = ["NEIGHBOURS", "run_among"]
+
+NEIGHBOURS = np.dtype(
+    [("first", "<u8"), ("second", "<u8"), ("by", "<u8"), ("begin", "<u4"), ("end", "<u4"), ("n", "<u4"),
+     ("repeats", "<i4")]
+)  # fmt: skip
+"""As ``qe::eliminate::NeighboursTask``."""
 
 _MOST_LINKS = 1 << 26
 """Links among the neighbours of the roots that are done together, at the most that there can be: 256 MB."""
@@ -215,10 +221,9 @@ class _Piece(Steps):
         control = ctypes.byref(self.context.control)
         n = self.sizes(step.first, step.second, step.by)
         try:
-            self.call(
-                "qe_eliminate_neighbours", *(each.ctypes.data for each in records), 0, first.hi, n, int(by.repeats),
-                offsets.ctypes.data, ctypes.byref(handle),
-            )  # fmt: skip
+            addresses = (each.ctypes.data for each in records)
+            task = np.array([(*addresses, 0, first.hi, n, by.repeats)], NEIGHBOURS)
+            self.call("qe_eliminate_neighbours", task.ctypes.data, offsets.ctypes.data, ctypes.byref(handle))
             links = int(offsets[-1])
             self.charge(4 * links)
             ids = np.empty(links, np.uint32)
@@ -247,8 +252,8 @@ class _Piece(Steps):
 @cache
 def _library() -> ctypes.CDLL:
     library = _native.load()
-    pointer, u32, i32 = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_int32
-    library.qe_eliminate_neighbours.argtypes = (*(pointer,) * 3, u32, u32, u32, i32, *(pointer,) * 3)
+    pointer = ctypes.c_void_p
+    library.qe_eliminate_neighbours.argtypes = (pointer,) * 4
     library.qe_eliminate_neighbours_take.argtypes = (pointer, pointer, pointer, pointer)
     library.qe_eliminate_neighbours_close.argtypes = (pointer,)
     library.qe_eliminate_neighbours_close.restype = None

@@ -6,18 +6,17 @@ are only summed have 128 in any case. A pattern that has kernels made for its sh
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from math import prod
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
-import numpy.typing as npt
 
 from qengine.errors import InternalError
 from qengine.exec.context import Status
-from qengine.exec.cpu.eliminate import Counts, NumberOverflow, of_vertices, only_count, own_numbers
+from qengine.exec.cpu.eliminate import Counts, NumberOverflow, of_vertices, only_count
 from qengine.exec.cpu.relations import Relations
 from qengine.exec.cpu.resolve import resolve_pattern
 from qengine.exec.cpu.runtime import Runtime
@@ -25,52 +24,35 @@ from qengine.exec.cpu.summed_walks import MOST_WALK_WEIGHT
 from qengine.exec.elimination_schedule import Among
 from qengine.exec.gpu.count_plan import components
 from qengine.exec.gpu.eliminate_corners import CornerSums
-from qengine.exec.gpu.eliminate_matrix import DEAL, DeviceMatrix, uploaded
-from qengine.exec.gpu.eliminate_program import Known, Program
-from qengine.exec.gpu.eliminate_squares import closed_walks, counts_squares, squared_matrix
+from qengine.exec.gpu.eliminate_program import Known
+from qengine.exec.gpu.eliminate_squares import closed_walks
 from qengine.exec.gpu.eliminate_sums import MOST_FACTORS
 from qengine.exec.gpu.eliminate_triangles import (
     MOST_WEIGHT,
-    TriangleCounter,
     counts_triangles,
-    is_triangle,
 )
 from qengine.exec.gpu.eliminate_walks import WalkCounter, WalkSums
-from qengine.exec.gpu.families import MESSAGE_WINDOW
-from qengine.exec.gpu.launch import DeviceRun, device_run
+from qengine.exec.gpu.elimination_steps import (
+    FLAGS,
+    LANES,
+    MOST_ARMS,
+    MOST_SUMS,
+    SUMS,
+    TOTAL,
+    TOTAL_BLOCKS,
+    DeviceSteps,
+    NoWeights,
+    blocks_of,
+    integer,
+)
+from qengine.exec.gpu.launch import device_run
 from qengine.exec.gpu.memory import Resident
 from qengine.exec.gpu.neighbourhoods import run_among
 from qengine.exec.view import ExecView, MaskProvider
-from qengine.plan.elimination import Around, Closed, Matrix, Message, Own, Pairs, Product, Step
+from qengine.plan.elimination import Around, Pairs, Product, Step
 from qengine.plan.physical import MAX_DEVICE_LEVELS, Eliminate
 
 __all__ = ["eliminates", "has_kernels", "run_eliminate"]
-
-MOST_ARMS, MOST_SUMS = 32, 24
-FACTORS = np.dtype([("of", "<u8", (MOST_FACTORS,)), ("n", "<u4"), ("unused", "<u4")])
-SUMS = np.dtype([("of", FACTORS, (MOST_SUMS,)), ("n", "<u8")])
-PARTS = np.dtype([("sums", "<u8"), ("open", "<u8")])
-ARM = np.dtype([(name, "<i4") for name in ("start", "vector", "link", "first", "count", "slot")])
-AROUND = np.dtype(
-    [("arms", "<u8"), ("children", "<u8"), ("tops", "<u8"), ("matrices", "<u8"), ("vectors", "<u8"), ("roots", "<u8"),
-     ("scratch", "<u8"), ("scratch_bytes", "<u8"), ("n_arms", "<i4"), ("n_tops", "<i4"), ("n_slots", "<i4"),
-     ("n", "<u4"), ("n_roots", "<u4"), ("unused", "<u4")]
-)  # fmt: skip
-SHARED = np.dtype(
-    [("root", "<u8"), ("touched", "<u4"), ("sizes", "<u4", (MOST_ARMS,)), ("sums", "<u8", (32, 3))], align=True
-)
-"""At most so large: a sum has two words, or three."""
-
-_THREADS = 256
-_AROUND_THREADS = 512
-LANES = 32
-_TOTAL_BLOCKS = 256
-_FLAGS = 16
-"""Bytes before the totals: uint32 whether a number was too large, whether a count was negative, whether a weight was
-too large, whether a product that is added up was."""
-
-_TOTAL = 24
-"""Bytes of a total: products of 128 bits are added up."""
 
 _MOST_FACTOR = 2**62
 """Of the terms together: 64 bits more than numbers have are enough then."""
@@ -79,11 +61,6 @@ _MOST_KNOWN = 256
 
 _PARTS = 4_096
 """Of the counts by vertex, those that are not 0 are found by part."""
-
-
-class _NoWeights(Exception):
-    """Triangles or closed walks can't be summed by weights."""
-
 
 _known: WeakKeyDictionary[Any, dict[int, Known]] = WeakKeyDictionary()
 
@@ -150,13 +127,13 @@ def run_eliminate(operator: Eliminate, runtime: Runtime, masks: MaskProvider) ->
             on = after.enter_context(device_run(runtime.context))
             host = after.enter_context(runtime.memory.holding("Eliminate"))
             relations = Relations(runtime.store, masks, runtime.context, host.add)
-            return DeviceSteps(operator, runtime, relations, known.program, wide, on, held, counted).counts()
+            return _Run(operator, runtime, relations, known.program, wide, on, held, counted).counts()
 
     while True:
         wide = known.wide  # executions beside this one may find out, too
         try:
             return run(wide)
-        except _NoWeights:
+        except NoWeights:
             known.leave_weights()
         except NumberOverflow:
             if wide:
@@ -164,40 +141,8 @@ def run_eliminate(operator: Eliminate, runtime: Runtime, masks: MaskProvider) ->
             known.wide = True
 
 
-class DeviceSteps:
-    """One execution of the program. ``vectors``: blocks by step, None for a vector of ones.
-
-    ``counted``: triangles by the step of their sides and whether by pair, which have the same 64 bits in any execution.
-    """
-
-    def __init__(
-        self,
-        operator: Eliminate,
-        runtime: Runtime,
-        relations: Relations,
-        program: Program,
-        wide: bool,
-        run: DeviceRun,
-        held: list[Resident],
-        counted: dict[tuple[int, bool], Any],
-    ) -> None:
-        self.operator = operator
-        self.store = runtime.store
-        self.context = runtime.context
-        self.relations = relations
-        self.wide = wide
-        self.run = run
-        self.held = held
-        self.counted = counted
-        self.n = int(self.store.vertex_count)
-        self.width = 16 if wide else 8
-        self.vectors: dict[int, Any] = {}
-        self.matrices: dict[int, DeviceMatrix] = {}
-        self.program = program
-        self.rows: dict[int, tuple[int, npt.NDArray[np.uint64]]] = {}
-        self.squares: dict[int, int] = {}  # matrices by the steps that are their closed walks
-        self.blocks: list[Any] = []  # what kernels may still use
-        self.state = self.allocate(_FLAGS + _TOTAL * len(self.program.summed), "the totals", clear=True)
+class _Run(DeviceSteps):
+    """One execution of the program, and its terms."""
 
     def counts(self) -> Counts:
         """Run the steps, then add the terms up."""
@@ -222,22 +167,22 @@ class DeviceSteps:
         together = [(each, self.corner_sums(each), 8) for each in self.program.corners]
         together += [(each, self.walk_sums(each), 6) for each in self.program.walks if self.counts_walks(each)]
         self.sum_products()
-        words = np.zeros((_FLAGS + _TOTAL * len(self.program.summed)) // 8, np.uint64)
+        words = np.zeros((FLAGS + TOTAL * len(self.program.summed)) // 8, np.uint64)
         self.read(self.state, words)
         flags = words.view(np.uint32)
         if flags[0]:
             raise NumberOverflow
         if flags[2]:
-            raise _NoWeights
+            raise NoWeights
         if flags[3]:
             self.context.raise_for(Status.OVERFLOW)
         sums = {}
-        for place, row in zip(self.program.summed, words[_FLAGS // 8 :].reshape(-1, _TOTAL // 8), strict=True):
+        for place, row in zip(self.program.summed, words[FLAGS // 8 :].reshape(-1, TOTAL // 8), strict=True):
             if place in self.squares:
                 matrix = self.matrices[self.squares[place]]
                 sums[place] = closed_walks(self.store, matrix, self.run, self.held)
             elif self.summed_vectors(place) is not None:
-                sums[place] = _integer(row) if self.summed_vectors(place) else self.n
+                sums[place] = integer(row) if self.summed_vectors(place) else self.n
         for counted, block, n_words in together:
             found = np.empty(n_words, np.uint64)
             self.run.read(block.ptr, found)
@@ -255,9 +200,9 @@ class DeviceSteps:
             for k, place in enumerate(places):
                 pointers = self.summed_vectors(place) or ()
                 sums["of"][k]["of"][: len(pointers)], sums["of"][k]["n"] = pointers, len(pointers)
-            to = np.uint64(self.state.ptr + _FLAGS + _TOTAL * first)
+            to = np.uint64(self.state.ptr + FLAGS + TOTAL * first)
             flag = np.uint64(self.flag + np.uint64(12))
-            blocks = len(places) * min(_TOTAL_BLOCKS, _blocks(self.n))
+            blocks = len(places) * min(TOTAL_BLOCKS, blocks_of(self.n))
             self.launch("eliminate_sums", blocks, sums, np.uint64(self.n), to, flag)
 
     def summed_vectors(self, place: int) -> tuple[int, ...] | None:
@@ -271,21 +216,12 @@ class DeviceSteps:
         """Return a block that gets the sums over triangles by their corners' weights."""
         matrix = self.matrices[of.across]
         if not counts_triangles(matrix):
-            raise _NoWeights
+            raise NoWeights
         weights = self.vector_product([self.vectors[place] for place in of.weights], self.n)
         sums = self.triangles().corners(matrix, self.weights(matrix, weights, MOST_WEIGHT))
         if sums is None:
-            raise _NoWeights
+            raise NoWeights
         return sums
-
-    def weights(self, matrix: DeviceMatrix, vector: Any, most: int) -> Any:
-        """Return a block that gets a vector's numbers as weights of a matrix's vertices."""
-        to = self.allocate(4 * max(1, matrix.rows), "weights")
-        bounds = matrix.record["lo"], np.uint32(matrix.rows), np.uint32(most)
-        address = np.uint64(0 if vector is None else vector.ptr)
-        flag = np.uint64(self.flag + np.uint64(8))
-        self.launch("vector_weights", _blocks(matrix.rows), address, *bounds, np.uint64(to.ptr), flag)
-        return to
 
     def walk_sums(self, of: WalkSums) -> Any:
         """Return a block that gets sums of closed walks."""
@@ -294,10 +230,6 @@ class DeviceSteps:
         if of.weights is not None:
             weights = self.weights(matrix, self.vectors[of.weights], MOST_WALK_WEIGHT)
         return WalkCounter(self.run, self.blocks).count(matrix, weights, fives=bool(of.fives))
-
-    def counts_walks(self, of: WalkSums) -> bool:
-        """Tell whether such sums are found together."""
-        return counts_squares(self.matrices[of.matrix])
 
     def by_vertex(self, factors: Sequence[int]) -> Counts:
         """Add the terms' vectors up, each times its factor."""
@@ -311,14 +243,14 @@ class DeviceSteps:
         sums = self.allocate((self.width + 8) * self.n, "the counts", clear=True)
         for term, factor in zip(self.operator.terms, factors, strict=True):
             to = np.uint64(sums.ptr)
-            self.launch("eliminate_term", _blocks(self.n), self.address(term.output), np.int64(factor), n, to)
+            self.launch("eliminate_term", blocks_of(self.n), self.address(term.output), np.int64(factor), n, to)
         made = self.allocate(8 * self.n, "the counts")
-        self.launch("eliminate_counts", _blocks(self.n), np.uint64(sums.ptr), n, np.uint64(made.ptr), self.flag)
+        self.launch("eliminate_counts", blocks_of(self.n), np.uint64(sums.ptr), n, np.uint64(made.ptr), self.flag)
         each = max(LANES, -(-self.n // _PARTS // LANES) * LANES)
         n_parts = -(-self.n // each)
         parts = self.allocate(8 * n_parts, "the counts")
         of = np.uint64(made.ptr), n, np.uint64(each), np.uint64(n_parts), np.uint64(parts.ptr)
-        self.launch("eliminate_present", _blocks(LANES * n_parts), *of)
+        self.launch("eliminate_present", blocks_of(LANES * n_parts), *of)
         present = np.empty(n_parts, np.uint64)
         self.read(parts, present)
         flags = np.zeros(2, np.uint32)
@@ -329,7 +261,7 @@ class DeviceSteps:
             return self.added_on_host(factors)
         found = int(present.sum())
         places, kept = (self.allocate(8 * found, "the counts") for _ in range(2))
-        self.launch("eliminate_gather", _blocks(LANES * n_parts), *of, np.uint64(places.ptr), np.uint64(kept.ptr))
+        self.launch("eliminate_gather", blocks_of(LANES * n_parts), *of, np.uint64(places.ptr), np.uint64(kept.ptr))
         vertices, counts = (self.run.fetched(block.ptr, found, np.int64) for block in (places, kept))
         return (vertices,), counts
 
@@ -342,281 +274,5 @@ class DeviceSteps:
             if block is not None:
                 words = np.empty((self.n, self.width // 8), np.uint64)
                 self.read(block, words)
-            counts += factor * np.array([_integer(row) for row in words], object)
+            counts += factor * np.array([integer(row) for row in words], object)
         return of_vertices(counts)
-
-    # ------------------------------------------------------------ steps
-
-    def step(self, place: int, step: Step) -> None:
-        """Start a step's kernels."""
-        match step:
-            case Own():
-                self.vectors[place] = self.own(step)
-            case Matrix():
-                self.matrices[place] = uploaded(self.relations, step, self.run, self.held, self.wide)
-            case Product(factors=factors) if factors[0] in self.matrices:
-                self.matrices[place] = self.matrix_product([self.matrices[each] for each in factors])
-            case Product(factors=factors):
-                self.vectors[place] = self.vector_product([self.vectors[each] for each in factors], self.n)
-            case Message(matrix=matrix, vector=vector):
-                self.vectors[place] = self.message(self.matrices[matrix], vector, self.n)
-            case Closed(across=across) if is_triangle(step) and counts_triangles(self.matrices[across]):
-                if place in self.program.by_pair:
-                    self.matrices[place] = self.triangles_of_pairs(across)
-                else:
-                    self.matrices[place] = self.matrices[across].with_triangles(across)
-            case Closed():
-                self.matrices[place] = self.closed(step)
-            case Around() if self.is_counted_walk(place) or self.is_counted_square(place, step):
-                pass  # when all else is done
-            case Around():
-                self.vectors[place] = self.around(step, self.n, self.n)
-
-    def own(self, own: Own) -> Any:
-        """Make the vector on the device where one node's labels decide, else on the host."""
-        if not own.nodes and not own.loops:
-            return None
-        if own.loops or len(own.nodes) > 1 or own.nodes[0][2]:
-            host = own_numbers(self.relations, own)
-            if self.wide:
-                host = np.stack((host, np.zeros_like(host)), axis=1)
-            self.upload(host)
-            return self.blocks[-1]
-        out = self.allocate(self.width * self.n, "a vector", clear=True)
-        for begin, end in self.store.label_ranges(own.nodes[0][1]).tolist():
-            if begin < end:
-                bounds = np.uint64(begin), np.uint64(end)
-                self.launch("eliminate_ones", _blocks(end - begin), *bounds, np.uint64(out.ptr))
-        return out
-
-    def matrix_product(self, factors: Sequence[DeviceMatrix]) -> DeviceMatrix:
-        """Multiply matrices that link the same pairs."""
-        numbered = [each for each in factors if each.record["values"] or each.triangles is not None]
-        if len(numbered) < 2:
-            return numbered[0] if numbered else factors[0]
-        return numbered[0].with_values(
-            self.product([int(each.record["values"]) for each in numbered], factors[0].entries)
-        )
-
-    def vector_product(self, factors: Sequence[Any], n: int) -> Any:
-        """Multiply vectors of n numbers."""
-        blocks = [block for block in factors if block is not None]
-        return self.product([block.ptr for block in blocks], n) if len(blocks) > 1 else (*blocks, None)[0]
-
-    def product(self, pointers: Sequence[int], n: int) -> Any:
-        """Multiply arrays of n numbers."""
-        out = self.allocate(self.width * n, "a product")
-        factors = np.zeros((), FACTORS)
-        factors["of"][: len(pointers)], factors["n"] = pointers, len(pointers)
-        self.launch("eliminate_product", _blocks(n), factors, np.uint64(n), np.uint64(out.ptr), self.flag)
-        return out
-
-    def message(self, matrix: DeviceMatrix, vector: int | None, n: int) -> Any:
-        """Multiply a matrix by a vector; the result has n numbers."""
-        out = self.allocate(self.width * max(1, n), "a vector", clear=True)
-        record, to = matrix.record, np.uint64(out.ptr)
-        if not matrix.entries:
-            return out
-        if matrix.triangles is not None:
-            counts = np.uint64(self.counted_triangles(matrix.triangles, by_pair=False).ptr)
-            self.launch("triangle_ends", _blocks(matrix.rows), counts, record["lo"], np.uint32(matrix.rows), to)
-            return out
-        if not record["values"] and not self.address(vector):
-            self.launch("eliminate_lengths", _blocks(matrix.rows), record, to)
-            return out
-        windows = -(-matrix.entries // MESSAGE_WINDOW)
-        sums = 2 * (self.width + 8) * windows
-        cut = self.allocate(sums + 4 * windows, "the rows that are cut")
-        parts = np.array((cut.ptr, cut.ptr + sums), PARTS)
-        blocks = _blocks(windows * LANES)
-        self.launch("eliminate_message", blocks, record, self.address(vector), to, parts, self.flag)
-        self.launch("eliminate_join", blocks, record, parts, to, self.flag)
-        return out
-
-    def triangles_of_pairs(self, place: int) -> DeviceMatrix:
-        """Return a matrix with the triangles of each of its pairs as its numbers."""
-        matrix = self.matrices[place]
-        out = self.allocate(self.width * matrix.entries, "a matrix")
-        if matrix.entries:
-            counts = np.uint64(self.counted_triangles(place, by_pair=True).ptr)
-            rows, _ = self.owners(matrix)
-            self.launch_all("triangle_sides", matrix.record, rows, counts, np.uint64(out.ptr))
-        return matrix.with_values(out)
-
-    def triangles(self) -> TriangleCounter:
-        """Return what counts triangles."""
-        return TriangleCounter(self.store, self.run, self.held, self.blocks)
-
-    def counted_triangles(self, place: int, *, by_pair: bool) -> Any:
-        """Return the triangles of each vertex or pair of a matrix, counted now or by an execution before."""
-        if (place, by_pair) not in self.counted:
-            self.counted[place, by_pair] = self.triangles().count(self.matrices[place], by_pair)
-        return self.counted[place, by_pair]
-
-    def is_counted_walk(self, place: int) -> bool:
-        """Tell whether a step's sum is one of closed walks that are counted together, at the end."""
-        return any(place in each.places and self.counts_walks(each) for each in self.program.walks)
-
-    def is_counted_square(self, place: int, step: Around) -> bool:
-        """Tell whether a step's sum is a matrix's closed walks, which are counted at the end; if so, note it."""
-        matrix = squared_matrix(step)
-        if (
-            matrix is None
-            or self.operator.emit
-            or place in self.program.read
-            or not counts_squares(self.matrices[matrix])
-        ):
-            return False
-        self.squares[place] = matrix
-        return True
-
-    def owners(self, matrix: DeviceMatrix) -> tuple[np.uint64, np.uint64]:
-        """Find the row of each entry, and where each row's ids stop to be less than its own; return where they are."""
-        block = self.allocate(8 * matrix.rows + 4 * matrix.entries, "the rows of pairs")
-        middles, rows = np.uint64(block.ptr), np.uint64(block.ptr + 8 * matrix.rows)
-        self.launch_all("eliminate_owners", matrix.record, rows, middles)
-        return rows, middles
-
-    def closed(self, step: Closed) -> DeviceMatrix:
-        """Sum out the third vertices of triangles."""
-        across, left, right = (self.matrices[place] for place in (step.across, step.left, step.right))
-        out = self.allocate(self.width * across.entries, "a matrix", clear=True)
-        if not across.entries:
-            return across.with_values(out)
-        rows, middles = self.owners(across)
-        deal = np.array((self.allocate(8, "the pairs dealt", clear=True).ptr, self.run.stop_flag), DEAL)
-        vector, to = self.address(step.vector), np.uint64(out.ptr)
-        if step.across == step.left == step.right and across.pairs:
-            self.launch_all("eliminate_triangle_sums", across.record, rows, middles, vector, to, deal, self.flag)
-            self.launch_all("eliminate_mirror", across.record, rows, to)
-        else:
-            matrices = across.record, rows, left.record, right.record
-            self.launch_all("eliminate_close", *matrices, vector, to, deal, self.flag)
-        self.run.wait()
-        return across.with_values(out)
-
-    def around(self, step: Around, roots: int, reached: int) -> Any:
-        """Sum a forest out around each of some roots; its vertices have numbers below ``reached``."""
-        tables, slots = self.forest(step)
-        places = [self.upload(table) for table in tables]
-        out = self.allocate(self.width * max(1, roots), "a vector")
-        kernel = self.run.kernel("eliminate_around", "eliminate_around", {"QE_WIDE": int(self.wide)})
-        each = -(-reached * (self.width * (1 + slots) + 4 * (2 + slots)) // 256) * 256
-        resident = self.run.device.resident_blocks(kernel, _AROUND_THREADS, SHARED.itemsize)
-        blocks = max(1, min(resident, self.run.free_bytes() // 2 // max(1, each)))
-        scratch = self.allocate(blocks * each, "what roots reach", clear=True)
-        sizes = len(step.arms), len(step.tops), slots, reached, roots, 0
-        plan = np.array((*places, self.address(step.vector), scratch.ptr, each, *sizes), AROUND)
-        deal = np.array((self.allocate(8, "the roots dealt", clear=True).ptr, self.run.stop_flag), DEAL)
-        arguments = (plan, np.uint64(out.ptr), deal, self.flag)
-        self.run.launch(kernel, blocks, _AROUND_THREADS, arguments, SHARED.itemsize)
-        self.run.wait()
-        return out
-
-    def forest(self, step: Around) -> tuple[tuple[npt.NDArray[Any], ...], int]:
-        """Return arms, children, tops, matrices and vectors as the kernel takes them, and how many arms are kept."""
-        matrices: dict[int, int] = {}
-        vectors: dict[int, int] = {}
-        children: list[int] = []
-        arms = []
-        slots = 0
-        for arm in step.arms:
-            vector = (
-                -1 if not self.address(arm.vector) else vectors.setdefault(int(self.address(arm.vector)), len(vectors))
-            )
-            start, link = (
-                -1 if place is None else matrices.setdefault(place, len(matrices)) for place in (arm.start, arm.link)
-            )
-            arms.append((start, vector, link, len(children), len(arm.arms), slots if arm.arms else -1))
-            slots += bool(arm.arms)
-            children += arm.arms
-        records = np.array([self.matrices[place].record for place in matrices])
-        tables = (np.array(arms, ARM), np.array([*children, 0], np.int32), np.array(step.tops, np.int32), records)
-        return (*tables, np.array([*vectors, 0], np.uint64)), slots
-
-    # ------------------------------------------------------------ kernels
-
-    def host_rows(self, place: int) -> tuple[int, npt.NDArray[np.uint64]]:
-        """Return the first row of a matrix of relationships, and where its rows begin and end, on the host."""
-        if place not in self.rows:
-            step = self.operator.steps[place]
-            assert isinstance(step, Matrix)
-            record = self.matrices[place].record
-            offsets = np.empty(self.matrices[place].rows + 1, np.uint64)
-            if self.matrices[place].rows:
-                self.run.read(int(record["offsets"]), offsets)
-            else:
-                offsets[:] = 0
-            self.rows[place] = int(record["lo"]), offsets
-        return self.rows[place]
-
-    def forget(self, places: Iterable[int]) -> None:
-        """Drop what steps have given."""
-        for place in places:
-            self.vectors.pop(place, None)
-            self.matrices.pop(place, None)
-
-    def kernel(self, family: str, name: str, shared_bytes: int) -> Any:
-        """Return a kernel for the width of the numbers."""
-        return self.run.kernel(family, name, {"QE_WIDE": int(self.wide)}, shared_bytes)
-
-    def deal(self) -> npt.NDArray[Any]:
-        """Return a ``DEAL`` of which nothing is taken."""
-        return np.array((self.allocate(8, "what is dealt", clear=True).ptr, self.run.stop_flag), DEAL)
-
-    def sum_of(self, block: Any, n: int) -> int:
-        """Return the sum of a vector's n numbers."""
-        sums = np.zeros((), SUMS)
-        sums["n"], sums["of"][0]["of"][0], sums["of"][0]["n"] = 1, block.ptr, 1
-        to = self.allocate(_TOTAL, "a total", clear=True)
-        flag = np.uint64(self.flag + np.uint64(12))
-        blocks = min(_TOTAL_BLOCKS, _blocks(n))
-        self.launch("eliminate_sums", blocks, sums, np.uint64(n), np.uint64(to.ptr), flag)
-        words = np.zeros(_TOTAL // 8, np.uint64)
-        self.read(to, words)
-        return _integer(words)
-
-    @property
-    def flag(self) -> np.uint64:
-        """The address of the flag that says that a number was too large."""
-        return np.uint64(self.state.ptr)
-
-    def address(self, place: int | None) -> np.uint64:
-        """Return the address of a vector, 0 of ones."""
-        block = None if place is None else self.vectors[place]
-        return np.uint64(0 if block is None else block.ptr)
-
-    def allocate(self, n_bytes: int, what: str, *, clear: bool = False) -> Any:
-        """Return a block that lives as long as the run: kernels may use it until they are waited for."""
-        self.blocks.append(self.run.zeroed(n_bytes, what) if clear else self.run.allocate(n_bytes, what))
-        return self.blocks[-1]
-
-    def upload(self, host: npt.NDArray[Any]) -> int:
-        """Copy an array to a block that lives as long as the run; return its address."""
-        self.blocks.append(self.run.upload(host, "what elimination begins with"))
-        return int(self.blocks[-1].ptr)
-
-    def launch(self, name: str, blocks: int, *arguments: Any) -> None:
-        """Start a kernel on vectors."""
-        macros = {"QE_WIDE": int(self.wide), "QE_WINDOW": MESSAGE_WINDOW}
-        self.run.launch(self.run.kernel("eliminate", name, macros), blocks, _THREADS, arguments)
-
-    def launch_all(self, name: str, *arguments: Any) -> None:
-        """Start a kernel on the pairs of matrices, on as many blocks as run at a time."""
-        kernel = self.run.kernel("eliminate_close", name, {"QE_WIDE": int(self.wide)})
-        blocks = max(1, self.run.device.resident_blocks(kernel, _THREADS, 0))
-        self.run.launch(kernel, blocks, _THREADS, arguments)
-
-    def read(self, block: Any, host: npt.NDArray[Any]) -> None:
-        """Wait for the kernels, and fill an array. ``block``: one, or an address."""
-        self.run.wait()
-        self.run.read(int(getattr(block, "ptr", block)), host)
-
-
-def _integer(words: npt.NDArray[np.uint64]) -> int:
-    """Return the number of words, the lowest first."""
-    return sum(int(word) << 64 * k for k, word in enumerate(words))
-
-
-def _blocks(threads: int) -> int:
-    return max(1, -(-threads // _THREADS))

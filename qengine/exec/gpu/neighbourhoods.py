@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ import numpy.typing as npt
 from qengine.exec.elimination_schedule import Among, root_matrices
 from qengine.exec.gpu.device import cupy
 from qengine.exec.gpu.eliminate_matrix import MATRIX, DeviceMatrix
+from qengine.exec.gpu.elimination_steps import DeviceSteps
 from qengine.plan.closed_walks import squared_rows
 from qengine.plan.elimination import (
     Around,
@@ -30,9 +31,6 @@ from qengine.plan.elimination import (
     column_domain_of,
     domain_of,
 )
-
-if TYPE_CHECKING:
-    from qengine.exec.gpu.eliminate import DeviceSteps
 
 __all__ = ["run_among"]
 

@@ -18,7 +18,7 @@ from qengine.exec.gpu import (
     compiled,
     compiling,
     count_kernels,
-    eliminate,
+    elimination_steps,
     extend,
     nvrtc,
     pcsr_build,
@@ -134,12 +134,14 @@ def test_elimination_gets_what_it_expects() -> None:
     for wide in (0, 1):
         macros = {"QE_WIDE": wide, "QE_WINDOW": MESSAGE_WINDOW}
         check_layouts("eliminate.cuh", {"Matrix": MATRIX, "Deal": DEAL}, 90, *names, macros=macros)
-        vectors = {"Factors": eliminate.FACTORS, "Parts": eliminate.PARTS}
-        check_layouts("eliminate.cu", vectors, 90, f"static_assert(kLanes == {eliminate.LANES});", macros=macros)
-        around = {"Arm": eliminate.ARM, "AroundPlan": eliminate.AROUND}
+        vectors = {"Factors": elimination_steps.FACTORS, "Parts": elimination_steps.PARTS}
+        check_layouts(
+            "eliminate.cu", vectors, 90, f"static_assert(kLanes == {elimination_steps.LANES});", macros=macros
+        )
+        around = {"Arm": elimination_steps.ARM, "AroundPlan": elimination_steps.AROUND}
         sizes = (
-            f"static_assert(sizeof(Shared) <= {eliminate.SHARED.itemsize});",
-            f"static_assert(kMostArms == {eliminate.MOST_ARMS});",
+            f"static_assert(sizeof(Shared) <= {elimination_steps.SHARED.itemsize});",
+            f"static_assert(kMostArms == {elimination_steps.MOST_ARMS});",
         )
         check_layouts("eliminate_around.cu", around, 90, *sizes, macros=macros)
         among = {"Neighbours": NEIGHBOURS, "Local": LOCAL}
