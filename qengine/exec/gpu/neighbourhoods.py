@@ -52,6 +52,9 @@ _LEAST, _MOST = 1 << 16, 1 << 33
 _WARP_MARKS = 1_024
 """Bytes that a warp marks ends of pairs in."""
 
+_KEPT_BYTES = 2_048
+"""Of the shared memory of a block, left to what kernels keep beside marks and counters, and to the system."""
+
 _FEW = 128
 """Pairs of a root that a warp takes."""
 
@@ -263,7 +266,7 @@ class _Piece:
         task["first"], task["second"], task["by"] = first.matrix.record, second.matrix.record, by.record
         task["end"], task["few"] = first.matrix.rows, _FEW
         n = self.size(column_domain_of(self.program, step.second))
-        task["bits"] = min(-(-n // 32) * 32, 8 * (self.run.device.shared_bytes - 1024) // 32 * 32)
+        task["bits"] = min(-(-n // 32) * 32, 8 * (self.run.device.shared_bytes - _KEPT_BYTES) // 32 * 32)
         cp = cupy()
         with self.run.stream, cp.cuda.using_allocator(lambda size: self.run.allocate(size, _WHAT)):
             ends = cp.zeros(first.size + 1, np.uint64)
@@ -380,7 +383,7 @@ class _Piece:
             task = self.local(link)
             ends, owners = np.uint64(task["ends"]), np.uint64(task["owners"])
             most = int(np.diff(self.pairs(step.first).ends).max())
-        counters = min(most, (self.run.device.shared_bytes - 1024) // 4)
+        counters = min(most, (self.run.device.shared_bytes - _KEPT_BYTES) // 4)
         shared, threads = 32 + 4 * counters, _THREADS if counters <= _MANY_COUNTERS else _MOST_THREADS
         kernel = of.kernel("eliminate_neighbours", "row_squares", shared)
         given = one.record, other.record, ends, owners, np.uint64(columns), np.uint32(counters), np.uint64(out.ptr)

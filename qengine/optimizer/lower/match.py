@@ -41,6 +41,9 @@ _WIDE_ROWS = 2.0**50
 """Where so many embeddings are expected, a search's counts, of 64 bits, may not do: elimination has more."""
 _WIDE_COST = 1e9
 """Nanoseconds that elimination may then take, however little a search would."""
+_MANY_ROWS = 1e10
+"""Of fewer embeddings a search is never long on a GPU."""
+
 _ANY_DEVICE = ("cpu", "gpu")
 _ALONE = 12  # nodes of a pattern that may be eliminated, or be cut into parts
 
@@ -278,7 +281,8 @@ class MatchLowering:
         walked = walked_instead(matching, order, cardinality) if stated.existence else None
         found = order if walked is None else matching_order(walked, cardinality)
         limit = max(found.cost, _WIDE_COST) if order.rows > _WIDE_ROWS else found.cost
-        elimination = self._elimination(matching, stated.emitted, limit * costs("gpu", "choice")["gain"])
+        gain = costs("gpu", "choice")["gain"] if order.rows > _MANY_ROWS else 1.0
+        elimination = self._elimination(matching, stated.emitted, limit * gain)
         if elimination is not None and (self._eliminates_by_hint() or elimination.cost < limit):
             return _Chosen(order, matching.counted, elimination=elimination, devices=_ANY_DEVICE)
         if walked is not None:
