@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from qengine import Graph, OutOfMemory, QueryInterrupted, QueryTimeout
 from qengine.exec.context import ExecutionContext
 from qengine.exec.cpu.relations import Relations, SparseMatrix
-from qengine.plan.elimination import Relation
+from qengine.plan.elimination import Matrix, Relation
 from qengine.plan.expr import Expr, Literal
 from qengine.plan.pattern import Direction
 from qengine.storage.store import GraphStore
@@ -104,7 +104,7 @@ def test_matrices_hold_every_relationship(graph: Graph, chosen: list[Relation]) 
     for relation in chosen[1:]:
         other = true_entries(store, relation)
         expected = Counter({pair: count * other[pair] for pair, count in expected.items() if other[pair]})
-    matrix = relations_of(store).matrix(tuple(chosen))
+    matrix = relations_of(store).matrix(Matrix(tuple(chosen)))
     assert entries(matrix) == expected
     if matrix.pairs:
         assert all(a != b and count == 1 and expected[b, a] == 1 for (a, b), count in expected.items())
@@ -147,7 +147,7 @@ def test_time_and_interrupts_end_the_making(directed: Graph) -> None:
     for context, error in ((late, QueryTimeout), (stopped, QueryInterrupted)):
         made = relations_of(directed._store, context)
         with pytest.raises(error):
-            made.matrix((BOTH, Relation(("E",), Direction.OUT)))
+            made.matrix(Matrix((BOTH, Relation(("E",), Direction.OUT))))
         with pytest.raises(error):
             made.loops(BOTH)
         with pytest.raises(error):
