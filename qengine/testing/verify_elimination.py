@@ -62,7 +62,7 @@ def verify_elimination(steps: Sequence[Step], terms: Sequence[Term], outputs: in
 
 
 class _Program:
-    """The steps, and of those that were checked what each gives; ``base``: of matrices the step whose pairs they have.
+    """The steps, and of those that were checked what each gives; ``base``: of matrices what tells which pairs they have.
 
     A step's operands have been checked before it.
     """
@@ -70,7 +70,7 @@ class _Program:
     def __init__(self, steps: Sequence[Step]) -> None:
         self.steps = steps
         self.kinds: list[str] = []
-        self.base: dict[int, int] = {}
+        self.base: dict[int, object] = {}
 
     def step(self, step: Step) -> None:
         """Check one step, and note what it gives."""
@@ -106,7 +106,7 @@ class _Program:
                 third = column_domain_of(self.steps, left)
                 assert third == column_domain_of(self.steps, right), f"step {place}: no triangle"
                 self.over(third, vector, place)
-                kind, self.base[place] = _MATRIX, across
+                kind, self.base[place] = _MATRIX, self.base[across]
             case Around(arms=arms, tops=tops, vector=vector):
                 assert tops, f"step {place}: around nothing"
                 self.arms(arms, tops, place)
@@ -122,12 +122,12 @@ class _Program:
                 ends = column_domain_of(self.steps, first), column_domain_of(self.steps, second)
                 linked = domain_of(self.steps, by), column_domain_of(self.steps, by)
                 assert ends == linked, f"step {place}: step {by} doesn't link the ends"
-                kind, self.base[place] = _MATRIX, place
+                kind, self.base[place] = _MATRIX, (first, second, self.base[by])
             case EndRows(pairs=pairs, by=by):
                 self.are(_MATRIX, (pairs, by), place)
                 ends = column_domain_of(self.steps, pairs), domain_of(self.steps, by)
                 assert ends[0] == ends[1], f"step {place}: step {by} has no rows of the ends"
-                kind, self.base[place] = _MATRIX, place
+                kind, self.base[place] = _MATRIX, (pairs, self.base[by])
             case OfPairs(pairs=pairs, matrix=matrix):
                 self.are(_MATRIX, (pairs, matrix), place)
                 assert self.base[matrix] == self.base[pairs], f"step {place}: other pairs"
