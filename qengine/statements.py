@@ -210,7 +210,7 @@ class Statements:
             from qengine.exec import gpu
 
             return gpu.run(planned.physical, self.store, context)
-        from qengine.exec.cpu.pipeline import run
+        from qengine.exec.common.pipeline import run
 
         return run(planned.physical, self.store, context)
 

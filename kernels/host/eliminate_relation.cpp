@@ -18,7 +18,7 @@ struct Factor {
   int32_t first, count, exponent;
 };
 
-// The product of some relations over n vertices, mirrored by qengine/exec/cpu/relations.py.
+// The product of some relations over n vertices, mirrored by qengine/exec/common/relations.py.
 struct ProductRelation {
   const Part* parts;
   const Factor* factors;

@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from qengine import _native
 from qengine.exec.candidates import LevelSignatures
+from qengine.exec.common.match_plan import LEVEL, PCSR, PLAN, RANGE, SOURCE, records
+from qengine.exec.common.resolve import ResolvedSearch
 from qengine.exec.context import ExecutionContext
-from qengine.exec.cpu.match_plan import LEVEL, PCSR, PLAN, RANGE, SOURCE, records
-from qengine.exec.cpu.resolve import ResolvedSearch
 from qengine.exec.gpu.sample_job import GUIDE
 
 __all__ = ["CandidateGraph", "Candidates", "build", "sketch"]

@@ -19,8 +19,8 @@ from qengine.estimate.sampler import LEAST_DEPTH, PatternSampler, Sampler, Trawl
 from qengine.estimate.space import Space
 from qengine.estimate.target import Target
 from qengine.exec.candidates import LevelSignatures
+from qengine.exec.common.resolve import ResolvedSearch
 from qengine.exec.context import ExecutionContext
-from qengine.exec.cpu.resolve import ResolvedSearch
 from qengine.exec.view import ExecView
 from qengine.plan.physical import MAX_DEVICE_LEVELS, VertexLevel, check_device_levels
 

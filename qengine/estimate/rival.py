@@ -1,4 +1,4 @@
-"""Looks for better matching orders of a search under way, by samples of the graph (see exec/cpu/race.py).
+"""Looks for better matching orders of a search under way, by samples of the graph (see exec/host/race.py).
 
 An order costs about as many steps as its beginnings have embeddings. Alley's samples of one order estimate the
 cardinality of each of its beginnings. Many orders are sampled a little, the promising ones more (successive halving).
@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from qengine.estimate.kernel import SampleRange, draw
 from qengine.estimate.result import Sums
+from qengine.exec.common.resolve import ResolvedSearch, resolve
 from qengine.exec.context import ExecutionContext
-from qengine.exec.cpu.resolve import ResolvedSearch, resolve
 from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.levels import links, reordered, without_order
 from qengine.plan.physical import Search, VertexLevel

@@ -30,10 +30,10 @@ from qengine.estimate.space import Builder, Space, make_space, on_host
 from qengine.estimate.table import GRACE_MS
 from qengine.estimate.target import Target, known_to_be_empty, target_of
 from qengine.estimate.trawling import other_spaces, trawler
+from qengine.exec.common.masks import Masks
+from qengine.exec.common.pipeline import run as run_exactly
+from qengine.exec.common.runtime import Runtime
 from qengine.exec.context import ExecutionContext
-from qengine.exec.cpu.masks import Masks
-from qengine.exec.cpu.pipeline import run as run_exactly
-from qengine.exec.cpu.runtime import Runtime
 from qengine.exec.gpu import run as run_on_gpu
 from qengine.exec.view import ExecView
 from qengine.plan.physical import PhysicalPlan

@@ -12,10 +12,17 @@ from qengine.estimate.kernel import Draw, SampleRange, draw, trawl
 from qengine.estimate.result import Sums
 from qengine.estimate.space import Space
 from qengine.estimate.target import SAMPLE, Target
+from qengine.exec.common.batch import BATCH_ROWS, Batch
+from qengine.exec.common.columns import (
+    ArrowColumn,
+    Column,
+    ConstantColumn,
+    NodeColumn,
+    RelationshipColumn,
+    integer_column,
+)
+from qengine.exec.common.pipeline import continue_from
 from qengine.exec.context import ExecutionContext
-from qengine.exec.cpu.batch import BATCH_ROWS, Batch
-from qengine.exec.cpu.columns import ArrowColumn, Column, ConstantColumn, NodeColumn, RelationshipColumn, integer_column
-from qengine.exec.cpu.pipeline import continue_from
 from qengine.exec.view import ExecView
 from qengine.plan.physical import VertexLevel
 

@@ -10,10 +10,10 @@ from qengine.estimate.candidates import Candidates, sketch
 from qengine.estimate.candidates import build as build_on_host
 from qengine.estimate.target import Target
 from qengine.exec.candidates import LevelSignatures, level_signatures
+from qengine.exec.common.masks import Masks
+from qengine.exec.common.resolve import ResolvedSearch, resolve
+from qengine.exec.common.runtime import Runtime
 from qengine.exec.context import ExecutionContext
-from qengine.exec.cpu.masks import Masks
-from qengine.exec.cpu.resolve import ResolvedSearch, resolve
-from qengine.exec.cpu.runtime import Runtime
 from qengine.exec.view import ExecView
 
 __all__ = ["Builder", "Space", "make_space", "on_host"]

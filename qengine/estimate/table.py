@@ -13,10 +13,10 @@ from qengine.estimate.bound import upper_bound
 from qengine.estimate.kernel import SampleRange, draw
 from qengine.estimate.result import Estimate, Sums, interval
 from qengine.estimate.target import target_of
+from qengine.exec.common.masks import Masks
+from qengine.exec.common.resolve import ResolvedSearch, resolve
+from qengine.exec.common.runtime import Runtime
 from qengine.exec.context import ExecutionContext
-from qengine.exec.cpu.masks import Masks
-from qengine.exec.cpu.resolve import ResolvedSearch, resolve
-from qengine.exec.cpu.runtime import Runtime
 from qengine.exec.view import ExecView
 from qengine.plan.levels import links, reordered, without_order
 from qengine.plan.pattern import QueryGraph

@@ -10,9 +10,9 @@ from qengine.estimate.rival import other_orders
 from qengine.estimate.sampler import TrawlingSampler
 from qengine.estimate.space import Space, make_space
 from qengine.estimate.target import Target
+from qengine.exec.common.masks import Masks
+from qengine.exec.common.runtime import Runtime
 from qengine.exec.context import ExecutionContext
-from qengine.exec.cpu.masks import Masks
-from qengine.exec.cpu.runtime import Runtime
 from qengine.exec.view import ExecView
 
 __all__ = ["other_spaces", "trawler"]

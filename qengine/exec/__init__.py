@@ -1,1 +1,1 @@
-"""Executors: the reference oracle and the CPU engine."""
+"""Executors: ``common`` is what all share, ``host`` and ``gpu`` match patterns, ``reference`` is the oracle."""

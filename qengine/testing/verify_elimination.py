@@ -62,7 +62,8 @@ def verify_elimination(steps: Sequence[Step], terms: Sequence[Term], outputs: in
 
 
 class _Program:
-    """The steps, and of those that were checked what each gives; ``base``: of matrices what tells which pairs they have.
+    """The steps, and of those that were checked what each gives; ``base``: of matrices what tells which pairs they
+    have.
 
     A step's operands have been checked before it.
     """

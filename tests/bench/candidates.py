@@ -18,8 +18,8 @@ from qengine import Graph
 from qengine.estimate.candidates import build
 from qengine.estimate.kernel import SampleRange, draw
 from qengine.exec.candidates import admit_by_degree, admit_by_signature, level_signatures
+from qengine.exec.common.resolve import resolve_pattern
 from qengine.exec.context import ExecutionContext
-from qengine.exec.cpu.resolve import resolve_pattern
 from qengine.plan.physical import Search, VertexLevel
 from qengine.testing import generate
 from qengine.testing import open_graphs as og

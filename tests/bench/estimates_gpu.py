@@ -24,10 +24,10 @@ from qengine.estimate.kernel import level_work
 from qengine.estimate.space import Space, make_space
 from qengine.estimate.target import target_of
 from qengine.estimates import plan_counted
+from qengine.exec.common.masks import Masks
+from qengine.exec.common.resolve import resolve
+from qengine.exec.common.runtime import Runtime
 from qengine.exec.context import ExecutionContext
-from qengine.exec.cpu.masks import Masks
-from qengine.exec.cpu.resolve import resolve
-from qengine.exec.cpu.runtime import Runtime
 from qengine.exec.gpu.candidate_graph import build_on_device
 from qengine.exec.gpu.compiled import compiled
 from qengine.exec.gpu.device import device

@@ -28,9 +28,9 @@ from typing import Any
 import numpy as np
 
 from qengine import Graph
+from qengine.exec.common.match_plan import PCSR
+from qengine.exec.common.resolve import resolve
 from qengine.exec.context import ExecutionContext
-from qengine.exec.cpu.match_plan import PCSR
-from qengine.exec.cpu.resolve import resolve
 from qengine.exec.gpu.count_kernels import Roots, ShapeCounter
 from qengine.exec.gpu.count_plan import components
 from qengine.exec.gpu.count_shapes import Shape, StarFactor, ViewSpec

@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from qengine import Graph
+from qengine.exec.common.resolve import resolve
 from qengine.exec.context import ExecutionContext
-from qengine.exec.cpu.resolve import resolve
 from qengine.exec.gpu.device import cupy
 from qengine.exec.gpu.extend import Extension, shape_of
 from qengine.exec.gpu.host_rows import to_host

@@ -334,7 +334,7 @@ class Oracle:
         """Return the rows of a query on a store, sorted."""
         if rng.random() < 0.1:  # planned by what the store says of itself
             return rows_of(qengine.Graph(store).query(text, timeout=TIMEOUT, threads=1).fetchall())
-        from qengine.exec.cpu.pipeline import run
+        from qengine.exec.common.pipeline import run
 
         plan = self.prepared[text]._planned
         assert plan.physical is not None

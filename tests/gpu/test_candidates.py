@@ -15,8 +15,8 @@ from qengine.estimate.candidates import build
 from qengine.estimate.target import target_of
 from qengine.estimates import plan_counted
 from qengine.exec.candidates import level_signatures
+from qengine.exec.common.resolve import resolve
 from qengine.exec.context import ExecutionContext
-from qengine.exec.cpu.resolve import resolve
 from qengine.exec.gpu.candidate_graph import build_on_device
 from qengine.exec.gpu.launch import device_run
 from qengine.exec.gpu.upload import device_plan

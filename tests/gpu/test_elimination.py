@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from qengine import Graph, QueryTimeout
 from qengine.errors import ResourceError, Unsupported
+from qengine.exec.common.masks import Masks
+from qengine.exec.common.runtime import Runtime
 from qengine.exec.context import ExecutionContext
-from qengine.exec.cpu.masks import Masks
-from qengine.exec.cpu.runtime import Runtime
 from qengine.exec.gpu import eliminate
 from qengine.plan.elimination import Term
 from qengine.plan.physical import Eliminate

@@ -12,8 +12,8 @@ from qengine import Graph
 from qengine.estimate import DeviceEstimator
 from qengine.estimate.candidates import build
 from qengine.estimate.kernel import count_within, level_work
+from qengine.exec.common.resolve import resolve
 from qengine.exec.context import ExecutionContext
-from qengine.exec.cpu.resolve import resolve
 from qengine.exec.gpu.launch import device_run
 from qengine.exec.gpu.sample import DeviceSamples, plan_space, upload_guide
 from qengine.exec.gpu.sample_job import WORK

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qengine.errors import ExecutionError
+from qengine.exec.common.batch import Batch
+from qengine.exec.common.columns import Column, ObjectColumn, from_values
+from qengine.exec.common.expressions.compiler import COLUMNAR, compile_expression
+from qengine.exec.common.runtime import Runtime
 from qengine.exec.context import ExecutionContext
-from qengine.exec.cpu.batch import Batch
-from qengine.exec.cpu.columns import Column, ObjectColumn, from_values
-from qengine.exec.cpu.expressions.compiler import COLUMNAR, compile_expression
-from qengine.exec.cpu.runtime import Runtime
 from qengine.exec.scalar import evaluate as scalar
 from qengine.exec.scalar.environment import Environment
 from qengine.exec.scalar.values import NodeHandle, RelationshipHandle

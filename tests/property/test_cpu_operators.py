@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qengine.errors import ExecutionError
-from qengine.exec import cpu, reference
+from qengine.exec import reference
+from qengine.exec.common import pipeline
+from qengine.exec.common.operators import aggregate, limit, rows, sort, stage
 from qengine.exec.context import ExecutionContext
-from qengine.exec.cpu.operators import aggregate, limit, rows, sort, stage
 from qengine.exec.scalar.compare import order_key, row_key
 from qengine.plan import logical as op
 from qengine.plan.expr import AggregateCall, Call, Expr, Literal, Parameter, Property, Subquery, Variable
@@ -69,8 +70,8 @@ def batch_rows(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
     for module in (stage, aggregate, sort, limit, rows):
         monkeypatch.setattr(module, "BATCH_ROWS", request.param)
     monkeypatch.setattr(aggregate, "_FEW_GROUPS", request.param)
-    defaults = cpu.pipeline._Builder.__call__.__defaults__
-    monkeypatch.setattr(cpu.pipeline._Builder.__call__, "__defaults__", (request.param,))
+    defaults = pipeline._Builder.__call__.__defaults__
+    monkeypatch.setattr(pipeline._Builder.__call__, "__defaults__", (request.param,))
     assert defaults is not None
     return int(request.param)
 
@@ -90,7 +91,7 @@ def shown(value: Any) -> Any:
 def run(plan: op.Operator, columns: tuple[str, ...], table: Any) -> list[tuple[Any, ...]] | str:
     try:
         result = []
-        for batch in cpu.run(PhysicalPlan(plan, columns), STORE, ExecutionContext({"table": table})):
+        for batch in pipeline.run(PhysicalPlan(plan, columns), STORE, ExecutionContext({"table": table})):
             assert batch.length > 0
             result += list(zip(*(batch.values(name) for name in columns), strict=True))
         return result
@@ -307,7 +308,7 @@ def attached(plan: op.Operator, table: Any, inner: list[int]) -> list[Any]:
     columns = (*NAMES, "y")
     rows: Iterator[Any]
     if isinstance(plan, Attach):
-        batches = cpu.run(PhysicalPlan(plan, columns), STORE, context)
+        batches = pipeline.run(PhysicalPlan(plan, columns), STORE, context)
         rows = (row for batch in batches for row in zip(*(batch.values(name) for name in columns), strict=True))
     else:
         rows = reference.run(op.LogicalPlan(plan, columns), STORE, context)
@@ -321,7 +322,7 @@ def test_optional(name: str, table: Any, inner: list[int]) -> None:
     context = ExecutionContext({"table": table, "inner": inner})
     plan = Optional(source(), SUBPLANS[name], ("x",))
     columns = (*NAMES, "x")
-    batches = cpu.run(PhysicalPlan(plan, columns), STORE, context)
+    batches = pipeline.run(PhysicalPlan(plan, columns), STORE, context)
     found = [row for batch in batches for row in zip(*(batch.values(name) for name in columns), strict=True)]
     lists = attached(Attach(source(), SUBPLANS[name], "collect", "y", ("a", "n")), table, inner)
     wanted = [[*row[:3], value] for row in lists for value in row[3] or ["None"]]

@@ -20,9 +20,9 @@ from qengine import Graph, OutOfMemory
 from qengine.estimate import device as device_module
 from qengine.estimate.candidates import CandidateGraph, build
 from qengine.exec.candidates import level_signatures
+from qengine.exec.common.match_plan import records
+from qengine.exec.common.resolve import ResolvedSearch, resolve
 from qengine.exec.context import ExecutionContext
-from qengine.exec.cpu.match_plan import records
-from qengine.exec.cpu.resolve import ResolvedSearch, resolve
 from qengine.exec.gpu import sample as sample_module
 from qengine.exec.gpu.candidate_graph import DeviceCandidates, build_on_device
 from qengine.exec.gpu.sample_job import GUIDE

@@ -21,10 +21,10 @@ from hypothesis import strategies as st
 from qengine import Graph
 from qengine.errors import OutOfMemory, ResourceError, Unsupported
 from qengine.exec import choice
+from qengine.exec.common.masks import Masks
+from qengine.exec.common.relations import Relations
+from qengine.exec.common.runtime import Runtime
 from qengine.exec.context import ExecutionContext
-from qengine.exec.cpu.masks import Masks
-from qengine.exec.cpu.relations import Relations
-from qengine.exec.cpu.runtime import Runtime
 from qengine.exec.gpu import eliminate, eliminate_triangles, eliminate_walks, elimination_steps, neighbourhoods
 from qengine.exec.gpu.eliminate_matrix import uploaded
 from qengine.plan.elimination import Matrix, Message, Relation, Term

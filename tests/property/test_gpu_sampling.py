@@ -21,8 +21,8 @@ from qengine.estimate.reference import ReferenceSampler
 from qengine.estimate.sampler import TrawlingSampler
 from qengine.estimate.space import Space
 from qengine.estimate.target import Target
+from qengine.exec.common.resolve import ResolvedSearch, resolve
 from qengine.exec.context import ExecutionContext
-from qengine.exec.cpu.resolve import ResolvedSearch, resolve
 from qengine.exec.gpu import sample as sample_module
 from qengine.exec.gpu.sample import DeviceSamples, SampledSpace, plan_space, upload_guide, with_estimator
 from qengine.exec.gpu.sample_job import WORK

@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qengine import storage
-from qengine.exec.cpu.search import run_search as run_on_cpu
 from qengine.exec.gpu import search as search_module
 from qengine.exec.gpu.search import run_search
+from qengine.exec.host.search import run_search as run_on_cpu
 from qengine.plan.logical import Unit
 from qengine.plan.pattern import Direction
 from qengine.plan.physical import Search, Source, VertexLevel

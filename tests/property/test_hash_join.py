@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from qengine.errors import QueryInterrupted
 from qengine.exec.context import ExecutionContext
-from qengine.exec.cpu import hash_join
-from qengine.exec.cpu.hash_join import JoinTable, Operand
+from qengine.exec.host import hash_join
+from qengine.exec.host.hash_join import JoinTable, Operand
 from tests.examples import examples
 
 IDS = st.sampled_from([-1, 0, 1, 2, 3, 7, 2**31, 2**40])

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qengine import Graph, OutOfMemory, QueryInterrupted, QueryTimeout
+from qengine.exec.common.relations import Relations, SparseMatrix
 from qengine.exec.context import ExecutionContext
-from qengine.exec.cpu.relations import Relations, SparseMatrix
 from qengine.plan.elimination import Matrix, Relation
 from qengine.plan.expr import Expr, Literal
 from qengine.plan.pattern import Direction

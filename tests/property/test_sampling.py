@@ -17,8 +17,8 @@ from qengine.estimate.candidates import CandidateGraph, build, sketch
 from qengine.estimate.kernel import METHODS, SampleRange, count_within, draw, level_work, philox, trawl
 from qengine.estimate.reference import Alley, Estimator, ReferenceSampler, WanderJoin, expectation
 from qengine.exec.candidates import level_signatures
+from qengine.exec.common.resolve import resolve
 from qengine.exec.context import ExecutionContext
-from qengine.exec.cpu.resolve import resolve
 from qengine.plan.logical import Unit
 from qengine.plan.pattern import Direction, LabelIs
 from qengine.plan.physical import Search, Source, VertexLevel

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qengine import _native, storage
-from qengine.exec.cpu import search as search_module
-from qengine.exec.cpu.search import run_search
+from qengine.exec.host import search as search_module
+from qengine.exec.host.search import run_search
 from qengine.plan.logical import Unit
 from qengine.plan.pattern import Direction
 from qengine.plan.physical import Search, Source, VertexLevel

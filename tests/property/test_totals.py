@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from qengine import _native
 from qengine._control import Status
+from qengine.exec.common.relations import NUMBERS, numbers
 from qengine.exec.context import ExecutionContext
-from qengine.exec.cpu.relations import NUMBERS, numbers
 from tests.property.test_triangles_of_pairs import forced
 
 WIDTHS = st.sampled_from([0, 1, 12, 16, 27, 32, 33, 54, 55, 63, 64])

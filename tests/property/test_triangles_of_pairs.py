@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from qengine import _native
 from qengine.errors import QueryInterrupted
+from qengine.exec.common.relations import MATRIX, SparseMatrix
 from qengine.exec.context import ExecutionContext
-from qengine.exec.cpu.ranked_pairs import RankedPairs
-from qengine.exec.cpu.relations import MATRIX, SparseMatrix
+from qengine.exec.host.ranked_pairs import RankedPairs
 
 Array = npt.NDArray[Any]
 

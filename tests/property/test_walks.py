@@ -12,7 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from qengine.exec.context import ExecutionContext
-from qengine.exec.cpu.walk_kernel import (
+from qengine.exec.host.walk_kernel import (
     ChunkSize,
     EndFilter,
     WalkMode,

@@ -14,10 +14,10 @@ from unittest.mock import patch
 
 from qengine import Graph, _native
 from qengine.exec.choice import choose, largest_search
+from qengine.exec.common.masks import Masks
+from qengine.exec.common.resolve import ResolvedSearch, resolve
+from qengine.exec.common.runtime import Runtime
 from qengine.exec.context import ExecutionContext
-from qengine.exec.cpu.masks import Masks
-from qengine.exec.cpu.resolve import ResolvedSearch, resolve
-from qengine.exec.cpu.runtime import Runtime
 from qengine.exec.gpu import device
 from qengine.exec.gpu.count_plan import components
 from qengine.exec.gpu.derived_plan import Derived, Shape, Wedge, derive

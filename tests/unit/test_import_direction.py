@@ -80,6 +80,35 @@ def test_imports_point_upward(path: Path) -> None:
         assert target == stage or target in ALLOWED[stage], f"{path}:{line}: {stage} must not import {name}"
 
 
+# The modules of the host alone that are nevertheless imported by what all executors share, by the GPU's executor and by
+# the estimates.
+SEAMS: dict[str, dict[str, set[str]]] = {
+    "exec/common": {
+        "operators/join.py": {"hash_join"},
+        "operators/matching.py": {"eliminate", "search", "shortest", "walk"},
+        "pipeline.py": {"sole_count"},
+        "runtime.py": {"search"},
+    },
+    "exec/gpu": {
+        "eliminate.py": {"eliminate", "summed_walks"},
+        "elimination_steps.py": {"eliminate"},
+        "extend_search.py": {"search"},
+        "search.py": {"search"},
+    },
+    "estimate": {},
+}
+
+
+@pytest.mark.parametrize("stage", SEAMS)
+def test_few_modules_of_the_host_are_imported_elsewhere(stage: str) -> None:
+    found: dict[str, set[str]] = {}
+    for path in sorted((PACKAGE / stage).rglob("*.py")):
+        names = {name.split(".")[3] for _, name in imports(path) if name.startswith("qengine.exec.host.")}
+        if names:
+            found[str(path.relative_to(PACKAGE / stage))] = names
+    assert found == SEAMS[stage]
+
+
 def test_every_stage_is_known() -> None:
     ends = {
         "__init__",

@@ -6,7 +6,7 @@ import ctypes
 from itertools import groupby
 
 from qengine import _native
-from qengine.exec.cpu.match_plan import STRUCTS
+from qengine.exec.common.match_plan import STRUCTS
 from qengine.storage.adjacency import PcsrStruct
 from qengine.storage.structs import STRUCTS as LOADING_STRUCTS
 

@@ -116,7 +116,7 @@ def test_ctrl_c_stops_the_query_and_not_the_program() -> None:
                 frame = frame.f_back
 
         def press_once_it_searches():
-            while not any(name.endswith("exec/cpu/search.py") for name in files(sys._current_frames()[main])):
+            while not any(name.endswith("exec/host/search.py") for name in files(sys._current_frames()[main])):
                 time.sleep(0.001)
             os.kill(os.getpid(), signal.SIGINT)
 

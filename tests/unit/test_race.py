@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from qengine import Graph, storage
 from qengine.errors import OutOfMemory, QueryInterrupted
 from qengine.estimate import rival
+from qengine.exec.common.masks import Masks
+from qengine.exec.common.runtime import Runtime
 from qengine.exec.context import ExecutionContext
-from qengine.exec.cpu import race
-from qengine.exec.cpu.masks import Masks
-from qengine.exec.cpu.runtime import Runtime
-from qengine.exec.cpu.search import run_search
+from qengine.exec.host import race
+from qengine.exec.host.search import run_search
 from qengine.plan.levels import links, reordered, without_order
 from qengine.plan.logical import Unit
 from qengine.plan.pattern import Direction
@@ -82,7 +82,7 @@ def test_the_first_rival_that_ends_wins(clique: Any, monkeypatch: pytest.MonkeyP
 
 
 def _endless_for(hopeless: Search) -> Any:
-    from qengine.exec.cpu.running import Running
+    from qengine.exec.host.running import Running
 
     def start(resolved: Any, seeds: Any, rows: int, context: ExecutionContext, chunk_rows: int) -> Any:
         if int(resolved.plan["n_levels"][0]) < len(hopeless.levels):

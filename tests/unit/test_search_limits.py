@@ -12,8 +12,8 @@ import pytest
 from qengine import storage
 from qengine.errors import OutOfMemory, QueryInterrupted, QueryTimeout, ResourceError, Unsupported
 from qengine.exec.context import ExecutionContext
-from qengine.exec.cpu.running import Running
-from qengine.exec.cpu.search import run_search
+from qengine.exec.host.running import Running
+from qengine.exec.host.search import run_search
 from qengine.plan.logical import Unit
 from qengine.plan.pattern import Direction
 from qengine.plan.physical import Search, Source, VertexLevel

@@ -10,7 +10,7 @@ import pytest
 
 from qengine.errors import InternalError, OutOfMemory, QueryInterrupted, QueryTimeout
 from qengine.exec.context import ExecutionContext
-from qengine.exec.cpu.walk_kernel import (
+from qengine.exec.host.walk_kernel import (
     ChunkSize,
     EndFilter,
     WalkMode,

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from qengine.exec.context import ExecutionContext
-from qengine.exec.cpu.batch import Batch
-from qengine.exec.cpu.columns import (
+from qengine.exec.common.batch import Batch
+from qengine.exec.common.columns import (
     ConstantColumn,
     ListColumn,
     NodeColumn,
@@ -19,10 +18,11 @@ from qengine.exec.cpu.columns import (
     integer_column,
     null_column,
 )
-from qengine.exec.cpu.masks import Masks
-from qengine.exec.cpu.runtime import Runtime
-from qengine.exec.cpu.shortest import run_shortest
-from qengine.exec.cpu.walk import run_walk
+from qengine.exec.common.masks import Masks
+from qengine.exec.common.runtime import Runtime
+from qengine.exec.context import ExecutionContext
+from qengine.exec.host.shortest import run_shortest
+from qengine.exec.host.walk import run_walk
 from qengine.exec.scalar.values import RelationshipHandle
 from qengine.plan.expr import Comparison, Literal, Property, Variable
 from qengine.plan.logical import Unit

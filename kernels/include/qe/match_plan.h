@@ -3,7 +3,7 @@
 // Levels bind one after the other. A vertex level binds each vertex of the intersection of its sources that its
 // ranges, bitset and constraints admit; an edge level binds each relationship between the vertices of two earlier
 // levels. Spans point into the plan's tables, so a plan can be copied to a device table by table.
-// Python fills it in (qengine/exec/cpu/match_plan.py mirrors every struct; a test compares the layouts).
+// Python fills it in (qengine/exec/common/match_plan.py mirrors every struct; a test compares the layouts).
 #pragma once
 #include "qe/pcsr.h"
 #include "qe/portable.h"

@@ -15,9 +15,9 @@ import numpy.typing as npt
 
 from qengine.errors import OutOfMemory
 from qengine.exec.candidates import LevelSignatures
-from qengine.exec.cpu.match_plan import PCSR, PLAN, RANGE, LevelKind, SourceFlag
-from qengine.exec.cpu.match_plan import SOURCE as PLAN_SOURCE
-from qengine.exec.cpu.resolve import ResolvedSearch
+from qengine.exec.common.match_plan import PCSR, PLAN, RANGE, LevelKind, SourceFlag
+from qengine.exec.common.match_plan import SOURCE as PLAN_SOURCE
+from qengine.exec.common.resolve import ResolvedSearch
 from qengine.exec.gpu.candidate_job import FILTER_ROUNDS, JOB, LEVEL, ROOT_LANES, RUNNING, SOURCE, STATE, STEP
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.memory import Resident

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qengine.errors import OutOfMemory
-from qengine.exec.cpu.match_plan import LEVEL, RANGE
+from qengine.exec.common.match_plan import LEVEL, RANGE
 from qengine.exec.gpu.count_kernels import Roots, ShapeCounter
 from qengine.exec.gpu.count_plan import Component, components
 from qengine.exec.gpu.launch import DeviceRun

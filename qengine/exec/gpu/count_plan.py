@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from qengine.exec.cpu.match_plan import LEVEL, RANGE, SOURCE, SearchMode, SourceFlag
+from qengine.exec.common.match_plan import LEVEL, RANGE, SOURCE, SearchMode, SourceFlag
 from qengine.exec.gpu.count_shapes import (
     CliqueShape,
     EdgeShape,

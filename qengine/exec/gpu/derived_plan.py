@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from qengine import _native
 from qengine.errors import InternalError
-from qengine.exec.cpu.match_plan import SPAN
+from qengine.exec.common.match_plan import SPAN
 
 __all__ = ["STRUCTS", "Derived", "From", "Shape", "Wedge", "derive"]
 

@@ -1,6 +1,6 @@
 """Runs an ``Eliminate`` on the device: its steps one after the other, each some kernels, then its signed terms.
 
-As ``qengine.exec.cpu.eliminate``: numbers of 64 bits, all computed again with 128 where one overflows; products that
+As ``qengine.exec.host.eliminate``: numbers of 64 bits, all computed again with 128 where one overflows; products that
 are only summed have 128 in any case. A pattern that has kernels made for its shape is searched: they are faster.
 """
 
@@ -15,12 +15,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from qengine.errors import InternalError
+from qengine.exec.common.relations import Relations
+from qengine.exec.common.resolve import resolve_pattern
+from qengine.exec.common.runtime import Runtime
 from qengine.exec.context import Status
-from qengine.exec.cpu.eliminate import Counts, NumberOverflow, of_vertices, only_count
-from qengine.exec.cpu.relations import Relations
-from qengine.exec.cpu.resolve import resolve_pattern
-from qengine.exec.cpu.runtime import Runtime
-from qengine.exec.cpu.summed_walks import MOST_WALK_WEIGHT
 from qengine.exec.elimination_schedule import Among
 from qengine.exec.gpu.count_plan import components
 from qengine.exec.gpu.eliminate_corners import CornerSums
@@ -48,6 +46,8 @@ from qengine.exec.gpu.elimination_steps import (
 from qengine.exec.gpu.launch import device_run
 from qengine.exec.gpu.memory import Resident
 from qengine.exec.gpu.neighbourhoods import run_among
+from qengine.exec.host.eliminate import Counts, NumberOverflow, of_vertices, only_count
+from qengine.exec.host.summed_walks import MOST_WALK_WEIGHT
 from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.elimination import Around, Pairs, Product, Step
 from qengine.plan.physical import MAX_DEVICE_LEVELS, Eliminate
@@ -101,7 +101,7 @@ def _has_kernels(step: Step) -> bool:
 
 
 def run_eliminate(operator: Eliminate, runtime: Runtime, masks: MaskProvider) -> Counts:
-    """Return the count of a pattern, as ``qengine.exec.cpu.eliminate.run_eliminate``.
+    """Return the count of a pattern, as ``qengine.exec.host.eliminate.run_eliminate``.
 
     Raises
     ------

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from qengine.exec.cpu.match_plan import PCSR
+from qengine.exec.common.match_plan import PCSR
 from qengine.exec.gpu.count_kernels import Roots, ShapeCounter
 from qengine.exec.gpu.count_shapes import ViewSpec, WedgeShape
 from qengine.exec.gpu.eliminate_matrix import DeviceMatrix

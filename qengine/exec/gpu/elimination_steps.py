@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from qengine.exec.cpu.eliminate import own_numbers
-from qengine.exec.cpu.relations import Relations
-from qengine.exec.cpu.runtime import Runtime
+from qengine.exec.common.relations import Relations
+from qengine.exec.common.runtime import Runtime
 from qengine.exec.gpu.eliminate_matrix import DEAL, DeviceMatrix, uploaded
 from qengine.exec.gpu.eliminate_program import Program
 from qengine.exec.gpu.eliminate_squares import counts_squares, squared_matrix
@@ -24,6 +23,7 @@ from qengine.exec.gpu.eliminate_walks import WalkSums
 from qengine.exec.gpu.families import MESSAGE_WINDOW
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.memory import Resident
+from qengine.exec.host.eliminate import own_numbers
 from qengine.plan.elimination import Around, Closed, Matrix, Message, Own, Product, Step
 from qengine.plan.physical import Eliminate
 

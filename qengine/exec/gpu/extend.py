@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from qengine.errors import OutOfMemory
-from qengine.exec.cpu.match_plan import LevelKind, SearchMode
-from qengine.exec.cpu.resolve import ResolvedSearch
+from qengine.exec.common.match_plan import LevelKind, SearchMode
+from qengine.exec.common.resolve import ResolvedSearch
 from qengine.exec.gpu.device import cupy
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.properties import DeviceProperties

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from qengine.errors import OutOfMemory
+from qengine.exec.common.match_plan import SearchMode
 from qengine.exec.context import Status
-from qengine.exec.cpu.match_plan import SearchMode
 from qengine.exec.gpu.extend import Extension, Shape
 from qengine.exec.gpu.extend_total import room_for, run_steps
 from qengine.exec.gpu.launch import DeviceRun

@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from qengine.exec.context import Status
-from qengine.exec.cpu.search import Ids, SearchChunk, scaled
 from qengine.exec.gpu.extend import Shape
 from qengine.exec.gpu.extend_counts import CountingExtension
 from qengine.exec.gpu.host_rows import HostRows, to_host
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.upload import DevicePlan
+from qengine.exec.host.search import Ids, SearchChunk, scaled
 from qengine.plan.physical import Search
 
 __all__ = ["as_emitted", "extended"]

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from qengine.exec.cpu.match_plan import PCSR
+from qengine.exec.common.match_plan import PCSR
 from qengine.exec.gpu.device import cupy
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.storage.adjacency import GROUP, Adjacency, Form

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from qengine.exec.common.match_plan import LevelKind, records
+from qengine.exec.common.resolve import ResolvedSearch
 from qengine.exec.context import ExecutionContext
-from qengine.exec.cpu.match_plan import LevelKind, records
-from qengine.exec.cpu.resolve import ResolvedSearch
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.properties import DeviceProperties
 from qengine.exec.gpu.sample import TOTALS_BYTES, SampledSpace

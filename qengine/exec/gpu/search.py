@@ -1,4 +1,4 @@
-"""Runs a physical ``Search`` on the GPU: the same levels, seeds and rows as ``qengine.exec.cpu.search``."""
+"""Runs a physical ``Search`` on the GPU: the same levels, seeds and rows as ``qengine.exec.host.search``."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from qengine.errors import OutOfMemory
+from qengine.exec.common.match_plan import SearchMode
+from qengine.exec.common.resolve import ResolvedSearch, resolve
 from qengine.exec.context import ExecutionContext
-from qengine.exec.cpu.match_plan import SearchMode
-from qengine.exec.cpu.resolve import ResolvedSearch, resolve
-from qengine.exec.cpu.search import Ids, SearchChunk, completed, one_total, scaled
 from qengine.exec.gpu.count import try_count
 from qengine.exec.gpu.extend import block_warps, has_room, shape_of
 from qengine.exec.gpu.extend_search import as_emitted, extended
@@ -22,6 +21,7 @@ from qengine.exec.gpu.launch import DeviceRun, device_run
 from qengine.exec.gpu.search_job import JOB, LANES, STATE, donation_bytes, frame_bytes, saved_bytes
 from qengine.exec.gpu.tree import counted_by_tree
 from qengine.exec.gpu.upload import DevicePlan, device_plan
+from qengine.exec.host.search import Ids, SearchChunk, completed, one_total, scaled
 from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.physical import Search, check_device_levels
 
@@ -43,7 +43,7 @@ def run_search(
 ) -> Iterator[SearchChunk]:
     """Yield the embeddings of a search for each of ``rows`` input rows, in no given order.
 
-    Parameters and errors as in ``qengine.exec.cpu.search.run_search``; ``OutOfMemory`` also for the device's memory.
+    Parameters and errors as in ``qengine.exec.host.search.run_search``; ``OutOfMemory`` also for the device's memory.
 
     Raises
     ------

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from qengine.exec.cpu.match_plan import PCSR
+from qengine.exec.common.match_plan import PCSR
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.memory import Resident
 from qengine.exec.gpu.upload import resident_array

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from qengine.exec.cpu.resolve import ResolvedSearch
+from qengine.exec.common.resolve import ResolvedSearch
 from qengine.exec.gpu.derived_plan import Derived, derive
 from qengine.exec.gpu.derived_plan import Shape as NodeShape
 from qengine.exec.gpu.extend import shape_of

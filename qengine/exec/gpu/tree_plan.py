@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from qengine.exec.cpu.match_plan import PAIR, RANGE, SPAN, LevelKind, SearchMode, SourceFlag
-from qengine.exec.cpu.resolve import ResolvedSearch
+from qengine.exec.common.match_plan import PAIR, RANGE, SPAN, LevelKind, SearchMode, SourceFlag
+from qengine.exec.common.resolve import ResolvedSearch
 from qengine.exec.gpu.derived_plan import Derived, Shape, derive
 
 __all__ = ["BRANCH", "CHECK", "MEMO", "NODE", "PLAN", "SLICE", "STATE", "VIEW", "Tree", "trees"]

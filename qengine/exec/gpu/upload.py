@@ -12,8 +12,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from qengine.errors import OutOfMemory
-from qengine.exec.cpu.match_plan import PLAN
-from qengine.exec.cpu.resolve import ResolvedSearch
+from qengine.exec.common.match_plan import PLAN
+from qengine.exec.common.resolve import ResolvedSearch
 from qengine.exec.gpu.derived_plan import derive
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.memory import Resident

@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import qengine
-from qengine.exec.cpu import search
-from qengine.exec.cpu.match_plan import LEVEL, PCSR, RANGE
+from qengine.exec.common.match_plan import LEVEL, PCSR, RANGE
 from qengine.exec.gpu.count_plan import Component, components
 from qengine.exec.gpu.count_shapes import CliqueShape, EdgeShape, HouseShape, Shape, StarShape, ViewSpec, WedgeShape
+from qengine.exec.host import search
 
 PATTERNS = {
     "triangle": ("(a)--(b), (a)--(c), (b)--(c)", EdgeShape),

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from qengine.errors import DeviceError, InternalError, QueryTimeout
-from qengine.exec.cpu import match_plan
+from qengine.exec.common import match_plan
 from qengine.exec.gpu import (
     candidate_job,
     compiled,

@@ -10,7 +10,7 @@ import pytest
 
 from qengine import Graph
 from qengine.catalog.costs import costs
-from qengine.exec.cpu.resolve import resolve_pattern
+from qengine.exec.common.resolve import resolve_pattern
 from qengine.exec.gpu import compiled as compiled_module
 from qengine.exec.gpu import specialised as module
 from qengine.exec.gpu.specialised import Form, Specialised

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from qengine import Graph
+from qengine.exec.common import resolve as resolving
 from qengine.exec.context import ExecutionContext
-from qengine.exec.cpu import resolve as resolving
 from qengine.exec.gpu.upload import device_plan
 from qengine.plan.physical import Search
 from qengine.plan.traverse import operators

@@ -1,0 +1,1 @@
+"""What all executors share: the pipeline, batches of columns, expressions, and patterns resolved to arrays."""

@@ -1,0 +1,191 @@
+"""``= <> < <= > >=``, ``IN``, ``IS NULL`` and the truth tables.
+
+Values of different types are unequal and can't be ordered (null). Integers and floats compare exactly, also
+beyond 2^53, where a double can't hold every integer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from qengine.exec.common.columns import (
+    ArrowColumn,
+    BoolArray,
+    Column,
+    ConstantColumn,
+    ListColumn,
+    NodeColumn,
+    RelationshipColumn,
+    boolean_column,
+    null_column,
+)
+from qengine.exec.common.expressions.operand import NUMERIC, Operand, holds_text, null_rows, numpy_values, operand
+from qengine.exec.common.runtime import Runtime
+
+__all__ = ["COMPARISON", "combine_truths"]
+
+_EXACT = 2.0**53  # up to here every integer is a double
+_FLAT = frozenset({"boolean", "integer", "float", "string"})
+_ENTITY = frozenset({"node", "relationship"})
+
+_ARROW: dict[str, Callable[[Any, Any], Any]] = {
+    "=": pc.equal,
+    "<>": pc.not_equal,
+    "<": pc.less,
+    "<=": pc.less_equal,
+    ">": pc.greater,
+    ">=": pc.greater_equal,
+}
+_NUMPY: dict[str, Callable[[Any, Any], Any]] = {
+    "=": np.equal,
+    "<>": np.not_equal,
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+}
+_MIRRORED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+def _comparison(op: str) -> Callable[[Runtime, Column, Column], Column | None]:
+    def function(_: Runtime, left: Column, right: Column) -> Column | None:
+        a, b = operand(left), operand(right)
+        if a.kind == "null" or b.kind == "null":
+            return null_column(len(left))
+        if a.kind in _FLAT and a.kind == b.kind:
+            return ArrowColumn(_ARROW[op](a.datum, b.datum))
+        if a.kind in NUMERIC and b.kind in NUMERIC:
+            if a.kind == "integer":
+                return _integer_with_float(op, a, b)
+            return _integer_with_float(_MIRRORED[op], b, a)
+        if a.kind in _ENTITY and a.kind == b.kind:
+            if op not in ("=", "<>"):
+                return null_column(len(left))
+            return boolean_column(_NUMPY[op](left.ids, right.ids), null_rows(left, right))  # type: ignore[attr-defined]
+        known = _FLAT | _ENTITY
+        if a.kind in known and b.kind in known:
+            if op not in ("=", "<>"):
+                return null_column(len(left))
+            return boolean_column(np.full(len(left), op == "<>"), null_rows(left, right))
+        return None
+
+    return function
+
+
+def _integer_with_float(op: str, integer: Operand, real: Operand) -> Column:
+    integers, reals = np.broadcast_arrays(numpy_values(integer), numpy_values(real))
+    rounded = integers.astype(np.float64)
+    result: BoolArray = _NUMPY[op](rounded, reals)
+    # Rounding keeps the order of integers, so only rows where the rounded values are equal may be wrong.
+    for row in np.flatnonzero((rounded == reals) & (np.abs(rounded) >= _EXACT)).tolist():
+        result[row] = _NUMPY[op](int(integers[row]), int(reals[row]))
+    return boolean_column(result, null_rows(integer.column, real.column))
+
+
+def _is_in(_: Runtime, column: Column, items: Column) -> Column | None:
+    if isinstance(items, ListColumn):
+        return _entity_in_lists(column, items)
+    if not isinstance(items, ConstantColumn) or type(items.value) is not list:
+        return None
+    a = operand(column)
+    if a.kind not in _FLAT or a.constant:
+        return None
+    values: list[Any] | None = _matching(a.kind, items.value)
+    if values is None:
+        return None
+    found = pc.is_in(a.datum, value_set=pa.array(values, a.datum.type))
+    unknown = null_rows(column) if items.value else None
+    if None in items.value:
+        missed = ~found.to_numpy(zero_copy_only=False)
+        unknown = missed if unknown is None else missed | unknown
+    return boolean_column(found.to_numpy(zero_copy_only=False), unknown)
+
+
+def _entity_in_lists(column: Column, lists: ListColumn) -> Column | None:
+    """Return whether each node or relationship is in the list beside it; all must be there, not null."""
+    if not isinstance(column, NodeColumn | RelationshipColumn) or type(lists.items) is not type(column):
+        return None
+    items = lists.flat().ids  # type: ignore[attr-defined]
+    nulls = null_rows(column, lists)
+    if (nulls is not None and nulls.any()) or (items < 0).any():
+        return None
+    lengths = lists.lengths()
+    hits = np.repeat(np.arange(len(lists)), lengths)[items == np.repeat(column.ids, lengths)]
+    found = np.zeros(len(lists), dtype=np.bool_)
+    found[hits] = True
+    return boolean_column(found)
+
+
+def _matching(kind: str, items: list[Any]) -> list[Any] | None:
+    """Return the items that a column of ``kind`` could equal, in its type; None where that can't be said."""
+    values: list[Any] = []
+    for item in items:
+        match item:
+            case None:
+                continue
+            case bool():
+                fits = kind == "boolean"
+            case int() if kind == "float":
+                if abs(item) >= _EXACT:
+                    return None
+                item, fits = float(item), True
+            case int():
+                fits = kind == "integer"
+            case float() if kind == "integer":
+                fits = item.is_integer() and abs(item) < 2.0**63
+                item = int(item) if fits else item
+            case float():
+                fits = kind == "float" and not math.isnan(item)
+            case str():
+                fits = kind == "string" and holds_text(item)
+            case list() | dict():
+                fits = False
+            case _:
+                return None
+        if fits:
+            values.append(item)
+            if item == 0 and kind == "float":  # Arrow's set tells both zeros apart
+                values.append(-item)
+    return values
+
+
+def _is_null(_: Runtime, column: Column) -> Column:
+    return boolean_column(column.is_null())
+
+
+def _is_not_null(_: Runtime, column: Column) -> Column:
+    return boolean_column(~column.is_null())
+
+
+def _not(_: Runtime, column: Column) -> Column | None:
+    a = operand(column)
+    if a.kind != "boolean":
+        return null_column(len(column)) if a.kind == "null" else None
+    return ArrowColumn(pc.invert(a.datum))
+
+
+def combine_truths(op: str, columns: list[Column]) -> Column | None:
+    """Return the columns joined by ``AND``, ``OR`` or ``XOR``; None where one isn't of truth values."""
+    operands = [operand(column) for column in columns]
+    if any(a.kind not in ("boolean", "null") for a in operands):
+        return None
+    data = [a.datum.cast(pa.bool_()) for a in operands]
+    function = {"AND": pc.and_kleene, "OR": pc.or_kleene, "XOR": pc.xor}[op]
+    result = reduce(function, data)
+    return ArrowColumn(result) if isinstance(result, pa.Array) else ConstantColumn(result.as_py(), len(columns[0]))
+
+
+COMPARISON: dict[str, Callable[..., Column | None]] = {
+    **{op: _comparison(op) for op in _ARROW},
+    "IN": _is_in,
+    "IS NULL": _is_null,
+    "IS NOT NULL": _is_not_null,
+    "NOT": _not,
+}

@@ -1,0 +1,451 @@
+"""Compiles bound expressions to functions from a batch to a column.
+
+The rule is "columnar or refused": a columnar function gives the language's answer for every row of the batch, or
+returns None, or Arrow raises (overflow, division by zero). Then the row-wise evaluator of ``exec.scalar`` does
+the same node of the expression from the same argument columns, and gives the values, or the error. So every
+expression runs, and errors read the same whoever found them.
+
+Forms that don't evaluate all of their arguments (AND, OR, CASE, coalesce, comparison chains) are tried on whole columns
+too; if an argument fails in some row, they are evaluated row by row, which fails only if that row needs it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import islice, repeat
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from qengine.errors import ExecutionError
+from qengine.exec.common.batch import Batch
+from qengine.exec.common.columns import (
+    BoolArray,
+    Column,
+    ConstantColumn,
+    ListColumn,
+    ObjectColumn,
+    concatenate,
+    from_values,
+)
+from qengine.exec.common.expressions.arithmetic import ARITHMETIC
+from qengine.exec.common.expressions.comparison import COMPARISON, combine_truths
+from qengine.exec.common.expressions.entities import ENTITIES, has_labels, property_of
+from qengine.exec.common.expressions.functions import FUNCTIONS, choose
+from qengine.exec.common.expressions.growth import GROWTH, choice_bytes, object_bytes, property_bytes
+from qengine.exec.common.expressions.operand import operand
+from qengine.exec.common.expressions.paths import paths
+from qengine.exec.common.expressions.strings import STRINGS
+from qengine.exec.common.parts import by_parts
+from qengine.exec.common.runtime import Runtime
+from qengine.exec.memory import Kept, Oversized
+from qengine.exec.scalar import evaluate as scalar
+from qengine.exec.scalar.values import wrong_argument
+from qengine.plan import expr as x
+from qengine.plan.traverse import free_variables, walk
+
+__all__ = ["COLUMNAR", "VOLATILE", "Evaluate", "compile_expression", "compile_predicate", "is_volatile"]
+
+Evaluate = Callable[[Batch], Column]
+
+COLUMNAR: dict[str, Callable[..., Column | None]] = {
+    **ARITHMETIC,
+    **COMPARISON,
+    **ENTITIES,
+    **FUNCTIONS,
+    **STRINGS,
+}
+"""The columnar function of each operator or function that has one; it takes the runtime, then the arguments."""
+
+VOLATILE = frozenset({"rand", "randomuuid"})
+"""Functions that may give another value at each call."""
+
+_FEW = 63  # rows, but for one, that are counted at a time
+_CHECKED_ROWS = 1024  # rows between two looks at the clock, in row-wise evaluation; fewer where they take long
+_CHECKED_SECONDS = 0.005
+_CHECKED_ITEMS = 1 << 17  # items of lists that become a column at a time
+
+
+def is_volatile(expr: x.Expr) -> bool:
+    """Return whether the expression may give another value at each evaluation."""
+    return any(isinstance(node, x.Call) and node.name in VOLATILE for node in walk(expr))
+
+
+def compile_expression(expr: x.Expr, runtime: Runtime) -> Evaluate:
+    """Return the function that evaluates ``expr`` for the rows of a batch.
+
+    Raises
+    ------
+    ExecutionError
+        By the function, where a row's values make the expression fail.
+    """
+    form = _FORMS.get(type(expr))
+    evaluate = _row_wise(expr, runtime) if form is None else form(expr, runtime)
+    accounted = runtime.memory.limit is not None and not isinstance(expr, _GIVEN)
+    return _accounted(evaluate, runtime) if accounted else evaluate
+
+
+def _accounted(evaluate: Evaluate, runtime: Runtime) -> Evaluate:
+    """Charge an expression's columns: while it is evaluated those of its parts, in the end the result."""
+    memory = runtime.memory
+
+    def charged(batch: Batch) -> Column:
+        mark = memory.charged
+        column = evaluate(batch)
+        memory.charged = mark
+        size = column.nbytes
+        memory.room(batch.length, size)
+        memory.charge(size)
+        return column
+
+    return charged
+
+
+def compile_predicate(expr: x.Expr, runtime: Runtime) -> Callable[[Batch], BoolArray]:
+    """Return the function that says for each row whether ``expr`` is true: false and null are not.
+
+    Raises
+    ------
+    ExecutionError
+        By the function, where the value is no boolean.
+    """
+    evaluate = compile_expression(expr, runtime)
+
+    def of_part(batch: Batch) -> BoolArray:
+        return truths(evaluate(batch), expr)
+
+    def holds(batch: Batch) -> BoolArray:
+        found = [truth for _, truth in by_parts(batch, of_part, runtime.memory)]
+        return found[0] if len(found) == 1 else np.concatenate([*found, np.zeros(0, np.bool_)])
+
+    return holds
+
+
+def truths(column: Column, expr: x.Expr) -> BoolArray:
+    """Return where a condition's column is true."""
+    a = operand(column)
+    if a.kind == "boolean":
+        if a.constant:
+            return np.full(len(column), a.datum.as_py())
+        array = a.datum.fill_null(False) if a.datum.null_count else a.datum
+        offset = array.offset
+        bits = np.frombuffer(array.buffers()[1], np.uint8, (offset + len(array) + 7) // 8)
+        return np.unpackbits(bits, count=offset + len(array), bitorder="little")[offset:].view(np.bool_)
+    if a.kind == "null":
+        return np.zeros(len(column), dtype=np.bool_)
+    values = column.values()
+    for value in values:
+        if value is not True and value is not False and value is not None:
+            error = wrong_argument("A condition", "a boolean", value)
+            error.span = expr.span
+            raise error
+    return np.fromiter((value is True for value in values), np.bool_, len(values))
+
+
+def _literal(expr: x.Literal | x.ConstantList, runtime: Runtime) -> Evaluate:
+    value = expr.value
+    return lambda batch: ConstantColumn(value, batch.length)
+
+
+def _parameter(expr: x.Parameter, runtime: Runtime) -> Evaluate:
+    try:
+        value = runtime.environment.parameter(expr.name)
+    except ExecutionError as error:
+        error.span = error.span or expr.span
+        raise
+    return lambda batch: ConstantColumn(value, batch.length)
+
+
+def _variable(expr: x.Variable, runtime: Runtime) -> Evaluate:
+    name = expr.name
+    return lambda batch: batch.columns[name]
+
+
+def _property(expr: x.Property, runtime: Runtime) -> Evaluate:
+    key = expr.key
+    growth = None if runtime.memory.limit is None else partial(property_bytes, runtime.store, key=key)
+    return _strict(expr, (expr.subject,), lambda args: replace(expr, subject=args[0]), runtime,
+                   lambda _, subject: property_of(runtime.store, subject, key), growth)  # fmt: skip
+
+
+def _has_labels(expr: x.HasLabels, runtime: Runtime) -> Evaluate:
+    labels = expr.labels
+    return _strict(expr, (expr.subject,), lambda args: replace(expr, subject=args[0]), runtime,
+                   lambda _, subject: has_labels(runtime, subject, labels))  # fmt: skip
+
+
+def _call(expr: x.Call, runtime: Runtime) -> Evaluate:
+    if expr.name == "coalesce":
+        return _coalesce(expr, runtime)
+    columnar = COLUMNAR.get(expr.name)
+    return _strict(expr, expr.args, lambda args: replace(expr, args=args), runtime, columnar,
+                   GROWTH.get(expr.name))  # fmt: skip
+
+
+def _strict(
+    expr: x.Expr,
+    args: Sequence[x.Expr],
+    rebuild: Callable[[tuple[x.Expr, ...]], x.Expr],
+    runtime: Runtime,
+    columnar: Callable[..., Column | None] | None,
+    growth: Callable[..., int] | None = None,
+) -> Evaluate:
+    """Return an evaluation of all arguments, then of ``columnar`` or, where it refuses, row by row.
+
+    ``growth``: tells the bytes of what ``columnar`` would make; a batch where that is too much is cut, and a single row
+    left to the row-wise evaluator.
+    """
+    evaluators = [compile_expression(arg, runtime) for arg in args]
+    names = [f"{index}" for index in range(len(args))]
+    stand_in = rebuild(tuple(x.Variable(name, type=arg.type) for name, arg in zip(names, args, strict=True)))
+    by_row = _ByRow(stand_in, runtime)
+    folds = not (isinstance(expr, x.Call) and expr.name in VOLATILE)
+    memory = runtime.memory
+
+    def fits(size: int, rows: int) -> bool:
+        if size > memory.batch_bytes and rows > 1:
+            raise Oversized(rows * memory.batch_bytes // size)
+        return size <= memory.batch_bytes
+
+    def evaluate(batch: Batch) -> Column:
+        columns = [evaluator(batch) for evaluator in evaluators]
+        if folds and all(isinstance(column, ConstantColumn) for column in columns):
+            row = {name: column.value for name, column in zip(names, columns, strict=True)}  # type: ignore[attr-defined]
+            return ConstantColumn(by_row.function(row), batch.length)
+        if columnar is not None and (growth is None or fits(growth(*columns), batch.length)):
+            try:
+                result = columnar(runtime, *columns)
+            except pa.ArrowInvalid:
+                result = None
+            if result is not None:
+                return result
+        return by_row(dict(zip(names, columns, strict=True)), batch.length)
+
+    return evaluate
+
+
+class _ByRow:
+    """The row-wise evaluator behind an expression, compiled when first needed."""
+
+    __slots__ = ("_charges", "_expr", "_function", "_runtime")
+
+    def __init__(self, expr: x.Expr, runtime: Runtime) -> None:
+        self._expr = expr
+        self._runtime = runtime
+        self._charges = runtime.memory.limit is not None and scalar.charges(expr)
+        self._function: Callable[[Any], Any] | None = None
+
+    @property
+    def function(self) -> Callable[[Any], Any]:
+        if self._function is None:
+            self._function = scalar.compile(self._expr, self._runtime.environment)
+        return self._function
+
+    def __call__(self, columns: dict[str, Column], length: int) -> Column:
+        memory = self._runtime.memory
+        if memory.limit is not None:
+            memory.room(length, sum(map(object_bytes, columns.values())))
+        names = list(columns)
+        values = zip(*(column.values() for column in columns.values()), strict=True) if names else repeat((), length)
+        rows = (dict(zip(names, row, strict=True)) for row in values)
+        if self._charges:
+            return self._charged(rows, length)
+        function, check = self.function, self._runtime.context.check
+        results: list[Any] = []
+        columns_done: list[Column] = []
+        done = items = 0
+        size = 1
+        while done < length:
+            check()
+            begin = time.perf_counter()
+            some = list(map(function, islice(rows, size)))
+            results += some
+            done += len(some)
+            items += sum(len(value) for value in some if type(value) is list)
+            if items > _CHECKED_ITEMS:
+                columns_done.append(from_values(results))
+                results, items = [], 0
+            late = time.perf_counter() - begin > _CHECKED_SECONDS
+            size = max(1, size // 4) if late else min(_CHECKED_ROWS, size * 2)
+        last = from_values(results)
+        return concatenate([*columns_done, last]) if columns_done else last
+
+    def _charged(self, rows: Iterator[dict[str, Any]], length: int) -> Column:
+        """Evaluate an expression that charges values, as many rows as may stand in one batch."""
+        memory, function = self._runtime.memory, self.function
+        results: list[Any] = []
+        kept = Kept(results)
+        allowed = memory.batch_bytes if length > 1 else memory.batch_bytes // 4
+        loop = memory.loop(kept)
+        try:
+            full = loop.mark + allowed
+            for place, row in enumerate(rows):
+                if place & _FEW == _FEW:
+                    memory.steps(_FEW + 1)
+                results.append(function(row))
+                loop.begun = charged = memory.charged
+                if charged > full:
+                    held = kept()
+                    if held > allowed and length > 1:
+                        raise Oversized(len(results))
+                    memory.charged = loop.begun = loop.mark + held
+                    full = memory.charged + allowed
+        finally:
+            memory.close(loop)
+        if memory.charged > loop.mark + allowed:  # of one row: a column of another form would be a copy
+            return ObjectColumn(results)
+        return from_values(results)
+
+
+def _row_wise(expr: x.Expr, runtime: Runtime) -> Evaluate:
+    by_row = _ByRow(expr, runtime)
+    names = free_variables(expr)
+
+    def evaluate(batch: Batch) -> Column:
+        return by_row({name: batch.columns[name] for name in names}, batch.length)
+
+    return evaluate
+
+
+def _lazy(expr: x.Expr, runtime: Runtime, columnar: Callable[[Batch], Column | None]) -> Evaluate:
+    """Return ``columnar``, and the whole expression row by row where it refuses or an argument fails."""
+    by_row = _row_wise(expr, runtime)
+
+    def evaluate(batch: Batch) -> Column:
+        try:
+            result = columnar(batch)
+        except (ExecutionError, pa.ArrowInvalid):
+            result = None
+        return by_row(batch) if result is None else result
+
+    return evaluate
+
+
+def _logical(expr: x.Logical, runtime: Runtime) -> Evaluate:
+    args = [compile_expression(arg, runtime) for arg in expr.args]
+    return _lazy(expr, runtime, lambda batch: combine_truths(expr.op, [arg(batch) for arg in args]))
+
+
+def _comparison(expr: x.Comparison, runtime: Runtime) -> Evaluate:
+    if len(expr.ops) == 1:
+        return _call(x.Call(expr.ops[0], expr.args, type=expr.type, span=expr.span), runtime)
+    args = [compile_expression(arg, runtime) for arg in expr.args]
+
+    def columnar(batch: Batch) -> Column | None:
+        columns = [arg(batch) for arg in args]
+        links = []
+        for op, left, right in zip(expr.ops, columns[:-1], columns[1:], strict=True):
+            link = None if _constants(left, right) else COLUMNAR[op](runtime, left, right)
+            if link is None:
+                return None
+            links.append(link)
+        return combine_truths("AND", links)
+
+    return _lazy(expr, runtime, columnar)
+
+
+def _constants(*columns: Column) -> bool:
+    return all(isinstance(column, ConstantColumn) for column in columns)
+
+
+def _case(expr: x.Case, runtime: Runtime) -> Evaluate:
+    conditions = [compile_expression(condition, runtime) for condition, _ in expr.whens]
+    results = [compile_expression(result, runtime) for _, result in (*expr.whens, (None, expr.otherwise))]
+
+    def columnar(batch: Batch) -> Column | None:
+        length = batch.length
+        chosen = np.full(length, len(conditions), dtype=np.int64)
+        for index in range(len(conditions) - 1, -1, -1):
+            column = conditions[index](batch)
+            if operand(column).kind not in ("boolean", "null"):
+                return None
+            chosen[truths(column, expr)] = index
+        places = chosen * length + np.arange(length, dtype=np.int64)
+        columns = [result(batch) for result in results]
+        runtime.memory.room(length, choice_bytes(*columns))
+        return choose(columns, places)
+
+    return _lazy(expr, runtime, columnar)
+
+
+def _coalesce(expr: x.Call, runtime: Runtime) -> Evaluate:
+    args = [compile_expression(arg, runtime) for arg in expr.args]
+
+    def columnar(batch: Batch) -> Column:
+        """Return the first values that aren't null; arguments behind a column without nulls aren't looked at."""
+        columns = []
+        chosen = np.full(batch.length, -1, dtype=np.int64)
+        for index, arg in enumerate(args):
+            columns.append(arg(batch))
+            null = columns[-1].is_null()
+            if index == 0 and not null.any():
+                return columns[0]
+            chosen[(chosen < 0) & ~null] = index
+            if (chosen >= 0).all():
+                break
+        chosen[chosen < 0] = len(columns) - 1
+        return choose(columns, chosen * batch.length + np.arange(batch.length, dtype=np.int64))
+
+    return _lazy(expr, runtime, columnar)
+
+
+def _list_of(expr: x.ListOf, runtime: Runtime) -> Evaluate:
+    items = [compile_expression(item, runtime) for item in expr.items]
+
+    def evaluate(batch: Batch) -> Column:
+        columns = [item(batch) for item in items]
+        if _constants(*columns):
+            return ConstantColumn([column.value for column in columns], batch.length)  # type: ignore[attr-defined]
+        length = batch.length
+        runtime.memory.room(length, choice_bytes(*columns))
+        joined = choose(columns, np.arange(length * len(columns), dtype=np.int64).reshape(-1, length).T.ravel())
+        return ListColumn(np.arange(length + 1, dtype=np.int64) * len(columns), joined)
+
+    return evaluate
+
+
+def _map_of(expr: x.MapOf, runtime: Runtime) -> Evaluate:
+    keys = [key for key, _ in expr.entries]
+    entries = [compile_expression(value, runtime) for _, value in expr.entries]
+
+    def evaluate(batch: Batch) -> Column:
+        columns = [entry(batch) for entry in entries]
+        if _constants(*columns):
+            return ConstantColumn(
+                {key: column.value for key, column in zip(keys, columns, strict=True)},  # type: ignore[attr-defined]
+                batch.length,
+            )
+        runtime.memory.room(batch.length, 248 * batch.length + sum(map(object_bytes, columns)))
+        rows = zip(*(column.values() for column in columns), strict=True)
+        return from_values([dict(zip(keys, row, strict=True)) for row in rows])
+
+    return evaluate
+
+
+def _path(expr: x.PathOf, runtime: Runtime) -> Evaluate:
+    return _lazy(expr, runtime, lambda batch: paths([batch.columns[name] for name in expr.elements], runtime))
+
+
+_GIVEN = (x.Literal, x.Parameter, x.Variable)
+"""What evaluates to values that are there already."""
+
+_FORMS: dict[type[x.Expr], Callable[[Any, Runtime], Evaluate]] = {
+    x.Literal: _literal,
+    x.Parameter: _parameter,
+    x.Variable: _variable,
+    x.Property: _property,
+    x.Call: _call,
+    x.Logical: _logical,
+    x.Comparison: _comparison,
+    x.HasLabels: _has_labels,
+    x.Case: _case,
+    x.ListOf: _list_of,
+    x.ConstantList: _literal,
+    x.MapOf: _map_of,
+    x.PathOf: _path,
+}
+"""The forms that have a columnar evaluation; all others are evaluated row by row."""

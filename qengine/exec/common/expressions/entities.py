@@ -1,0 +1,171 @@
+"""What expressions read of nodes and relationships: properties, labels, types, ids and ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from qengine.exec.common.columns import (
+    ArrowColumn,
+    BoolArray,
+    Column,
+    ConstantColumn,
+    IntArray,
+    ListColumn,
+    NodeColumn,
+    RelationshipColumn,
+    boolean_column,
+    concatenate,
+    from_arrow,
+    integer_column,
+    null_column,
+)
+from qengine.exec.common.runtime import Runtime
+from qengine.exec.view import ExecView
+from qengine.plan.pattern import LabelExpr
+
+__all__ = ["ENTITIES", "has_labels", "label_lists", "property_of", "type_names"]
+
+
+def property_of(store: ExecView, subject: Column, key: str) -> Column | None:
+    """Return a property of nodes or relationships: null where it is absent."""
+    if isinstance(subject, NodeColumn):
+        column = store.node_property(key)
+        if column is None:
+            return null_column(len(subject))
+        if subject.bounds is not None:
+            return from_arrow(column.slice(*subject.bounds))
+        return from_arrow(column.take(subject.ids))
+    if isinstance(subject, RelationshipColumn):
+        return _relationship_property(store, subject, key)
+    return _null_for_null(subject)
+
+
+def _relationship_property(store: ExecView, subject: RelationshipColumn, key: str) -> Column:
+    if subject.bounds is not None:
+        begin, end = subject.bounds
+        index = int(store.type_of(np.array([begin]))[0])
+        column, base = store.relationship_property(index, key), store.types[index].base
+        return null_column(end - begin) if column is None else from_arrow(column.slice(begin - base, end - base))
+    ids = subject.ids
+    index_of = _types(store, ids)
+    present = np.unique(index_of)
+    parts: list[Column] = []
+    rows: list[IntArray] = []
+    for index in present.tolist():
+        column = None if index < 0 else store.relationship_property(index, key)
+        inside = np.flatnonzero(index_of == index)
+        if column is None:
+            parts.append(null_column(len(inside)))
+        else:
+            parts.append(from_arrow(column.take(ids[inside] - store.types[index].base)))
+        rows.append(inside)
+    if len(parts) <= 1:
+        return parts[0] if parts else null_column(0)
+    places = np.empty(len(ids), dtype=np.int64)
+    places[np.concatenate(rows)] = np.arange(len(ids))
+    return concatenate(parts).take(places)
+
+
+def _types(store: ExecView, ids: IntArray) -> IntArray:
+    """Return the type index of each relationship, -1 for null."""
+    index = np.full(len(ids), -1, dtype=np.int64)
+    present = ids >= 0
+    index[present] = store.type_of(ids[present])
+    return index
+
+
+def _null_for_null(subject: Column) -> Column | None:
+    is_null = (isinstance(subject, ConstantColumn) and subject.value is None) or (
+        isinstance(subject, ArrowColumn) and pa.types.is_null(subject.array.type)
+    )
+    return null_column(len(subject)) if is_null else None
+
+
+def has_labels(runtime: Runtime, subject: Column, labels: LabelExpr) -> Column | None:
+    """Return whether nodes have the labels, or relationships the type."""
+    store = runtime.store
+    if isinstance(subject, NodeColumn):
+        return boolean_column(in_ranges(subject.ids, store.label_ranges(labels)), _nulls(subject.ids))
+    if isinstance(subject, RelationshipColumn):
+        matching = np.isin(_types(store, subject.ids), store.matching_types(labels))
+        return boolean_column(matching, _nulls(subject.ids))
+    return _null_for_null(subject)
+
+
+def in_ranges(ids: IntArray, ranges: IntArray) -> BoolArray:
+    """Return which ids lie in one of the ranges ``[begin, end)`` (k, 2), which ascend."""
+    if len(ranges) == 0:
+        return np.zeros(len(ids), dtype=np.bool_)
+    bounds = ranges.astype(np.int64)
+    if len(bounds) == 1:
+        inside: BoolArray = (ids >= bounds[0, 0]) & (ids < bounds[0, 1])
+        return inside
+    place = np.searchsorted(bounds[:, 0], ids, side="right") - 1
+    inside = (place >= 0) & (ids < bounds[place, 1])
+    return inside
+
+
+def _nulls(ids: IntArray) -> BoolArray | None:
+    nulls = ids < 0
+    return nulls if nulls.any() else None
+
+
+def _id(runtime: Runtime, subject: Column) -> Column | None:
+    if isinstance(subject, NodeColumn | RelationshipColumn):
+        return integer_column(subject.ids, _nulls(subject.ids))
+    return _null_for_null(subject)
+
+
+def _type(runtime: Runtime, subject: Column) -> Column | None:
+    if not isinstance(subject, RelationshipColumn):
+        return _null_for_null(subject)
+    return ArrowColumn(type_names(runtime.store, subject.ids))
+
+
+def type_names(store: ExecView, ids: IntArray) -> Any:
+    """Return the type of each relationship as an Arrow array of strings, null for null."""
+    names = pa.array([kind.name for kind in store.types], pa.string())
+    return names.take(pa.array(_types(store, ids), mask=_nulls(ids)))
+
+
+def label_lists(store: ExecView, ids: IntArray) -> ListColumn:
+    """Return the labels of each vertex, null for null."""
+    groups = [group for group in store.groups if group.begin < group.end]
+    names = [store.labels_of(group.begin) for group in groups]
+    offsets = np.cumsum([0, *map(len, names), 0], dtype=np.int64)
+    flat = pa.array([label for labels in names for label in labels], pa.string())
+    by_group = ListColumn(offsets, ArrowColumn(flat), np.arange(len(groups) + 1) < len(groups))
+    begins = np.array([group.begin for group in groups], dtype=np.int64)
+    group_of = np.searchsorted(begins, ids, side="right") - 1
+    found = by_group.take(np.where(ids < 0, len(groups), group_of))
+    assert isinstance(found, ListColumn)
+    return found
+
+
+def _labels(runtime: Runtime, subject: Column) -> Column | None:
+    return label_lists(runtime.store, subject.ids) if isinstance(subject, NodeColumn) else _null_for_null(subject)
+
+
+def _end(which: int) -> Callable[[Runtime, Column], Column | None]:
+    def function(runtime: Runtime, subject: Column) -> Column | None:
+        if not isinstance(subject, RelationshipColumn):
+            return _null_for_null(subject)
+        ends = np.full(len(subject), -1, dtype=np.int64)
+        present = subject.ids >= 0
+        ends[present] = runtime.store.endpoints(subject.ids[present])[which]
+        return NodeColumn(ends)
+
+    return function
+
+
+ENTITIES: dict[str, Callable[..., Column | None]] = {
+    "id": _id,
+    "type": _type,
+    "labels": _labels,
+    "startnode": _end(0),
+    "endnode": _end(1),
+}

@@ -1,0 +1,95 @@
+"""Reads columns as operands of Arrow's functions, and names the kinds that columnar functions tell apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from qengine.exec.common.columns import (
+    ArrowColumn,
+    BoolArray,
+    Column,
+    ConstantColumn,
+    ListColumn,
+    NodeColumn,
+    RelationshipColumn,
+)
+
+__all__ = ["NUMERIC", "Operand", "as_double", "holds_text", "null_rows", "numpy_values", "operand"]
+
+NUMERIC = frozenset({"integer", "float"})
+
+_CONSTANTS = {bool: "boolean", int: "integer", float: "float", str: "string"}
+_ARROW = {pa.bool_(): "boolean", pa.int64(): "integer", pa.float64(): "float", pa.string(): "string",
+          pa.large_string(): "string", pa.null(): "null"}  # fmt: skip
+_ENTITIES: dict[type[Column], str] = {NodeColumn: "node", RelationshipColumn: "relationship", ListColumn: "list"}
+
+
+class Operand:
+    """A column as a function sees it.
+
+    ``kind``: "null", "boolean", "integer", "float", "string", "node", "relationship", "list" or, for all that
+    columnar functions leave to the row-wise evaluator, "other". ``datum``: an Arrow array, or a scalar for a
+    constant; None unless the kind is one of the first five. ``constant`` says which of both.
+    """
+
+    __slots__ = ("column", "constant", "datum", "kind")
+
+    def __init__(self, column: Column, kind: str, datum: Any, constant: bool) -> None:
+        self.column = column
+        self.kind = kind
+        self.datum = datum
+        self.constant = constant
+
+
+def operand(column: Column) -> Operand:
+    """Return a column as an operand."""
+    if isinstance(column, ArrowColumn):
+        return Operand(column, _ARROW.get(column.array.type, "other"), column.array, False)
+    if isinstance(column, ConstantColumn):
+        value = column.value
+        if value is None:
+            return Operand(column, "null", pa.scalar(None), True)
+        kind = _CONSTANTS.get(type(value), "other")
+        if kind == "string" and not holds_text(value):
+            kind = "other"
+        return Operand(column, kind, None if kind == "other" else pa.scalar(value), True)
+    return Operand(column, _ENTITIES.get(type(column), "other"), None, False)
+
+
+def holds_text(text: str) -> bool:
+    """Return whether Arrow can hold ``text``: Python's strings may have lone surrogates, UTF-8 can't."""
+    return text.isascii() or not any("\ud800" <= mark <= "\udfff" for mark in text)
+
+
+def null_rows(*columns: Column) -> BoolArray | None:
+    """Return where any of the columns is null; None where none is."""
+    found: BoolArray | None = None
+    for column in columns:
+        if isinstance(column, ConstantColumn) and column.value is not None:
+            continue
+        if isinstance(column, ArrowColumn) and column.array.null_count == 0:
+            continue
+        nulls = column.is_null()
+        found = nulls if found is None else found | nulls
+    return found
+
+
+def as_double(number: Operand) -> Any:
+    """Return a numeric operand's datum as doubles, integers rounded to the nearest."""
+    if number.kind == "float":
+        return number.datum
+    if number.constant:
+        return pa.scalar(float(number.datum.as_py()))
+    return number.datum.cast(pa.float64(), safe=False)
+
+
+def numpy_values(number: Operand) -> Any:
+    """Return a numeric operand as a NumPy array (a NumPy scalar for a constant); what nulls hold is undefined."""
+    dtype: Any = np.int64 if number.kind == "integer" else np.float64
+    if number.constant:
+        return dtype(number.datum.as_py())
+    array = number.datum
+    return np.frombuffer(array.buffers()[1], dtype, len(array), array.offset * 8)

@@ -1,0 +1,138 @@
+"""Predicates and functions of strings.
+
+The patterns and lengths that they take are constants, else the row-wise evaluator does it. Changes of case are
+columnar for ASCII only: Python and Arrow know different versions of Unicode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from qengine.exec.common.columns import ArrowColumn, Column, ConstantColumn, from_arrow, null_column
+from qengine.exec.common.expressions.operand import Operand, holds_text, operand
+from qengine.exec.common.runtime import Runtime
+from qengine.exec.scalar.regular import linear
+
+__all__ = ["STRINGS"]
+
+_SCALARS = frozenset({"boolean", "integer", "float", "string", "node", "relationship"})
+
+
+def _search(find: Callable[[Any, str], Any]) -> Callable[[Runtime, Column, Column], Column | None]:
+    """Return a predicate of a string column and a constant; null where either is no string."""
+
+    def function(_: Runtime, column: Column, pattern: Column) -> Column | None:
+        a, b = operand(column), operand(pattern)
+        if a.kind == "null" or b.kind == "null":
+            return null_column(len(column))
+        if a.kind == "string" and not a.constant and b.kind == "string" and b.constant:
+            return ArrowColumn(find(a.datum, b.datum.as_py()))
+        if a.kind in _SCALARS and b.kind in _SCALARS and not a.kind == b.kind == "string":
+            return null_column(len(column))
+        return None
+
+    return function
+
+
+def _matches(_: Runtime, column: Column, expression: Column) -> Column | None:
+    a, b = operand(column), operand(expression)
+    if a.kind != "string" or a.constant or b.kind != "string" or not b.constant:
+        return None
+    pattern = linear(b.datum.as_py())
+    form = pattern.ascii if pattern.ascii == pattern.any or _all_ascii(a.datum) else pattern.any
+    if form is None:
+        return None
+    try:
+        return ArrowColumn(pc.match_substring_regex(a.datum, form))
+    except pa.ArrowInvalid:  # too many repetitions for RE2
+        return None
+
+
+def _of_string(change: Callable[[Any], Any], *, ascii_only: bool = False) -> Callable[[Runtime, Column], Column | None]:
+    def function(_: Runtime, column: Column) -> Column | None:
+        a = operand(column)
+        if a.kind != "string":
+            return null_column(len(column)) if a.kind == "null" else None
+        if ascii_only and not _all_ascii(a.datum):
+            return None
+        return ArrowColumn(change(a.datum))
+
+    return function
+
+
+def _all_ascii(strings: Any) -> bool:
+    return pc.all(pc.string_is_ascii(strings)).as_py() is not False
+
+
+def _length(strings: Any) -> Any:
+    return pc.utf8_length(strings).cast(pa.int64())
+
+
+def _natural(*columns: Column) -> list[int] | None:
+    """Return constants that are integers from 0 on; None where one is anything else."""
+    numbers = []
+    for column in columns:
+        if not isinstance(column, ConstantColumn) or type(column.value) is not int or column.value < 0:
+            return None
+        numbers.append(column.value)
+    return numbers
+
+
+def _string_column(column: Column) -> Operand | None:
+    a = operand(column)
+    return a if a.kind == "string" and not a.constant else None
+
+
+def _substring(_: Runtime, column: Column, *bounds: Column) -> Column | None:
+    a, numbers = _string_column(column), _natural(*bounds)
+    if a is None or numbers is None:
+        return None
+    begin, *length = numbers
+    stop = begin + length[0] if length else None
+    if begin >= 2**31 or (stop or 0) >= 2**31:
+        return None
+    return ArrowColumn(pc.utf8_slice_codeunits(a.datum, begin, stop))
+
+
+def _left(_: Runtime, column: Column, length: Column) -> Column | None:
+    a, numbers = _string_column(column), _natural(length)
+    if a is None or numbers is None or numbers[0] >= 2**31:
+        return None
+    return ArrowColumn(pc.utf8_slice_codeunits(a.datum, 0, numbers[0]))
+
+
+def _replace(_: Runtime, column: Column, old: Column, new: Column) -> Column | None:
+    a = _string_column(column)
+    texts = [part.value for part in (old, new) if isinstance(part, ConstantColumn) and type(part.value) is str]
+    if a is None or len(texts) < 2 or not texts[0] or not all(map(holds_text, texts)):
+        return None
+    return ArrowColumn(pc.replace_substring(a.datum, pattern=texts[0], replacement=texts[1]))
+
+
+def _split(_: Runtime, column: Column, separator: Column) -> Column | None:
+    a = _string_column(column)
+    if a is None or not isinstance(separator, ConstantColumn):
+        return None
+    text = separator.value
+    if type(text) is not str or not text or not holds_text(text):
+        return None
+    return from_arrow(pc.split_pattern(a.datum, pattern=text))
+
+
+STRINGS: dict[str, Callable[..., Column | None]] = {
+    "STARTS WITH": _search(lambda strings, text: pc.starts_with(strings, pattern=text)),
+    "ENDS WITH": _search(lambda strings, text: pc.ends_with(strings, pattern=text)),
+    "CONTAINS": _search(lambda strings, text: pc.match_substring(strings, pattern=text)),
+    "=~": _matches,
+    "tolower": _of_string(pc.ascii_lower, ascii_only=True),
+    "toupper": _of_string(pc.ascii_upper, ascii_only=True),
+    "char_length": _of_string(_length),
+    "substring": _substring,
+    "left": _left,
+    "replace": _replace,
+    "split": _split,
+}

@@ -1,0 +1,166 @@
+"""Groups rows by grouping equality: null equals null, NaN equals NaN, 1 equals 1.0, both zeros are one.
+
+Each column becomes integer codes, equal for equal values; the codes of several columns are joined to one. Only lists
+and mixed values are looked at one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from qengine._frozen import frozen
+from qengine.exec.common.batch import BATCH_ROWS
+from qengine.exec.common.columns import (
+    ArrowColumn,
+    Column,
+    ConstantColumn,
+    IntArray,
+    NodeColumn,
+    RelationshipColumn,
+)
+from qengine.exec.scalar.compare import group_key
+
+__all__ = ["Groups", "ascends", "group_rows", "known_apart", "rows_alone"]
+
+_CODE_LIMIT = 2**62
+_ROWS = np.arange(BATCH_ROWS, dtype=np.int64)
+_ROWS.flags.writeable = False
+_SPARSE = 16  # a table with up to so many places for each row beats hashing
+
+
+@frozen
+class Groups:
+    """``codes``: the group of each row, ``0..count-1``. ``first``: the first row of each group."""
+
+    codes: IntArray
+    first: IntArray
+
+    @property
+    def count(self) -> int:
+        """Number of groups."""
+        return len(self.first)
+
+    @property
+    def alone(self) -> bool:
+        """Whether each row is a group by itself, known without looking: the groups are the rows."""
+        return self.codes is self.first
+
+    def firsts(self, column: Column) -> Column:
+        """Return the values of each group's first row."""
+        return column if self.alone else column.take(self.first)
+
+
+def group_rows(columns: Sequence[Column], length: int) -> Groups:
+    """Return the groups of ``length`` rows by all columns; without columns all rows are one group.
+
+    The groups are in no particular order, but in the same one each time.
+    """
+    if length == 0:
+        return Groups(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+    if len(columns) == 1 and (values := _integers(columns[0])) is not None and ascends(values):
+        return rows_alone(length)
+    codes, bound = np.zeros(length, dtype=np.int64), 1
+    for column in columns:
+        own, own_bound = _codes(column)
+        if own_bound == 1:
+            continue
+        if bound == 1:
+            codes, bound = own, own_bound
+            continue
+        if bound * own_bound > _CODE_LIMIT:
+            codes, bound = _compact(codes, bound)
+            own, own_bound = _compact(own, own_bound)
+        codes, bound = codes * own_bound + own, bound * own_bound
+    if bound == 1:
+        return Groups(codes, np.zeros(1, dtype=np.int64))
+    if bound >= length and ascends(codes):
+        return rows_alone(length)
+    codes, bound = _compact(codes, bound)
+    first = np.empty(bound, dtype=np.int64)
+    first[codes[::-1]] = np.arange(length - 1, -1, -1, dtype=np.int64)  # the last to be written is the first row
+    return Groups(codes, first)
+
+
+def rows_alone(length: int) -> Groups:
+    """Return groups of a row each."""
+    rows = _ROWS[:length] if length <= len(_ROWS) else np.arange(length, dtype=np.int64)
+    return Groups(rows, rows)
+
+
+def ascends(values: IntArray) -> bool:
+    """Tell whether each value is greater than the one before: all are different."""
+    return bool((values[1:] > values[:-1]).all())
+
+
+def known_apart(columns: Sequence[Column]) -> bool:
+    """Tell whether columns, one after the other, hold integers that ascend: no value stands there twice."""
+    last: int | None = None
+    for column in columns:
+        values = _integers(column)
+        if values is None:
+            return False
+        if len(values) == 0:
+            continue
+        if (last is not None and values[0] <= last) or not ascends(values):
+            return False
+        last = int(values[-1])
+    return True
+
+
+def _compact(codes: IntArray, bound: int) -> tuple[IntArray, int]:
+    """Return codes without gaps, and how many there are."""
+    if bound == 1:
+        return codes, 1
+    if bound <= _SPARSE * len(codes) + 1024:
+        present = np.zeros(bound, dtype=np.bool_)
+        present[codes] = True
+        places = np.flatnonzero(present)
+        if len(places) == bound:
+            return codes, bound
+        number = np.empty(bound, dtype=np.int64)
+        number[places] = np.arange(len(places), dtype=np.int64)
+        return number[codes], len(places)
+    return _dictionary(pa.array(codes))
+
+
+def _dictionary(array: pa.Array) -> tuple[IntArray, int]:
+    encoded = array.dictionary_encode(null_encoding="encode")
+    return encoded.indices.to_numpy().astype(np.int64), len(encoded.dictionary)
+
+
+def _codes(column: Column) -> tuple[IntArray, int]:
+    """Return codes of a column's values, and a bound that all are below."""
+    if isinstance(column, ConstantColumn):
+        return np.zeros(len(column), dtype=np.int64), 1
+    if (values := _integers(column)) is not None:
+        return _integer_codes(values)
+    if isinstance(column, ArrowColumn):
+        array = column.array
+        if pa.types.is_float64(array.type):
+            # Adding 0.0 makes negative zero positive; all NaNs get the same bits.
+            array = pc.if_else(pc.is_nan(array), float("nan"), pc.add(array, 0.0))
+        return _dictionary(array)
+    known: dict[object, int] = {}
+    codes = [known.setdefault(group_key(value), len(known)) for value in column.values()]
+    return np.array(codes, dtype=np.int64), len(known)
+
+
+def _integers(column: Column) -> IntArray | None:
+    """Return integers that are equal where a column's values are, if it holds some."""
+    if isinstance(column, NodeColumn | RelationshipColumn):
+        return column.ids
+    if isinstance(column, ArrowColumn) and pa.types.is_int64(column.array.type) and column.array.null_count == 0:
+        integers: IntArray = column.array.to_numpy()
+        return integers
+    return None
+
+
+def _integer_codes(values: IntArray) -> tuple[IntArray, int]:
+    low, high = int(values.min()), int(values.max())
+    if high - low <= _SPARSE * len(values) + 1024:
+        return values - low, high - low + 1
+    return _dictionary(pa.array(values))

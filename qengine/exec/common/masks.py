@@ -1,0 +1,120 @@
+"""Predicates of one node or relationship over a range of ids, as truth values for the search kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from qengine.errors import ExecutionError
+from qengine.exec.common.batch import Batch
+from qengine.exec.common.columns import BoolArray, NodeColumn, RelationshipColumn
+from qengine.exec.common.expressions.compiler import compile_predicate, is_volatile
+from qengine.exec.common.runtime import Runtime
+from qengine.exec.view import ExecView
+from qengine.plan.expr import Expr
+from qengine.plan.fallible import condition_can_fail
+from qengine.plan.logical import Operator
+from qengine.plan.physical import EdgeLevel, Level, Search, Shortest, VertexLevel, Walk
+from qengine.plan.traverse import operators
+
+__all__ = ["Masks", "conditions_hold_out"]
+
+_RANGE = 1 << 19  # ids that predicates are evaluated for at a time
+
+_Predicate = Callable[[Batch], BoolArray]
+
+
+class Masks:
+    """Evaluates predicates over ranges of ids; property columns are read as slices, not gathered.
+
+    The masks are kept for the execution, for one search may ask again for each batch of its input.
+    """
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._known: dict[tuple[int, int, int], tuple[tuple[Expr, ...], BoolArray]] = {}
+
+    def vertex_mask(self, name: str, predicates: tuple[Expr, ...], begin: int, end: int) -> BoolArray:
+        """Return for each vertex of ``[begin, end)``, as variable ``name``, whether all predicates are true.
+
+        There is at least one predicate, and each mentions no other variable.
+        """
+        return self._mask(name, predicates, NodeColumn, (begin, end))
+
+    def edge_mask(self, name: str, predicates: tuple[Expr, ...], type_index: int, begin: int, end: int) -> BoolArray:
+        """Return the same for the relationships of a type with local ids ``[begin, end)``."""
+        base = self._runtime.store.types[type_index].base
+        bounds = (base + begin, base + end)
+        return self._mask(name, predicates, RelationshipColumn, bounds)
+
+    def _mask(
+        self,
+        name: str,
+        predicates: tuple[Expr, ...],
+        kind: type[NodeColumn | RelationshipColumn],
+        bounds: tuple[int, int],
+    ) -> BoolArray:
+        if bounds[0] >= bounds[1]:
+            return np.zeros(0, dtype=np.bool_)
+        # The predicates are kept with their mask, so that no others can get their identity.
+        key = (id(predicates), *bounds)
+        if key in self._known:
+            return self._known[key][1]
+        mask: BoolArray = np.ones(bounds[1] - bounds[0], dtype=np.bool_)
+        compiled = [(compile_predicate(predicate, self._runtime), predicate) for predicate in predicates]
+        for begin in range(*bounds, _RANGE):
+            end = min(begin + _RANGE, bounds[1])
+            batch = Batch(end - begin, {name: kind(None, (begin, end))})
+            self._narrow(mask[begin - bounds[0] : end - bounds[0]], batch, compiled)
+        if not any(map(is_volatile, predicates)):
+            self._known[key] = (predicates, mask)
+        return mask
+
+    def _narrow(self, mask: BoolArray, batch: Batch, compiled: list[tuple[_Predicate, Expr]]) -> None:
+        """Clear the mask where a predicate isn't true."""
+        self._runtime.context.check()
+        for holds, predicate in compiled:
+            if not condition_can_fail(predicate):
+                mask &= holds(batch)
+        sure = mask.copy()
+        for holds, predicate in compiled:
+            if condition_can_fail(predicate):
+                try:
+                    mask &= holds(batch)
+                except ExecutionError:  # asked again only where all that can't fail holds
+                    if sure.any():
+                        mask[sure] &= holds(batch.take(np.flatnonzero(sure)))
+
+
+def conditions_hold_out(root: Operator, store: ExecView, masks: Masks) -> bool:
+    """Tell whether no condition of a plan's levels and hops fails on any node or relationship that it is asked for."""
+    try:
+        for operator in operators(root):
+            if isinstance(operator, Walk | Shortest):
+                _try(operator.end, store, masks)
+                _try(
+                    EdgeLevel(operator.hop, 0, 0, operator.types, operator.direction, operator.predicates), store, masks
+                )
+                if any(map(condition_can_fail, operator.inner)):
+                    masks.vertex_mask(operator.hop, operator.inner, 0, store.vertex_count)
+            elif isinstance(operator, Search):
+                for level in operator.levels:
+                    _try(level, store, masks)
+    except ExecutionError:
+        return False
+    return True
+
+
+def _try(level: Level, store: ExecView, masks: Masks) -> None:
+    """Evaluate a level's predicates, if one can fail, as the search will, which then finds the masks that are kept."""
+    if not any(map(condition_can_fail, level.predicates)):
+        return
+    if isinstance(level, VertexLevel):
+        for begin, end in store.label_ranges(level.labels).tolist():
+            masks.vertex_mask(level.name, level.predicates, begin, end)
+        return
+    for name in level.types or store.relationship_types:
+        index = store.type_index(name)
+        if index is not None:
+            masks.edge_mask(level.name, level.predicates, index, 0, store.types[index].count)

@@ -1,0 +1,304 @@
+"""``Aggregate``: one row a group, from partial aggregates of each batch.
+
+Where keys and arguments depend on one node only, its ids are counted first, and the expressions are evaluated
+once a node instead of once a row: ``RETURN c.name, count(*)`` reads each name once, however many rows there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+
+from qengine._frozen import frozen
+from qengine.exec.common.aggregates import WEIGHED, Aggregator, State, aggregator, total_weight, weights_of
+from qengine.exec.common.batch import BATCH_ROWS, Batch, concatenate_batches
+from qengine.exec.common.columns import Column, ConstantColumn, IntArray, NodeColumn, count_column, null_column
+from qengine.exec.common.expressions.compiler import Evaluate, compile_expression, is_volatile
+from qengine.exec.common.grouping import Groups, ascends, group_rows, known_apart, rows_alone
+from qengine.exec.common.operators.stage import ROW, Build, Stage
+from qengine.exec.common.parts import by_parts, pieces, working_bytes
+from qengine.exec.common.runtime import Runtime
+from qengine.exec.memory import Holding
+from qengine.exec.scalar.values import failing_at
+from qengine.plan import logical, physical
+from qengine.plan.expr import Variable
+from qengine.plan.traverse import free_variables
+
+__all__ = ["aggregate_stage"]
+
+_WEIGHT = "#weight"
+_COUNT_BYTES = 24  # a count, and what waits to be counted
+_FEW_GROUPS = 1024  # so many groups may wait to be merged
+_COUNT_LIMIT = 2.0**62  # rows whose number, rounded, is below it can be counted in 64 bits
+
+
+def aggregate_stage(operator: logical.Aggregate, build: Build, first: int) -> Stage:
+    """Emit the keys and aggregates of each group; without keys one row (for each outer row). Holds the groups."""
+    runtime = build.runtime
+    upstream = build(operator.input)
+    if not operator.keys and not any(call.args for _, call in operator.aggregates):
+        return _counting(operator, upstream, runtime)
+    apart = _one_row_each(operator, runtime)
+    plain = _Aggregation(operator, operator.weight, runtime, apart)
+    subject = _only_node(operator) if _fits(runtime) and not apart else None
+    counted = None if subject is None else _Aggregation(operator, _WEIGHT, runtime)
+
+    def run(outer: Batch) -> Iterator[Batch]:
+        batches = upstream(outer)
+        head = next(batches, None)
+        if head is None:
+            yield from plain.run(iter(()), outer)
+            return
+        rest = _chain(head, batches)
+        if counted and subject and ROW not in head.columns and isinstance(head.columns[subject], NodeColumn):
+            yield from counted.run(_counted(rest, subject, operator.weight, runtime), outer)
+        else:
+            yield from plain.run(rest, outer)
+
+    return run
+
+
+def _one_row_each(operator: logical.Aggregate, runtime: Runtime) -> bool:
+    """Tell whether each input row is a group by itself: an elimination gives each vertex, or pair of them, once."""
+    below = operator.input
+    if not isinstance(below, physical.Eliminate) or not isinstance(below.input, logical.Unit):
+        return False
+    if below.search.exists:  # may be searched after all, which gives some again
+        return False
+    if not runtime.eliminates(below):
+        return False
+    keys = {expr.name for _, expr in operator.keys if isinstance(expr, Variable)}
+    return bool(below.emit) and keys.issuperset(below.emit)
+
+
+def _counting(operator: logical.Aggregate, upstream: Stage, runtime: Runtime) -> Stage:
+    """Emit how many rows there are, without looking at groups where there is but one."""
+    weight = operator.weight
+
+    def run(outer: Batch) -> Iterator[Batch]:
+        batches = upstream(outer)
+        if ROW in outer.columns:
+            yield from _Aggregation(operator, weight, runtime).run(batches, outer)
+            return
+        total = 0
+        for batch in batches:
+            runtime.context.check()
+            total += batch.length if weight is None else total_weight(batch.columns[weight])
+        count = ConstantColumn(total, 1)
+        yield Batch(1, dict.fromkeys((name for name, _ in operator.aggregates), count))
+
+    return run
+
+
+def _chain(head: Batch, rest: Iterator[Batch]) -> Iterator[Batch]:
+    yield head
+    yield from rest
+
+
+def _fits(runtime: Runtime) -> bool:
+    """Return whether a count for each vertex takes a small part of the memory that the query may hold."""
+    limit = runtime.memory.limit
+    return limit is None or _COUNT_BYTES * runtime.store.vertex_count < limit // 4
+
+
+def _only_node(operator: logical.Aggregate) -> str | None:
+    """Return the only variable that keys and arguments read, if counting its ids first gives the same."""
+    calls = [call for _, call in operator.aggregates]
+    exprs = [*(expr for _, expr in operator.keys), *(arg for call in calls for arg in call.args)]
+    if any(call.args and not call.distinct and call.name not in WEIGHED for call in calls):
+        return None
+    names = frozenset[str]().union(*map(free_variables, exprs))
+    return next(iter(names)) if len(names) == 1 and not any(map(is_volatile, exprs)) else None
+
+
+def _counted(batches: Iterator[Batch], name: str, weight: str | None, runtime: Runtime) -> Iterator[Batch]:
+    """Yield each node of column ``name`` about once, with the number of its rows.
+
+    The rows of many batches wait together, for counting takes as long as there are vertices. Null is counted in front
+    of the first vertex. Batches of many rows whose ids ascend, one after the other, need no counting.
+    """
+    size = runtime.store.vertex_count + 1
+    counts: IntArray | None = None
+    total = 0.0
+    waiting: list[tuple[IntArray, IntArray | None]] = []
+    rows = 0
+    last = -1  # id of batches that need no counting
+    with runtime.memory.holding("Aggregate") as holding:
+        for batch in batches:
+            runtime.context.check()
+            column = batch.columns[name]
+            weights = None if weight is None else weights_of(batch.columns[weight])
+            total += batch.length if weights is None else float(weights.sum(dtype=np.float64))
+            if not isinstance(column, NodeColumn) or total >= _COUNT_LIMIT:
+                yield _weighed(name, column, weights)
+                continue
+            if batch.length > _FEW_GROUPS and column.ids[0] > last and ascends(column.ids):
+                last = int(column.ids[-1])
+                yield _weighed(name, column, weights)
+                continue
+            waiting.append((column.ids, weights))
+            rows += batch.length
+            if 4 * rows >= size:
+                if counts is None:
+                    holding.set(_COUNT_BYTES * size)
+                    counts = np.zeros(size, dtype=np.int64)
+                _count_ids(counts, waiting)
+                waiting, rows = [], 0
+        if counts is None:
+            for ids, weights in waiting:
+                yield _weighed(name, NodeColumn(ids), weights)
+            return
+        _count_ids(counts, waiting)
+        present = np.flatnonzero(counts != 0)
+        for offset, length in pieces(len(present), BATCH_ROWS):
+            places = present[offset : offset + length]
+            yield _weighed(name, NodeColumn(places - 1), counts[places])
+
+
+def _count_ids(counts: IntArray, waiting: list[tuple[IntArray, IntArray | None]]) -> None:
+    plain = [ids for ids, weights in waiting if weights is None]
+    if plain:
+        counts += np.bincount(np.concatenate(plain) + 1, minlength=len(counts))
+    for ids, weights in waiting:
+        if weights is not None:
+            np.add.at(counts, ids + 1, weights)
+
+
+def _weighed(name: str, column: Column, weights: IntArray | None) -> Batch:
+    if weights is None:
+        weights = np.ones(len(column), dtype=np.int64)
+    return Batch(len(column), {name: column, _WEIGHT: count_column(weights)})
+
+
+@frozen
+class _Partial:
+    """Groups so far: their keys, and the state of each aggregate."""
+
+    length: int
+    keys: list[Column]
+    states: list[State]
+
+    def columns(self) -> list[Column]:
+        return [*self.keys, *(column for state in self.states for column in state)]
+
+    @property
+    def nbytes(self) -> int:
+        return sum(column.nbytes for column in self.columns())
+
+
+class _Aggregation:
+    """The expressions of an ``Aggregate``, compiled.
+
+    ``weight``: the column that says how often a row counts. ``apart``: no two rows are of one group, but for those of
+    different outer rows.
+    """
+
+    def __init__(self, operator: logical.Aggregate, weight: str | None, runtime: Runtime, apart: bool = False) -> None:
+        self._apart = apart
+        self._runtime = runtime
+        self._weight = weight
+        self._names = [name for name, _ in operator.keys]
+        self._keys = [compile_expression(expr, runtime) for _, expr in operator.keys]
+        self._results = [name for name, _ in operator.aggregates]
+        self._calls = [call for _, call in operator.aggregates]
+        self._aggregators: list[Aggregator] = [aggregator(call) for call in self._calls]
+        self._args: list[list[Evaluate]] = [
+            [compile_expression(arg, runtime) for arg in call.args] for call in self._calls
+        ]
+
+    def run(self, batches: Iterator[Batch], outer: Batch) -> Iterator[Batch]:
+        """Yield the groups of all batches."""
+        parts: list[_Partial] = []
+        rows, merged = 0, 0
+        memory = self._runtime.memory
+        with memory.holding("Aggregate") as holding:
+            for batch in batches:
+                self._runtime.context.check()
+                for _, part in by_parts(batch, self._partial, memory):
+                    parts.append(part)
+                    rows += part.length
+                    holding.add(part.nbytes)
+                    if rows > 2 * merged + _FEW_GROUPS and len(parts) > 1:
+                        parts = self._merged_aside(parts, holding, rows)
+                        rows = merged = sum(each.length for each in parts)
+                        holding.set(sum(each.nbytes for each in parts))
+            if not self._keys and (ROW in outer.columns or not parts):
+                parts.append(self._nothing(outer))
+            if not parts:
+                return
+            parts = self._merged_aside(parts, holding, rows)
+            holding.set(sum(each.nbytes for each in parts))
+            for part in parts:
+                if memory.limit is not None:
+                    states = zip(self._aggregators, part.states, strict=True)
+                    holding.also(sum(each.final_bytes(state) for each, state in states))
+                result = self._runtime.context.aside(partial(self._final, part), part.nbytes // 8)
+                for offset, length in pieces(result.length, BATCH_ROWS):
+                    yield result.slice(offset, length)
+
+    def _final(self, part: _Partial) -> Batch:
+        columns = dict(zip(self._names, part.keys[: len(self._names)], strict=True))
+        for name, call, each, state in zip(self._results, self._calls, self._aggregators, part.states, strict=True):
+            with failing_at(call.span):
+                columns[name] = each.final(state)
+        if len(part.keys) > len(self._names):
+            columns[ROW] = part.keys[-1]
+        return Batch(part.length, columns)
+
+    def _partial(self, batch: Batch) -> _Partial:
+        keys = [key(batch) for key in self._keys]
+        if ROW in batch.columns:
+            keys.append(batch.columns[ROW])
+        alone = self._apart and ROW not in batch.columns
+        groups = rows_alone(batch.length) if alone else group_rows(keys, batch.length)
+        weights = None if self._weight is None else weights_of(batch.columns[self._weight])
+        states = []
+        for call, each, args in zip(self._calls, self._aggregators, self._args, strict=True):
+            with failing_at(call.span):
+                states.append(each.partial(groups, [arg(batch) for arg in args], weights))
+        return _Partial(groups.count, [groups.firsts(key) for key in keys], states)
+
+    def _merged_aside(self, parts: list[_Partial], holding: Holding, rows: int) -> list[_Partial]:
+        return self._runtime.context.aside(lambda: self._merged(parts, holding), rows)
+
+    def _merged(self, parts: list[_Partial], holding: Holding) -> list[_Partial]:
+        """Return parts that have no group in common: large ones as they come where that shows at once."""
+        if self._apart and len(parts[0].keys) == len(self._names):
+            return parts
+        large = len(parts[0].keys) == 1 and sum(part.length for part in parts) >= _FEW_GROUPS * len(parts)
+        if len(parts) == 1 or (large and known_apart([part.keys[0] for part in parts])):
+            return parts
+        if self._runtime.memory.limit is not None:
+            holding.also(sum(working_bytes(part.columns()) for part in parts))
+        joined = _joined(parts)
+        groups = group_rows(joined.keys, joined.length)
+        states = [each.merge(groups, state) for each, state in zip(self._aggregators, joined.states, strict=True)]
+        return [_Partial(groups.count, [groups.firsts(key) for key in joined.keys], states)]
+
+    def _nothing(self, outer: Batch) -> _Partial:
+        """Return the state of no rows: one group, or one for each outer row."""
+        count = outer.length if ROW in outer.columns else 1
+        groups = Groups(np.zeros(0, dtype=np.int64), np.arange(count, dtype=np.int64))
+        states = [
+            each.partial(groups, [null_column(0) for _ in args], None)
+            for each, args in zip(self._aggregators, self._args, strict=True)
+        ]
+        return _Partial(count, [outer.columns[ROW]] if ROW in outer.columns else [], states)
+
+
+def _joined(parts: list[_Partial]) -> _Partial:
+    """Return the groups of all parts, one after the other."""
+    named = [
+        Batch(part.length, dict(enumerate(part.columns())))  # type: ignore[arg-type]
+        for part in parts
+    ]
+    columns = list(concatenate_batches(named).columns.values())
+    head = parts[0]
+    keys, rest = columns[: len(head.keys)], columns[len(head.keys) :]
+    states = []
+    for state in head.states:
+        states.append(rest[: len(state)])
+        rest = rest[len(state) :]
+    return _Partial(sum(part.length for part in parts), keys, states)

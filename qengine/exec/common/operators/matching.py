@@ -1,0 +1,141 @@
+"""``Search``, ``Walk`` and ``Shortest``: the matching operators, run by the native kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from qengine.errors import ResourceError
+from qengine.exec.common.batch import BATCH_ROWS, Batch
+from qengine.exec.common.columns import Column, NodeColumn, RelationshipColumn, count_column, vertex_ids
+from qengine.exec.common.operators.stage import Build, Stage
+from qengine.exec.common.parts import pieces, repeated_pieces
+from qengine.plan import physical
+
+if TYPE_CHECKING:
+    from qengine.exec.common.runtime import Runtime
+    from qengine.exec.host.eliminate import Counts
+    from qengine.exec.host.search import SearchChunk
+
+__all__ = ["eliminate_stage", "search_stage", "shortest_stage", "walk_stage"]
+
+
+def search_stage(operator: physical.Search, build: Build, first: int) -> Stage:
+    """Emit the embeddings for each input row, with the input's columns."""
+    return _searched(operator, build(operator.input, first), build, first)
+
+
+def _searched(operator: physical.Search, upstream: Stage, build: Build, first: int) -> Stage:
+    runtime = build.runtime
+    find = _search(runtime)
+    kinds = {
+        level.name: NodeColumn if isinstance(level, physical.VertexLevel) else RelationshipColumn
+        for level in operator.levels
+    }
+    seeds = [level.name for level in operator.levels[: operator.seeds]]
+
+    def run(outer: Batch) -> Iterator[Batch]:
+        wanted = first
+        for batch in upstream(outer):
+            ids = [vertex_ids(batch.columns[name]) for name in seeds]
+            for chunk in find(runtime.store, operator, ids, batch.length, runtime.context, build.masks):
+                for offset, length in pieces(len(chunk.row), wanted):
+                    for begin, number in repeated_pieces(batch, chunk.row[offset : offset + length], runtime.memory):
+                        part = slice(offset + begin, offset + begin + number)
+                        emitted: dict[str, Column] = {
+                            name: kinds[name](found[part]) for name, found in chunk.columns.items()
+                        }
+                        if operator.count is not None and chunk.count is not None:
+                            emitted[operator.count] = count_column(chunk.count[part])
+                        kept = batch.take(chunk.row[part]) if batch.columns else batch
+                        yield Batch(number, {**kept.columns, **emitted})
+                        runtime.context.check()
+                    wanted = min(BATCH_ROWS, 4 * wanted)
+
+    return run
+
+
+def _search(runtime: Runtime) -> Callable[..., Iterator[SearchChunk]]:
+    """Return what runs searches: the CPU's, or that of the device in its place."""
+    from qengine.exec.host.search import run_search
+
+    return run_search if runtime.matchers is None else runtime.matchers.search
+
+
+def eliminate_stage(operator: physical.Eliminate, build: Build, first: int) -> Stage:
+    """Emit the count of a pattern for each input row, in all or by a node.
+
+    Where only the nodes are wanted and their counts exceed 64 bits, they are searched.
+    """
+    from qengine.exec.host.eliminate import run_eliminate
+
+    runtime = build.runtime
+    matchers, find = runtime.matchers, _search(runtime)
+    upstream = build(operator.input, first)
+    if not runtime.eliminates(operator):
+        return _searched(operator.search, upstream, build, first)
+
+    def counted() -> Iterator[Counts]:
+        try:
+            if matchers is None:
+                yield from run_eliminate(operator, runtime, build.masks)
+            else:
+                yield matchers.eliminate(operator, runtime, build.masks)
+        except ResourceError as error:
+            if not operator.search.exists or error.code != "CountOverflow":
+                raise
+            for chunk in find(runtime.store, operator.search, [], 1, runtime.context, build.masks):
+                yield tuple(chunk.columns[name] for name in operator.emit), np.ones(len(chunk.row), np.int64)
+
+    def run(outer: Batch) -> Iterator[Batch]:
+        kept: Iterable[Counts] | None = None
+        for batch in upstream(outer):
+            for row in range(batch.length):
+                if kept is None or len(operator.emit) == 2:  # pairs are too many to be kept
+                    kept = counted() if len(operator.emit) == 2 else list(counted())
+                for vertices, counts in kept:
+                    for offset, length in pieces(len(counts), first):
+                        part = slice(offset, offset + length)
+                        emitted: dict[str, Column] = {
+                            name: NodeColumn(ids[part]) for name, ids in zip(operator.emit, vertices, strict=True)
+                        }
+                        if operator.count is not None:
+                            emitted[operator.count] = count_column(counts[part])
+                        rows = np.full(length, row, np.int64)
+                        for begin, number in repeated_pieces(batch, rows, runtime.memory):
+                            input_row = batch.take(rows[:number]) if batch.columns else batch
+                            found = Batch(length, emitted).slice(begin, number)
+                            yield Batch(number, {**input_row.columns, **found.columns})
+                            runtime.context.check()
+
+    return run
+
+
+def walk_stage(operator: physical.Walk, build: Build, first: int) -> Stage:
+    """Emit the walks from each input row's vertex."""
+    from qengine.exec.host.walk import run_walk
+
+    runtime = build.runtime
+    upstream = build(operator.input, first)
+
+    def run(outer: Batch) -> Iterator[Batch]:
+        for batch in upstream(outer):
+            yield from run_walk(runtime.store, operator, batch, runtime.context, build.masks)
+
+    return run
+
+
+def shortest_stage(operator: physical.Shortest, build: Build, first: int) -> Stage:
+    """Emit the shortest paths between each input row's vertices."""
+    from qengine.exec.host.shortest import run_shortest
+
+    runtime = build.runtime
+    upstream = build(operator.input, first)
+
+    def run(outer: Batch) -> Iterator[Batch]:
+        for batch in upstream(outer):
+            yield from run_shortest(runtime.store, operator, batch, runtime.context, build.masks)
+
+    return run

@@ -1,0 +1,166 @@
+"""Stages that look at one batch at a time: the leaves, ``Filter``, ``Project``, ``Unwind``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from qengine.exec.common.batch import BATCH_ROWS, Batch
+from qengine.exec.common.columns import (
+    Column,
+    ConstantColumn,
+    IntArray,
+    ListColumn,
+    ObjectColumn,
+    from_many,
+    from_values,
+)
+from qengine.exec.common.expressions.compiler import compile_expression, compile_predicate
+from qengine.exec.common.operators.stage import ROW, Build, Stage
+from qengine.exec.common.operators.unwind_range import unwind_range_stage
+from qengine.exec.common.parts import by_parts, pieces, repeated_pieces
+from qengine.exec.memory import Holding, MemoryAccount
+from qengine.exec.scalar.values import wrong_argument
+from qengine.exec.sizes import size_of
+from qengine.plan import logical
+from qengine.plan.expr import Call, Variable
+
+__all__ = ["argument_stage", "filter_stage", "project_stage", "unit_stage", "unwind_stage"]
+
+_FILTER_SHARE = 8  # rows that a filter asks for, for each one that is wanted of it
+
+
+def unit_stage(operator: logical.Unit, build: Build, first: int) -> Stage:
+    """Emit one row without columns (for each outer row)."""
+    return lambda outer: iter([_restricted(outer, ())])
+
+
+def argument_stage(operator: logical.Argument, build: Build, first: int) -> Stage:
+    """Emit the outer rows, restricted to the operator's columns."""
+    return lambda outer: iter([_restricted(outer, operator.columns)])
+
+
+def _restricted(outer: Batch, names: tuple[str, ...]) -> Batch:
+    return outer.select((*names, ROW) if ROW in outer.columns else names)
+
+
+def filter_stage(operator: logical.Filter, build: Build, first: int) -> Stage:
+    """Emit the input rows for which the predicate is true."""
+    upstream = build(operator.input, min(BATCH_ROWS, first * _FILTER_SHARE))
+    holds = compile_predicate(operator.predicate, build.runtime)
+
+    def run(outer: Batch) -> Iterator[Batch]:
+        for batch in upstream(outer):
+            kept = np.flatnonzero(holds(batch))
+            if len(kept) == batch.length:
+                yield batch
+            elif len(kept):
+                yield batch.take(kept)
+
+    return run
+
+
+def project_stage(operator: logical.Project, build: Build, first: int) -> Stage:
+    """Emit the named expressions for each input row."""
+    upstream = build(operator.input, first)
+    items = [(name, compile_expression(expr, build.runtime)) for name, expr in operator.items]
+    grown = [name for name, expr in operator.items if not isinstance(expr, Variable)]
+    memory = build.runtime.memory
+
+    def projected(batch: Batch) -> Batch:
+        columns = {name: evaluate(batch) for name, evaluate in items}
+        if ROW in batch.columns:
+            columns[ROW] = batch.columns[ROW]
+        return Batch(batch.length, columns)
+
+    def run(outer: Batch) -> Iterator[Batch]:
+        for batch in upstream(outer):
+            for _, found in by_parts(batch, projected, memory):
+                if memory.limit is None:
+                    yield found
+                    continue
+                with memory.holding("Project") as holding:
+                    holding.set(sum(found.columns[name].nbytes for name in grown))
+                    yield found
+
+    return run
+
+
+def unwind_stage(operator: logical.Unwind, build: Build, first: int) -> Stage:
+    """Emit each input row once for each item of its list, cut so that a long list makes many batches."""
+    if isinstance(operator.expr, Call) and operator.expr.name == "range":
+        return unwind_range_stage(operator, build, first)
+    memory = build.runtime.memory
+    upstream = build(operator.input, first)
+    evaluate = compile_expression(operator.expr, build.runtime)
+
+    def run(outer: Batch) -> Iterator[Batch]:
+        for batch in upstream(outer):
+            for part, column in by_parts(batch, evaluate, memory):
+                with memory.holding("Unwind") as holding:
+                    if memory.limit is not None:
+                        holding.set(column.nbytes)
+                    yield from unwound(part, column, holding)
+
+    def unwound(batch: Batch, column: Column, holding: Holding) -> Iterator[Batch]:
+        lists = _lists(column, operator, holding, memory)
+        lengths = lists.lengths()
+        ends = np.cumsum(lengths)
+        # The k-th row of all comes from the item that is as far behind its list's start as k is behind ends[i - 1].
+        shifts = lists.starts - (ends - lengths)
+        for offset, length in pieces(int(ends[-1]), first):
+            places = np.arange(offset, offset + length, dtype=np.int64)
+            rows: IntArray = np.searchsorted(ends, places, side="right")
+            places += shifts[rows]
+            given = Batch(len(lists.items), {operator.name: lists.items})
+            for begin, count in repeated_pieces(batch, rows, memory):
+                chosen = slice(begin, begin + count)
+                for at, number in repeated_pieces(given, places[chosen], memory):
+                    few = slice(begin + at, begin + at + number)
+                    items = _densest(_at(lists.items, places[few]))
+                    yield batch.take(rows[few]).with_columns({operator.name: items})
+
+    return run
+
+
+def _at(items: Column, places: IntArray) -> Column:
+    """Return the items at places, most often one behind the other."""
+    if (np.diff(places) == 1).all():
+        return items.slice(int(places[0]), len(places))
+    return items.take(places)
+
+
+def _densest(items: Column) -> Column:
+    """Return items that are Python objects as a column of the densest kind."""
+    return from_values(items.objects) if isinstance(items, ObjectColumn) else items
+
+
+def _lists(column: Column, operator: logical.Unwind, holding: Holding, memory: MemoryAccount) -> ListColumn:
+    """Return a column of lists with null as the empty list; many or large items stay Python objects."""
+    if isinstance(column, ListColumn):
+        return column
+    if isinstance(column, ConstantColumn) and type(column.value) is list:
+        every = np.zeros(len(column), dtype=np.int64)
+        return ListColumn(every, _items(column.value, memory)).over(every, every + len(column.value), None)
+    values = column.values()
+    offsets = np.zeros(len(values) + 1, dtype=np.int64)
+    items_of_all: list[object] = []
+    for row, value in enumerate(values):
+        if type(value) is list:
+            holding.add(8 * len(value))
+            items_of_all += value
+        elif value is not None:
+            error = wrong_argument("UNWIND", "a list", value)
+            error.span = operator.expr.span
+            raise error
+        offsets[row + 1] = len(items_of_all)
+    return ListColumn(offsets, _items(items_of_all, memory))
+
+
+def _items(items: list[Any], memory: MemoryAccount) -> Column:
+    """Return items as a column, which is a copy unless they are many or large."""
+    if memory.limit is None or (len(items) <= BATCH_ROWS and size_of(items) <= memory.batch_bytes):
+        return from_many(items, memory.check)
+    return ObjectColumn(items)

@@ -1,0 +1,77 @@
+"""``Sort``: the whole input in order, or with a limit only as many rows as are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from qengine.exec.common.batch import BATCH_ROWS, Batch, concatenate_batches
+from qengine.exec.common.columns import IntArray
+from qengine.exec.common.expressions.compiler import compile_expression
+from qengine.exec.common.operators.limit import count_of, places_within_rows
+from qengine.exec.common.operators.stage import Build, Stage, rows_of
+from qengine.exec.common.ordering import sort_keys, sorted_rows
+from qengine.exec.common.parts import evaluated, pieces, working_bytes
+from qengine.exec.memory import Holding
+from qengine.plan import logical
+
+__all__ = ["sort_stage"]
+
+
+def sort_stage(operator: logical.Sort, build: Build, first: int) -> Stage:
+    """Emit the input rows in order. Holds all of them; with a limit at most a few times as many as it says."""
+    runtime = build.runtime
+    memory = runtime.memory
+    upstream = build(operator.input)
+    keys = [(compile_expression(key.expr, runtime), key.ascending) for key in operator.keys]
+    limit = None if operator.limit is None else count_of(operator.limit, "LIMIT", runtime)
+
+    def ordered(batch: Batch, holding: Holding) -> Batch:
+        columns = [evaluated(batch, evaluate, memory, holding) for evaluate, _ in keys]
+        if memory.limit is not None:
+            holding.also(working_bytes({id(column): column for column in (*columns, *batch.columns.values())}.values()))
+        arrays = sort_keys(list(zip(columns, (ascending for _, ascending in keys), strict=True)))
+        rows = rows_of(batch)
+        if rows is None or limit is None:
+            return batch.take(sorted_rows(arrays, batch.length, limit))
+        order: IntArray = sorted_rows(arrays, batch.length)
+        seen = np.zeros(int(rows.max()) + 1, dtype=np.int64)
+        return batch.take(order[places_within_rows(rows[order], seen) < limit])
+
+    def ordered_aside(held: list[Batch], holding: Holding, rows: int) -> Batch:
+        """Return the rows of some batches in order; the list is empty afterwards."""
+        holding.also(holding.bytes)  # the rows in one piece
+
+        def compute() -> Batch:
+            whole = concatenate_batches(held)
+            held.clear()
+            return ordered(whole, holding)
+
+        return runtime.context.aside(compute, rows)
+
+    def run(outer: Batch) -> Iterator[Batch]:
+        if limit == 0:
+            return
+        held: list[Batch] = []
+        rows, last, last_bytes = 0, 0, 0
+        with memory.holding("Sort") as holding:
+            for batch in upstream(outer):
+                runtime.context.check()
+                held.append(batch)
+                rows += batch.length
+                holding.add(batch.nbytes)
+                many = rows > 2 * last + BATCH_ROWS or holding.bytes > 2 * (last_bytes + memory.batch_bytes)
+                if limit is not None and many and len(held) > 1:
+                    held = [ordered_aside(held, holding, rows)]
+                    rows = last = held[0].length
+                    last_bytes = held[0].nbytes
+                    holding.set(last_bytes)
+            if not held:
+                return
+            whole = ordered_aside(held, holding, rows)
+            holding.set(whole.nbytes)
+            for offset, length in pieces(whole.length, BATCH_ROWS):
+                yield whole.slice(offset, length)
+
+    return run

@@ -1,0 +1,113 @@
+"""Orders rows by the global order of values: in ascending order nulls come last and NaN before them.
+
+Every column is turned into ranks, integers in the order of its values, so that one integer sort serves all kinds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from qengine.exec.common.columns import (
+    ArrowColumn,
+    Column,
+    ConstantColumn,
+    IntArray,
+    NodeColumn,
+    RelationshipColumn,
+)
+from qengine.exec.scalar.compare import order_key
+
+__all__ = ["ranks", "sort_keys", "sorted_rows"]
+
+
+def ranks(column: Column) -> IntArray:
+    """Return an int64 a row whose order is that of the values; equal for values that tie. Undefined for nulls."""
+    if isinstance(column, NodeColumn | RelationshipColumn):
+        return column.ids
+    if isinstance(column, ConstantColumn):
+        return np.zeros(len(column), dtype=np.int64)
+    if isinstance(column, ArrowColumn):
+        return _arrow_ranks(column.array)
+    keys = [order_key(value) for value in column.values()]
+    order = sorted(range(len(keys)), key=keys.__getitem__)
+    places = np.array(order, dtype=np.int64)
+    steps = [0, *(keys[a] != keys[b] for a, b in pairwise(order))]
+    found = np.empty(len(keys), dtype=np.int64)
+    found[places] = np.cumsum(steps[: len(keys)])
+    return found
+
+
+def _arrow_ranks(array: pa.Array) -> IntArray:
+    if pa.types.is_null(array.type):
+        return np.zeros(len(array), dtype=np.int64)
+    if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
+        dense: IntArray = pc.rank(array, tiebreaker="dense").to_numpy().astype(np.int64)
+        return dense
+    if pa.types.is_boolean(array.type):
+        bits: IntArray = array.fill_null(False).to_numpy(zero_copy_only=False).astype(np.int64)
+        return bits
+    if pa.types.is_float64(array.type):
+        return _float_ranks(array)
+    width = array.type.bit_width // 8
+    buffer = np.frombuffer(array.buffers()[1], f"i{width}", len(array), array.offset * width)
+    return buffer.astype(np.int64, copy=False)
+
+
+def _float_ranks(array: pa.Array) -> IntArray:
+    """Return the bits of doubles as integers of the same order: NaN greatest, both zeros equal."""
+    numbers = np.frombuffer(array.buffers()[1], np.float64, len(array), array.offset * 8) + 0.0
+    numbers[np.isnan(numbers)] = np.nan
+    bits = numbers.view(np.int64)
+    return np.where(bits < 0, bits ^ np.int64(2**63 - 1), bits)
+
+
+def sort_keys(columns: Sequence[tuple[Column, bool]]) -> list[IntArray]:
+    """Return integer arrays, most significant first, by which rows sort ascending as the columns ask.
+
+    Parameters
+    ----------
+    columns
+        Each with whether it is ascending; descending reverses the whole order, nulls included.
+    """
+    keys: list[IntArray] = []
+    for column, ascending in columns:
+        nulls = column.is_null()
+        values = ranks(column)
+        if nulls.any():
+            keys.append((nulls if ascending else ~nulls).astype(np.int64))
+            values = np.where(nulls, 0, values)
+        keys.append(values if ascending else ~values)
+    return keys
+
+
+def sorted_rows(keys: Sequence[IntArray], length: int, limit: int | None = None) -> IntArray:
+    """Return the rows in ascending order of the keys, ties in input order; only the first ``limit``."""
+    if limit is None or limit >= length:
+        return _sorted(keys, np.arange(length, dtype=np.int64))
+    if limit == 0:
+        return np.zeros(0, dtype=np.int64)
+    return _sorted(keys, _candidates(keys, np.arange(length, dtype=np.int64), limit))[:limit]
+
+
+def _sorted(keys: Sequence[IntArray], rows: IntArray) -> IntArray:
+    if len(keys) == 1:
+        return rows[np.argsort(keys[0][rows], kind="stable")]
+    return rows[np.lexsort([key[rows] for key in reversed(keys)])] if keys else rows
+
+
+def _candidates(keys: Sequence[IntArray], rows: IntArray, limit: int) -> IntArray:
+    """Return the rows, ascending, that can be among the first ``limit``; at least so many."""
+    if limit >= len(rows):
+        return rows
+    if not keys:
+        return rows[:limit]
+    values = keys[0][rows]
+    bound = np.partition(values, limit - 1)[limit - 1]
+    below = rows[values < bound]
+    ties = _candidates(keys[1:], rows[values == bound], limit - len(below))
+    return np.sort(np.concatenate([below, ties]))

@@ -1,0 +1,147 @@
+"""Builds the pipeline of stages that runs a physical plan, and pulls the result from it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from qengine.errors import InternalError
+from qengine.exec.common.batch import BATCH_ROWS, Batch
+from qengine.exec.common.masks import Masks, conditions_hold_out
+from qengine.exec.common.operators.aggregate import aggregate_stage
+from qengine.exec.common.operators.apply import attach_stage, optional_stage
+from qengine.exec.common.operators.distinct import distinct_stage, union_stage
+from qengine.exec.common.operators.join import hash_join_stage
+from qengine.exec.common.operators.limit import limit_stage, skip_stage
+from qengine.exec.common.operators.matching import eliminate_stage, search_stage, shortest_stage, walk_stage
+from qengine.exec.common.operators.rows import argument_stage, filter_stage, project_stage, unit_stage, unwind_stage
+from qengine.exec.common.operators.sort import sort_stage
+from qengine.exec.common.operators.stage import Build, Stage
+from qengine.exec.common.results import ResultRows, result_rows
+from qengine.exec.common.runtime import Matchers, Runtime
+from qengine.exec.context import ExecutionContext, OperatorStats, Status
+from qengine.exec.host.sole_count import sole_count
+from qengine.exec.view import ExecView
+from qengine.plan import logical, physical
+
+__all__ = ["continue_from", "run"]
+
+_STAGES: dict[type[logical.Operator], Callable[[Any, Build, int], Stage]] = {
+    logical.Unit: unit_stage,
+    logical.Argument: argument_stage,
+    logical.Filter: filter_stage,
+    logical.Project: project_stage,
+    logical.Aggregate: aggregate_stage,
+    logical.Distinct: distinct_stage,
+    logical.Sort: sort_stage,
+    logical.Skip: skip_stage,
+    logical.Limit: limit_stage,
+    logical.Unwind: unwind_stage,
+    logical.Union: union_stage,
+    physical.Search: search_stage,
+    physical.HashJoin: hash_join_stage,
+    physical.Eliminate: eliminate_stage,
+    physical.Walk: walk_stage,
+    physical.Shortest: shortest_stage,
+    physical.Optional: optional_stage,
+    physical.Attach: attach_stage,
+}
+
+
+def run(
+    plan: physical.PhysicalPlan, store: ExecView, context: ExecutionContext, matchers: Matchers | None = None
+) -> Iterator[ResultRows]:
+    """Run a plan lazily: each batch is computed when it is asked for.
+
+    Parameters
+    ----------
+    plan
+        A lowered plan.
+    store
+        The ``GraphStore``.
+    context
+        Parameters and limits; with ``profile`` set, rows and seconds of each operator are counted into it.
+    matchers
+        What matches patterns; None for the CPU.
+
+    Yields
+    ------
+    ResultRows
+        Rows of the plan's columns.
+
+    Raises
+    ------
+    ExecutionError
+        Where a value makes the query fail.
+    QueryTimeout, QueryInterrupted, OutOfMemory
+        As the context says.
+    """
+    if matchers is None and (counted := sole_count(plan, store, context)) is not None:
+        context.check()
+        yield ResultRows(counted, store, context)
+        return
+    runtime = Runtime(store, context, matchers)
+    build = _Builder(runtime)
+    root = plan.root
+    if plan.careful is not None and not conditions_hold_out(root, store, build.masks):
+        root = plan.careful
+    stage = build(root)
+    try:
+        for batch in stage(Batch(1, {})):
+            context.check()
+            yield from result_rows(batch.select(plan.columns), store, context)
+    except (MemoryError, pa.ArrowCapacityError):
+        context.raise_for(Status.OUT_OF_MEMORY)
+
+
+def continue_from(
+    operator: logical.Operator, rows: Batch, store: ExecView, context: ExecutionContext
+) -> Iterator[Batch]:
+    """Run a plan whose leaf is an ``Argument`` over given rows.
+
+    Yields
+    ------
+    Batch
+        Rows of the operator's columns.
+    """
+    stage = _Builder(Runtime(store, context))(operator)
+    for batch in stage(rows):
+        context.check()
+        yield batch
+
+
+class _Builder:
+    """Makes the stage of each operator, and of those below it."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self.runtime = runtime
+        self.masks = Masks(runtime)
+
+    def __call__(self, operator: logical.Operator, first: int = BATCH_ROWS) -> Stage:
+        make = _STAGES.get(type(operator))
+        if make is None:
+            raise InternalError(f"The CPU executor doesn't know the operator {type(operator).__name__}.")
+        stage = make(operator, self, first)
+        profile = self.runtime.context.profile
+        return stage if profile is None else _measured(stage, profile.setdefault(id(operator), OperatorStats()))
+
+
+def _measured(stage: Stage, stats: OperatorStats) -> Stage:
+    """Return the stage with its rows, their bytes, and its seconds, those of the stages below included, counted."""
+
+    def run(outer: Batch) -> Iterator[Batch]:
+        batches = stage(outer)
+        while True:
+            begin = time.perf_counter()
+            batch = next(batches, None)
+            stats.seconds += time.perf_counter() - begin
+            if batch is None:
+                return
+            stats.rows += batch.length
+            stats.bytes += batch.nbytes
+            yield batch
+
+    return run

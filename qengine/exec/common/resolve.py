@@ -1,0 +1,345 @@
+"""Resolves a physical ``Search`` against a graph: names become id ranges, lists, bitsets and columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from qengine._frozen import frozen
+from qengine.catalog.functions import lookup
+from qengine.errors import InternalError
+from qengine.exec.common.bound import Bound
+from qengine.exec.common.match_plan import (
+    NO_SPAN,
+    ColumnKind,
+    CompareOp,
+    EdgeWay,
+    LevelKind,
+    PlanTables,
+    SearchMode,
+    SourceFlag,
+    Span,
+    span,
+)
+from qengine.exec.view import ExecView, MaskProvider
+from qengine.plan.expr import Call, Expr, Parameter, Subquery
+from qengine.plan.pattern import Direction
+from qengine.plan.physical import ColumnCondition, EdgeLevel, Search, VertexLevel, check_levels
+from qengine.plan.traverse import walk
+
+__all__ = ["ResolvedSearch", "resolve", "resolve_pattern"]
+
+_FEW = 16
+"""Vertices that predicates admit are listed, not only marked, where they are at most 1 in this many."""
+
+_WITHIN = int(SourceFlag.WITHIN)
+
+_HELD = 1 << 20
+"""Bytes of marked vertices up to which a resolved search is remembered."""
+
+_resolved: Bound[ResolvedSearch | None] = Bound()
+"""A cached plan runs again without resolving names."""
+
+_OPS = {
+    "=": CompareOp.EQUAL,
+    "<>": CompareOp.NOT_EQUAL,
+    "<": CompareOp.LESS,
+    "<=": CompareOp.LESS_EQUAL,
+    ">": CompareOp.GREATER,
+    ">=": CompareOp.GREATER_EQUAL,
+}
+_WAYS = {Direction.OUT: EdgeWay.FORWARD, Direction.IN: EdgeWay.BACKWARD, Direction.BOTH: EdgeWay.EITHER}
+
+
+@frozen
+class ResolvedSearch:
+    """A plan that the native search takes.
+
+    ``plan``: one ``match_plan.PLAN`` record. ``tables``: what it points to, in the order of its fields. ``keep``: the
+    arrays that the tables point into. ``outputs``: names of its output columns. ``summed``: no level is walked, so
+    that the result is a count for each input row. ``reusable``: it is remembered, since it holds for every execution.
+    """
+
+    plan: npt.NDArray[Any]
+    tables: tuple[npt.NDArray[Any], ...]
+    keep: tuple[Any, ...]
+    outputs: tuple[str, ...]
+    mode: SearchMode
+    summed: bool
+    reusable: bool = False
+
+    @property
+    def held(self) -> int:
+        """Bytes of the arrays of vertices and relationships that predicates admit."""
+        return sum(each.nbytes for each in self.keep if isinstance(each, np.ndarray))
+
+
+def resolve(store: ExecView, search: Search, masks: MaskProvider) -> ResolvedSearch | None:
+    """Return the plan for ``search`` over a ``GraphStore``; None where a level can have no vertex at all.
+
+    Raises
+    ------
+    Unsupported
+        If the pattern has more than ``MAX_LEVELS`` nodes and relationships.
+    """
+    check_levels(len(search.levels))
+
+    def find() -> tuple[ResolvedSearch | None, bool]:
+        resolved = _Resolver(store, search, masks).run()
+        keep = not _differs(search) and (resolved is None or resolved.held <= _HELD)
+        return (replace(resolved, reusable=True) if keep and resolved is not None else resolved), keep
+
+    return _resolved.get(store, search, find)
+
+
+def resolve_pattern(store: ExecView, search: Search) -> ResolvedSearch | None:
+    """Return the plan for the pattern of ``search`` alone, without the predicates of its levels; not remembered."""
+    levels = tuple(replace(level, predicates=()) for level in search.levels)
+    return _Resolver(store, replace(search, levels=levels), _NoMasks()).run()
+
+
+class _NoMasks:
+    """Stands in where no level has predicates."""
+
+    def vertex_mask(self, name: str, predicates: tuple[Expr, ...], begin: int, end: int) -> npt.NDArray[np.bool_]:
+        raise InternalError(f"There is a predicate of {name}.")
+
+    def edge_mask(
+        self, name: str, predicates: tuple[Expr, ...], type_index: int, begin: int, end: int
+    ) -> npt.NDArray[np.bool_]:
+        raise InternalError(f"There is a predicate of {name}.")
+
+
+def _differs(search: Search) -> bool:
+    """Tell whether predicates may admit other vertices in another execution: by parameters, chance or the clock."""
+    parts = (part for level in search.levels for predicate in level.predicates for part in walk(predicate))
+    return any(isinstance(part, Parameter | Subquery) or _is_function(part) for part in parts)
+
+
+def _is_function(part: Expr) -> bool:
+    called = lookup(part.name) if isinstance(part, Call) else None
+    return called is not None and called.kind != "operator"
+
+
+class _Resolver:
+    def __init__(self, store: ExecView, search: Search, masks: MaskProvider) -> None:
+        self.store = store
+        self.search = search
+        self.masks = masks
+        self.tables = PlanTables()
+        self.list_index: dict[tuple[int, Direction], int] = {}
+        self.sources: dict[tuple[tuple[str, ...], Direction], tuple[int, Span, int, int] | None] = {}
+
+    def run(self) -> ResolvedSearch | None:
+        search = self.search
+        names = [level.name for level in search.levels]
+        outputs = tuple(name for name in search.emit if name not in names[: search.seeds])
+        column = {name: k for k, name in enumerate(outputs)}
+        for index, level in enumerate(search.levels):
+            output = column.get(level.name, -1) if index >= search.seeds else -1
+            if isinstance(level, EdgeLevel):
+                self.tables.levels.append(self.edge_level(level, output))
+            else:
+                resolved = self.vertex_level(level, output)
+                if resolved is None:
+                    return None
+                self.tables.levels.append(resolved)
+        walked = 1 + max((names.index(name) for name in outputs), default=-1)
+        walked = max(walked, search.seeds)
+        mode = SearchMode.EXISTS if search.exists else SearchMode.COUNT if search.count else SearchMode.ROWS
+        summed = walked == search.seeds
+        plan, tables = self.tables.plan(search.seeds, walked, mode, len(outputs), search.strategy == "extend")
+        return ResolvedSearch(plan, tables, tuple(self.tables.keep), outputs, mode, summed)
+
+    def vertex_level(self, level: VertexLevel, output: int) -> tuple[Any, ...] | None:
+        ranges = self.store.label_ranges(level.labels).tolist()
+        bitset = candidates = n_candidates = begin = 0
+        if level.predicates and ranges:
+            mask = self.mask(level, ranges)
+            found = np.flatnonzero(mask)
+            begin = ranges[0][0]
+            if not len(found):
+                return None
+            if not level.sources or len(found) * _FEW <= len(mask):
+                candidates, n_candidates = self.hold((found + begin).astype(np.uint32)), len(found)
+            else:
+                bitset = self.hold(_packed(mask))
+        sources = []
+        for source in level.sources:
+            known = self.source_lists(source.types, source.direction)
+            if known is None:
+                return None
+            flags, lists, first, behind = known
+            if any(low <= first and behind <= high for low, high in ranges):  # every neighbour is in one range
+                flags |= _WITHIN
+            sources.append((source.level, flags, lists))
+        if not ranges:
+            return None
+        tables = self.tables
+        return (
+            LevelKind.VERTEX,
+            output,
+            span(tables.sources, sources),
+            span(tables.ranges, [(low, high) for low, high in ranges]),
+            tables.level_span(level.different),
+            tables.level_span(level.less),
+            tables.level_span(level.greater),
+            span(tables.pairs, level.pairs),
+            self.conditions(level.conditions),
+            NO_SPAN,
+            -1,
+            -1,
+            bitset,
+            candidates,
+            n_candidates,
+            begin,
+            0,
+        )
+
+    def mask(self, level: VertexLevel, ranges: list[list[int]]) -> npt.NDArray[np.bool_]:
+        """Return for each id of the ranges' hull whether it is in a range and the predicates are true."""
+        begin, end = ranges[0][0], ranges[-1][1]
+        if len(ranges) == 1:
+            return self.masks.vertex_mask(level.name, level.predicates, begin, end)
+        mask = np.zeros(end - begin, np.bool_)
+        for low, high in ranges:
+            mask[low - begin : high - begin] = self.masks.vertex_mask(level.name, level.predicates, low, high)
+        return mask
+
+    def edge_level(self, level: EdgeLevel, output: int) -> tuple[Any, ...]:
+        types = []
+        for index in self.type_indices(level.types):
+            info = self.store.types[index]
+            way = EdgeWay.EITHER if info.undirected else _WAYS[level.direction]
+            bitset = 0
+            if level.predicates:
+                mask = self.masks.edge_mask(level.name, level.predicates, index, 0, info.count)
+                bitset = self.hold(_packed(mask))
+            types.append((self.list_of(index, Direction.OUT), int(way), info.base, bitset))
+        tables = self.tables
+        return (
+            LevelKind.EDGE,
+            output,
+            NO_SPAN,
+            NO_SPAN,
+            tables.level_span(level.different),
+            NO_SPAN,
+            NO_SPAN,
+            NO_SPAN,
+            self.conditions(level.conditions),
+            span(tables.types, types),
+            level.start,
+            level.end,
+            0,
+            0,
+            0,
+            0,
+            0,
+        )
+
+    def type_indices(self, names: tuple[str, ...]) -> Sequence[int]:
+        if not names:
+            return range(len(self.store.types))
+        found = (self.store.type_index(name) for name in dict.fromkeys(names))
+        return [index for index in found if index is not None]
+
+    def source_lists(self, types: tuple[str, ...], direction: Direction) -> tuple[int, Span, int, int] | None:
+        """Return what the source's lists may hold, the lists, and the range of ids in them; None if it has none."""
+        key = (types, direction)
+        if key not in self.sources:
+            self.sources[key] = self.find_source_lists(types, direction)
+        return self.sources[key]
+
+    def find_source_lists(self, types: tuple[str, ...], direction: Direction) -> tuple[int, Span, int, int] | None:
+        lists, reaches, flags, symmetric = [], [], SourceFlag(0), True
+        for index in self.type_indices(types):
+            info = self.store.types[index]
+            for way in self.ways(index, direction):
+                lists.append(self.list_of(index, way))
+                reaches.append(self.store.adjacency(index, way).reach)
+            symmetric = symmetric and (info.undirected or direction is Direction.BOTH)
+            flags |= SourceFlag.REPEATS if info.parallel else 0
+            flags |= SourceFlag.LOOPS if info.loops else 0
+        if not lists:
+            return None
+        flags |= SourceFlag.SYMMETRIC if symmetric else 0
+        first, behind = min(low for low, _ in reaches), max(high for _, high in reaches)
+        return int(flags), span(self.tables.list_ids, lists), first, behind
+
+    def ways(self, type_index: int, direction: Direction) -> tuple[Direction, ...]:
+        """Return the stored directions that a pattern's direction stands for."""
+        if self.store.types[type_index].undirected:
+            return (Direction.BOTH,)
+        return (Direction.OUT, Direction.IN) if direction is Direction.BOTH else (direction,)
+
+    def list_of(self, type_index: int, direction: Direction) -> int:
+        key = (type_index, direction)
+        if key not in self.list_index:
+            struct = self.store.adjacency(type_index, direction).as_struct()
+            self.tables.keep.append(struct)
+            self.list_index[key] = len(self.tables.lists)
+            self.tables.lists.append(bytes(struct))
+        return self.list_index[key]
+
+    def conditions(self, conditions: tuple[ColumnCondition, ...]) -> Span:
+        return span(
+            self.tables.conditions,
+            [
+                (
+                    int(_OPS[each.op]),
+                    each.left,
+                    each.right,
+                    0,
+                    self.columns(each.left, each.left_key),
+                    self.columns(each.right, each.right_key),
+                )
+                for each in conditions
+            ],
+        )
+
+    def columns(self, level: int, key: str) -> Span:
+        """Add the columns that hold a level's property: one of the nodes, one for each type of relationships."""
+        element = self.search.levels[level]
+        if isinstance(element, VertexLevel):
+            column = self.store.node_property(key)
+            found = self.column(0, column)
+        else:
+            found = []
+            for index in self.type_indices(element.types):
+                found += self.column(self.store.types[index].base, self.store.relationship_property(index, key))
+        return span(self.tables.columns, found)
+
+    def column(self, base: int, column: Any) -> list[tuple[int, int, int, int, int, int, int]]:
+        """Return the record of a property column whose ids start at ``base``; none where all is null."""
+        if column is None or pa.types.is_null(column.array.type):
+            return []
+        begin, array = base + column.begin, column.array
+        if pa.types.is_float64(array.type):
+            kind = ColumnKind.FLOAT64
+        elif pa.types.is_int64(array.type):
+            kind = ColumnKind.INT64
+        else:
+            raise InternalError(f"A search compares a column of {array.type}: only numbers are lowered to it.")
+        validity, values = array.buffers()
+        self.tables.keep.append(array)
+        where = values.address + 8 * array.offset if len(array) else 0
+        valid = validity.address if validity is not None else 0
+        return [(begin, begin + len(array), where, valid, array.offset, int(kind), 0)]
+
+    def hold(self, array: npt.NDArray[Any]) -> int:
+        """Keep an array alive and return its address."""
+        self.tables.keep.append(array)
+        return int(array.ctypes.data)
+
+
+def _packed(mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint8]:
+    """Return a mask as bits, padded to whole 64-bit words."""
+    bits = np.packbits(mask, bitorder="little")
+    padded = np.zeros(-(-len(bits) // 8) * 8 or 8, np.uint8)
+    padded[: len(bits)] = bits
+    return padded

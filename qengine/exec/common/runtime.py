@@ -1,0 +1,60 @@
+"""What all operators and expressions of one execution share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from qengine.exec.context import ExecutionContext
+from qengine.exec.scalar.environment import Environment
+from qengine.exec.view import ExecView, MaskProvider
+
+if TYPE_CHECKING:
+    from qengine.exec.host.search import Ids, SearchChunk
+    from qengine.plan.physical import Eliminate, Search
+
+__all__ = ["Matchers", "Runtime"]
+
+
+@dataclass(frozen=True, slots=True)
+class Matchers:
+    """How another executor matches patterns.
+
+    ``search``: runs a ``Search``, as ``cpu.search.run_search`` does. ``eliminate``: runs an ``Eliminate``, as
+    ``cpu.eliminate.run_eliminate`` does, where ``eliminates``, asked with the store and the operator, says so; else it
+    is searched.
+    """
+
+    search: Callable[[ExecView, Search, Sequence[Ids], int, ExecutionContext, MaskProvider], Iterator[SearchChunk]]
+    eliminate: Callable[[Eliminate, Runtime, MaskProvider], tuple[tuple[Ids, ...], Ids]]
+    eliminates: Callable[[ExecView, Eliminate], bool]
+
+
+class Runtime:
+    """One execution: the graph, its limits, and the environment of the row-wise evaluator.
+
+    Parameters
+    ----------
+    store
+        The ``GraphStore``.
+    context
+        Parameters and limits.
+    matchers
+        What matches patterns; None for the CPU.
+    """
+
+    __slots__ = ("context", "environment", "matchers", "memory", "store")
+
+    def __init__(self, store: ExecView, context: ExecutionContext, matchers: Matchers | None = None) -> None:
+        self.matchers = matchers
+        self.store = store
+        self.context = context
+        self.memory = context.memory
+        self.environment = Environment(store, context.parameters, memory=context.memory)
+
+    def eliminates(self, operator: Eliminate) -> bool:
+        """Tell whether the executor runs the steps of an ``Eliminate``, rather than its search."""
+        if self.matchers is None:
+            return "cpu" in operator.devices
+        return "gpu" in operator.devices and self.matchers.eliminates(self.store, operator)

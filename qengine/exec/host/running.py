@@ -1,0 +1,99 @@
+"""The native search: begun, asked for rows or its total, and closed."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from functools import cache
+from math import prod
+
+import numpy as np
+import numpy.typing as npt
+
+from qengine import _native
+from qengine.exec.common.resolve import ResolvedSearch
+from qengine.exec.context import ExecutionContext
+
+__all__ = ["Running"]
+
+WAIT_MS = 20
+"""The native search is asked again after this long, so that Python can handle Ctrl-C."""
+
+
+class Running:
+    """A search that native threads work at, until it is closed.
+
+    Parameters
+    ----------
+    seeds
+        int64[rows] for each seed level.
+    rows
+        Input rows, 1 for a search without seeds.
+    chunk_rows
+        Rows that are handed over at once.
+
+    Raises
+    ------
+    QueryTimeout, QueryInterrupted, OutOfMemory, ResourceError
+        By the context's limits; also from ``wait`` and ``take``.
+    """
+
+    def __init__(
+        self,
+        resolved: ResolvedSearch,
+        seeds: Sequence[npt.NDArray[np.int64]],
+        rows: int,
+        context: ExecutionContext,
+        chunk_rows: int,
+    ) -> None:
+        self._library = _library()
+        self._context = context
+        self._n_levels = int(resolved.plan["n_levels"][0])
+        arrays = [np.ascontiguousarray(seed, dtype=np.int64) for seed in seeds]
+        addresses = (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))
+        self._keep = resolved, arrays, addresses
+        self._handle = ctypes.c_void_p()
+        status = self._library.qe_search_open(
+            resolved.plan.ctypes.data, ctypes.byref(context.control), rows, addresses, chunk_rows,
+            ctypes.byref(self._handle),
+        )  # fmt: skip
+        context.raise_for(status)
+
+    def wait(self, milliseconds: int = WAIT_MS) -> tuple[int, bool]:
+        """Return how many rows there are to take, and whether none will follow."""
+        n, done = ctypes.c_int64(), ctypes.c_int32()
+        status = self._library.qe_search_wait(self._handle, milliseconds, ctypes.byref(n), ctypes.byref(done))
+        self._context.raise_for(status)
+        return n.value, bool(done.value)
+
+    def take(self, n: int, width: int) -> npt.NDArray[np.int64]:
+        """Return the rows that there are, int64[width, n]: input rows, outputs, counts where the search counts."""
+        data = np.empty((width, n), np.int64)
+        columns = (ctypes.c_void_p * width)(*(data.ctypes.data + 8 * n * k for k in range(width)))
+        self._context.raise_for(self._library.qe_search_take(self._handle, columns))
+        return data
+
+    def total(self) -> int:
+        """Return the count of a search that is done and neither has seeds nor walks."""
+        halves = np.zeros(2 * max(1, self._n_levels), np.uint64)
+        n = self._library.qe_search_totals(self._handle, halves.ctypes.data, len(halves) // 2)
+        return prod(int(low) + (int(high) << 64) for low, high in halves[: 2 * n].reshape(-1, 2))
+
+    def close(self) -> None:
+        """Stop the search if it still runs, and free it."""
+        if self._handle:
+            self._library.qe_search_close(self._handle)
+            self._handle = ctypes.c_void_p()
+
+
+@cache
+def _library() -> ctypes.CDLL:
+    library = _native.load()
+    pointer, i64, i32 = ctypes.c_void_p, ctypes.c_int64, ctypes.c_int32
+    library.qe_search_open.argtypes = (pointer, pointer, i64, pointer, i64, pointer)
+    library.qe_search_wait.argtypes = (pointer, i64, pointer, pointer)
+    library.qe_search_take.argtypes = (pointer, pointer)
+    library.qe_search_totals.argtypes = (pointer, pointer, i32)
+    library.qe_search_close.argtypes = (pointer,)
+    library.qe_search_close.restype = None
+    return library

@@ -1,0 +1,150 @@
+"""Runs ``Walk``: joins each input row with its walks of variable length."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from qengine.exec.common.batch import Batch
+from qengine.exec.common.columns import Column, IntArray, ListColumn, NodeColumn, RelationshipColumn, vertex_ids
+from qengine.exec.common.parts import repeated_pieces
+from qengine.exec.context import ExecutionContext
+from qengine.exec.host.walk_kernel import (
+    EndFilter,
+    WalkChunk,
+    WalkMode,
+    WalkRows,
+    WalkRules,
+    WalkSpace,
+    pack_bits,
+    walk_chunks,
+)
+from qengine.exec.scalar.values import RelationshipHandle
+from qengine.exec.view import ExecView, MaskProvider
+from qengine.plan.physical import Shortest, Walk
+
+__all__ = ["end_filter", "joined", "run_walk", "walk_rows", "walk_space"]
+
+
+def run_walk(
+    store: ExecView, op: Walk, batch: Batch, context: ExecutionContext, masks: MaskProvider
+) -> Iterator[Batch]:
+    """Yield the batch's rows joined with their walks.
+
+    Parameters
+    ----------
+    store
+        The ``GraphStore``.
+    op
+        What to walk; with ``distinct_ends`` it has no ``relationships``.
+    batch
+        Input rows; a null start, or end if that is bound, has no walk.
+    context
+        Limits.
+    masks
+        Evaluates ``op``'s predicates.
+
+    Raises
+    ------
+    QueryInterrupted, QueryTimeout, OutOfMemory
+        As the context says.
+    """
+    ends = end_filter(store, op, masks)
+    rows = walk_rows(op, batch, ends, op.different)
+    mode = WalkMode.EVERY_END if op.distinct_ends else WalkMode.EVERY_WALK
+    rules = WalkRules(mode, op.minimum, op.maximum, lists=op.relationships is not None, repeats=op.mode)
+    for chunk in walk_chunks(walk_space(store, op, masks), ends, rows, context, rules):
+        yield from joined(op, batch, chunk, context)
+
+
+def walk_space(store: ExecView, op: Walk | Shortest, masks: MaskProvider) -> WalkSpace:
+    """Return the hops that an operator allows: of types that there are, where the predicates of hops and nodes hold."""
+    found = map(store.type_index, op.types) if op.types else range(len(store.types))
+    types = tuple(dict.fromkeys(index for index in found if index is not None))
+    through = pack_bits(masks.vertex_mask(op.hop, op.inner, 0, store.vertex_count)) if op.inner else None
+    if not op.predicates:
+        return WalkSpace(store, types, op.direction, through=through)
+    allowed = {}
+    for index in types:
+        mask = masks.edge_mask(op.hop, op.predicates, index, 0, store.types[index].count)
+        if mask.any():
+            allowed[index] = pack_bits(mask)
+    return WalkSpace(store, tuple(allowed), op.direction, allowed, through)
+
+
+def end_filter(store: ExecView, op: Walk | Shortest, masks: MaskProvider) -> EndFilter:
+    """Return the vertices that an operator's walks may end on."""
+    ranges = store.label_ranges(op.end.labels).tolist()
+    if not ranges:
+        return EndFilter(0, 0)
+    lo, hi = ranges[0][0], ranges[-1][1]
+    if len(ranges) == 1 and not op.end.predicates:
+        return EndFilter(lo, hi)
+    mask = np.zeros(hi, dtype=np.bool_)
+    for begin, end in ranges:
+        mask[begin:end] = masks.vertex_mask(op.end.name, op.end.predicates, begin, end) if op.end.predicates else True
+    found = np.flatnonzero(mask)
+    if not len(found):
+        return EndFilter(0, 0)
+    lo, hi = int(found[0]), int(found[-1]) + 1
+    return EndFilter(lo, hi, None if hi - lo == len(found) else pack_bits(mask))
+
+
+def walk_rows(op: Walk | Shortest, batch: Batch, ends: EndFilter, different: tuple[str, ...] = ()) -> WalkRows:
+    """Return the vertices to walk from and to, and the relationships that each row's walks must not take.
+
+    Where only one vertex can be the end, it is each row's target: then the search goes from both ends.
+    """
+    starts = vertex_ids(batch.columns[op.start])
+    targets = None
+    if op.end_bound:
+        targets = vertex_ids(batch.columns[op.end.name])
+    elif ends.hi - ends.lo == 1:
+        targets = np.full(batch.length, ends.lo, dtype=np.int64)
+    return WalkRows(starts, targets, _forbidden([batch.columns[name] for name in different]))
+
+
+def _forbidden(columns: list[Column]) -> tuple[IntArray, IntArray] | None:
+    """Return all relationships of each row: offsets and ids."""
+    if not columns:
+        return None
+    pairs = [_relationships(column) for column in columns]
+    rows = np.concatenate([rows for rows, _ in pairs])
+    ids = np.concatenate([ids for _, ids in pairs])
+    offsets = np.zeros(len(columns[0]) + 1, dtype=np.int64)
+    np.cumsum(np.bincount(rows, minlength=len(columns[0])), out=offsets[1:])
+    return offsets, ids[np.argsort(rows, kind="stable")]
+
+
+def _relationships(column: Column) -> tuple[IntArray, IntArray]:
+    """Return the rows and ids of the relationships in a column of relationships, or of lists of them."""
+    if isinstance(column, RelationshipColumn):
+        rows = np.flatnonzero(column.ids >= 0)
+        return rows, column.ids[rows]
+    if isinstance(column, ListColumn):
+        items = column.flat()
+        if isinstance(items, RelationshipColumn):
+            return np.repeat(np.arange(len(column)), column.lengths()), items.ids
+    found = [
+        (row, item.id)
+        for row, value in enumerate(column.values())
+        for item in (value if isinstance(value, list) else (value,))
+        if isinstance(item, RelationshipHandle)
+    ]
+    pairs = np.array(found, dtype=np.int64).reshape(-1, 2)
+    return pairs[:, 0], pairs[:, 1]
+
+
+def joined(op: Walk | Shortest, batch: Batch, chunk: WalkChunk, context: ExecutionContext) -> Iterator[Batch]:
+    """Yield the input rows of a chunk with the columns that an operator adds."""
+    added: dict[str, Column] = {}
+    if not op.end_bound:
+        added[op.end.name] = NodeColumn(chunk.end)
+    if op.relationships is not None:
+        assert chunk.offsets is not None
+        added[op.relationships] = ListColumn(chunk.offsets, RelationshipColumn(chunk.relationships))
+    found = Batch(len(chunk.row), added)
+    for offset, length in repeated_pieces(batch, chunk.row, context.memory):
+        kept = batch.take(chunk.row[offset : offset + length])
+        yield kept.with_columns(found.slice(offset, length).columns)

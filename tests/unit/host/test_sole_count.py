@@ -1,0 +1,81 @@
+"""Counts that are sums over kept vectors: run without stages, with the limits and the results of all others."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from qengine import ExecutionError, Graph, OutOfMemory, QueryInterrupted, QueryTimeout, ResourceError
+from qengine.exec.common.pipeline import run
+from qengine.exec.context import ExecutionContext
+from qengine.exec.host.sole_count import sole_count
+
+SUMS = (
+    "MATCH (a)-[:E]->(b)-[:E]->(c) RETURN count(*) AS n",
+    "MATCH (a)-[:E]-(b)-[:E]-(c) RETURN count(*)",
+    "MATCH REPEATABLE ELEMENTS (a)-[:E]->(b), (a)-[:E]->(c), (d:A) RETURN count(*) AS n",
+    "MATCH (a:A)-[:E]->(b:B) RETURN count(*)",
+)
+
+
+@pytest.fixture
+def graph() -> Graph:
+    rng = np.random.default_rng(1)
+    nodes = [{"id": k, "labels": [("A", "B")[k % 2]]} for k in range(60)]
+    ends = rng.integers(0, 60, (400, 2)).tolist()
+    return Graph.from_records(nodes, [{"type": "E", "start": a, "end": b} for a, b in ends])
+
+
+def eliminated(query: str) -> str:
+    return f"/*+ eliminate */ {query}"
+
+
+@pytest.mark.parametrize("query", SUMS)
+def test_it_counts_as_the_stages_do(graph: Graph, query: str) -> None:
+    prepared = graph.prepare(eliminated(query))
+    plan = prepared._planned.physical
+    assert plan is not None
+    assert sole_count(plan, graph._store, ExecutionContext()) is None  # the vectors aren't there yet
+    first = prepared.run(device="cpu").fetchall()
+    assert sole_count(plan, graph._store, ExecutionContext()) is not None
+    result = prepared.run(device="cpu")
+    assert result.stats.rows == 0  # nothing runs before it is asked for
+    assert result.fetchall() == first == graph.query(query, device="reference").fetchall()
+    assert result.fetchall() == []
+    assert (result.stats.rows, result.stats.device) == (1, "cpu") and result.stats.seconds > 0
+    assert prepared.run(device="cpu").to_arrow().to_pylist() == [dict(row) for row in first]
+    graph._store.derived._made.clear()
+    assert prepared.run(device="cpu").fetchall() == first
+
+
+def test_limits_and_interrupts_hold(graph: Graph) -> None:
+    prepared = graph.prepare(eliminated(SUMS[0]))
+    n = prepared.run(device="cpu").value()
+    with pytest.raises(QueryTimeout):
+        prepared.run(device="cpu", timeout=0).value()
+    with pytest.raises(OutOfMemory):
+        prepared.run(device="cpu", memory_limit=1).value()
+    with pytest.raises(ExecutionError):
+        prepared.run({"unused": object()}, device="cpu").value()
+    assert prepared._planned.physical is not None
+    context = ExecutionContext()
+    context.interrupt()
+    with pytest.raises(QueryInterrupted):
+        list(run(prepared._planned.physical, graph._store, context))
+    assert prepared.run(device="cpu", timeout=100, threads=1).value() == n
+    assert "rows" in str(graph.query("PROFILE " + eliminated(SUMS[0]), device="cpu").plan)
+
+
+def test_a_count_beyond_64_bits_is_refused() -> None:
+    graph = Graph.from_edge_list((np.zeros(40_000, np.int64), np.arange(1, 40_001)))
+    arms = ", ".join(f"(a)-[:E]->(v{k})" for k in range(5))
+    prepared = graph.prepare(eliminated(f"MATCH REPEATABLE ELEMENTS {arms} RETURN count(*)"))
+    for _ in range(2):
+        with pytest.raises(ResourceError, match="64 bits"):
+            prepared.run(device="cpu").value()
+
+
+def test_existence_is_no_count(graph: Graph) -> None:
+    query = "MATCH (a:A) WHERE EXISTS { (a)-[:E]->(:B) } RETURN count(*)"
+    prepared = graph.prepare(query)
+    assert {prepared.run(device="cpu").value() for _ in range(2)} == {graph.query(query, device="reference").value()}
