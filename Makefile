@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN     = $(VENV)/bin
 PYTEST  = $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist worksteal
-KERNELS = $(wildcard kernels/host/*.cpp kernels/host/*.h kernels/include/qe/*.h kernels/*.cmake) kernels/CMakeLists.txt
+KERNELS = $(wildcard kernels/host/*/*.cpp kernels/host/*/*.h kernels/include/qe/*.h kernels/*.cmake) kernels/CMakeLists.txt
 
 .PHONY: run test test-nets test-all check bench clean
 .DELETE_ON_ERROR:

@@ -40,7 +40,7 @@ def source_hash() -> str | None:
     root = checkout()
     if root is None:
         return None
-    files = [*(root / "kernels/host").glob("*.cpp"), *(root / "kernels/host").glob("*.h")]
+    files = [*(root / "kernels/host").glob("*/*.cpp"), *(root / "kernels/host").glob("*/*.h")]
     files += (root / "kernels/include/qe").glob("*.h")
     digests = [hashlib.sha256(path.read_bytes()).hexdigest() + "\n" for path in sorted(files, key=str)]
     return hashlib.sha256("".join(digests).encode()).hexdigest()

@@ -1,4 +1,4 @@
-// Builds a plan's candidate graph: the same as the host's, entry by entry (host/sample_candidates.h says what it is).
+// Builds a plan's candidate graph: the same as the host's, entry by entry (host/sample/sample_candidates.h says what it is).
 //
 // `candidate_rows` finds the vertices that ranges, bitset, predicates and signatures admit, and how long each of their lists
 // is; then the host allocates. `candidate_filter` writes all entries as pairs and filters them along one source after the other, in the

@@ -1,4 +1,4 @@
-// Counts the embeddings of a plan by the tree that the host derives of its levels (host/search_plan.h).
+// Counts the embeddings of a plan by the tree that the host derives of its levels (host/plan/search_plan.h).
 //
 // Problem: the number of embeddings of one component of a plan without seeds whose levels bind vertices and whose lists hold
 //   none twice. Preconditions: as in tree_plan.cuh; lists ascending; the state and the tables of remembered counts zeroed.

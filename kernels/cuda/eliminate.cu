@@ -1,7 +1,7 @@
 // Elimination's steps over vectors: messages (a matrix times a vector), products entry by entry, totals, signed terms.
 //
-// Problem: as kernels/host/eliminate_vectors.cpp. A message sums out a vertex that one other knows: `eliminate_message`, a
-// warp for each window of QE_WINDOW entries whatever rows they belong to, so that hubs don't stall; rows that windows cut
+// Problem: as kernels/host/count/eliminate_vectors.cpp. A message sums out a vertex that one other knows: `eliminate_message`,
+// a warp for each window of QE_WINDOW entries whatever rows they belong to, so that hubs don't stall; rows that windows cut
 // are put together by `eliminate_join`. Rows that no entry belongs to are left as they are: the caller clears `out`.
 // Preconditions: all pointers on the device; vectors have a number for each vertex of the graph.
 // Launch: blocks of whole warps, a warp for each window or part, or a thread for each number.

@@ -1,8 +1,8 @@
 // Elimination of a forest around a root: for each root u the pattern's other vertices are summed out from the leaves to the
 // top, by sparse vectors over what u reaches.
 //
-// Problem: as kernels/host/eliminate_around.cpp. A block takes a root at a time. What is pushed over links is added to the
-// block's array over all vertices, whose touched places are listed; they make the next sparse vector and are cleared.
+// Problem: as kernels/host/count/eliminate_around.cpp. A block takes a root at a time. What is pushed over links is added to
+// the block's array over all vertices, whose touched places are listed; they make the next sparse vector and are cleared.
 // Preconditions: the scratch is clear (it is again at the end, unless it was stopped), scratch_bytes of it for each block; arms stand after those
 // that they sum up; at most kMostArms. Launch: blocks of whole warps, of shared memory sizeof(Shared).
 // Bytes moved: for each number that is pushed its row, and an atomic addition at random for each entry. Deterministic.

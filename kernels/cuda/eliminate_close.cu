@@ -1,8 +1,8 @@
 // Elimination of a vertex between two that are linked: for each pair (a, b) of a matrix the sum over c of
 // left[a, c] * vector[c] * right[b, c].
 //
-// Problem: as kernels/host/eliminate_close.cpp. The members of the shorter of two rows are sought in the longer one; a warp
-// takes 32 pairs at a time and shares them out by the shorter rows' lengths. Where all three are one symmetric matrix
+// Problem: as kernels/host/count/eliminate_close.cpp. The members of the shorter of two rows are sought in the longer one; a
+// warp takes 32 pairs at a time and shares them out by the shorter rows' lengths. Where all three are one symmetric matrix
 // without numbers, loops and repeats (`eliminate_triangle_sums`), each triangle is found once, at the pair of its greatest
 // ids, and added to its three pairs; `eliminate_mirror` copies them to the pairs' other places. Ids are by descending degree,
 // so lists of lesser ids are short. Triangles that are only counted come from eliminate_triangles.cu.

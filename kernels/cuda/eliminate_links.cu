@@ -1,12 +1,12 @@
 // Which members of each root are linked, in rows of bits, and by these sums over the triangles of one symmetric matrix of
 // products of their corners' weights: of none, one, two and all three.
 //
-// Problem: as kernels/host/eliminate_triangle_sums.cpp, for weights of 27 bits. Row j of a root has a bit for each member before
-// member j: is it linked to that? Rows are made as triangles are counted: a warp tests all pairs of some roots of few members;
-// a block takes one root of many, seeks each member in the hubs' rows, and looks lists up in marks. They depend on the matrix
-// alone. The sums read them and no list. Of few members each row's bits are looked at. Of many bit p of the members' weights is a
-// row, too, a plane (a last plane is of ones), and planes are multiplied by eight members' rows at once, on binary tensor cores:
-// that is for each member how many members before it are its neighbours, and the sum of their weights bit by bit.
+// Problem: as kernels/host/count/eliminate_triangle_sums.cpp, for weights of 27 bits. Row j of a root has a bit for each member
+// before member j: is it linked to that? Rows are made as triangles are counted: a warp tests all pairs of some roots of few
+// members; a block takes one root of many, seeks each member in the hubs' rows, and looks lists up in marks. They depend on the
+// matrix alone. The sums read them and no list. Of few members each row's bits are looked at. Of many bit p of the members'
+// weights is a row, too, a plane (a last plane is of ones), and planes are multiplied by eight members' rows at once, on binary
+// tensor cores: that is for each member how many members before it are its neighbours, and the sum of their weights bit by bit.
 // Preconditions: `links`, `taken`, sums and counts are clear, `triangle_roots` and `triangle_rows` have run.
 // Launch: blocks of whole warps; shared memory as said at each kernel. Bytes moved: by the sums 4 for each 32 pairs of a root's
 // members, and 8 a member. Deterministic.

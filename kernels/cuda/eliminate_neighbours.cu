@@ -1,11 +1,11 @@
 // Elimination among the neighbours of roots: which of them are linked, and counts in these graphs, a block of rows a root.
 //
-// Problem: as kernels/host/eliminate_neighbours.cpp and eliminate_local.cpp. `neighbours_*` find, for each root c and each pair
-// (c, y) of `first`, the pairs (c, z) of `second` for which `by` links y to z: first how many, then which. Roots with many pairs
-// are a block's, which marks the ends z in shared memory as bits and looks y's row up there; of others, and where y's row is far
-// longer, the root's ends are sought in y's row. `local_rows` makes rows of bits of the links, `local_triangles` counts what two
-// linked rows have in common, `row_squares` what closed walks of four steps there are from each row, with a counter in shared
-// memory for each place that they may lead to.
+// Problem: as kernels/host/count/eliminate_neighbours.cpp and eliminate_local.cpp. `neighbours_*` find, for each root c and
+// each pair (c, y) of `first`, the pairs (c, z) of `second` for which `by` links y to z: first how many, then which. Roots with
+// many pairs are a block's, which marks the ends z in shared memory as bits and looks y's row up there; of others, and where
+// y's row is far longer, the root's ends are sought in y's row. `local_rows` makes rows of bits of the links, `local_triangles`
+// counts what two linked rows have in common, `row_squares` what closed walks of four steps there are from each row, with a
+// counter in shared memory for each place that they may lead to.
 // Preconditions: `second` links a pair once; offsets are clear before they count. Launch: as many blocks of whole warps as run at
 // a time, shared memory as the kernels say. Bytes moved: y's row for each pair, each link once, and a row of bits for each link.
 // Deterministic. `flag` becomes 1 where numbers are too large.

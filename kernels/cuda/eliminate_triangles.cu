@@ -1,8 +1,8 @@
 // Triangles of one symmetric matrix without numbers, loops and repeats: how many each vertex is in, or each linked pair.
 //
-// Problem: as kernels/host/eliminate_triangles.cpp. A warp takes some roots of few members together, and tests all pairs of a
-// root's members. A block takes one root of many, marks its members, joins rows with the marks by AND, and looks lists up in
-// them. Counted are all three corners, or sides. What is found of the greatest hubs, which are in most triangles, is counted
+// Problem: as kernels/host/count/eliminate_triangles.cpp. A warp takes some roots of few members together, and tests all pairs
+// of a root's members. A block takes one root of many, marks its members, joins rows with the marks by AND, and looks lists up
+// in them. Counted are all three corners, or sides. What is found of the greatest hubs, which are in most triangles, is counted
 // in shared memory, and before by each warp in words that stand for 1, 2, 4 … of 32 counters.
 // Preconditions: `vertices`, `pairs`, `rows`, `n_roots` and `taken` are clear, `triangle_roots` and `triangle_rows` have run.
 // Launch: blocks of whole warps; shared memory as said at each kernel. Bytes moved: for each root and member the member's list

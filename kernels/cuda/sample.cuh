@@ -148,7 +148,7 @@ struct Alley : SampleEstimator {
   __device__ static bool validate(View& view, uint64_t place) { return view.has_source() || view.admits(place); }
 };
 
-// Alley, each pick as likely as its ways to go on say (host/sample_guide.h).
+// Alley, each pick as likely as its ways to go on say (host/sample/sample_guide.h).
 struct Guided : Alley {
   static constexpr bool kGuided = true;
 };

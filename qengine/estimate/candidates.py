@@ -49,7 +49,9 @@ class Candidates(Protocol):
 
     @property
     def guide(self) -> int:
-        """Address of the guide of its samples (``kernels/host/sample_guide.h``), which lives as long as the graph."""
+        """Address of the guide of its samples (``kernels/host/sample/sample_guide.h``), which lives as long as the
+        graph.
+        """
 
     def outline(self, guided: bool) -> tuple[int, int | None]:
         """Return addresses of a plan and a guide that say what levels cost; what they point to may be elsewhere."""
@@ -59,7 +61,7 @@ class Candidates(Protocol):
 
 
 class CandidateGraph:
-    """A candidate graph in native memory (``kernels/host/sample_candidates.h``); see ``Candidates``."""
+    """A candidate graph in native memory (``kernels/host/sample/sample_candidates.h``); see ``Candidates``."""
 
     def __init__(
         self, handle: ctypes.c_void_p, made_from: ResolvedSearch, context: ExecutionContext, listed: bool

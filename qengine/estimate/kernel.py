@@ -1,4 +1,4 @@
-"""The native sampler: draws samples of a resolved plan (``kernels/host/sample_run.cpp``)."""
+"""The native sampler: draws samples of a resolved plan (``kernels/host/sample/sample_run.cpp``)."""
 
 from __future__ import annotations
 

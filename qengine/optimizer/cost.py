@@ -1,4 +1,4 @@
-"""What an order of binding costs is worked out by ``kernels/host/order_model.cpp``; here is what it is given.
+"""What an order of binding costs is worked out by ``kernels/host/order/order_model.cpp``; here is what it is given.
 
 Vertices are numbers, sets of vertices are bit masks.
 """

@@ -1,4 +1,4 @@
-"""The matching order: which vertex is bound next. Chosen by ``kernels/host/order_choice.cpp``.
+"""The matching order: which vertex is bound next. Chosen by ``kernels/host/order/order_choice.cpp``.
 
 The native library gets a ``Problem`` as the plain data of ``kernels/include/qe/order_problem.h``, mirrored here.
 """

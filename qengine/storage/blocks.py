@@ -1,6 +1,6 @@
 """Files of a saved graph, mapped; the checksum of a block is compared when something in it is first needed.
 
-``kernels/host/saved_blocks.h`` says how. Nothing here follows a link, opens a device or reads beyond a file.
+``kernels/host/load/saved_blocks.h`` says how. Nothing here follows a link, opens a device or reads beyond a file.
 """
 
 from __future__ import annotations

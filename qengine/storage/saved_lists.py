@@ -1,7 +1,7 @@
 """An adjacency of a saved graph, whose arrays can't be had before they are checked.
 
 Whatever reads one of them first has all checked, once: checksums, and that they are what ``forms.py`` writes
-(``kernels/host/saved_lists.h``). From then on it is an ``Adjacency`` like any other.
+(``kernels/host/load/saved_lists.h``). From then on it is an ``Adjacency`` like any other.
 """
 
 from __future__ import annotations

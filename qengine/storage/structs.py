@@ -1,4 +1,4 @@
-"""Mirrors of the structs that the native functions of loading take (``kernels/host/loading.h``)."""
+"""Mirrors of the structs that the native functions of loading take (``kernels/host/load/loading.h``)."""
 
 from __future__ import annotations
 

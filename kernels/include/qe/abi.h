@@ -16,7 +16,7 @@ enum Status : int32_t {
   kInvalid = 5,       // malformed arguments: a defect of the caller
 };
 
-// Shared by Python and the kernels while an operator runs. Python writes `stop`, kernels poll it (host/stop.h).
+// Shared by Python and the kernels while an operator runs. Python writes `stop`, kernels poll it (host/base/stop.h).
 // `deadline_ns` is CLOCK_MONOTONIC in nanoseconds, 0 for none.
 struct Control {
   mutable int32_t stop;

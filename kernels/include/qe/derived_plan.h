@@ -1,4 +1,4 @@
-// DerivedPlan: what is derived from a MatchPlan before it runs, as plain data (host/search_plan.h says what it means).
+// DerivedPlan: what is derived from a MatchPlan before it runs, as plain data (host/plan/search_plan.h says what it means).
 //
 // The host derives it once; other executors read it instead of deriving again. Spans index the plan's own tables. Nodes
 // stand parents first, and the children of one node stand together, so a span holds them.

@@ -70,7 +70,7 @@ QE_BOTH inline double guide_fraction(const PhiloxBlock& block, int level) {
   return static_cast<double>((high << 32 | low) >> 11) * (1.0 / 9007199254740992.0);
 }
 
-// How many ways each candidate of a level has to go on: see host/sample_guide.h.
+// How many ways each candidate of a level has to go on: see host/sample/sample_guide.h.
 struct GuideLevel {
   const double* ways;     // of the vertices from `lo` on; null: all candidates are as likely
   const double* running;  // sums of ways: over the level's candidates, or within each list of its only source; or null

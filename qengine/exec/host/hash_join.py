@@ -33,7 +33,7 @@ Test = Sequence[tuple[Operand, Operand]]
 
 
 class _Table(ctypes.Structure):
-    """Mirror of ``JoinTable`` in ``kernels/host/hash_join.cpp``."""
+    """Mirror of ``JoinTable`` in ``kernels/host/join/hash_join.cpp``."""
 
     _fields_ = (
         ("n_keys", ctypes.c_int32),

@@ -1,0 +1,16 @@
+// What is summed out around roots that reach the same few hubs: see eliminate_heavy.cpp.
+#pragma once
+#include "count/eliminate_roots.h"
+
+namespace qe::eliminate {
+
+// The hubs that nearly all is pushed by around some roots; none where there are none, or a plan isn't two chains of arms.
+std::vector<uint32_t> choose_heavy(const AroundPlan& plan, const std::vector<uint32_t>& roots);
+
+// out[k]: what is summed up around roots[k], whatever its own number is. False, and nothing written, where what hubs hand on
+// doesn't fit V or the memory.
+template <typename V>
+bool around_by_heavy(const AroundPlan& plan, const std::vector<uint32_t>& heavy, const std::vector<uint32_t>& roots, int threads,
+                     V* out, Control* control);
+
+}  // namespace qe::eliminate

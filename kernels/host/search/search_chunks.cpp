@@ -1,0 +1,97 @@
+// The way of a search's rows to its consumer: chunks that workers fill, a bounded queue, and the sums where nothing is
+// walked. A worker whose chunk is full waits until the consumer has taken one.
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#include "search/search_run.h"
+
+namespace qe {
+
+std::unique_ptr<Chunk> SearchRun::make_chunk(bool trial) {
+  const size_t capacity = trial ? std::min(kTrialRows, chunk_rows_) : chunk_rows_;
+  std::lock_guard<std::mutex> lock(mutex_);
+  auto chunk = std::make_unique<Chunk>();
+  chunk->n_outputs = match_.n_outputs;
+  const size_t columns = static_cast<size_t>(match_.n_outputs) + (match_.mode == kCount ? 2 : 1);
+  chunk->data.reserve(capacity * columns, charge_);
+  chunk->capacity = capacity;
+  ++chunks_;
+  return chunk;
+}
+
+void SearchRun::push(std::unique_ptr<Chunk> chunk) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (chunk->n == 0) {
+    --chunks_;
+    return;
+  }
+  full_.push_back(std::move(chunk));
+  filled_.notify_one();
+}
+
+void SearchRun::exchange(Worker& worker) {
+  if (worker.trial_end) throw Halt{kTrialOver};
+  push(std::unique_ptr<Chunk>(worker.chunk));
+  worker.chunk = nullptr;
+  {
+    std::unique_lock<std::mutex> lock(mutex_);
+    freed_.wait(lock, [&] { return stop_ || !free_.empty() || chunks_ < max_chunks_; });
+    if (stop_) throw Halt{kInterrupted};
+    if (!free_.empty()) {
+      worker.chunk = free_.back().release();
+      free_.pop_back();
+      worker.chunk->n = 0;
+    }
+  }
+  if (worker.chunk == nullptr) worker.chunk = make_chunk(false).release();
+  worker.poll();
+}
+
+Status SearchRun::wait(int64_t wait_ms, int64_t* n, bool* done) {
+  *n = 0;
+  *done = false;
+  std::unique_lock<std::mutex> lock(mutex_);
+  const auto ready = [&] { return !full_.empty() || working_ == 0 || status_ != kOk; };
+  filled_.wait_for(lock, std::chrono::milliseconds(wait_ms), ready);
+  if (status_ != kOk) return status_;
+  if (!full_.empty()) {
+    *n = static_cast<int64_t>(full_.front()->n);
+  } else if (working_ == 0) {
+    *n = static_cast<int64_t>(sums_.size()) - std::count(sums_.begin(), sums_.end(), uint64_t{0});
+    *done = *n == 0;
+  }
+  return kOk;
+}
+
+Status SearchRun::take(int64_t* const* columns) {
+  if (full_.empty()) return take_sums(columns);
+  std::unique_ptr<Chunk> chunk;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    chunk = std::move(full_.front());
+    full_.pop_front();
+  }
+  const int n_columns = match_.n_outputs + (match_.mode == kCount ? 2 : 1);
+  for (int k = 0; k < n_columns; ++k) std::memcpy(columns[k], chunk->column(k - 1), chunk->n * sizeof(int64_t));
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (chunk->capacity == chunk_rows_) free_.push_back(std::move(chunk));
+  else --chunks_;
+  freed_.notify_one();
+  return kOk;
+}
+
+// Rows (input row, count) of a seeded search that walks nothing, without those that count 0.
+Status SearchRun::take_sums(int64_t* const* columns) {
+  int64_t n = 0;
+  for (size_t row = 0; row < sums_.size(); ++row) {
+    if (sums_[row] == 0) continue;
+    if (sums_[row] > INT64_MAX) return kOverflow;
+    columns[0][n] = static_cast<int64_t>(row);
+    columns[1][n++] = static_cast<int64_t>(sums_[row]);
+  }
+  sums_.clear();
+  return kOk;
+}
+
+}  // namespace qe

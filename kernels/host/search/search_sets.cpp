@@ -1,0 +1,242 @@
+// Candidate sets of a worker: views, operands and their intersections.
+#include <algorithm>
+
+#include "search/search_run.h"
+#include "search/search_worker.h"
+
+namespace qe {
+namespace {
+
+constexpr size_t kSetCost = 8;   // of an intersection, in ids read, beside the ids themselves
+
+Set slice(const uint32_t* data, size_t n, uint32_t lo, uint32_t hi) {
+  if (n == 0) return {nullptr, 0};
+  size_t begin = 0, end = n;
+  if (data[0] < lo) begin = lower_bound(data, n, lo);
+  if (data[n - 1] >= hi) end = lower_bound(data, n, hi);
+  return {data + begin, end > begin ? end - begin : 0};
+}
+
+}  // namespace
+
+Set Worker::view(int index) {
+  const View& view = plan_.views[static_cast<size_t>(index)];
+  ViewState& state = views_[static_cast<size_t>(index)];
+  if (state.stamp != stamp_[view.level]) {
+    state.set = neighbours(view, state, vertex(view.level));
+    state.stamp = stamp_[view.level];
+  }
+  return state.set;
+}
+
+Set Worker::neighbours(const View& view, ViewState& state, uint32_t v) {
+  const uint32_t lo = view.above ? std::max(view.lo, v + 1) : view.lo;
+  const uint32_t hi = view.below ? std::min(view.hi, v) : view.hi;
+  if (!view.unique) return unite_lists(view, state, v, lo, hi);
+  const Pcsr& list = match_.lists[match_.list_ids[view.lists.first]];
+  const Slice at = locate(list, v);
+  if (view.within && !view.above && !view.below) return {list.neighbours + at.begin, at.end - at.begin};
+  return cut_list(state, v, {list.neighbours + at.begin, at.end - at.begin}, lo, hi);
+}
+
+// A list within [lo, hi), which the vertex determines. Searching the long list of a hub costs cache misses, and hubs
+// come up often: where their cut was is kept.
+Set Worker::cut_list(ViewState& state, uint32_t v, Set list, uint32_t lo, uint32_t hi) {
+  if (list.n < kLongList || list.n > UINT32_MAX) return slice(list.data, list.n, lo, hi);
+  if (state.cuts.capacity() == 0) {
+    if (!charge_.affords(kHubPlaces * sizeof(Cut))) return slice(list.data, list.n, lo, hi);
+    std::fill_n(state.cuts.reserve(kHubPlaces, charge_), kHubPlaces, Cut{kNoVertex, 0, 0});
+  }
+  Cut& known = state.cuts.data()[v % kHubPlaces];
+  if (known.vertex != v) {
+    const Set found = slice(list.data, list.n, lo, hi);
+    known = {v, static_cast<uint32_t>(found.data - list.data), static_cast<uint32_t>(found.n)};
+  }
+  return {list.data + known.begin, known.n};
+}
+
+Set Worker::unite_lists(const View& view, ViewState& state, uint32_t v, uint32_t lo, uint32_t hi) {
+  Set all{nullptr, 0};
+  int turn = 0;  // the buffer that `all` is not in
+  for (int k = 0; k < view.lists.count; ++k) {
+    const Pcsr& list = match_.lists[match_.list_ids[view.lists.first + k]];
+    const Slice at = locate(list, v);
+    const Set more = slice(list.neighbours + at.begin, at.end - at.begin, lo, hi);
+    if (more.n == 0 && view.lists.count > 1) continue;
+    uint32_t* to = state.buffers[turn].reserve(all.n + more.n + kSlack, charge_);
+    all = {to, unite(all.data, all.n, more.data, more.n, to)};
+    turn ^= 1;
+    spend(all.n);
+  }
+  return all;
+}
+
+Set Worker::operand(const Operand& operand, const LevelInfo& level) {
+  Set set{nullptr, 0};
+  if (operand.from == From::kView) set = view(operand.index);
+  else if (operand.from == From::kConstant) set = run_.constant_set(operand.index);
+  else set = cut(frame(operand.index).kept, operand.from, operand.index);
+  if (operand.clip) set = slice(set.data, set.n, level.lo, level.hi);
+  return bounded(set, operand.less, operand.greater);
+}
+
+// A kept set, or the part of it before or after its level's vertex.
+Set Worker::cut(Set set, From cut, int level) {
+  const size_t at = frame(level).at;
+  if (cut == From::kKeptBefore) return {set.data, at};
+  if (cut == From::kKeptAfter) return {set.data + at + 1, set.n - at - 1};
+  return set;
+}
+
+// The ids of a set that are less, and greater, than those of some levels; but for the bounds by level `besides`.
+Set Worker::bounded(Set set, const std::vector<int>& less, const std::vector<int>& greater, int besides) {
+  if ((less.empty() && greater.empty()) || set.n == 0) return set;
+  uint32_t lo = 0, hi = kNoVertex;
+  for (int level : less)
+    if (level != besides) hi = std::min(hi, vertex(level));
+  for (int level : greater)
+    if (level != besides) lo = std::max(lo, vertex(level) + 1);
+  return slice(set.data, set.n, lo, hi);
+}
+
+// The intersection of the operands 0 to k of a level, computed once for each binding of the level they last depend on.
+const Set& Worker::partial(int level, size_t k) {
+  const LevelInfo& of = info(level);
+  Partial& part = frame(level).partials[k];
+  const uint64_t stamp = stamp_of(of.operands[k].newest);
+  if (part.stamp == stamp) return part.set;
+  part.stamp = stamp;
+  const Set one = operand(of.operands[k], of);
+  if (k == 0 || one.n == 0) {
+    part.set = one;
+    return part.set;
+  }
+  const Set& sofar = partial(level, k - 1);
+  uint32_t end = kNoVertex;
+  if (const uint64_t* row = whole_row(of.operands[k], one, &end); row && sofar.n <= 2 * one.n) {
+    const Set inside = before(sofar, end);
+    uint32_t* out = part.buffer.reserve(inside.n + kSlack, charge_);
+    spend(kSetCost + inside.n);
+    part.set = {out, ops_.filter(row, inside.data, inside.n, out)};
+    return part.set;
+  }
+  const size_t fewer = std::min(sofar.n, one.n);
+  uint32_t* out = part.buffer.reserve(fewer + kSlack, charge_);
+  spend(kSetCost + fewer + std::min(std::max(sofar.n, one.n), fewer * kGallopRatio));
+  part.set = {out, intersect(ops_, sofar.data, sofar.n, one.data, one.n, out)};
+  return part.set;
+}
+
+// The two sets whose intersection is a level's candidates; with one operand only the newest. False: one is empty.
+bool Worker::pair(int level, Pair* pair) {
+  const LevelInfo& of = info(level);
+  const size_t n = of.operands.size();
+  pair->newest = operand(of.operands[n - 1], of);
+  if (pair->newest.n == 0) return false;
+  if (n == 1) return true;
+  pair->older = partial(level, n - 2);
+  if (pair->older.n == 0) return false;
+  pair->stamp = frame(level).partials[n - 2].stamp;
+  return true;
+}
+
+Set Worker::within_ranges(const PlanLevel& level, Set set, Frame& to) {
+  Buffer<uint32_t>& buffer = set.data == to.buffers[0].data() ? to.buffers[1] : to.buffers[0];
+  uint32_t* out = buffer.reserve(set.n + kSlack, charge_);
+  size_t n = 0;
+  for (int k = 0; k < level.ranges.count; ++k) {
+    const PlanRange& range = match_.ranges[level.ranges.first + k];
+    const Set part = slice(set.data, set.n, range.begin, range.end);
+    n = static_cast<size_t>(std::copy(part.data, part.data + part.n, out + n) - out);
+  }
+  return {out, n};
+}
+
+// The level's candidates before its filters; kept for the levels that start from them.
+Set Worker::candidates(int level) {
+  const LevelInfo& of = info(level);
+  Frame& to = frame(level);
+  to.kept = {nullptr, 0};
+  Pair sets;
+  if (!pair(level, &sets)) return to.kept;
+  if (of.operands.size() == 1) {
+    to.kept = sets.newest;
+  } else {
+    const Probe in = probe(level, sets);
+    const Set older = in.bits && in.older_marked ? Set{nullptr, 0} : before(older_part(of, sets), in.end);
+    const Set& list = in.older_marked ? sets.newest : older;
+    const size_t fewer = in.bits ? list.n : std::min(older.n, sets.newest.n);
+    uint32_t* out = to.buffers[0].reserve(fewer + kSlack, charge_);
+    spend(kSetCost + fewer + (in.bits ? 0 : std::min(std::max(older.n, sets.newest.n), fewer * kGallopRatio)));
+    to.kept = {out, in.bits ? ops_.filter(in.bits, list.data, list.n, out)
+                            : intersect(ops_, older.data, older.n, sets.newest.data, sets.newest.n, out)};
+  }
+  if (of.check_ranges && to.kept.n > 0) to.kept = within_ranges(*of.plan, to.kept, to);
+  return to.kept;
+}
+
+// The older part within all bounds.
+Set Worker::older_part(const LevelInfo& of, const Pair& pair) {
+  return bounded(of.cut == From::kKept ? pair.older : cut_part(of), of.rest_less, of.rest_greater);
+}
+
+// The first operand, a kept set, before or after the vertex that its level is at.
+Set Worker::cut_part(const LevelInfo& of) {
+  const Operand& kept = of.operands[0];
+  Set older = cut(frame(kept.index).kept, of.cut, kept.index);
+  if (kept.clip) older = slice(older.data, older.n, of.lo, of.hi);
+  return bounded(older, kept.less, kept.greater);
+}
+
+// The level's candidates after its filters.
+Set Worker::admitted(int level) {
+  const Set all = candidates(level);
+  if (!info(level).filtered && info(level).avoided.empty()) return all;
+  Frame& to = frame(level);
+  Buffer<uint32_t>& buffer = all.data == to.buffers[0].data() ? to.buffers[1] : to.buffers[0];
+  uint32_t* out = buffer.reserve(all.n + kSlack, charge_);
+  size_t n = 0;
+  spend(all.n);
+  for (size_t i = 0; i < all.n; ++i)
+    if (passes(level, all.data[i])) out[n++] = all.data[i];
+  return {out, n};
+}
+
+size_t Worker::count_candidates(int level) {
+  const LevelInfo& from = info(level);
+  if (from.filtered || from.check_ranges) return admitted(level).n;
+  const bool whole =
+      from.fixed && !from.plan->bitset && from.avoided.empty() && from.less.empty() && from.greater.empty();
+  if (whole) return static_cast<size_t>(run_.count_roots(*from.plan));
+  Pair sets;
+  if (!pair(level, &sets)) return 0;
+  size_t found = sets.newest.n;
+  if (from.operands.size() == 1) {
+    sets.older = sets.newest;
+  } else {
+    const Probe in = probe(level, sets);
+    const Set older = in.bits && in.older_marked ? Set{nullptr, 0} : before(older_part(from, sets), in.end);
+    const Set& list = in.older_marked ? sets.newest : older;
+    const size_t fewer = in.bits ? list.n : std::min(older.n, sets.newest.n);
+    spend(kSetCost + fewer + (in.bits ? 0 : std::min(std::max(older.n, sets.newest.n), fewer * kGallopRatio)));
+    found = in.bits ? ops_.filter_count(in.bits, list.data, list.n)
+                    : intersect_count(ops_, older.data, older.n, sets.newest.data, sets.newest.n);
+  }
+  return found == 0 || from.avoided.empty() ? found : found - forbidden(level, sets);
+}
+
+// How many members of the intersection are bound by the levels that this one must differ from.
+size_t Worker::forbidden(int level, const Pair& pair) {
+  const std::vector<Avoided>& avoided = info(level).avoided;
+  size_t found = 0;
+  for (size_t k = 0; k < avoided.size(); ++k) {
+    const uint32_t v = vertex(avoided[k].level);
+    bool counts = true;
+    for (size_t before = 0; before < k && counts; ++before) counts = vertex(avoided[before].level) != v;
+    found += counts && (avoided[k].certain ||
+                        (contains(pair.newest.data, pair.newest.n, v) && contains(pair.older.data, pair.older.n, v)));
+  }
+  return found;
+}
+
+}  // namespace qe
