@@ -22,6 +22,7 @@ import pytest
 from qengine.errors import QueryTimeout
 from qengine.exec.context import ExecutionContext
 from qengine.exec.gpu import extend, host_rows, pcsr_build, search
+from qengine.exec.gpu.compiled import source_path
 from qengine.exec.gpu.device import PLAIN_SHARED_BYTES
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.memory import DeviceMemory
@@ -117,7 +118,7 @@ PASSES = frozenset({
     "pcsr_starts", "pcsr_unpack", "signature_build", "tree_slices", "triangle_ends", "triangle_link_places",
     "local_rows", "pair_ends", "pair_rows", "triangle_roots", "triangle_rows", "triangle_sides", "vector_weights",
 })  # fmt: skip
-"""Kernels that go once over arrays and have no stop flag: ``kernels/cuda/stop.cuh`` says which may do so."""
+"""Kernels that go once over arrays and have no stop flag: ``kernels/cuda/base/stop.cuh`` says which may do so."""
 
 SHAPES = {"count_cliques", "count_edges", "count_houses", "count_stars", "count_views", "count_wedges"}
 """Families in a namespace, with variables of a block, which runs alone here."""
@@ -148,7 +149,7 @@ def library(family: str, macros: tuple[tuple[str, int | str], ...], preface: str
         lines = [
             '#include "on_host.h"',
             preface,
-            f'#include "{family}.cu"',
+            f'#include "{source_path(family)}"',
             "using namespace qe;" if family in SHAPES else "",
             *(f"QE_ON_HOST({name})" for name in kernels),
         ]

@@ -1,12 +1,12 @@
 // The kernels of elimination, each called on the host by the addresses of its arguments.
 #include "on_host.h"
-#include "eliminate.cu"
-#include "eliminate_around.cu"
-#include "eliminate_close.cu"
-#include "eliminate_links.cu"
-#include "eliminate_neighbours.cu"
-#include "eliminate_triangles.cu"
-#include "eliminate_walks.cu"
+#include "count/eliminate.cu"
+#include "count/eliminate_around.cu"
+#include "count/eliminate_close.cu"
+#include "count/eliminate_links.cu"
+#include "count/eliminate_neighbours.cu"
+#include "count/eliminate_triangles.cu"
+#include "count/eliminate_walks.cu"
 
 QE_ON_HOST(eliminate_message)
 QE_ON_HOST(eliminate_join)

@@ -285,7 +285,7 @@ T atomicCAS(T* at, V expected, W value) {
   return before;
 }
 
-// What kernels/cuda/hardware.cuh says to a GPU.
+// What kernels/cuda/base/hardware.cuh says to a GPU.
 #define QE_SHARED(type, name) type* const name = reinterpret_cast<type*>(::shared)
 
 namespace qe {

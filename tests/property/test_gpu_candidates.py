@@ -47,7 +47,11 @@ LEVELS, SOURCES, RANGES, LIST_IDS, LISTS = 0, 1, 2, 8, 9
 def library() -> ctypes.CDLL:
     with tempfile.TemporaryDirectory() as folder:
         target, source = Path(folder) / "candidates.so", Path(folder) / "candidates.cpp"
-        lines = ['#include "on_host.h"', '#include "candidate_graph.cu"', *(f"QE_ON_HOST({name})" for name in KERNELS)]
+        lines = [
+            '#include "on_host.h"',
+            '#include "sample/candidate_graph.cu"',
+            *(f"QE_ON_HOST({name})" for name in KERNELS),
+        ]
         source.write_text("\n".join(lines))
         places = [CHECKOUT / "kernels" / "include", CHECKOUT / "kernels" / "cuda", CHECKOUT / "tests" / "emulator"]
         command = ["g++", *FLAGS, *(f"-I{place}" for place in places)]

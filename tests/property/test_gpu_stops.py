@@ -23,7 +23,7 @@ from tests.emulator.device import CHECKOUT, PASSES, WARPS, Kernel, device_memory
 from tests.gpu.test_counting import PATTERNS, graph_of
 from tests.property import test_gpu_elimination
 
-SOURCES = sorted((CHECKOUT / "kernels" / "cuda").glob("*.cu"))
+SOURCES = sorted((CHECKOUT / "kernels" / "cuda").glob("*/*.cu"))
 UNTESTED = {"pcsr_locate": "tests compare it with the host's look-up", "sample_own": "a user's estimator"}
 
 

@@ -7,8 +7,8 @@
 // samplers and searches run on it unchanged. gSWORD's three CSRs (§3.1) are its sources, its row indexes and its lists.
 //
 // Also bounds the count: with one source of each level as a tree edge, the trees' embeddings are counted exactly. The same
-// counts guide samples (sample_guide.h). The GPU builds the same graph (cuda/candidate_graph.cu): whatever is changed here,
-// the order of the steps or that of a sum, must be changed there.
+// counts guide samples (sample_guide.h). The GPU builds the same graph (cuda/sample/candidate_graph.cu): whatever is changed
+// here, the order of the steps or that of a sum, must be changed there.
 // Memory: 4 bytes an entry and 8 a candidate and source, at most `most_entries` entries; the guide takes up to 8 bytes more
 // for each. One thread, deterministic.
 #pragma once

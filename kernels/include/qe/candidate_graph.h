@@ -1,5 +1,6 @@
-// What host and GPU do alike when they build candidate graphs (host/sample/sample_candidates.h, cuda/candidate_graph.cu): how
-// far candidates are filtered, and in which order ways are added up, so that both make the same graph and the same guide.
+// What host and GPU do alike when they build candidate graphs (host/sample/sample_candidates.h,
+// cuda/sample/candidate_graph.cu): how far candidates are filtered, and in which order ways are added up, so that both make the
+// same graph and the same guide.
 #pragma once
 #include "qe/portable.h"
 #include "qe/signature.h"

@@ -1,4 +1,4 @@
-"""Candidate graphs built on the device (``kernels/cuda/candidate_graph.cu``): the host's, entry by entry.
+"""Candidate graphs built on the device (``kernels/cuda/sample/candidate_graph.cu``): the host's, entry by entry.
 
 What is sampled stays on the device. The host gets a copy when it asks for one.
 """

@@ -1,4 +1,4 @@
-"""The structs of ``kernels/cuda/candidate_graph.cuh`` in NumPy."""
+"""The structs of ``kernels/cuda/sample/candidate_graph.cuh`` in NumPy."""
 
 from __future__ import annotations
 

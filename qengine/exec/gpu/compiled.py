@@ -15,16 +15,22 @@ from pathlib import Path
 from qengine import _assets, _cache
 from qengine.exec.gpu import nvrtc
 
-__all__ = ["compile_family", "compiled", "is_compiled"]
+__all__ = ["compile_family", "compiled", "is_compiled", "source_path"]
 
 _OPTIONS = ("--std=c++17", "-lineinfo", "--device-as-default-execution-space", "-diag-suppress=177")
 """177: a function that one family doesn't use."""
 
 
+def source_path(family: str) -> Path:
+    """Return the source of a family: it stands in one of the folders of ``kernels/cuda``."""
+    (path,) = _assets.asset("kernels", "cuda").glob(f"*/{family}.cu")
+    return path
+
+
 def compile_family(
     family: str, architecture: int, macros: Mapping[str, int | str] | None = None, preface: str = ""
 ) -> bytes:
-    """Compile ``kernels/cuda/<family>.cu`` and return the binary, without looking for one that is kept.
+    """Compile the source of a family and return the binary, without looking for one that is kept.
 
     Parameters
     ----------
@@ -44,7 +50,7 @@ def compile_family(
     InternalError
         If the code has errors; the message holds the compiler's log.
     """
-    path = _assets.asset("kernels", "cuda", f"{family}.cu")
+    path = source_path(family)
     include = [f"--include-path={_assets.asset('kernels', *parts)}" for parts in (("include",), ("cuda",))]
     given = [f"--define-macro={name}={value}" for name, value in sorted((macros or {}).items())]
     text = path.read_text()
@@ -96,7 +102,7 @@ def _sources_digest() -> str:
     """Return a digest of all sources: families share headers."""
     digest = hashlib.sha256()
     folders = (_assets.asset("kernels", "include", "qe"), _assets.asset("kernels", "cuda"))
-    for path in sorted(path for folder in folders for path in folder.iterdir()):
+    for path in sorted(path for folder in folders for path in folder.rglob("*") if path.is_file()):
         digest.update(f"{path.name}\n".encode())
         digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()

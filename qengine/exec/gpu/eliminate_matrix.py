@@ -1,4 +1,4 @@
-"""Relationships as matrices on the device (``kernels/cuda/eliminate.cuh``): the host's arrays, copied once."""
+"""Relationships as matrices on the device (``kernels/cuda/count/eliminate.cuh``): the host's arrays, copied once."""
 
 from __future__ import annotations
 

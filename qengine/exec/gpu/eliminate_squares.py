@@ -1,4 +1,4 @@
-"""Sums over all pairs of vertices of their common neighbours, squared (``kernels/cuda/count_wedges.cu``).
+"""Sums over all pairs of vertices of their common neighbours, squared (``kernels/cuda/count/count_wedges.cu``).
 
 These are the closed walks of four steps: eight for each square, and those that go forth and back.
 """

@@ -1,7 +1,8 @@
 """Totals of an elimination as sums over vertices of products of vectors, which take as few messages as possible.
 
 The sum over u of p[u] times the sum over v of A[u, v] x[v] is the sum over v of x[v] times the sum over u of
-A[u, v] p[u]: where the second message is there anyway, the first need not be sent (``kernels/cuda/eliminate.cu``).
+A[u, v] p[u]: where the second message is there anyway, the first need not be sent
+(``kernels/cuda/count/eliminate.cu``).
 """
 
 from __future__ import annotations

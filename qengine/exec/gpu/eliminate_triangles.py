@@ -1,5 +1,5 @@
-"""Triangles on the device: by vertex, by linked pair (``kernels/cuda/eliminate_triangles.cu``), by weights
-(``kernels/cuda/eliminate_links.cu``).
+"""Triangles on the device: by vertex, by linked pair (``kernels/cuda/count/eliminate_triangles.cu``), by weights
+(``kernels/cuda/count/eliminate_links.cu``).
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Closed walks of four and of five steps, where only their sums are asked for (``kernels/cuda/eliminate_walks.cu``).
+"""Closed walks of four and of five steps, where only their sums are asked for
+(``kernels/cuda/count/eliminate_walks.cu``).
 
 Each is counted at its least vertex: those of hubs first, 32 hubs at a time, then the rest around each vertex.
 """

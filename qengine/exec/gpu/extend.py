@@ -1,7 +1,7 @@
 """Rows of a plan on the device, breadth first: a frontier a level, in pieces within the memory budget.
 
-The kernels are ``kernels/cuda/extend.cu``. A piece is a run of slots: candidates to be tested, numbered over all rows
-of a frontier. What survives of a piece is a table for the next level, which is extended to the end before the next
+The kernels are ``kernels/cuda/search/extend.cu``. A piece is a run of slots: candidates to be tested, numbered over all
+rows of a frontier. What survives of a piece is a table for the next level, which is extended to the end before the next
 piece.
 Source: Prealloc-Combine (GSI §V).
 """
@@ -49,7 +49,7 @@ SLOT_TILES = np.dtype(
         ("unused", "<i4"),
     ]
 )
-"""Mirror of ``SlotTiles`` of ``kernels/cuda/extend.cu``."""
+"""Mirror of ``SlotTiles`` of ``kernels/cuda/search/extend.cu``."""
 
 SURVIVORS = np.dtype([(name, "<u8") for name in ("values", "rows", "ends", "tiles", "tile")])
 """Mirror of ``Survivors``."""
@@ -405,6 +405,6 @@ def _fitting(shape: Shape, budget: int) -> int:
 
 
 def window_bytes(depth: int, operands: int) -> int:
-    """Return the shared memory of one warp, as ``window_bytes`` of ``kernels/cuda/extend_window.cuh``."""
+    """Return the shared memory of one warp, as ``window_bytes`` of ``kernels/cuda/search/extend_window.cuh``."""
     size = 8 * _LANES * (depth + operands) + 8 * (_LANES + 1) + _STEP_BYTES * _LANES
     return (size + 4 * _LANES * operands + 7) & ~7

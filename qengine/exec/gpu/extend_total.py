@@ -1,7 +1,7 @@
 """Counts by breadth-first extension along the plan's tree of counts, in one launch.
 
-The kernel is ``kernels/cuda/extend_total.cu``. It needs room for all rows of a table at once. What has more is left to
-those who need less: depth first, or by parts of the rows (``extend_counts``).
+The kernel is ``kernels/cuda/count/extend_total.cu``. It needs room for all rows of a table at once. What has more is
+left to those who need less: depth first, or by parts of the rows (``extend_counts``).
 """
 
 from __future__ import annotations

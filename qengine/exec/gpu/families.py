@@ -1,4 +1,6 @@
-"""The families of CUDA kernels, ``kernels/cuda/<family>.cu`` each, and the variants that are known before a query."""
+"""The families of CUDA kernels, ``<family>.cu`` each in a folder of ``kernels/cuda``, and the variants that are known
+before a query.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Steps of an elimination over pairs of roots and their neighbours, on the device, for some roots after the other.
 
-As ``qengine.exec.host.neighbourhoods``; the kernels are ``kernels/cuda/eliminate_neighbours.cu``.
+As ``qengine.exec.host.neighbourhoods``; the kernels are ``kernels/cuda/count/eliminate_neighbours.cu``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Draws samples of a plan on the device (``kernels/cuda/sample.cuh``): the same samples as the host's."""
+"""Draws samples of a plan on the device (``kernels/cuda/sample/sample.cuh``): the same samples as the host's."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def upload_guide(
 
 def with_estimator(space: SampledSpace, name: str, source: str) -> SampledSpace:
     """Return a plan's space for a user's estimator: ``source`` defines a struct ``Estimator``."""
-    preface = f'#include "sample_plan.cuh"\n#line 1 "{_printable(name)}"\n{source}'
+    preface = f'#include "sample/sample_plan.cuh"\n#line 1 "{_printable(name)}"\n{source}'
     return replace(space, macros={**space.macros, "QE_ESTIMATOR": "Estimator"}, preface=preface)
 
 

@@ -1,4 +1,4 @@
-"""The structs of ``kernels/cuda/sample.cuh`` and ``sample_packed.cuh`` in NumPy."""
+"""The structs of ``kernels/cuda/sample/sample.cuh`` and ``sample_packed.cuh`` in NumPy."""
 
 from __future__ import annotations
 

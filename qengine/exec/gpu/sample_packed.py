@@ -1,4 +1,4 @@
-"""Candidate graphs packed for kernels that know the plan's shape (``kernels/cuda/sample_packed.cuh``)."""
+"""Candidate graphs packed for kernels that know the plan's shape (``kernels/cuda/sample/sample_packed.cuh``)."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def _total(store: ExecView, plan: DevicePlan, run: DeviceRun) -> int | None:
 
 @dataclass
 class _Generic:
-    """One run of the kernel that takes any plan (``kernels/cuda/search.cu``)."""
+    """One run of the kernel that takes any plan (``kernels/cuda/search/search.cu``)."""
 
     plan: DevicePlan
     search: Search

@@ -1,4 +1,4 @@
-"""The structs of ``kernels/cuda/search_job.cuh`` in NumPy."""
+"""The structs of ``kernels/cuda/search/search_job.cuh`` in NumPy."""
 
 from __future__ import annotations
 

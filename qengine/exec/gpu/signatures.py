@@ -1,4 +1,4 @@
-"""The signatures of a graph's vertices on the device, built there (``kernels/cuda/signature.cu``)."""
+"""The signatures of a graph's vertices on the device, built there (``kernels/cuda/build/signature.cu``)."""
 
 from __future__ import annotations
 

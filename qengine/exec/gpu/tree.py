@@ -1,4 +1,4 @@
-"""Counts on the device by the tree of a plan's levels (``kernels/cuda/count_tree.cu``)."""
+"""Counts on the device by the tree of a plan's levels (``kernels/cuda/count/count_tree.cu``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes a tree of counts as code, for kernels that are compiled for it: ``kernels/cuda/tree_node.cuh``.
+"""Writes a tree of counts as code, for kernels that are compiled for it: ``kernels/cuda/count/tree_node.cuh``.
 
 Only its form is written: what levels demand of each other. Labels, lists and predicates are read from the plan, so that
 patterns of one form share their kernels.
@@ -26,7 +26,7 @@ def tree_code(tree: Tree) -> str:
     assert nodes.dtype == NODE and tree.checks.dtype == CHECK
     checks = _table(tree.checks) if len(tree.checks) else "{}"
     return (
-        '#include "tree_plan.cuh"\n'
+        '#include "count/tree_plan.cuh"\n'
         f"#define QE_TREE_NODES {len(nodes)}\n"
         "namespace qe {\n"
         f"__device__ constexpr TreeNode kNodes[] = {{{_table(nodes)}}};\n"

@@ -1,4 +1,4 @@
-"""Lays the tree of counts that the host derives of a plan out for the device: ``kernels/cuda/tree_plan.cuh``."""
+"""Lays the tree of counts that the host derives of a plan out for the device: ``kernels/cuda/count/tree_plan.cuh``."""
 
 from __future__ import annotations
 

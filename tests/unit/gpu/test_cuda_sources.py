@@ -63,7 +63,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_every_family_is_known() -> None:
-    assert {path.stem for path in (CHECKOUT / "kernels" / "cuda").glob("*.cu")} == FAMILIES.keys()
+    assert {path.stem for path in (CHECKOUT / "kernels" / "cuda").glob("*/*.cu")} == FAMILIES.keys()
 
 
 def check_layouts(
@@ -102,7 +102,7 @@ def test_the_count_by_a_tree_gets_what_it_expects() -> None:
         "TreeMemo": tree_plan.MEMO,
         "Branch": tree_plan.BRANCH,
     }
-    check_layouts("tree_plan.cuh", structs, 90)
+    check_layouts("count/tree_plan.cuh", structs, 90)
 
 
 def test_the_search_gets_what_it_expects() -> None:
@@ -112,56 +112,56 @@ def test_the_search_gets_what_it_expects() -> None:
         f"static_assert(sizeof(SavedStack) == {search_job.saved_bytes(1)});",
         f"static_assert(kLanes == {search_job.LANES});",
     )
-    check_layouts("search_stack.cuh", structs, 90, *sizes)
+    check_layouts("search/search_stack.cuh", structs, 90, *sizes)
 
 
 def test_the_count_by_extension_gets_what_it_expects() -> None:
     names = ("TotalTable", "TotalStep", "TotalState", "TotalJob")
     records = (total_plan.TABLE, total_plan.STEP, total_plan.STATE, total_plan.JOB)
-    check_layouts("extend_total_job.cuh", dict(zip(names, records, strict=True)), 90)
+    check_layouts("count/extend_total_job.cuh", dict(zip(names, records, strict=True)), 90)
 
 
 def test_extensions_views_and_lists_get_what_they_expect() -> None:
     tiles = {"SlotTiles": extend.SLOT_TILES, "Survivors": extend.SURVIVORS}
-    check_layouts("extend.cu", tiles, 90, macros=FAMILIES["extend"][0])
+    check_layouts("search/extend.cu", tiles, 90, macros=FAMILIES["extend"][0])
     views = {"SliceBounds": count_kernels.SLICE_BOUNDS, "RootClasses": count_kernels.ROOT_CLASSES}
-    check_layouts("count_views.cu", views, 90)
-    check_layouts("pcsr_build.cu", {"ListOrder": pcsr_build.LIST_ORDER}, 90)
+    check_layouts("count/count_views.cu", views, 90)
+    check_layouts("build/pcsr_build.cu", {"ListOrder": pcsr_build.LIST_ORDER}, 90)
 
 
 def test_elimination_gets_what_it_expects() -> None:
     names = ("using namespace qe::eliminate;",)
     for wide in (0, 1):
         macros = {"QE_WIDE": wide, "QE_WINDOW": MESSAGE_WINDOW}
-        check_layouts("eliminate.cuh", {"Matrix": MATRIX, "Deal": DEAL}, 90, *names, macros=macros)
+        check_layouts("count/eliminate.cuh", {"Matrix": MATRIX, "Deal": DEAL}, 90, *names, macros=macros)
         vectors = {"Factors": elimination_steps.FACTORS, "Parts": elimination_steps.PARTS}
         check_layouts(
-            "eliminate.cu", vectors, 90, f"static_assert(kLanes == {elimination_steps.LANES});", macros=macros
+            "count/eliminate.cu", vectors, 90, f"static_assert(kLanes == {elimination_steps.LANES});", macros=macros
         )
         around = {"Arm": elimination_steps.ARM, "AroundPlan": elimination_steps.AROUND}
         sizes = (
             f"static_assert(sizeof(Shared) <= {elimination_steps.SHARED.itemsize});",
             f"static_assert(kMostArms == {elimination_steps.MOST_ARMS});",
         )
-        check_layouts("eliminate_around.cu", around, 90, *sizes, macros=macros)
+        check_layouts("count/eliminate_around.cu", around, 90, *sizes, macros=macros)
         among = {"Neighbours": NEIGHBOURS, "Local": LOCAL}
-        check_layouts("eliminate_neighbours.cu", among, 90, macros=macros)
+        check_layouts("count/eliminate_neighbours.cu", among, 90, macros=macros)
     walks = {"Remains": REMAINS, "Strip": STRIP, "Group": GROUP, "Rest": REST}
     sizes = (
         f"static_assert(kWindowEntries == {WINDOW});",
         f"static_assert(sizeof(RestShared) <= {REST_SHARED});",
     )
-    check_layouts("eliminate_walks.cu", walks, 90, *sizes)
+    check_layouts("count/eliminate_walks.cu", walks, 90, *sizes)
 
 
 def test_the_samplers_get_what_they_expect() -> None:
     structs = {"SampleJob": sample_job.JOB, "SampleTotals": sample_job.TOTALS, "SampleWork": sample_job.WORK}
     structs["GuideLevel"] = sample_job.GUIDE
-    check_layouts("sample.cuh", structs, 90, f"static_assert(kMostWarps == {sample_job.MOST_WARPS});")
+    check_layouts("sample/sample.cuh", structs, 90, f"static_assert(kMostWarps == {sample_job.MOST_WARPS});")
     shape = FAMILIES["sample_packed"][0]
     sizes = (f"static_assert(kPackedLevels == {sample_job.PACKED_LEVELS});",)
     sizes += (f"static_assert(kPackedSources == {sample_job.PACKED_SOURCES});",)
-    check_layouts("sample_packed.cuh", {"PackedGraph": sample_job.PACKED_GRAPH}, 90, *sizes, macros=shape)
+    check_layouts("sample/sample_packed.cuh", {"PackedGraph": sample_job.PACKED_GRAPH}, 90, *sizes, macros=shape)
 
 
 def test_the_candidate_graph_gets_what_it_expects() -> None:
@@ -176,7 +176,7 @@ def test_the_candidate_graph_gets_what_it_expects() -> None:
     }
     sizes = (f"static_assert(kFilterRounds == {candidate_job.FILTER_ROUNDS});",)
     sizes += (f"static_assert(kRootLanes == {candidate_job.ROOT_LANES});",)
-    check_layouts("candidate_graph.cuh", structs, 90, *sizes)
+    check_layouts("sample/candidate_graph.cuh", structs, 90, *sizes)
 
 
 def test_an_error_names_the_file_and_the_line() -> None:

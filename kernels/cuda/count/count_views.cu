@@ -1,0 +1,122 @@
+// Prepares counting: slices of every vertex's list, rows of hubs, and the roots sorted into classes of size.
+//
+// Bytes moved: the row index and a few probes of each list; the lists of hubs once. A thread a vertex, a warp a hub.
+#include "count/count.cuh"
+#include "qe/lists.h"
+
+namespace qe {
+
+// Slices of the vertices [first, end): members in [lo, hi), less (greater) than the vertex where `below` (`above`).
+// Members among the ids [base, base + 32 * hub_words) go into rows where a row takes fewer words to read than half of them.
+struct SliceBounds {
+  uint32_t first, end, lo, hi;
+  int32_t below, above;
+  uint32_t base, hub_words;
+};
+
+// Roots sorted into classes: classes[k * capacity ...] are those of class k, counts[k] says how many they are.
+struct RootClasses {
+  uint32_t* classes;
+  uint32_t* counts;
+  uint32_t capacity, unused;
+};
+
+extern "C" __global__ void slice_view(const Pcsr list, const SliceBounds bounds, ViewSlice* slices) {
+  const uint32_t v = bounds.first + blockIdx.x * blockDim.x + threadIdx.x, base = bounds.base, hub_words = bounds.hub_words;
+  if (v >= bounds.end) return;
+  const Slice all = locate(list, v);
+  const uint32_t hi = bounds.below && v < bounds.hi ? v : bounds.hi;
+  const uint32_t lo = bounds.above && v + 1 > bounds.lo ? v + 1 : bounds.lo;
+  const uint32_t* at = list.neighbours + all.begin;
+  const size_t n = all.end - all.begin;
+  const uint32_t begin = static_cast<uint32_t>(all.begin);
+  ViewSlice made{begin, begin, begin, 0, 0};
+  if (n > 0 && lo < hi) {
+    const size_t skip = at[0] >= lo ? 0 : lower_bound(at, n, lo);
+    const size_t stop = at[n - 1] < hi ? n : lower_bound(at, n, hi);
+    if (skip < stop) {
+      made.begin = made.tail = begin + static_cast<uint32_t>(skip);
+      made.end = begin + static_cast<uint32_t>(stop);
+      const uint32_t hub_end = base + 32 * hub_words;
+      if (v >= base && v < hub_end) {
+        const uint32_t cut = begin + static_cast<uint32_t>(lower_bound(at, stop, hub_end));
+        const uint32_t words = (((hi < hub_end ? hi : hub_end) - base) + 31) / 32, skipped = lo > base ? (lo - base) / 32 : 0;
+        if (cut > made.begin && 2 * (cut - made.begin) > words - skipped) {
+          made.tail = cut;
+          made.first_word = static_cast<uint16_t>(skipped);
+          made.end_word = static_cast<uint16_t>(words);
+        }
+      }
+    }
+  }
+  slices[v] = made;
+}
+
+// Rows of the hubs [base, base + 32 * hub_words), a warp a hub; shared memory: hub_words words a warp.
+extern "C" __global__ void hub_rows(const uint32_t* neighbours, const ViewSlice* slices, uint32_t base, uint32_t n_hubs,
+                                    uint32_t hub_words, uint32_t* rows) {
+  QE_SHARED(uint32_t, shared);
+  uint32_t* row = shared + threadIdx.x / kWarp * hub_words;
+  const uint32_t lane = threadIdx.x % kWarp;
+  const uint32_t hub = blockIdx.x * (blockDim.x / kWarp) + threadIdx.x / kWarp;
+  if (hub >= n_hubs) return;
+  const ViewSlice slice = slices[base + hub];
+  if (slice.begin == slice.tail) return;
+  for (uint32_t w = lane; w < hub_words; w += kWarp) row[w] = 0;
+  __syncwarp();
+  for (uint32_t k = slice.begin + lane; k < slice.tail; k += kWarp) {
+    const uint32_t at = neighbours[k] - base;
+    atomicOr(&row[at / 32], 1u << at % 32);
+  }
+  __syncwarp();
+  for (uint32_t w = lane; w < hub_words; w += kWarp) rows[size_t{hub} * hub_words + w] = row[w];
+}
+
+// Sorts the roots into classes by the size of their slice: class k takes sizes up to limits[k]. None is kept below `least`, or
+// without a member in its slice of `needed`.
+// counts[4]: the largest size.
+extern "C" __global__ void sort_roots(const ViewSlice* sized, const ViewSlice* needed, RootSet roots, uint32_t least, uint4 limits,
+                                      uint32_t n_classes, const RootClasses to) {
+  const uint32_t v = roots.root(blockIdx.x * blockDim.x + threadIdx.x);
+  const uint32_t size = v == kNoVertex ? 0 : sized[v].end - sized[v].begin;
+  const bool kept = size >= least && size > 0 && needed[v].begin < needed[v].end;
+  const uint32_t largest = most_of(size);
+  if (threadIdx.x % kWarp == 0 && largest > to.counts[4]) atomicMax(&to.counts[4], largest);
+  const uint32_t limit[4] = {limits.x, limits.y, limits.z, limits.w};
+  for (uint32_t k = 0; k < n_classes; ++k) {
+    const bool mine = kept && size <= limit[k] && (k == 0 || size > limit[k - 1]);
+    const uint32_t who = __ballot_sync(kFull, mine);
+    if (who == 0) continue;
+    const uint32_t lane = threadIdx.x % kWarp, leader = __ffs(who) - 1;
+    uint32_t place = 0;
+    if (lane == leader) place = atomicAdd(&to.counts[k], static_cast<uint32_t>(__popc(who)));
+    place = __shfl_sync(kFull, place, leader) + __popc(who & ((1u << lane) - 1));
+    if (mine) to.classes[size_t{k} * to.capacity + place] = v;
+  }
+}
+
+// Sorts the roots by weight, the entries of their members' inner slices: class 0 takes up to `light`, class 1 up to `middle`,
+// class 2 the others, or class 3 those with 2^16 members and more. Roots of fewer than `least` members are left out.
+extern "C" __global__ void weigh_roots(View outer, View inner, RootSet roots, uint32_t light, uint32_t middle, uint32_t least,
+                                       const RootClasses to, StopFlag flag) {
+  const uint32_t lane = threadIdx.x % kWarp;
+  const uint32_t root = roots.root((blockIdx.x * blockDim.x + threadIdx.x) / kWarp);
+  if (root == kNoVertex) return;
+  const ViewSlice slice = outer.slices[root];
+  const uint32_t n = slice.end - slice.begin;
+  if (n < least) return;
+  uint64_t weight = 0;
+  Stop stop(flag);
+  in_parts(slice.begin, slice.end, stop, [&](uint32_t first, uint32_t last) {
+    for (uint32_t j = first + lane; j < last && weight <= middle; j += kWarp) {
+      const ViewSlice each = inner.slices[outer.neighbours[j]];
+      weight += each.end - each.begin;
+    }
+  });
+  for (int step = 16; step > 0; step /= 2) weight += __shfl_xor_sync(kFull, weight, step);
+  if (lane != 0 || weight == 0) return;
+  const uint32_t k = weight <= light ? 0 : weight <= middle ? 1 : n < 65536 ? 2 : 3;
+  to.classes[size_t{k} * to.capacity + atomicAdd(&to.counts[k], 1u)] = root;
+}
+
+}  // namespace qe

@@ -1,0 +1,303 @@
+// Elimination among the neighbours of roots: which of them are linked, and counts in these graphs, a block of rows a root.
+//
+// Problem: as kernels/host/count/eliminate_neighbours.cpp and eliminate_local.cpp. `neighbours_*` find, for each root c and
+// each pair (c, y) of `first`, the pairs (c, z) of `second` for which `by` links y to z: first how many, then which. Roots with
+// many pairs are a block's, which marks the ends z in shared memory as bits and looks y's row up there; of others, and where
+// y's row is far longer, the root's ends are sought in y's row. `local_rows` makes rows of bits of the links, `local_triangles`
+// counts what two linked rows have in common, `row_squares` what closed walks of four steps there are from each row, with a
+// counter in shared memory for each place that they may lead to.
+// Preconditions: `second` links a pair once; offsets are clear before they count. Launch: as many blocks of whole warps as run at
+// a time, shared memory as the kernels say. Bytes moved: y's row for each pair, each link once, and a row of bits for each link.
+// Deterministic. `flag` becomes 1 where numbers are too large.
+// Sources: Schank and Wagner 2005; Bisson and Fatica 2017 (bitmaps a block); Chiba and Nishizeki 1985.
+#include "count/eliminate.cuh"
+#include "qe/lists.h"
+
+using namespace qe;
+using namespace qe::eliminate;
+
+namespace {
+
+constexpr uint64_t kSeek = 16;       // times as long as what is sought in it
+constexpr uint32_t kWarpBits = 8192;  // marks of a warp: an id's is at its remainder
+
+// offsets[1 + k]: of the row of the k-th pair. from, other: the first pair of the roots [begin, end) in `first` and `second`.
+// bits: ids that are marked in shared memory, a multiple of 32. few: pairs of a root that a warp takes.
+struct Neighbours {
+  Matrix first, second, by;
+  uint64_t* offsets;
+  uint32_t* ids;
+  Number* values;
+  uint64_t from, other;
+  uint32_t begin, end, bits, few;
+};
+
+// Rows of one root are [ends[c], ends[c + 1]), for c < n_roots, numbered in all from 0; owners[r] is the root of row r. Bits of a row
+// lie at bits + 32 * words[c] for a root's first, one after the other.
+struct Local {
+  Matrix links;
+  const uint64_t* ends;
+  const uint32_t* owners;
+  const uint64_t* words;  // in units of 4
+  uint32_t* bits;
+};
+
+__device__ inline uint64_t words_of(uint64_t rows) { return (rows + 127) / 128; }  // of 4 * 32 bits
+
+// Calls found(z's place, entry of `by`, its number among this lane's) for what is sought, z by z; returns how many there are before
+// this lane, and in all. By a warp.
+template <typename Found>
+__device__ uint64_t seek(const Neighbours& task, Span other, Span at, Stop& stop, Found found) {
+  uint64_t all = 0;
+  uint32_t steps = 0;
+  for (uint64_t first = other.begin; first < other.end && (++steps % kLookEvery || !stop.warp()); first += kLanes) {
+    const uint64_t e = first + lane_id();
+    uint64_t begin = 0, n = 0;
+    if (e < other.end) {
+      const uint32_t z = task.second.ids[e];
+      begin = at.begin + lower_bound(task.by.ids + at.begin, at.size(), z);
+      while (begin + n < at.end && task.by.ids[begin + n] == z) ++n;
+    }
+    const uint64_t upto = scan_inclusive(n);
+    for (uint64_t i = 0; i < n; ++i) found(e, begin + i, all + upto - n + i);
+    all += __shfl_sync(kAllLanes, upto, kLanes - 1);
+  }
+  return all;
+}
+
+// The same for the members of y's row that are marked: by their ids where those are less than `bits`, else, and where marks are
+// `rough`, they are looked up.
+template <typename Found>
+__device__ uint64_t look_up(const Neighbours& task, const uint32_t* marks, bool rough, Span other, Span at, Stop& stop,
+                            Found found) {
+  uint64_t all = 0;
+  const uint32_t* ends = task.second.ids + other.begin;
+  uint32_t steps = 0;
+  for (uint64_t first = at.begin; first < at.end && (++steps % kLookEvery || !stop.warp()); first += kLanes) {
+    const uint64_t e = first + lane_id();
+    bool hit = false;
+    uint32_t z = 0;
+    if (e < at.end) {
+      z = task.by.ids[e];
+      if (rough) hit = has_bit(marks, z % kWarpBits) && contains(ends, other.size(), z);
+      else hit = z < task.bits ? has_bit(marks, z) : contains(ends, other.size(), z);
+    }
+    const uint32_t hits = __ballot_sync(kAllLanes, hit);
+    if (hit) found(other.begin, e, all + rank_in(hits), z);
+    all += __popc(hits);
+  }
+  return all;
+}
+
+// One pair's row, counted or written. By a warp.
+template <bool kFill>
+__device__ void pair_row(const Neighbours& task, const uint32_t* marks, bool rough, Span other, uint64_t pair, Stop& stop) {
+  const Span at = row(task.by, task.first.ids[pair]);
+  uint64_t* offset = task.offsets + (pair - task.from);
+  const uint64_t to = kFill ? *offset : 0;
+  const auto put = [&](uint64_t place, uint64_t entry, uint64_t number) {
+    if (!kFill) return;
+    task.ids[to + number] = static_cast<uint32_t>(place - task.other);
+    if (task.values) task.values[to + number] = task.by.values[entry];
+  };
+  uint64_t n;
+  if (other.size() * kSeek < at.size()) {
+    n = seek(task, other, at, stop, put);
+  } else {
+    n = look_up(task, marks, rough, other, at, stop, [&](uint64_t begin, uint64_t entry, uint64_t number, uint32_t z) {
+      if (kFill) put(begin + lower_bound(task.second.ids + begin, other.size(), z), entry, number);
+    });
+  }
+  if (!kFill && lane_id() == 0) offset[1] = n;
+}
+
+// Roots with few pairs: a warp each. marks: kWarpBits bits a warp.
+template <bool kFill>
+__device__ void few(const Neighbours& task, const Deal& deal, uint32_t* all_marks) {
+  uint32_t* marks = all_marks + threadIdx.x / kLanes * (kWarpBits / 32);
+  for (uint32_t w = lane_id(); w < kWarpBits / 32; w += kLanes) marks[w] = 0;
+  __syncwarp();
+  Taker taker(deal, task.end - task.begin);
+  while (true) {
+    const uint64_t k = __shfl_sync(kAllLanes, lane_id() == 0 ? taker.take(1) : uint64_t{0}, 0);
+    if (k >= task.end - task.begin) return;
+    const uint32_t c = task.begin + static_cast<uint32_t>(k);
+    const Span own = row(task.first, c), other = row(task.second, c);
+    if (other.size() == 0 || other.size() > task.few) continue;
+    for (uint64_t e = other.begin + lane_id(); e < other.end; e += kLanes) {
+      const uint32_t mark = task.second.ids[e] % kWarpBits;
+      atomicOr(&marks[mark / 32], 1u << mark % 32);
+    }
+    __syncwarp();
+    for (uint64_t pair = own.begin; pair < own.end && !taker.stop().warp(); ++pair)
+      pair_row<kFill>(task, marks, true, other, pair, taker.stop());
+    __syncwarp();
+    for (uint64_t e = other.begin + lane_id(); e < other.end; e += kLanes) marks[task.second.ids[e] % kWarpBits / 32] = 0;
+    __syncwarp();
+  }
+}
+
+// Roots with many: a block each. marks: task.bits bits.
+template <bool kFill>
+__device__ void many(const Neighbours& task, const Deal& deal, uint32_t* marks, uint64_t* shared_root) {
+  Taker taker(deal, task.end - task.begin);
+  for (uint32_t w = threadIdx.x; w < task.bits / 32; w += blockDim.x) marks[w] = 0;
+  while (true) {
+    if (threadIdx.x == 0) *shared_root = taker.take(1);
+    __syncthreads();
+    const uint64_t k = *shared_root;
+    __syncthreads();
+    if (k >= task.end - task.begin) return;
+    const uint32_t c = task.begin + static_cast<uint32_t>(k);
+    const Span own = row(task.first, c), other = row(task.second, c);
+    if (other.size() <= task.few || own.size() == 0) continue;
+    for (uint64_t e = other.begin + threadIdx.x; e < other.end && !taker.stop().thread(); e += blockDim.x) {
+      const uint32_t z = task.second.ids[e];
+      if (z < task.bits) atomicOr(&marks[z / 32], 1u << z % 32);
+    }
+    __syncthreads();
+    for (uint64_t pair = own.begin + threadIdx.x / kLanes; pair < own.end && !taker.stop().warp(); pair += blockDim.x / kLanes)
+      pair_row<kFill>(task, marks, false, other, pair, taker.stop());
+    __syncthreads();
+    for (uint64_t e = other.begin + threadIdx.x; e < other.end && !taker.stop().thread(); e += blockDim.x) {
+      const uint32_t z = task.second.ids[e];
+      if (z < task.bits) marks[z / 32] = 0;
+    }
+    __syncthreads();
+  }
+}
+
+}  // namespace
+
+// offsets[1 + k]: how long the row of the k-th pair is, for roots with at most `few` pairs. Shared memory: kWarpBits bits a warp.
+extern "C" __global__ void __launch_bounds__(256) neighbours_count_few(const Neighbours task, const Deal deal) {
+  QE_SHARED(uint32_t, shared);
+  few<false>(task, deal, shared);
+}
+
+// The same for the others. Shared memory: task.bits bits and a word of 64.
+extern "C" __global__ void __launch_bounds__(512) neighbours_count_many(const Neighbours task, const Deal deal) {
+  QE_SHARED(uint32_t, shared);
+  many<false>(task, deal, shared + 4, reinterpret_cast<uint64_t*>(shared));
+}
+
+// The rows, at their offsets.
+extern "C" __global__ void __launch_bounds__(256) neighbours_fill_few(const Neighbours task, const Deal deal) {
+  QE_SHARED(uint32_t, shared);
+  few<true>(task, deal, shared);
+}
+
+extern "C" __global__ void __launch_bounds__(512) neighbours_fill_many(const Neighbours task, const Deal deal) {
+  QE_SHARED(uint32_t, shared);
+  many<true>(task, deal, shared + 4, reinterpret_cast<uint64_t*>(shared));
+}
+
+// out[e]: the vector's number for the end of the e-th of n pairs.
+extern "C" __global__ void pair_ends(const uint32_t* ids, uint64_t n, const Number* vector, Number* out) {
+  const uint64_t e = thread_id();
+  if (e < n) out[e] = vector[ids[e]];
+}
+
+// out[e]: the row for the end of the e-th of n pairs.
+extern "C" __global__ void pair_rows(const uint32_t* ids, uint64_t n, const uint32_t* rows, uint32_t* out) {
+  const uint64_t e = thread_id();
+  if (e < n) out[e] = rows[ids[e]];
+}
+
+// Sets the bits of the links; they are clear.
+extern "C" __global__ void local_rows(const Local task) {
+  const uint64_t rows = task.links.hi;
+  for (uint64_t r = thread_id() / kLanes; r < rows; r += uint64_t{gridDim.x} * blockDim.x / kLanes) {
+    const uint32_t c = task.owners[r];
+    const uint64_t first = task.ends[c], words = 4 * words_of(task.ends[c + 1] - first);
+    uint32_t* bits = task.bits + 4 * task.words[c] + (r - first) * words;
+    for (uint64_t e = task.links.offsets[r] + lane_id(); e < task.links.offsets[r + 1]; e += kLanes) {
+      const uint64_t x = task.links.ids[e] - first;
+      atomicOr(&bits[x / 32], 1u << x % 32);
+    }
+  }
+}
+
+// out[e], for each link e: how many rows both of its ends are linked to.
+extern "C" __global__ void local_triangles(const Local task, Number* out, const Deal deal) {
+  constexpr uint64_t kRows = 8;  // that a warp takes
+  const int lane = lane_id();
+  Taker taker(deal, task.links.hi);
+  while (true) {
+    const uint64_t some = __shfl_sync(kAllLanes, lane == 0 ? taker.take(kRows) : uint64_t{0}, 0);
+    if (some >= task.links.hi) return;
+    const uint64_t last = some + kRows < task.links.hi ? some + kRows : task.links.hi;
+    for (uint64_t r = some; r < last; ++r) {
+      const uint32_t c = task.owners[r];
+      const uint64_t first = task.ends[c], words = words_of(task.ends[c + 1] - first);
+      const uint4* all = reinterpret_cast<const uint4*>(task.bits) + task.words[c];
+      const uint4* own = all + (r - first) * words;
+      int team = 1;
+      while (team < kLanes && uint64_t(2 * team) <= words) team *= 2;
+      const uint64_t begin = task.links.offsets[r], end = task.links.offsets[r + 1];
+      uint32_t steps = 0;
+      for (uint64_t at = begin; at < end && (++steps % kLookEvery || !taker.stop().warp()); at += kLanes / team) {
+        const uint64_t e = at + lane / team;
+        uint32_t found = 0;
+        if (e < end) {
+          const uint4* other = all + (task.links.ids[e] - first) * words;
+          for (uint64_t w = lane % team; w < words; w += team) {
+            const uint4 a = own[w], b = other[w];
+            found += __popc(a.x & b.x) + __popc(a.y & b.y) + __popc(a.z & b.z) + __popc(a.w & b.w);
+          }
+        }
+        for (int step = team / 2; step > 0; step /= 2) found += __shfl_xor_sync(kAllLanes, found, step);
+        if (e < end && lane % team == 0) out[e] = number_of(found);
+      }
+    }
+  }
+}
+
+// out[r], for each row r of `start`: the sum, over what two steps along `start` and `link` lead to, of the square of how many
+// ways there are. Both are without numbers. ends, owners: as in Local where the columns are rows of one root's, else null: they
+// are [0, n). A block takes a row at a time. Shared memory: 8 words and `counters` of 32 bits.
+extern "C" __global__ void __launch_bounds__(1024)
+    row_squares(const Matrix start, const Matrix link, const uint64_t* ends, const uint32_t* owners, uint64_t n,
+                uint32_t counters, Number* out, const Deal deal) {
+  QE_SHARED(uint32_t, shared);
+  uint64_t* taken = reinterpret_cast<uint64_t*>(shared);
+  unsigned long long* sum = reinterpret_cast<unsigned long long*>(shared + 2);
+  uint32_t* counts = shared + 8;
+  const int lane = lane_id();
+  const uint64_t rows = start.rows ? start.n_rows : start.hi;
+  Taker taker(deal, rows);
+  for (uint32_t i = threadIdx.x; i < counters; i += blockDim.x) counts[i] = 0;
+  while (true) {
+    if (threadIdx.x == 0) {
+      *taken = taker.take(1);
+      *sum = 0;
+    }
+    __syncthreads();
+    const uint64_t r = *taken;
+    if (r >= rows) return;
+    const Span own = row(start, static_cast<uint32_t>(r));
+    const uint64_t first = owners ? ends[owners[r]] : 0, last = owners ? ends[owners[r] + 1] : n;
+    uint64_t found = 0;
+    for (uint64_t tile = first; tile < last && own.size() > 0; tile += counters) {
+      const uint64_t tile_end = tile + counters < last ? tile + counters : last;
+      for (uint64_t e = own.begin + threadIdx.x / kLanes; e < own.end && !taker.stop().warp(); e += blockDim.x / kLanes) {
+        Span at = row(link, start.ids[e]);
+        if (tile > first) at.begin += lower_bound(link.ids + at.begin, at.size(), static_cast<uint32_t>(tile));
+        each_part(at, taker.stop(), [&](const Span& part) {
+          for (uint64_t f = part.begin + lane; f < part.end; f += kLanes) {
+            const uint32_t z = link.ids[f];
+            if (z >= tile_end) break;
+            found += 2 * uint64_t{atomicAdd(&counts[z - tile], 1u)} + 1;
+          }
+        });
+      }
+      __syncthreads();
+      for (uint64_t i = threadIdx.x; i < tile_end - tile; i += blockDim.x) counts[i] = 0;
+      __syncthreads();
+    }
+    found = sum_over(found);
+    if (lane == 0) atomicAdd(sum, static_cast<unsigned long long>(found));
+    __syncthreads();
+    if (threadIdx.x == 0) out[r] = number_of(*sum);
+  }
+}
