@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from qengine import estimate as sampling
 from qengine._limits import limited_by
+from qengine._lru import LruCache
 from qengine._notices import log
-from qengine._recent import Recent
 from qengine.errors import Notice, QengineError, QueryInterrupted, QuerySyntaxError, QueryTimeout, SemanticError, Span
 from qengine.estimate import Estimate, EstimateTable, Request
 from qengine.estimate.target import known_to_be_empty
@@ -49,7 +49,7 @@ class Estimates:
     def __init__(self, statements: Statements) -> None:
         """``statements``: of the graph, which accept what is estimated with its limits."""
         self._statements = statements
-        self._plans: Recent[Counted] = Recent(PLANS)
+        self._plans: LruCache[Counted] = LruCache(PLANS)
 
     def estimate(self, text: str, params: Mapping[str, Any] | None, options: EstimateOptions) -> Estimate:
         """Estimate the rows of a statement; see ``Graph.estimate``."""

@@ -11,8 +11,8 @@ from operator import itemgetter, length_hint
 from threading import RLock, get_ident
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, TypeVar
 
-from qengine._collector import collector_paused
 from qengine._frozen import record
+from qengine._gc import gc_paused
 from qengine._notices import line
 from qengine._printable import printable_line
 from qengine.errors import Notice, QengineError, QueryInterrupted
@@ -246,7 +246,7 @@ class Result:
     def _all_rows(self) -> list[Row]:
         found = list(self._loaded)
         held = self._loaded_bytes
-        with collector_paused():
+        with gc_paused():
             while self._load(held):
                 found += self._loaded
                 held += self._loaded_bytes
@@ -294,7 +294,7 @@ class Result:
     def _as_rows(self, batch: ResultBatch) -> list[Row]:
         if batch.length <= _FEW_ROWS:
             return self._rows_of(batch)
-        with collector_paused():
+        with gc_paused():
             return self._rows_of(batch)
 
     def _rows_of(self, batch: ResultBatch) -> list[Row]:

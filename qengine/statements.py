@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from qengine._collector import collector_paused
+from qengine._deadline import planning_deadline
 from qengine._frozen import frozen
+from qengine._gc import gc_paused
 from qengine._limits import limited_by, running
+from qengine._lru import LruCache
 from qengine._notices import log
-from qengine._planning import planning_checked
-from qengine._recent import Recent
 from qengine.errors import DeviceError, Notice, QengineError, QueryInterrupted, SemanticError, Span, Unsupported
 from qengine.exec.context import ExecutionContext
 from qengine.exec.executions import Executions
@@ -63,7 +63,7 @@ class Statements:
     def __init__(self, store: GraphStore) -> None:
         self.store = store
         self._executions = Executions()
-        self._plans: Recent[Planned] = Recent(PLANS)
+        self._plans: LruCache[Planned] = LruCache(PLANS)
 
     def accept(
         self,
@@ -118,7 +118,7 @@ class Statements:
         def make() -> Planned:
             nonlocal seconds
             begin = time.perf_counter()
-            with planning(text, context.check_planning), limited_by(context), collector_paused():
+            with planning(text, context.check_planning), limited_by(context), gc_paused():
                 planned = self._plan_anew(text, reference, cardinalities or {}, context, explaining)
             seconds = time.perf_counter() - begin
             if planned.notices and not reference:  # which is planned beside another
@@ -239,7 +239,7 @@ def planning(text: str, check: Callable[[], None], what: str = "query") -> Itera
     ``check`` raises where it must stop.
     """
     try:
-        with planning_checked(check):
+        with planning_deadline(check):
             check()
             yield
     except QengineError as error:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any, NoReturn
 
+from qengine._deadline import check_planning
 from qengine._frozen import frozen
-from qengine._planning import check_planning
 from qengine.binder.binding import Binding
 from qengine.binder.expressions import ExpressionBinder
 from qengine.binder.inference import indefinite, item_type, join, may_be

@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 
+from qengine._asset_cache import toml
 from qengine._assets import asset
-from qengine._kept import toml
 from qengine.types import Kind
 
 __all__ = ["usable_as"]

@@ -15,8 +15,8 @@ from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 
+from qengine._asset_cache import toml
 from qengine._assets import asset
-from qengine._kept import toml
 from qengine._nearest import nearest
 from qengine.errors import QengineError
 

@@ -9,9 +9,9 @@ import functools
 from typing import Any, Literal
 
 from qengine import _nearest
+from qengine._asset_cache import toml
 from qengine._assets import asset
 from qengine._frozen import frozen
-from qengine._kept import toml
 from qengine.types import ANY, LIST, Kind, Type, list_of
 
 __all__ = ["Function", "Signature", "Slot", "elsewhere", "functions", "lookup", "nearest"]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from qengine._recent import Recent
+    from qengine._lru import LruCache
     from qengine.plan.expr import Expr
     from qengine.plan.pattern import Direction, LabelExpr
     from qengine.storage.adjacency import Adjacency
@@ -110,7 +110,7 @@ class ExecView(CatalogView, GraphReader, Protocol):
         """Bytes of all arrays, with those that are derived and kept."""
 
     @property
-    def derived(self) -> Recent[Any]:
+    def derived(self) -> LruCache[Any]:
         """What executions have computed of the graph alone, each with ``nbytes``; they may add to it."""
 
     @property

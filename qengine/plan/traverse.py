@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from qengine._planning import check_planning
+from qengine._deadline import check_planning
 from qengine.catalog.functions import lookup
 from qengine.errors import Span
 from qengine.plan.expr import (

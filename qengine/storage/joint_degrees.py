@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qengine._recent import Recent
+from qengine._lru import LruCache
 from qengine.catalog.view import Incidence
 from qengine.plan.pattern import Direction, LabelIs
 from qengine.storage.arrays import Array, dot
@@ -32,9 +32,11 @@ class JointDegrees:
 
     def __init__(self, store: GraphStore) -> None:
         self._store = store
-        self._samples: Recent[tuple[Array, Array]] = Recent(_KEPT, lambda sample: sum(part.nbytes for part in sample))
-        self._degrees: Recent[Array] = Recent(_KEPT, lambda degrees: int(degrees.nbytes))
-        self.factors: Recent[float] = Recent(_MOST_FACTORS)
+        self._samples: LruCache[tuple[Array, Array]] = LruCache(
+            _KEPT, lambda sample: sum(part.nbytes for part in sample)
+        )
+        self._degrees: LruCache[Array] = LruCache(_KEPT, lambda degrees: int(degrees.nbytes))
+        self.factors: LruCache[float] = LruCache(_MOST_FACTORS)
 
     @property
     def nbytes(self) -> int:

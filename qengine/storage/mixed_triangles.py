@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qengine._recent import Recent
+from qengine._lru import LruCache
 from qengine.catalog.view import Incidence, Side
 from qengine.plan.pattern import LabelIs
 from qengine.storage.arrays import Array, dot
@@ -36,7 +36,7 @@ class MixedTriangles:
     def __init__(self, store: GraphStore, degrees: JointDegrees) -> None:
         self._store = store
         self._degrees = degrees
-        self.known: Recent[float] = Recent(_KEPT)
+        self.known: LruCache[float] = LruCache(_KEPT)
 
     def odds(self, labels: Corners, sides: Sides) -> float:
         """Return what ``CatalogView.mixed_closing_odds`` does."""

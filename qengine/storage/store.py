@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from qengine._frozen import frozen
-from qengine._recent import Recent
+from qengine._lru import LruCache
 from qengine.catalog.values import ValueSummary
 from qengine.catalog.view import EdgeStatistics, Incidence, RelationshipTypeInfo, Side
 from qengine.plan.pattern import Direction, LabelExpr, LabelIs
@@ -95,7 +95,9 @@ class GraphStore:
         self._type_index = {edge_type.name: edge_type.index for edge_type in self.types}
         self._label_ranges: dict[LabelExpr | None, Array] = {}
         self._bases = np.array([edge_type.base for edge_type in self.types] + [self.relationship_count], np.int64)
-        self.derived: Recent[Any] = Recent(max(self._own_bytes, _LEAST_DERIVED), lambda derived: int(derived.nbytes))
+        self.derived: LruCache[Any] = LruCache(
+            max(self._own_bytes, _LEAST_DERIVED), lambda derived: int(derived.nbytes)
+        )
 
     def __repr__(self) -> str:
         return f"GraphStore({self.vertex_count:,} nodes, {self.relationship_count:,} relationships)"

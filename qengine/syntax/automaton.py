@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
+from qengine._asset_cache import cached_json
 from qengine._assets import asset
-from qengine._kept import kept
-from qengine._planning import check_planning
+from qengine._deadline import check_planning
 from qengine.syntax.scanner import Token
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def build_grammar() -> Lark:
 
 def load(builder: object) -> Automaton:
     """Return the automaton of the grammar, from the cache where that has it."""
-    return Automaton(kept(f"grammar-{_FORMAT}", asset("grammar", "cypher.lark"), _computed), builder)
+    return Automaton(cached_json(f"grammar-{_FORMAT}", asset("grammar", "cypher.lark"), _computed), builder)
 
 
 def _computed() -> dict[str, Any]:

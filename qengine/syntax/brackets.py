@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import field
 
+from qengine._deadline import check_planning
 from qengine._frozen import record
-from qengine._planning import check_planning
 from qengine.errors import QuerySyntaxError, Span
 from qengine.syntax.scanner import Token
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from itertools import pairwise
 
-from qengine._planning import check_planning
+from qengine._deadline import check_planning
 from qengine.errors import QuerySyntaxError, Span
 from qengine.syntax import ast
 from qengine.syntax.brackets import MAX_NESTING

@@ -8,7 +8,7 @@ and the parser reports it. This file takes brackets, commas and labels; words ar
 
 from __future__ import annotations
 
-from qengine._planning import check_planning
+from qengine._deadline import check_planning
 from qengine.syntax.brackets import Brackets
 from qengine.syntax.classifier_state import Land
 from qengine.syntax.scanner import BACKTICKED, Token

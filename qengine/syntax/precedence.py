@@ -7,7 +7,7 @@ From weakest to strongest: OR, XOR, AND, NOT, comparisons (chained), predicates 
 
 from __future__ import annotations
 
-from qengine._planning import check_planning
+from qengine._deadline import check_planning
 from qengine.errors import Span
 from qengine.syntax import ast
 from qengine.syntax.scanner import Token

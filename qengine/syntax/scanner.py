@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from qengine._planning import check_planning
+from qengine._deadline import check_planning
 
 __all__ = ["BACKTICKED", "Token", "scan"]
 

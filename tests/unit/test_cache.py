@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from qengine import _cache, _kept
+from qengine import _asset_cache, _cache
 
 MODES = [0o620, 0o602, 0o666]
 
@@ -130,7 +130,7 @@ def test_texts_are_computed_anew_where_others_can_write_them(folder: Path, tmp_p
         computed.append(1)
         return len(computed)
 
-    assert [_kept.kept("n", source, compute) for _ in range(2)] == [1, 1]
+    assert [_asset_cache.cached_json("n", source, compute) for _ in range(2)] == [1, 1]
     (file,) = folder.iterdir()
     file.chmod(0o666)
-    assert [_kept.kept("n", source, compute) for _ in range(2)] == [2, 2]
+    assert [_asset_cache.cached_json("n", source, compute) for _ in range(2)] == [2, 2]

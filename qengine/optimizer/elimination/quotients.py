@@ -16,7 +16,7 @@ from math import comb, factorial, prod
 from operator import itemgetter
 from typing import NamedTuple
 
-from qengine._planning import check_planning
+from qengine._deadline import check_planning
 from qengine.optimizer.cost import each_of, mask_of
 from qengine.optimizer.difference import Differences
 from qengine.optimizer.pattern_edges import PatternEdge

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import field, replace
 from math import inf
 
+from qengine._deadline import check_planning
 from qengine._frozen import frozen, record
-from qengine._planning import check_planning
 from qengine.catalog.costs import costs
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.cardinality import Cardinality

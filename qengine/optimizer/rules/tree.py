@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
-from qengine._planning import check_planning
+from qengine._deadline import check_planning
 from qengine.plan.expr import Expr
 from qengine.plan.logical import Filter, Match, Operator, Project, Union
 from qengine.plan.pattern import PatternNode, PatternRelationship

@@ -1,4 +1,4 @@
-"""What was made lately, by key: plans by their texts, arrays that belong to a graph by what they hold."""
+"""A bounded cache that evicts what was used least recently: plans by their texts, a graph's arrays by their keys."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
-__all__ = ["Recent"]
+__all__ = ["LruCache"]
 
 Made = TypeVar("Made")
 
 
-class Recent(Generic[Made]):
-    """Keeps what was asked for last; any number of threads may use it.
+class LruCache(Generic[Made]):
+    """A cache with least-recently-used eviction; any number of threads may use it.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Planning looks whether its statement must stop: from reading the text to choosing orders."""
+"""The deadline of planning: every long loop, from reading the text to choosing orders, checks it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-__all__ = ["check_planning", "planning_checked"]
+__all__ = ["check_planning", "planning_deadline"]
 
 
 def _nothing() -> None:
@@ -17,7 +17,7 @@ _check: ContextVar[Callable[[], None]] = ContextVar("check", default=_nothing)
 
 
 @contextmanager
-def planning_checked(check: Callable[[], None]) -> Iterator[None]:
+def planning_deadline(check: Callable[[], None]) -> Iterator[None]:
     """Let ``check_planning`` call ``check`` in this block; it raises once the statement must stop."""
     token = _check.set(check)
     try:

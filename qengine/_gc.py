@@ -1,13 +1,13 @@
-"""Holds up Python's search for reference cycles while many objects are made that have none."""
+"""Pauses the cyclic garbage collector while many acyclic objects are built."""
 
 from __future__ import annotations
 
 import gc
 
-__all__ = ["collector_paused"]
+__all__ = ["gc_paused"]
 
 
-class collector_paused:  # noqa: N801 - it is called like a function
+class gc_paused:  # noqa: N801 - it is called like a function
     """Look for no reference cycles in a ``with`` block: all that is made there would be looked at again and again."""
 
     __slots__ = ("_was_enabled",)

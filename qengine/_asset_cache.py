@@ -1,4 +1,4 @@
-"""What takes long to compute of the project's text assets, kept as JSON in the user's cache directory.
+"""A cache, in the user's cache directory, of JSON values that take long to compute from the project's text assets.
 
 The checksum of the asset names the file, so that a changed asset has another. A file that is absent, damaged,
 unwritable or that others can write (``_cache``) only costs the time to compute anew.
@@ -14,10 +14,10 @@ from typing import Any
 
 from qengine import _cache
 
-__all__ = ["kept", "toml"]
+__all__ = ["cached_json", "toml"]
 
 
-def kept(name: str, source: Path, compute: Callable[[], Any]) -> Any:
+def cached_json(name: str, source: Path, compute: Callable[[], Any]) -> Any:
     """Return what ``compute`` returns, from the cache where that has it.
 
     Parameters
@@ -52,7 +52,7 @@ def toml(source: Path) -> dict[str, Any]:
 
         return tomllib.loads(source.read_text(encoding="utf-8"))
 
-    found: dict[str, Any] = kept(source.stem, source, read)
+    found: dict[str, Any] = cached_json(source.stem, source, read)
     return found
 
 
