@@ -17,7 +17,7 @@ from qengine.plan.logical import LogicalPlan
 from qengine.plan.pattern import QueryGraph
 from qengine.syntax import parse
 
-__all__ = ["given_rows", "table_rows", "told", "unused"]
+__all__ = ["apply_cardinality_hints", "given_rows", "table_rows", "unused"]
 
 _MOST = 1e300
 _MATCH = "MATCH REPEATABLE ELEMENTS "
@@ -75,7 +75,7 @@ def _between(pattern: QueryGraph, names: frozenset[str]) -> QueryGraph:
     return replace(pattern, nodes=nodes, relationships=joined)
 
 
-def told(
+def apply_cardinality_hints(
     plan: LogicalPlan,
     cardinalities: Mapping[str, float] | EstimateTable | str,
     store: ExecView,

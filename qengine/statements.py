@@ -148,9 +148,9 @@ class Statements:
         bound = bind(statements[0], text, self.store, explaining=explaining)
         logical, notices = bound.plan, bound.notices
         if cardinalities:
-            from qengine.cardinalities import told
+            from qengine.cardinalities import apply_cardinality_hints
 
-            logical, notices = told(logical, cardinalities, self.store, notices, context)
+            logical, notices = apply_cardinality_hints(logical, cardinalities, self.store, notices, context)
         physical = None if reference else optimizer.plan(logical, self.store)
         if physical is not None and statements[0].hints:
             notices = (*notices, *optimizer.unused_hints(bound.hints, physical))

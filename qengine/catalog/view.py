@@ -64,7 +64,7 @@ class Incidence:
     label: str | None
 
 
-Side = tuple[Incidence, Incidence]
+TriangleSide = tuple[Incidence, Incidence]
 """A pattern's relationship as the kinds that it is of, seen from its two ends."""
 
 
@@ -118,7 +118,7 @@ class CatalogView(Protocol):
         """
 
     def mixed_closing_odds(
-        self, labels: tuple[str | None, str | None, str | None], sides: tuple[Side, Side, Side]
+        self, labels: tuple[str | None, str | None, str | None], sides: tuple[TriangleSide, TriangleSide, TriangleSide]
     ) -> float:
         """Return by how much the odds of a relationship grow where it closes a triangle of relationships of any kinds.
 

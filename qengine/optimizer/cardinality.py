@@ -14,15 +14,15 @@ from weakref import WeakKeyDictionary
 
 from qengine._frozen import record
 from qengine.catalog.view import CatalogView, EdgeStatistics, Incidence
-from qengine.optimizer.cost import Link, Ties
 from qengine.optimizer.labels import vertex_count
+from qengine.optimizer.order_problem import DegreeStatistics, Link
 from qengine.optimizer.pattern_edges import PatternEdge
 from qengine.optimizer.selectivity import selectivity
 from qengine.plan.pattern import Direction, PatternNode, certain_label
 
 _MOST_KEPT = 4096
 
-_Linked = tuple[float, Ties, Ties, tuple[Incidence, Incidence]]
+_Linked = tuple[float, DegreeStatistics, DegreeStatistics, tuple[Incidence, Incidence]]
 
 _links: WeakKeyDictionary[CatalogView, dict[object, _Linked]] = WeakKeyDictionary()
 """What is known of relationships without conditions, by their ends' labels and their types: no query changes it."""
@@ -40,7 +40,7 @@ class Cardinality:
     _labelled: dict[str, float] = field(default_factory=dict)
     _candidates: dict[str, float] = field(default_factory=dict)
     _probability: dict[str, float] = field(default_factory=dict)
-    _ties: dict[tuple[str, bool], Ties] = field(default_factory=dict)
+    _degree_statistics: dict[tuple[str, bool], DegreeStatistics] = field(default_factory=dict)
     _found: dict[tuple[str | None, str, str | None], EdgeStatistics] = field(default_factory=dict)
 
     def labelled(self, name: str) -> float:
@@ -69,16 +69,16 @@ class Cardinality:
             self._probability[edge.name] = max(min(edges / pairs, 1.0), 1e-12)
         return self._probability[edge.name]
 
-    def ties(self, edge: PatternEdge, origin: str) -> Ties:
+    def degree_statistics(self, edge: PatternEdge, origin: str) -> DegreeStatistics:
         """Return the degrees in the edge of the vertices that can match its end ``origin``."""
         start, end = edge.ends
         key = edge.name, origin == start
-        if key not in self._ties:
+        if key not in self._degree_statistics:
             size = max(self.labelled(origin), 1.0)
             other = max(self.labelled(end if origin == start else start), 1.0)
             found = _sum(self._statistics(edge, origin == start))
-            self._ties[key] = _ties(found, size, self.probability(edge) * other)
-        return self._ties[key]
+            self._degree_statistics[key] = _degree_statistics(found, size, self.probability(edge) * other)
+        return self._degree_statistics[key]
 
     def link(self, edge: PatternEdge, number: Mapping[str, int]) -> Link:
         """Return an edge between two different vertices as the cost model wants it."""
@@ -123,7 +123,7 @@ class Cardinality:
     def _link(self, edge: PatternEdge) -> _Linked:
         start, end = edge.ends
         kinds = self.incidence(edge, start), self.incidence(edge, end)
-        return self.probability(edge), self.ties(edge, start), self.ties(edge, end), kinds
+        return self.probability(edge), self.degree_statistics(edge, start), self.degree_statistics(edge, end), kinds
 
     def _statistics(self, edge: PatternEdge, forward: bool) -> list[EdgeStatistics]:
         """Return the statistics of all types and directions of an edge, seen from one end."""
@@ -168,19 +168,19 @@ def _sum(parts: Sequence[EdgeStatistics]) -> EdgeStatistics:
     return EdgeStatistics(*sums) if sums else EdgeStatistics(0, 0, 0)
 
 
-def _ties(found: EdgeStatistics, size: float, fan_out: float) -> Ties:
+def _degree_statistics(found: EdgeStatistics, size: float, fan_out: float) -> DegreeStatistics:
     """Return the moments of the degrees of ``size`` vertices relative to their mean."""
     edges = float(found.edges)
     most = max(float(found.max_out), fan_out, 1e-9)
     pairs = found.out_pairs
     if edges == 0.0 or pairs == 0.0:  # none has two, or it isn't known
-        return Ties(fan_out, most)
+        return DegreeStatistics(fan_out, most)
     scale = size / (edges * edges)
     skew = max(pairs * scale, 1.0)
     tail = max(found.out_triples * edges / (pairs * pairs), 1.0)
     if found.lesser_squares + found.greater_squares == 0.0:
-        return Ties(fan_out, most, skew, tail, skew, skew, skew)
+        return DegreeStatistics(fan_out, most, skew, tail, skew, skew, skew)
     squares = pairs + edges
     mixed = (squares - found.lesser_squares - found.greater_squares) / 2
     ordered = (4 * scale * each for each in (found.lesser_squares, mixed, found.greater_squares))
-    return Ties(fan_out, most, skew, tail, *ordered)
+    return DegreeStatistics(fan_out, most, skew, tail, *ordered)

@@ -16,9 +16,9 @@ from operator import or_
 
 from qengine._frozen import record
 from qengine.catalog.view import CatalogView
-from qengine.optimizer.cost import each_of, mask_of
 from qengine.optimizer.edge_pairs import EdgePairs
 from qengine.optimizer.labels import satisfying_sets
+from qengine.optimizer.order_problem import each_of, mask_of
 from qengine.optimizer.pattern_edges import PatternEdge, given_name
 from qengine.plan.pattern import MatchMode, PathMode, PatternPath, QueryGraph
 

@@ -7,7 +7,7 @@ from functools import reduce
 from itertools import compress
 from operator import itemgetter, or_
 
-from qengine.optimizer.cost import each_of
+from qengine.optimizer.order_problem import each_of
 
 __all__ = ["EdgePairs"]
 

@@ -91,13 +91,13 @@ def matched_part(plan: LogicalPlan) -> QueryGraph | None:
 def with_cardinalities(plan: LogicalPlan, source: CardinalitySource) -> LogicalPlan:
     """Return a plan whose matches know of a source of cardinalities."""
 
-    def told(operator: Operator) -> Operator:
+    def informed(operator: Operator) -> Operator:
         if not isinstance(operator, Match):
             return operator
         hints = replace(operator.graph.hints, known=source)
         return replace(operator, graph=replace(operator.graph, hints=hints))
 
-    return replace(plan, root=rewrite_plan(plan.root, told))
+    return replace(plan, root=rewrite_plan(plan.root, informed))
 
 
 class _Shapes:

@@ -19,13 +19,13 @@ from itertools import combinations
 from qengine._frozen import frozen
 from qengine.catalog.costs import costs
 from qengine.optimizer.cardinality import Cardinality
-from qengine.optimizer.cost import mask_of, members
 from qengine.optimizer.difference import Differences
 from qengine.optimizer.labels import may_coincide
-from qengine.optimizer.matching import Matching, MatchingOrder, matching_order, stated
+from qengine.optimizer.matching import Matching, MatchingOrder, matching_order, order_problem
 from qengine.optimizer.order import EXACT, CostModel
+from qengine.optimizer.order_problem import mask_of, members
 from qengine.optimizer.pattern_edges import PatternEdge
-from qengine.optimizer.search import NamedCondition
+from qengine.optimizer.search_levels import NamedCondition
 
 _MARGIN = 3.0  # so much cheaper a join must be: searches use all cores, and are never surprised by their rows
 _WORTH = 5e6  # nanoseconds of a search that is worth looking for a join
@@ -39,7 +39,7 @@ Equations = tuple[tuple[str, str], ...]
 
 
 @frozen
-class Side:
+class JoinSide:
     """One of the two patterns: its vertices, and what holds between them."""
 
     names: tuple[str, ...]
@@ -56,8 +56,8 @@ class Join:
     ``conditions``: numeric columns compared across. ``rows``: the expected result.
     """
 
-    probe: Side
-    build: Side
+    probe: JoinSide
+    build: JoinSide
     keys: tuple[str, ...]
     apart: tuple[Equations, ...]
     conditions: tuple[NamedCondition, ...]
@@ -77,7 +77,7 @@ def better_join(matching: Matching, order: MatchingOrder, cardinality: Cardinali
         return _hinted(matching, cardinality, order)
     if not _is_free(matching) or matching.bound or order.cost < _WORTH or not 3 <= len(matching.names) <= EXACT:
         return None
-    names, problem = stated(matching, cardinality)
+    names, problem = order_problem(matching, cardinality)
     model = CostModel(problem)
     limit = order.cost / _MARGIN
     promising = []
@@ -111,7 +111,7 @@ def _milliseconds(nanoseconds: float) -> str:
     return f"~{nanoseconds / 1e6:,.0f} ms"
 
 
-def walked_instead(matching: Matching, order: MatchingOrder, cardinality: Cardinality) -> Matching | None:
+def enumerated_instead(matching: Matching, order: MatchingOrder, cardinality: Cardinality) -> Matching | None:
     """Return a matching whose rows are all walked, where that is cheaper than to find each wanted vertex but once.
 
     For rows that count once however often they come: from the selective end of a pattern it may be a short way to the
@@ -142,8 +142,8 @@ def reversed_semi_join(matching: Matching, order: MatchingOrder, cardinality: Ca
     once = found.cost + joining_cost(times, found.rows, 0.0)
     if once * _MARGIN > cost or found.rows > _MOST_HELD:
         return None
-    rows = Side(keys, (), Differences(), ())
-    pattern = Side(names, tuple(matching.edges), matching.difference, tuple(matching.conditions))
+    rows = JoinSide(keys, (), Differences(), ())
+    pattern = JoinSide(names, tuple(matching.edges), matching.difference, tuple(matching.conditions))
     reason = f"{_milliseconds(once)} for all rows, {_milliseconds(cost)} one by one"
     return Join(rows, pattern, keys, (), (), times, reason)
 
@@ -256,7 +256,7 @@ def _joined(
         if {condition.left, condition.right} <= within:
             conditions[2 if at is None else at].append(condition)
     made = [
-        Side(
+        JoinSide(
             tuple(name for name in (*matching.bound, *matching.names) if name in side),
             tuple(edge for edge in matching.edges if where[edge.name] == k),
             found[k],
@@ -269,7 +269,9 @@ def _joined(
     return Join(made[0], made[1], tuple(keys), tuple(apart), tuple(conditions[2]), 0.0, "")
 
 
-def _held_better(one: Side, other: Side, keys: Collection[str], matching: Matching, cardinality: Cardinality) -> bool:
+def _held_better(
+    one: JoinSide, other: JoinSide, keys: Collection[str], matching: Matching, cardinality: Cardinality
+) -> bool:
     """Tell whether to hold the first of two sides: it has fewer rows, or alone gives nothing to the result."""
     if matching.counted:
         unused, used = ({*side.names}.difference(keys).isdisjoint(matching.wanted) for side in (one, other))
@@ -278,7 +280,7 @@ def _held_better(one: Side, other: Side, keys: Collection[str], matching: Matchi
     return _candidates(one, cardinality) < _candidates(other, cardinality)
 
 
-def _candidates(side: Side, cardinality: Cardinality) -> float:
+def _candidates(side: JoinSide, cardinality: Cardinality) -> float:
     """Return about how many rows a side has, as if edges were independent."""
     rows = 1.0
     for name in side.names:
@@ -288,7 +290,7 @@ def _candidates(side: Side, cardinality: Cardinality) -> float:
     return rows
 
 
-def _side_matching(matching: Matching, join: Join, side: Side) -> Matching:
+def _side_matching(matching: Matching, join: Join, side: JoinSide) -> Matching:
     """Return a side as a matching of its own."""
     needed = {*matching.wanted, *join.keys, *join.compared()}
     needed |= {end for edge in side.edges if edge.name in join.compared() for end in edge.ends}

@@ -14,7 +14,7 @@ _MOST_KEPT = 4096  # expressions
 
 
 @record
-class _Known:
+class _LabelSets:
     """What was found out of one catalogue. ``sets``: by expression the label sets that satisfy it, as a bit mask."""
 
     label_sets: tuple[tuple[frozenset[str], int], ...]
@@ -23,7 +23,7 @@ class _Known:
     types: dict[LabelExpr, tuple[RelationshipTypeInfo, ...]] = field(default_factory=dict)
 
 
-_known: WeakKeyDictionary[CatalogView, _Known] = WeakKeyDictionary()
+_known: WeakKeyDictionary[CatalogView, _LabelSets] = WeakKeyDictionary()
 
 
 def matching_types(catalog: CatalogView, condition: LabelExpr | None) -> tuple[RelationshipTypeInfo, ...]:
@@ -69,11 +69,11 @@ def _satisfying(catalog: CatalogView, condition: LabelExpr) -> tuple[int, int]:
     return found
 
 
-def _of(catalog: CatalogView) -> _Known:
+def _of(catalog: CatalogView) -> _LabelSets:
     known = _known.get(catalog)
     if known is None:
         found = (catalog.relationship_type(name) for name in catalog.relationship_types)
-        known = _known[catalog] = _Known(catalog.label_sets, tuple(info for info in found if info is not None))
+        known = _known[catalog] = _LabelSets(catalog.label_sets, tuple(info for info in found if info is not None))
     return known
 
 

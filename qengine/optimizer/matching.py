@@ -12,15 +12,15 @@ from dataclasses import replace
 from itertools import combinations, product
 
 from qengine._frozen import frozen
-from qengine.catalog.view import Incidence, Side
+from qengine.catalog.view import Incidence, TriangleSide
 from qengine.optimizer.cardinality import Cardinality
-from qengine.optimizer.cost import Link, Problem, mask_of
 from qengine.optimizer.difference import Differences
 from qengine.optimizer.labels import satisfying_sets
 from qengine.optimizer.named_orders import RULES
 from qengine.optimizer.order import CostModel, Ordered
+from qengine.optimizer.order_problem import Link, Problem, mask_of
 from qengine.optimizer.pattern_edges import PatternEdge
-from qengine.optimizer.search import NamedCondition
+from qengine.optimizer.search_levels import NamedCondition
 from qengine.optimizer.symmetry import NO_SYMMETRY, Symmetry, break_symmetry
 from qengine.plan.pattern import NO_HINTS, CardinalitySource, Hints, certain_label
 
@@ -65,7 +65,7 @@ class Matching:
 
 def matching_order(matching: Matching, cardinality: Cardinality) -> MatchingOrder:
     """Return the cheapest order of a matching's vertices, and which symmetric embeddings to leave out."""
-    names, problem = stated(matching, cardinality)
+    names, problem = order_problem(matching, cardinality)
     number = {name: place for place, name in enumerate(names)}
     model = CostModel(problem)
     hinted, reason = _hinted(matching, cardinality)
@@ -95,16 +95,16 @@ def _counted(parts: int, source: CardinalitySource) -> str:
     return f"{parts} {'cardinality' if parts == 1 else 'cardinalities'} {source.reason}"
 
 
-def stated(matching: Matching, cardinality: Cardinality) -> tuple[tuple[str, ...], Problem]:
+def order_problem(matching: Matching, cardinality: Cardinality) -> tuple[tuple[str, ...], Problem]:
     """Return the names of a matching's vertices by their numbers, and the problem of ordering these."""
     names = (*matching.bound, *_numbered(matching, cardinality))
     number = {name: place for place, name in enumerate(names)}
     problem = _problem(matching, names, number, cardinality)
     source = matching.hints.known
-    return names, problem if source is None else _told(problem, source, matching, number, cardinality)
+    return names, problem if source is None else _with_known_rows(problem, source, matching, number, cardinality)
 
 
-def _told(
+def _with_known_rows(
     problem: Problem,
     source: CardinalitySource,
     matching: Matching,
@@ -235,7 +235,9 @@ def _triangles(
     links: Sequence[Link], names: Sequence[str], cardinality: Cardinality
 ) -> list[tuple[tuple[int, int, int], float]]:
     """Return the triangles that relationships make, with how much more likely one is to be closed."""
-    sides: dict[Side, int] = {}  # kinds at the lesser and the greater vertex, numbered: numbers are compared fast
+    sides: dict[
+        TriangleSide, int
+    ] = {}  # kinds at the lesser and the greater vertex, numbered: numbers are compared fast
     between: dict[tuple[int, int], list[int]] = {}
     after: dict[int, set[int]] = {}
     for link in links:
@@ -265,7 +267,9 @@ def _triangles(
 
 
 def _closing_odds(
-    labels: tuple[str | None, str | None, str | None], sides: tuple[Side, Side, Side], cardinality: Cardinality
+    labels: tuple[str | None, str | None, str | None],
+    sides: tuple[TriangleSide, TriangleSide, TriangleSide],
+    cardinality: Cardinality,
 ) -> float:
     """Return how much more likely a relationship is where it closes a triangle."""
     types = {kind.types for side in sides for kind in side}
@@ -277,7 +281,7 @@ def _closing_odds(
     return cardinality.catalog.closing_odds(names[0], [name or None for name in sorted(name or "" for name in labels)])
 
 
-def _is_circle(sides: tuple[Side, Side, Side]) -> bool:
+def _is_circle(sides: tuple[TriangleSide, TriangleSide, TriangleSide]) -> bool:
     """Tell whether the relationships of a triangle lead around it, in one direction."""
     (first, _), (second, _), (third, _) = sides
     if any(each.out and each.into for each in (first, second, third)):

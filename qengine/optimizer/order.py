@@ -18,7 +18,7 @@ from qengine import _native
 from qengine._frozen import frozen
 from qengine.catalog.costs import costs
 from qengine.errors import OutOfMemory, Unsupported
-from qengine.optimizer.cost import Link, Problem, Ties, mask_of, members
+from qengine.optimizer.order_problem import DegreeStatistics, Link, Problem, mask_of, members
 
 EXACT = 10  # vertices to order up to which every connected order is considered
 MOST_VERTICES = 1024  # of one pattern
@@ -182,8 +182,8 @@ def _numbers(link: Link) -> tuple[float, ...]:
     return link.probability, *_degrees(link.there), *_degrees(link.back)
 
 
-def _degrees(ties: Ties) -> tuple[float, ...]:
-    return ties.fan_out, ties.most, ties.skew, ties.tail, ties.lesser, ties.mixed, ties.greater
+def _degrees(degrees: DegreeStatistics) -> tuple[float, ...]:
+    return degrees.fan_out, degrees.most, degrees.skew, degrees.tail, degrees.lesser, degrees.mixed, degrees.greater
 
 
 def _width(count: int) -> int:

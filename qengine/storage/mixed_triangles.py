@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from qengine._lru import LruCache
-from qengine.catalog.view import Incidence, Side
+from qengine.catalog.view import Incidence, TriangleSide
 from qengine.plan.pattern import LabelIs
 from qengine.storage.arrays import Array, dot
 from qengine.storage.joint_degrees import JointDegrees
@@ -27,7 +27,7 @@ _LEAST = 1e-12  # chance
 _KEPT = 1 << 12
 
 Corners = tuple[str | None, str | None, str | None]
-Sides = tuple[Side, Side, Side]
+Sides = tuple[TriangleSide, TriangleSide, TriangleSide]
 
 
 class MixedTriangles:
@@ -130,7 +130,7 @@ def _turned(labels: Corners, sides: Sides, order: tuple[int, ...]) -> tuple[Corn
     """Return the same triangle with its corners in another order."""
     places = {(0, 1): 0, (1, 2): 1, (0, 2): 2}
 
-    def side(one: int, other: int) -> Side:
+    def side(one: int, other: int) -> TriangleSide:
         if one < other:
             return sides[places[one, other]]
         near, far = sides[places[other, one]]

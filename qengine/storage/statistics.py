@@ -13,7 +13,7 @@ import numpy as np
 from qengine._frozen import frozen
 from qengine._printable import printable_line
 from qengine.catalog.values import ValueSummary
-from qengine.catalog.view import EdgeStatistics, Incidence, Side
+from qengine.catalog.view import EdgeStatistics, Incidence, TriangleSide
 from qengine.plan.pattern import Direction, LabelExpr, LabelIs
 from qengine.storage.arrays import Array
 from qengine.storage.columns import PropertyColumn
@@ -206,7 +206,7 @@ class Statistics:
         return found.wedges * found.closed
 
     def mixed_closing_odds(
-        self, labels: tuple[str | None, str | None, str | None], sides: tuple[Side, Side, Side]
+        self, labels: tuple[str | None, str | None, str | None], sides: tuple[TriangleSide, TriangleSide, TriangleSide]
     ) -> float:
         """Return what ``CatalogView.mixed_closing_odds`` does."""
         return self._mixed.odds(labels, sides)

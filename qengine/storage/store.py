@@ -12,7 +12,7 @@ import numpy as np
 from qengine._frozen import frozen
 from qengine._lru import LruCache
 from qengine.catalog.values import ValueSummary
-from qengine.catalog.view import EdgeStatistics, Incidence, RelationshipTypeInfo, Side
+from qengine.catalog.view import EdgeStatistics, Incidence, RelationshipTypeInfo, TriangleSide
 from qengine.plan.pattern import Direction, LabelExpr, LabelIs
 from qengine.storage.adjacency import Adjacency, Form
 from qengine.storage.arrays import Array
@@ -169,7 +169,7 @@ class GraphStore:
         return self.statistics.closed_wedges(type)
 
     def mixed_closing_odds(
-        self, labels: tuple[str | None, str | None, str | None], sides: tuple[Side, Side, Side]
+        self, labels: tuple[str | None, str | None, str | None], sides: tuple[TriangleSide, TriangleSide, TriangleSide]
     ) -> float:
         """Return by how much the odds of a relationship grow where it closes a triangle of any kinds."""
         return self.statistics.mixed_closing_odds(labels, sides)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from qengine.catalog.view import EdgeStatistics, Incidence, RelationshipTypeInfo, Side
+from qengine.catalog.view import EdgeStatistics, Incidence, RelationshipTypeInfo, TriangleSide
 from qengine.plan.pattern import LabelExpr
 from qengine.types import FLOAT, INTEGER, STRING, Type, list_of
 
@@ -62,7 +62,7 @@ class WrittenCatalog:
         return 1.0
 
     def mixed_closing_odds(
-        self, labels: tuple[str | None, str | None, str | None], sides: tuple[Side, Side, Side]
+        self, labels: tuple[str | None, str | None, str | None], sides: tuple[TriangleSide, TriangleSide, TriangleSide]
     ) -> float:
         """Return 1: triangles are as frequent as if relationships were independent."""
         return 1.0

@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 
 from qengine.errors import Unsupported
 from qengine.optimizer import order as order_module
-from qengine.optimizer.cost import Link, Problem, Ties, mask_of
 from qengine.optimizer.order import CostModel
+from qengine.optimizer.order_problem import DegreeStatistics, Link, Problem, mask_of
 from tests.examples import examples
 
 
-def ties(draw: st.DrawFn) -> Ties:
+def ties(draw: st.DrawFn) -> DegreeStatistics:
     fan_out = draw(st.floats(0.1, 50))
     skew, tail = draw(st.floats(1, 30)), draw(st.floats(1, 10))
-    return Ties(fan_out, fan_out * 20, skew, tail, draw(st.floats(1, 5)), 1.0, draw(st.floats(1, 50)))
+    return DegreeStatistics(fan_out, fan_out * 20, skew, tail, draw(st.floats(1, 5)), 1.0, draw(st.floats(1, 50)))
 
 
 @st.composite
@@ -121,7 +121,7 @@ def test_sets_of_several_words_give_what_those_of_one_do(problem: Problem) -> No
 
 def ring_with_leaves(ring: int, leaves: int) -> Problem:
     """A circle of vertices that are few, then fewer, one of them with leaves that must all differ."""
-    ties = Ties(10.0, 200.0, 3.0, 2.0)
+    ties = DegreeStatistics(10.0, 200.0, 3.0, 2.0)
     ends = [(v, (v + 1) % ring) for v in range(ring)] + [(0, ring + leaf) for leaf in range(leaves)]
     count = ring + leaves
     sizes = [1e4] * count
@@ -145,8 +145,8 @@ def test_large_patterns_are_ordered_along_their_links(ring: int, leaves: int, wa
 
 
 def test_nothing_is_left_where_others_took_all_there_is() -> None:
-    to_one = Link(0, 1, 1e-2, Ties(1.0, 1.0), Ties(100.0, 200.0))
-    again = Link(0, 2, 1e-2, Ties(1.0, 1.0), Ties(100.0, 200.0))
+    to_one = Link(0, 1, 1e-2, DegreeStatistics(1.0, 1.0), DegreeStatistics(100.0, 200.0))
+    again = Link(0, 2, 1e-2, DegreeStatistics(1.0, 1.0), DegreeStatistics(100.0, 200.0))
     problem = Problem([1e4] * 3, [1e4] * 3, frozenset(), [to_one, again], kinds=["T", "L", "L"])
     assert CostModel(problem).rows(7) == pytest.approx(1e4, rel=0.1)
     assert CostModel(replace(problem, different=[(1, 2)])).rows(7) <= 1
@@ -154,7 +154,7 @@ def test_nothing_is_left_where_others_took_all_there_is() -> None:
 
 
 def link(one: int, other: int) -> Link:
-    ties = Ties(10.0, 100.0)
+    ties = DegreeStatistics(10.0, 100.0)
     return Link(one, other, 1e-3, ties, ties)
 
 
@@ -192,10 +192,10 @@ def test_a_vertex_has_edges_of_two_sorts_together_as_often_as_is_told() -> None:
 
 
 def test_squares_are_counted_by_wedges_only_where_both_ways_go_along_the_same_lists() -> None:
-    def square(last: Ties) -> Problem:
+    def square(last: DegreeStatistics) -> Problem:
         links = [link(0, 1), link(0, 2), link(1, 3), replace(link(2, 3), there=last, back=last)]
         return Problem([1e5] * 4, [1e5] * 4, frozenset(), links, different=[(1, 2)], kinds=["A", "B", "B", "C"])
 
-    counted = CostModel(square(Ties(10.0, 100.0))).cost((0, 1, 2, 3))
-    walked = CostModel(square(Ties(10.0, 90.0))).cost((0, 1, 2, 3))
+    counted = CostModel(square(DegreeStatistics(10.0, 100.0))).cost((0, 1, 2, 3))
+    walked = CostModel(square(DegreeStatistics(10.0, 90.0))).cost((0, 1, 2, 3))
     assert walked > 1.5 * counted

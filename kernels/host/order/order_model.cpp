@@ -34,7 +34,7 @@ class GeometricMean {
 // The chance of an edge of which so many are expected between two vertices.
 double saturated(double expected) { return expected / (1.0 + expected); }
 
-bool equal(const OrderTies& some, const OrderTies& other) {
+bool equal(const OrderDegrees& some, const OrderDegrees& other) {
   return some.fan_out == other.fan_out && some.most == other.most && some.skew == other.skew &&
          some.tail == other.tail && some.lesser == other.lesser && some.mixed == other.mixed &&
          some.greater == other.greater;
@@ -154,12 +154,12 @@ typename OrderModel<Set>::Growth OrderModel<Set>::growth_at(int vertex, int sort
     const bool starts = problem.ends[2 * k] == vertex;
     if (!starts && problem.ends[2 * k + 1] != vertex) continue;
     if (problem.sorts[2 * k + !starts] != sort) continue;
-    const OrderTies& ties = starts ? problem.links[k].there : problem.links[k].back;
-    skew.add(ties.skew);
-    lesser.add(ties.lesser);
-    greater.add(ties.greater);
-    mixed.add(ties.mixed);
-    tail.add(ties.tail);
+    const OrderDegrees& degrees = starts ? problem.links[k].there : problem.links[k].back;
+    skew.add(degrees.skew);
+    lesser.add(degrees.lesser);
+    greater.add(degrees.greater);
+    mixed.add(degrees.mixed);
+    tail.add(degrees.tail);
   }
   const double some = (lesser.value() + mixed.value()) / 2, more = (greater.value() + mixed.value()) / 2;
   return {{{skew.value(), some, more}, {some, lesser.value(), mixed.value()}, {more, mixed.value(), greater.value()}},
@@ -233,7 +233,7 @@ typename OrderModel<Set>::Step OrderModel<Set>::step_by_degrees(const Set& bound
   for (const Way& way : ways_[vertex]) {
     if (!bound.has(way.origin) || n == 2 * Set::kCapacity) continue;
     const double growth = grown(way, bound);
-    const double length = std::min({way.ties->fan_out * growth, way.ties->most, labelled});
+    const double length = std::min({way.degrees->fan_out * growth, way.degrees->most, labelled});
     lists[n++] = {length, way.probability * growth, way.origin, {way.sort, way.back}};
   }
   const double checks = constants.check * (different[vertex] & bound).size();
@@ -288,10 +288,10 @@ bool OrderModel<Set>::exhausted(const Set& bound, int vertex) const {
     for_each(others & adjacent[way.origin], [&](int other) {
       taken += problem.kinds[other] == problem.kinds[vertex] &&
                std::any_of(ways_[other].begin(), ways_[other].end(), [&](const Way& like) {
-                 return like.origin == way.origin && equal(*like.ties, *way.ties);
+                 return like.origin == way.origin && equal(*like.degrees, *way.degrees);
                });
     });
-    return taken >= way.ties->most;
+    return taken >= way.degrees->most;
   });
 }
 
@@ -418,7 +418,7 @@ bool OrderModel<Set>::same_kind(int some, int other, const Set& bound) const {
     return std::all_of(ways_[here].begin(), ways_[here].end(), [&](const Way& way) {
       return !bound.has(way.origin) ||
              std::any_of(ways_[there].begin(), ways_[there].end(), [&](const Way& like) {
-               return like.origin == way.origin && equal(*like.ties, *way.ties);
+               return like.origin == way.origin && equal(*like.degrees, *way.degrees);
              });
     });
   };

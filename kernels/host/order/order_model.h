@@ -83,7 +83,7 @@ class OrderModel {
     int sort;    // of edges at this vertex
     int far;     // of edges at the origin
     double probability;
-    const OrderTies* ties;  // from there
+    const OrderDegrees* degrees;  // from there
     Order there;            // how this vertex is ordered against that one
     Order back;             // and that one against this
   };

@@ -24,8 +24,8 @@ struct OrderConstants {
   double remembered;  // counts that a table holds
 };
 
-// Degrees in one pattern edge, seen from one end; qengine.optimizer.cost.Ties says what each is.
-struct OrderTies {
+// Degrees in one pattern edge, seen from one end; qengine.optimizer.order_problem.Ties says what each is.
+struct OrderDegrees {
   double fan_out, most, skew, tail, lesser, mixed, greater;
 };
 
@@ -33,7 +33,7 @@ struct OrderTies {
 // end and back.
 struct OrderLink {
   double probability;
-  OrderTies there, back;
+  OrderDegrees there, back;
 };
 
 struct OrderProblem {

@@ -8,7 +8,7 @@ from qengine._frozen import frozen
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.difference import Differences
 from qengine.optimizer.elimination.cost import StepCosts
-from qengine.optimizer.elimination.program import Program, reached, used
+from qengine.optimizer.elimination.program import StepBuilder, reached, used
 from qengine.optimizer.elimination.quotients import Bundle, Quotient, relation_of, signed_quotients
 from qengine.optimizer.elimination.vertices import Elimination
 from qengine.optimizer.labels import satisfying_sets
@@ -61,7 +61,7 @@ def eliminated(
 
     def fits(whole: Quotient) -> bool:
         """Tell whether the pattern itself can be eliminated, for so much: else no quotient of it has to be made."""
-        program = Program()
+        program = StepBuilder()
         costs = StepCosts(catalog, program.steps, outputs=bool(outputs))
         kept = tuple(list(names).index(output) for output in outputs)
         result = _elimination(whole, names, nodes, _Relations(edges), program, costs, kept).run()
@@ -73,7 +73,7 @@ def eliminated(
     quotients = signed_quotients(names, edges, difference, kinds, catalog.acyclic, most, fits)
     if quotients is None:
         return None
-    program = Program()
+    program = StepBuilder()
     costs = StepCosts(catalog, program.steps, outputs=bool(outputs))
     factors: dict[tuple[tuple[int, ...], int | None], int] = {}
     relations = _Relations(edges)
@@ -120,7 +120,7 @@ def _elimination(
     names: Sequence[str],
     nodes: dict[str, PatternNode],
     relation_of: _Relations,
-    program: Program,
+    program: StepBuilder,
     costs: StepCosts,
     kept: tuple[int, ...],
 ) -> Elimination:

@@ -90,7 +90,7 @@ class StepCosts:
                 read = any(place in operands(step) for step in self._steps)
                 return len(factors) * take["vertex" if read or self._outputs else "number"] * self._size(place)
             case Message(matrix=matrix, vector=vector) as message:
-                lists = self._lists_told(self._steps[matrix]) if vector is None else None
+                lists = self._lists_with_lengths(self._steps[matrix]) if vector is None else None
                 entries = self.entries(matrix) if lists is None else 0.0
                 cost = take["entry"] * entries + take["vertex"] * self._size(matrix) * (lists or 1)
                 return cost if counted_degrees(self._steps, message) is None else _FIRST * cost
@@ -172,7 +172,7 @@ class StepCosts:
     def _is_kept(self, relation: Relation) -> bool:
         return not relation.conditions and len(relation.types) == 1 and not self._is_union(relation)
 
-    def _lists_told(self, step: Step) -> int | None:
+    def _lists_with_lengths(self, step: Step) -> int | None:
         """Return of how many lists the lengths tell each sum of a matrix's rows; None where lists must be read.
 
         A self-loop stands in both lists of its vertex and counts once.

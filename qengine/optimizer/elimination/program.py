@@ -16,10 +16,10 @@ from qengine.plan.elimination import (
     operands,
 )
 
-__all__ = ["Program", "reached", "used"]
+__all__ = ["StepBuilder", "reached", "used"]
 
 
-class Program:
+class StepBuilder:
     """The steps of one elimination as they grow."""
 
     def __init__(self) -> None:

@@ -17,8 +17,8 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from qengine._deadline import check_planning
-from qengine.optimizer.cost import each_of, mask_of
 from qengine.optimizer.difference import Differences
+from qengine.optimizer.order_problem import each_of, mask_of
 from qengine.optimizer.pattern_edges import PatternEdge
 from qengine.plan.elimination import Relation
 from qengine.plan.pattern import Direction

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
 from qengine.optimizer.elimination.cost import StepCosts
-from qengine.optimizer.elimination.program import Program, reached
+from qengine.optimizer.elimination.program import StepBuilder, reached
 from qengine.plan.elimination import (
     Arm,
     Around,
@@ -52,7 +52,7 @@ class Elimination:
     this is.
     """
 
-    def __init__(self, program: Program, costs: StepCosts, outputs: tuple[int, ...], depth: int = 0) -> None:
+    def __init__(self, program: StepBuilder, costs: StepCosts, outputs: tuple[int, ...], depth: int = 0) -> None:
         self.program = program
         self.costs = costs
         self.outputs = outputs
@@ -68,7 +68,7 @@ class Elimination:
         self._add_vertex(vertex, [] if trivial else [self.program.add(own)])
 
     def pair(self, one: int, other: int, relations: Sequence[Relation], simple: bool, once: bool) -> None:
-        """Add all relations of a pair, seen from ``one``, which is less. For the rest see ``Program.matrix``."""
+        """Add all relations of a pair, seen from ``one``, which is less. For the rest see ``StepBuilder.matrix``."""
         self._add_pair(one, other, [self.program.matrix(relations, simple, once)])
 
     def _add_vertex(self, vertex: int, vectors: list[int]) -> None:

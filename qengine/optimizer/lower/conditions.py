@@ -8,7 +8,7 @@ from dataclasses import field
 from qengine._frozen import record
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.difference import Differences
-from qengine.optimizer.search import NamedCondition
+from qengine.optimizer.search_levels import NamedCondition
 from qengine.plan.expr import Call, Comparison, Expr, Logical, Property, Variable
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.pattern import QueryGraph

@@ -19,7 +19,7 @@ from qengine.catalog.view import CatalogView
 from qengine.optimizer.cardinality import Cardinality
 from qengine.optimizer.difference import Differences, differences
 from qengine.optimizer.elimination import Eliminated, eliminated
-from qengine.optimizer.joins import Join, Side, better_join, reversed_semi_join, walked_instead
+from qengine.optimizer.joins import Join, JoinSide, better_join, enumerated_instead, reversed_semi_join
 from qengine.optimizer.lower.conditions import PostFilters, as_filter, split_predicates
 from qengine.optimizer.lower.demand import Demand, Duplicates, Lowered
 from qengine.optimizer.lower.inner_nodes import repetition_conditions, walk_mode
@@ -27,7 +27,7 @@ from qengine.optimizer.lower.subquery import attach_subqueries
 from qengine.optimizer.lower.walks import WalkDemand, WalkPart, lower_walk, walk_parts
 from qengine.optimizer.matching import Matching, MatchingOrder, matching_order
 from qengine.optimizer.pattern_edges import SAME, PatternEdge, edge_of_types, given_name, pattern_edge
-from qengine.optimizer.search import SearchParts, build_levels
+from qengine.optimizer.search_levels import SearchSpec, build_levels
 from qengine.optimizer.symmetry import Symmetry
 from qengine.plan.expr import Call, Comparison, Expr, HasLabels, Literal, PathOf, Variable
 from qengine.plan.fallible import condition_can_fail
@@ -49,7 +49,7 @@ _ALONE = 12  # nodes of a pattern that may be eliminated, or be cut into parts
 
 
 @frozen
-class _Stated:
+class _MatchRequest:
     """What a search is asked for. ``emitted``: variables; ``existence``: one match is as good as all."""
 
     matching: Matching
@@ -58,7 +58,7 @@ class _Stated:
 
 
 @frozen
-class _Chosen:
+class _MatchStrategy:
     """How that is done: in an order, or instead by a join, or by elimination on some ``devices``.
 
     ``counted``: what isn't wanted is counted, not walked.
@@ -228,18 +228,18 @@ class MatchLowering:
         wanted: set[str],
         final: bool = False,
     ) -> None:
-        stated = self._stated(names, edges, difference, filters, wanted, final)
+        request = self._request(names, edges, difference, filters, wanted, final)
         self._check_size(names, edges)
         check_planning()
-        chosen = self._chosen(stated)
-        if chosen.join is not None:
-            self._join(chosen.join, filters, wanted, final)
+        strategy = self._strategy(request)
+        if strategy.join is not None:
+            self._join(strategy.join, filters, wanted, final)
             return
-        self._emit(stated, chosen)
+        self._emit(request, strategy)
         self._compare_walks(edges)
         self.searched += edges
 
-    def _stated(
+    def _request(
         self,
         names: list[str],
         edges: list[PatternEdge],
@@ -247,7 +247,7 @@ class MatchLowering:
         filters: PostFilters,
         wanted: set[str],
         final: bool,
-    ) -> _Stated:
+    ) -> _MatchRequest:
         """State what is to be matched, and what of it is wanted one by one, counted, or only to exist."""
         seeds = [name for name in names if name in self.bound and self._constrained(name, edges, difference, filters)]
         new = [name for name in names if name not in self.bound]
@@ -271,35 +271,35 @@ class MatchLowering:
             listed=listed,
             hints=self.graph.hints,
         )
-        return _Stated(matching, emitted, existence)
+        return _MatchRequest(matching, emitted, existence)
 
-    def _chosen(self, stated: _Stated) -> _Chosen:
+    def _strategy(self, request: _MatchRequest) -> _MatchStrategy:
         """Choose the order, whether all rows are walked, and whether elimination or a join takes the search's place."""
-        matching = stated.matching
+        matching = request.matching
         cardinality = Cardinality(self.catalog, self.nodes)
         order = matching_order(matching, cardinality)
-        walked = walked_instead(matching, order, cardinality) if stated.existence else None
+        walked = enumerated_instead(matching, order, cardinality) if request.existence else None
         found = order if walked is None else matching_order(walked, cardinality)
         limit = max(found.cost, _WIDE_COST) if order.rows > _WIDE_ROWS else found.cost
         gain = costs("gpu", "choice")["gain"] if order.rows > _MANY_ROWS else 1.0
-        elimination = self._elimination(matching, stated.emitted, limit * gain)
+        elimination = self._elimination(matching, request.emitted, limit * gain)
         if elimination is not None and (self._eliminates_by_hint() or elimination.cost < limit):
-            return _Chosen(order, matching.counted, elimination=elimination, devices=_ANY_DEVICE)
+            return _MatchStrategy(order, matching.counted, elimination=elimination, devices=_ANY_DEVICE)
         if walked is not None:
             matching, order = walked, found
         join = better_join(matching, order, cardinality)
-        if join is None and stated.existence:
+        if join is None and request.existence:
             join = reversed_semi_join(matching, order, cardinality, self.demand.times)
-        if elimination is not None and not (join or stated.existence) and len(stated.emitted) < 2:
-            return _Chosen(order, matching.counted, elimination=elimination, devices=("gpu",))
-        return _Chosen(order, matching.counted, join=join)
+        if elimination is not None and not (join or request.existence) and len(request.emitted) < 2:
+            return _MatchStrategy(order, matching.counted, elimination=elimination, devices=("gpu",))
+        return _MatchStrategy(order, matching.counted, join=join)
 
-    def _emit(self, stated: _Stated, chosen: _Chosen) -> None:
+    def _emit(self, request: _MatchRequest, strategy: _MatchStrategy) -> None:
         """Put the search, or its elimination, on top of the plan."""
-        matching, order = stated.matching, chosen.order
-        levels = self._levels(stated, chosen)
-        emit = tuple(level.name for level in levels[len(matching.bound) :] if level.name in stated.emitted)
-        shortened = chosen.counted and (levels[-1].name not in stated.emitted or chosen.elimination is not None)
+        matching, order = request.matching, strategy.order
+        levels = self._levels(request, strategy)
+        emit = tuple(level.name for level in levels[len(matching.bound) :] if level.name in request.emitted)
+        shortened = strategy.counted and (levels[-1].name not in request.emitted or strategy.elimination is not None)
         weighed = shortened and self.demand.duplicates is Duplicates.COUNT
         name = self._unused("@weight") if weighed else None
         search = Search(
@@ -317,8 +317,8 @@ class MatchLowering:
             rows=order.rows,
             cost=order.cost,
         )
-        if chosen.elimination is not None:
-            self.root = self._eliminate(search, chosen, _outputs(matching, stated.emitted))
+        if strategy.elimination is not None:
+            self.root = self._eliminate(search, strategy, _outputs(matching, request.emitted))
         elif self._eliminates_by_hint():
             raise self.graph.hints.unfollowed(
                 "eliminate",
@@ -334,22 +334,22 @@ class MatchLowering:
         if name is not None:
             self._weigh(name)
 
-    def _levels(self, stated: _Stated, chosen: _Chosen) -> tuple[Level, ...]:
+    def _levels(self, request: _MatchRequest, strategy: _MatchStrategy) -> tuple[Level, ...]:
         """Lay out the levels of a search; they must be few enough where it is run as one."""
-        matching = stated.matching
-        parts = SearchParts(
+        matching = request.matching
+        parts = SearchSpec(
             self.nodes,
             matching.edges,
             matching.bound,
-            chosen.order.names,
-            stated.emitted,
+            strategy.order.names,
+            request.emitted,
             matching.difference,
-            chosen.order.symmetry.greater,
+            strategy.order.symmetry.greater,
             matching.conditions,
-            existence=stated.existence,
+            existence=request.existence,
         )
         levels = build_levels(parts)
-        if chosen.elimination is None:
+        if strategy.elimination is None:
             check_levels(len(levels), self.graph.span)
         return levels
 
@@ -392,7 +392,7 @@ class MatchLowering:
             self._weigh(other.weight)
         self._compare_walks(list(join.build.edges))
 
-    def _side(self, side: Side, needed: set[str], final: bool) -> list[Expr]:
+    def _side(self, side: JoinSide, needed: set[str], final: bool) -> list[Expr]:
         """Search one side of a join, and return the conditions that are left to be checked on rows."""
         if not side.edges and self.bound.issuperset(side.names):
             return []
@@ -439,18 +439,18 @@ class MatchLowering:
     def _eliminates_by_hint(self) -> bool:
         return self.graph.hints.strategy == "eliminate"
 
-    def _eliminate(self, search: Search, chosen: _Chosen, outputs: tuple[str, ...]) -> Operator:
-        found = chosen.elimination
+    def _eliminate(self, search: Search, strategy: _MatchStrategy, outputs: tuple[str, ...]) -> Operator:
+        found = strategy.elimination
         assert found is not None
         cost, searched = (f"{each / 1e6:,.3g} ms" for each in (found.cost, search.cost or 0.0))
         reason = f"~{cost} instead of {searched} by search"
         if self._eliminates_by_hint():
             reason = "as hinted"
-        elif chosen.devices == ("gpu",):
+        elif strategy.devices == ("gpu",):
             reason = f"on the GPU only: ~{cost} on the CPU, {searched} by search"
         plain = replace(search, input=Unit())
         return Eliminate(
-            self.root, plain, found.steps, found.terms, outputs, found.cost, reason, chosen.devices or _ANY_DEVICE
+            self.root, plain, found.steps, found.terms, outputs, found.cost, reason, strategy.devices or _ANY_DEVICE
         )
 
     def _constrained(self, name: str, edges: list[PatternEdge], difference: Differences, filters: PostFilters) -> bool:

@@ -24,7 +24,7 @@ class NamedCondition:
 
 
 @record
-class SearchParts:
+class SearchSpec:
     """What a search must do, before its levels are laid out.
 
     ``wanted``: variables to emit. ``existence``: counts don't matter, so relationships that only multiply rows are
@@ -61,81 +61,81 @@ class SearchParts:
         self._compared.update(self.differences.edges.partners())
 
 
-def build_levels(parts: SearchParts) -> tuple[Level, ...]:
+def build_levels(spec: SearchSpec) -> tuple[Level, ...]:
     """Return the levels: seeds, then each vertex of the order followed by the relationships that it closes.
 
     Relationships that only multiply come last, where a kernel can count instead of walking them.
     """
     levels: list[Level] = []
     late: list[PatternEdge] = []
-    for name in parts.seeds:
-        parts._level[name] = len(levels)
-        levels.append(VertexLevel(name, different=_different(name, parts), pairs=_pairs(name, parts)))
-    _close(parts.edges, parts, levels, late)
-    for name in parts.order:
-        node = parts.nodes[name]
-        sources = _sources(name, parts)
-        parts._level[name] = len(levels)
+    for name in spec.seeds:
+        spec._level[name] = len(levels)
+        levels.append(VertexLevel(name, different=_different(name, spec), pairs=_pairs(name, spec)))
+    _close(spec.edges, spec, levels, late)
+    for name in spec.order:
+        node = spec.nodes[name]
+        sources = _sources(name, spec)
+        spec._level[name] = len(levels)
         levels.append(
             VertexLevel(
                 name,
                 node.labels,
                 node.predicates,
                 sources,
-                different=_different(name, parts),
-                less=tuple(parts._level[big] for big, small in parts.greater if small == name and big in parts._level),
+                different=_different(name, spec),
+                less=tuple(spec._level[big] for big, small in spec.greater if small == name and big in spec._level),
                 greater=tuple(
-                    parts._level[small] for big, small in parts.greater if big == name and small in parts._level
+                    spec._level[small] for big, small in spec.greater if big == name and small in spec._level
                 ),
-                pairs=_pairs(name, parts),
-                conditions=_conditions(name, parts),
+                pairs=_pairs(name, spec),
+                conditions=_conditions(name, spec),
             )
         )
-        _close(parts._at.get(name, ()), parts, levels, late)
+        _close(spec._at.get(name, ()), spec, levels, late)
     for edge in late:
-        parts._level[edge.name] = len(levels)
-        levels.append(_edge_level(edge, parts))
+        spec._level[edge.name] = len(levels)
+        levels.append(_edge_level(edge, spec))
     return tuple(levels)
 
 
-def _sources(name: str, parts: SearchParts) -> tuple[Source, ...]:
+def _sources(name: str, spec: SearchSpec) -> tuple[Source, ...]:
     found = []
-    for edge in parts._at.get(name, ()):
+    for edge in spec._at.get(name, ()):
         start, end = edge.ends
         direction = edge.relationship.direction
-        if end == name and start in parts._level:
-            found.append(Source(parts._level[start], edge.type_names(), direction))
-        elif start == name and end in parts._level:
-            found.append(Source(parts._level[end], edge.type_names(), direction.reversed()))
+        if end == name and start in spec._level:
+            found.append(Source(spec._level[start], edge.type_names(), direction))
+        elif start == name and end in spec._level:
+            found.append(Source(spec._level[end], edge.type_names(), direction.reversed()))
     return tuple(dict.fromkeys(found)) if len(found) > 1 else tuple(found)
 
 
-def _close(edges: Iterable[PatternEdge], parts: SearchParts, levels: list[Level], late: list[PatternEdge]) -> None:
+def _close(edges: Iterable[PatternEdge], spec: SearchSpec, levels: list[Level], late: list[PatternEdge]) -> None:
     """Add of the relationships whose ends are bound by now those that vertex levels alone don't express."""
-    bound = parts._level
+    bound = spec._level
     for edge in edges:
         start, end = edge.ends
         if start not in bound or end not in bound:
             continue
-        identity = edge.name in parts._compared or bool(edge.relationship.predicates) or edge.name in parts.wanted
+        identity = edge.name in spec._compared or bool(edge.relationship.predicates) or edge.name in spec.wanted
         # a neighbour set of a vertex level has already seen to it that the relationship exists
-        checked = start != end and not (start in parts.seeds and end in parts.seeds)
+        checked = start != end and not (start in spec.seeds and end in spec.seeds)
         if checked and not identity:
-            if edge.multiple and not parts.existence:
+            if edge.multiple and not spec.existence:
                 late.append(edge)
             continue
-        parts._level[edge.name] = len(levels)
-        levels.append(_edge_level(edge, parts))
+        spec._level[edge.name] = len(levels)
+        levels.append(_edge_level(edge, spec))
 
 
-def _edge_level(edge: PatternEdge, parts: SearchParts) -> EdgeLevel:
+def _edge_level(edge: PatternEdge, spec: SearchSpec) -> EdgeLevel:
     start, end = edge.ends
-    compared = map(parts._level.get, parts._compared.get(edge.name, ()))
+    compared = map(spec._level.get, spec._compared.get(edge.name, ()))
     different = tuple([level for level in compared if level is not None])
     return EdgeLevel(
         edge.name,
-        parts._level[start],
-        parts._level[end],
+        spec._level[start],
+        spec._level[end],
         edge.type_names(),
         edge.relationship.direction,
         edge.relationship.predicates,
@@ -143,19 +143,19 @@ def _edge_level(edge: PatternEdge, parts: SearchParts) -> EdgeLevel:
     )
 
 
-def _different(name: str, parts: SearchParts) -> tuple[int, ...]:
-    level = parts._level
-    return tuple(sorted([level[other] for other in parts._apart.get(name, ()) if other in level]))
+def _different(name: str, spec: SearchSpec) -> tuple[int, ...]:
+    level = spec._level
+    return tuple(sorted([level[other] for other in spec._apart.get(name, ()) if other in level]))
 
 
-def _pairs(name: str, parts: SearchParts) -> tuple[tuple[int, int, int, int], ...]:
-    level = parts._level
-    return tuple([(level[a], level[b], level[c], level[d]) for (a, b), (c, d) in parts._pairs.get(name, ())])
+def _pairs(name: str, spec: SearchSpec) -> tuple[tuple[int, int, int, int], ...]:
+    level = spec._level
+    return tuple([(level[a], level[b], level[c], level[d]) for (a, b), (c, d) in spec._pairs.get(name, ())])
 
 
-def _conditions(name: str, parts: SearchParts) -> tuple[ColumnCondition, ...]:
+def _conditions(name: str, spec: SearchSpec) -> tuple[ColumnCondition, ...]:
     return tuple(
-        ColumnCondition(each.op, parts._level[each.left], each.left_key, parts._level[each.right], each.right_key)
-        for each in parts.conditions
-        if name in (each.left, each.right) and each.left in parts._level and each.right in parts._level
+        ColumnCondition(each.op, spec._level[each.left], each.left_key, spec._level[each.right], each.right_key)
+        for each in spec.conditions
+        if name in (each.left, each.right) and each.left in spec._level and each.right in spec._level
     )

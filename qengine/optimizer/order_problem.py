@@ -11,11 +11,11 @@ from functools import lru_cache
 from qengine._frozen import frozen
 from qengine.catalog.view import Incidence
 
-_UNTOLD = Incidence((), True, True, None)
+_UNKNOWN = Incidence((), True, True, None)
 
 
 @frozen
-class Ties:
+class DegreeStatistics:
     """Degrees in one pattern edge, seen from one end.
 
     ``fan_out``: neighbours on average. ``most``: at most. ``skew``: E[d(d-1)]/E[d]². ``tail``: what the third edge
@@ -42,9 +42,9 @@ class Link:
     one: int
     other: int
     probability: float
-    there: Ties  # from one to other
-    back: Ties
-    kinds: tuple[Incidence, Incidence] = (_UNTOLD, _UNTOLD)
+    there: DegreeStatistics  # from one to other
+    back: DegreeStatistics
+    kinds: tuple[Incidence, Incidence] = (_UNKNOWN, _UNKNOWN)
 
 
 @frozen
