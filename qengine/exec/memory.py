@@ -21,7 +21,7 @@ from qengine._control import Control
 from qengine.errors import OutOfMemory
 from qengine.exec.sizes import size_of
 
-__all__ = ["Holding", "Kept", "Loop", "MemoryAccount", "Oversized"]
+__all__ = ["Holding", "ListBytes", "Loop", "MemoryAccount", "Oversized"]
 
 _LONG = 1 << 20  # bytes whose making takes long enough to look at the clock before
 _SLIGHT = 1 << 20  # bytes that are needed for a while and not worth refusing a query
@@ -218,7 +218,7 @@ class Loop:
         return max(0, taken - self.kept()) if taken else 0
 
 
-class Kept:
+class ListBytes:
     """Measures a growing list, each item once."""
 
     __slots__ = ("_bytes", "_items", "_sized")

@@ -6,7 +6,7 @@ from sys import getsizeof
 from typing import Any
 
 from qengine._limits import stop_if_due
-from qengine.exec.parts import in_parts
+from qengine.exec.interruptible import in_parts
 
 __all__ = ["ITEM", "size_of", "text_bytes", "width"]
 

@@ -86,11 +86,11 @@ SEAMS: dict[str, dict[str, set[str]]] = {
     "exec/common": {
         "operators/join.py": {"hash_join"},
         "operators/matching.py": {"eliminate", "search", "shortest", "walk"},
-        "pipeline.py": {"sole_count"},
+        "pipeline.py": {"count_fast_path"},
         "runtime.py": {"search"},
     },
     "exec/gpu": {
-        "eliminate.py": {"eliminate", "summed_walks"},
+        "eliminate.py": {"eliminate", "closed_walk_counts"},
         "elimination_steps.py": {"eliminate"},
         "extend_search.py": {"search"},
         "search.py": {"search"},

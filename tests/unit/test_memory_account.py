@@ -7,7 +7,7 @@ import pytest
 from qengine import Graph, OutOfMemory
 from qengine.errors import ExecutionError
 from qengine.exec.context import ExecutionContext
-from qengine.exec.memory import Kept, MemoryAccount, Oversized
+from qengine.exec.memory import ListBytes, MemoryAccount, Oversized
 
 MB = 1_000_000
 
@@ -42,7 +42,7 @@ def test_gathered_rows_share_the_account_of_operators() -> None:
 def test_values_that_a_loop_has_dropped_make_room() -> None:
     memory = MemoryAccount(10 * MB)
     found: list[str] = []
-    loop = memory.loop(Kept(found))
+    loop = memory.loop(ListBytes(found))
     for _ in range(100):
         memory.charge(MB)
         found.append("kept")
@@ -54,7 +54,7 @@ def test_values_that_a_loop_has_dropped_make_room() -> None:
 def test_values_that_a_loop_keeps_do_not() -> None:
     memory = MemoryAccount(10 * MB)
     found: list[str] = []
-    loop = memory.loop(Kept(found))
+    loop = memory.loop(ListBytes(found))
     with pytest.raises(OutOfMemory):
         for _ in range(100):
             memory.charge(MB)

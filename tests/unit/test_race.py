@@ -77,16 +77,16 @@ def test_the_first_rival_that_ends_wins(clique: Any, monkeypatch: pytest.MonkeyP
     context = ExecutionContext()
     hopeless, soon = cliques(9), reordered(without_order(cliques(3)), ("v2", "v1", "v0"))
     context.rivals = lambda *_: [hopeless, soon]
-    monkeypatch.setattr(race, "Running", _endless_for(hopeless))
+    monkeypatch.setattr(race, "SearchHandle", _endless_for(hopeless))
     assert run(clique, Endless(context), context) == (TRIANGLES, soon)
 
 
 def _endless_for(hopeless: Search) -> Any:
-    from qengine.exec.host.running import Running
+    from qengine.exec.host.native_search import SearchHandle
 
     def start(resolved: Any, seeds: Any, rows: int, context: ExecutionContext, chunk_rows: int) -> Any:
         if int(resolved.plan["n_levels"][0]) < len(hopeless.levels):
-            return Running(resolved, seeds, rows, context, chunk_rows)
+            return SearchHandle(resolved, seeds, rows, context, chunk_rows)
         endless: Any = Endless(context)
         endless.close = lambda: None
         return endless

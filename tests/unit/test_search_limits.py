@@ -12,7 +12,7 @@ import pytest
 from qengine import storage
 from qengine.errors import OutOfMemory, QueryInterrupted, QueryTimeout, ResourceError, Unsupported
 from qengine.exec.context import ExecutionContext
-from qengine.exec.host.running import Running
+from qengine.exec.host.native_search import SearchHandle
 from qengine.exec.host.search import run_search
 from qengine.plan.logical import Unit
 from qengine.plan.pattern import Direction
@@ -83,7 +83,7 @@ def test_interrupt(dense: Any, threads: int) -> None:
 
 
 def test_ctrl_c(dense: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    main, waited, wait = threading.main_thread().ident, threading.Event(), Running.wait
+    main, waited, wait = threading.main_thread().ident, threading.Event(), SearchHandle.wait
     assert main is not None
 
     def press_once_it_is_waited_for() -> None:
@@ -94,7 +94,7 @@ def test_ctrl_c(dense: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         waited.set()
         return wait(*arguments)
 
-    monkeypatch.setattr(Running, "wait", noted)
+    monkeypatch.setattr(SearchHandle, "wait", noted)
     threading.Thread(target=press_once_it_is_waited_for).start()
     with pytest.raises(QueryInterrupted):
         list(start(dense, search(ENDLESS, count="n"), ExecutionContext()))

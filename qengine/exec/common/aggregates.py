@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from qengine.exec.common.batch_parts import working_bytes
 from qengine.exec.common.columns import (
     ArrowColumn,
     BoolArray,
@@ -29,7 +30,6 @@ from qengine.exec.common.expressions.growth import object_bytes
 from qengine.exec.common.expressions.operand import operand
 from qengine.exec.common.grouping import Groups, group_rows
 from qengine.exec.common.ordering import ranks
-from qengine.exec.common.parts import working_bytes
 from qengine.exec.scalar.aggregates import accumulator
 from qengine.exec.scalar.values import checked
 from qengine.plan.expr import AggregateCall

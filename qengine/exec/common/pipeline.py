@@ -23,7 +23,7 @@ from qengine.exec.common.operators.stage import Build, Stage
 from qengine.exec.common.results import ResultRows, result_rows
 from qengine.exec.common.runtime import Matchers, Runtime
 from qengine.exec.context import ExecutionContext, OperatorStats, Status
-from qengine.exec.host.sole_count import sole_count
+from qengine.exec.host.count_fast_path import count_fast_path
 from qengine.exec.view import ExecView
 from qengine.plan import logical, physical
 
@@ -79,7 +79,7 @@ def run(
     QueryTimeout, QueryInterrupted, OutOfMemory
         As the context says.
     """
-    if matchers is None and (counted := sole_count(plan, store, context)) is not None:
+    if matchers is None and (counted := count_fast_path(plan, store, context)) is not None:
         context.check()
         yield ResultRows(counted, store, context)
         return

@@ -13,7 +13,6 @@ import pyarrow as pa
 from qengine._frozen import frozen
 from qengine.catalog.functions import lookup
 from qengine.errors import InternalError
-from qengine.exec.common.bound import Bound
 from qengine.exec.common.match_plan import (
     NO_SPAN,
     ColumnKind,
@@ -26,6 +25,7 @@ from qengine.exec.common.match_plan import (
     Span,
     span,
 )
+from qengine.exec.common.operator_cache import PerOperatorCache
 from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.expr import Call, Expr, Parameter, Subquery
 from qengine.plan.pattern import Direction
@@ -42,7 +42,7 @@ _WITHIN = int(SourceFlag.WITHIN)
 _HELD = 1 << 20
 """Bytes of marked vertices up to which a resolved search is remembered."""
 
-_resolved: Bound[ResolvedSearch | None] = Bound()
+_resolved: PerOperatorCache[ResolvedSearch | None] = PerOperatorCache()
 """A cached plan runs again without resolving names."""
 
 _OPS = {

@@ -34,7 +34,7 @@ from qengine.exec.common.columns import (
 from qengine.exec.common.expressions.entities import label_lists, property_of, type_names
 from qengine.exec.common.expressions.growth import property_bytes
 from qengine.exec.context import ExecutionContext
-from qengine.exec.parts import CHECKED_ITEMS, in_parts, unchecked
+from qengine.exec.interruptible import CHECKED_ITEMS, in_parts, unchecked
 from qengine.exec.scalar.materialize import materialize
 from qengine.exec.sizes import size_of
 from qengine.exec.view import ExecView

@@ -46,8 +46,8 @@ from qengine.exec.gpu.elimination_steps import (
 from qengine.exec.gpu.launch import device_run
 from qengine.exec.gpu.memory import Resident
 from qengine.exec.gpu.neighbourhoods import run_among
+from qengine.exec.host.closed_walk_counts import MOST_WALK_WEIGHT
 from qengine.exec.host.eliminate import Counts, NumberOverflow, of_vertices, only_count
-from qengine.exec.host.summed_walks import MOST_WALK_WEIGHT
 from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.elimination import Around, Pairs, Product, Step
 from qengine.plan.physical import MAX_DEVICE_LEVELS, Eliminate

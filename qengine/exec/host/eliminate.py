@@ -17,17 +17,17 @@ from qengine.exec.common.relations import Relations, SparseMatrix, numbers
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.context import ExecutionContext
 from qengine.exec.elimination_schedule import Among
+from qengine.exec.host.cached_vectors import not_negative, product_sums
+from qengine.exec.host.closed_walk_counts import ClosedWalkCounts, closed_walk_counts
 from qengine.exec.host.elimination_facts import facts_of
 from qengine.exec.host.elimination_steps import Array, Factors, Found, NumberOverflow, Steps, own_numbers, told_apart
-from qengine.exec.host.kept_vectors import not_negative, product_sums
 from qengine.exec.host.neighbourhoods import run_among
-from qengine.exec.host.summed_walks import SummedWalks, walk_sums
 from qengine.exec.memory import Holding
 from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.elimination import Pairs
 from qengine.plan.physical import Eliminate
 
-__all__ = ["Counts", "NumberOverflow", "kept_count", "of_vertices", "only_count", "own_numbers", "run_eliminate"]
+__all__ = ["Counts", "NumberOverflow", "cached_count", "of_vertices", "only_count", "own_numbers", "run_eliminate"]
 
 _MAX_COUNT = 2**63 - 1
 
@@ -57,7 +57,7 @@ def run_eliminate(operator: Eliminate, runtime: Runtime, masks: MaskProvider) ->
     ResourceError
         If a count of pairs exceeds 64 bits, or a number on the way to any 128.
     """
-    if (count := kept_count(operator, runtime.store, runtime.context)) is not None:
+    if (count := cached_count(operator, runtime.store, runtime.context)) is not None:
         yield only_count(count)
         return
     first = 0  # row of pairs that isn't done yet
@@ -73,7 +73,7 @@ def run_eliminate(operator: Eliminate, runtime: Runtime, masks: MaskProvider) ->
                 raise
 
 
-def kept_count(operator: Eliminate, store: ExecView, context: ExecutionContext) -> int | None:
+def cached_count(operator: Eliminate, store: ExecView, context: ExecutionContext) -> int | None:
     """Return a count that is sums over vectors which the graph keeps now; None where it takes more than that.
 
     Then nothing is held; None, too, where the query's memory is limited, so that limits are as strict as ever.
@@ -157,7 +157,7 @@ class _Run:
         for found in self.found.values():
             if isinstance(found, np.ndarray):
                 live[id(found)] = found.nbytes
-            elif isinstance(found, SparseMatrix | Factors | SummedWalks):
+            elif isinstance(found, SparseMatrix | Factors | ClosedWalkCounts):
                 live |= {id(array): array.nbytes for array in found.arrays}
         self._hold(sum(live.values()) + self.making)
 
@@ -225,8 +225,10 @@ class _Run:
             yield ((starts, ends[places].astype(np.int64)), counts[places]), first
 
     def _sums(self) -> dict[int, int]:
-        walks = {place: each for place in self.facts.totals if isinstance(each := self.found.get(place), SummedWalks)}
-        known = walk_sums(walks, self.steps.ranked, self.context)
+        walks = {
+            place: each for place in self.facts.totals if isinstance(each := self.found.get(place), ClosedWalkCounts)
+        }
+        known = closed_walk_counts(walks, self.steps.ranked, self.context)
         known |= self.totals
         places = [place for place in self.facts.totals if place not in known]
         if not places:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from itertools import chain
 
 from qengine._frozen import frozen
-from qengine.exec.common.bound import Bound
+from qengine.exec.common.operator_cache import PerOperatorCache
 from qengine.exec.common.relations import SparseMatrix, stored
 from qengine.exec.elimination_schedule import Among, schedule
-from qengine.exec.host.kept_vectors import KeptSums, VectorKey, kept_sums, vector_key
+from qengine.exec.host.cached_vectors import CachedSums, VectorKey, cached_sums, vector_key
 from qengine.exec.view import ExecView
 from qengine.plan.elimination import (
     Matrix,
@@ -46,10 +46,10 @@ class Facts:
     unused: tuple[tuple[int, ...], ...]
     summed: frozenset[int]
     totals: tuple[int, ...]
-    sums: KeptSums | None
+    sums: CachedSums | None
 
 
-_bound: Bound[Facts] = Bound()
+_bound: PerOperatorCache[Facts] = PerOperatorCache()
 
 
 def facts_of(store: ExecView, operator: Eliminate) -> Facts:
@@ -82,7 +82,7 @@ def _facts(store: ExecView, operator: Eliminate) -> Facts:
     factors = [_factors(steps, place, vectors) for place in ordered]
     sums = None
     if outputs == {None} and all(each is not None for each in factors):
-        sums = kept_sums([each for each in factors if each is not None], ordered, operator.terms)
+        sums = cached_sums([each for each in factors if each is not None], ordered, operator.terms)
     along = {place for message, read in enumerate(reads) if message not in vectors for place in read}
     counted = frozenset(sent.difference(along))
     return Facts(

@@ -17,10 +17,10 @@ from qengine._frozen import frozen
 from qengine.errors import InternalError, ResourceError
 from qengine.exec.common.relations import MATRIX, NUMBERS, Lists, Relations, SparseMatrix, numbers
 from qengine.exec.context import ExecutionContext
+from qengine.exec.host.cached_vectors import cached_vector
+from qengine.exec.host.closed_walk_counts import MOST_WALK_ENTRIES, MOST_WALK_WEIGHT, ClosedWalkCounts
 from qengine.exec.host.elimination_facts import Facts
-from qengine.exec.host.kept_vectors import kept_vector
 from qengine.exec.host.ranked_pairs import RankedPairs
-from qengine.exec.host.summed_walks import MOST_WALK_ENTRIES, MOST_WALK_WEIGHT, SummedWalks
 from qengine.plan.closed_walks import closed_walks, walk_sum
 from qengine.plan.elimination import (
     Arm,
@@ -73,7 +73,7 @@ class NumberOverflow(Exception):
     """A number doesn't fit."""
 
 
-Found = Array | SparseMatrix | Lists | Factors | SummedWalks | None
+Found = Array | SparseMatrix | Lists | Factors | ClosedWalkCounts | None
 
 
 def own_numbers(relations: Relations, own: Own) -> npt.NDArray[np.uint64]:
@@ -132,7 +132,7 @@ class Steps:
                 key = None if self.wide else self.facts.vectors.get(place)
                 if key is None:
                     return self._message(place, step)
-                return kept_vector(self.store, key, lambda: self._message(place, step))
+                return cached_vector(self.store, key, lambda: self._message(place, step))
             case Closed():
                 return self._closed(step)
             case Around():
@@ -157,7 +157,7 @@ class Steps:
             return None
         if (key := self.facts.vectors.get(place)) is None:
             return self._widened(own_numbers(self.relations, own))
-        return kept_vector(self.store, key, lambda: own_numbers(self.relations, own))
+        return cached_vector(self.store, key, lambda: own_numbers(self.relations, own))
 
     def _relation(self, place: int, step: Matrix) -> SparseMatrix | Lists:
         """Return relationships as a matrix, or as they are stored where only messages go along what nobody keeps."""
@@ -239,7 +239,7 @@ class Steps:
         found: RankedPairs = self.store.derived.get((step, "ranked"), lambda: RankedPairs(matrix, self.context))
         return found
 
-    def _around(self, place: int, step: Around) -> Array | SummedWalks:
+    def _around(self, place: int, step: Around) -> Array | ClosedWalkCounts:
         """Return what is summed up around each vertex, or what its sum follows from where nothing else is wanted."""
         if place in self.facts.summed and (walks := self.summed_walks(step)) is not None:
             return walks
@@ -268,7 +268,7 @@ class Steps:
         record = np.array([matrix.record()], MATRIX)
         self.call(name, record.ctypes.data, matrix.blocks.ctypes.data, len(matrix.blocks) - 1, out.ctypes.data)
 
-    def summed_walks(self, step: Around) -> SummedWalks | None:
+    def summed_walks(self, step: Around) -> ClosedWalkCounts | None:
         """Return the closed walks that a step's numbers add up to, where they are counted at their first vertices."""
         if (found := walk_sum(step)) is None:
             return None
@@ -281,7 +281,7 @@ class Steps:
             return None
         if weights is not None and (self.wide or int(weights.max(initial=0)) > MOST_WALK_WEIGHT):
             return None
-        return SummedWalks(self.steps[found.walks.matrix], matrix, found.walks.length, weights)
+        return ClosedWalkCounts(self.steps[found.walks.matrix], matrix, found.walks.length, weights)
 
     def plan(self, steps: Sequence[Arm], tops: Sequence[int], vector: int | None) -> Plan:
         """Return what native functions want of a forest around roots."""
@@ -334,7 +334,7 @@ class Steps:
     def optional(self, place: int | None) -> Array | None:
         """Return a vector as kernels read it, None for ones."""
         found = None if place is None else self.found[place]
-        assert not isinstance(found, SparseMatrix | Lists | Factors | SummedWalks)
+        assert not isinstance(found, SparseMatrix | Lists | Factors | ClosedWalkCounts)
         if place is not None and found is not None and (found.itemsize < 8 or found.ndim < 1 + self.wide):
             self.charge(len(found) * (16 if self.wide else 8))
             found = self.found[place] = self._widened(found.astype(np.uint64))

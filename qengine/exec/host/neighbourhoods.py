@@ -16,10 +16,10 @@ from qengine import _native
 from qengine._control import Status
 from qengine.exec.common.relations import MATRIX, SparseMatrix, numbers
 from qengine.exec.elimination_schedule import Among, root_matrices
+from qengine.exec.host.cached_vectors import product_sums
+from qengine.exec.host.closed_walk_counts import ClosedWalkCounts, closed_walk_counts
 from qengine.exec.host.elimination_steps import Array, Factors, Found, Steps, told_apart
-from qengine.exec.host.kept_vectors import product_sums
 from qengine.exec.host.ranked_pairs import RankedPairs
-from qengine.exec.host.summed_walks import SummedWalks, walk_sums
 from qengine.plan.elimination import (
     AtEnds,
     ByRoot,
@@ -169,9 +169,9 @@ class _Piece(Steps):
         """Return the sums of all numbers of the steps whose totals are asked for."""
         walks = {}
         for place in self.among.totals:
-            if isinstance(found := self.found[place], SummedWalks):
+            if isinstance(found := self.found[place], ClosedWalkCounts):
                 walks[place] = found
-        sums = walk_sums(walks, self.ranked, self.context)
+        sums = closed_walk_counts(walks, self.ranked, self.context)
         for place in self.among.totals:
             if place not in walks:
                 found = self.found[place]

@@ -14,7 +14,7 @@ import time
 from qengine.errors import QengineError, QueryInterrupted
 from qengine.exec.common.resolve import resolve
 from qengine.exec.context import ExecutionContext
-from qengine.exec.host.running import Running
+from qengine.exec.host.native_search import SearchHandle
 from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.physical import Search
 
@@ -43,7 +43,7 @@ class _Rivals:
         assert context.rivals is not None
         self._left = list(context.rivals(store, search, masks, self._context, _SAMPLES))
         self._turn = _FIRST_TURN
-        self._running: Running | None = None
+        self._running: SearchHandle | None = None
         self._until = 0.0
 
     def total(self) -> tuple[int, Search] | None:
@@ -54,7 +54,7 @@ class _Rivals:
             resolved = resolve(self._store, self._left[0], self._masks)
             if resolved is None:
                 return 0, self._left[0]
-            self._running = Running(resolved, (), 1, self._context, self._chunk_rows)
+            self._running = SearchHandle(resolved, (), 1, self._context, self._chunk_rows)
             self._until = time.monotonic() + self._turn
         if self._running.wait(_POLL_MS)[1]:
             return self._running.total(), self._left[0]
@@ -72,7 +72,12 @@ class _Rivals:
 
 
 def raced(
-    running: Running, store: ExecView, search: Search, context: ExecutionContext, masks: MaskProvider, chunk_rows: int
+    running: SearchHandle,
+    store: ExecView,
+    search: Search,
+    context: ExecutionContext,
+    masks: MaskProvider,
+    chunk_rows: int,
 ) -> tuple[int, Search]:
     """Return the total of a search without seeds that walks nothing, orbits left out, and which search found it.
 

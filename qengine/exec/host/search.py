@@ -12,8 +12,8 @@ from qengine._frozen import frozen
 from qengine.exec.common.match_plan import SearchMode
 from qengine.exec.common.resolve import ResolvedSearch, resolve
 from qengine.exec.context import ExecutionContext
+from qengine.exec.host.native_search import SearchHandle
 from qengine.exec.host.race import raced
-from qengine.exec.host.running import Running
 from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.physical import Search
 
@@ -100,7 +100,7 @@ def _run(
     chunk_rows: int,
 ) -> Iterator[SearchChunk]:
     """Yield what the native search finds; where nothing is walked, one count for each row."""
-    running = Running(resolved, seeds, rows, context, chunk_rows)
+    running = SearchHandle(resolved, seeds, rows, context, chunk_rows)
     try:
         if resolved.summed and not search.seeds:
             total, winner = raced(running, store, search, context, masks, chunk_rows)
@@ -118,7 +118,7 @@ def _run(
         running.close()
 
 
-def _taken(running: Running, resolved: ResolvedSearch, search: Search, n: int) -> SearchChunk:
+def _taken(running: SearchHandle, resolved: ResolvedSearch, search: Search, n: int) -> SearchChunk:
     counted = resolved.summed or resolved.mode is SearchMode.COUNT
     data = running.take(n, 1 + len(resolved.outputs) + counted)
     count = scaled(data[-1], search) if counted else None

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from qengine.exec.common.batch import Batch
+from qengine.exec.common.batch_parts import repeated_pieces
 from qengine.exec.common.columns import Column, IntArray, ListColumn, NodeColumn, RelationshipColumn, vertex_ids
-from qengine.exec.common.parts import repeated_pieces
 from qengine.exec.context import ExecutionContext
 from qengine.exec.host.walk_kernel import (
     EndFilter,

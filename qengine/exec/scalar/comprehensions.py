@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from qengine.exec.memory import Kept, MemoryAccount
+from qengine.exec.memory import ListBytes, MemoryAccount
 from qengine.exec.scalar.environment import Row
 from qengine.exec.sizes import ITEM, size_of
 
@@ -59,7 +59,7 @@ def compile_list_comprehension(
                 if condition is None or condition(inner):
                     found.append(item if result is None else result(inner))
             return found
-        loop = memory.loop(Kept(found))
+        loop = memory.loop(ListBytes(found))
         try:
             for item in _turns(items, memory, ITEM):
                 inner[variable] = item

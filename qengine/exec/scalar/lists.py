@@ -7,7 +7,7 @@ from typing import Any
 
 from qengine._limits import stop_if_due
 from qengine.errors import ExecutionError
-from qengine.exec.parts import in_parts
+from qengine.exec.interruptible import in_parts
 from qengine.exec.scalar.compare import equals
 from qengine.exec.scalar.strict import strict
 from qengine.exec.scalar.values import wrong_argument

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from qengine.exec.parts import CHECKED_ITEMS, in_parts, unchecked
+from qengine.exec.interruptible import CHECKED_ITEMS, in_parts, unchecked
 from qengine.exec.scalar.values import NodeHandle, PathHandle, RelationshipHandle, readable
 from qengine.exec.view import ResultReader
 from qengine.types import Node, Path, Relationship

@@ -29,7 +29,7 @@ import numpy as np
 
 from qengine._limits import stop_if_due
 from qengine.errors import ExecutionError, StorageError
-from qengine.exec.parts import CHECKED_ITEMS, in_parts
+from qengine.exec.interruptible import CHECKED_ITEMS, in_parts
 from qengine.exec.scalar.values import Given, NodeHandle, PathHandle, RelationshipHandle, checked
 from qengine.temporal import Temporal
 from qengine.temporal.native import from_native, from_numpy, is_missing

@@ -23,6 +23,7 @@ import pyarrow as pa
 
 from qengine.errors import ExecutionError
 from qengine.exec.common.batch import Batch
+from qengine.exec.common.batch_parts import by_parts
 from qengine.exec.common.columns import (
     BoolArray,
     Column,
@@ -40,9 +41,8 @@ from qengine.exec.common.expressions.growth import GROWTH, choice_bytes, object_
 from qengine.exec.common.expressions.operand import operand
 from qengine.exec.common.expressions.paths import paths
 from qengine.exec.common.expressions.strings import STRINGS
-from qengine.exec.common.parts import by_parts
 from qengine.exec.common.runtime import Runtime
-from qengine.exec.memory import Kept, Oversized
+from qengine.exec.memory import ListBytes, Oversized
 from qengine.exec.scalar import evaluate as scalar
 from qengine.exec.scalar.values import wrong_argument
 from qengine.plan import expr as x
@@ -278,7 +278,7 @@ class _ByRow:
         """Evaluate an expression that charges values, as many rows as may stand in one batch."""
         memory, function = self._runtime.memory, self.function
         results: list[Any] = []
-        kept = Kept(results)
+        kept = ListBytes(results)
         allowed = memory.batch_bytes if length > 1 else memory.batch_bytes // 4
         loop = memory.loop(kept)
         try:

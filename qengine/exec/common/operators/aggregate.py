@@ -14,11 +14,11 @@ import numpy as np
 from qengine._frozen import frozen
 from qengine.exec.common.aggregates import WEIGHED, Aggregator, State, aggregator, total_weight, weights_of
 from qengine.exec.common.batch import BATCH_ROWS, Batch, concatenate_batches
+from qengine.exec.common.batch_parts import by_parts, pieces, working_bytes
 from qengine.exec.common.columns import Column, ConstantColumn, IntArray, NodeColumn, count_column, null_column
 from qengine.exec.common.expressions.compiler import Evaluate, compile_expression, is_volatile
 from qengine.exec.common.grouping import Groups, ascends, group_rows, known_apart, rows_alone
 from qengine.exec.common.operators.stage import ROW, Build, Stage
-from qengine.exec.common.parts import by_parts, pieces, working_bytes
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.memory import Holding
 from qengine.exec.scalar.values import failing_at

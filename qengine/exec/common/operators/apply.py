@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from qengine.exec.common.aggregates import aggregator, weights_of
 from qengine.exec.common.batch import Batch
+from qengine.exec.common.batch_parts import repeated_pieces, working_bytes
 from qengine.exec.common.columns import (
     ArrowColumn,
     Column,
@@ -24,7 +25,6 @@ from qengine.exec.common.columns import (
 )
 from qengine.exec.common.grouping import Groups, group_rows
 from qengine.exec.common.operators.stage import Build, Stage, numbered, rows_of, visible
-from qengine.exec.common.parts import repeated_pieces, working_bytes
 from qengine.exec.common.runtime import Runtime
 from qengine.plan import physical
 from qengine.plan.expr import AggregateCall

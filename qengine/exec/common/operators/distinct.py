@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from qengine.exec.common.batch import Batch, concatenate_batches
+from qengine.exec.common.batch_parts import working_bytes
 from qengine.exec.common.grouping import group_rows
 from qengine.exec.common.operators.stage import Build, Stage
-from qengine.exec.common.parts import working_bytes
 from qengine.exec.common.runtime import Runtime
 from qengine.plan import logical
 

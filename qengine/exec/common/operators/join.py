@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from qengine.exec.common.batch import BATCH_ROWS, Batch, concatenate_batches
+from qengine.exec.common.batch_parts import repeated_pieces
 from qengine.exec.common.columns import Column, IntArray, NodeColumn, RelationshipColumn, vertex_ids
 from qengine.exec.common.operators.stage import Build, Stage
-from qengine.exec.common.parts import repeated_pieces
 from qengine.exec.host.hash_join import JoinTable, Operand, Test
 from qengine.plan import physical
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from qengine.errors import ResourceError
 from qengine.exec.common.batch import BATCH_ROWS, Batch
+from qengine.exec.common.batch_parts import pieces, repeated_pieces
 from qengine.exec.common.columns import Column, NodeColumn, RelationshipColumn, count_column, vertex_ids
 from qengine.exec.common.operators.stage import Build, Stage
-from qengine.exec.common.parts import pieces, repeated_pieces
 from qengine.plan import physical
 
 if TYPE_CHECKING:

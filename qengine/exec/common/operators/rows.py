@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from qengine.exec.common.batch import BATCH_ROWS, Batch
+from qengine.exec.common.batch_parts import by_parts, pieces, repeated_pieces
 from qengine.exec.common.columns import (
     Column,
     ConstantColumn,
@@ -20,7 +21,6 @@ from qengine.exec.common.columns import (
 from qengine.exec.common.expressions.compiler import compile_expression, compile_predicate
 from qengine.exec.common.operators.stage import ROW, Build, Stage
 from qengine.exec.common.operators.unwind_range import unwind_range_stage
-from qengine.exec.common.parts import by_parts, pieces, repeated_pieces
 from qengine.exec.memory import Holding, MemoryAccount
 from qengine.exec.scalar.values import wrong_argument
 from qengine.exec.sizes import size_of

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from qengine.exec.common.batch import BATCH_ROWS, Batch, concatenate_batches
+from qengine.exec.common.batch_parts import evaluated, pieces, working_bytes
 from qengine.exec.common.columns import IntArray
 from qengine.exec.common.expressions.compiler import compile_expression
 from qengine.exec.common.operators.limit import count_of, places_within_rows
 from qengine.exec.common.operators.stage import Build, Stage, rows_of
 from qengine.exec.common.ordering import sort_keys, sorted_rows
-from qengine.exec.common.parts import evaluated, pieces, working_bytes
 from qengine.exec.memory import Holding
 from qengine.plan import logical
 

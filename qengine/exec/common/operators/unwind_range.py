@@ -8,10 +8,10 @@ import numpy as np
 
 from qengine.errors import ExecutionError
 from qengine.exec.common.batch import Batch
+from qengine.exec.common.batch_parts import pieces, repeated_pieces
 from qengine.exec.common.columns import IntArray, integer_column
 from qengine.exec.common.expressions.compiler import compile_expression
 from qengine.exec.common.operators.stage import Build, Stage
-from qengine.exec.common.parts import pieces, repeated_pieces
 from qengine.exec.scalar.lists import count_of, range_of
 from qengine.plan import logical
 from qengine.plan.expr import Call

@@ -13,7 +13,7 @@ from qengine.exec.context import ExecutionContext
 from qengine.exec.host.ranked_pairs import RankedPairs
 from qengine.plan.elimination import Step
 
-__all__ = ["MOST_WALK_ENTRIES", "MOST_WALK_WEIGHT", "SummedWalks", "walk_sums"]
+__all__ = ["MOST_WALK_ENTRIES", "MOST_WALK_WEIGHT", "ClosedWalkCounts", "closed_walk_counts"]
 
 MOST_WALK_ENTRIES = 2**32 - 1
 """Of a matrix: what its walks of three steps from one vertex to another come to has 32 bits."""
@@ -23,7 +23,7 @@ MOST_WALK_WEIGHT = 2**32 - 1
 
 
 @frozen
-class SummedWalks:
+class ClosedWalkCounts:
     """Closed walks along a matrix with ``pairs``, that the step ``key`` is.
 
     ``length``: 4, 5 or 6 steps. ``weights``: how often those of four steps count, by the vertex that they begin at
@@ -41,8 +41,10 @@ class SummedWalks:
         return self.matrix.arrays if self.weights is None else (*self.matrix.arrays, self.weights)
 
 
-def walk_sums(
-    walks: Mapping[int, SummedWalks], ranked: Callable[[Step, SparseMatrix], RankedPairs], context: ExecutionContext
+def closed_walk_counts(
+    walks: Mapping[int, ClosedWalkCounts],
+    ranked: Callable[[Step, SparseMatrix], RankedPairs],
+    context: ExecutionContext,
 ) -> dict[int, int]:
     """Return the sums of walks, by their places.
 
@@ -52,7 +54,7 @@ def walk_sums(
         By the context's limits.
     """
     sums: dict[int, int] = {}
-    along: dict[int, dict[int, SummedWalks]] = {}
+    along: dict[int, dict[int, ClosedWalkCounts]] = {}
     for place, each in walks.items():
         along.setdefault(id(each.matrix), {})[place] = each
     for same in along.values():

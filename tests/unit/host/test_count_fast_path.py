@@ -8,7 +8,7 @@ import pytest
 from qengine import ExecutionError, Graph, OutOfMemory, QueryInterrupted, QueryTimeout, ResourceError
 from qengine.exec.common.pipeline import run
 from qengine.exec.context import ExecutionContext
-from qengine.exec.host.sole_count import sole_count
+from qengine.exec.host.count_fast_path import count_fast_path
 
 SUMS = (
     "MATCH (a)-[:E]->(b)-[:E]->(c) RETURN count(*) AS n",
@@ -35,9 +35,9 @@ def test_it_counts_as_the_stages_do(graph: Graph, query: str) -> None:
     prepared = graph.prepare(eliminated(query))
     plan = prepared._planned.physical
     assert plan is not None
-    assert sole_count(plan, graph._store, ExecutionContext()) is None  # the vectors aren't there yet
+    assert count_fast_path(plan, graph._store, ExecutionContext()) is None  # the vectors aren't there yet
     first = prepared.run(device="cpu").fetchall()
-    assert sole_count(plan, graph._store, ExecutionContext()) is not None
+    assert count_fast_path(plan, graph._store, ExecutionContext()) is not None
     result = prepared.run(device="cpu")
     assert result.stats.rows == 0  # nothing runs before it is asked for
     assert result.fetchall() == first == graph.query(query, device="reference").fetchall()

@@ -14,13 +14,13 @@ from qengine import _native
 from qengine.exec.common.resolve import ResolvedSearch
 from qengine.exec.context import ExecutionContext
 
-__all__ = ["Running"]
+__all__ = ["SearchHandle"]
 
 WAIT_MS = 20
 """The native search is asked again after this long, so that Python can handle Ctrl-C."""
 
 
-class Running:
+class SearchHandle:
     """A search that native threads work at, until it is closed.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Plans that give one count, of vectors that the graph keeps: run without stages, which take longer than the sums."""
+"""Fast path: a lone count that is a sum over cached vectors is computed without building a pipeline."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from qengine.exec.view import ExecView
 from qengine.plan.logical import Aggregate, Unit
 from qengine.plan.physical import Eliminate, PhysicalPlan
 
-__all__ = ["sole_count"]
+__all__ = ["count_fast_path"]
 
 
-def sole_count(plan: PhysicalPlan, store: ExecView, context: ExecutionContext) -> Batch | None:
+def count_fast_path(plan: PhysicalPlan, store: ExecView, context: ExecutionContext) -> Batch | None:
     """Return the only row of a plan that counts a pattern and does nothing else, where the count takes sums alone.
 
     None where it takes more, and where parameters have to be looked at or operators are measured.
@@ -30,10 +30,10 @@ def sole_count(plan: PhysicalPlan, store: ExecView, context: ExecutionContext) -
         return None
     if root.weight is None or root.weight != below.count or any(call.args for _, call in root.aggregates):
         return None
-    from qengine.exec.host.eliminate import kept_count
+    from qengine.exec.host.eliminate import cached_count
 
     context.check()
-    count = kept_count(below, store, context)
+    count = cached_count(below, store, context)
     if count is None:
         return None
     column: Column = ConstantColumn(count, 1)

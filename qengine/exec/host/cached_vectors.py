@@ -22,7 +22,7 @@ from qengine.exec.context import ExecutionContext
 from qengine.exec.view import ExecView
 from qengine.plan.elimination import Step, Term
 
-__all__ = ["KeptSums", "VectorKey", "kept_sums", "kept_vector", "not_negative", "product_sums", "vector_key"]
+__all__ = ["CachedSums", "VectorKey", "cached_sums", "cached_vector", "not_negative", "product_sums", "vector_key"]
 
 _MAX_COUNT = 2**63 - 1
 
@@ -51,7 +51,7 @@ def vector_key(*steps: Step | None) -> VectorKey:
     return VectorKey(steps)
 
 
-class _KeptVector:
+class _CachedVector:
     """An array that nobody writes to, and where it is."""
 
     __slots__ = ("array", "nbytes", "record")
@@ -63,7 +63,7 @@ class _KeptVector:
         self.record = array.ctypes.data, array.itemsize  # as qe::eliminate::Numbers
 
 
-def kept_vector(store: ExecView, key: VectorKey, make: Callable[[], Array]) -> Array:
+def cached_vector(store: ExecView, key: VectorKey, make: Callable[[], Array]) -> Array:
     """Return a vector that the graph keeps, in the narrowest of 16, 32 and 64 bits that hold its numbers.
 
     Parameters
@@ -75,7 +75,7 @@ def kept_vector(store: ExecView, key: VectorKey, make: Callable[[], Array]) -> A
     make
         Computes it, uint64[n], where the graph doesn't have it.
     """
-    found: Array = store.derived.get(key, lambda: _KeptVector(_narrowed(make()))).array
+    found: Array = store.derived.get(key, lambda: _CachedVector(_narrowed(make()))).array
     return found
 
 
@@ -85,7 +85,7 @@ def _narrowed(numbers: Array) -> Array:
 
 
 @frozen
-class KeptSums:
+class CachedSums:
     """A count as signed terms of sums of products of kept vectors.
 
     ``keys``: the vectors, sum by sum. ``first``: where each sum's begin, as ctypes' int32[sums + 1]. ``terms``: for
@@ -116,7 +116,7 @@ class KeptSums:
         return not_negative(sum(factor * prod(sums[k] for k in of) for factor, of in self.terms))
 
 
-def kept_sums(totals: Sequence[tuple[VectorKey, ...]], places: Sequence[int], terms: Sequence[Term]) -> KeptSums:
+def cached_sums(totals: Sequence[tuple[VectorKey, ...]], places: Sequence[int], terms: Sequence[Term]) -> CachedSums:
     """Return a count by its terms, given for each step that they add up the vectors whose product it is.
 
     ``places``: those steps, as terms name them.
@@ -125,7 +125,7 @@ def kept_sums(totals: Sequence[tuple[VectorKey, ...]], places: Sequence[int], te
     for each in totals:
         first.append(first[-1] + len(each))
     index = {place: k for k, place in enumerate(places)}
-    return KeptSums(
+    return CachedSums(
         tuple(key for each in totals for key in each),
         (ctypes.c_int32 * len(first))(*first),
         tuple((term.factor, tuple(index[place] for place in term.totals)) for term in terms),

@@ -1,4 +1,4 @@
-"""What operators of plans that are kept come to on a graph: found when they first run, for all their runs."""
+"""Caches facts about cached plans' operators on a graph, computed when they first run."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from weakref import WeakKeyDictionary
 from qengine.exec.view import ExecView
 from qengine.plan.logical import Operator
 
-__all__ = ["Bound"]
+__all__ = ["PerOperatorCache"]
 
 _MOST = 256  # operators of a graph
 
 Found = TypeVar("Found")
 
 
-class Bound(Generic[Found]):
+class PerOperatorCache(Generic[Found]):
     """What is known of operators, by graph and by the operator's identity.
 
     The operators are kept with it, so that no others can get their identity. Any number of threads may use it.
