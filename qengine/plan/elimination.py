@@ -35,7 +35,7 @@ class Relation:
 
 
 @node("nodes", "loops")
-class Own:
+class NodeIndicator:
     """A vector: 1 for each vertex with the labels and predicates of some nodes that coincide, times its self-loops.
 
     ``nodes``: for each its name ("" where no predicate mentions it), labels and predicates.
@@ -65,15 +65,18 @@ class Product:
 
 
 @frozen
-class Message:
-    """A vector: for each u the sum over v of ``matrix[u, v] * vector[v]``. It sums out v, which only u knows."""
+class MatVec:
+    """A vector: for each u the sum over v of ``matrix[u, v] * vector[v]``. It sums out v, which only u knows.
+
+    Bucket elimination calls it the message from v to u.
+    """
 
     matrix: int
     vector: int | None
 
 
 @frozen
-class Closed:
+class MaskedProduct:
     """A matrix: for each pair (a, b) that ``across`` links the sum over c of ``left[a, c] * vector[c] * right[b, c]``.
 
     It sums out c, the third vertex of a triangle. ``across`` is a ``Matrix``, whose own numbers don't count.
@@ -86,24 +89,25 @@ class Closed:
 
 
 @frozen
-class Arm:
+class ForestNode:
     """A vertex x of a forest that is summed out for one root u after the other: a sparse vector s over x.
 
-    s[x] is ``start[u, x]`` (None: 1) times ``vector[x]`` times, for each of ``arms`` (places of earlier arms, one as
-    often as it counts), the sum over their vertices y of that arm's s[y] times its ``link[y, x]``. The top has no link.
+    s[x] is ``start[u, x]`` (None: 1) times ``vector[x]`` times, for each of ``nodes`` (places of earlier nodes, one as
+    often as it counts), the sum over their vertices y of that node's s[y] times its ``link[y, x]``. The top has no
+    link.
     """
 
     start: int | None
     vector: int | None
-    arms: tuple[int, ...]
+    nodes: tuple[int, ...]
     link: int | None
 
 
 @frozen
-class Around:
-    """A vector: for each root u ``vector[u]`` times, for each of ``tops``, the sum of that arm's vector."""
+class RootedForest:
+    """A vector: for each root u, ``vector[u]`` times the product over ``tops`` of the sum of that node's s."""
 
-    arms: tuple[Arm, ...]
+    nodes: tuple[ForestNode, ...]
     tops: tuple[int, ...]
     vector: int | None
 
@@ -112,10 +116,10 @@ class Around:
 class Pairs:
     """A matrix whose rows are made one after the other, and not kept: for each root u ``vector[u]`` times a vector.
 
-    That is the sparse vector of the last of ``arms``; without arms it is 1 at u itself.
+    That is the sparse vector of the last of ``nodes``; without nodes it is 1 at u itself.
     """
 
-    arms: tuple[Arm, ...]
+    nodes: tuple[ForestNode, ...]
     vector: int | None
 
 
@@ -169,12 +173,12 @@ def operands(step: Step) -> tuple[int, ...]:
     match step:
         case Product(factors=factors):
             found: tuple[int | None, ...] = factors
-        case Message(matrix=matrix, vector=vector):
+        case MatVec(matrix=matrix, vector=vector):
             found = matrix, vector
-        case Closed(across=across, left=left, right=right, vector=vector):
+        case MaskedProduct(across=across, left=left, right=right, vector=vector):
             found = across, left, right, vector
-        case Around(arms=arms, vector=vector) | Pairs(arms=arms, vector=vector):
-            found = (*(place for arm in arms for place in (arm.start, arm.vector, arm.link)), vector)
+        case RootedForest(nodes=nodes, vector=vector) | Pairs(nodes=nodes, vector=vector):
+            found = (*(place for node in nodes for place in (node.start, node.vector, node.link)), vector)
         case Neighbourhoods(first=first, second=second, by=by):
             found = first, second, by
         case AtEnds(pairs=pairs, vector=vector) | ByRoot(pairs=pairs, vector=vector):
@@ -192,27 +196,27 @@ def moved(step: Step, place_of: Mapping[int, int]) -> Step:
     def new(place: int | None) -> int | None:
         return None if place is None else place_of[place]
 
-    def arms_of(arms: tuple[Arm, ...]) -> tuple[Arm, ...]:
-        return tuple(Arm(new(arm.start), new(arm.vector), arm.arms, new(arm.link)) for arm in arms)
+    def arms_of(nodes: tuple[ForestNode, ...]) -> tuple[ForestNode, ...]:
+        return tuple(ForestNode(new(node.start), new(node.vector), node.nodes, new(node.link)) for node in nodes)
 
     match step:
         case Product(factors=factors):
             return Product(tuple(place_of[each] for each in factors))
-        case Message(matrix=matrix, vector=vector):
-            return Message(place_of[matrix], new(vector))
-        case Closed(across=across, left=left, right=right, vector=vector):
-            return Closed(place_of[across], place_of[left], place_of[right], new(vector))
-        case Around(arms=arms, tops=tops, vector=vector):
-            return Around(arms_of(arms), tops, new(vector))
-        case Pairs(arms=arms, vector=vector):
-            return Pairs(arms_of(arms), new(vector))
+        case MatVec(matrix=matrix, vector=vector):
+            return MatVec(place_of[matrix], new(vector))
+        case MaskedProduct(across=across, left=left, right=right, vector=vector):
+            return MaskedProduct(place_of[across], place_of[left], place_of[right], new(vector))
+        case RootedForest(nodes=nodes, tops=tops, vector=vector):
+            return RootedForest(arms_of(nodes), tops, new(vector))
+        case Pairs(nodes=nodes, vector=vector):
+            return Pairs(arms_of(nodes), new(vector))
         case Neighbourhoods() | AtEnds() | OfPairs() | EndRows() | ByRoot():
             return type(step)(*(place_of[each] for each in operands(step)))
     return step
 
 
 Step = (
-    Own | Matrix | Product | Message | Closed | Around | Pairs
+    NodeIndicator | Matrix | Product | MatVec | MaskedProduct | RootedForest | Pairs
     | Neighbourhoods | AtEnds | OfPairs | EndRows | ByRoot
 )  # fmt: skip
 
@@ -225,10 +229,10 @@ def domain_of(steps: Sequence[Step], place: int) -> Domain:
     match steps[place]:
         case Product(factors=factors):
             return domain_of(steps, factors[0])
-        case Message(matrix=matrix) | Closed(across=matrix) | ByRoot(pairs=matrix):
+        case MatVec(matrix=matrix) | MaskedProduct(across=matrix) | ByRoot(pairs=matrix):
             return domain_of(steps, matrix)
-        case Around(arms=arms):
-            return next(domain_of(steps, arm.start) for arm in arms if arm.start is not None)
+        case RootedForest(nodes=nodes):
+            return next(domain_of(steps, node.start) for node in nodes if node.start is not None)
         case Neighbourhoods(first=pairs) | AtEnds(pairs=pairs) | OfPairs(pairs=pairs) | EndRows(pairs=pairs):
             return pairs
     return None
@@ -239,7 +243,7 @@ def column_domain_of(steps: Sequence[Step], place: int) -> Domain:
     match steps[place]:
         case Product(factors=factors):
             return column_domain_of(steps, factors[0])
-        case Closed(across=across):
+        case MaskedProduct(across=across):
             return column_domain_of(steps, across)
         case Neighbourhoods(second=second):
             return second
@@ -258,16 +262,16 @@ def is_matrix(steps: Sequence[Step], place: int) -> bool:
     step = steps[place]
     if isinstance(step, Product):
         return is_matrix(steps, step.factors[0])
-    return isinstance(step, Matrix | Closed | Neighbourhoods | EndRows | Pairs)
+    return isinstance(step, Matrix | MaskedProduct | Neighbourhoods | EndRows | Pairs)
 
 
-def is_labels_alone(own: Own) -> bool:
+def is_labels_alone(own: NodeIndicator) -> bool:
     """Tell whether a vector follows from the graph alone, whatever a query's conditions and parameters are."""
     predicates = (predicates for _, _, predicates in own.nodes)
     return not any(predicates) and not any(relation.conditions for relation in own.loops)
 
 
-def counted_degrees(steps: Sequence[Step], message: Message) -> tuple[Step, Step | None] | None:
+def counted_degrees(steps: Sequence[Step], message: MatVec) -> tuple[Step, Step | None] | None:
     """Return the matrix and the vertices of a message that counts relationships, to vertices with some labels.
 
     That fits 64 bits, and follows from the graph alone. None for another message.
@@ -276,9 +280,9 @@ def counted_degrees(steps: Sequence[Step], message: Message) -> tuple[Step, Step
     if not isinstance(matrix, Matrix) or len(matrix.relations) > 1 or matrix.relations[0].conditions:
         return None
     ends = None if message.vector is None else steps[message.vector]
-    if ends is None or ends == Own():
+    if ends is None or ends == NodeIndicator():
         return matrix, None
-    return (matrix, ends) if isinstance(ends, Own) and is_labels_alone(ends) else None
+    return (matrix, ends) if isinstance(ends, NodeIndicator) and is_labels_alone(ends) else None
 
 
 @frozen

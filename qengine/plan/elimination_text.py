@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from qengine.plan.elimination import (
-    Arm,
-    Around,
     AtEnds,
     ByRoot,
-    Closed,
     EndRows,
+    ForestNode,
+    MaskedProduct,
     Matrix,
-    Message,
+    MatVec,
     Neighbourhoods,
+    NodeIndicator,
     OfPairs,
-    Own,
     Pairs,
     Product,
     Relation,
+    RootedForest,
     Step,
     Term,
     is_matrix,
@@ -43,9 +43,9 @@ def _step(step: Step, names: list[str], expr: ExprText) -> str:
         return "" if place is None else f" {names[place]}"
 
     match step:
-        case Own(nodes=(), loops=()):
+        case NodeIndicator(nodes=(), loops=()):
             return "1"
-        case Own(nodes=nodes, loops=loops):
+        case NodeIndicator(nodes=nodes, loops=loops):
             parts = []
             for name, labels, predicates in nodes:
                 where = f" WHERE {expr.joined(predicates, ' AND ')}" if predicates else ""
@@ -55,12 +55,12 @@ def _step(step: Step, names: list[str], expr: ExprText) -> str:
             return " × ".join(_relation(each, expr) for each in relations) + " by pair" * once
         case Product(factors=factors):
             return " × ".join(names[place] for place in factors)
-        case Message(matrix=matrix, vector=vector):
+        case MatVec(matrix=matrix, vector=vector):
             return f"sum over rows of {names[matrix]}{of(vector)}"
-        case Closed(across=across, left=left, right=right, vector=vector):
+        case MaskedProduct(across=across, left=left, right=right, vector=vector):
             return f"across {names[across]}: sum over{of(left)}{of(vector)}{of(right)}"
-        case Around(arms=arms, tops=tops, vector=vector):
-            shown = " and ".join(_arm(arms, top, names) for top in tops)
+        case RootedForest(nodes=nodes, tops=tops, vector=vector):
+            shown = " and ".join(_forest_node(nodes, top, names) for top in tops)
             return f"around each root{of(vector)}: sum over {shown}"
         case Neighbourhoods(first=first, second=second, by=by):
             return f"neighbours in {names[first]} and {names[second]} of one root, where {names[by]} links them"
@@ -72,20 +72,20 @@ def _step(step: Step, names: list[str], expr: ExprText) -> str:
             return f"rows of {names[by]} of the ends of {names[pairs]}"
         case ByRoot(pairs=pairs, vector=vector):
             return f"sum by root of {names[pairs]} {names[vector]}"
-        case Pairs(arms=(), vector=vector):
+        case Pairs(nodes=(), vector=vector):
             return f"each root{of(vector)} with itself"
-        case Pairs(arms=arms, vector=vector):
-            return f"each root{of(vector)} with {_arm(arms, len(arms) - 1, names)}"
+        case Pairs(nodes=nodes, vector=vector):
+            return f"each root{of(vector)} with {_forest_node(nodes, len(nodes) - 1, names)}"
 
 
-def _arm(arms: tuple[Arm, ...], place: int, names: list[str]) -> str:
-    arm = arms[place]
-    below = arm.arms
-    parts = [] if arm.start is None else [names[arm.start]]
-    parts += [] if arm.vector is None else [names[arm.vector]]
+def _forest_node(nodes: tuple[ForestNode, ...], place: int, names: list[str]) -> str:
+    node = nodes[place]
+    below = node.nodes
+    parts = [] if node.start is None else [names[node.start]]
+    parts += [] if node.vector is None else [names[node.vector]]
     for each in dict.fromkeys(below):
         count = below.count(each)
-        link = f"{_arm(arms, each, names)} → {names[arms[each].link or 0]}"
+        link = f"{_forest_node(nodes, each, names)} → {names[nodes[each].link or 0]}"
         parts.append(f"({link})" + (f"^{count}" if count > 1 else ""))
     return " ".join(parts)
 

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from qengine.plan.elimination import (
-    Arm,
-    Around,
     AtEnds,
     ByRoot,
-    Closed,
     Domain,
     EndRows,
+    ForestNode,
+    MaskedProduct,
     Matrix,
-    Message,
+    MatVec,
     Neighbourhoods,
+    NodeIndicator,
     OfPairs,
-    Own,
     Pairs,
     Product,
     Relation,
+    RootedForest,
     Step,
     Term,
     column_domain_of,
@@ -77,7 +77,7 @@ class _Program:
         """Check one step, and note what it gives."""
         place, kind = len(self.kinds), _VECTOR
         match step:
-            case Own(nodes=nodes, loops=loops):
+            case NodeIndicator(nodes=nodes, loops=loops):
                 for name, _, predicates in nodes:
                     _predicates(name, predicates)
                 _relations(loops)
@@ -94,11 +94,11 @@ class _Program:
                     bases = {self.base[factor] for factor in factors}
                     assert len(bases) == 1, f"step {place}: matrices {factors} link different pairs"
                     self.base[place] = self.base[factors[0]]
-            case Message(matrix=matrix, vector=vector):
+            case MatVec(matrix=matrix, vector=vector):
                 self.are(_MATRIX, (matrix,), place)
                 self.are(_VECTOR, (vector,), place)
                 self.over(column_domain_of(self.steps, matrix), vector, place)
-            case Closed(across=across, left=left, right=right, vector=vector):
+            case MaskedProduct(across=across, left=left, right=right, vector=vector):
                 self.are(_MATRIX, (across, left, right), place)
                 assert isinstance(self.steps[across], Matrix | Neighbourhoods), f"step {place} goes across no Matrix"
                 self.are(_VECTOR, (vector,), place)
@@ -108,12 +108,12 @@ class _Program:
                 assert third == column_domain_of(self.steps, right), f"step {place}: no triangle"
                 self.over(third, vector, place)
                 kind, self.base[place] = _MATRIX, self.base[across]
-            case Around(arms=arms, tops=tops, vector=vector):
+            case RootedForest(nodes=arms, tops=tops, vector=vector):
                 assert tops, f"step {place}: around nothing"
-                self.arms(arms, tops, place)
+                self.nodes(arms, tops, place)
                 self.are(_VECTOR, (vector,), place)
-            case Pairs(arms=arms, vector=vector):
-                self.arms(arms, (len(arms) - 1,) if arms else (), place)
+            case Pairs(nodes=arms, vector=vector):
+                self.nodes(arms, (len(arms) - 1,) if arms else (), place)
                 self.are(_VECTOR, (vector,), place)
                 kind = _PAIRS
             case Neighbourhoods(first=first, second=second, by=by):
@@ -144,17 +144,17 @@ class _Program:
                 raise AssertionError(f"no step: {step!r}")
         self.kinds.append(kind)
 
-    def arms(self, arms: tuple[Arm, ...], tops: tuple[int, ...], place: int) -> None:
+    def nodes(self, arms: tuple[ForestNode, ...], tops: tuple[int, ...], place: int) -> None:
         """Check the arms of a forest: leaves first, all but the tops linked, each hanging somewhere."""
         assert all(0 <= top < len(arms) for top in tops), f"step {place}: tops {tops} of {len(arms)} arms"
         for number, arm in enumerate(arms):
-            late = [each for each in arm.arms if not 0 <= each < number]
+            late = [each for each in arm.nodes if not 0 <= each < number]
             assert not late, f"step {place}: arm {number} has arms {late}, which are not before it"
             self.are(_MATRIX, (arm.start, arm.link), place)
             self.are(_VECTOR, (arm.vector,), place)
             top = number in tops
             assert top == (arm.link is None), f"step {place}: arm {number} is {'linked' if top else 'not linked'}"
-        hanging = {each for arm in arms for each in arm.arms}.union(tops)
+        hanging = {each for arm in arms for each in arm.nodes}.union(tops)
         assert len(hanging) == len(arms), f"step {place}: arms that hang nowhere"
 
     def are(self, kind: str, places: Iterable[int | None], reader: int) -> None:

@@ -22,7 +22,7 @@ from qengine.errors import QengineError, QueryTimeout
 from qengine.exec.gpu.eliminate import eliminates
 from qengine.exec.gpu.eliminate_triangles import LINKS_OF_TRIANGLES, TRIANGLES_OF_VERTICES
 from qengine.exec.gpu.memory import device_memory
-from qengine.plan.elimination import Message
+from qengine.plan.elimination import MatVec
 from qengine.plan.physical import Eliminate
 from qengine.plan.traverse import operators
 from tests.bench import gpu_graphs
@@ -98,7 +98,7 @@ def measure(name: str, graph: Graph, pattern: str, no_cpu: bool) -> bool:
     way = "" if eliminates(graph._store, operator) else " (searched)"
     count = answer(graph, text, "gpu")
     whole, anew, kernels = times(graph, text)
-    messages = sum(isinstance(step, Message) and step.vector is not None for step in operator.steps)
+    messages = sum(isinstance(step, MatVec) and step.vector is not None for step in operator.steps)
     limit = messages * 4 * 2 * graph.relationship_count / _BANDWIDTH * 1e3
     begin = time.perf_counter()
     expected = None if no_cpu else answer(graph, text, "cpu")

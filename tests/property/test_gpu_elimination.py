@@ -27,7 +27,7 @@ from qengine.exec.common.runtime import Runtime
 from qengine.exec.context import ExecutionContext
 from qengine.exec.gpu import eliminate, eliminate_triangles, eliminate_walks, elimination_steps, neighbourhoods
 from qengine.exec.gpu.eliminate_matrix import uploaded
-from qengine.plan.elimination import Matrix, Message, Relation, Term
+from qengine.plan.elimination import Matrix, MatVec, Relation, Term
 from qengine.plan.pattern import Direction
 from qengine.plan.physical import Eliminate
 from qengine.plan.traverse import operators
@@ -269,7 +269,7 @@ def test_totals_take_few_messages(skewed: Graph, pattern: str, messages: int) ->
     operator = elimination(skewed, text)
     assert operator is not None
     program = eliminate._of(skewed._store, operator).program
-    sent = [step for place in program.steps if isinstance(step := operator.steps[place], Message) and step.vector]
+    sent = [step for place in program.steps if isinstance(step := operator.steps[place], MatVec) and step.vector]
     assert len(sent) == messages
     assert skewed.query(text, device="gpu").value() == skewed.query(text, device="cpu").value()
 

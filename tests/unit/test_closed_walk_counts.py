@@ -10,7 +10,7 @@ import pytest
 
 from qengine import Graph
 from qengine.plan.closed_walks import ClosedWalks, WalkSum, walk_sum
-from qengine.plan.elimination import Arm, Around
+from qengine.plan.elimination import ForestNode, RootedForest
 from qengine.testing.generate import rmat, to_csr
 
 RING = "MATCH /*+ eliminate */ REPEATABLE ELEMENTS (a)--(b)--(c)--(d)--"
@@ -52,15 +52,15 @@ def test_leaves_of_a_ring(graph: Graph, adjacency: npt.NDArray[Any], leaves: int
 
 
 def test_walks_by_the_opposite_corner_are_a_sum_by_their_own() -> None:
-    start = Arm(0, None, (), 0)
-    by_root = Around((start, Arm(None, None, (0, 0), None)), (1,), 3)
-    by_corner = Around((start, Arm(None, 3, (0, 0), None)), (1,), None)
+    start = ForestNode(0, None, (), 0)
+    by_root = RootedForest((start, ForestNode(None, None, (0, 0), None)), (1,), 3)
+    by_corner = RootedForest((start, ForestNode(None, 3, (0, 0), None)), (1,), None)
     assert walk_sum(by_root) == walk_sum(by_corner) == WalkSum(ClosedWalks(0, 4), 3)
-    both = Around(by_corner.arms, (1,), 3)
+    both = RootedForest(by_corner.nodes, (1,), 3)
     assert walk_sum(both) is None
 
 
 def test_longer_walks_have_no_weights() -> None:
-    arms = (Arm(0, None, (), 0), Arm(None, None, (0,), 0), Arm(None, None, (1, 1), None))
-    assert walk_sum(Around(arms, (2,), None)) == WalkSum(ClosedWalks(0, 6), None)
-    assert walk_sum(Around(arms, (2,), 3)) is None
+    arms = (ForestNode(0, None, (), 0), ForestNode(None, None, (0,), 0), ForestNode(None, None, (1, 1), None))
+    assert walk_sum(RootedForest(arms, (2,), None)) == WalkSum(ClosedWalks(0, 6), None)
+    assert walk_sum(RootedForest(arms, (2,), 3)) is None

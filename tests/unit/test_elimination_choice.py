@@ -11,7 +11,7 @@ from qengine import Graph
 from qengine.optimizer.elimination import eliminated
 from qengine.optimizer.elimination.cost import StepCosts
 from qengine.optimizer.lower import match
-from qengine.plan.elimination import Arm, Around, Closed, Matrix, Message, Own, Relation
+from qengine.plan.elimination import ForestNode, MaskedProduct, Matrix, MatVec, NodeIndicator, Relation, RootedForest
 from qengine.plan.expr import Comparison, Literal, Property, Variable
 from qengine.plan.pattern import Direction, LabelIs
 from qengine.testing.generate import rmat, to_csr
@@ -94,26 +94,26 @@ def test_lists_that_are_looked_up_cost_more_to_make_a_matrix_of() -> None:
     assert [info is not None and info.dense[0] for info in known] == [True, False]
     costs = []
     for name in ("Dense", "Sparse"):
-        program = [Matrix((Relation((name,), Direction.OUT),)), Closed(0, 0, 0, None)]
+        program = [Matrix((Relation((name,), Direction.OUT),)), MaskedProduct(0, 0, 0, None)]
         costs.append(StepCosts(store, program).of(0))
     assert costs[0] < costs[1]
 
 
 def test_closed_walks_cost_less_where_only_their_sum_is_wanted(graph: Graph) -> None:
     matrix = Matrix((Relation(("E",), Direction.BOTH),))
-    walks = Around((Arm(0, None, (), 0), Arm(None, None, (0, 0), None)), (1,), None)
+    walks = RootedForest((ForestNode(0, None, (), 0), ForestNode(None, None, (0, 0), None)), (1,), None)
     summed = StepCosts(graph._store, [matrix, walks]).of(1)
     assert summed < StepCosts(graph._store, [matrix, walks], outputs=True).of(1)
-    assert summed < StepCosts(graph._store, [matrix, walks, Message(0, 1)]).of(1)
+    assert summed < StepCosts(graph._store, [matrix, walks, MatVec(0, 1)]).of(1)
 
 
 def test_sums_of_longer_closed_walks_are_found_together(graph: Graph) -> None:
-    start, beyond = Arm(0, None, (), 0), Arm(None, None, (0,), 0)
+    start, beyond = ForestNode(0, None, (), 0), ForestNode(None, None, (0,), 0)
     steps = [
         Matrix((Relation(("E",), Direction.BOTH),)),
-        Message(0, None),
-        Around((start, beyond, Arm(None, None, (1, 1), None)), (2,), None),
-        Around((start, Arm(None, None, (0, 0), None)), (1,), 1),
+        MatVec(0, None),
+        RootedForest((start, beyond, ForestNode(None, None, (1, 1), None)), (2,), None),
+        RootedForest((start, ForestNode(None, None, (0, 0), None)), (1,), 1),
     ]
     costs, apart = StepCosts(graph._store, steps), StepCosts(graph._store, steps, outputs=True)
     assert costs.of(2) < apart.of(2)
@@ -126,8 +126,12 @@ def test_what_stays_with_the_graph_costs_a_run_little() -> None:
     graph = Graph.from_records(nodes, [{"type": "E", "start": k, "end": 7 * k % 4000} for k in range(4000)])
     predicate = Comparison(("<",), (Property(Variable("a"), "p"), Literal(9)))
     relation, conditions = Relation(("E",), Direction.BOTH), (("r", (predicate,)),)
-    kept = [Own((("", LabelIs("A"), ()),)), Matrix((relation,)), Message(1, 0), Closed(1, 1, 1, 2)]
-    made = [Own((("a", LabelIs("A"), (predicate,)),)), Matrix((replace(relation, conditions=conditions),)), *kept[2:]]
+    kept = [NodeIndicator((("", LabelIs("A"), ()),)), Matrix((relation,)), MatVec(1, 0), MaskedProduct(1, 1, 1, 2)]
+    made = [
+        NodeIndicator((("a", LabelIs("A"), (predicate,)),)),
+        Matrix((replace(relation, conditions=conditions),)),
+        *kept[2:],
+    ]
     costs, others = (StepCosts(graph._store, steps) for steps in (kept, made))
     for place in range(3):
         assert costs.of(place) < others.of(place)

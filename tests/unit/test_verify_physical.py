@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from qengine import Graph
-from qengine.plan.elimination import Around, Closed, Matrix, Message, Own, Pairs, Product, Term
+from qengine.plan.elimination import MaskedProduct, Matrix, MatVec, NodeIndicator, Pairs, Product, RootedForest, Term
 from qengine.plan.expr import AggregateCall, Subquery, Variable
 from qengine.plan.logical import Aggregate, Argument, Filter, Operator, Project, Sort, SortKey, Union, Unit, Unwind
 from qengine.plan.physical import (
@@ -112,7 +112,7 @@ def term(**news: Any) -> Callable[[Any], Any]:
 
 
 def of_arms(change: Callable[[Any], Any]) -> Callable[[Any, int], Any]:
-    return lambda around, place: replace(around, arms=tuple(change(arm) for arm in around.arms))
+    return lambda around, place: replace(around, nodes=tuple(change(arm) for arm in around.nodes))
 
 
 @pytest.mark.parametrize(
@@ -209,16 +209,16 @@ def test_a_broken_operator_is_found(
         (DIAMOND, lambda each: replace(each, steps=(*each.steps, Matrix(()))), "a matrix of nothing"),
         (DIAMOND, lambda each: replace(each, steps=(*each.steps, Product((0, 0)))), "are not read"),
         (DIAMOND, lambda each: replace(each, terms=(*each.terms, each.terms[0])), "terms that are one"),
-        (DIAMOND, step(Message, lambda each, place: replace(each, matrix=place)), "not before it"),
-        (DIAMOND, step(Message, lambda each, place: replace(each, vector=each.matrix)), "as a vector"),
-        (DIAMOND, step(Closed, lambda each, place: replace(each, vector=each.across)), "as a vector"),
-        (DIAMOND, step(Closed, lambda each, place: replace(each, left=place + 1)), "not before it"),
-        (DIAMOND, step(Own, lambda each, place: Own((("a", None, (B,)),))), "a: "),
-        (SQUARE, step(Around, lambda each, place: replace(each, tops=())), "around nothing"),
-        (SQUARE, step(Around, lambda each, place: replace(each, tops=(0,))), "linked|hang nowhere"),
-        (SQUARE, step(Around, of_arms(lambda arm: replace(arm, link=0))), "is linked"),
-        (SQUARE, step(Around, of_arms(lambda arm: replace(arm, arms=(1,)))), "which are not before it"),
-        (SQUARE, step(Around, of_arms(lambda arm: replace(arm, vector=0))), "as a vector"),
+        (DIAMOND, step(MatVec, lambda each, place: replace(each, matrix=place)), "not before it"),
+        (DIAMOND, step(MatVec, lambda each, place: replace(each, vector=each.matrix)), "as a vector"),
+        (DIAMOND, step(MaskedProduct, lambda each, place: replace(each, vector=each.across)), "as a vector"),
+        (DIAMOND, step(MaskedProduct, lambda each, place: replace(each, left=place + 1)), "not before it"),
+        (DIAMOND, step(NodeIndicator, lambda each, place: NodeIndicator((("a", None, (B,)),))), "a: "),
+        (SQUARE, step(RootedForest, lambda each, place: replace(each, tops=())), "around nothing"),
+        (SQUARE, step(RootedForest, lambda each, place: replace(each, tops=(0,))), "linked|hang nowhere"),
+        (SQUARE, step(RootedForest, of_arms(lambda arm: replace(arm, link=0))), "is linked"),
+        (SQUARE, step(RootedForest, of_arms(lambda arm: replace(arm, nodes=(1,)))), "which are not before it"),
+        (SQUARE, step(RootedForest, of_arms(lambda arm: replace(arm, vector=0))), "as a vector"),
         (SQUARE, term(factor=0), "counts nothing"),
         (SQUARE, term(totals=(0,)), "adds up a matrix|are not read"),
         (SQUARE, term(totals=(99,)), "which are no steps"),
@@ -231,7 +231,11 @@ def test_a_broken_operator_is_found(
             lambda each: replace(each, search=replace(each.search, input=each.input, seeds=1)),
             "depends on rows",
         ),
-        (BY_PAIR, step(Pairs, lambda each, place: replace(each, arms=each.arms[:-1])), "is not linked|is linked|hang"),
+        (
+            BY_PAIR,
+            step(Pairs, lambda each, place: replace(each, nodes=each.nodes[:-1])),
+            "is not linked|is linked|hang",
+        ),
         (BY_PAIR, lambda each: replace(each, terms=(Term(1, (), None),)), "by 2 nodes"),
         (BY_PAIR, lambda each: replace(each, search=replace(each.search, count=None)), "neither the count"),
     ],

@@ -3,10 +3,10 @@
 //
 // Problem: as kernels/host/count/eliminate_around.cpp. A block takes a root at a time. What is pushed over links is added to
 // the block's array over all vertices, whose touched places are listed; they make the next sparse vector and are cleared.
-// Preconditions: the scratch is clear (it is again at the end, unless it was stopped), scratch_bytes of it for each block; arms stand after those
-// that they sum up; at most kMostArms. Launch: blocks of whole warps, of shared memory sizeof(Shared).
-// Bytes moved: for each number that is pushed its row, and an atomic addition at random for each entry. Deterministic.
-// `flag` becomes 1 where numbers are too large.
+// Preconditions: the scratch is clear (it is again at the end, unless it was stopped), scratch_bytes of it for each block;
+// nodes stand after those that they sum up; at most kMostForestNodes. Launch: blocks of whole warps, of shared memory
+// sizeof(Shared). Bytes moved: for each number that is pushed its row, and an atomic addition at random for each entry.
+// Deterministic. `flag` becomes 1 where numbers are too large.
 // Sources: Gustavson 1978 (sparse accumulator); cutset conditioning, Dechter 1990.
 #include "count/eliminate.cuh"
 #include "qe/lists.h"
@@ -16,17 +16,17 @@ using namespace qe::eliminate;
 
 namespace {
 
-constexpr int kMostArms = 32;
+constexpr int kMostForestNodes = 32;
 constexpr int kMostWarps = 32;
 
-// See plan/elimination.py. start, link: places of matrices, vector: of vectors, -1 for none. The arms that it sums up are
+// See plan/elimination.py. start, link: places of matrices, vector: of vectors, -1 for none. The nodes that it sums up are
 // children[first, first + count), equal ones side by side. slot: where its sparse vector is kept, -1: it is a row of the root.
-struct Arm {
+struct ForestNode {
   int32_t start, vector, link, first, count, slot;
 };
 
-struct AroundPlan {
-  const Arm* arms;
+struct ForestPlan {
+  const ForestNode* nodes;
   const int32_t* children;
   const int32_t* tops;  // equal ones side by side
   const Matrix* matrices;
@@ -34,8 +34,8 @@ struct AroundPlan {
   const Number* roots;  // or null: 1 each
   char* scratch;
   uint64_t scratch_bytes;  // of a block
-  int32_t n_arms, n_tops, n_slots;
-  uint32_t n;        // of what arms' vectors may have
+  int32_t n_nodes, n_tops, n_slots;
+  uint32_t n;        // of what nodes' vectors may have
   uint32_t n_roots;
   uint32_t unused;
 };
@@ -43,7 +43,7 @@ struct AroundPlan {
 struct Shared {
   uint64_t root;
   uint32_t touched;            // places of the array
-  uint32_t sizes[kMostArms];   // of the sparse vectors, by slot
+  uint32_t sizes[kMostForestNodes];   // of the sparse vectors, by slot
   Sum sums[kMostWarps];
 };
 
@@ -68,7 +68,7 @@ __device__ Number power(const Number& base, int exponent, bool* over) {
 
 class Roots {
  public:
-  __device__ Roots(const AroundPlan& plan, Shared& shared, Stop& stop) : plan_(plan), shared_(shared), stop_(stop) {
+  __device__ Roots(const ForestPlan& plan, Shared& shared, Stop& stop) : plan_(plan), shared_(shared), stop_(stop) {
     const uint64_t n = plan.n;
     dense_ = reinterpret_cast<Number*>(plan.scratch + blockIdx.x * plan.scratch_bytes);
     numbers_ = dense_ + n;
@@ -81,13 +81,13 @@ class Roots {
   __device__ Number root(uint32_t u) {
     Number product = plan_.roots ? plan_.roots[u] : number_of(1);
     if (is_zero(product)) return product;
-    for (int k = 0; k < plan_.n_arms; ++k)
-      if (plan_.arms[k].slot >= 0 && !make(plan_.arms[k], u)) return number_of(0);
+    for (int k = 0; k < plan_.n_nodes; ++k)
+      if (plan_.nodes[k].slot >= 0 && !make(plan_.nodes[k], u)) return number_of(0);
     for (int k = 0; k < plan_.n_tops;) {
       const int32_t top = plan_.tops[k];
       int repeats = 0;
       for (; k < plan_.n_tops && plan_.tops[k] == top; ++k) ++repeats;
-      const Number sum = total(of(plan_.arms[top], u));
+      const Number sum = total(of(plan_.nodes[top], u));
       product = is_zero(sum) ? sum : times(product, power(sum, repeats, &over_), &over_);
       if (is_zero(product)) return product;
     }
@@ -97,34 +97,34 @@ class Roots {
 
  private:
   __device__ const Matrix& matrix(int32_t k) const { return plan_.matrices[k]; }
-  __device__ const Number* factors(const Arm& arm) const { return arm.vector < 0 ? nullptr : plan_.vectors[arm.vector]; }
+  __device__ const Number* factors(const ForestNode& node) const { return node.vector < 0 ? nullptr : plan_.vectors[node.vector]; }
 
-  __device__ Sparse of(const Arm& arm, uint32_t u) const {
-    if (arm.slot >= 0) {
-      const uint64_t at = uint64_t{plan_.n} * arm.slot;
-      return {ids_ + at, numbers_ + at, nullptr, shared_.sizes[arm.slot]};
+  __device__ Sparse of(const ForestNode& node, uint32_t u) const {
+    if (node.slot >= 0) {
+      const uint64_t at = uint64_t{plan_.n} * node.slot;
+      return {ids_ + at, numbers_ + at, nullptr, shared_.sizes[node.slot]};
     }
-    const Matrix& m = matrix(arm.start);
+    const Matrix& m = matrix(node.start);
     const Span at = row(m, u);
-    return {m.ids + at.begin, m.values ? m.values + at.begin : nullptr, factors(arm), at.size()};
+    return {m.ids + at.begin, m.values ? m.values + at.begin : nullptr, factors(node), at.size()};
   }
 
   // A barrier: has any warp of the block been stopped? What it has not made must not be read.
   __device__ bool block_stopped() const { return __syncthreads_or(stop_.stopped()); }
 
-  // Makes the sparse vector of an arm that sums up others; false if it was stopped.
-  __device__ bool make(const Arm& arm, uint32_t u) {
-    const int32_t* children = plan_.children + arm.first;
-    uint32_t* ids = ids_ + uint64_t{plan_.n} * arm.slot;
-    Number* numbers = numbers_ + uint64_t{plan_.n} * arm.slot;
-    const Number* own = factors(arm);
+  // Makes the sparse vector of a node that sums up others; false if it was stopped.
+  __device__ bool make(const ForestNode& node, uint32_t u) {
+    const int32_t* children = plan_.children + node.first;
+    uint32_t* ids = ids_ + uint64_t{plan_.n} * node.slot;
+    Number* numbers = numbers_ + uint64_t{plan_.n} * node.slot;
+    const Number* own = factors(node);
     uint32_t n = 0;
-    for (int j = 0; j < arm.count;) {
+    for (int j = 0; j < node.count;) {
       const int32_t child = children[j];
       int exponent = 0;
-      for (; j < arm.count && children[j] == child; ++j) ++exponent;
+      for (; j < node.count && children[j] == child; ++j) ++exponent;
       const bool first = j == exponent;
-      if (!push(plan_.arms[child], u)) return false;
+      if (!push(plan_.nodes[child], u)) return false;
       const uint32_t touched = min(shared_.touched, plan_.n);
       if (first) n = touched;
       for (uint32_t i = threadIdx.x; i < n && !stop_.thread(); i += blockDim.x) {
@@ -141,10 +141,10 @@ class Roots {
       }
       if (block_stopped()) return false;
     }
-    if (arm.start >= 0)
+    if (node.start >= 0)
       for (uint32_t i = threadIdx.x; i < n && !stop_.thread(); i += blockDim.x)
-        if (!is_zero(numbers[i])) numbers[i] = times(numbers[i], entry(matrix(arm.start), u, ids[i]), &over_);
-    if (threadIdx.x == 0) shared_.sizes[arm.slot] = n;
+        if (!is_zero(numbers[i])) numbers[i] = times(numbers[i], entry(matrix(node.start), u, ids[i]), &over_);
+    if (threadIdx.x == 0) shared_.sizes[node.slot] = n;
     return !block_stopped();
   }
 
@@ -157,12 +157,12 @@ class Roots {
     return sum.number(&over_);
   }
 
-  // Adds what an arm hands on to the array, and lists the places; false if it was stopped.
-  __device__ bool push(const Arm& arm, uint32_t u) {
+  // Adds what a node hands on to the array, and lists the places; false if it was stopped.
+  __device__ bool push(const ForestNode& node, uint32_t u) {
     if (threadIdx.x == 0) shared_.touched = 0;
     __syncthreads();
-    const Sparse from = of(arm, u);
-    const Matrix& link = matrix(arm.link);
+    const Sparse from = of(node, u);
+    const Matrix& link = matrix(node.link);
     const int lane = lane_id();
     for (uint64_t first = threadIdx.x - lane; first < from.n && !stop_.warp(); first += blockDim.x) {
       Span own;
@@ -211,7 +211,7 @@ class Roots {
     return all.number(&over_);
   }
 
-  const AroundPlan& plan_;
+  const ForestPlan& plan_;
   Shared& shared_;
   Stop& stop_;
   Number *dense_, *numbers_;
@@ -223,7 +223,7 @@ class Roots {
 
 // out[u], for each of plan.n_roots roots: plan.roots' number times the sums of the tops' vectors.
 extern "C" __global__ void __launch_bounds__(512)
-    eliminate_around(const AroundPlan plan, Number* out, const Deal deal, uint32_t* flag) {
+    eliminate_around(const ForestPlan plan, Number* out, const Deal deal, uint32_t* flag) {
   extern __shared__ __align__(16) char shared[];
   Shared& own = *reinterpret_cast<Shared*>(shared);
   Taker taker(deal, plan.n_roots);

@@ -1,8 +1,8 @@
 // Elimination of a forest around a root: for each root u the pattern's other vertices are summed out from the leaves to the
 // top, by sparse vectors over what u reaches. With the root a 4-cycle's corner these are the counters of its wedges.
 //
-// An arm's sparse vector starts with a row of u, or with what is pushed over links: each of its numbers is added along a
-// row to a dense array, whose touched places make the next sparse vector. Several arms that meet at a vertex multiply. Where
+// A node's sparse vector starts with a row of u, or with what is pushed over links: each of its numbers is added along a
+// row to a dense array, whose touched places make the next sparse vector. Several nodes that meet at a vertex multiply. Where
 // two meet whose product is only summed, one is pushed and the other reads what it finds along its rows. Where roots share
 // most of what they reach, many are done at once (eliminate_blocks.cpp); of roots that reach the same, one
 // (eliminate_root_classes.h); and what is pushed by a few hubs around nearly all roots is pushed once (eliminate_heavy.cpp).
@@ -22,18 +22,18 @@ constexpr uint64_t kRoots = 4;
 constexpr size_t kLeastInBlocks = 64;            // roots
 constexpr size_t kMostHeld = size_t{1} << 30;  // bytes of blocks
 
-int threads_for(const AroundPlan& plan, const Control* control) {
+int threads_for(const ForestPlan& plan, const Control* control) {
   uint64_t entries = 0;
-  for (int k = 0; k < plan.n_arms; ++k) {
-    if (plan.arms[k].start < 0) continue;
-    entries = std::max(entries, entries_of(plan.matrices[plan.arms[k].start]));
+  for (int k = 0; k < plan.n_nodes; ++k) {
+    if (plan.nodes[k].start < 0) continue;
+    entries = std::max(entries, entries_of(plan.matrices[plan.nodes[k].start]));
   }
   return workers_for(control, 4 * entries);
 }
 
 // out[k]: what is summed up around roots[k].
 template <typename V>
-Status sums_around(const AroundPlan& plan, const std::vector<uint32_t>& roots, V* out, Control* control) {
+Status sums_around(const ForestPlan& plan, const std::vector<uint32_t>& roots, V* out, Control* control) {
   const int threads = threads_for(plan, control);
   const std::vector<uint32_t> heavy = choose_heavy(plan, roots);
   if (!heavy.empty() && around_by_heavy<V>(plan, heavy, roots, threads, out, control)) return kOk;
@@ -45,8 +45,8 @@ Status sums_around(const AroundPlan& plan, const std::vector<uint32_t>& roots, V
     charge.add(held);
     return around_by_blocks<V>(plan, blocks, roots, threads, out, control);
   }
-  const size_t arms = (sizeof(V) + 4) * static_cast<size_t>(plan.n_arms);
-  charge.add(workers * plan.n * (Scratch<V>::kBytes + arms));
+  const size_t nodes = (sizeof(V) + 4) * static_cast<size_t>(plan.n_nodes);
+  charge.add(workers * plan.n * (Scratch<V>::kBytes + nodes));
   Pieces pieces(control, roots.size(), kRoots);
   return deal(threads, pieces, [&](int) {
     Scratch<V> scratch(plan.n);
@@ -57,7 +57,7 @@ Status sums_around(const AroundPlan& plan, const std::vector<uint32_t>& roots, V
 }
 
 template <typename V>
-void around(const AroundPlan& plan, V* out, Control* control) {
+void around(const ForestPlan& plan, V* out, Control* control) {
   const auto* own = static_cast<const V*>(plan.roots);
   Charge charge(control);
   charge.add(RootClasses::bytes(plan.n));
@@ -76,7 +76,7 @@ void around(const AroundPlan& plan, V* out, Control* control) {
 }  // namespace qe::eliminate
 
 // out[u], for each of plan.n roots: plan.roots' number times the sums of the tops' vectors.
-QE_API int32_t qe_eliminate_around(const qe::eliminate::AroundPlan* plan, int32_t wide, void* out, qe::Control* control) {
+QE_API int32_t qe_eliminate_around(const qe::eliminate::ForestPlan* plan, int32_t wide, void* out, qe::Control* control) {
   return qe::eliminate::numbered(wide, [&](auto zero) {
     using V = decltype(zero);
     return qe::eliminate::guarded([&] { qe::eliminate::around<V>(*plan, static_cast<V*>(out), control); });

@@ -1,7 +1,7 @@
 // Elimination around many roots at once: the vectors of 16 roots (of 8 where 32 bits don't do) are kept side by side, a line
 // of 64 bytes a vertex, so that a row of a link is read once for all of them.
 //
-// It pays where an arm is pushed on from what another has reached: around most roots that is much of the graph, the same
+// It pays where a node is pushed on from what another has reached: around most roots that is much of the graph, the same
 // for all. Every number is bounded beforehand, by the greatest numbers of entries that a vertex has; sums are of 128 bits.
 // Bytes moved: for each block the rows of what its roots reach, and a line for each of their entries, at random.
 // Deterministic. Source: products with several vectors at once, Aktulga et al. 2014.
@@ -85,9 +85,9 @@ class BlockRoots {
  public:
   static constexpr uint32_t kRoots = Line<Number>::kRoots;
 
-  BlockRoots(const AroundPlan& plan, const Pieces& pieces) : plan_(plan), pieces_(pieces), pushed_(plan.n) {
-    made_.reserve(static_cast<size_t>(plan.n_arms));
-    for (int k = 0; k < plan.n_arms; ++k) made_.emplace_back(plan.n);
+  BlockRoots(const ForestPlan& plan, const Pieces& pieces) : plan_(plan), pieces_(pieces), pushed_(plan.n) {
+    made_.reserve(static_cast<size_t>(plan.n_nodes));
+    for (int k = 0; k < plan.n_nodes; ++k) made_.emplace_back(plan.n);
   }
 
   // Writes what is summed up around n roots, at most kRoots.
@@ -115,11 +115,11 @@ class BlockRoots {
   }
 
  private:
-  const Arm& arm(int32_t k) const { return plan_.arms[k]; }
+  const ForestNode& node(int32_t k) const { return plan_.nodes[k]; }
 
-  // The sum of an arm's vector, for each root.
+  // The sum of a node's vector, for each root.
   void add_up(int32_t k, Wide* sums) {
-    const Arm& at = arm(k);
+    const ForestNode& at = node(k);
     const int32_t* children = plan_.children + at.first;
     if (at.count == 2 && children[0] == children[1] && at.start < 0 && at.vector < 0) {
       push(children[0]);
@@ -152,9 +152,9 @@ class BlockRoots {
     }
   }
 
-  // Makes an arm's vectors; pushed_ is clear before and after.
+  // Makes a node's vectors; pushed_ is clear before and after.
   void make(int32_t k) {
-    const Arm& at = arm(k);
+    const ForestNode& at = node(k);
     Lines<Number>& made = made_[static_cast<size_t>(k)];
     if (at.count == 0) {
       spread(plan_.matrices[at.start], made);
@@ -191,11 +191,11 @@ class BlockRoots {
     }
   }
 
-  // Adds what an arm hands on to pushed_.
+  // Adds what a node hands on to pushed_.
   void push(int32_t child) {
     make(child);
     Lines<Number>& from = made_[static_cast<size_t>(child)];
-    const Matrix& link = plan_.matrices[arm(child).link];
+    const Matrix& link = plan_.matrices[node(child).link];
     uint64_t steps = 0;
     for (const uint32_t v : from) {
       const Slice at = row(link, v);
@@ -230,7 +230,7 @@ class BlockRoots {
     pushed_.clear();
   }
 
-  const AroundPlan& plan_;
+  const ForestPlan& plan_;
   const Pieces& pieces_;
   std::vector<Lines<Number>> made_;
   Lines<Number> pushed_;
@@ -238,21 +238,21 @@ class BlockRoots {
   uint32_t n_ = 0;
 };
 
-// The most that a vector's numbers, or those that an arm hands on, can be.
+// The most that a vector's numbers, or those that a node hands on, can be.
 template <typename V>
 class Bounds {
  public:
-  explicit Bounds(const AroundPlan& plan) : plan_(plan), columns_(plan.n) {}
+  explicit Bounds(const ForestPlan& plan) : plan_(plan), columns_(plan.n) {}
 
-  double arm(int32_t k, bool summed) {
-    const Arm& at = plan_.arms[k];
+  double node(int32_t k, bool summed) {
+    const ForestNode& at = plan_.nodes[k];
     double bound = at.start < 0 ? 1 : most_repeats(plan_.matrices[at.start]);
     if (at.vector >= 0) bound *= greatest(static_cast<const V*>(plan_.vectors[at.vector]));
     bool squared = summed && at.count == 2 && at.start < 0 && at.vector < 0;
     const int32_t* children = plan_.children + at.first;
     squared = squared && children[0] == children[1];
     for (int j = 0; j < at.count; ++j) {
-      const double handed = arm(children[j], false) * most_in_a_column(plan_.matrices[plan_.arms[children[j]].link]);
+      const double handed = node(children[j], false) * most_in_a_column(plan_.matrices[plan_.nodes[children[j]].link]);
       bound = squared ? handed : bound * handed;
       largest_ = std::max(largest_, handed);
     }
@@ -282,13 +282,13 @@ class Bounds {
     return columns_.empty() ? 0 : *std::max_element(columns_.begin(), columns_.end());
   }
 
-  const AroundPlan& plan_;
+  const ForestPlan& plan_;
   std::vector<uint32_t> columns_;
   double largest_ = 1;
 };
 
 template <typename Number, typename V>
-Status run(const AroundPlan& plan, const std::vector<uint32_t>& roots, int threads, V* out, Control* control) {
+Status run(const ForestPlan& plan, const std::vector<uint32_t>& roots, int threads, V* out, Control* control) {
   Pieces pieces(control, roots.size(), BlockRoots<Number, V>::kRoots);
   return deal(threads, pieces, [&](int) {
     BlockRoots<Number, V> worker(plan, pieces);
@@ -300,34 +300,34 @@ Status run(const AroundPlan& plan, const std::vector<uint32_t>& roots, int threa
 }  // namespace
 
 template <typename V>
-BlockChoice choose_blocks(const AroundPlan& plan) {
+BlockChoice choose_blocks(const ForestPlan& plan) {
   bool reaches = false;
   const auto plain = [&](int32_t k) { return k < 0 || plan.matrices[k].values.at == nullptr; };
-  for (int k = 0; k < plan.n_arms; ++k) {
-    const Arm& at = plan.arms[k];
+  for (int k = 0; k < plan.n_nodes; ++k) {
+    const ForestNode& at = plan.nodes[k];
     if (!plain(at.start) || !plain(at.link)) return {0, 0};
     for (int j = 0; j < at.count && at.link >= 0; ++j) {  // what it is handed it hands on
-      const Arm& child = plan.arms[plan.children[at.first + j]];
+      const ForestNode& child = plan.nodes[plan.children[at.first + j]];
       reaches = reaches || (child.count == 0 && pushed_by_rows(plan, child) >= kLeastPushed);
     }
   }
   if (!reaches) return {0, 0};
   Bounds<V> bounds(plan);
-  for (int k = 0; k < plan.n_tops; ++k) bounds.arm(plan.tops[k], true);
+  for (int k = 0; k < plan.n_tops; ++k) bounds.node(plan.tops[k], true);
   const int32_t bytes = bounds.largest() < 0x1p32 ? 4 : bounds.largest() < 0x1p63 ? 8 : 0;
-  return {bytes, static_cast<uint64_t>(plan.n_arms) + 1};
+  return {bytes, static_cast<uint64_t>(plan.n_nodes) + 1};
 }
 
 template <typename V>
-Status around_by_blocks(const AroundPlan& plan, BlockChoice choice, const std::vector<uint32_t>& roots, int threads, V* out,
+Status around_by_blocks(const ForestPlan& plan, BlockChoice choice, const std::vector<uint32_t>& roots, int threads, V* out,
                         Control* control) {
   return choice.bytes == 4 ? run<uint32_t>(plan, roots, threads, out, control)
                            : run<uint64_t>(plan, roots, threads, out, control);
 }
 
-template BlockChoice choose_blocks<Narrow>(const AroundPlan&);
-template BlockChoice choose_blocks<Wide>(const AroundPlan&);
-template Status around_by_blocks<Narrow>(const AroundPlan&, BlockChoice, const std::vector<uint32_t>&, int, Narrow*, Control*);
-template Status around_by_blocks<Wide>(const AroundPlan&, BlockChoice, const std::vector<uint32_t>&, int, Wide*, Control*);
+template BlockChoice choose_blocks<Narrow>(const ForestPlan&);
+template BlockChoice choose_blocks<Wide>(const ForestPlan&);
+template Status around_by_blocks<Narrow>(const ForestPlan&, BlockChoice, const std::vector<uint32_t>&, int, Narrow*, Control*);
+template Status around_by_blocks<Wide>(const ForestPlan&, BlockChoice, const std::vector<uint32_t>&, int, Wide*, Control*);
 
 }  // namespace qe::eliminate

@@ -4,7 +4,7 @@
 
 namespace qe::eliminate {
 
-// Whether a plan is done by blocks of roots: where arms reach so much that roots share most of it, and numbers of 32 or 64
+// Whether a plan is done by blocks of roots: where nodes reach so much that roots share most of it, and numbers of 32 or 64
 // bits hold every vector. bytes: of a number, 0 where it is not.
 struct BlockChoice {
   int32_t bytes;
@@ -15,11 +15,11 @@ struct BlockChoice {
 
 // V: of the plan's vectors.
 template <typename V>
-BlockChoice choose_blocks(const AroundPlan& plan);
+BlockChoice choose_blocks(const ForestPlan& plan);
 
 // out[k]: what is summed up around the root roots[k], whatever its own number is.
 template <typename V>
-Status around_by_blocks(const AroundPlan& plan, BlockChoice choice, const std::vector<uint32_t>& roots, int threads, V* out,
+Status around_by_blocks(const ForestPlan& plan, BlockChoice choice, const std::vector<uint32_t>& roots, int threads, V* out,
                         Control* control);
 
 }  // namespace qe::eliminate

@@ -1,12 +1,12 @@
-// Elimination around roots that reach the same few hubs. A hub's row is pushed once for all roots, and on through all arms:
-// what an arm hands on around a root is a sparse vector, of what comes by other vertices, and some hubs' dense vectors times
+// Elimination around roots that reach the same few hubs. A hub's row is pushed once for all roots, and on through all nodes:
+// what a node hands on around a root is a sparse vector, of what comes by other vertices, and some hubs' dense vectors times
 // how often the root reaches the hubs there. A top's sum is made of products of sparse vectors, of places of dense ones, and
 // of numbers that follow from two hubs; of powers above squares, from what the root reaches of hubs, which are remembered.
 //
-// It takes plans of chains: arms that have one arm below them, as closed walks have, and tops that are products of two or
+// It takes plans of chains: nodes that have one node below them, as closed walks have, and tops that are products of two or
 // powers of one, since what hubs hand on adds up as long as nothing is multiplied. Where all vertices are neighbours of one,
 // pushing its row around each takes the square of their number.
-// Bytes moved: for each hub and arm the arm's link, once for each arm below it, and for each root what it pushes by other
+// Bytes moved: for each hub and node the node's link, once for each node below it, and for each root what it pushes by other
 // vertices, with a number at random for each hub that it reaches. Deterministic.
 // Sources: sets of few heavy and many light values, as in Alon, Yuster and Zwick 1997; Gustavson 1978.
 #include "count/eliminate_heavy.h"
@@ -19,28 +19,28 @@ namespace qe::eliminate {
 namespace {
 
 constexpr size_t kMostHeavy = 8;
-constexpr uint64_t kMuch = 16;   // times an arm's link: what roots push by a hub
+constexpr uint64_t kMuch = 16;   // times a node's link: what roots push by a hub
 constexpr double kShare = 0.75;  // of what roots push
 constexpr size_t kMostRemembered = 256;         // sums of powers, a worker
 constexpr size_t kMostHeld = size_t{1} << 30;  // bytes
 
-// Is a top's vector what one arm hands on, to some power?
-bool is_power(const AroundPlan& plan, const Arm& top) {
+// Is a top's vector what one node hands on, to some power?
+bool is_power(const ForestPlan& plan, const ForestNode& top) {
   const int32_t* children = plan.children + top.first;
   return top.start < 0 && top.count > 2 && std::count(children, children + top.count, children[0]) == top.count;
 }
 
 // Can hubs' vectors be added up?
-bool is_chains(const AroundPlan& plan) {
-  std::vector<bool> handed(static_cast<size_t>(plan.n_arms), false);
-  for (int k = 0; k < plan.n_arms; ++k) {
-    const Arm& at = plan.arms[k];
+bool is_chains(const ForestPlan& plan) {
+  std::vector<bool> handed(static_cast<size_t>(plan.n_nodes), false);
+  for (int k = 0; k < plan.n_nodes; ++k) {
+    const ForestNode& at = plan.nodes[k];
     for (int j = 0; j < at.count; ++j) handed[static_cast<size_t>(plan.children[at.first + j])] = true;
   }
   for (int k = 0; k < plan.n_tops; ++k)
     if (handed[static_cast<size_t>(plan.tops[k])]) return false;
-  for (int k = 0; k < plan.n_arms; ++k) {
-    const Arm& at = plan.arms[k];
+  for (int k = 0; k < plan.n_nodes; ++k) {
+    const ForestNode& at = plan.nodes[k];
     const int given = at.count + (at.start >= 0);
     const bool is_top = !handed[static_cast<size_t>(k)];
     const bool multiplies = at.count == 2 || (at.count == 1 && given == 2) || is_power(plan, at);
@@ -49,11 +49,11 @@ bool is_chains(const AroundPlan& plan) {
   return plan.n_tops > 0;
 }
 
-// What the roots push by each vertex, added up over all arms that start with a row.
-std::vector<uint64_t> pushed_by_vertex(const AroundPlan& plan, const std::vector<uint32_t>& roots, uint64_t& total) {
+// What the roots push by each vertex, added up over all nodes that start with a row.
+std::vector<uint64_t> pushed_by_vertex(const ForestPlan& plan, const std::vector<uint32_t>& roots, uint64_t& total) {
   std::vector<uint64_t> pushed(plan.n, 0);
-  for (int k = 0; k < plan.n_arms; ++k) {
-    const Arm& at = plan.arms[k];
+  for (int k = 0; k < plan.n_nodes; ++k) {
+    const ForestNode& at = plan.nodes[k];
     if (at.start < 0 || at.link < 0) continue;
     const Matrix &start = plan.matrices[at.start], &link = plan.matrices[at.link];
     for (const uint32_t u : roots) {
@@ -68,48 +68,48 @@ std::vector<uint64_t> pushed_by_vertex(const AroundPlan& plan, const std::vector
   return pushed;
 }
 
-// What hubs hand on. An arm's vectors are numbered: first those that begin at the first arm of its chain, one a hub.
+// What hubs hand on. A node's vectors are numbered: first those that begin at the first node of its chain, one a hub.
 template <typename V>
 class HeavyVectors {
  public:
-  HeavyVectors(const AroundPlan& plan, const std::vector<uint32_t>& heavy, Control* control)
-      : plan_(plan), heavy_(heavy), place_(plan.n, kLight), handed_(static_cast<size_t>(plan.n_arms)),
-        products_(static_cast<size_t>(plan.n_arms)), control_(control) {
+  HeavyVectors(const ForestPlan& plan, const std::vector<uint32_t>& heavy, Control* control)
+      : plan_(plan), heavy_(heavy), place_(plan.n, kLight), handed_(static_cast<size_t>(plan.n_nodes)),
+        products_(static_cast<size_t>(plan.n_nodes)), control_(control) {
     for (size_t h = 0; h < heavy.size(); ++h) place_[heavy[h]] = static_cast<uint8_t>(h);
-    for (int k = 0; k < plan.n_arms; ++k) {
-      if (arm(k).link >= 0) hand_on(k);
-      else if (arm(k).start < 0 && arm(k).count == 2) multiply(k);
+    for (int k = 0; k < plan.n_nodes; ++k) {
+      if (node(k).link >= 0) hand_on(k);
+      else if (node(k).start < 0 && node(k).count == 2) multiply(k);
     }
   }
 
-  static size_t bytes(const AroundPlan& plan, size_t heavy) {
-    const auto arms = static_cast<size_t>(plan.n_arms);
-    return plan.n * (1 + heavy * arms * (arms + 1) / 2 * sizeof(V));
+  static size_t bytes(const ForestPlan& plan, size_t heavy) {
+    const auto nodes = static_cast<size_t>(plan.n_nodes);
+    return plan.n * (1 + heavy * nodes * (nodes + 1) / 2 * sizeof(V));
   }
 
   static constexpr uint8_t kLight = 255;
   // A vertex's place among the hubs.
   uint8_t place(uint32_t v) const { return place_[v]; }
   size_t hubs() const { return heavy_.size(); }
-  // How many vectors an arm hands on.
+  // How many vectors a node hands on.
   size_t count(int32_t k) const { return handed_[static_cast<size_t>(k)].size(); }
   V at(int32_t k, size_t vector, uint32_t v) const { return handed_[static_cast<size_t>(k)][vector][v]; }
   // The sum of the products of two vectors that a top is handed.
   V product(int32_t top, size_t one, size_t other) const {
-    const Arm& at = arm(top);
+    const ForestNode& at = node(top);
     return products_[static_cast<size_t>(top)][one * count(plan_.children[at.first + 1]) + other];
   }
 
  private:
-  const Arm& arm(int32_t k) const { return plan_.arms[k]; }
-  const V* factors(int32_t k) const { return arm(k).vector < 0 ? nullptr : static_cast<const V*>(plan_.vectors[arm(k).vector]); }
+  const ForestNode& node(int32_t k) const { return plan_.nodes[k]; }
+  const V* factors(int32_t k) const { return node(k).vector < 0 ? nullptr : static_cast<const V*>(plan_.vectors[node(k).vector]); }
 
   void hand_on(int32_t k) {
-    const Matrix& link = plan_.matrices[arm(k).link];
+    const Matrix& link = plan_.matrices[node(k).link];
     std::vector<std::vector<V>>& made = handed_[static_cast<size_t>(k)];
     const V* weights = factors(k);
-    if (arm(k).count > 0) {
-      for (const std::vector<V>& below : handed_[static_cast<size_t>(plan_.children[arm(k).first])]) {
+    if (node(k).count > 0) {
+      for (const std::vector<V>& below : handed_[static_cast<size_t>(plan_.children[node(k).first])]) {
         std::vector<V> sums(plan_.n, V{0});
         for (uint32_t v = 0; v < plan_.n; ++v)
           if (below[v] != 0) add(link, v, weights ? times(below[v], weights[v]) : below[v], sums);
@@ -130,7 +130,7 @@ class HeavyVectors {
   }
 
   void multiply(int32_t top) {
-    const int32_t one = plan_.children[arm(top).first], other = plan_.children[arm(top).first + 1];
+    const int32_t one = plan_.children[node(top).first], other = plan_.children[node(top).first + 1];
     const V* weights = factors(top);
     for (const std::vector<V>& a : handed_[static_cast<size_t>(one)]) {
       for (const std::vector<V>& b : handed_[static_cast<size_t>(other)]) {
@@ -152,16 +152,16 @@ class HeavyVectors {
     if (const Status status = stopped(control_); status != kOk) throw Halt{status};
   }
 
-  const AroundPlan& plan_;
+  const ForestPlan& plan_;
   const std::vector<uint32_t>& heavy_;
   std::vector<uint8_t> place_;
-  std::vector<std::vector<std::vector<V>>> handed_;  // by arm
+  std::vector<std::vector<std::vector<V>>> handed_;  // by node
   std::vector<std::vector<V>> products_;             // by top
   Control* control_;
   uint64_t spent_ = 0;
 };
 
-// What an arm hands on around a root: an array's numbers, and vectors of hubs (places, how often).
+// What a node hands on around a root: an array's numbers, and vectors of hubs (places, how often).
 template <typename V>
 struct Handed {
   explicit Handed(uint32_t n) : light(n) {}
@@ -173,7 +173,7 @@ struct Handed {
 template <typename V>
 class HeavyRoots {
  public:
-  HeavyRoots(const AroundPlan& plan, const HeavyVectors<V>& hubs, const Pieces& pieces)
+  HeavyRoots(const ForestPlan& plan, const HeavyVectors<V>& hubs, const Pieces& pieces)
       : plan_(plan), hubs_(hubs), pieces_(pieces), one_(plan.n), other_(plan.n) {}
 
   static size_t bytes(uint32_t n) { return n * (2 * (sizeof(V) + sizeof(uint32_t)) + sizeof(std::pair<uint32_t, V>)); }
@@ -185,13 +185,13 @@ class HeavyRoots {
   }
 
  private:
-  const Arm& arm(int32_t k) const { return plan_.arms[k]; }
+  const ForestNode& node(int32_t k) const { return plan_.nodes[k]; }
   V weight(int32_t k, uint32_t v) const {
-    return arm(k).vector < 0 ? V{1} : static_cast<const V*>(plan_.vectors[arm(k).vector])[v];
+    return node(k).vector < 0 ? V{1} : static_cast<const V*>(plan_.vectors[node(k).vector])[v];
   }
 
   V total(int32_t top, uint32_t u) {
-    const Arm& at = arm(top);
+    const ForestNode& at = node(top);
     const int32_t first = plan_.children[at.first], last = plan_.children[at.first + at.count - 1];
     hand_on(first, u, one_);
     if (first != last) hand_on(last, u, other_);
@@ -205,17 +205,17 @@ class HeavyRoots {
     return sum;
   }
 
-  // What hubs add to an arm's vector at v.
+  // What hubs add to a node's vector at v.
   V by_hubs(int32_t k, const Handed<V>& handed, uint32_t v) const {
     V sum = 0;
     for (const auto& [vector, often] : handed.heavy) sum = plus(sum, times(often, hubs_.at(k, vector, v)));
     return sum;
   }
 
-  // Leaves what an arm hands on in `to`, whose array is clear.
+  // Leaves what a node hands on in `to`, whose array is clear.
   void hand_on(int32_t k, uint32_t u, Handed<V>& to) {
     members_.clear();
-    const Arm& at = arm(k);
+    const ForestNode& at = node(k);
     if (at.count > 0) {
       hand_on(plan_.children[at.first], u, to);
       members_.clear();
@@ -235,8 +235,8 @@ class HeavyRoots {
   }
 
   void push(int32_t k, Handed<V>& to) {
-    const Matrix& link = plan_.matrices[arm(k).link];
-    const size_t own = hubs_.count(k) - hubs_.hubs();  // its first vector that begins at this arm
+    const Matrix& link = plan_.matrices[node(k).link];
+    const size_t own = hubs_.count(k) - hubs_.hubs();  // its first vector that begins at this node
     uint64_t additions = 0;
     for (const auto& [v, number] : members_) {
       const Slice at = row(link, v);
@@ -258,7 +258,7 @@ class HeavyRoots {
 
   // The sum of the numbers of the root's row, each times what the top is handed there.
   V read_row(int32_t top, uint32_t u, int32_t first, int32_t last, const Handed<V>& beside) const {
-    const Matrix& start = plan_.matrices[arm(top).start];
+    const Matrix& start = plan_.matrices[node(top).start];
     const Slice entries = row(start, u);
     V sum = 0;
     for (uint64_t e = entries.begin; e < entries.end; ++e) {
@@ -266,7 +266,7 @@ class HeavyRoots {
       const V factor = weight(top, v) == 0 ? V{0} : value<V>(start, e);
       if (factor == 0) continue;
       V found = plus(one_.light[v], by_hubs(first, one_, v));
-      if (arm(top).count == 2 && found != 0) found = times(found, plus(beside.light[v], by_hubs(last, beside, v)));
+      if (node(top).count == 2 && found != 0) found = times(found, plus(beside.light[v], by_hubs(last, beside, v)));
       if (found != 0) sum = plus(sum, times(times(found, weight(top, v)), factor));
     }
     return sum;
@@ -284,7 +284,7 @@ class HeavyRoots {
   }
 
   V powers(int32_t top, int32_t child) {
-    const int exponent = arm(top).count;
+    const int exponent = node(top).count;
     V sum = powers_of_hubs(top, child);
     one_.light.each([&](uint32_t v, V number) {
       const V factor = weight(top, v);
@@ -305,7 +305,7 @@ class HeavyRoots {
     for (uint32_t v = 0; v < plan_.n; ++v) {
       const V factor = weight(top, v);
       const V hubs = factor == 0 ? V{0} : by_hubs(child, one_, v);
-      if (hubs != 0) sum = plus(sum, times(factor, power(hubs, arm(top).count)));
+      if (hubs != 0) sum = plus(sum, times(factor, power(hubs, node(top).count)));
     }
     pieces_.poll();
     return place->second = sum;
@@ -336,7 +336,7 @@ class HeavyRoots {
     return sum;
   }
 
-  const AroundPlan& plan_;
+  const ForestPlan& plan_;
   const HeavyVectors<V>& hubs_;
   const Pieces& pieces_;
   Handed<V> one_, other_;
@@ -347,12 +347,12 @@ class HeavyRoots {
 
 }  // namespace
 
-std::vector<uint32_t> choose_heavy(const AroundPlan& plan, const std::vector<uint32_t>& roots) {
+std::vector<uint32_t> choose_heavy(const ForestPlan& plan, const std::vector<uint32_t>& roots) {
   if (!is_chains(plan)) return {};
   uint64_t total = 0, most_entries = 0, by_hubs = 0;
   const std::vector<uint64_t> pushed = pushed_by_vertex(plan, roots, total);
-  for (int k = 0; k < plan.n_arms; ++k)
-    if (plan.arms[k].link >= 0) most_entries = std::max(most_entries, entries_of(plan.matrices[plan.arms[k].link]));
+  for (int k = 0; k < plan.n_nodes; ++k)
+    if (plan.nodes[k].link >= 0) most_entries = std::max(most_entries, entries_of(plan.matrices[plan.nodes[k].link]));
   std::vector<uint32_t> heavy;
   for (uint32_t v = 0; v < plan.n; ++v)
     if (pushed[v] > kMuch * most_entries) heavy.push_back(v);
@@ -364,7 +364,7 @@ std::vector<uint32_t> choose_heavy(const AroundPlan& plan, const std::vector<uin
 }
 
 template <typename V>
-bool around_by_heavy(const AroundPlan& plan, const std::vector<uint32_t>& heavy, const std::vector<uint32_t>& roots, int threads,
+bool around_by_heavy(const ForestPlan& plan, const std::vector<uint32_t>& heavy, const std::vector<uint32_t>& roots, int threads,
                      V* out, Control* control) {
   Charge charge(control);
   const size_t held = HeavyVectors<V>::bytes(plan, heavy.size()) + static_cast<size_t>(threads) * HeavyRoots<V>::bytes(plan.n);
@@ -388,9 +388,9 @@ bool around_by_heavy(const AroundPlan& plan, const std::vector<uint32_t>& heavy,
   return true;
 }
 
-template bool around_by_heavy<Narrow>(const AroundPlan&, const std::vector<uint32_t>&, const std::vector<uint32_t>&, int, Narrow*,
+template bool around_by_heavy<Narrow>(const ForestPlan&, const std::vector<uint32_t>&, const std::vector<uint32_t>&, int, Narrow*,
                                       Control*);
-template bool around_by_heavy<Wide>(const AroundPlan&, const std::vector<uint32_t>&, const std::vector<uint32_t>&, int, Wide*,
+template bool around_by_heavy<Wide>(const ForestPlan&, const std::vector<uint32_t>&, const std::vector<uint32_t>&, int, Wide*,
                                     Control*);
 
 }  // namespace qe::eliminate

@@ -15,7 +15,7 @@ using Signed = __int128;
 
 // plan: its first top, or without tops the roots' own numbers, for pairs (u, u). The factor is of 128 bits.
 struct PairTerm {
-  const AroundPlan* plan;
+  const ForestPlan* plan;
   uint64_t factor_low;
   int64_t factor_high;
 };
@@ -60,7 +60,7 @@ class PairRows {
 
  private:
   void add(const PairTerm& term, Roots<V>& roots, uint32_t u) {
-    const AroundPlan& plan = *term.plan;
+    const ForestPlan& plan = *term.plan;
     const V own = plan.roots ? static_cast<const V*>(plan.roots)[u] : V{1};
     if (own == 0) return;
     const Signed factor = static_cast<Signed>(term.factor_high) * (Signed{1} << 64) + term.factor_low;

@@ -38,12 +38,12 @@ bool same_rows(const Matrix& m, uint32_t one, uint32_t other) {
   return true;
 }
 
-// The matrices whose rows arms start with.
-std::vector<const Matrix*> starts_of(const AroundPlan& plan) {
+// The matrices whose rows nodes start with.
+std::vector<const Matrix*> starts_of(const ForestPlan& plan) {
   std::vector<const Matrix*> starts;
-  for (int k = 0; k < plan.n_arms; ++k) {
-    if (plan.arms[k].start < 0) continue;
-    const Matrix* const start = plan.matrices + plan.arms[k].start;
+  for (int k = 0; k < plan.n_nodes; ++k) {
+    if (plan.nodes[k].start < 0) continue;
+    const Matrix* const start = plan.matrices + plan.nodes[k].start;
     if (std::find(starts.begin(), starts.end(), start) == starts.end()) starts.push_back(start);
   }
   return starts;
@@ -51,8 +51,8 @@ std::vector<const Matrix*> starts_of(const AroundPlan& plan) {
 
 }  // namespace
 
-double pushed_by_rows(const AroundPlan& plan, const Arm& arm) {
-  const Matrix &start = plan.matrices[arm.start], &link = plan.matrices[arm.link];
+double pushed_by_rows(const ForestPlan& plan, const ForestNode& node) {
+  const Matrix &start = plan.matrices[node.start], &link = plan.matrices[node.link];
   uint64_t sum = 0;
   for (uint64_t e = 0, n = entries_of(start); e < n; ++e) {
     const Slice at = row(link, start.ids[e]);
@@ -61,15 +61,15 @@ double pushed_by_rows(const AroundPlan& plan, const Arm& arm) {
   return static_cast<double>(sum) / plan.n;
 }
 
-bool RootClasses::shares(const AroundPlan& plan) {
-  for (int k = 0; k < plan.n_arms; ++k) {
-    const Arm& at = plan.arms[k];
+bool RootClasses::shares(const ForestPlan& plan) {
+  for (int k = 0; k < plan.n_nodes; ++k) {
+    const ForestNode& at = plan.nodes[k];
     if (at.start >= 0 && at.link >= 0 && pushed_by_rows(plan, at) >= kLeastPushed) return true;
   }
   return false;
 }
 
-void RootClasses::join(const AroundPlan& plan, Control* control) {
+void RootClasses::join(const ForestPlan& plan, Control* control) {
   const std::vector<const Matrix*> starts = starts_of(plan);
   size_t places = 1;
   while (places < 2 * firsts_.size()) places *= 2;

@@ -1,4 +1,4 @@
-// Classes of roots that reach the same: what is summed out around a root depends on the rows in which its arms start, and
+// Classes of roots that reach the same: what is summed out around a root depends on the rows in which its nodes start, and
 // on nothing else of it. Leaves of one hub, and the corners of one side of a complete bipartite graph, are one class each.
 #pragma once
 #include <vector>
@@ -14,7 +14,7 @@ class RootClasses {
 
   // counts(u): is the root's number not 0?
   template <typename Counts>
-  RootClasses(const AroundPlan& plan, Control* control, Counts&& counts) : of_(plan.n, kNone) {
+  RootClasses(const ForestPlan& plan, Control* control, Counts&& counts) : of_(plan.n, kNone) {
     for (uint32_t u = 0; u < plan.n; ++u)
       if (counts(u)) firsts_.push_back(u);
     if (shares(plan)) {
@@ -33,13 +33,13 @@ class RootClasses {
 
  private:
   // Can it pay to compare rows?
-  static bool shares(const AroundPlan& plan);
-  void join(const AroundPlan& plan, Control* control);
+  static bool shares(const ForestPlan& plan);
+  void join(const ForestPlan& plan, Control* control);
 
   std::vector<uint32_t> firsts_, of_;
 };
 
-// How many numbers a root's row pushes over an arm's link, on average.
-double pushed_by_rows(const AroundPlan& plan, const Arm& arm);
+// How many numbers a root's row pushes over a node's link, on average.
+double pushed_by_rows(const ForestPlan& plan, const ForestNode& node);
 
 }  // namespace qe::eliminate

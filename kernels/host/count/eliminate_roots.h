@@ -1,4 +1,4 @@
-// What is summed out around a root: see eliminate_around.cpp. Sparse vectors over what the root reaches, one for each arm.
+// What is summed out around a root: see eliminate_around.cpp. Sparse vectors over what the root reaches, one for each node.
 #pragma once
 #include <algorithm>
 #include <vector>
@@ -7,15 +7,15 @@
 
 namespace qe::eliminate {
 
-// See plan/elimination.py. start, link: places of matrices, vector: of vectors, -1 for none. The arms that it sums up are
+// See plan/elimination.py. start, link: places of matrices, vector: of vectors, -1 for none. The nodes that it sums up are
 // children[first, first + count), equal ones side by side.
-struct Arm {
+struct ForestNode {
   int32_t start, vector, link, first, count, unused;
 };
 
-struct AroundPlan {
-  int32_t n_arms, n_tops;
-  const Arm* arms;
+struct ForestPlan {
+  int32_t n_nodes, n_tops;
+  const ForestNode* nodes;
   const int32_t* children;
   const int32_t* tops;         // equal ones side by side
   const Matrix* matrices;
@@ -148,9 +148,9 @@ struct Scratch {
 template <typename V>
 class Roots {
  public:
-  Roots(const AroundPlan& plan, const Pieces& pieces, Scratch<V>& scratch)
+  Roots(const ForestPlan& plan, const Pieces& pieces, Scratch<V>& scratch)
       : plan_(plan), pieces_(pieces), dense_(scratch.dense), other_(scratch.other), counters_(scratch.counters),
-        arms_(static_cast<size_t>(plan.n_arms)) {}
+        nodes_(static_cast<size_t>(plan.n_nodes)) {}
 
   // What is summed up around a root, whatever its own number is.
   V root(uint32_t u) {
@@ -166,10 +166,10 @@ class Roots {
     return product;
   }
 
-  // An arm's vector; it holds until the next call.
+  // A node's vector; it holds until the next call.
   const Sparse<V>& vector(int32_t k, uint32_t u) {
-    const Arm& at = arm(k);
-    Sparse<V>& made = arms_[static_cast<size_t>(k)];
+    const ForestNode& at = node(k);
+    Sparse<V>& made = nodes_[static_cast<size_t>(k)];
     const V* factors = at.vector < 0 ? nullptr : static_cast<const V*>(plan_.vectors[at.vector]);
     if (at.count == 0) {
       start(made, matrix(at.start), u, factors);
@@ -193,12 +193,12 @@ class Roots {
   }
 
  private:
-  const Arm& arm(int32_t k) const { return plan_.arms[k]; }
+  const ForestNode& node(int32_t k) const { return plan_.nodes[k]; }
   const Matrix& matrix(int32_t k) const { return plan_.matrices[k]; }
 
-  // The sum of an arm's vector.
+  // The sum of a node's vector.
   V total(int32_t k, uint32_t u) {
-    const Arm& at = arm(k);
+    const ForestNode& at = node(k);
     const int32_t* children = plan_.children + at.first;
     V sum = 0;
     if (at.count > 0 && at.start < 0 && at.vector < 0) {
@@ -212,7 +212,7 @@ class Roots {
       }
       const auto lasts = static_cast<int>(std::count(children, children + at.count, last));
       if (firsts == 1 && lasts == 1 && at.count == 2) return product_sum(first, last, u);
-      if (firsts + lasts == at.count && arm(first).count == 0) {  // whose vector needs no array of its own
+      if (firsts + lasts == at.count && node(first).count == 0) {  // whose vector needs no array of its own
         push(last, u, dense_);
         push(first, u, other_);
         dense_.drain([&](uint32_t v, V number) {
@@ -228,7 +228,7 @@ class Roots {
     return sum;
   }
 
-  // The sum of the product of what two arms hand on. One that is a row without numbers is counted in 32 bits.
+  // The sum of the product of what two nodes hand on. One that is a row without numbers is counted in 32 bits.
   V product_sum(int32_t one, int32_t other, uint32_t u) {
     const bool swapped = !countable(other) && countable(one);
     const int32_t pushed = swapped ? one : other, read = swapped ? other : one;
@@ -236,8 +236,8 @@ class Roots {
     if (count(pushed, u)) {
       if (counters_.additions() > 0) sum = read_along(read, u, counters_);
       counters_.clear();
-    } else if (arm(read).count == 0 || arm(pushed).count == 0) {
-      const bool last = arm(read).count == 0;  // its vector needs no array of its own
+    } else if (node(read).count == 0 || node(pushed).count == 0) {
+      const bool last = node(read).count == 0;  // its vector needs no array of its own
       push(last ? pushed : read, u, dense_);
       if (dense_.additions() > 0) sum = read_along(last ? read : pushed, u, dense_);
       dense_.clear();
@@ -249,11 +249,11 @@ class Roots {
     return sum;
   }
 
-  // The sum over an arm's vector and its link of the numbers found in an array.
+  // The sum over a node's vector and its link of the numbers found in an array.
   template <typename Number>
   V read_along(int32_t child, uint32_t u, const Dense<Number>& in) {
     const Sparse<V>& from = vector(child, u);
-    const Matrix& link = matrix(arm(child).link);
+    const Matrix& link = matrix(node(child).link);
     uint64_t steps = 0;
     V sum = 0;
     for (size_t i = 0; i < from.n; ++i) {
@@ -281,17 +281,17 @@ class Roots {
     return sum;
   }
 
-  // Is an arm a row without numbers, handed on without numbers?
+  // Is a node a row without numbers, handed on without numbers?
   bool countable(int32_t child) const {
-    const Arm& at = arm(child);
+    const ForestNode& at = node(child);
     return at.count == 0 && at.vector < 0 && matrix(at.link).values.at == nullptr && matrix(at.start).values.at == nullptr;
   }
 
-  // Adds what such an arm hands on to the counters, where 32 bits do. False where they may not.
+  // Adds what such a node hands on to the counters, where 32 bits do. False where they may not.
   bool count(int32_t child, uint32_t u) {
     if (!countable(child)) return false;
-    const Matrix& m = matrix(arm(child).start);
-    const Matrix& link = matrix(arm(child).link);
+    const Matrix& m = matrix(node(child).start);
+    const Matrix& link = matrix(node(child).link);
     const Slice members = row(m, u);
     uint64_t additions = 0;
     for (uint64_t e = members.begin; e < members.end; ++e) {
@@ -327,10 +327,10 @@ class Roots {
     made.n = made.ids.size();
   }
 
-  // Adds what an arm hands on to an array.
+  // Adds what a node hands on to an array.
   void push(int32_t child, uint32_t u, Dense<V>& to) {
     const Sparse<V>& from = vector(child, u);
-    const Matrix& link = matrix(arm(child).link);
+    const Matrix& link = matrix(node(child).link);
     uint64_t additions = 0;
     V bound = 0;  // of every sum
     bool wraps = false;
@@ -392,11 +392,11 @@ class Roots {
     dense_.clear();
   }
 
-  const AroundPlan& plan_;
+  const ForestPlan& plan_;
   const Pieces& pieces_;
   Dense<V>&dense_, &other_;
   Dense<uint32_t>& counters_;
-  std::vector<Sparse<V>> arms_;
+  std::vector<Sparse<V>> nodes_;
 };
 
 }  // namespace qe::eliminate

@@ -33,7 +33,7 @@ from qengine.exec.gpu.eliminate_walks import WalkCounter, WalkSums
 from qengine.exec.gpu.elimination_steps import (
     FLAGS,
     LANES,
-    MOST_ARMS,
+    MOST_FOREST_NODES,
     MOST_SUMS,
     SUMS,
     TOTAL,
@@ -49,7 +49,7 @@ from qengine.exec.gpu.neighbourhoods import run_among
 from qengine.exec.host.closed_walk_counts import MOST_WALK_WEIGHT
 from qengine.exec.host.eliminate import Counts, NumberOverflow, of_vertices, only_count
 from qengine.exec.view import ExecView, MaskProvider
-from qengine.plan.elimination import Around, Pairs, Product, Step
+from qengine.plan.elimination import Pairs, Product, RootedForest, Step
 from qengine.plan.physical import MAX_DEVICE_LEVELS, Eliminate
 
 __all__ = ["eliminates", "has_kernels", "run_eliminate"]
@@ -97,7 +97,7 @@ def _eliminates(store: ExecView, operator: Eliminate) -> bool:
 def _has_kernels(step: Step) -> bool:
     if isinstance(step, Product):
         return len(step.factors) <= MOST_FACTORS
-    return not isinstance(step, Pairs) and (not isinstance(step, Around) or len(step.arms) <= MOST_ARMS)
+    return not isinstance(step, Pairs) and (not isinstance(step, RootedForest) or len(step.nodes) <= MOST_FOREST_NODES)
 
 
 def run_eliminate(operator: Eliminate, runtime: Runtime, masks: MaskProvider) -> Counts:

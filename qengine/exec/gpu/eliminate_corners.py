@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from qengine.plan.elimination import Closed, Message, Product, Step, Term
+from qengine.plan.elimination import MaskedProduct, MatVec, Product, Step, Term
 
 __all__ = ["CornerSums", "corner_sums"]
 
@@ -61,7 +61,7 @@ def corner_sums(steps: Sequence[Step], terms: Sequence[Term]) -> tuple[CornerSum
     return tuple(made)
 
 
-def _corners(steps: Sequence[Step], place: int) -> tuple[Closed | None, tuple[tuple[int, ...], ...]]:
+def _corners(steps: Sequence[Step], place: int) -> tuple[MaskedProduct | None, tuple[tuple[int, ...], ...]]:
     """Return the triangles that a vector's sum is over, if they are of one matrix, and the weights of each corner."""
     step = steps[place]
     factors = step.factors if isinstance(step, Product) else (place,)
@@ -70,18 +70,18 @@ def _corners(steps: Sequence[Step], place: int) -> tuple[Closed | None, tuple[tu
         return None, ()
     (message, closed), *_ = closing
     told = steps[message]
-    assert isinstance(told, Message)
+    assert isinstance(told, MatVec)
     first = tuple(sorted(each for each in factors if each != message))
     return closed, (first, *(() if each is None else (each,) for each in (told.vector, closed.vector)))
 
 
-def _closed(steps: Sequence[Step], step: Step) -> Closed | None:
+def _closed(steps: Sequence[Step], step: Step) -> MaskedProduct | None:
     """Return the triangles across whose pairs a message goes, each as often as its third vertex says; else None."""
-    if not isinstance(step, Message):
+    if not isinstance(step, MatVec):
         return None
     matrix = steps[step.matrix]
     factors = matrix.factors if isinstance(matrix, Product) else (step.matrix,)
-    closed = [found for k in factors if isinstance(found := steps[k], Closed)]
+    closed = [found for k in factors if isinstance(found := steps[k], MaskedProduct)]
     if len(closed) != 1 or not closed[0].across == closed[0].left == closed[0].right:
         return None
     return closed[0] if all(steps[k] is closed[0] or k == closed[0].across for k in factors) else None

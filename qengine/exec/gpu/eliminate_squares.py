@@ -17,8 +17,8 @@ from qengine.exec.gpu.eliminate_matrix import DeviceMatrix
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.memory import Resident
 from qengine.exec.view import ExecView
-from qengine.plan.closed_walks import closed_walks as closed_walks_of
-from qengine.plan.elimination import Around, Step
+from qengine.plan.closed_walks import closed_walks_of
+from qengine.plan.elimination import RootedForest, Step
 
 __all__ = ["closed_walks", "counts_squares", "squared_matrix"]
 
@@ -39,7 +39,7 @@ class _Squares:
 def squared_matrix(step: Step) -> int | None:
     """Return the step of the matrix whose closed walks of four steps, from each vertex, a step is; None if it isn't."""
     walks = closed_walks_of(step)
-    if walks is None or walks.length != 4 or not isinstance(step, Around) or step.vector is not None:
+    if walks is None or walks.length != 4 or not isinstance(step, RootedForest) or step.vector is not None:
         return None
     return walks.matrix
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from qengine.plan.elimination import Matrix, Message, Product, Step, operands
+from qengine.plan.elimination import Matrix, MatVec, Product, Step, operands
 
 __all__ = ["MOST_FACTORS", "vector_sums"]
 
@@ -36,7 +36,7 @@ def vector_sums(
     found = {place: _factors(steps, place) for place in totals}
     for place in reversed(range(len(steps))):
         step = steps[place]
-        if not isinstance(step, Message) or not isinstance(steps[step.matrix], Matrix):
+        if not isinstance(step, MatVec) or not isinstance(steps[step.matrix], Matrix):
             continue
         run = needed(found)
         if place not in run or any(place in operands(steps[each]) for each in run):
@@ -61,13 +61,13 @@ def _factors(steps: Sequence[Step], place: int | None) -> Factors:
 def _turned(steps: Sequence[Step], factors: Factors, place: int, run: Collection[int]) -> Factors | None:
     """Return factors with the same sum that hold another message for the one of ``place``; None if there is none."""
     step = steps[place]
-    assert isinstance(step, Message)
+    assert isinstance(step, MatVec)
     rest = list(factors)
     rest.remove(place)
     back = _transposed(steps, step.matrix)
     for other in run:
         message = steps[other]
-        if other == place or not isinstance(message, Message) or message.matrix not in back:
+        if other == place or not isinstance(message, MatVec) or message.matrix not in back:
             continue
         if _factors(steps, message.vector) == tuple(rest):
             turned = tuple(sorted((other, *_factors(steps, step.vector))))

@@ -14,7 +14,7 @@ from qengine.exec.gpu.eliminate_matrix import DeviceMatrix
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.memory import Resident
 from qengine.exec.view import ExecView
-from qengine.plan.elimination import Closed, Message, Product, Step, operands
+from qengine.plan.elimination import MaskedProduct, MatVec, Product, Step, operands
 
 __all__ = [
     "LINKS_OF_TRIANGLES",
@@ -75,7 +75,7 @@ _WHAT = "counting triangles"
 
 def is_triangle(step: Step) -> bool:
     """Tell whether a step sums out the third vertex of a triangle whose sides are one matrix, each vertex as 1."""
-    return isinstance(step, Closed) and step.across == step.left == step.right and step.vector is None
+    return isinstance(step, MaskedProduct) and step.across == step.left == step.right and step.vector is None
 
 
 def counts_triangles(matrix: DeviceMatrix) -> bool:
@@ -92,12 +92,12 @@ def counted_by_pair(steps: Sequence[Step], needed: Collection[int]) -> frozenset
     alone = {place: place for place in triangular}  # matrices whose numbers are those of one of them
     found = set()
     for place, step in enumerate(steps):
-        if place not in needed or (isinstance(step, Message) and step.vector is None):
+        if place not in needed or (isinstance(step, MatVec) and step.vector is None):
             continue
         read = [each for each in operands(step) if each in alone]
         if isinstance(step, Product) and len(read) == 1:
             closed = steps[alone[read[0]]]
-            assert isinstance(closed, Closed)
+            assert isinstance(closed, MaskedProduct)
             if all(each in (read[0], closed.across) for each in step.factors):
                 alone[place] = alone[read[0]]
                 continue

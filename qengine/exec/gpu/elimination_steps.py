@@ -23,17 +23,17 @@ from qengine.exec.gpu.eliminate_walks import WalkSums
 from qengine.exec.gpu.families import MESSAGE_WINDOW
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.memory import Resident
-from qengine.exec.host.eliminate import own_numbers
-from qengine.plan.elimination import Around, Closed, Matrix, Message, Own, Product, Step
+from qengine.exec.host.eliminate import indicator_vector
+from qengine.plan.elimination import MaskedProduct, Matrix, MatVec, NodeIndicator, Product, RootedForest, Step
 from qengine.plan.physical import Eliminate
 
 __all__ = [
-    "ARM",
-    "AROUND",
     "FACTORS",
     "FLAGS",
+    "FOREST_NODE",
+    "FOREST_PLAN",
     "LANES",
-    "MOST_ARMS",
+    "MOST_FOREST_NODES",
     "MOST_SUMS",
     "PARTS",
     "SHARED",
@@ -46,18 +46,18 @@ __all__ = [
     "integer",
 ]
 
-MOST_ARMS, MOST_SUMS = 32, 24
+MOST_FOREST_NODES, MOST_SUMS = 32, 24
 FACTORS = np.dtype([("of", "<u8", (MOST_FACTORS,)), ("n", "<u4"), ("unused", "<u4")])
 SUMS = np.dtype([("of", FACTORS, (MOST_SUMS,)), ("n", "<u8")])
 PARTS = np.dtype([("sums", "<u8"), ("open", "<u8")])
-ARM = np.dtype([(name, "<i4") for name in ("start", "vector", "link", "first", "count", "slot")])
-AROUND = np.dtype(
-    [("arms", "<u8"), ("children", "<u8"), ("tops", "<u8"), ("matrices", "<u8"), ("vectors", "<u8"), ("roots", "<u8"),
-     ("scratch", "<u8"), ("scratch_bytes", "<u8"), ("n_arms", "<i4"), ("n_tops", "<i4"), ("n_slots", "<i4"),
+FOREST_NODE = np.dtype([(name, "<i4") for name in ("start", "vector", "link", "first", "count", "slot")])
+FOREST_PLAN = np.dtype(
+    [("nodes", "<u8"), ("children", "<u8"), ("tops", "<u8"), ("matrices", "<u8"), ("vectors", "<u8"), ("roots", "<u8"),
+     ("scratch", "<u8"), ("scratch_bytes", "<u8"), ("n_nodes", "<i4"), ("n_tops", "<i4"), ("n_slots", "<i4"),
      ("n", "<u4"), ("n_roots", "<u4"), ("unused", "<u4")]
 )  # fmt: skip
 SHARED = np.dtype(
-    [("root", "<u8"), ("touched", "<u4"), ("sizes", "<u4", (MOST_ARMS,)), ("sums", "<u8", (32, 3))], align=True
+    [("root", "<u8"), ("touched", "<u4"), ("sizes", "<u4", (MOST_FOREST_NODES,)), ("sums", "<u8", (32, 3))], align=True
 )
 """At most so large: a sum has two words, or three."""
 
@@ -130,7 +130,7 @@ class DeviceSteps:
     def step(self, place: int, step: Step) -> None:
         """Start a step's kernels."""
         match step:
-            case Own():
+            case NodeIndicator():
                 self.vectors[place] = self.own(step)
             case Matrix():
                 self.matrices[place] = uploaded(self.relations, step, self.run, self.held, self.wide)
@@ -138,26 +138,26 @@ class DeviceSteps:
                 self.matrices[place] = self.matrix_product([self.matrices[each] for each in factors])
             case Product(factors=factors):
                 self.vectors[place] = self.vector_product([self.vectors[each] for each in factors], self.n)
-            case Message(matrix=matrix, vector=vector):
+            case MatVec(matrix=matrix, vector=vector):
                 self.vectors[place] = self.message(self.matrices[matrix], vector, self.n)
-            case Closed(across=across) if is_triangle(step) and counts_triangles(self.matrices[across]):
+            case MaskedProduct(across=across) if is_triangle(step) and counts_triangles(self.matrices[across]):
                 if place in self.program.by_pair:
                     self.matrices[place] = self.triangles_of_pairs(across)
                 else:
                     self.matrices[place] = self.matrices[across].with_triangles(across)
-            case Closed():
+            case MaskedProduct():
                 self.matrices[place] = self.closed(step)
-            case Around() if self.is_counted_walk(place) or self.is_counted_square(place, step):
+            case RootedForest() if self.is_counted_walk(place) or self.is_counted_square(place, step):
                 pass  # when all else is done
-            case Around():
+            case RootedForest():
                 self.vectors[place] = self.around(step, self.n, self.n)
 
-    def own(self, own: Own) -> Any:
+    def own(self, own: NodeIndicator) -> Any:
         """Make the vector on the device where one node's labels decide, else on the host."""
         if not own.nodes and not own.loops:
             return None
         if own.loops or len(own.nodes) > 1 or own.nodes[0][2]:
-            host = own_numbers(self.relations, own)
+            host = indicator_vector(self.relations, own)
             if self.wide:
                 host = np.stack((host, np.zeros_like(host)), axis=1)
             self.upload(host)
@@ -237,7 +237,7 @@ class DeviceSteps:
         """Tell whether a step's sum is one of closed walks that are counted together, at the end."""
         return any(place in each.places and self.counts_walks(each) for each in self.program.walks)
 
-    def is_counted_square(self, place: int, step: Around) -> bool:
+    def is_counted_square(self, place: int, step: RootedForest) -> bool:
         """Tell whether a step's sum is a matrix's closed walks, which are counted at the end; if so, note it."""
         matrix = squared_matrix(step)
         if (
@@ -257,7 +257,7 @@ class DeviceSteps:
         self.launch_all("eliminate_owners", matrix.record, rows, middles)
         return rows, middles
 
-    def closed(self, step: Closed) -> DeviceMatrix:
+    def closed(self, step: MaskedProduct) -> DeviceMatrix:
         """Sum out the third vertices of triangles."""
         across, left, right = (self.matrices[place] for place in (step.across, step.left, step.right))
         out = self.allocate(self.width * across.entries, "a matrix", clear=True)
@@ -275,7 +275,7 @@ class DeviceSteps:
         self.run.wait()
         return across.with_values(out)
 
-    def around(self, step: Around, roots: int, reached: int) -> Any:
+    def around(self, step: RootedForest, roots: int, reached: int) -> Any:
         """Sum a forest out around each of some roots; its vertices have numbers below ``reached``."""
         tables, slots = self.forest(step)
         places = [self.upload(table) for table in tables]
@@ -285,33 +285,40 @@ class DeviceSteps:
         resident = self.run.device.resident_blocks(kernel, _AROUND_THREADS, SHARED.itemsize)
         blocks = max(1, min(resident, self.run.free_bytes() // 2 // max(1, each)))
         scratch = self.allocate(blocks * each, "what roots reach", clear=True)
-        sizes = len(step.arms), len(step.tops), slots, reached, roots, 0
-        plan = np.array((*places, self.address(step.vector), scratch.ptr, each, *sizes), AROUND)
+        sizes = len(step.nodes), len(step.tops), slots, reached, roots, 0
+        plan = np.array((*places, self.address(step.vector), scratch.ptr, each, *sizes), FOREST_PLAN)
         deal = np.array((self.allocate(8, "the roots dealt", clear=True).ptr, self.run.stop_flag), DEAL)
         arguments = (plan, np.uint64(out.ptr), deal, self.flag)
         self.run.launch(kernel, blocks, _AROUND_THREADS, arguments, SHARED.itemsize)
         self.run.wait()
         return out
 
-    def forest(self, step: Around) -> tuple[tuple[npt.NDArray[Any], ...], int]:
-        """Return arms, children, tops, matrices and vectors as the kernel takes them, and how many arms are kept."""
+    def forest(self, step: RootedForest) -> tuple[tuple[npt.NDArray[Any], ...], int]:
+        """Return nodes, children, tops, matrices and vectors as the kernel takes them, and how many nodes are kept."""
         matrices: dict[int, int] = {}
         vectors: dict[int, int] = {}
         children: list[int] = []
-        arms = []
+        nodes = []
         slots = 0
-        for arm in step.arms:
+        for node in step.nodes:
             vector = (
-                -1 if not self.address(arm.vector) else vectors.setdefault(int(self.address(arm.vector)), len(vectors))
+                -1
+                if not self.address(node.vector)
+                else vectors.setdefault(int(self.address(node.vector)), len(vectors))
             )
             start, link = (
-                -1 if place is None else matrices.setdefault(place, len(matrices)) for place in (arm.start, arm.link)
+                -1 if place is None else matrices.setdefault(place, len(matrices)) for place in (node.start, node.link)
             )
-            arms.append((start, vector, link, len(children), len(arm.arms), slots if arm.arms else -1))
-            slots += bool(arm.arms)
-            children += arm.arms
+            nodes.append((start, vector, link, len(children), len(node.nodes), slots if node.nodes else -1))
+            slots += bool(node.nodes)
+            children += node.nodes
         records = np.array([self.matrices[place].record for place in matrices])
-        tables = (np.array(arms, ARM), np.array([*children, 0], np.int32), np.array(step.tops, np.int32), records)
+        tables = (
+            np.array(nodes, FOREST_NODE),
+            np.array([*children, 0], np.int32),
+            np.array(step.tops, np.int32),
+            records,
+        )
         return (*tables, np.array([*vectors, 0], np.uint64)), slots
 
     # ------------------------------------------------------------ kernels

@@ -18,16 +18,16 @@ from qengine.exec.gpu.eliminate_matrix import MATRIX, DeviceMatrix
 from qengine.exec.gpu.elimination_steps import DeviceSteps
 from qengine.plan.closed_walks import squared_rows
 from qengine.plan.elimination import (
-    Around,
     AtEnds,
     ByRoot,
-    Closed,
     Domain,
     EndRows,
-    Message,
+    MaskedProduct,
+    MatVec,
     Neighbourhoods,
     OfPairs,
     Product,
+    RootedForest,
     column_domain_of,
     domain_of,
 )
@@ -158,16 +158,16 @@ class _Piece:
             case Product(factors=factors):
                 vectors = [of.vectors[each] for each in factors]
                 of.vectors[place] = of.vector_product(vectors, self.size(domain_of(self.program, place)))
-            case Message(matrix=matrix, vector=vector):
+            case MatVec(matrix=matrix, vector=vector):
                 n = self.size(domain_of(self.program, place))
                 of.vectors[place] = of.message(of.matrices[matrix], vector, n)
-            case Closed(across=across, left=left, right=right, vector=None) if (
+            case MaskedProduct(across=across, left=left, right=right, vector=None) if (
                 across == left == right and self.is_local(across)
             ):
                 of.matrices[place] = self.triangles(across)
-            case Closed():
+            case MaskedProduct():
                 of.matrices[place] = of.closed(step)
-            case Around():
+            case RootedForest():
                 of.vectors[place] = self.around(step)
 
     def size(self, domain: Domain) -> int:
@@ -357,15 +357,15 @@ class _Piece:
         self.run.launch(kernel, self.blocks(kernel, _THREADS, 0), _THREADS, given)
         return links.with_values(out)
 
-    def around(self, step: Around) -> Any:
+    def around(self, step: RootedForest) -> Any:
         """Sum a forest out around each root."""
         if (squared := squared_rows(step)) is not None:
             start, link = (self.steps.matrices[place] for place in squared)
             if not start.record["values"] and not link.record["values"]:
                 return self.squares(*squared)
-        matrices = {place for arm in step.arms for place in (arm.start, arm.link) if place is not None}
+        matrices = {place for node in step.nodes for place in (node.start, node.link) if place is not None}
         domains = {column_domain_of(self.program, place) for place in matrices}
-        roots = next(domain_of(self.program, arm.start) for arm in step.arms if arm.start is not None)
+        roots = next(domain_of(self.program, node.start) for node in step.nodes if node.start is not None)
         return self.steps.around(step, self.size(roots), max(map(self.size, domains)))
 
     def squares(self, start: int, link: int) -> Any:

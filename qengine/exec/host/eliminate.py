@@ -20,14 +20,22 @@ from qengine.exec.elimination_schedule import Among
 from qengine.exec.host.cached_vectors import not_negative, product_sums
 from qengine.exec.host.closed_walk_counts import ClosedWalkCounts, closed_walk_counts
 from qengine.exec.host.elimination_facts import facts_of
-from qengine.exec.host.elimination_steps import Array, Factors, Found, NumberOverflow, Steps, own_numbers, told_apart
+from qengine.exec.host.elimination_steps import (
+    Array,
+    Factors,
+    Found,
+    NumberOverflow,
+    Steps,
+    indicator_vector,
+    told_apart,
+)
 from qengine.exec.host.neighbourhoods import run_among
 from qengine.exec.memory import Holding
 from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.elimination import Pairs
 from qengine.plan.physical import Eliminate
 
-__all__ = ["Counts", "NumberOverflow", "cached_count", "of_vertices", "only_count", "own_numbers", "run_eliminate"]
+__all__ = ["Counts", "NumberOverflow", "cached_count", "indicator_vector", "of_vertices", "only_count", "run_eliminate"]
 
 _MAX_COUNT = 2**63 - 1
 
@@ -200,7 +208,7 @@ class _Run:
             assert isinstance(step, Pairs)
             if abs(factor) >> 127:
                 raise NumberOverflow
-            plans.append(self.steps.plan(step.arms, [len(step.arms) - 1] if step.arms else [], step.vector))
+            plans.append(self.steps.plan(step.nodes, [len(step.nodes) - 1] if step.nodes else [], step.vector))
             records.append((plans[-1].address, factor % 2**64, factor >> 64))
         terms = np.array(records, _PAIR_TERM)
         capacity = max(self.n, _PAIRS)

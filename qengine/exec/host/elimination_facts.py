@@ -13,8 +13,8 @@ from qengine.exec.host.cached_vectors import CachedSums, VectorKey, cached_sums,
 from qengine.exec.view import ExecView
 from qengine.plan.elimination import (
     Matrix,
-    Message,
-    Own,
+    MatVec,
+    NodeIndicator,
     Pairs,
     Product,
     Step,
@@ -68,11 +68,11 @@ def _facts(store: ExecView, operator: Eliminate) -> Facts:
             case Matrix(relations=(_,) as relations, once=once):
                 if (matrix := stored(store, relations)) is not None and not (once and matrix.repeats):
                     matrices[place] = matrix
-                elif all(isinstance(each, Message) for each, read in zip(steps, reads, strict=True) if place in read):
+                elif all(isinstance(each, MatVec) for each, read in zip(steps, reads, strict=True) if place in read):
                     sent.add(place)
-            case Message() if (key := counted_degrees(steps, step)) is not None:
+            case MatVec() if (key := counted_degrees(steps, step)) is not None:
                 vectors[place] = vector_key(*key)
-            case Own(nodes=nodes, loops=loops) if (nodes or loops) and is_labels_alone(step):
+            case NodeIndicator(nodes=nodes, loops=loops) if (nodes or loops) and is_labels_alone(step):
                 vectors[place] = vector_key(step)
     outputs = {term.output for term in operator.terms}
     totals = {place for term in operator.terms for place in term.totals}
@@ -95,7 +95,7 @@ def _factors(steps: Sequence[Step], place: int, vectors: dict[int, VectorKey]) -
     if place in vectors:
         return (vectors[place],)
     match steps[place]:
-        case Own(nodes=(), loops=()):
+        case NodeIndicator(nodes=(), loops=()):
             return ()
         case Product(factors=factors):
             found = [_factors(steps, each, vectors) for each in factors]

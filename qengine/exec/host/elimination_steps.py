@@ -21,26 +21,26 @@ from qengine.exec.host.cached_vectors import cached_vector
 from qengine.exec.host.closed_walk_counts import MOST_WALK_ENTRIES, MOST_WALK_WEIGHT, ClosedWalkCounts
 from qengine.exec.host.elimination_facts import Facts
 from qengine.exec.host.ranked_pairs import RankedPairs
-from qengine.plan.closed_walks import closed_walks, walk_sum
+from qengine.plan.closed_walks import closed_walks_of, walk_sum
 from qengine.plan.elimination import (
-    Arm,
-    Around,
-    Closed,
     Domain,
+    ForestNode,
+    MaskedProduct,
     Matrix,
-    Message,
-    Own,
+    MatVec,
+    NodeIndicator,
     Product,
+    RootedForest,
     Step,
     column_domain_of,
     domain_of,
 )
 
-__all__ = ["Array", "Factors", "Found", "NumberOverflow", "Plan", "Steps", "own_numbers", "told_apart"]
+__all__ = ["Array", "Factors", "Found", "NumberOverflow", "Plan", "Steps", "indicator_vector", "told_apart"]
 
-_ARM = np.dtype([(name, "<i4") for name in ("start", "vector", "link", "first", "count", "unused")])
-_AROUND = np.dtype(
-    [("n_arms", "<i4"), ("n_tops", "<i4"), ("arms", "<u8"), ("children", "<u8"), ("tops", "<u8"), ("matrices", "<u8"),
+_FOREST_NODE = np.dtype([(name, "<i4") for name in ("start", "vector", "link", "first", "count", "unused")])
+_FOREST_PLAN = np.dtype(
+    [("n_nodes", "<i4"), ("n_tops", "<i4"), ("nodes", "<u8"), ("children", "<u8"), ("tops", "<u8"), ("matrices", "<u8"),
      ("vectors", "<u8"), ("roots", "<u8"), ("n", "<u4"), ("unused", "<u4")]
 )  # fmt: skip
 
@@ -51,7 +51,7 @@ Array = npt.NDArray[Any]
 
 @frozen
 class Plan:
-    """An ``_AROUND`` record, and the tables that it points to."""
+    """An ``_FOREST_PLAN`` record, and the tables that it points to."""
 
     record: Array
     tables: tuple[Array, ...]
@@ -76,8 +76,8 @@ class NumberOverflow(Exception):
 Found = Array | SparseMatrix | Lists | Factors | ClosedWalkCounts | None
 
 
-def own_numbers(relations: Relations, own: Own) -> npt.NDArray[np.uint64]:
-    """Return the vector of an ``Own``."""
+def indicator_vector(relations: Relations, own: NodeIndicator) -> npt.NDArray[np.uint64]:
+    """Return the vector of an ``NodeIndicator``."""
     store = relations.store
     held = np.ones(store.vertex_count, np.uint64)
     for name, labels, predicates in own.nodes:
@@ -122,20 +122,20 @@ class Steps:
         """Return what a step gives."""
         step = self.steps[place]
         match step:
-            case Own():
+            case NodeIndicator():
                 return self._own(place, step)
             case Matrix():
                 return self._relation(place, step)
             case Product(factors=factors):
                 return self._product([self.found[each] for each in factors], place in self.facts.summed)
-            case Message():
+            case MatVec():
                 key = None if self.wide else self.facts.vectors.get(place)
                 if key is None:
                     return self._message(place, step)
                 return cached_vector(self.store, key, lambda: self._message(place, step))
-            case Closed():
+            case MaskedProduct():
                 return self._closed(step)
-            case Around():
+            case RootedForest():
                 return self._around(place, step)
         raise InternalError(f"No vertices have {type(step).__name__}.")
 
@@ -152,12 +152,12 @@ class Steps:
 
     # ------------------------------------------------------------ steps
 
-    def _own(self, place: int, own: Own) -> Array | None:
+    def _own(self, place: int, own: NodeIndicator) -> Array | None:
         if not own.nodes and not own.loops:
             return None
         if (key := self.facts.vectors.get(place)) is None:
-            return self._widened(own_numbers(self.relations, own))
-        return cached_vector(self.store, key, lambda: own_numbers(self.relations, own))
+            return self._widened(indicator_vector(self.relations, own))
+        return cached_vector(self.store, key, lambda: indicator_vector(self.relations, own))
 
     def _relation(self, place: int, step: Matrix) -> SparseMatrix | Lists:
         """Return relationships as a matrix, or as they are stored where only messages go along what nobody keeps."""
@@ -184,7 +184,7 @@ class Steps:
         self.call("qe_eliminate_product", *where, reads=n)
         return out
 
-    def _message(self, place: int, step: Message) -> Array:
+    def _message(self, place: int, step: MatVec) -> Array:
         matrix, vector = self.found[step.matrix], self.optional(step.vector)
         n = self.size(domain_of(self.steps, place))
         out = self.empty(n)
@@ -200,7 +200,7 @@ class Steps:
         )  # fmt: skip
         return out
 
-    def _closed(self, step: Closed) -> SparseMatrix:
+    def _closed(self, step: MaskedProduct) -> SparseMatrix:
         across = self.found[step.across]
         assert isinstance(across, SparseMatrix)
         vector = self.optional(step.vector)
@@ -239,21 +239,21 @@ class Steps:
         found: RankedPairs = self.store.derived.get((step, "ranked"), lambda: RankedPairs(matrix, self.context))
         return found
 
-    def _around(self, place: int, step: Around) -> Array | ClosedWalkCounts:
+    def _around(self, place: int, step: RootedForest) -> Array | ClosedWalkCounts:
         """Return what is summed up around each vertex, or what its sum follows from where nothing else is wanted."""
         if place in self.facts.summed and (walks := self.summed_walks(step)) is not None:
             return walks
         if (numbers := self._walks_in_blocks(step)) is not None:
             return numbers
-        plan = self.plan(step.arms, step.tops, step.vector)
+        plan = self.plan(step.nodes, step.tops, step.vector)
         n = int(plan.record["n"][0])
         out = self.empty(n)
         self.call("qe_eliminate_around", plan.address, int(self.wide), out.ctypes.data)
         return out[: self.size(domain_of(self.steps, place))]
 
-    def _walks_in_blocks(self, step: Around) -> Array | None:
+    def _walks_in_blocks(self, step: RootedForest) -> Array | None:
         """Return the closed walks of four steps around each row of a matrix of blocks, where a step is these."""
-        walks = closed_walks(step)
+        walks = closed_walks_of(step)
         if walks is None or walks.length != 4 or step.vector is not None or self.wide:
             return None
         matrix = self.found[walks.matrix]
@@ -268,7 +268,7 @@ class Steps:
         record = np.array([matrix.record()], MATRIX)
         self.call(name, record.ctypes.data, matrix.blocks.ctypes.data, len(matrix.blocks) - 1, out.ctypes.data)
 
-    def summed_walks(self, step: Around) -> ClosedWalkCounts | None:
+    def summed_walks(self, step: RootedForest) -> ClosedWalkCounts | None:
         """Return the closed walks that a step's numbers add up to, where they are counted at their first vertices."""
         if (found := walk_sum(step)) is None:
             return None
@@ -283,26 +283,26 @@ class Steps:
             return None
         return ClosedWalkCounts(self.steps[found.walks.matrix], matrix, found.walks.length, weights)
 
-    def plan(self, steps: Sequence[Arm], tops: Sequence[int], vector: int | None) -> Plan:
+    def plan(self, steps: Sequence[ForestNode], tops: Sequence[int], vector: int | None) -> Plan:
         """Return what native functions want of a forest around roots."""
         matrices: dict[int, int] = {}
         vectors: dict[int, int] = {}
         children: list[int] = []
-        arms = []
-        for arm in steps:
+        nodes = []
+        for node in steps:
             factor = -1
-            if arm.vector is not None and self.found[arm.vector] is not None:
-                factor = vectors.setdefault(arm.vector, len(vectors))
+            if node.vector is not None and self.found[node.vector] is not None:
+                factor = vectors.setdefault(node.vector, len(vectors))
             start, link = (
-                -1 if place is None else matrices.setdefault(place, len(matrices)) for place in (arm.start, arm.link)
+                -1 if place is None else matrices.setdefault(place, len(matrices)) for place in (node.start, node.link)
             )
-            arms.append((start, factor, link, len(children), len(arm.arms), 0))
-            children += arm.arms
-        linked = [place for arm in steps for place in (arm.start, arm.link)]
+            nodes.append((start, factor, link, len(children), len(node.nodes), 0))
+            children += node.nodes
+        linked = [place for node in steps for place in (node.start, node.link)]
         n = self.sizes(*linked) if linked else self.size(None)
         factors = [each for place in vectors if (each := self._filled(self.vector(place), n)) is not None]
         tables = (
-            np.array(arms, _ARM),
+            np.array(nodes, _FOREST_NODE),
             np.array([*children, 0], np.int32),
             np.array(tops, np.int32),
             np.array([self.matrix(place).record() for place in matrices], MATRIX),
@@ -311,7 +311,9 @@ class Steps:
         )
         given = None if vector is None else self._filled(self.optional(vector), n)
         roots = address(given)
-        record = np.array([(len(arms), len(tops), *(table.ctypes.data for table in tables[:5]), roots, n, 0)], _AROUND)
+        record = np.array(
+            [(len(nodes), len(tops), *(table.ctypes.data for table in tables[:5]), roots, n, 0)], _FOREST_PLAN
+        )
         return Plan(record, tables if given is None else (*tables, given))
 
     # ------------------------------------------------------------ numbers

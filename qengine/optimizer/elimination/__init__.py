@@ -13,7 +13,7 @@ from qengine.optimizer.elimination.quotients import Bundle, Quotient, relation_o
 from qengine.optimizer.elimination.vertices import Elimination
 from qengine.optimizer.labels import satisfying_sets
 from qengine.optimizer.pattern_edges import PatternEdge
-from qengine.plan.elimination import Matrix, Own, Relation, Step, Term
+from qengine.plan.elimination import Matrix, NodeIndicator, Relation, Step, Term
 from qengine.plan.pattern import PatternNode
 
 __all__ = ["Eliminated", "eliminated"]
@@ -142,7 +142,7 @@ def _elimination(
         parts = {(node.name if node.predicates else "", node.labels, node.predicates) for node in members}
         parts -= {("", None, ())}
         loops = relations.pop((vertex, vertex), [])
-        elimination.vertex(vertex, Own(tuple(sorted(parts, key=repr)), tuple(sorted(loops, key=repr))))
+        elimination.vertex(vertex, NodeIndicator(tuple(sorted(parts, key=repr)), tuple(sorted(loops, key=repr))))
     circles = len(relations) > len(set(quotient.classes)) - 1
     for (one, other), found in relations.items():
         elimination.pair(one, other, found, (one, other) not in repeated, once=circles)

@@ -13,20 +13,20 @@ from qengine.catalog.costs import costs
 from qengine.catalog.view import CatalogView, EdgeStatistics
 from qengine.plan.closed_walks import WalkSum, squared_rows, walk_sum
 from qengine.plan.elimination import (
-    Arm,
-    Around,
     AtEnds,
     ByRoot,
-    Closed,
     EndRows,
+    ForestNode,
+    MaskedProduct,
     Matrix,
-    Message,
+    MatVec,
     Neighbourhoods,
+    NodeIndicator,
     OfPairs,
-    Own,
     Pairs,
     Product,
     Relation,
+    RootedForest,
     Step,
     counted_degrees,
     domain_of,
@@ -77,7 +77,7 @@ class StepCosts:
     def _cost(self, place: int) -> float:
         take = self._take
         match self._steps[place]:
-            case Own(nodes=nodes, loops=loops) as own:
+            case NodeIndicator(nodes=nodes, loops=loops) as own:
                 tested = sum(take["predicate"] for _, _, predicates in nodes if predicates)
                 looked_up = len(loops) * take["root"]
                 share = _FIRST if is_labels_alone(own) else 1.0
@@ -89,12 +89,12 @@ class StepCosts:
                     return 0.0
                 read = any(place in operands(step) for step in self._steps)
                 return len(factors) * take["vertex" if read or self._outputs else "number"] * self._size(place)
-            case Message(matrix=matrix, vector=vector) as message:
+            case MatVec(matrix=matrix, vector=vector) as message:
                 lists = self._lists_with_lengths(self._steps[matrix]) if vector is None else None
                 entries = self.entries(matrix) if lists is None else 0.0
                 cost = take["entry"] * entries + take["vertex"] * self._size(matrix) * (lists or 1)
                 return cost if counted_degrees(self._steps, message) is None else _FIRST * cost
-            case Closed(across=across, left=left, right=right, vector=vector):
+            case MaskedProduct(across=across, left=left, right=right, vector=vector):
                 entries = self.entries(across)
                 if across == left == right and vector is None and self._is_local(across):
                     return entries * (take["number"] + self._row_lines(across))
@@ -103,7 +103,7 @@ class StepCosts:
                     return entries * (take["pair"] + found * sqrt(entries))
                 met = min(self.meetings(left, across), self.meetings(across, right))
                 return take["vertex"] * self._size(across) + take["pair"] * entries + take["read"] * met
-            case Around(arms=arms, tops=tops) as around:
+            case RootedForest(nodes=nodes, tops=tops) as around:
                 if (
                     (squared := squared_rows(around)) is not None
                     and squared[0] == squared[1]
@@ -113,10 +113,10 @@ class StepCosts:
                 lines = self._walk_lines(place, around)
                 if lines is not None:
                     return take["root"] * self.vertices + take["line"] * lines
-                cost, _ = self._around(arms, tops)
+                cost, _ = self._around(nodes, tops)
                 return cost
-            case Pairs(arms=arms):
-                cost, pairs = self._around(arms, ())
+            case Pairs(nodes=nodes):
+                cost, pairs = self._around(nodes, ())
                 return cost + take["row"] * pairs
             case Neighbourhoods(first=first, by=by):
                 return take["common"] * self.meetings(first, by) + take["link"] * self.entries(place)
@@ -158,7 +158,7 @@ class StepCosts:
     def _is_merged(self, place: int) -> bool:
         """Tell whether a matrix must be made: it isn't stored as one, and something else than a message reads it."""
         readers = (step for step in self._steps if place in operands(step))
-        return not self._is_stored_matrix(self._steps[place]) and not all(isinstance(step, Message) for step in readers)
+        return not self._is_stored_matrix(self._steps[place]) and not all(isinstance(step, MatVec) for step in readers)
 
     def _is_stored_matrix(self, step: Step) -> bool:
         return isinstance(step, Matrix) and self._is_whole(step) and self._is_dense(step.relations[0])
@@ -191,31 +191,31 @@ class StepCosts:
             return step.first == step.second and self._is_whole(self._steps[step.by])
         return isinstance(step, Matrix) and len(step.relations) == 1 and self._is_kept(step.relations[0])
 
-    def _around(self, arms: Sequence[Arm], tops: Sequence[int]) -> tuple[float, float]:
-        """Return what arms cost, and how many numbers the last one's vectors have, over all roots."""
+    def _around(self, nodes: Sequence[ForestNode], tops: Sequence[int]) -> tuple[float, float]:
+        """Return what nodes cost, and how many numbers the last one's vectors have, over all roots."""
         roots = self.vertices
         cost = self._take["root"] * roots
-        reach: list[float] = []  # of each arm: what its sparse vectors hold, over all roots
-        for place, arm in enumerate(arms):
+        reach: list[float] = []  # of each node: what its sparse vectors hold, over all roots
+        for place, node in enumerate(nodes):
             held = roots * self.vertices
-            below = list(dict.fromkeys(arm.arms))
-            read = len(arm.arms) == len(below) == 2 and place in tops and arm.start is None and arm.vector is None
+            below = list(dict.fromkeys(node.nodes))
+            read = len(node.nodes) == len(below) == 2 and place in tops and node.start is None and node.vector is None
             for child in below:
-                under = arms[child]
+                under = nodes[child]
                 assert under.link is not None
-                if under.start is not None and not under.arms:
+                if under.start is not None and not under.nodes:
                     pushed = self.meetings(under.start, under.link)
                 else:
                     pushed = reach[child] * self.entries(under.link) / self.vertices
                 pushed = min(pushed, roots * self.entries(under.link))
                 cost += self._take["read" if read and child == below[-1] else "scatter"] * pushed
                 held = min(held, pushed)
-            if arm.start is not None:
-                held = min(held, self.entries(arm.start))
+            if node.start is not None:
+                held = min(held, self.entries(node.start))
             reach.append(held)
         return cost, reach[-1] if reach else roots
 
-    def _walk_lines(self, place: int, around: Around) -> float | None:
+    def _walk_lines(self, place: int, around: RootedForest) -> float | None:
         """Return how many lines closed walks take that are counted at their first vertices, else None."""
         found = None if self._outputs else walk_sum(around)
         if found is None:
@@ -254,7 +254,7 @@ class StepCosts:
         match self._steps[place]:
             case Matrix(relations=relations):
                 return all(relation.direction is Direction.BOTH for relation in relations)
-            case Closed(across=across, left=left, right=right):
+            case MaskedProduct(across=across, left=left, right=right):
                 return left == right and self.symmetric(across)
             case Product(factors=factors):
                 return all(map(self.symmetric, factors))
@@ -267,7 +267,7 @@ class StepCosts:
         match self._steps[place]:
             case Matrix(relations=relations):
                 return min(map(self._entries, relations))
-            case Closed(across=across):
+            case MaskedProduct(across=across):
                 return self.entries(across)
             case Product(factors=factors):
                 return self.entries(factors[0])
@@ -299,7 +299,7 @@ class StepCosts:
         match self._steps[place]:
             case Matrix(relations=relations):
                 return min(self._squares_of(each.reversed() if back else each) for each in relations)
-            case Closed(across=across):
+            case MaskedProduct(across=across):
                 return self._squares(across, back)
             case Product(factors=factors):
                 return self._squares(factors[0], back)

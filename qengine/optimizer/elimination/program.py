@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence, Set
 
 from qengine.plan.elimination import (
-    Closed,
+    MaskedProduct,
     Matrix,
     Neighbourhoods,
     Product,
@@ -81,9 +81,9 @@ class StepBuilder:
                 if place in self._simple:
                     self._simple.add(made)
                 return made
-            case Closed(across=across, left=left, right=right, vector=vector):
+            case MaskedProduct(across=across, left=left, right=right, vector=vector):
                 back = self.turned(across)
-                return None if back is None else self.add(Closed(back, right, left, vector))
+                return None if back is None else self.add(MaskedProduct(back, right, left, vector))
             case Neighbourhoods(first=first, second=second, by=by):
                 back = self.turned(by)
                 return None if back is None else self.add(Neighbourhoods(second, first, back))

@@ -17,18 +17,18 @@ from itertools import combinations
 from qengine.optimizer.elimination.cost import StepCosts
 from qengine.optimizer.elimination.program import StepBuilder, reached
 from qengine.plan.elimination import (
-    Arm,
-    Around,
     AtEnds,
     ByRoot,
-    Closed,
     EndRows,
-    Message,
+    ForestNode,
+    MaskedProduct,
+    MatVec,
     Neighbourhoods,
+    NodeIndicator,
     OfPairs,
-    Own,
     Pairs,
     Relation,
+    RootedForest,
     among_pairs,
 )
 
@@ -62,7 +62,7 @@ class Elimination:
         self.turned: set[tuple[int, int]] = set()
         self._linked: dict[int, list[int]] = {}
 
-    def vertex(self, vertex: int, own: Own) -> None:
+    def vertex(self, vertex: int, own: NodeIndicator) -> None:
         """Add a vertex."""
         trivial = not own.loops and all(labels is None and not predicates for _, labels, predicates in own.nodes)
         self._add_vertex(vertex, [] if trivial else [self.program.add(own)])
@@ -111,22 +111,24 @@ class Elimination:
     def _left(self) -> dict[int, int]:
         """Return the vector of each vertex that is left."""
         every = {vertex: self.program.product(vectors) for vertex, vectors in self.vectors.items()}
-        return {vertex: self.program.add(Own()) if place is None else place for vertex, place in every.items()}
+        return {
+            vertex: self.program.add(NodeIndicator()) if place is None else place for vertex, place in every.items()
+        }
 
     def _pairs(self) -> tuple[list[int], int | None] | None:
         root, end = self.outputs
-        arms: list[Arm] = []
+        nodes: list[ForestNode] = []
         vector = self._vector(root)
         if root != end:
             part = next((part for part in self._apart(root) if end in part), None)
-            if part is None or not self._is_tree(part) or self._add_arm(arms, root, end, None) is None:
+            if part is None or not self._is_tree(part) or self._add_forest_node(nodes, root, end, None) is None:
                 return None
             for vertex in part:
                 self._remove(vertex)
         if self.matrices:
             return None
         del self.vectors[root]
-        pairs = self.program.add(Pairs(tuple(arms), vector))
+        pairs = self.program.add(Pairs(tuple(nodes), vector))
         return [place for _, place in sorted(self._left().items())], pairs
 
     # ------------------------------------------------------------ steps
@@ -138,7 +140,7 @@ class Elimination:
         for leaf in leaves:
             (into,) = self._near(leaf)
             if (matrix := self._matrix(into, leaf)) is not None:
-                self.vectors[into].append(self.program.add(Message(matrix, self._vector(leaf))))
+                self.vectors[into].append(self.program.add(MatVec(matrix, self._vector(leaf))))
                 self._remove(leaf)
                 return True
         return False
@@ -155,7 +157,7 @@ class Elimination:
                 one, other = reversed(pair) if pair in self.turned else pair
                 left, right = self._matrix(one, vertex), self._matrix(other, vertex)
                 if left is not None and right is not None:
-                    step = self.program.add(Closed(self.matrices[pair][0], left, right, self._vector(vertex)))
+                    step = self.program.add(MaskedProduct(self.matrices[pair][0], left, right, self._vector(vertex)))
                     found.append((self.costs.of(step), vertex, step, pair))
         if not found:
             return False
@@ -182,7 +184,7 @@ class Elimination:
         if best is None:
             return False
         _, root, place, part = best
-        if isinstance(self.program.steps[place], Around):
+        if isinstance(self.program.steps[place], RootedForest):
             self.vectors[root] = []  # it says which roots there are, and is multiplied in there
         self.vectors[root].append(place)
         for vertex in part:
@@ -192,29 +194,29 @@ class Elimination:
     def _ways_around(self, root: int, part: frozenset[int]) -> Iterator[tuple[float, int]]:
         """Yield what it costs to sum out a tree around a root, and the step that does so, for each top."""
         for top in sorted(part) if self._is_tree(part) else ():
-            arms: list[Arm] = []
-            place = self._add_arm(arms, root, top, None)
+            nodes: list[ForestNode] = []
+            place = self._add_forest_node(nodes, root, top, None)
             if place is not None:
-                step = self.program.add(Around(tuple(arms), (place,), self._vector(root)))
+                step = self.program.add(RootedForest(tuple(nodes), (place,), self._vector(root)))
                 yield self.costs.of(step), step
 
-    def _add_arm(self, arms: list[Arm], root: int, vertex: int, parent: int | None) -> int | None:
-        """Add the arm of a vertex of a tree around a root, after those below it; return its place.
+    def _add_forest_node(self, nodes: list[ForestNode], root: int, vertex: int, parent: int | None) -> int | None:
+        """Add the node of a vertex of a tree around a root, after those below it; return its place.
 
         None where a matrix that it needs can't be seen from there.
         """
         others = [other for other in self._near(vertex) if other not in (root, parent)]
-        below = [self._add_arm(arms, root, other, vertex) for other in others]
+        below = [self._add_forest_node(nodes, root, other, vertex) for other in others]
         start = self._matrix(root, vertex) if root in self._near(vertex) else None
         link = None if parent is None else self._matrix(vertex, parent)
         children = sorted(each for each in below if each is not None)
         blind = (start is None and root in self._near(vertex)) or (link is None and parent is not None)
         if blind or len(children) < len(below):
             return None
-        made = Arm(start, self._vector(vertex), tuple(children), link)
-        if made not in arms:
-            arms.append(made)
-        return arms.index(made)
+        made = ForestNode(start, self._vector(vertex), tuple(children), link)
+        if made not in nodes:
+            nodes.append(made)
+        return nodes.index(made)
 
     def _ways_near(self, root: int, part: frozenset[int]) -> Iterator[tuple[float, int]]:
         """Yield what it costs to eliminate a part among a root's neighbours, and the step that gives the result."""

@@ -138,10 +138,10 @@ def test_elimination_gets_what_it_expects() -> None:
         check_layouts(
             "count/eliminate.cu", vectors, 90, f"static_assert(kLanes == {elimination_steps.LANES});", macros=macros
         )
-        around = {"Arm": elimination_steps.ARM, "AroundPlan": elimination_steps.AROUND}
+        around = {"ForestNode": elimination_steps.FOREST_NODE, "ForestPlan": elimination_steps.FOREST_PLAN}
         sizes = (
             f"static_assert(sizeof(Shared) <= {elimination_steps.SHARED.itemsize});",
-            f"static_assert(kMostArms == {elimination_steps.MOST_ARMS});",
+            f"static_assert(kMostForestNodes == {elimination_steps.MOST_FOREST_NODES});",
         )
         check_layouts("count/eliminate_around.cu", around, 90, *sizes, macros=macros)
         among = {"Neighbours": NEIGHBOURS, "Local": LOCAL}
