@@ -22,7 +22,7 @@ import numpy as np
 import pytest
 
 from qengine import Graph
-from qengine.exec.gpu import count_policy, extend_counts, search, total_plan, tree, tree_plan
+from qengine.exec.gpu import bfs_plan, count_dfs, count_policy, dfs_plan, extend_counts, search
 from qengine.exec.gpu.compiled import compiled
 from qengine.storage import pcsr_build
 from qengine.storage.adjacency import Form
@@ -114,7 +114,7 @@ def setting(of: Any, name: str, value: Any) -> Callable[[Patch], None]:
 
 def unspecialised(patch: Patch) -> None:
     """Take the kernels for any tree."""
-    patch.setattr(tree.specialised, "ready", lambda form: False)
+    patch.setattr(count_dfs.specialised, "ready", lambda form: False)
 
 
 def specialised(patch: Patch) -> None:
@@ -126,7 +126,7 @@ def specialised(patch: Patch) -> None:
             _forms.add(form)
         return True
 
-    patch.setattr(tree.specialised, "ready", ready)
+    patch.setattr(count_dfs.specialised, "ready", ready)
 
 
 def nothing(patch: Patch) -> None:
@@ -151,13 +151,13 @@ TREES = on_rmat(16, TRIANGLE + COUNT, DIAMOND + COUNT, FOUR_CLIQUE + COUNT)
 
 ABLATIONS = {
     "batches": Ablation("32 prefixes a warp, not 1 (fine, not coarse)", SEVEN,
-                        setting(tree, "_MACROS", {"QE_BATCH": 1}), by_tree),
+                        setting(count_dfs, "_MACROS", {"QE_BATCH": 1}), by_tree),
     "memory": Ablation("counts remembered (duplicates removed)", SEVEN,
-                       setting(tree_plan._Layout, "remember", lambda *_: None), by_tree),
-    "cuts": Ablation("hubs cut into parts", SEVEN, setting(tree_plan, "_PARTS", 1), by_tree),
+                       setting(dfs_plan._Layout, "remember", lambda *_: None), by_tree),
+    "cuts": Ablation("hubs cut into parts", SEVEN, setting(dfs_plan, "_PARTS", 1), by_tree),
     "breadth": Ablation("breadth first where there is room", SEVEN, setting(search, "try_total", lambda *_: None)),
     "shared": Ablation("rows with the same context counted once", enron(*LARGE),
-                       setting(total_plan, "_SHARED_ROWS", 2**32 - 1)),
+                       setting(bfs_plan, "_SHARED_ROWS", 2**32 - 1)),
     "specialised": Ablation("kernels compiled for the tree, enron16", enron(*HEAVY), unspecialised,
                             both(by_tree, specialised)),
     "specialised_rmat": Ablation("kernels compiled for the tree, R-MAT 16", TREES, unspecialised,

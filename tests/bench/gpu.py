@@ -33,7 +33,7 @@ from qengine.exec.common.resolve import resolve
 from qengine.exec.context import ExecutionContext
 from qengine.exec.gpu.count_kernels import Roots, ShapeCounter
 from qengine.exec.gpu.count_plan import components
-from qengine.exec.gpu.count_shapes import Shape, StarFactor, ViewSpec
+from qengine.exec.gpu.count_shapes import CountShape, StarFactor, ViewSpec
 from qengine.exec.gpu.device import cupy
 from qengine.exec.gpu.launch import DeviceRun, device_run
 from qengine.plan.physical import Search
@@ -185,7 +185,7 @@ def main() -> int:
         return table(options.graphs.split(","), patterns, run)
 
 
-def table(graphs: Sequence[str], patterns: dict[str, tuple[Shape, Fraction]], run: DeviceRun) -> int:
+def table(graphs: Sequence[str], patterns: dict[str, tuple[CountShape, Fraction]], run: DeviceRun) -> int:
     """Print a row for each pattern on each graph; return 1 if a count is wrong."""
     cells = []
     print(run.device.name)
@@ -208,7 +208,7 @@ def table(graphs: Sequence[str], patterns: dict[str, tuple[Shape, Fraction]], ru
     return 0 if all(cell.is_right for cell in cells) else 1
 
 
-def planned(pattern: Pattern) -> tuple[Shape, Fraction]:
+def planned(pattern: Pattern) -> tuple[CountShape, Fraction]:
     """Return the shape that the engine finds in the pattern's plan, and how many subgraphs each count stands for."""
     random = np.random.default_rng(1)
     ends = np.unique(np.sort(random.integers(0, 200, (2000, 2)), axis=1), axis=0)
@@ -251,7 +251,7 @@ def load(name: str) -> gpu_graphs.DeviceCsr:
 
 
 def measure(
-    name: str, pattern: str, graph: gpu_graphs.DeviceCsr, shape: Shape, times: Fraction, run: DeviceRun
+    name: str, pattern: str, graph: gpu_graphs.DeviceCsr, shape: CountShape, times: Fraction, run: DeviceRun
 ) -> Cell:
     """Count a pattern on a graph, once to warm up and then five times."""
     lists = np.zeros(1, PCSR)

@@ -20,8 +20,8 @@ import numpy as np
 from qengine import Graph
 from qengine.errors import QengineError, QueryTimeout
 from qengine.exec.gpu.eliminate import eliminates
-from qengine.exec.gpu.eliminate_triangles import LINKS_OF_TRIANGLES, TRIANGLES_OF_VERTICES
 from qengine.exec.gpu.memory import device_memory
+from qengine.exec.gpu.triangle_counts import LINKS_OF_TRIANGLES, TRIANGLES_OF_VERTICES
 from qengine.plan.elimination import MatVec
 from qengine.plan.physical import Eliminate
 from qengine.plan.traverse import operators

@@ -17,7 +17,7 @@ from qengine import Graph
 from qengine.exec.common.resolve import resolve
 from qengine.exec.context import ExecutionContext
 from qengine.exec.gpu.device import cupy
-from qengine.exec.gpu.extend import Extension, shape_of
+from qengine.exec.gpu.extend import Extension, level_table
 from qengine.exec.gpu.host_rows import to_host
 from qengine.exec.gpu.launch import device_run
 from qengine.exec.gpu.search import run_search
@@ -74,7 +74,7 @@ def main() -> None:
     context, search = ExecutionContext(), clique(3)
     resolved = resolve(store, search, None)  # type: ignore[arg-type]
     assert resolved is not None
-    shape = shape_of(resolved)
+    shape = level_table(resolved)
     print(f"| R-MAT {scale}, triangles | rows | ms | G rows/s | GB/s |")
     print("|---|---|---|---|---|")
     with device_run(context) as run, device_plan(store, resolved, run) as plan:

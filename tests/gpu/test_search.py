@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from qengine import Graph
 from qengine.exec.context import ExecutionContext
+from qengine.exec.gpu import count_dfs
 from qengine.exec.gpu import search as search_module
-from qengine.exec.gpu import tree
 from qengine.exec.gpu.compiled import compiled
 from qengine.exec.gpu.launch import device_run
 from qengine.exec.gpu.search import run_search
@@ -89,8 +89,8 @@ def test_kernels_compiled_while_a_count_runs(skewed: Graph, monkeypatch: pytest.
 
     for name in ("try_count", "try_total"):
         monkeypatch.setattr(search_module, name, lambda *_: None)
-    monkeypatch.setattr(tree.specialised, "ready", ready)
-    monkeypatch.setattr(tree.specialised, "ran", lambda *_: None)
+    monkeypatch.setattr(count_dfs.specialised, "ready", ready)
+    monkeypatch.setattr(count_dfs.specialised, "ran", lambda *_: None)
     clique = ", ".join(f"(v{i})-[:E]-(v{j})" for i in range(6) for j in range(i))
     text = f"MATCH {clique} RETURN count(*)"
     assert skewed.query(text, device="gpu").value() == skewed.query(text, device="cpu").value()

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qengine import Graph
+from qengine.exec.gpu import bfs_plan
 from qengine.exec.gpu import search as search_module
-from qengine.exec.gpu import total_plan
 from qengine.exec.gpu.search import run_search
 from qengine.testing.generate import rmat, to_csr, vertex_labels
 from tests.property.search_cases import cases, counted, expected, found
@@ -33,9 +33,9 @@ SHAPES = (
 def test_equals_backtracking(whole: bool, case: Any, room: int, shared: int) -> None:
     store, search, seeds, rows = counted(case) if whole else case
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(total_plan, "_SHARED_ROWS", shared)
+        patch.setattr(bfs_plan, "_SHARED_ROWS", shared)
         for name in ("_FIRST_BYTES", "_MOST_BYTES"):
-            patch.setattr(total_plan, name, room)
+            patch.setattr(bfs_plan, name, room)
         for name in ("try_count", "counted_by_tree"):
             patch.setattr(search_module, name, lambda *_: None)
         result = found(run_search, store, search, seeds, rows)
@@ -74,7 +74,7 @@ def test_counts_by_row_are_the_cpus(labelled: Graph, shape: str, query: str) -> 
 def test_labelled_patterns_count_as_on_the_cpu(
     labelled: Graph, shape: str, mode: str, shared: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(total_plan, "_SHARED_ROWS", shared)
+    monkeypatch.setattr(bfs_plan, "_SHARED_ROWS", shared)
     text = f"/*+ search */ MATCH {mode} {shape} RETURN count(*) /* {shared} */"
     expected_count = labelled.query(text, device="cpu").value()
     for _ in range(2):

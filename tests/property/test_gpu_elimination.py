@@ -25,7 +25,7 @@ from qengine.exec.common.masks import Masks
 from qengine.exec.common.relations import Relations
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.context import ExecutionContext
-from qengine.exec.gpu import eliminate, eliminate_triangles, eliminate_walks, elimination_steps, neighbourhoods
+from qengine.exec.gpu import closed_walk_counts, eliminate, elimination_steps, neighbourhoods, triangle_counts
 from qengine.exec.gpu.eliminate_matrix import uploaded
 from qengine.plan.elimination import Matrix, MatVec, Relation, Term
 from qengine.plan.pattern import Direction
@@ -83,14 +83,14 @@ def device() -> Iterator[None]:
         patch.setattr(elimination_steps, "_THREADS", THREADS)
         patch.setattr(elimination_steps, "_AROUND_THREADS", THREADS)
         patch.setattr(elimination_steps, "MESSAGE_WINDOW", 5)
-        patch.setattr(eliminate_triangles, "_HUBS", 40)
-        patch.setattr(eliminate_triangles, "_FEW", 5)
-        patch.setattr(eliminate_triangles, "_THREADS", THREADS)
-        patch.setattr(eliminate_triangles, "_MANY_THREADS", THREADS)
-        patch.setattr(eliminate_walks, "_THREADS", THREADS)
-        patch.setattr(eliminate_walks, "_AROUND_THREADS", THREADS)
-        patch.setattr(eliminate_walks, "_FIRST_ROOTS", 32)
-        patch.setattr(eliminate_walks, "_WORTH", 0)
+        patch.setattr(triangle_counts, "_HUBS", 40)
+        patch.setattr(triangle_counts, "_FEW", 5)
+        patch.setattr(triangle_counts, "_THREADS", THREADS)
+        patch.setattr(triangle_counts, "_MANY_THREADS", THREADS)
+        patch.setattr(closed_walk_counts, "_THREADS", THREADS)
+        patch.setattr(closed_walk_counts, "_AROUND_THREADS", THREADS)
+        patch.setattr(closed_walk_counts, "_FIRST_ROOTS", 32)
+        patch.setattr(closed_walk_counts, "_WORTH", 0)
         patch.setattr(choice, "choose", lambda asked, *_: (asked, "as asked"))
         yield
 
@@ -167,9 +167,9 @@ def test_rows_of_all_lengths(
 )
 @pytest.mark.parametrize("kind", ["skewed", "dense"])
 def test_triangles(skewed: Graph, kind: str, hubs: int, few: int, kept: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(eliminate_triangles, "_HUBS", hubs)
-    monkeypatch.setattr(eliminate_triangles, "_FEW", few)
-    monkeypatch.setattr(eliminate_triangles, "_KEPT", kept)
+    monkeypatch.setattr(triangle_counts, "_HUBS", hubs)
+    monkeypatch.setattr(triangle_counts, "_FEW", few)
+    monkeypatch.setattr(triangle_counts, "_KEPT", kept)
     graph = skewed if kind == "skewed" else dense()
     context = ExecutionContext({})
     relations = Relations(graph._store, Masks(Runtime(graph._store, context)), context, lambda count: None)
@@ -182,7 +182,7 @@ def test_triangles(skewed: Graph, kind: str, hubs: int, few: int, kept: int, mon
     rows = np.repeat(np.arange(stored.lo, stored.hi), np.diff(stored.offsets).astype(np.int64))
     links[rows, stored.ids] = 1
     by_pair = links @ links * links
-    counter = eliminate_triangles.TriangleCounter(graph._store, on, [], [])
+    counter = triangle_counts.TriangleCounter(graph._store, on, [], [])
     block = counter.count(matrix, by_pair=False)
     found = np.frombuffer(block.bytes, np.uint64)
     np.testing.assert_array_equal(2 * found, by_pair.sum(axis=1)[stored.lo : stored.hi])
@@ -203,13 +203,13 @@ CORNERS = (
 def test_weights_at_triangles_corners(
     skewed: Graph, hubs: int, few: int, kept: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(eliminate_triangles, "_HUBS", hubs)
-    monkeypatch.setattr(eliminate_triangles, "_FEW", few)
-    monkeypatch.setattr(eliminate_triangles, "_KEPT", kept)
+    monkeypatch.setattr(triangle_counts, "_HUBS", hubs)
+    monkeypatch.setattr(triangle_counts, "_FEW", few)
+    monkeypatch.setattr(triangle_counts, "_KEPT", kept)
     made = []
-    corners = eliminate_triangles.TriangleCounter.corners
+    corners = triangle_counts.TriangleCounter.corners
     monkeypatch.setattr(
-        eliminate_triangles.TriangleCounter, "corners", lambda *given: (made.append(given), corners(*given))[1]
+        triangle_counts.TriangleCounter, "corners", lambda *given: (made.append(given), corners(*given))[1]
     )
     for pattern, mode in product(CORNERS, ("", "REPEATABLE ELEMENTS ")):
         text = f"/*+ eliminate */ MATCH {mode}{pattern} RETURN count(*)"
@@ -235,16 +235,16 @@ def test_links_that_are_too_large(skewed: Graph, monkeypatch: pytest.MonkeyPatch
     text = f"/*+ eliminate */ MATCH {CORNERS[1]} RETURN count(*)"
     expected = skewed.query(text, device="cpu").value()
     for name in ("_LINKS_OF_LISTS", "_LEAST_LINKS"):
-        monkeypatch.setattr(eliminate_triangles, name, 0)
-    monkeypatch.setattr(eliminate_triangles, "_HUBS", 77)  # none are kept for these
+        monkeypatch.setattr(triangle_counts, name, 0)
+    monkeypatch.setattr(triangle_counts, "_HUBS", 77)  # none are kept for these
     assert [skewed.query(text, device="gpu").value() for _ in range(2)] == [expected] * 2
 
 
 def test_links_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
-    launch = eliminate_triangles.TriangleCounter.launch
+    launch = triangle_counts.TriangleCounter.launch
     monkeypatch.setattr(
-        eliminate_triangles.TriangleCounter, "launch", lambda *given: (made.append(given[1]), launch(*given))[1]
+        triangle_counts.TriangleCounter, "launch", lambda *given: (made.append(given[1]), launch(*given))[1]
     )
     graph = dense()
     for pattern in CORNERS[:2]:
@@ -276,9 +276,9 @@ def test_totals_take_few_messages(skewed: Graph, pattern: str, messages: int) ->
 
 def test_triangles_of_vertices_are_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
-    launch = eliminate_triangles.TriangleCounter.launch
+    launch = triangle_counts.TriangleCounter.launch
     monkeypatch.setattr(
-        eliminate_triangles.TriangleCounter, "launch", lambda *given: (made.append(given), launch(*given))[1]
+        triangle_counts.TriangleCounter, "launch", lambda *given: (made.append(given), launch(*given))[1]
     )
     graph = dense()
     for pattern in ("(a)--(b)--(c)--(d)--(e)", "(a)--(b)--(c)--(a), (c)--(d)--(e)"):
@@ -305,8 +305,8 @@ def test_weights_that_are_too_large(skewed: Graph, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize("pattern", ["(a)--(b)--(c)--(d)--(e)--(f)", "(a)--(b)--(c)--(d)--(a), (e)--(f)"])
 def test_closed_walks_of_four_steps(skewed: Graph, pattern: str, monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
-    closed_walks = eliminate.closed_walks
-    monkeypatch.setattr(eliminate, "closed_walks", lambda *given: (made.append(given), closed_walks(*given))[1])
+    closed_walks = eliminate.closed_walks_of_four
+    monkeypatch.setattr(eliminate, "closed_walks_of_four", lambda *given: (made.append(given), closed_walks(*given))[1])
     for mode in ("", "REPEATABLE ELEMENTS "):
         text = f"/*+ eliminate */ MATCH {mode}{pattern} RETURN count(*)"
         assert elimination(skewed, text)
@@ -458,13 +458,15 @@ WALKS = (
 def test_sums_of_closed_walks(
     skewed: Graph, kind: str, roots: int, room: int, worth: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(eliminate_walks, "_FIRST_ROOTS", roots)
-    monkeypatch.setattr(eliminate_walks, "_ROOM", room)
+    monkeypatch.setattr(closed_walk_counts, "_FIRST_ROOTS", roots)
+    monkeypatch.setattr(closed_walk_counts, "_ROOM", room)
     for name in ("_WORTH", "_WORTH_OF_FOURS"):
-        monkeypatch.setattr(eliminate_walks, name, worth)
+        monkeypatch.setattr(closed_walk_counts, name, worth)
     made = []
-    launch = eliminate_walks.WalkCounter.launch
-    monkeypatch.setattr(eliminate_walks.WalkCounter, "launch", lambda *given: (made.append(given), launch(*given))[1])
+    launch = closed_walk_counts.WalkCounter.launch
+    monkeypatch.setattr(
+        closed_walk_counts.WalkCounter, "launch", lambda *given: (made.append(given), launch(*given))[1]
+    )
     graph = skewed if kind == "skewed" else dense()
     for pattern in WALKS:
         text = f"/*+ eliminate */ MATCH {pattern} RETURN count(*)"

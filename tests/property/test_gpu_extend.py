@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from qengine import Graph, OutOfMemory
 from qengine.exec import choice
-from qengine.exec.gpu import extend, extend_search, total_plan
+from qengine.exec.gpu import bfs_plan, extend, extend_search
 from qengine.exec.gpu import search as search_module
 from qengine.exec.gpu.extend import block_warps
 from qengine.exec.gpu.extend_counts import CountingExtension
@@ -46,8 +46,8 @@ def test_equals_backtracking(
         patch.setattr(extend_search, "CountingExtension", made)
         patch.setattr(extend_search, "_PIECE_SLOTS", slots)
         for name in ("_FIRST_BYTES", "_MOST_BYTES"):
-            patch.setattr(total_plan, name, room)
-        patch.setattr(total_plan, "_SHARED_ROWS", shared)
+            patch.setattr(bfs_plan, name, room)
+        patch.setattr(bfs_plan, "_SHARED_ROWS", shared)
         for name in ("_FIRST_SLOTS", "_LEAST_SLOTS"):
             patch.setattr(extend, name, slots)
         patch.setattr(extend_search, "_MOST_BUFFER", buffer)

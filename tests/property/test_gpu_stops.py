@@ -16,7 +16,7 @@ import pytest
 
 from qengine import Graph, QueryTimeout
 from qengine.exec import choice
-from qengine.exec.gpu import count_policy, eliminate_triangles, eliminate_walks, tree, tree_plan
+from qengine.exec.gpu import closed_walk_counts, count_dfs, count_policy, dfs_plan, triangle_counts
 from qengine.exec.gpu import eliminate as eliminate_module
 from qengine.exec.gpu import search as search_module
 from tests.emulator.device import CHECKOUT, PASSES, WARPS, Kernel, device_memory, emulated
@@ -85,10 +85,10 @@ def only(*names: str) -> Callable[[pytest.MonkeyPatch], None]:
     def setting(patch: pytest.MonkeyPatch) -> None:
         for name in {"try_count", "try_total", "counted_by_tree"} - set(names):
             patch.setattr(search_module, name, lambda *_, **__: None)
-        patch.setattr(tree, "_THREADS", 32 * WARPS)
+        patch.setattr(count_dfs, "_THREADS", 32 * WARPS)
         patch.setattr(search_module, "_THREADS", 32 * WARPS)
-        patch.setattr(tree_plan, "_HUBS", 4)
-        patch.setattr(tree.specialised, "ready", lambda form: False)
+        patch.setattr(dfs_plan, "_HUBS", 4)
+        patch.setattr(count_dfs.specialised, "ready", lambda form: False)
 
     return setting
 
@@ -152,14 +152,14 @@ def device(case: Case) -> Iterator[None]:
 
             patch.setattr(eliminate_module, "device_run", run)
             patch.setattr(eliminate_module, "components", lambda plan: None)
-            for module in (eliminate_module, eliminate_triangles, eliminate_walks):
+            for module in (eliminate_module, triangle_counts, closed_walk_counts):
                 patch.setattr(module, "_THREADS", threads)
             patch.setattr(eliminate_module, "_AROUND_THREADS", threads)
-            patch.setattr(eliminate_triangles, "_MANY_THREADS", threads)
-            patch.setattr(eliminate_triangles, "_HUBS", 40)
-            patch.setattr(eliminate_walks, "_AROUND_THREADS", threads)
-            patch.setattr(eliminate_walks, "_FIRST_ROOTS", 32)
-            patch.setattr(eliminate_walks, "_WORTH", 0)
+            patch.setattr(triangle_counts, "_MANY_THREADS", threads)
+            patch.setattr(triangle_counts, "_HUBS", 40)
+            patch.setattr(closed_walk_counts, "_AROUND_THREADS", threads)
+            patch.setattr(closed_walk_counts, "_FIRST_ROOTS", 32)
+            patch.setattr(closed_walk_counts, "_WORTH", 0)
         case.setting(patch)
         yield
 

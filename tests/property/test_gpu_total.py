@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from qengine import Graph
 from qengine.exec import choice
+from qengine.exec.gpu import bfs_plan
 from qengine.exec.gpu import search as search_module
-from qengine.exec.gpu import total_plan
 from qengine.exec.gpu.search import run_search
 from tests.emulator.device import device_memory, emulated
 from tests.examples import examples
@@ -32,9 +32,9 @@ def by_extension() -> Iterator[None]:
 def test_equals_backtracking(case: Any, room: int, shared: int) -> None:
     store, search, seeds, rows = case
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(total_plan, "_SHARED_ROWS", shared)
-        patch.setattr(total_plan, "_FIRST_BYTES", room)
-        patch.setattr(total_plan, "_MOST_BYTES", max(5000, room))  # what needs more is counted in parts
+        patch.setattr(bfs_plan, "_SHARED_ROWS", shared)
+        patch.setattr(bfs_plan, "_FIRST_BYTES", room)
+        patch.setattr(bfs_plan, "_MOST_BYTES", max(5000, room))  # what needs more is counted in parts
         result = found(run_search, store, search, seeds, rows)
     assert result == expected(store, search, seeds, rows)
 
@@ -44,24 +44,24 @@ def test_equals_backtracking(case: Any, room: int, shared: int) -> None:
 def test_denser_patterns(case: Any, shared: int) -> None:
     store, search = case
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(total_plan, "_SHARED_ROWS", shared)
+        patch.setattr(bfs_plan, "_SHARED_ROWS", shared)
         result = found(run_search, store, search, [], 1)
     assert sum(row[-1] for row in result) == count_by_sets(store, search)
 
 
 @pytest.fixture
-def seen(monkeypatch: pytest.MonkeyPatch) -> list[tuple[total_plan.TotalPlan, list[int]]]:
+def seen(monkeypatch: pytest.MonkeyPatch) -> list[tuple[bfs_plan.BfsPlan, list[int]]]:
     """Bring rows together from the first on; return the steps of each count, and the rows that its tables had."""
-    runs: list[tuple[total_plan.TotalPlan, list[int]]] = []
-    learn = total_plan.TotalPlan.learn
+    runs: list[tuple[bfs_plan.BfsPlan, list[int]]] = []
+    learn = bfs_plan.BfsPlan.learn
 
-    def learned(steps: total_plan.TotalPlan, rows: Any) -> None:
+    def learned(steps: bfs_plan.BfsPlan, rows: Any) -> None:
         runs.append((steps, rows.tolist()))
         learn(steps, rows)
 
     monkeypatch.setattr(choice, "choose", lambda asked, *_: (asked, "as asked"))
-    monkeypatch.setattr(total_plan, "_SHARED_ROWS", 1)
-    monkeypatch.setattr(total_plan.TotalPlan, "learn", learned)
+    monkeypatch.setattr(bfs_plan, "_SHARED_ROWS", 1)
+    monkeypatch.setattr(bfs_plan.BfsPlan, "learn", learned)
     return runs
 
 
@@ -80,7 +80,7 @@ def brought_together(seen: Any) -> list[tuple[int, int]]:
     return [
         (rows[step["from"]], rows[step["to"]])
         for steps, rows in seen
-        for step in steps.steps[steps.steps["kind"] == total_plan.Kind.SHARE]
+        for step in steps.steps[steps.steps["kind"] == bfs_plan.Kind.SHARE]
     ]
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from qengine import Graph
 from qengine.errors import OutOfMemory, ResourceError
 from qengine.exec import choice
-from qengine.exec.gpu import eliminate, tree, tree_plan
+from qengine.exec.gpu import count_dfs, dfs_plan, eliminate
 from qengine.exec.gpu import search as search_module
 from qengine.exec.gpu.search import run_search
 from qengine.testing.generate import rmat, to_csr
@@ -46,7 +46,7 @@ def counted() -> Iterator[list[int | None]]:
     seen: list[int | None] = []
 
     def count(*given: Any) -> int | None:
-        seen.append(tree.counted_by_tree(*given))
+        seen.append(count_dfs.counted_by_tree(*given))
         return seen[-1]
 
     with emulated(memory) as patch:
@@ -54,9 +54,9 @@ def counted() -> Iterator[list[int | None]]:
         for name in ("try_count", "try_total"):
             patch.setattr(search_module, name, lambda *_, **__: None)
         patch.setattr(search_module, "counted_by_tree", count)
-        patch.setattr(tree, "_THREADS", 32 * WARPS)
-        patch.setattr(tree, "_MOST_MEMO_BITS", 5)  # tables that are soon full
-        patch.setattr(tree.specialised, "ready", lambda form: False)
+        patch.setattr(count_dfs, "_THREADS", 32 * WARPS)
+        patch.setattr(count_dfs, "_MOST_MEMO_BITS", 5)  # tables that are soon full
+        patch.setattr(count_dfs.specialised, "ready", lambda form: False)
         yield seen
 
 
@@ -66,8 +66,8 @@ def test_equals_sets(counted: list[int | None], case: Any, parts: int, hubs: int
     store, search = case
     counted.clear()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tree_plan, "_PARTS", parts)
-        patch.setattr(tree_plan, "_HUBS", hubs)
+        patch.setattr(dfs_plan, "_PARTS", parts)
+        patch.setattr(dfs_plan, "_HUBS", hubs)
         result = found(run_search, store, search, [], 1)
     assert sum(row[-1] for row in result) == count_by_sets(store, search)
     assert None not in counted
@@ -87,8 +87,8 @@ def labelled() -> Graph:
 def test_patterns_count_as_on_the_cpu(
     labelled: Graph, pattern: str, mode: str, counted: list[int | None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tree_plan, "_HUBS", 4)
-    monkeypatch.setattr(tree_plan, "_PARTS", 3)
+    monkeypatch.setattr(dfs_plan, "_HUBS", 4)
+    monkeypatch.setattr(dfs_plan, "_PARTS", 3)
     counted.clear()
     text = f"MATCH {mode} {pattern} RETURN count(*)"
     assert labelled.query(text, device="gpu").value() == labelled.query(text, device="cpu").value()
@@ -99,7 +99,7 @@ def test_patterns_count_as_on_the_cpu(
 def test_kernels_compiled_for_a_form_count_the_same(
     labelled: Graph, pattern: str, counted: list[int | None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tree.specialised, "ready", lambda form: True)
+    monkeypatch.setattr(count_dfs.specialised, "ready", lambda form: True)
     counted.clear()
     text = f"MATCH {pattern} RETURN count(*) + 2"
     assert labelled.query(text, device="gpu").value() == labelled.query(text, device="cpu").value()
@@ -134,8 +134,8 @@ def test_long_patterns_have_as_many_warps_as_shared_memory_has_room_for(
 ) -> None:
     """Of 64 KB; where not even one fits the general search takes over."""
     monkeypatch.setattr(eliminate, "eliminates", lambda *_: False)
-    threads, seen = tree._threads, []
-    monkeypatch.setattr(tree, "_threads", lambda *given: (seen.append(threads(*given)), seen[-1])[1])
+    threads, seen = count_dfs._threads, []
+    monkeypatch.setattr(count_dfs, "_threads", lambda *given: (seen.append(threads(*given)), seen[-1])[1])
     graph = Graph.from_edge_list((np.arange(70), np.arange(1, 71)))
     counted.clear()
     path = "-->".join(f"(v{k})" for k in range(nodes))

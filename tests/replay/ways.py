@@ -19,11 +19,11 @@ from qengine.exec.common.resolve import ResolvedSearch, resolve
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.context import ExecutionContext
 from qengine.exec.gpu import device
+from qengine.exec.gpu.bfs_plan import bfs_plan
 from qengine.exec.gpu.count_plan import components
-from qengine.exec.gpu.derived_plan import Derived, Shape, Wedge, derive
+from qengine.exec.gpu.derived_plan import Derived, NodeKind, Wedge, derive
+from qengine.exec.gpu.device_program import OperatorFacts
 from qengine.exec.gpu.eliminate import eliminates
-from qengine.exec.gpu.eliminate_program import Known
-from qengine.exec.gpu.total_plan import total_plan
 from qengine.plan.physical import Eliminate, PhysicalPlan, Search
 from qengine.plan.traverse import operators
 
@@ -118,7 +118,7 @@ def _tree(derived: Derived, place: int, names: list[str]) -> str:
     text += f"[{', '.join(flags)}]" if flags else ""
     children = node["children"]
     below = [_tree(derived, k, names) for k in range(children["first"], children["first"] + children["count"])]
-    return text + (f"({' '.join(below)})" if node["shape"] == Shape.BRANCH and below else "")
+    return text + (f"({' '.join(below)})" if node["shape"] == NodeKind.BRANCH and below else "")
 
 
 def _on_gpu(resolved: ResolvedSearch | None) -> str:
@@ -131,13 +131,13 @@ def _on_gpu(resolved: ResolvedSearch | None) -> str:
     found = components(resolved.plan)
     if found is not None:
         return " × ".join(type(each.shape).__name__.removesuffix("Shape").lower() for each in found)
-    steps = total_plan(resolved)
+    steps = bfs_plan(resolved)
     return "nothing" if steps is None else f"total in {len(steps.steps)} steps"
 
 
 def _eliminated(operator: Eliminate) -> str:
     """Return what the GPU's program makes of an elimination's steps."""
-    program = Known(operator, True).program
+    program = OperatorFacts(operator, True).program
     parts = [f"{len(program.steps)} of {len(operator.steps)} steps", f"{len(program.summed)} sums"]
     parts += [f"corners of {len(each.totals)}" for each in program.corners]
     parts += [f"walks {len(each.fours)}+{len(each.weighted)}+{len(each.fives)}" for each in program.walks]

@@ -1,5 +1,5 @@
 // What a count by a tree of levels gets: the tree that the host derives, laid out for warps, and a warp's stack. Python fills
-// the former in (qengine/exec/gpu/tree_plan.py mirrors the structs).
+// the former in (qengine/exec/gpu/dfs_plan.py mirrors the structs).
 #pragma once
 #include "base/warp.cuh"
 #include "qe/match_plan.h"

@@ -39,7 +39,7 @@ _LEVELS, _SOURCES, _RANGES, _LIST_IDS, _LISTS = 0, 1, 2, 8, 9
 
 
 @dataclass(frozen=True, slots=True)
-class _Shape:
+class _Layout:
     """What a plan says of its candidate graph: the tables of the kernels' job.
 
     ``levels``, ``sources``, ``steps``: ``candidate_job.LEVEL``, ``SOURCE``, ``STEP`` records. ``stamps_after``:
@@ -61,7 +61,7 @@ class _Shape:
         return found
 
 
-def _shape(resolved: ResolvedSearch) -> _Shape:
+def _shape(resolved: ResolvedSearch) -> _Layout:
     plan_levels, plan_sources, ranges = (resolved.tables[k] for k in (_LEVELS, _SOURCES, _RANGES))
     levels = np.zeros(len(plan_levels), LEVEL)
     found: list[tuple[int, int, int, int, int]] = []
@@ -81,7 +81,7 @@ def _shape(resolved: ResolvedSearch) -> _Shape:
     sources = np.array(found, SOURCE)
     steps, after = _steps(sources, len(levels))
     vertex = plan_levels["kind"] == LevelKind.VERTEX
-    return _Shape(levels, sources, steps, after, vertex, at, row)
+    return _Layout(levels, sources, steps, after, vertex, at, row)
 
 
 def _steps(sources: npt.NDArray[Any], n_levels: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.int32]]:
@@ -136,7 +136,7 @@ class _Build:
         self,
         plan: DevicePlan,
         run: DeviceRun,
-        shape: _Shape,
+        shape: _Layout,
         most_entries: int,
         signatures: LevelSignatures | None,
         table: int,
@@ -234,7 +234,7 @@ class DeviceCandidates:
     """
 
     def __init__(
-        self, made_from: DevicePlan, run: DeviceRun, shape: _Shape, arrays: Mapping[str, int], block: Any, found: Any
+        self, made_from: DevicePlan, run: DeviceRun, shape: _Layout, arrays: Mapping[str, int], block: Any, found: Any
     ) -> None:
         state = found["state"]
         self.run = run

@@ -22,10 +22,18 @@ from qengine.exec.gpu.count_policy import (
     star_launch,
     wedge_launches,
 )
-from qengine.exec.gpu.count_shapes import CliqueShape, EdgeShape, HouseShape, Shape, StarShape, ViewSpec, WedgeShape
+from qengine.exec.gpu.count_shapes import (
+    CliqueShape,
+    CountShape,
+    EdgeShape,
+    HouseShape,
+    StarShape,
+    ViewSpec,
+    WedgeShape,
+)
 from qengine.exec.gpu.launch import DeviceRun
 
-__all__ = ["Prepared", "Roots", "ShapeCounter"]
+__all__ = ["DeviceView", "Roots", "ShapeCounter"]
 
 _SLICE = 16
 """Bytes of a ``ViewSlice``."""
@@ -109,7 +117,7 @@ class Roots:
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class DeviceView:
     """A view on the device: its slices, and its rows of hubs where they are wanted."""
 
     view: npt.NDArray[Any]
@@ -125,7 +133,7 @@ class ShapeCounter:
         ``match_plan.PCSR`` records with the device's pointers, as in ``MatchPlan::lists``.
     """
 
-    def __init__(self, lists: npt.NDArray[Any], shape: Shape, roots: Roots) -> None:
+    def __init__(self, lists: npt.NDArray[Any], shape: CountShape, roots: Roots) -> None:
         self.lists = lists
         self.shape = shape
         self.roots = roots
@@ -133,7 +141,7 @@ class ShapeCounter:
         self.blocks: list[Any] = []
         self.clean: list[tuple[Any, int]] = []  # blocks that must be zeros whenever the count starts
         self.branches: list[list[tuple[Any, Launch, npt.NDArray[Any]]]] = []
-        self._views: dict[tuple[ViewSpec, int], Prepared] = {}
+        self._views: dict[tuple[ViewSpec, int], DeviceView] = {}
         self._given = 0
         self._recorded: dict[int, Any] = {}
 
@@ -309,7 +317,7 @@ class ShapeCounter:
         self._add("count_stars", "count_stars", star_launch(int(numbers[0])), task)
         return True
 
-    def view(self, spec: ViewSpec, words: int = 0, base: int = 0) -> Prepared:
+    def view(self, spec: ViewSpec, words: int = 0, base: int = 0) -> DeviceView:
         """Return a view's slices; with ``words`` also the rows of the hubs from ``base`` on, ``words`` words each."""
         known = self._views.get((spec, words))
         if known is not None:
@@ -330,11 +338,11 @@ class ShapeCounter:
             sizes = (u32(base), u32(hubs), u32(words))
             hub_arguments = (np.uint64(record["neighbours"]), np.uint64(slices), *sizes, np.uint64(rows))
             self.run.launch(kernel, -(-hubs // 8), 256, hub_arguments, shared)
-        made = self._views[spec, words] = Prepared(view, words)
+        made = self._views[spec, words] = DeviceView(view, words)
         return made
 
     def sort_roots(
-        self, sized: Prepared, needed: Prepared, limits: Sequence[int], least: int
+        self, sized: DeviceView, needed: DeviceView, limits: Sequence[int], least: int
     ) -> tuple[int, int, npt.NDArray[Any], int]:
         """Sort the roots that have ``least`` members of a view, and any of ``needed``, into classes by the former.
 
@@ -353,7 +361,7 @@ class ShapeCounter:
         return classes, counts, numbers, int(numbers[4])
 
     def weigh_roots(
-        self, outer: Prepared, inner: Prepared, launches: Mapping[str, Launch], least: int
+        self, outer: DeviceView, inner: DeviceView, launches: Mapping[str, Launch], least: int
     ) -> tuple[int, int, npt.NDArray[Any]]:
         """Sort the roots into four classes by the entries of their members' inner views; return as ``sort_roots``."""
         numbers = (launches["light"].values["most"], launches["middle"].values["most"], least)

@@ -18,16 +18,15 @@ import numpy.typing as npt
 from qengine.exec.common.match_plan import LEVEL, RANGE, SOURCE, SearchMode, SourceFlag
 from qengine.exec.gpu.count_shapes import (
     CliqueShape,
+    CountShape,
     EdgeShape,
     HouseShape,
-    Shape,
     StarFactor,
     StarShape,
     ViewSpec,
     WedgeShape,
 )
-from qengine.exec.gpu.derived_plan import Derived, From, Wedge, derive
-from qengine.exec.gpu.derived_plan import Shape as NodeShape
+from qengine.exec.gpu.derived_plan import Derived, From, NodeKind, Wedge, derive
 
 __all__ = ["Component", "components"]
 
@@ -41,7 +40,7 @@ _SINGLE = np.dtype(np.int32)
 class Component:
     """One factor of a count: a shape, and the level whose vertices are its roots."""
 
-    shape: Shape
+    shape: CountShape
     root: int
 
 
@@ -69,7 +68,7 @@ def components(plan: npt.NDArray[Any]) -> tuple[Component, ...] | None:
     return max(ways, key=lambda found: sum(_worth(each.shape) for each in found), default=None)
 
 
-def _worth(shape: Shape) -> float:
+def _worth(shape: CountShape) -> float:
     """Say how well the direction of the ids fits a shape: hubs first where lists are whole, last where they are cut."""
     if isinstance(shape, CliqueShape):
         return 2.0 * shape.streamed.below + shape.outer.below
@@ -100,7 +99,7 @@ class _Finder:
         return tuple(found)
 
     def component(self, node: int) -> Component | None:
-        if self.shape_of(node) != NodeShape.BRANCH:
+        if self.shape_of(node) != NodeKind.BRANCH:
             return None
         root = self.levels_of(node)[0]
         level, plan_level = self.derived.levels[root], self.plan_levels[root]
@@ -123,7 +122,7 @@ class _Finder:
         return StarShape(tuple(factors)) if 0 < len(factors) <= _MAX_FACTORS else None
 
     def star_factors(self, root: int, node: int) -> list[StarFactor] | None:
-        if self.shape_of(node) == NodeShape.GROUP:
+        if self.shape_of(node) == NodeKind.GROUP:
             return self.group_factors(root, node)
         chain = self.chain(node)
         if chain is None:
@@ -200,7 +199,7 @@ class _Finder:
 
     def any_edge(self, root: int, children: list[int]) -> EdgeShape | None:
         """Find the shape as the plan has it."""
-        if len(children) != 1 or self.shape_of(children[0]) != NodeShape.BRANCH:
+        if len(children) != 1 or self.shape_of(children[0]) != NodeKind.BRANCH:
             return None
         member = self.levels_of(children[0])[0]
         outer = self.outer(member, root)
@@ -213,7 +212,7 @@ class _Finder:
         if shared is None:
             return None
         marked, streamed = shared
-        if self.shape_of(node) == NodeShape.GROUP:
+        if self.shape_of(node) == NodeKind.GROUP:
             return self.edge_group(root, member, node, EdgeShape(outer, marked, streamed, 1, False))
         chain = self.chain(node)
         if chain is None or any(self.derived.levels[level]["different"] for level in chain):
@@ -341,13 +340,13 @@ class _Finder:
     def chain(self, node: int, *, grouped: bool = False) -> list[int] | None:
         """Return the levels of branches with one child each, down to a leaf (or a group, if ``grouped``)."""
         levels = []
-        while self.shape_of(node) == NodeShape.BRANCH:
+        while self.shape_of(node) == NodeKind.BRANCH:
             levels += self.levels_of(node)
             children = self.children(node)
             if len(children) != 1:
                 return None
             node = children[0]
-        if self.shape_of(node) != NodeShape.LEAF and not (grouped and self.shape_of(node) == NodeShape.GROUP):
+        if self.shape_of(node) != NodeKind.LEAF and not (grouped and self.shape_of(node) == NodeKind.GROUP):
             return None
         levels += self.levels_of(node)
         return levels if all(self.plain(level) for level in levels) else None

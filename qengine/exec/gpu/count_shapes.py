@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["CliqueShape", "EdgeShape", "HouseShape", "Shape", "StarFactor", "StarShape", "ViewSpec", "WedgeShape"]
+__all__ = ["CliqueShape", "CountShape", "EdgeShape", "HouseShape", "StarFactor", "StarShape", "ViewSpec", "WedgeShape"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,4 +99,4 @@ class HouseShape:
     once: bool
 
 
-Shape = EdgeShape | CliqueShape | WedgeShape | StarShape | HouseShape
+CountShape = EdgeShape | CliqueShape | WedgeShape | StarShape | HouseShape

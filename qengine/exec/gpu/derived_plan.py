@@ -15,7 +15,7 @@ from qengine import _native
 from qengine.errors import InternalError
 from qengine.exec.common.match_plan import SPAN
 
-__all__ = ["STRUCTS", "Derived", "From", "Shape", "Wedge", "derive"]
+__all__ = ["STRUCTS", "Derived", "From", "NodeKind", "Wedge", "derive"]
 
 VIEW = np.dtype(
     [("level", "<i4"), ("kind", "<i4"), ("lists", SPAN), ("lo", "<u4"), ("hi", "<u4"), ("unique", "<i4"),
@@ -55,7 +55,7 @@ class From(IntEnum):
     CONSTANT = 4
 
 
-class Shape(IntEnum):
+class NodeKind(IntEnum):
     """What a node of the tree of counts is."""
 
     LEAF = 0

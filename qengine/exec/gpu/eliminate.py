@@ -20,16 +20,10 @@ from qengine.exec.common.resolve import resolve_pattern
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.context import Status
 from qengine.exec.elimination_schedule import Among
+from qengine.exec.gpu.closed_walk_counts import WalkCounter, WalkSums
 from qengine.exec.gpu.count_plan import components
-from qengine.exec.gpu.eliminate_corners import CornerSums
-from qengine.exec.gpu.eliminate_program import Known
-from qengine.exec.gpu.eliminate_squares import closed_walks
+from qengine.exec.gpu.device_program import OperatorFacts
 from qengine.exec.gpu.eliminate_sums import MOST_FACTORS
-from qengine.exec.gpu.eliminate_triangles import (
-    MOST_WEIGHT,
-    counts_triangles,
-)
-from qengine.exec.gpu.eliminate_walks import WalkCounter, WalkSums
 from qengine.exec.gpu.elimination_steps import (
     FLAGS,
     LANES,
@@ -46,6 +40,12 @@ from qengine.exec.gpu.elimination_steps import (
 from qengine.exec.gpu.launch import device_run
 from qengine.exec.gpu.memory import Resident
 from qengine.exec.gpu.neighbourhoods import run_among
+from qengine.exec.gpu.square_counts import closed_walks_of_four
+from qengine.exec.gpu.triangle_counts import (
+    MOST_WEIGHT,
+    counts_triangles,
+)
+from qengine.exec.gpu.triangle_totals import WeightedTriangleTotals
 from qengine.exec.host.closed_walk_counts import MOST_WALK_WEIGHT
 from qengine.exec.host.eliminate import Counts, NumberOverflow, of_vertices, only_count
 from qengine.exec.view import ExecView, MaskProvider
@@ -62,7 +62,7 @@ _MOST_KNOWN = 256
 _PARTS = 4_096
 """Of the counts by vertex, those that are not 0 are found by part."""
 
-_known: WeakKeyDictionary[Any, dict[int, Known]] = WeakKeyDictionary()
+_known: WeakKeyDictionary[Any, dict[int, OperatorFacts]] = WeakKeyDictionary()
 
 
 def eliminates(store: ExecView, operator: Eliminate) -> bool:
@@ -70,12 +70,12 @@ def eliminates(store: ExecView, operator: Eliminate) -> bool:
     return _of(store, operator).eliminates
 
 
-def _of(store: ExecView, operator: Eliminate) -> Known:
-    known: dict[int, Known] = _known.setdefault(store, {})
+def _of(store: ExecView, operator: Eliminate) -> OperatorFacts:
+    known: dict[int, OperatorFacts] = _known.setdefault(store, {})
     if (found := known.get(id(operator))) is None:
         if len(known) >= _MOST_KNOWN:
             known.clear()
-        found = known[id(operator)] = Known(operator, _eliminates(store, operator))
+        found = known[id(operator)] = OperatorFacts(operator, _eliminates(store, operator))
     return found
 
 
@@ -163,7 +163,7 @@ class _Run(DeviceSteps):
 
     def totals(self) -> dict[int, int]:
         """Return the sums of the vectors whose sums terms have, after all steps."""
-        together: list[tuple[CornerSums | WalkSums, Any, int]]
+        together: list[tuple[WeightedTriangleTotals | WalkSums, Any, int]]
         together = [(each, self.corner_sums(each), 8) for each in self.program.corners]
         together += [(each, self.walk_sums(each), 6) for each in self.program.walks if self.counts_walks(each)]
         self.sum_products()
@@ -180,7 +180,7 @@ class _Run(DeviceSteps):
         for place, row in zip(self.program.summed, words[FLAGS // 8 :].reshape(-1, TOTAL // 8), strict=True):
             if place in self.squares:
                 matrix = self.matrices[self.squares[place]]
-                sums[place] = closed_walks(self.store, matrix, self.run, self.held)
+                sums[place] = closed_walks_of_four(self.store, matrix, self.run, self.held)
             elif self.summed_vectors(place) is not None:
                 sums[place] = integer(row) if self.summed_vectors(place) else self.n
         for counted, block, n_words in together:
@@ -212,7 +212,7 @@ class _Run(DeviceSteps):
             return None
         return tuple(block.ptr for each in factors if (block := self.vectors[each]) is not None)
 
-    def corner_sums(self, of: CornerSums) -> Any:
+    def corner_sums(self, of: WeightedTriangleTotals) -> Any:
         """Return a block that gets the sums over triangles by their corners' weights."""
         matrix = self.matrices[of.across]
         if not counts_triangles(matrix):

@@ -10,19 +10,19 @@ import numpy.typing as npt
 
 from qengine.exec.common.relations import Relations
 from qengine.exec.common.runtime import Runtime
+from qengine.exec.gpu.closed_walk_counts import WalkSums
+from qengine.exec.gpu.device_program import DeviceProgram
 from qengine.exec.gpu.eliminate_matrix import DEAL, DeviceMatrix, uploaded
-from qengine.exec.gpu.eliminate_program import Program
-from qengine.exec.gpu.eliminate_squares import counts_squares, squared_matrix
 from qengine.exec.gpu.eliminate_sums import MOST_FACTORS
-from qengine.exec.gpu.eliminate_triangles import (
+from qengine.exec.gpu.families import MESSAGE_WINDOW
+from qengine.exec.gpu.launch import DeviceRun
+from qengine.exec.gpu.memory import Resident
+from qengine.exec.gpu.square_counts import counts_squares, squared_matrix
+from qengine.exec.gpu.triangle_counts import (
     TriangleCounter,
     counts_triangles,
     is_triangle,
 )
-from qengine.exec.gpu.eliminate_walks import WalkSums
-from qengine.exec.gpu.families import MESSAGE_WINDOW
-from qengine.exec.gpu.launch import DeviceRun
-from qengine.exec.gpu.memory import Resident
 from qengine.exec.host.eliminate import indicator_vector
 from qengine.plan.elimination import MaskedProduct, Matrix, MatVec, NodeIndicator, Product, RootedForest, Step
 from qengine.plan.physical import Eliminate
@@ -88,7 +88,7 @@ class DeviceSteps:
         operator: Eliminate,
         runtime: Runtime,
         relations: Relations,
-        program: Program,
+        program: DeviceProgram,
         wide: bool,
         run: DeviceRun,
         held: list[Resident],

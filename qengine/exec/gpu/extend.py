@@ -24,7 +24,7 @@ from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.properties import DeviceProperties
 from qengine.plan.physical import MAX_DEVICE_LEVELS
 
-__all__ = ["DeviceRows", "Extension", "Shape", "block_warps", "has_room", "shape_of", "window_bytes"]
+__all__ = ["DeviceRows", "Extension", "LevelTable", "block_warps", "has_room", "level_table", "window_bytes"]
 
 _LANES = 32
 _STEP_BYTES = 32
@@ -56,7 +56,7 @@ SURVIVORS = np.dtype([(name, "<u8") for name in ("values", "rows", "ends", "tile
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class LevelTable:
     """What the host must know of a plan: for each level whether it binds a vertex, and its operands and column."""
 
     seeds: int
@@ -96,11 +96,11 @@ class DeviceRows:
     count: Any | None = None
 
 
-def shape_of(resolved: ResolvedSearch) -> Shape:
+def level_table(resolved: ResolvedSearch) -> LevelTable:
     """Return the shape of a resolved plan."""
     header, levels, sources = resolved.plan[0], resolved.tables[0], resolved.tables[1]
     spans = [(int(level["sources"]["first"]), int(level["sources"]["count"])) for level in levels]
-    return Shape(
+    return LevelTable(
         int(header["seeds"]),
         int(header["walked"]),
         SearchMode(int(header["mode"])),
@@ -136,7 +136,7 @@ class Extension:
         self,
         run: DeviceRun,
         plan: int,
-        shape: Shape,
+        shape: LevelTable,
         budget: int,
         *,
         most_slots: int = _MOST_SLOTS,
@@ -388,12 +388,12 @@ def block_warps(warp_bytes: int, device: DeviceProperties) -> int:
     return min(_WARPS, _SHARED_BYTES // warp_bytes) or device.warps_fitting(warp_bytes, 1)
 
 
-def has_room(shape: Shape, free: int) -> bool:
+def has_room(shape: LevelTable, free: int) -> bool:
     """Tell whether so many bytes of memory have room for frontiers; who walks depth first needs none."""
     return _fitting(shape, free // 2) >= _LEAST_SLOTS
 
 
-def _fitting(shape: Shape, budget: int) -> int:
+def _fitting(shape: LevelTable, budget: int) -> int:
     """Return how many slots a piece may have so that all tables fit the budget.
 
     A slot takes its place in the GBA; each level holds the table that it makes, and slots of the rows of its input.

@@ -15,10 +15,10 @@ import numpy as np
 from qengine.errors import OutOfMemory
 from qengine.exec.common.match_plan import SearchMode
 from qengine.exec.context import Status
-from qengine.exec.gpu.extend import Extension, Shape
-from qengine.exec.gpu.extend_total import room_for, run_steps
+from qengine.exec.gpu.bfs_plan import TABLE, BfsPlan, Outcome, bfs_plan
+from qengine.exec.gpu.count_bfs import room_for, run_steps
+from qengine.exec.gpu.extend import Extension, LevelTable
 from qengine.exec.gpu.launch import DeviceRun
-from qengine.exec.gpu.total_plan import TABLE, Outcome, TotalPlan, total_plan
 from qengine.exec.gpu.upload import DevicePlan
 
 __all__ = ["CountingExtension"]
@@ -47,7 +47,7 @@ class CountingExtension(Extension):
         From ``rows``, if the completions of one row exceed 64 bits.
     """
 
-    def __init__(self, run: DeviceRun, plan: DevicePlan, shape: Shape, budget: int, **options: int) -> None:
+    def __init__(self, run: DeviceRun, plan: DevicePlan, shape: LevelTable, budget: int, **options: int) -> None:
         super().__init__(run, plan.address, shape, budget, **options)
         self.device_plan = plan
         self.once = shape.mode is SearchMode.EXISTS
@@ -102,13 +102,13 @@ class CountingExtension(Extension):
             if room < wanted or not steps.grow():
                 return False
 
-    def _steps(self, level: int) -> TotalPlan | None:
+    def _steps(self, level: int) -> BfsPlan | None:
         """Return the steps that count the completions of rows that end before a level."""
         key = f"completions {level}"
         made = self.device_plan.made
         if key not in made:
-            made[key] = total_plan(self.device_plan.resolved, level)
-        steps: TotalPlan | None = made[key]
+            made[key] = bfs_plan(self.device_plan.resolved, level)
+        steps: BfsPlan | None = made[key]
         return steps
 
     def _given(self, level: int, counts: Any, weights: Any) -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qengine.exec.context import Status
-from qengine.exec.gpu.extend import Shape
+from qengine.exec.gpu.extend import LevelTable
 from qengine.exec.gpu.extend_counts import CountingExtension
 from qengine.exec.gpu.host_rows import HostRows, to_host
 from qengine.exec.gpu.launch import DeviceRun
@@ -27,7 +27,7 @@ _PIECE_SLOTS = 1 << 24
 
 
 def extended(
-    plan: DevicePlan, shape: Shape, search: Search, seeds: Sequence[Ids], rows: int, run: DeviceRun
+    plan: DevicePlan, shape: LevelTable, search: Search, seeds: Sequence[Ids], rows: int, run: DeviceRun
 ) -> Iterator[SearchChunk]:
     """Yield the rows of a plan, in an order that depends on the plan alone, with their counts where levels are counted.
 

@@ -14,12 +14,12 @@ from qengine.exec.common.match_plan import SearchMode
 from qengine.exec.common.resolve import ResolvedSearch, resolve
 from qengine.exec.context import ExecutionContext
 from qengine.exec.gpu.count import try_count
-from qengine.exec.gpu.extend import block_warps, has_room, shape_of
+from qengine.exec.gpu.count_bfs import try_total
+from qengine.exec.gpu.count_dfs import counted_by_tree
+from qengine.exec.gpu.extend import block_warps, has_room, level_table
 from qengine.exec.gpu.extend_search import as_emitted, extended
-from qengine.exec.gpu.extend_total import try_total
 from qengine.exec.gpu.launch import DeviceRun, device_run
 from qengine.exec.gpu.search_job import JOB, LANES, STATE, donation_bytes, frame_bytes, saved_bytes
-from qengine.exec.gpu.tree import counted_by_tree
 from qengine.exec.gpu.upload import DevicePlan, device_plan
 from qengine.exec.host.search import Ids, SearchChunk, completed, one_total, scaled
 from qengine.exec.view import ExecView, MaskProvider
@@ -63,7 +63,7 @@ def run_search(
         total = _total(store, plan, run)
         if total is not None:
             chunks = one_total(total, search)
-        elif has_room(shape := shape_of(resolved), run.free_bytes()) and block_warps(shape.warp_bytes, run.device):
+        elif has_room(shape := level_table(resolved), run.free_bytes()) and block_warps(shape.warp_bytes, run.device):
             chunks = extended(plan, shape, search, seeds, inputs, run)
         else:
             chunks = _Generic(plan, search, seeds, inputs, run).found()

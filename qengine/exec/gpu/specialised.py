@@ -17,11 +17,11 @@ from qengine.catalog.costs import costs
 from qengine.errors import QengineError
 from qengine.exec.gpu.compiled import compiled, is_compiled
 
-__all__ = ["Form", "Specialised", "specialised"]
+__all__ = ["KernelVariant", "Specialised", "specialised"]
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class KernelVariant:
     """Kernels that could be: a family, the device's capability, the macros, and the code of one form of plan."""
 
     family: str
@@ -30,7 +30,7 @@ class Form:
     code: str
 
     @classmethod
-    def of(cls, family: str, capability: int, macros: Mapping[str, int | str], code: str) -> Form:
+    def of(cls, family: str, capability: int, macros: Mapping[str, int | str], code: str) -> KernelVariant:
         """Return the form with its macros in their order."""
         return cls(family, capability, tuple(sorted(macros.items())), code)
 
@@ -44,11 +44,11 @@ class Form:
 class Specialised:
     """What one process knows of forms: which have kernels, and for how long others have run without."""
 
-    _ready: set[Form] = field(default_factory=set)
-    _absent: dict[Form, float] = field(default_factory=dict)
+    _ready: set[KernelVariant] = field(default_factory=set)
+    _absent: dict[KernelVariant, float] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def ready(self, form: Form) -> bool:
+    def ready(self, form: KernelVariant) -> bool:
         """Tell whether a form has kernels: compiled by this process, or by an earlier one."""
         if form in self._ready:
             return True
@@ -60,7 +60,7 @@ class Specialised:
         self._absent[form] = 0.0
         return False
 
-    def ran(self, form: Form, seconds: float) -> Future[None] | None:
+    def ran(self, form: KernelVariant, seconds: float) -> Future[None] | None:
         """Note that kernels for any plan have run on a form. Returns its compilation where that begins."""
         worth = costs("gpu", "specialised")["seconds"]
         with self._lock:
@@ -68,7 +68,7 @@ class Specialised:
             self._absent[form] = before + seconds
         return self._compiler.submit(self._compile, form) if before < worth <= before + seconds else None
 
-    def _compile(self, form: Form) -> None:
+    def _compile(self, form: KernelVariant) -> None:
         try:
             compiled(form.family, form.capability, dict(form.macros), form.code)
         except QengineError:  # the kernels for any plan go on

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from qengine.exec.gpu.tree_plan import CHECK, NODE, Tree
+from qengine.exec.gpu.dfs_plan import CHECK, NODE, Tree
 
 __all__ = ["tree_code"]
 

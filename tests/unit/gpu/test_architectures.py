@@ -12,15 +12,15 @@ import pytest
 from qengine.errors import DeviceError
 from qengine.exec.gpu import (
     candidate_graph,
+    closed_walk_counts,
     compiled,
-    eliminate_triangles,
-    eliminate_walks,
+    count_dfs,
     elimination_steps,
     extend,
     neighbourhoods,
     nvrtc,
     sample,
-    tree,
+    triangle_counts,
 )
 from qengine.exec.gpu.count_policy import (
     CLIQUE_LIMITS,
@@ -44,25 +44,25 @@ VARIANTS = [(family, macros) for family, variants in FAMILIES.items() for macros
 REGISTERS, UNIT = 1 << 16, 8
 """Of a multiprocessor; a thread gets so many at a time."""
 
-_MANY = 4 * (eliminate_triangles._HUBS // 32 + eliminate_triangles._KEPT) + eliminate_triangles._MARKS + 8
-_FEW = 4 * eliminate_triangles._TOGETHER * 8
-_STACKS = (tree._THREADS, RTX_2070.dynamic_bytes)
+_MANY = 4 * (triangle_counts._HUBS // 32 + triangle_counts._KEPT) + triangle_counts._MARKS + 8
+_FEW = 4 * triangle_counts._TOGETHER * 8
+_STACKS = (count_dfs._THREADS, RTX_2070.dynamic_bytes)
 _WINDOWS = (extend._WARPS * extend._LANES, extend._SHARED_BYTES)
 LAUNCHES = {
     **dict.fromkeys(("candidate_rows", "candidate_filter"), (candidate_graph._THREADS, candidate_graph._SHARED_BYTES)),
     **dict.fromkeys(("count_tree", "search"), _STACKS),
     **dict.fromkeys(("extend_seeds", "extend_bound", "extend_fill", "extend_count", "extend_total"), _WINDOWS),
     **dict.fromkeys(("sample_wanderjoin", "sample_alley", "sample_guided"), (sample._THREADS, sample.TOTALS_BYTES)),
-    **{f"triangles_of_{of}_many": (eliminate_triangles._MANY_THREADS, _MANY) for of in ("vertices", "pairs", "links")},
-    **{f"triangles_of_{of}_few": (eliminate_triangles._THREADS, _FEW) for of in ("pairs", "links")},
-    "triangles_of_vertices_few": (eliminate_triangles._THREADS, _FEW + 4 * eliminate_triangles._KEPT),
-    "triangle_corners": (eliminate_triangles._MANY_THREADS, eliminate_triangles._CHUNK * 4),
+    **{f"triangles_of_{of}_many": (triangle_counts._MANY_THREADS, _MANY) for of in ("vertices", "pairs", "links")},
+    **{f"triangles_of_{of}_few": (triangle_counts._THREADS, _FEW) for of in ("pairs", "links")},
+    "triangles_of_vertices_few": (triangle_counts._THREADS, _FEW + 4 * triangle_counts._KEPT),
+    "triangle_corners": (triangle_counts._MANY_THREADS, triangle_counts._CHUNK * 4),
     "eliminate_around": (elimination_steps._AROUND_THREADS, elimination_steps.SHARED.itemsize),
     **{f"neighbours_{of}_many": (neighbourhoods._MANY_THREADS, 16 + (1 << 13)) for of in ("count", "fill")},
     **{f"neighbours_{of}_few": (neighbourhoods._THREADS, 8 * neighbourhoods._WARP_MARKS) for of in ("count", "fill")},
     "row_squares": (neighbourhoods._MOST_THREADS, 32 + 4 * (1 << 13)),
-    "walks_around": (eliminate_walks._AROUND_THREADS, eliminate_walks.REST_SHARED),
-    "walks_strip": (eliminate_walks._THREADS, eliminate_walks._STRIP_SHARED),
+    "walks_around": (closed_walk_counts._AROUND_THREADS, closed_walk_counts.REST_SHARED),
+    "walks_strip": (closed_walk_counts._THREADS, closed_walk_counts._STRIP_SHARED),
     "hub_rows": (256, 8 * 4 * hub_words(1 << 31)),
 }
 """Threads of a block and dynamic shared memory of kernels that are launched alike everywhere. Others: 256, and none."""

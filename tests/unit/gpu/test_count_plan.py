@@ -17,7 +17,15 @@ from hypothesis import strategies as st
 import qengine
 from qengine.exec.common.match_plan import LEVEL, PCSR, RANGE
 from qengine.exec.gpu.count_plan import Component, components
-from qengine.exec.gpu.count_shapes import CliqueShape, EdgeShape, HouseShape, Shape, StarShape, ViewSpec, WedgeShape
+from qengine.exec.gpu.count_shapes import (
+    CliqueShape,
+    CountShape,
+    EdgeShape,
+    HouseShape,
+    StarShape,
+    ViewSpec,
+    WedgeShape,
+)
 from qengine.exec.host import search
 
 PATTERNS = {
@@ -64,7 +72,7 @@ def chosen(n: int, taken: int, ordered: bool) -> int:
     return comb(max(n, 0), taken) if ordered else perm(max(n, 0), taken)
 
 
-def evaluate(shape: Shape, lists: Lists, root: int) -> float:
+def evaluate(shape: CountShape, lists: Lists, root: int) -> float:
     """Count what hangs on one root."""
     if isinstance(shape, StarShape):
         return prod(

@@ -14,21 +14,21 @@ import pytest
 from qengine.errors import DeviceError, InternalError, QueryTimeout
 from qengine.exec.common import match_plan
 from qengine.exec.gpu import (
+    bfs_plan,
     candidate_job,
     compiled,
     compiling,
     count_kernels,
+    dfs_plan,
     elimination_steps,
     extend,
     nvrtc,
     pcsr_build,
     sample_job,
     search_job,
-    total_plan,
-    tree_plan,
 )
+from qengine.exec.gpu.closed_walk_counts import GROUP, REMAINS, REST, REST_SHARED, STRIP, WINDOW
 from qengine.exec.gpu.eliminate_matrix import DEAL, MATRIX
-from qengine.exec.gpu.eliminate_walks import GROUP, REMAINS, REST, REST_SHARED, STRIP, WINDOW
 from qengine.exec.gpu.families import FAMILIES, MESSAGE_WINDOW
 from qengine.exec.gpu.neighbourhoods import LOCAL, NEIGHBOURS
 
@@ -93,14 +93,14 @@ def test_structs_are_laid_out_as_on_the_host(architecture: int) -> None:
 
 def test_the_count_by_a_tree_gets_what_it_expects() -> None:
     structs = {
-        "TreeSlice": tree_plan.SLICE,
-        "TreeView": tree_plan.VIEW,
-        "TreeCheck": tree_plan.CHECK,
-        "TreeNode": tree_plan.NODE,
-        "TreePlan": tree_plan.PLAN,
-        "TreeState": tree_plan.STATE,
-        "TreeMemo": tree_plan.MEMO,
-        "Branch": tree_plan.BRANCH,
+        "TreeSlice": dfs_plan.SLICE,
+        "TreeView": dfs_plan.VIEW,
+        "TreeCheck": dfs_plan.CHECK,
+        "TreeNode": dfs_plan.NODE,
+        "TreePlan": dfs_plan.PLAN,
+        "TreeState": dfs_plan.STATE,
+        "TreeMemo": dfs_plan.MEMO,
+        "Branch": dfs_plan.BRANCH,
     }
     check_layouts("count/tree_plan.cuh", structs, 90)
 
@@ -117,7 +117,7 @@ def test_the_search_gets_what_it_expects() -> None:
 
 def test_the_count_by_extension_gets_what_it_expects() -> None:
     names = ("TotalTable", "TotalStep", "TotalState", "TotalJob")
-    records = (total_plan.TABLE, total_plan.STEP, total_plan.STATE, total_plan.JOB)
+    records = (bfs_plan.TABLE, bfs_plan.STEP, bfs_plan.STATE, bfs_plan.JOB)
     check_layouts("count/extend_total_job.cuh", dict(zip(names, records, strict=True)), 90)
 
 

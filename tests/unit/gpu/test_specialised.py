@@ -13,9 +13,9 @@ from qengine.catalog.costs import costs
 from qengine.exec.common.resolve import resolve_pattern
 from qengine.exec.gpu import compiled as compiled_module
 from qengine.exec.gpu import specialised as module
-from qengine.exec.gpu.specialised import Form, Specialised
+from qengine.exec.gpu.dfs_plan import Tree, trees
+from qengine.exec.gpu.specialised import KernelVariant, Specialised
 from qengine.exec.gpu.tree_code import tree_code
-from qengine.exec.gpu.tree_plan import Tree, trees
 from qengine.plan.physical import Search
 from qengine.plan.traverse import operators
 
@@ -23,22 +23,22 @@ SECONDS = costs("gpu", "specialised")["seconds"]
 
 
 @pytest.fixture
-def kept(monkeypatch: pytest.MonkeyPatch) -> dict[Form, int]:
+def kept(monkeypatch: pytest.MonkeyPatch) -> dict[KernelVariant, int]:
     """How often forms are compiled, without a compiler."""
-    times: dict[Form, int] = {}
+    times: dict[KernelVariant, int] = {}
 
     def compile_form(*form: Any) -> bytes:
-        key = Form.of(*form)
+        key = KernelVariant.of(*form)
         times[key] = times.get(key, 0) + 1
         return b""
 
     monkeypatch.setattr(module, "compiled", compile_form)
-    monkeypatch.setattr(module, "is_compiled", lambda *form: Form.of(*form) in times)
+    monkeypatch.setattr(module, "is_compiled", lambda *form: KernelVariant.of(*form) in times)
     return times
 
 
-def test_a_form_is_compiled_once_it_has_run_for_as_long_as_that_takes(kept: dict[Form, int]) -> None:
-    known, form, other = Specialised(), Form.of("a", 90, {}, "x"), Form.of("a", 90, {}, "y")
+def test_a_form_is_compiled_once_it_has_run_for_as_long_as_that_takes(kept: dict[KernelVariant, int]) -> None:
+    known, form, other = Specialised(), KernelVariant.of("a", 90, {}, "x"), KernelVariant.of("a", 90, {}, "y")
     assert not known.ready(form) and not known.ready(other)
     assert known.ran(form, SECONDS / 2) is None and not known.ready(form)
     begun = known.ran(form, SECONDS)
@@ -49,15 +49,15 @@ def test_a_form_is_compiled_once_it_has_run_for_as_long_as_that_takes(kept: dict
     assert kept == {form: 1}
 
 
-def test_kernels_kept_on_disk_are_taken_at_once(kept: dict[Form, int]) -> None:
-    form = Form.of("a", 90, {"M": 1}, "x")
+def test_kernels_kept_on_disk_are_taken_at_once(kept: dict[KernelVariant, int]) -> None:
+    form = KernelVariant.of("a", 90, {"M": 1}, "x")
     kept[form] = 1
     assert Specialised().ready(form)
 
 
 def test_what_does_not_compile_leaves_the_kernels_for_any_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("QENGINE_CACHE_DIR", str(tmp_path))
-    known, form = Specialised(), Form.of("pcsr", 90, {}, "no code")
+    known, form = Specialised(), KernelVariant.of("pcsr", 90, {}, "no code")
     assert not known.ready(form)
     begun = known.ran(form, SECONDS)
     assert begun is not None

@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from qengine.errors import OutOfMemory
+from qengine.exec.gpu.bfs_plan import JOB, STATE, TABLE, BfsPlan, Outcome, bfs_plan
 from qengine.exec.gpu.extend import block_warps
 from qengine.exec.gpu.launch import DeviceRun
-from qengine.exec.gpu.total_plan import JOB, STATE, TABLE, Outcome, TotalPlan, total_plan
 from qengine.exec.gpu.upload import DevicePlan
 
 __all__ = ["room_for", "run_steps", "try_total"]
@@ -38,8 +38,8 @@ def try_total(plan: DevicePlan, run: DeviceRun) -> int | None:
     if header["seeds"] or header["walked"] or not header["n_levels"]:
         return None
     if "total" not in plan.made:
-        plan.made["total"] = total_plan(plan.resolved)
-    steps: TotalPlan | None = plan.made["total"]
+        plan.made["total"] = bfs_plan(plan.resolved)
+    steps: BfsPlan | None = plan.made["total"]
     if steps is not None and not block_warps(steps.warp_bytes, run.device):
         return None
     while steps is not None and steps.n_bytes:
@@ -67,7 +67,7 @@ def room_for(n_bytes: int, run: DeviceRun) -> int:
 
 def run_steps(
     address: int,
-    steps: TotalPlan,
+    steps: BfsPlan,
     run: DeviceRun,
     room: int,
     given: npt.NDArray[Any],
@@ -133,7 +133,7 @@ def run_steps(
     return outcome, weight, count
 
 
-def _launch(run: DeviceRun, steps: TotalPlan, job: int) -> None:
+def _launch(run: DeviceRun, steps: BfsPlan, job: int) -> None:
     """Start the kernel on as many blocks as run at a time: they wait for each other."""
     warps = block_warps(steps.warp_bytes, run.device)
     shared_bytes = warps * steps.warp_bytes

@@ -14,14 +14,14 @@ import numpy.typing as npt
 
 from qengine.plan.elimination import MaskedProduct, MatVec, Product, Step, Term
 
-__all__ = ["CornerSums", "corner_sums"]
+__all__ = ["WeightedTriangleTotals", "weighted_triangle_totals"]
 
 _TIMES = (6, 2, 2, 6)
 """How often the orders of a triangle's corners count each product, by how many corners have weights."""
 
 
 @dataclass(frozen=True, slots=True)
-class CornerSums:
+class WeightedTriangleTotals:
     """Totals over the triangles of one matrix.
 
     ``across``: its step. ``weights``: the steps of vectors whose product is the weight. ``totals``: the steps whose
@@ -38,7 +38,7 @@ class CornerSums:
         return {place: _TIMES[corners] * found[corners] for place, corners in self.totals.items()}
 
 
-def corner_sums(steps: Sequence[Step], terms: Sequence[Term]) -> tuple[CornerSums, ...]:
+def weighted_triangle_totals(steps: Sequence[Step], terms: Sequence[Term]) -> tuple[WeightedTriangleTotals, ...]:
     """Return the totals that are such sums, if in any of them two or three corners have weights.
 
     Others are left to what counts triangles by vertex.
@@ -57,7 +57,7 @@ def corner_sums(steps: Sequence[Step], terms: Sequence[Term]) -> tuple[CornerSum
     made = []
     for (across, weights), totals in found.items():
         if max(totals.values()) > 1:
-            made.append(CornerSums(across, weights, totals | dict.fromkeys(plain.pop(across, ()), 0)))
+            made.append(WeightedTriangleTotals(across, weights, totals | dict.fromkeys(plain.pop(across, ()), 0)))
     return tuple(made)
 
 

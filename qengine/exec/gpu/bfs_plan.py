@@ -15,12 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from qengine.exec.common.resolve import ResolvedSearch
-from qengine.exec.gpu.derived_plan import Derived, derive
-from qengine.exec.gpu.derived_plan import Shape as NodeShape
-from qengine.exec.gpu.extend import shape_of
+from qengine.exec.gpu.derived_plan import Derived, NodeKind, derive
+from qengine.exec.gpu.extend import level_table
 from qengine.plan.physical import MAX_DEVICE_LEVELS
 
-__all__ = ["JOB", "STATE", "STEP", "TABLE", "Outcome", "TotalPlan", "total_plan"]
+__all__ = ["JOB", "STATE", "STEP", "TABLE", "BfsPlan", "Outcome", "bfs_plan"]
 
 _MAX_STEPS = 4 * MAX_DEVICE_LEVELS
 _MAX_TABLES = 2 * MAX_DEVICE_LEVELS + 1
@@ -76,7 +75,7 @@ class Outcome(IntEnum):
 
 
 @dataclass(eq=False)
-class TotalPlan:
+class BfsPlan:
     """The steps that count the completions of rows that bind the first ``bound`` levels.
 
     ``steps``: ``STEP`` records. ``levels``, ``up``: of each table the level that it binds and the table that its rows
@@ -140,7 +139,7 @@ class TotalPlan:
         return 4 + (12 if self.shares else 0) + sum(width for _, _, width in self.columns)
 
 
-def total_plan(resolved: ResolvedSearch, bound: int = 0) -> TotalPlan | None:
+def bfs_plan(resolved: ResolvedSearch, bound: int = 0) -> BfsPlan | None:
     """Return the steps that count the completions of rows that bind the first levels, all seeds among them.
 
     None where there can be no embedding.
@@ -174,7 +173,7 @@ class _Steps:
         self.mentions = self.derived.levels["mentions"].tolist()
         self.vertex = self.derived.levels["vertex"].tolist()
 
-    def plan(self) -> TotalPlan:
+    def plan(self) -> BfsPlan:
         """Return the steps of the whole plan."""
         self.table(-1, -1, 0)
         for level in range(self.bound):
@@ -182,12 +181,12 @@ class _Steps:
         self.components(range(int(self.derived.header["n_roots"])), self.bound)
         if self.bound:
             self.step(Kind.SETTLE, -1, self.bound, -1)
-        shape = shape_of(self.resolved)
+        shape = level_table(self.resolved)
         steps = np.array(self.steps, STEP)
         levels, up = zip(*self.tables, strict=True)
         least = [_SHARED_ROWS] * len(levels)
         counted = self.counted[0], self.taken[0]
-        return TotalPlan(self.bound, steps, levels, up, least, shape.vertex, counted, shape.warp_bytes)
+        return BfsPlan(self.bound, steps, levels, up, least, shape.vertex, counted, shape.warp_bytes)
 
     def components(self, nodes: Iterable[int], table: int) -> None:
         """Count components for the rows of a table: those of a small context once for all rows that agree on it."""
@@ -229,7 +228,7 @@ class _Steps:
     def is_cheap(self, node: int) -> bool:
         """Tell whether a component's count is the size of a list, or little more."""
         record = self.derived.nodes[node]
-        if record["shape"] != NodeShape.LEAF:
+        if record["shape"] != NodeKind.LEAF:
             return False
         index = int(self.derived.ids[int(record["levels"]["first"])])
         level, plan = self.derived.levels[index], self.resolved.tables[0][index]
@@ -248,9 +247,9 @@ class _Steps:
         """Count one component for the rows of a table."""
         record = self.derived.nodes[node]
         levels = [int(self.derived.ids[k]) for k in _span(record["levels"])]
-        if record["shape"] == NodeShape.LEAF:
+        if record["shape"] == NodeKind.LEAF:
             self.count(levels[0], table)
-        elif record["shape"] == NodeShape.BRANCH:
+        elif record["shape"] == NodeKind.BRANCH:
             to = self.extend(levels[0], table)
             self.components(_span(record["children"]), to)
             self.fold(to)

@@ -6,19 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from qengine.exec.elimination_schedule import Among, schedule
-from qengine.exec.gpu.eliminate_corners import CornerSums, corner_sums
+from qengine.exec.gpu.closed_walk_counts import WalkSums, walk_sums
 from qengine.exec.gpu.eliminate_sums import vector_sums
-from qengine.exec.gpu.eliminate_triangles import counted_by_pair
-from qengine.exec.gpu.eliminate_walks import WalkSums, walk_sums
+from qengine.exec.gpu.triangle_counts import counted_by_pair
+from qengine.exec.gpu.triangle_totals import WeightedTriangleTotals, weighted_triangle_totals
 from qengine.plan.elimination import Step, Term, among_pairs, operands
 from qengine.plan.physical import Eliminate
 
-__all__ = ["Known", "Program"]
+__all__ = ["DeviceProgram", "OperatorFacts"]
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
-    """What is run.
+class DeviceProgram:
+    """What of an elimination's program the device runs, and how.
 
     ``corners``: totals over triangles that are found by their corners' weights. ``steps``: in order. ``by_pair``: those
     whose triangles are counted by pair. ``summed``: those whose sums terms have, and the vectors whose product each is.
@@ -26,7 +26,7 @@ class Program:
     those over pairs together.
     """
 
-    corners: tuple[CornerSums, ...]
+    corners: tuple[WeightedTriangleTotals, ...]
     steps: tuple[int, ...]
     by_pair: frozenset[int]
     summed: Mapping[int, tuple[int, ...]]
@@ -36,13 +36,13 @@ class Program:
 
 
 @dataclass
-class Known:
+class OperatorFacts:
     """What is known of an operator on one graph. ``wide``: a number of it has been too large for 64 bits."""
 
     operator: Eliminate
     eliminates: bool
     wide: bool = False
-    program: Program = field(init=False)
+    program: DeviceProgram = field(init=False)
 
     def __post_init__(self) -> None:
         self.program = _program(self.operator, weigh=True)
@@ -52,9 +52,9 @@ class Known:
         self.program = _program(self.operator, weigh=False)
 
 
-def _program(operator: Eliminate, *, weigh: bool) -> Program:
+def _program(operator: Eliminate, *, weigh: bool) -> DeviceProgram:
     steps, terms = operator.steps, operator.terms
-    corners: tuple[CornerSums, ...] = corner_sums(steps, terms) if weigh else ()
+    corners: tuple[WeightedTriangleTotals, ...] = weighted_triangle_totals(steps, terms) if weigh else ()
     corners = tuple(each for each in corners if not among_pairs(steps, each.across))
     given: dict[int, tuple[int, ...]] = {
         place: (each.across, *each.weights) for each in corners for place in each.totals
@@ -67,7 +67,7 @@ def _program(operator: Eliminate, *, weigh: bool) -> Program:
     read |= {one for place, factors in summed.items() for one in factors if one != place}
     walks = () if operator.emit else walk_sums(steps, totals, read, weigh=weigh)
     order = tuple(each for each in schedule(steps, terms) if isinstance(each, Among) or each in needed)
-    return Program(
+    return DeviceProgram(
         corners, tuple(sorted(needed)), counted_by_pair(steps, needed), summed, frozenset(read), walks, order
     )
 

@@ -20,7 +20,7 @@ from qengine.exec.view import ExecView
 from qengine.plan.closed_walks import closed_walks_of
 from qengine.plan.elimination import RootedForest, Step
 
-__all__ = ["closed_walks", "counts_squares", "squared_matrix"]
+__all__ = ["closed_walks_of_four", "counts_squares", "squared_matrix"]
 
 _MOST_ENTRIES = 2**32 - 1
 """Of a matrix: the kernels' slices have 32-bit ends."""
@@ -45,11 +45,11 @@ def squared_matrix(step: Step) -> int | None:
 
 
 def counts_squares(matrix: DeviceMatrix) -> bool:
-    """Tell whether ``closed_walks`` takes a matrix."""
+    """Tell whether ``closed_walks_of_four`` takes a matrix."""
     return matrix.pairs and matrix.key is not None and matrix.entries <= _MOST_ENTRIES
 
 
-def closed_walks(store: ExecView, matrix: DeviceMatrix, run: DeviceRun, held: list[Resident]) -> int:
+def closed_walks_of_four(store: ExecView, matrix: DeviceMatrix, run: DeviceRun, held: list[Resident]) -> int:
     """Return the closed walks of four steps of a matrix that ``counts_squares``.
 
     What they are counted by stays on the device; ``held`` gets it, pinned.

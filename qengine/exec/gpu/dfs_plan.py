@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from qengine.exec.common.match_plan import PAIR, RANGE, SPAN, LevelKind, SearchMode, SourceFlag
 from qengine.exec.common.resolve import ResolvedSearch
-from qengine.exec.gpu.derived_plan import Derived, Shape, derive
+from qengine.exec.gpu.derived_plan import Derived, NodeKind, derive
 
 __all__ = ["BRANCH", "CHECK", "MEMO", "NODE", "PLAN", "SLICE", "STATE", "VIEW", "Tree", "trees"]
 
@@ -130,7 +130,7 @@ class _Layout:
     def tree(self, root: int) -> Tree:
         """Lay out one of the derived components."""
         node = self.derived_nodes[root]
-        if node["shape"] == Shape.GROUP:
+        if node["shape"] == NodeKind.GROUP:
             raise _NotCountedError
         index = self.ids(node["levels"])[0]
         self.branch(root, index, {}, spine=True)
@@ -188,9 +188,9 @@ class _Layout:
         """Add what stands for a derived node below a branch."""
         derived = self.derived_nodes[index]
         levels = self.ids(derived["levels"])
-        if derived["shape"] == Shape.BRANCH:
+        if derived["shape"] == NodeKind.BRANCH:
             yield self.branch(index, levels[0], bound, spine)
-        elif derived["shape"] == Shape.LEAF:
+        elif derived["shape"] == NodeKind.LEAF:
             yield self.node(levels[0], bound, leaf=True)
         elif derived["nested"]:
             for k, level in enumerate(levels):
@@ -211,12 +211,12 @@ class _Layout:
     def weight(self, index: int) -> tuple[bool, bool, int]:
         """Order children: leaves, then what is remembered, the largest last; a 0 makes all later ones needless."""
         node = self.derived_nodes[index]
-        return node["shape"] == Shape.BRANCH, self.is_spine(index), self.size(index)
+        return node["shape"] == NodeKind.BRANCH, self.is_spine(index), self.size(index)
 
     def is_spine(self, index: int) -> bool:
         """Tell whether a branch may go on adding to the total: not if its counts are worth remembering."""
         node = self.derived_nodes[index]
-        return bool(node["shape"] == Shape.BRANCH and node["memo"] < 0)
+        return bool(node["shape"] == NodeKind.BRANCH and node["memo"] < 0)
 
     def size(self, index: int) -> int:
         """Return the levels of a derived node and below."""

@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from qengine.errors import OutOfMemory
+from qengine.exec.gpu.dfs_plan import BRANCH, MEMO, PLAN, SLICE, STATE, Tree, trees
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.memory import Resident
-from qengine.exec.gpu.specialised import Form, specialised
+from qengine.exec.gpu.specialised import KernelVariant, specialised
 from qengine.exec.gpu.tree_code import tree_code
-from qengine.exec.gpu.tree_plan import BRANCH, MEMO, PLAN, SLICE, STATE, Tree, trees
 from qengine.exec.gpu.upload import DevicePlan
 from qengine.exec.view import ExecView
 
@@ -32,7 +32,7 @@ _MACROS: dict[str, int | str] = {}
 
 
 @dataclass(eq=False)
-class _Prepared:
+class _DeviceTrees:
     """The trees of a plan on the device. ``None``: the plan has what the kernel doesn't count."""
 
     parts: list[_Part] | None
@@ -51,7 +51,7 @@ class _Part:
     """
 
     tree: Tree
-    form: Form
+    form: KernelVariant
     block: Any
     n_bytes: int
     address: int
@@ -82,7 +82,7 @@ def counted_by_tree(store: ExecView, plan: DevicePlan, run: DeviceRun) -> int | 
 
 
 @contextmanager
-def _prepared(store: ExecView, plan: DevicePlan, run: DeviceRun) -> Iterator[_Prepared]:
+def _prepared(store: ExecView, plan: DevicePlan, run: DeviceRun) -> Iterator[_DeviceTrees]:
     """Lend the plan's trees, made now or by an earlier query."""
     key = (id(store), "tree", id(plan.resolved))
     resident: Resident | None = run.memory.pin(key) if plan.resolved.reusable else None
@@ -92,7 +92,7 @@ def _prepared(store: ExecView, plan: DevicePlan, run: DeviceRun) -> Iterator[_Pr
         try:
             made = _prepare(plan, run)
         except OutOfMemory:  # the general search takes less
-            yield _Prepared(None)
+            yield _DeviceTrees(None)
             return
         if not plan.resolved.reusable:
             yield made
@@ -106,11 +106,11 @@ def _prepared(store: ExecView, plan: DevicePlan, run: DeviceRun) -> Iterator[_Pr
         run.memory.unpin(resident)
 
 
-def _prepare(plan: DevicePlan, run: DeviceRun) -> _Prepared:
+def _prepare(plan: DevicePlan, run: DeviceRun) -> _DeviceTrees:
     found = trees(plan.resolved, plan.levels)
     if found is None or not all(_threads(tree, run) for tree in found):
-        return _Prepared(None)
-    return _Prepared([_place(tree, plan, run) for tree in found])
+        return _DeviceTrees(None)
+    return _DeviceTrees([_place(tree, plan, run) for tree in found])
 
 
 def _place(tree: Tree, plan: DevicePlan, run: DeviceRun) -> _Part:
@@ -129,7 +129,7 @@ def _place(tree: Tree, plan: DevicePlan, run: DeviceRun) -> _Part:
     views = tree.views
     views["slices"] = [block.ptr + start for start in slices]
     views["neighbours"] = [int(plan.lists[index]["neighbours"]) for index in views["list"].tolist()]
-    form = Form.of("count_tree", run.device.capability, {**run.device.macros, **_MACROS}, tree_code(tree))
+    form = KernelVariant.of("count_tree", run.device.capability, {**run.device.macros, **_MACROS}, tree_code(tree))
     blocks = _kernel(tree, form, run)[1]
     memo_bits = _MOST_MEMO_BITS
     record = tables["plan"]
@@ -150,7 +150,7 @@ def _place(tree: Tree, plan: DevicePlan, run: DeviceRun) -> _Part:
     return _Part(tree, form, block, at, address, memo_bits)
 
 
-def _kernel(tree: Tree, form: Form, run: DeviceRun) -> tuple[Any, int, bool]:
+def _kernel(tree: Tree, form: KernelVariant, run: DeviceRun) -> tuple[Any, int, bool]:
     """Return the kernel, how many blocks of it run at a time, and whether it was compiled for the tree's form."""
     threads = _threads(tree, run)
     shared = _warp_bytes(tree) * threads // _LANES
@@ -162,7 +162,7 @@ def _kernel(tree: Tree, form: Form, run: DeviceRun) -> tuple[Any, int, bool]:
 class _Watch:
     """Notes how long kernels for any tree run, and tells when those compiled for its form are there to go on."""
 
-    def __init__(self, form: Form) -> None:
+    def __init__(self, form: KernelVariant) -> None:
         self.form = form
         self.noted = time.perf_counter()
 
