@@ -33,8 +33,8 @@ AGAIN = 0.01
 
 SIX = "(a)--(b)--(c)--(d)--(a), (b)--(d)"
 QUERIES = {
-    "count_tree, a 4-cycle": f"MATCH DIFFERENT NODES {SIX}, (a)--(e), (e)--(f)--(d) RETURN count(*)",
-    "count_tree, corners": f"MATCH DIFFERENT NODES {SIX}, (a)--(e)--(c), (b)--(f)--(e) RETURN count(*)",
+    "count_dfs, a 4-cycle": f"MATCH DIFFERENT NODES {SIX}, (a)--(e), (e)--(f)--(d) RETURN count(*)",
+    "count_dfs, corners": f"MATCH DIFFERENT NODES {SIX}, (a)--(e)--(c), (b)--(f)--(e) RETURN count(*)",
     "count_cliques, 6": f"MATCH {clique(6)} RETURN count(*)",
     "count_cliques, 8": f"MATCH {clique(8)} RETURN count(*)",
     "count_houses": "MATCH (a)--(b)--(c)--(d)--(a), (a)--(e)--(b) RETURN count(*)",
@@ -44,14 +44,14 @@ QUERIES = {
     "extend, rows": "MATCH (a)--(b)--(c)--(d) RETURN sum(id(a) + id(d))",
     "extend, counts by row": "MATCH (a)--(b)--(c)--(a) "
     "RETURN id(a) AS a, id(b) AS b, count(*) AS n ORDER BY n DESC LIMIT 3",
-    "eliminate_around": "/*+ eliminate */ MATCH REPEATABLE ELEMENTS (a)--(b)--(c)--(d)--(e)--(f)--(a) "
+    "rooted_forest": "/*+ eliminate */ MATCH REPEATABLE ELEMENTS (a)--(b)--(c)--(d)--(e)--(f)--(a) "
     "RETURN count(*)",
-    "eliminate_around, by node": "/*+ eliminate */ MATCH (a)--(b)--(c)--(d)--(a), (a)--(e) "
+    "rooted_forest, by node": "/*+ eliminate */ MATCH (a)--(b)--(c)--(d)--(a), (a)--(e) "
     "RETURN id(a) AS a, count(*) AS n ORDER BY n DESC LIMIT 3",
-    "eliminate_walks": "/*+ eliminate */ MATCH (a)--(b)--(c)--(d)--(e)--(a) RETURN count(*)",
-    "eliminate_triangles": "/*+ eliminate */ MATCH (a)--(b)--(c)--(a), (c)--(d) WHERE id(d) > 3 RETURN count(*)",
-    "eliminate_links": "/*+ eliminate */ MATCH REPEATABLE ELEMENTS (a)--(b)--(c)--(a), (a)--(x), (b)--(y), (c)--(z) "
-    "RETURN count(*)",
+    "closed_walks": "/*+ eliminate */ MATCH (a)--(b)--(c)--(d)--(e)--(a) RETURN count(*)",
+    "triangle_counts": "/*+ eliminate */ MATCH (a)--(b)--(c)--(a), (c)--(d) WHERE id(d) > 3 RETURN count(*)",
+    "triangle_weight_sums": "/*+ eliminate */ MATCH REPEATABLE ELEMENTS (a)--(b)--(c)--(a), (a)--(x), (b)--(y), "
+    "(c)--(z) RETURN count(*)",
 }  # fmt: skip
 """By the kernels that take longest."""
 

@@ -1,12 +1,12 @@
 // The kernels of elimination, each called on the host by the addresses of its arguments.
 #include "on_host.h"
 #include "count/eliminate.cu"
-#include "count/eliminate_around.cu"
-#include "count/eliminate_close.cu"
-#include "count/eliminate_links.cu"
+#include "count/rooted_forest.cu"
+#include "count/masked_product.cu"
+#include "count/triangle_weight_sums.cu"
 #include "count/eliminate_neighbours.cu"
-#include "count/eliminate_triangles.cu"
-#include "count/eliminate_walks.cu"
+#include "count/triangle_counts.cu"
+#include "count/closed_walks.cu"
 
 QE_ON_HOST(eliminate_message)
 QE_ON_HOST(eliminate_join)
@@ -18,20 +18,20 @@ QE_ON_HOST(eliminate_term)
 QE_ON_HOST(eliminate_counts)
 QE_ON_HOST(eliminate_present)
 QE_ON_HOST(eliminate_gather)
-QE_ON_HOST(eliminate_around)
+QE_ON_HOST(rooted_forest)
 QE_ON_HOST(eliminate_owners)
-QE_ON_HOST(eliminate_close)
+QE_ON_HOST(masked_product)
 QE_ON_HOST(eliminate_triangle_sums)
 QE_ON_HOST(eliminate_mirror)
 QE_ON_HOST(triangle_roots)
 QE_ON_HOST(triangle_rows)
-QE_ON_HOST(triangles_of_vertices_few)
-QE_ON_HOST(triangles_of_vertices_many)
-QE_ON_HOST(triangles_of_pairs_few)
-QE_ON_HOST(triangles_of_pairs_many)
+QE_ON_HOST(triangles_of_vertices_light)
+QE_ON_HOST(triangles_of_vertices_heavy)
+QE_ON_HOST(triangles_of_pairs_light)
+QE_ON_HOST(triangles_of_pairs_heavy)
 QE_ON_HOST(triangle_link_places)
-QE_ON_HOST(triangles_of_links_few)
-QE_ON_HOST(triangles_of_links_many)
+QE_ON_HOST(triangles_of_links_light)
+QE_ON_HOST(triangles_of_links_heavy)
 QE_ON_HOST(triangle_corners)
 QE_ON_HOST(neighbours_count_few)
 QE_ON_HOST(neighbours_count_many)

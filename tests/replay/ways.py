@@ -30,10 +30,10 @@ from qengine.plan.traverse import operators
 __all__ = ["kernels_called", "ways"]
 
 KERNELS = {
-    "qe_eliminate_around": "around",
-    "qe_eliminate_close": "close",
-    "qe_eliminate_closed_walks": "walks of 4",
-    "qe_eliminate_long_walks": "long walks",
+    "qe_rooted_forest": "around",
+    "qe_masked_product": "close",
+    "qe_closed_walks": "walks of 4",
+    "qe_long_closed_walks": "long walks",
     "qe_eliminate_local_triangles": "triangles among neighbours",
     "qe_eliminate_local_walks": "walks of 4 among neighbours",
     "qe_eliminate_loops": "loops",
@@ -45,7 +45,7 @@ KERNELS = {
     "qe_eliminate_fill_product": "product of matrices",
     "qe_eliminate_fill_rows": "merged matrix",
     "qe_eliminate_triangle_sums": "triangle sums",
-    "qe_eliminate_triangles": "triangles",
+    "qe_triangle_counts": "triangles",
     "qe_join_probe": "hash join",
     "qe_walk_open": "walk",
 }

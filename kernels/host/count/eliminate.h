@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "base/search_memory.h"
+#include "base/charged_memory.h"
 #include "base/stop.h"
 #include "base/workers.h"
 #include "qe/abi.h"

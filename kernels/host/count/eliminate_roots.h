@@ -1,4 +1,4 @@
-// What is summed out around a root: see eliminate_around.cpp. Sparse vectors over what the root reaches, one for each node.
+// What is summed out around a root: see rooted_forest.cpp. Sparse vectors over what the root reaches, one for each node.
 #pragma once
 #include <algorithm>
 #include <vector>

@@ -4,7 +4,7 @@
 // Each pair is looked at from its end with the longer row. The vector is spread over an array for the members of that row,
 // and the other end's row adds up what it finds there. A second pass copies each pair's result to its other place. Bytes
 // moved: for each pair its shorter row. Deterministic. Source: Chiba and Nishizeki 1985.
-#include "count/eliminate_triangles.h"
+#include "count/triangle_counts.h"
 
 namespace qe::eliminate {
 namespace {

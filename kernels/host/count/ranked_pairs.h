@@ -5,7 +5,7 @@
 #include <numeric>
 #include <vector>
 
-#include "count/eliminate_triangles.h"
+#include "count/triangle_counts.h"
 
 namespace qe::eliminate {
 

@@ -19,8 +19,8 @@ uint64_t Worker::count(const Node& node) {
 }
 
 uint64_t Worker::count_anew(const Node& node) {
-  if (node.shape == Shape::kGroup) return count_group(node);
-  if (node.shape == Shape::kBranch) return count_branch(node);
+  if (node.shape == NodeKind::kGroup) return count_group(node);
+  if (node.shape == NodeKind::kBranch) return count_branch(node);
   const int level = node.levels[0];
   return info(level).vertex ? count_candidates(level) : count_edges(level);
 }
@@ -146,7 +146,7 @@ bool Worker::any_children(const std::vector<Node>& children) {
 }
 
 bool Worker::any(const Node& node) {
-  if (node.shape != Shape::kBranch) return count(node) > 0;
+  if (node.shape != NodeKind::kBranch) return count(node) > 0;
   if (node.memo >= 0) return remembered(node, [&] { return uint64_t{any_anew(node)}; }) > 0;
   return node.recall >= 0 ? recalled_any(node) : any_anew(node);
 }

@@ -175,7 +175,7 @@ uint64_t Worker::local_children(const std::vector<Node>& children) {
   for (const Node& child : children) {
     if (child.chosen > 0) {
       product = times(product, combinations(local_size(child.levels[0]), child.chosen));
-    } else if (child.shape == Shape::kBranch) {
+    } else if (child.shape == NodeKind::kBranch) {
       product = times(product, local_branch(child));
     } else {
       uint64_t n = 0;

@@ -80,14 +80,14 @@ enum class Wedge : uint8_t {
   kApart,      // candidates of their own
 };
 
-enum class Shape : uint8_t {
+enum class NodeKind : uint8_t {
   kLeaf,    // one level that no other mentions
   kGroup,   // vertex levels linked by nothing but "different"
   kBranch,  // bind level, multiply the children
 };
 
 struct Node {
-  Shape shape = Shape::kLeaf;
+  NodeKind shape = NodeKind::kLeaf;
   std::vector<int> levels;  // branch and leaf: one
   std::vector<Node> children;
 

@@ -40,7 +40,7 @@ Node Deriver<Levels>::shaped(const Levels& part, const Levels& above) {
     return made;
   }
   if (only_different(made.levels, part)) {
-    made.shape = Shape::kGroup;
+    made.shape = NodeKind::kGroup;
     made.nested = nest(made, part);
     if (made.nested || made.levels.size() <= 3) {
       for (int j : made.levels) {
@@ -54,11 +54,11 @@ Node Deriver<Levels>::shaped(const Levels& part, const Levels& above) {
   const Levels rest = part - Levels::of(first);
   set_operands(first, above);
   Node branch;
-  branch.shape = Shape::kBranch;
+  branch.shape = NodeKind::kBranch;
   branch.levels = {first};
   branch.children = split(rest, above | Levels::of(first));
   branch.wedge = wedge_of(branch, part);
-  branch.pairs = branch.children.size() == 1 && branch.children[0].shape == Shape::kLeaf &&
+  branch.pairs = branch.children.size() == 1 && branch.children[0].shape == NodeKind::kLeaf &&
                  is_pair(first, branch.children[0].levels[0]);
   branch.local = made.levels.size() > 2 && is_local(branch, rest);
   if (only_ordered(made.levels, part)) branch.chosen = made.levels.size();
@@ -72,7 +72,7 @@ Node Deriver<Levels>::shaped(const Levels& part, const Levels& above) {
 template <class Levels>
 void Deriver<Levels>::remember(Node& node, const Levels& part, const Levels& above) {
   Levels context;
-  bool cheap = node.shape != Shape::kBranch || node.chosen > 0;
+  bool cheap = node.shape != NodeKind::kBranch || node.chosen > 0;
   for_each(part, [&](int j) {
     const LevelInfo& each = info(j);
     context |= facts(j).mentions - part;
@@ -147,9 +147,9 @@ bool Deriver<Levels>::is_local(const Node& branch, const Levels& rest) {
 
 template <class Levels>
 Wedge Deriver<Levels>::wedge_of(const Node& branch, const Levels& part) {
-  if (branch.children.size() != 1 || branch.children[0].shape != Shape::kBranch) return Wedge::kNone;
+  if (branch.children.size() != 1 || branch.children[0].shape != NodeKind::kBranch) return Wedge::kNone;
   const Node& second = branch.children[0];
-  if (second.children.size() != 1 || second.children[0].shape != Shape::kLeaf) return Wedge::kNone;
+  if (second.children.size() != 1 || second.children[0].shape != NodeKind::kLeaf) return Wedge::kNone;
   const int b = branch.levels[0], c = second.levels[0], d = second.children[0].levels[0];
   const LevelInfo& leaf = info(d);
   if (!info(b).vertex || !info(c).vertex || !leaf.vertex || leaf.filtered || leaf.check_ranges) return Wedge::kNone;
@@ -181,7 +181,7 @@ bool Deriver<Levels>::is_pair(int from, int to) {
 // of that vertex? Bounds by that vertex hold within the list.
 template <class Levels>
 bool Deriver<Levels>::is_end(int from, const Node& child) {
-  if ((child.shape == Shape::kBranch && child.chosen == 0) || child.memo >= 0) return false;
+  if ((child.shape == NodeKind::kBranch && child.chosen == 0) || child.memo >= 0) return false;
   for (size_t k = 1; k < child.levels.size(); ++k)
     if (!child.nested || !child.repeats[k]) return false;
   for (int j : child.levels) {
@@ -202,8 +202,8 @@ bool Deriver<Levels>::countable(const Node& branch) {
   for (const Node& child : branch.children) {
     for (int j : child.levels)
       if (!facts(j).grouped.contains(facts(j).different)) return false;
-    if (child.shape == Shape::kBranch && !countable(child)) return false;
-    if (child.shape == Shape::kGroup && !child.nested) return false;
+    if (child.shape == NodeKind::kBranch && !countable(child)) return false;
+    if (child.shape == NodeKind::kGroup && !child.nested) return false;
   }
   return true;
 }

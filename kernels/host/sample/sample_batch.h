@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/search_memory.h"
+#include "base/charged_memory.h"
 #include "base/stop.h"
 #include "ops/set_ops.h"
 #include "qe/sample.h"

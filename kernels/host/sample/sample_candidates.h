@@ -16,7 +16,7 @@
 #include <memory>
 #include <vector>
 
-#include "base/search_memory.h"
+#include "base/charged_memory.h"
 #include "qe/abi.h"
 #include "qe/candidate_graph.h"
 #include "qe/sample.h"

@@ -80,7 +80,7 @@ void SearchRun::lay_out_units() {
   totals_.assign(plan_.counted.size(), 0);
   for (size_t k = 0; k < plan_.counted.size(); ++k) {
     const Node& node = plan_.counted[k];
-    add_job(static_cast<int>(k), node.shape == Shape::kBranch ? &match_.levels[node.levels[0]] : nullptr);
+    add_job(static_cast<int>(k), node.shape == NodeKind::kBranch ? &match_.levels[node.levels[0]] : nullptr);
   }
 }
 
@@ -93,10 +93,10 @@ int SearchRun::split_level() const {
   if (!summed() || plan_.counted.size() != 1) return -1;
   const Node* node = &plan_.counted[0];
   if (!seeded()) {
-    if (node->shape != Shape::kBranch || node->children.size() != 1) return -1;
+    if (node->shape != NodeKind::kBranch || node->children.size() != 1) return -1;
     node = &node->children[0];
   }
-  return node->shape == Shape::kBranch && node->levels[0] == level ? level : -1;
+  return node->shape == NodeKind::kBranch && node->levels[0] == level ? level : -1;
 }
 
 Set SearchRun::constant_set(int level) {
@@ -163,7 +163,7 @@ void SearchRun::run_roots(Worker& worker, const Job& job, int64_t unit, Count* s
   const Node* node = job.component < 0 ? nullptr : &plan_.counted[static_cast<size_t>(job.component)];
   const bool once = node && match_.mode == kExists;
   if (once && found(job.component)) return;
-  if (node && node->shape != Shape::kBranch) {
+  if (node && node->shape != NodeKind::kBranch) {
     *sum = worker.count(*node);
     return;
   }

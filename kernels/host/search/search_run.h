@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/search_memory.h"
+#include "base/charged_memory.h"
 #include "plan/search_plan.h"
 #include "search/search_worker.h"
 

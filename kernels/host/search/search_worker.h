@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/search_memory.h"
+#include "base/charged_memory.h"
 #include "ops/set_ops.h"
 #include "plan/search_plan.h"
 

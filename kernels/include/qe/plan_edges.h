@@ -1,7 +1,7 @@
 // Relationships between two bound vertices: ranges of positions in OUT adjacencies.
 #pragma once
-#include "qe/match_plan.h"
 #include "qe/lists.h"
+#include "qe/match_plan.h"
 
 namespace qe {
 

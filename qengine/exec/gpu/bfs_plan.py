@@ -1,6 +1,6 @@
 """The steps that count the completions of rows by breadth-first extension along a plan's tree of counts.
 
-What the kernel ``kernels/cuda/count/extend_total.cu`` gets, and how a plan becomes that.
+What the kernel ``kernels/cuda/count/count_bfs.cu`` gets, and how a plan becomes that.
 """
 
 from __future__ import annotations

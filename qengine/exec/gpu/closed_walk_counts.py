@@ -1,5 +1,5 @@
 """Closed walks of four and of five steps, where only their sums are asked for
-(``kernels/cuda/count/eliminate_walks.cu``).
+(``kernels/cuda/count/closed_walks.cu``).
 
 Each is counted at its least vertex: those of hubs first, 32 hubs at a time, then the rest around each vertex.
 """
@@ -236,7 +236,7 @@ class WalkCounter:
 
     def kernel(self, name: str, shared_bytes: int = 0) -> Any:
         """Return a kernel."""
-        return self.run.kernel("eliminate_walks", name, None, shared_bytes)
+        return self.run.kernel("closed_walks", name, None, shared_bytes)
 
     def block(self, n_bytes: int, *, clear: bool = False) -> Any:
         """Return a block that lives as long as the run."""

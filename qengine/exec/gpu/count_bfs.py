@@ -1,6 +1,6 @@
 """Counts by breadth-first extension along the plan's tree of counts, in one launch.
 
-The kernel is ``kernels/cuda/count/extend_total.cu``. It needs room for all rows of a table at once. What has more is
+The kernel is ``kernels/cuda/count/count_bfs.cu``. It needs room for all rows of a table at once. What has more is
 left to those who need less: depth first, or by parts of the rows (``extend_counts``).
 """
 
@@ -137,6 +137,6 @@ def _launch(run: DeviceRun, steps: BfsPlan, job: int) -> None:
     """Start the kernel on as many blocks as run at a time: they wait for each other."""
     warps = block_warps(steps.warp_bytes, run.device)
     shared_bytes = warps * steps.warp_bytes
-    kernel = run.kernel("extend_total", "extend_total", {}, shared_bytes)
+    kernel = run.kernel("count_bfs", "count_bfs", {}, shared_bytes)
     blocks = run.device.resident_blocks(kernel, warps * _LANES, shared_bytes)
     run.launch(kernel, blocks, warps * _LANES, (np.uint64(job),), shared_bytes, together=True)

@@ -1,4 +1,4 @@
-"""Counts on the device by the tree of a plan's levels (``kernels/cuda/count/count_tree.cu``)."""
+"""Counts on the device by the tree of a plan's levels (``kernels/cuda/count/count_dfs.cu``)."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def _place(tree: Tree, plan: DevicePlan, run: DeviceRun) -> _Part:
     views = tree.views
     views["slices"] = [block.ptr + start for start in slices]
     views["neighbours"] = [int(plan.lists[index]["neighbours"]) for index in views["list"].tolist()]
-    form = KernelVariant.of("count_tree", run.device.capability, {**run.device.macros, **_MACROS}, tree_code(tree))
+    form = KernelVariant.of("count_dfs", run.device.capability, {**run.device.macros, **_MACROS}, tree_code(tree))
     blocks = _kernel(tree, form, run)[1]
     memo_bits = _MOST_MEMO_BITS
     record = tables["plan"]
@@ -144,7 +144,7 @@ def _place(tree: Tree, plan: DevicePlan, run: DeviceRun) -> _Part:
     run.write(block, image)
     address = block.ptr + starts["plan"]
     if len(views):
-        cut = run.kernel("count_tree", "tree_slices", _MACROS)
+        cut = run.kernel("count_dfs", "tree_slices", _MACROS)
         most = max(int(view["hi"]) - int(view["lo"]) for view in views)
         run.launch(cut, -(-most // _SLICE_THREADS), _SLICE_THREADS, (np.uint64(plan.address), np.uint64(address)))
     return _Part(tree, form, block, at, address, memo_bits)
@@ -155,7 +155,7 @@ def _kernel(tree: Tree, form: KernelVariant, run: DeviceRun) -> tuple[Any, int, 
     threads = _threads(tree, run)
     shared = _warp_bytes(tree) * threads // _LANES
     own = specialised.ready(form)
-    kernel = run.kernel("count_tree", "count_tree", _MACROS, shared, form.code if own else "")
+    kernel = run.kernel("count_dfs", "count_dfs", _MACROS, shared, form.code if own else "")
     return kernel, max(1, run.device.resident_blocks(kernel, threads, shared)), own
 
 

@@ -271,7 +271,7 @@ class DeviceSteps:
             self.launch_all("eliminate_mirror", across.record, rows, to)
         else:
             matrices = across.record, rows, left.record, right.record
-            self.launch_all("eliminate_close", *matrices, vector, to, deal, self.flag)
+            self.launch_all("masked_product", *matrices, vector, to, deal, self.flag)
         self.run.wait()
         return across.with_values(out)
 
@@ -280,7 +280,7 @@ class DeviceSteps:
         tables, slots = self.forest(step)
         places = [self.upload(table) for table in tables]
         out = self.allocate(self.width * max(1, roots), "a vector")
-        kernel = self.run.kernel("eliminate_around", "eliminate_around", {"QE_WIDE": int(self.wide)})
+        kernel = self.run.kernel("rooted_forest", "rooted_forest", {"QE_WIDE": int(self.wide)})
         each = -(-reached * (self.width * (1 + slots) + 4 * (2 + slots)) // 256) * 256
         resident = self.run.device.resident_blocks(kernel, _AROUND_THREADS, SHARED.itemsize)
         blocks = max(1, min(resident, self.run.free_bytes() // 2 // max(1, each)))
@@ -390,7 +390,7 @@ class DeviceSteps:
 
     def launch_all(self, name: str, *arguments: Any) -> None:
         """Start a kernel on the pairs of matrices, on as many blocks as run at a time."""
-        kernel = self.run.kernel("eliminate_close", name, {"QE_WIDE": int(self.wide)})
+        kernel = self.run.kernel("masked_product", name, {"QE_WIDE": int(self.wide)})
         blocks = max(1, self.run.device.resident_blocks(kernel, _THREADS, 0))
         self.run.launch(kernel, blocks, _THREADS, arguments)
 

@@ -1,6 +1,6 @@
 """Extension whose last levels are only counted, however many: for each row, by the plan's tree of counts.
 
-Rows are counted together (``extend_total``) as many at a time as its tables have room for. One row that is too many
+Rows are counted together (``count_bfs``) as many at a time as its tables have room for. One row that is too many
 for them is extended by one more level, in pieces, and what these rows have is counted in the same way.
 """
 

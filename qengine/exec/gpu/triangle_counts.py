@@ -1,5 +1,5 @@
-"""Triangles on the device: by vertex, by linked pair (``kernels/cuda/count/eliminate_triangles.cu``), by weights
-(``kernels/cuda/count/eliminate_links.cu``).
+"""Triangles on the device: by vertex, by linked pair (``kernels/cuda/count/triangle_counts.cu``), by weights
+(``kernels/cuda/count/triangle_weight_sums.cu``).
 """
 
 from __future__ import annotations
@@ -155,8 +155,8 @@ class TriangleCounter:
             of = "pairs" if by_pair else "vertices"
             task = self.task(matrix, of)
             task[of] = out.ptr
-            few = 4 * _TOGETHER * _THREADS // _LANES + (0 if by_pair else 4 * _KEPT)
-            self.launch(of, task, _many_bytes(task), few)
+            light = 4 * _TOGETHER * _THREADS // _LANES + (0 if by_pair else 4 * _KEPT)
+            self.launch(of, task, _heavy_bytes(task), light)
         if key is not None:
             self.run.wait()  # kernels that were stopped have not counted all
             self.held.append(self.run.memory.add(key, out, 8 * matrix.rows, out))
@@ -188,7 +188,7 @@ class TriangleCounter:
                 return None
             given = task, np.uint64(weights.ptr), np.uint64(sums.ptr)
             shared = _CHUNK * _MANY_THREADS // _LANES
-            self.launch_all("eliminate_links", "triangle_corners", _MANY_THREADS, given, shared)
+            self.launch_all("triangle_weight_sums", "triangle_corners", _MANY_THREADS, given, shared)
         return sums
 
     def linked(self, matrix: DeviceMatrix) -> Any:
@@ -202,7 +202,7 @@ class TriangleCounter:
         begins, counted = self.run.allocate(8 * matrix.rows, _WHAT), self.zeroed(8)
         self.blocks.append(begins)
         task["begins"] = begins.ptr
-        kernel = self.run.kernel("eliminate_links", "triangle_link_places")
+        kernel = self.run.kernel("triangle_weight_sums", "triangle_link_places")
         self.run.launch(kernel, -(-matrix.rows // _THREADS), _THREADS, (task, np.uint64(counted.ptr)))
         self.run.wait()
         words = np.empty(1, np.uint64)
@@ -212,7 +212,7 @@ class TriangleCounter:
             return None
         links = self.zeroed(n_bytes)
         task["links"] = links.ptr
-        self.launch("links", task, _many_bytes(task), 4 * _TOGETHER * _THREADS // _LANES)
+        self.launch("links", task, _heavy_bytes(task), 4 * _TOGETHER * _THREADS // _LANES)
         task["taken"] = self.zeroed(2 * 8).ptr
         if key is not None:
             self.run.wait()  # kernels that were stopped have not found all
@@ -242,7 +242,7 @@ class TriangleCounter:
         task = self.filled(matrix, index)
         for name, lanes in (("triangle_roots", matrix.rows), ("triangle_rows", hubs * _LANES)):
             if lanes:
-                kernel = self.run.kernel("eliminate_triangles", name)
+                kernel = self.run.kernel("triangle_counts", name)
                 self.run.launch(kernel, -(-lanes // _THREADS), _THREADS, (task,))
         if key is None:
             self.blocks.append(index)
@@ -272,11 +272,11 @@ class TriangleCounter:
 
     def launch(self, of: str, task: Any, many_bytes: int, few_bytes: int) -> None:
         """Start the kernels side by side: roots of few members fill the last moments of those of many."""
-        family = "eliminate_links" if of == "links" else "eliminate_triangles"
-        many, few = ((family, f"triangles_of_{of}_{size}") for size in ("many", "few"))
+        family = "triangle_weight_sums" if of == "links" else "triangle_counts"
+        heavy, light = ((family, f"triangles_of_{of}_{size}") for size in ("heavy", "light"))
         self.run.side_by_side(
-            lambda stream: self.launch_all(*many, _MANY_THREADS, (task,), many_bytes, stream),
-            lambda stream: self.launch_all(*few, _THREADS, (task,), few_bytes, stream),
+            lambda stream: self.launch_all(*heavy, _MANY_THREADS, (task,), many_bytes, stream),
+            lambda stream: self.launch_all(*light, _THREADS, (task,), few_bytes, stream),
         )
 
     def launch_all(
@@ -294,5 +294,5 @@ def _rows_of(matrix: DeviceMatrix) -> tuple[int, int]:
     return hubs, -(-hubs // (32 * _BLOCK)) * _BLOCK
 
 
-def _many_bytes(task: Any) -> int:
+def _heavy_bytes(task: Any) -> int:
     return 4 * (int(task["words"]) + _KEPT) + _MARKS + 8

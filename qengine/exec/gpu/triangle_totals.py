@@ -1,7 +1,8 @@
 """Totals of an elimination that are sums over triangles: of the product of weights at one, two or three corners.
 
 A tree that closes to a triangle keeps tails at its corners. Where these are alike, and only the total is asked for,
-four sums over all triangles say all (``kernels/cuda/count/eliminate_links.cu``): no number by vertex or pair is needed.
+four sums over all triangles say all (``kernels/cuda/count/triangle_weight_sums.cu``): no number by vertex or pair is
+needed.
 """
 
 from __future__ import annotations

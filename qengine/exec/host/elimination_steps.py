@@ -213,7 +213,7 @@ class Steps:
             records = np.array([across.record(), left.record(), right.record()], MATRIX)
             where = [records.ctypes.data + place * MATRIX.itemsize for place in range(3)]
             n = self.sizes(step.across, step.left, step.right)
-            self.call("qe_eliminate_close", *where, n, address(vector), int(self.wide), out.ctypes.data)
+            self.call("qe_masked_product", *where, n, address(vector), int(self.wide), out.ctypes.data)
         return replace(across, factors=(out,), pairs=False)
 
     def _triangles(self, step: Step, matrix: SparseMatrix, vector: Array | None) -> Array:
@@ -248,7 +248,7 @@ class Steps:
         plan = self.plan(step.nodes, step.tops, step.vector)
         n = int(plan.record["n"][0])
         out = self.empty(n)
-        self.call("qe_eliminate_around", plan.address, int(self.wide), out.ctypes.data)
+        self.call("qe_rooted_forest", plan.address, int(self.wide), out.ctypes.data)
         return out[: self.size(domain_of(self.steps, place))]
 
     def _walks_in_blocks(self, step: RootedForest) -> Array | None:
@@ -390,10 +390,10 @@ def _library() -> ctypes.CDLL:
     pointer, u64, u32, i32 = ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_int32
     library.qe_eliminate_message.argtypes = (pointer, pointer, i32, u32, pointer, i32, pointer, pointer)
     library.qe_eliminate_product.argtypes = (pointer, i32, u64, i32, pointer, pointer)
-    library.qe_eliminate_close.argtypes = (pointer, pointer, pointer, u32, pointer, i32, pointer, pointer)
+    library.qe_masked_product.argtypes = (pointer, pointer, pointer, u32, pointer, i32, pointer, pointer)
     library.qe_eliminate_triangle_sums.argtypes = (pointer, pointer, i32, pointer, pointer)
     library.qe_eliminate_local_triangles.argtypes = (pointer, pointer, u64, pointer, pointer)
     library.qe_eliminate_local_walks.argtypes = (pointer, pointer, u64, pointer, pointer)
-    library.qe_eliminate_around.argtypes = (pointer, i32, pointer, pointer)
+    library.qe_rooted_forest.argtypes = (pointer, i32, pointer, pointer)
     library.qe_eliminate_pairs.argtypes = (pointer, i32, u32, i32, pointer, pointer)
     return library

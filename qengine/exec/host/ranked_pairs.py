@@ -51,7 +51,7 @@ class RankedPairs:
         QueryTimeout, QueryInterrupted, OutOfMemory
             By the context's limits; the index counts as if it were made anew.
         """
-        context.run(self._library.qe_eliminate_triangles, self._handle, out.ctypes.data, ctypes.byref(context.control))
+        context.run(self._library.qe_triangle_counts, self._handle, out.ctypes.data, ctypes.byref(context.control))
 
     def closed_walks(self, context: ExecutionContext) -> int:
         """Return how many closed walks of four steps there are, over all vertices.
@@ -62,7 +62,7 @@ class RankedPairs:
             By the context's limits.
         """
         halves = (ctypes.c_uint64 * 2)()
-        context.run(self._library.qe_eliminate_closed_walks, self._handle, halves, ctypes.byref(context.control))
+        context.run(self._library.qe_closed_walks, self._handle, halves, ctypes.byref(context.control))
         return halves[0] | halves[1] << 64
 
     def long_walks(self, context: ExecutionContext, weights: Any | None = None) -> tuple[int, int, int]:
@@ -82,7 +82,7 @@ class RankedPairs:
         """
         words = (ctypes.c_uint64 * 6)()
         address = None if weights is None else weights.ctypes.data
-        context.run(self._library.qe_eliminate_long_walks, self._handle, address, words, ctypes.byref(context.control))
+        context.run(self._library.qe_long_closed_walks, self._handle, address, words, ctypes.byref(context.control))
         fives, sixes, weighted = (words[2 * k] | words[2 * k + 1] << 64 for k in range(3))
         return fives, sixes, weighted
 
@@ -96,9 +96,9 @@ def _library() -> ctypes.CDLL:
     library = _native.load()
     pointer = ctypes.c_void_p
     library.qe_ranked_pairs.argtypes = (pointer, pointer, pointer, pointer)
-    library.qe_eliminate_triangles.argtypes = (pointer, pointer, pointer)
-    library.qe_eliminate_closed_walks.argtypes = (pointer, pointer, pointer)
-    library.qe_eliminate_long_walks.argtypes = (pointer, pointer, pointer, pointer)
+    library.qe_triangle_counts.argtypes = (pointer, pointer, pointer)
+    library.qe_closed_walks.argtypes = (pointer, pointer, pointer)
+    library.qe_long_closed_walks.argtypes = (pointer, pointer, pointer, pointer)
     library.qe_ranked_pairs_close.argtypes = (pointer,)
     library.qe_ranked_pairs_close.restype = None
     return library

@@ -50,14 +50,14 @@ _STACKS = (count_dfs._THREADS, RTX_2070.dynamic_bytes)
 _WINDOWS = (extend._WARPS * extend._LANES, extend._SHARED_BYTES)
 LAUNCHES = {
     **dict.fromkeys(("candidate_rows", "candidate_filter"), (candidate_graph._THREADS, candidate_graph._SHARED_BYTES)),
-    **dict.fromkeys(("count_tree", "search"), _STACKS),
-    **dict.fromkeys(("extend_seeds", "extend_bound", "extend_fill", "extend_count", "extend_total"), _WINDOWS),
+    **dict.fromkeys(("count_dfs", "search"), _STACKS),
+    **dict.fromkeys(("extend_seeds", "extend_bound", "extend_fill", "extend_count", "count_bfs"), _WINDOWS),
     **dict.fromkeys(("sample_wanderjoin", "sample_alley", "sample_guided"), (sample._THREADS, sample.TOTALS_BYTES)),
     **{f"triangles_of_{of}_many": (triangle_counts._MANY_THREADS, _MANY) for of in ("vertices", "pairs", "links")},
     **{f"triangles_of_{of}_few": (triangle_counts._THREADS, _FEW) for of in ("pairs", "links")},
     "triangles_of_vertices_few": (triangle_counts._THREADS, _FEW + 4 * triangle_counts._KEPT),
     "triangle_corners": (triangle_counts._MANY_THREADS, triangle_counts._CHUNK * 4),
-    "eliminate_around": (elimination_steps._AROUND_THREADS, elimination_steps.SHARED.itemsize),
+    "rooted_forest": (elimination_steps._AROUND_THREADS, elimination_steps.SHARED.itemsize),
     **{f"neighbours_{of}_many": (neighbourhoods._MANY_THREADS, 16 + (1 << 13)) for of in ("count", "fill")},
     **{f"neighbours_{of}_few": (neighbourhoods._THREADS, 8 * neighbourhoods._WARP_MARKS) for of in ("count", "fill")},
     "row_squares": (neighbourhoods._MOST_THREADS, 32 + 4 * (1 << 13)),
@@ -162,9 +162,9 @@ def test_older_instructions_can_be_used_on_newer_devices() -> None:
     """What ``pytest --gpu-profile`` runs."""
     properties = H200.within(RTX_2070)
     assert properties.capability == 90 and properties.macros == {"QE_ARCHITECTURE": 750}
-    (macros,) = FAMILIES["eliminate_links"]
+    (macros,) = FAMILIES["triangle_weight_sums"]
     newer, older = (
-        compiled.compile_family("eliminate_links", 90, {**macros, **each}) for each in ({}, properties.macros)
+        compiled.compile_family("triangle_weight_sums", 90, {**macros, **each}) for each in ({}, properties.macros)
     )
     assert newer != older and older.startswith(b"\x7fELF")
 

@@ -118,7 +118,7 @@ def test_the_search_gets_what_it_expects() -> None:
 def test_the_count_by_extension_gets_what_it_expects() -> None:
     names = ("TotalTable", "TotalStep", "TotalState", "TotalJob")
     records = (bfs_plan.TABLE, bfs_plan.STEP, bfs_plan.STATE, bfs_plan.JOB)
-    check_layouts("count/extend_total_job.cuh", dict(zip(names, records, strict=True)), 90)
+    check_layouts("count/count_bfs_job.cuh", dict(zip(names, records, strict=True)), 90)
 
 
 def test_extensions_views_and_lists_get_what_they_expect() -> None:
@@ -143,7 +143,7 @@ def test_elimination_gets_what_it_expects() -> None:
             f"static_assert(sizeof(Shared) <= {elimination_steps.SHARED.itemsize});",
             f"static_assert(kMostForestNodes == {elimination_steps.MOST_FOREST_NODES});",
         )
-        check_layouts("count/eliminate_around.cu", around, 90, *sizes, macros=macros)
+        check_layouts("count/rooted_forest.cu", around, 90, *sizes, macros=macros)
         among = {"Neighbours": NEIGHBOURS, "Local": LOCAL}
         check_layouts("count/eliminate_neighbours.cu", among, 90, macros=macros)
     walks = {"Remains": REMAINS, "Strip": STRIP, "Group": GROUP, "Rest": REST}
@@ -151,7 +151,7 @@ def test_elimination_gets_what_it_expects() -> None:
         f"static_assert(kWindowEntries == {WINDOW});",
         f"static_assert(sizeof(RestShared) <= {REST_SHARED});",
     )
-    check_layouts("count/eliminate_walks.cu", walks, 90, *sizes)
+    check_layouts("count/closed_walks.cu", walks, 90, *sizes)
 
 
 def test_the_samplers_get_what_they_expect() -> None:

@@ -88,4 +88,4 @@ def test_patterns_of_one_form_share_their_kernels_which_compile(
     codes = [tree_code(tree_of(graph, pattern.format(*labels))) for labels in (("L0", "L1", "L2"), ("L2", "L0", "L1"))]
     assert codes[0] == codes[1]
     assert codes[0] != tree_code(tree_of(graph, pattern.format("L0", "L0", "L2")))
-    assert compiled_module.compile_family("count_tree", 90, {}, codes[0]).startswith(b"\x7fELF")
+    assert compiled_module.compile_family("count_dfs", 90, {}, codes[0]).startswith(b"\x7fELF")

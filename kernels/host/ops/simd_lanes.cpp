@@ -1,5 +1,5 @@
 // Sums of lines of lanes, by the compiler's vectors: the same code for each instruction set.
-#include "ops/lane_ops.h"
+#include "ops/simd_lanes.h"
 
 namespace qe {
 namespace {
@@ -123,7 +123,7 @@ uint64_t add_lanes(const LaneLine* lines, const uint32_t* ids, size_t n, const u
                    LaneSums* q, LaneTotals* totals) {
   return add_lanes_of<16>(lines, ids, n, readable, p, own, q, totals);
 }
-constexpr LaneOps kBaselineLanes = {count_marks, add_lanes, 8};
+constexpr SimdLanes kBaselineLanes = {count_marks, add_lanes, 8};
 
 #if defined(QE_X86)
 QE_AVX2 void count_marks_avx2(const uint32_t* marks, const uint32_t* ids, size_t n, uint32_t own, LaneLine* out) {
@@ -133,7 +133,7 @@ QE_AVX2 uint64_t add_lanes_avx2(const LaneLine* lines, const uint32_t* ids, size
                                 uint32_t own, LaneSums* q, LaneTotals* totals) {
   return add_lanes_of<32>(lines, ids, n, readable, p, own, q, totals);
 }
-constexpr LaneOps kAvx2Lanes = {count_marks_avx2, add_lanes_avx2, 6};
+constexpr SimdLanes kAvx2Lanes = {count_marks_avx2, add_lanes_avx2, 6};
 
 QE_AVX512 void count_marks_avx512(const uint32_t* marks, const uint32_t* ids, size_t n, uint32_t own, LaneLine* out) {
   count_marks_of<64>(marks, ids, n, own, out);
@@ -142,12 +142,12 @@ QE_AVX512 uint64_t add_lanes_avx512(const LaneLine* lines, const uint32_t* ids, 
                                     uint32_t own, LaneSums* q, LaneTotals* totals) {
   return add_lanes_of<64>(lines, ids, n, readable, p, own, q, totals);
 }
-constexpr LaneOps kAvx512Lanes = {count_marks_avx512, add_lanes_avx512, 4};
+constexpr SimdLanes kAvx512Lanes = {count_marks_avx512, add_lanes_avx512, 4};
 #endif
 
 }  // namespace
 
-const LaneOps& lane_ops(Isa isa) {
+const SimdLanes& simd_lanes(Isa isa) {
 #if defined(QE_X86)
   if (isa == kAvx512) return kAvx512Lanes;
   if (isa == kAvx2) return kAvx2Lanes;

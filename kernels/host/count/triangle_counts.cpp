@@ -2,14 +2,14 @@
 // repeats: for each linked pair how many vertices are linked to both.
 //
 // Vertices go by descending length of their rows (RankedPairs). Each triangle is found at its first vertex, u. While many are left
-// 512 such roots are done at once, by a line of bits for each vertex b that says which of them it neighbours (RootLines): what the
+// 512 such roots are done at once, by a line of bits for each vertex b that says which of them it neighbours (BitBatch): what the
 // lines of two linked vertices b and x have in common are their triangles, and for each root u these add up, over the neighbours
 // b of x, to those of the pair (u, x). The rest is found by lists: neighbours of u are marked, and looked up in the rows of each
-// other. A second pass adds what was found at both places of each pair. Bytes moved: RootLines', and the entries' counts.
+// other. A second pass adds what was found at both places of each pair. Bytes moved: BitBatch', and the entries' counts.
 // Deterministic. Sources: Chiba and Nishizeki 1985; Latapy 2008; Klarqvist, Muła and Lemire 2021.
 #include <memory>
 
-#include "count/root_lines.h"
+#include "count/bit_batch.h"
 
 namespace qe::eliminate {
 namespace {
@@ -17,7 +17,7 @@ namespace {
 // Counts for all roots of a block, row by row.
 class BlockRows {
  public:
-  BlockRows(const Sides& sides, const uint64_t* lates, const RootLines& lines, const Pieces& pieces, uint32_t* out)
+  BlockRows(const Sides& sides, const uint64_t* lates, const BitBatch& lines, const Pieces& pieces, uint32_t* out)
       : sides_(sides), lates_(lates), lines_(lines), pieces_(pieces), out_(out) {}
 
   void row(uint32_t v, uint64_t begin, uint64_t end) {
@@ -37,7 +37,7 @@ class BlockRows {
  private:
   const Sides& sides_;
   const uint64_t* lates_;
-  const RootLines& lines_;
+  const BitBatch& lines_;
   const Pieces& pieces_;
   uint32_t* out_;
   RootLine counters_[kMostSumDigits];
@@ -98,9 +98,9 @@ void count_ranked(const RankedPairs& pairs, uint32_t* out, Control* control) {
   const Sides sides(pairs.ranked(), control);
   const uint64_t* lates = pairs.lates();
   Charge charge(control);
-  charge.add(RootLines::bytes(sides) + static_cast<size_t>(sides.threads()) * SingleRoots::bytes(sides) + sides.turning_bytes());
+  charge.add(BitBatch::bytes(sides) + static_cast<size_t>(sides.threads()) * SingleRoots::bytes(sides) + sides.turning_bytes());
   sides.each_range([&](uint32_t from, uint32_t to) { std::fill(out + sides.begin(from), out + sides.begin(to), 0); });
-  RootLines lines(sides, lates);
+  BitBatch lines(sides, lates);
   const auto late = [&](uint32_t v) { return sides.end(v) - lates[v]; };
   while (lines.pays([&](uint32_t u) {
     uint64_t work = 0;
@@ -132,7 +132,7 @@ void count(const RankedPairs& pairs, uint32_t* out, Control* control) {
 using namespace qe::eliminate;
 using qe::Control;
 
-// Ranks a matrix's vertices, for qe_eliminate_triangles, and tells the bytes that takes; close it with qe_ranked_pairs_close.
+// Ranks a matrix's vertices, for qe_triangle_counts, and tells the bytes that takes; close it with qe_ranked_pairs_close.
 QE_API int32_t qe_ranked_pairs(const Matrix* matrix, RankedPairs** pairs, uint64_t* bytes, Control* control) {
   return guarded([&] {
     auto made = std::make_unique<RankedPairs>(*matrix, control);
@@ -145,6 +145,6 @@ QE_API void qe_ranked_pairs_close(RankedPairs* pairs) { delete pairs; }
 
 // out[p], for each entry p of the matrix that was ranked: how many vertices are linked to both of its ends. Any number of threads
 // may ask at a time.
-QE_API int32_t qe_eliminate_triangles(const RankedPairs* pairs, uint32_t* out, Control* control) {
+QE_API int32_t qe_triangle_counts(const RankedPairs* pairs, uint32_t* out, Control* control) {
   return guarded([&] { count(*pairs, out, control); });
 }

@@ -24,11 +24,11 @@ struct alignas(64) RootLine {
   uint64_t words[kRowBlock];
 };
 
-class RootLines {
+class BitBatch {
  public:
   static constexpr uint32_t kRoots = 64 * kRowBlock;
 
-  RootLines(const Sides& sides, const uint64_t* lates)
+  BitBatch(const Sides& sides, const uint64_t* lates)
       : sides_(sides), lates_(lates), ops_(set_ops(current_isa())), left_(sides.entries()), last_(std::min(kRoots, sides.n())) {
     while (n_ < sides.n() && sides.length(n_) > 0) ++n_;
     lines_.resize(n_);

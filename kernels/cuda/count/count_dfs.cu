@@ -2,7 +2,7 @@
 //
 // Problem: the number of embeddings of one component of a plan without seeds whose levels bind vertices and whose lists hold
 //   none twice. Preconditions: as in tree_plan.cuh; lists ascending; the state and the tables of remembered counts zeroed.
-// Launch: tree_slices once a plan: blocks of any size, any number. count_tree: blocks of whole warps, any number;
+// Launch: tree_slices once a plan: blocks of any size, any number. count_dfs: blocks of whole warps, any number;
 //   dynamic shared memory warp_bytes a warp.
 // Work: a warp takes tasks, a few roots or a part of what lies below a hub, from one counter. Up to 32 vertices are bound at a
 //   time on each level: the candidates of all of them are one pool, each lane tests one of the pool, whichever prefix it
@@ -484,9 +484,9 @@ extern "C" __global__ void tree_slices(const qe::MatchPlan* match, const qe::Tre
   }
 }
 
-extern "C" __global__ void __launch_bounds__(128) count_tree(const qe::TreePlan* plan, qe::TreeState* state,
-                                                             qe::TreeMemo* memos, qe::StopFlag stop,
-                                                             uint32_t warp_bytes) {
+extern "C" __global__ void __launch_bounds__(128) count_dfs(const qe::TreePlan* plan, qe::TreeState* state,
+                                                            qe::TreeMemo* memos, qe::StopFlag stop,
+                                                            uint32_t warp_bytes) {
   extern __shared__ __align__(16) char shared[];
   qe::TreeCount(*plan, *state, memos, stop, shared + size_t{warp_bytes} * (threadIdx.x / qe::kLanes)).run();
 }

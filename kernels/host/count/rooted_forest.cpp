@@ -4,15 +4,15 @@
 // A node's sparse vector starts with a row of u, or with what is pushed over links: each of its numbers is added along a
 // row to a dense array, whose touched places make the next sparse vector. Several nodes that meet at a vertex multiply. Where
 // two meet whose product is only summed, one is pushed and the other reads what it finds along its rows. Where roots share
-// most of what they reach, many are done at once (eliminate_blocks.cpp); of roots that reach the same, one
+// most of what they reach, many are done at once (row_product_batched.cpp); of roots that reach the same, one
 // (eliminate_root_classes.h); and what is pushed by a few hubs around nearly all roots is pushed once (eliminate_heavy.cpp).
 // Bytes moved: for each number that is pushed its row, and a counter for each entry, at random. Deterministic.
 // Sources: Gustavson 1978 (sparse accumulator); cutset conditioning, Dechter 1990; Chiba and Nishizeki 1985 for wedges.
 #include <algorithm>
 
-#include "count/eliminate_blocks.h"
 #include "count/eliminate_heavy.h"
 #include "count/eliminate_root_classes.h"
+#include "count/row_product_batched.h"
 
 namespace qe::eliminate {
 
@@ -43,7 +43,7 @@ Status sums_around(const ForestPlan& plan, const std::vector<uint32_t>& roots, V
   const size_t held = workers * blocks.memory(plan.n);
   if (blocks.bytes != 0 && held <= kMostHeld && charge.affords(held)) {
     charge.add(held);
-    return around_by_blocks<V>(plan, blocks, roots, threads, out, control);
+    return row_product_batched<V>(plan, blocks, roots, threads, out, control);
   }
   const size_t nodes = (sizeof(V) + 4) * static_cast<size_t>(plan.n_nodes);
   charge.add(workers * plan.n * (Scratch<V>::kBytes + nodes));
@@ -76,7 +76,7 @@ void around(const ForestPlan& plan, V* out, Control* control) {
 }  // namespace qe::eliminate
 
 // out[u], for each of plan.n roots: plan.roots' number times the sums of the tops' vectors.
-QE_API int32_t qe_eliminate_around(const qe::eliminate::ForestPlan* plan, int32_t wide, void* out, qe::Control* control) {
+QE_API int32_t qe_rooted_forest(const qe::eliminate::ForestPlan* plan, int32_t wide, void* out, qe::Control* control) {
   return qe::eliminate::numbered(wide, [&](auto zero) {
     using V = decltype(zero);
     return qe::eliminate::guarded([&] { qe::eliminate::around<V>(*plan, static_cast<V*>(out), control); });

@@ -5,7 +5,7 @@
 // for all. Every number is bounded beforehand, by the greatest numbers of entries that a vertex has; sums are of 128 bits.
 // Bytes moved: for each block the rows of what its roots reach, and a line for each of their entries, at random.
 // Deterministic. Source: products with several vectors at once, Aktulga et al. 2014.
-#include "count/eliminate_blocks.h"
+#include "count/row_product_batched.h"
 
 #include "count/eliminate_root_classes.h"
 
@@ -319,15 +319,15 @@ BlockChoice choose_blocks(const ForestPlan& plan) {
 }
 
 template <typename V>
-Status around_by_blocks(const ForestPlan& plan, BlockChoice choice, const std::vector<uint32_t>& roots, int threads, V* out,
-                        Control* control) {
+Status row_product_batched(const ForestPlan& plan, BlockChoice choice, const std::vector<uint32_t>& roots, int threads, V* out,
+                           Control* control) {
   return choice.bytes == 4 ? run<uint32_t>(plan, roots, threads, out, control)
                            : run<uint64_t>(plan, roots, threads, out, control);
 }
 
 template BlockChoice choose_blocks<Narrow>(const ForestPlan&);
 template BlockChoice choose_blocks<Wide>(const ForestPlan&);
-template Status around_by_blocks<Narrow>(const ForestPlan&, BlockChoice, const std::vector<uint32_t>&, int, Narrow*, Control*);
-template Status around_by_blocks<Wide>(const ForestPlan&, BlockChoice, const std::vector<uint32_t>&, int, Wide*, Control*);
+template Status row_product_batched<Narrow>(const ForestPlan&, BlockChoice, const std::vector<uint32_t>&, int, Narrow*, Control*);
+template Status row_product_batched<Wide>(const ForestPlan&, BlockChoice, const std::vector<uint32_t>&, int, Wide*, Control*);
 
 }  // namespace qe::eliminate

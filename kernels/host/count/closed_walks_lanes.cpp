@@ -13,7 +13,7 @@
 #include <mutex>
 
 #include "count/ranked_pairs.h"
-#include "ops/lane_ops.h"
+#include "ops/simd_lanes.h"
 
 namespace qe::eliminate {
 namespace {
@@ -84,7 +84,7 @@ class Ground {
 class BlockWalks {
  public:
   BlockWalks(const Ground& ground, uint32_t last, const Pieces& pieces, Total& total)
-      : ground_(ground), most_(last), ops_(lane_ops(current_isa())), pieces_(pieces), total_(total), begins_(ground.begins()),
+      : ground_(ground), most_(last), ops_(simd_lanes(current_isa())), pieces_(pieces), total_(total), begins_(ground.begins()),
         lines_(ground.n()), marks_(ground.n(), 0), live_(ground.n()) {
     std::iota(live_.begin(), live_.end(), 0);
   }
@@ -163,7 +163,7 @@ class BlockWalks {
 
   const Ground& ground_;
   uint32_t most_;
-  const LaneOps& ops_;
+  const SimdLanes& ops_;
   const Pieces& pieces_;
   Total& total_;
   std::vector<uint64_t> begins_;
@@ -246,7 +246,7 @@ class SingleWalks {
 uint32_t end_of_blocks(const Ground& ground, uint32_t first) {
   constexpr uint32_t kSampled = 16;
   const Sides& sides = ground.sides();
-  const size_t cost = lane_ops(current_isa()).cost;
+  const size_t cost = simd_lanes(current_isa()).cost;
   uint64_t left = sides.entries();
   for (uint32_t u = 0; u < first; ++u) left -= 2 * ground.after(u);
   for (; first < ground.n(); first += kLanes) {
@@ -306,7 +306,7 @@ using qe::Control;
 // Of a matrix with fewer than 2^32 entries, over all vertices: the closed walks of five steps, those of six, and those of four times
 // the weights of the vertices that they begin at, which are below 2^32 (null: 0). Each is a number of two words, the lower first.
 // Any number of threads may ask at a time.
-QE_API int32_t qe_eliminate_long_walks(const RankedPairs* pairs, const uint64_t* weights, uint64_t* sums, Control* control) {
+QE_API int32_t qe_long_closed_walks(const RankedPairs* pairs, const uint64_t* weights, uint64_t* sums, Control* control) {
   return guarded([&] {
     const Found found = long_walks(*pairs, weights, control);
     const Wide all[] = {found.fives, found.sixes, found.weighted};

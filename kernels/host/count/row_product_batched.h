@@ -1,4 +1,4 @@
-// What is summed out around a root, for as many roots at once as numbers fit into 64 bytes: see eliminate_blocks.cpp.
+// What is summed out around a root, for as many roots at once as numbers fit into 64 bytes: see row_product_batched.cpp.
 #pragma once
 #include "count/eliminate_roots.h"
 
@@ -19,7 +19,7 @@ BlockChoice choose_blocks(const ForestPlan& plan);
 
 // out[k]: what is summed up around the root roots[k], whatever its own number is.
 template <typename V>
-Status around_by_blocks(const ForestPlan& plan, BlockChoice choice, const std::vector<uint32_t>& roots, int threads, V* out,
-                        Control* control);
+Status row_product_batched(const ForestPlan& plan, BlockChoice choice, const std::vector<uint32_t>& roots, int threads, V* out,
+                           Control* control);
 
 }  // namespace qe::eliminate

@@ -2,13 +2,13 @@
 //
 // Vertices go by descending length of their rows (RankedPairs), and each walk is counted at its first vertex, the root u. With
 // p[x] = how many neighbours after u it shares with x, for x after u, and g = how many those are, its walks are 4 p[x]^2 for each x,
-// and 2 g^2. While many are left 512 roots are done at once: p is what the lines of x's neighbours add up to (RootLines), and
+// and 2 g^2. While many are left 512 roots are done at once: p is what the lines of x's neighbours add up to (BitBatch), and
 // its squares follow from the sum's digits. For the rest each root counts the ends of its paths of two.
-// Bytes moved: RootLines'; for the rest a counter for each path, at random. Deterministic.
+// Bytes moved: BitBatch'; for the rest a counter for each path, at random. Deterministic.
 // Sources: Chiba and Nishizeki 1985 (walks at their vertex of the highest degree); Klarqvist, Muła and Lemire 2021.
 #include <mutex>
 
-#include "count/root_lines.h"
+#include "count/bit_batch.h"
 
 namespace qe::eliminate {
 namespace {
@@ -30,7 +30,7 @@ class Total {
 // Squares of what the roots of a block share with each vertex.
 class BlockSquares {
  public:
-  BlockSquares(const RootLines& lines, const Pieces& pieces, Total& total) : lines_(lines), pieces_(pieces), total_(total) {
+  BlockSquares(const BitBatch& lines, const Pieces& pieces, Total& total) : lines_(lines), pieces_(pieces), total_(total) {
     for (uint64_t& word : all_.words) word = ~uint64_t{0};
   }
 
@@ -60,7 +60,7 @@ class BlockSquares {
     return line;
   }
 
-  const RootLines& lines_;
+  const BitBatch& lines_;
   const Pieces& pieces_;
   Total& total_;
   RootLine all_;
@@ -72,7 +72,7 @@ class BlockSquares {
 // The same of one root after the other.
 class SingleSquares {
  public:
-  SingleSquares(const Sides& sides, const uint64_t* lates, const RootLines& lines, const Pieces& pieces, Total& total)
+  SingleSquares(const Sides& sides, const uint64_t* lates, const BitBatch& lines, const Pieces& pieces, Total& total)
       : sides_(sides), lates_(lates), first_(lines.first()), pieces_(pieces), total_(total), begins_(lines.begins()),
         counters_(sides.n(), 0) {}
   ~SingleSquares() { total_.add(sum_); }
@@ -120,8 +120,8 @@ Wide closed_walks(const RankedPairs& pairs, Control* control) {
   const Sides sides(pairs.ranked(), control);
   const uint64_t* lates = pairs.lates();
   Charge charge(control);
-  charge.add(pairs.bytes() + RootLines::bytes(sides) + static_cast<size_t>(sides.threads()) * SingleSquares::bytes(sides));
-  RootLines lines(sides, lates);
+  charge.add(pairs.bytes() + BitBatch::bytes(sides) + static_cast<size_t>(sides.threads()) * SingleSquares::bytes(sides));
+  BitBatch lines(sides, lates);
   Total total;
   while (lines.pays([&](uint32_t u) {
     uint64_t work = 0;
@@ -144,7 +144,7 @@ using qe::Control;
 
 // The closed walks of four steps of a matrix, over all vertices: a number of two words, the lower first. Any number of threads may
 // ask at a time.
-QE_API int32_t qe_eliminate_closed_walks(const RankedPairs* pairs, uint64_t* sum, Control* control) {
+QE_API int32_t qe_closed_walks(const RankedPairs* pairs, uint64_t* sum, Control* control) {
   return guarded([&] {
     const Wide found = closed_walks(*pairs, control);
     sum[0] = static_cast<uint64_t>(found);

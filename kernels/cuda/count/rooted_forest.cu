@@ -1,7 +1,7 @@
 // Elimination of a forest around a root: for each root u the pattern's other vertices are summed out from the leaves to the
 // top, by sparse vectors over what u reaches.
 //
-// Problem: as kernels/host/count/eliminate_around.cpp. A block takes a root at a time. What is pushed over links is added to
+// Problem: as kernels/host/count/rooted_forest.cpp. A block takes a root at a time. What is pushed over links is added to
 // the block's array over all vertices, whose touched places are listed; they make the next sparse vector and are cleared.
 // Preconditions: the scratch is clear (it is again at the end, unless it was stopped), scratch_bytes of it for each block;
 // nodes stand after those that they sum up; at most kMostForestNodes. Launch: blocks of whole warps, of shared memory
@@ -223,7 +223,7 @@ class Roots {
 
 // out[u], for each of plan.n_roots roots: plan.roots' number times the sums of the tops' vectors.
 extern "C" __global__ void __launch_bounds__(512)
-    eliminate_around(const ForestPlan plan, Number* out, const Deal deal, uint32_t* flag) {
+    rooted_forest(const ForestPlan plan, Number* out, const Deal deal, uint32_t* flag) {
   extern __shared__ __align__(16) char shared[];
   Shared& own = *reinterpret_cast<Shared*>(shared);
   Taker taker(deal, plan.n_roots);

@@ -76,8 +76,8 @@ using namespace qe::eliminate;
 using qe::Control;
 
 // out[p], for each entry p of `across`: see above. n: vertices.
-QE_API int32_t qe_eliminate_close(const Matrix* across, const Matrix* left, const Matrix* right, uint32_t n,
-                                  const void* vector, int32_t wide, void* out, Control* control) {
+QE_API int32_t qe_masked_product(const Matrix* across, const Matrix* left, const Matrix* right, uint32_t n,
+                                 const void* vector, int32_t wide, void* out, Control* control) {
   return numbered(wide, [&](auto zero) {
     using V = decltype(zero);
     return close<V>(*across, *left, *right, n, static_cast<const V*>(vector), static_cast<V*>(out), control);

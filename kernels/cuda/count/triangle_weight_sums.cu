@@ -10,9 +10,9 @@
 // Preconditions: `links`, `taken`, sums and counts are clear, `triangle_roots` and `triangle_rows` have run.
 // Launch: blocks of whole warps; shared memory as said at each kernel. Bytes moved: by the sums 4 for each 32 pairs of a root's
 // members, and 8 a member. Deterministic.
-// Sources: as of eliminate_triangles.cu; sums by bits: bit-serial products (Umuroglu et al. 2018).
+// Sources: as of triangle_counts.cu; sums by bits: bit-serial products (Umuroglu et al. 2018).
 #include "base/bit_product.cuh"
-#include "count/eliminate_triangles.cuh"
+#include "count/triangle_counts.cuh"
 
 using namespace qe;
 using namespace qe::eliminate;
@@ -333,13 +333,13 @@ extern "C" __global__ void triangle_link_places(const Triangles t, uint64_t* n_w
 }
 
 // Links at roots of few members: shared memory of 4 * kTogether bytes a warp.
-extern "C" __global__ void __launch_bounds__(256, qe::blocks_each(256, 5)) triangles_of_links_few(const Triangles t) {
+extern "C" __global__ void __launch_bounds__(256, qe::blocks_each(256, 5)) triangles_of_links_light(const Triangles t) {
   extern __shared__ __align__(16) char shared[];
   all_of_few<Of::kLinks>(t, shared);
 }
 
 // The same at roots of many: shared memory as `Many` lays it out, 4 bytes for each of `words` and of `kept`, and kOthers / 8 + 8.
-extern "C" __global__ void __launch_bounds__(128, 6) triangles_of_links_many(const Triangles t) {
+extern "C" __global__ void __launch_bounds__(128, 6) triangles_of_links_heavy(const Triangles t) {
   extern __shared__ __align__(16) char shared[];
   const Many own(t, shared);
   own.clear(t);

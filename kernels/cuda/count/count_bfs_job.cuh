@@ -1,4 +1,4 @@
-// The arguments of `extend_total`. Python mirrors them (qengine/exec/gpu/count_bfs.py; a test compares the layouts).
+// The arguments of `count_bfs`. Python mirrors them (qengine/exec/gpu/count_bfs.py; a test compares the layouts).
 #pragma once
 #include "qe/match_plan.h"
 

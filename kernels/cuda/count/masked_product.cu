@@ -1,11 +1,11 @@
 // Elimination of a vertex between two that are linked: for each pair (a, b) of a matrix the sum over c of
 // left[a, c] * vector[c] * right[b, c].
 //
-// Problem: as kernels/host/count/eliminate_close.cpp. The members of the shorter of two rows are sought in the longer one; a
+// Problem: as kernels/host/count/masked_product.cpp. The members of the shorter of two rows are sought in the longer one; a
 // warp takes 32 pairs at a time and shares them out by the shorter rows' lengths. Where all three are one symmetric matrix
 // without numbers, loops and repeats (`eliminate_triangle_sums`), each triangle is found once, at the pair of its greatest
 // ids, and added to its three pairs; `eliminate_mirror` copies them to the pairs' other places. Ids are by descending degree,
-// so lists of lesser ids are short. Triangles that are only counted come from eliminate_triangles.cu.
+// so lists of lesser ids are short. Triangles that are only counted come from triangle_counts.cu.
 // Preconditions: owners[p] is the row of entry p; `eliminate_triangle_sums`: out is clear, middles[v] is where v's row of
 // lesser ids ends. Launch: as many blocks of whole warps as run at a time. Deterministic. `flag` becomes 1 where numbers are too
 // large. Sources: Azad, Buluç and Gilbert 2015 (masked products); Latapy 2008
@@ -71,9 +71,9 @@ extern "C" __global__ void eliminate_owners(const Matrix m, uint32_t* owners, ui
 }
 
 // out[p], for each entry p of `across`: see above.
-extern "C" __global__ void eliminate_close(const Matrix across, const uint32_t* owners, const Matrix left,
-                                           const Matrix right, const Number* vector, Number* out, const Deal deal,
-                                           uint32_t* flag) {
+extern "C" __global__ void masked_product(const Matrix across, const uint32_t* owners, const Matrix left,
+                                          const Matrix right, const Number* vector, Number* out, const Deal deal,
+                                          uint32_t* flag) {
   bool over = false;
   each_pair(
       deal, across.n_entries, left.ids, right.ids,

@@ -31,7 +31,7 @@ struct alignas(64) LaneTotals {
   static constexpr uint32_t square_of(uint32_t root) { return (2 * (root >> 4) + (root & 1)) * 8 + (root & 15) / 2; }
 };
 
-struct LaneOps {
+struct SimdLanes {
   // Writes to `out` how many of n marks have each root's bit, of those roots that `own` allows. No more than 65,535 may.
   void (*count_marks)(const uint32_t* marks, const uint32_t* ids, size_t n, uint32_t own, LaneLine* out);
   // Adds up the lines of n ids, q, for the roots that `own` allows: where no sum exceeds 32 bits. `totals` grows by what they and the
@@ -41,6 +41,6 @@ struct LaneOps {
   size_t cost;  // of an id in both, in ids looked up at random
 };
 
-const LaneOps& lane_ops(Isa isa);
+const SimdLanes& simd_lanes(Isa isa);
 
 }  // namespace qe

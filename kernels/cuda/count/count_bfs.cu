@@ -20,7 +20,7 @@
 // Source: Prealloc-Combine's slots (GSI §V), rows with the same input (§VI-B); AND/OR search graphs merged by context (Dechter
 // and Mateescu, AIJ 2007).
 #include "base/stop.cuh"
-#include "count/extend_total_job.cuh"
+#include "count/count_bfs_job.cuh"
 #include "search/extend_window.cuh"
 
 using namespace qe;
@@ -361,7 +361,7 @@ struct Worker {
 
 }  // namespace
 
-extern "C" __global__ void __launch_bounds__(kThreads, kBlocks) extend_total(const TotalJob* given) {
+extern "C" __global__ void __launch_bounds__(kThreads, kBlocks) count_bfs(const TotalJob* given) {
   const TotalJob& job = *given;
   Worker worker(job);
   for (uint32_t k = 0; k < job.n_steps; ++k) {

@@ -1,6 +1,6 @@
 // Triangles of one symmetric matrix without numbers, loops and repeats: how many each vertex is in, or each linked pair.
 //
-// Problem: as kernels/host/count/eliminate_triangles.cpp. A warp takes some roots of few members together, and tests all pairs
+// Problem: as kernels/host/count/triangle_counts.cpp. A warp takes some roots of few members together, and tests all pairs
 // of a root's members. A block takes one root of many, marks its members, joins rows with the marks by AND, and looks lists up
 // in them. Counted are all three corners, or sides. What is found of the greatest hubs, which are in most triangles, is counted
 // in shared memory, and before by each warp in words that stand for 1, 2, 4 … of 32 counters.
@@ -8,7 +8,7 @@
 // Launch: blocks of whole warps; shared memory as said at each kernel. Bytes moved: for each root and member the member's list
 // or row, mostly from L2; for pairs also an addition for each triangle. Deterministic.
 // Sources: Latapy 2008 (compact-forward), mark arrays (Chiba and Nishizeki 1985), hub bitmaps (Han et al. 2018).
-#include "count/eliminate_triangles.cuh"
+#include "count/triangle_counts.cuh"
 
 using namespace qe;
 using namespace qe::eliminate;
@@ -237,21 +237,21 @@ extern "C" __global__ void triangle_rows(const Triangles t) {
 
 // Triangles by vertices or pairs, at roots of few members: shared memory of 4 * kTogether bytes a warp, and for vertices 4 for each
 // of `kept`.
-extern "C" __global__ void __launch_bounds__(256, qe::blocks_each(256, 5)) triangles_of_vertices_few(const Triangles t) {
+extern "C" __global__ void __launch_bounds__(256, qe::blocks_each(256, 5)) triangles_of_vertices_light(const Triangles t) {
   extern __shared__ __align__(16) char shared[];
   all_of_few<Of::kVertices>(t, shared);
 }
-extern "C" __global__ void __launch_bounds__(256, qe::blocks_each(256, 5)) triangles_of_pairs_few(const Triangles t) {
+extern "C" __global__ void __launch_bounds__(256, qe::blocks_each(256, 5)) triangles_of_pairs_light(const Triangles t) {
   extern __shared__ __align__(16) char shared[];
   all_of_few<Of::kPairs>(t, shared);
 }
 
 // The same at roots of many: shared memory of 4 bytes for each of `words` and of `kept`, and kOthers / 8 + 8.
-extern "C" __global__ void __launch_bounds__(256, 4) triangles_of_vertices_many(const Triangles t) {
+extern "C" __global__ void __launch_bounds__(256, 4) triangles_of_vertices_heavy(const Triangles t) {
   extern __shared__ __align__(16) char shared[];
   all_of_many<Of::kVertices>(t, shared);
 }
-extern "C" __global__ void __launch_bounds__(256, 4) triangles_of_pairs_many(const Triangles t) {
+extern "C" __global__ void __launch_bounds__(256, 4) triangles_of_pairs_heavy(const Triangles t) {
   extern __shared__ __align__(16) char shared[];
   all_of_many<Of::kPairs>(t, shared);
 }
