@@ -74,7 +74,7 @@ struct RestShared {
 __device__ uint32_t* any_of(const Remains& m, const Group& group, uint32_t g) { return group.any + g * (m.n / kLanes + 1); }
 
 // Adds what each lane has found to sums, by the whole warp.
-__device__ void hand_on(Big (&found)[3], uint64_t* sums) {
+__device__ void flush(U128Sum (&found)[3], uint64_t* sums) {
   for (int k = 0; k < 3; ++k) {
     found[k].gather();
     const uint64_t words[2] = {found[k].low, found[k].high};
@@ -224,8 +224,8 @@ extern "C" __global__ void __launch_bounds__(256, qe::blocks_each(256, 6)) walks
 // Adds products up.
 extern "C" __global__ void __launch_bounds__(256, 4) walks_sums(const Remains m, const Group group) {
   const uint32_t lane = lane_id();
-  Big found[3];
-  Big &fours = found[0], &weighted = found[1], &fives = found[2];
+  U128Sum found[3];
+  U128Sum &fours = found[0], &weighted = found[1], &fives = found[2];
   each_window(m, group, [&](uint32_t g, uint64_t window) {
     const uint32_t* marks = group.marks + g * m.n;
     const uint32_t* reached = group.reached + g * m.n * kLanes + lane;
@@ -283,11 +283,11 @@ extern "C" __global__ void __launch_bounds__(256, 4) walks_sums(const Remains m,
           if (m.weights) weighted.add_product(2 * own, weights);
         });
   });
-  hand_on(found, group.sums);
+  flush(found, group.sums);
 }
 
 // Adds up for all that remains: reached is clear. Blocks have shared memory for RestShared.
-extern "C" __global__ void __launch_bounds__(512) walks_around(const Remains m, const Rest rest, const Deal deal) {
+extern "C" __global__ void __launch_bounds__(512) walks_around(const Remains m, const Rest rest, const WorkQueue queue) {
   extern __shared__ __align__(16) char shared[];
   RestShared& own = *reinterpret_cast<RestShared*>(shared);
   uint32_t* reached = rest.reached + blockIdx.x * m.n;
@@ -297,7 +297,7 @@ extern "C" __global__ void __launch_bounds__(512) walks_around(const Remains m, 
     const uint64_t begin = m.offsets[v], end = m.offsets[v + 1];
     return {begin + lower_bound(m.ids + begin, end - begin, least + 1), end};
   };
-  Taker taker(deal, m.n);
+  WorkTaker taker(queue, m.n);
   Stop& stop = taker.stop();
   // Calls call(given by lane k, first, end, step) for entries of lane k's span, each of which is one lane's.
   const auto each_entry = [&](const Span& its, uint64_t given, auto call) {
@@ -308,8 +308,8 @@ extern "C" __global__ void __launch_bounds__(512) walks_around(const Remains m, 
       each_part(at, stop, [&](const Span& part) { call(theirs, part.begin + lane % team, part.end, team); });
     }
   };
-  Big found[3];
-  Big &fours = found[0], &weighted = found[1], &fives = found[2];
+  U128Sum found[3];
+  U128Sum &fours = found[0], &weighted = found[1], &fives = found[2];
   while (true) {
     if (threadIdx.x == 0) own.root = taker.take(1), own.touched = 0;
     __syncthreads();
@@ -366,5 +366,5 @@ extern "C" __global__ void __launch_bounds__(512) walks_around(const Remains m, 
     __syncthreads();
     for (uint32_t i = threadIdx.x; i < n_touched; i += blockDim.x) reached[touched[i]] = 0;
   }
-  hand_on(found, rest.sums);
+  flush(found, rest.sums);
 }

@@ -159,13 +159,13 @@ __device__ inline bool are_short(uint32_t n) {
 
 // The pieces of work 0 .. n-1, dealt to teams one by one: the first by the team's number, so that teams don't queue for it at
 // one address. Whoever finds that the run is stopped takes all work away.
-struct Pieces {
+struct TeamQueue {
   uint32_t* next;  // how many were dealt beside the first ones
   uint32_t n;
   uint32_t own;
   Stop stop;
 
-  __device__ Pieces(uint32_t* next, uint32_t n, StopFlag flag)
+  __device__ TeamQueue(uint32_t* next, uint32_t n, StopFlag flag)
       : next(next), n(n), own(team_in_block() * gridDim.x + blockIdx.x), stop(flag) {}
 
   // Has the run been stopped? For the middle of a piece; the same for all lanes of a warp.

@@ -52,13 +52,13 @@ constexpr bool kLong = Stride > 24;
 // Chains of three in a matrix of d members whose rows are zero from d to the next multiple of 16; the calling warp takes
 // every step-th strip of 16 rows from `first` on. Every lane returns its part.
 template <uint32_t Stride>
-__device__ uint64_t count_three(const uint32_t* matrix, uint32_t d, uint32_t first, uint32_t step, Pieces& pieces) {
+__device__ uint64_t count_three(const uint32_t* matrix, uint32_t d, uint32_t first, uint32_t step, TeamQueue& queue) {
   const uint32_t lane = threadIdx.x % kWarp, group = lane / 4, quarter = lane % 4;
   constexpr uint32_t kSteps = Stride / 8;
   uint64_t found = 0;
   const uint32_t strips = (d + 15) / 16;
   for (uint32_t k = first; k < strips; k += step) {
-    if (kLong<Stride> && pieces.stopped()) break;
+    if (kLong<Stride> && queue.stopped()) break;
     const uint32_t strip = strips - 1 - k;  // the longest first
     const uint32_t* one = matrix + (strip * 16 + group) * Stride;
     const uint32_t* other = one + 8 * Stride;
@@ -127,12 +127,12 @@ __device__ inline uint32_t row_size(const uint32_t* row, uint32_t words) {
 // zeros. Each lane looks up its own columns; votes put them together.
 template <uint32_t From, uint32_t To>
 __device__ void restrict_matrix(const uint32_t* matrix, const uint16_t* members, uint32_t n, uint32_t* smaller,
-                                uint32_t first, uint32_t step, Pieces& pieces) {
+                                uint32_t first, uint32_t step, TeamQueue& queue) {
   constexpr uint32_t kRows = 4;
   constexpr uint32_t kGroups = To < 8 ? To : 8;  // of 32 columns whose numbers are kept in registers
   const uint32_t lane = threadIdx.x % kWarp, padded = (n + 15) / 16 * 16;
   for (uint32_t columns = 0; columns < 32 * To; columns += 32 * kGroups) {
-    if (kLong<To> && pieces.stopped()) return;
+    if (kLong<To> && queue.stopped()) return;
     uint32_t numbers[kGroups];
 #pragma unroll
     for (uint32_t g = 0; g < kGroups; ++g) {
@@ -165,20 +165,20 @@ __device__ void restrict_matrix(const uint32_t* matrix, const uint16_t* members,
 
 // Chains of Levels members in a matrix of at most kSmall members, by one warp with its own scratch.
 template <int Levels>
-__device__ uint64_t count_small(const uint32_t* matrix, uint32_t d, uint32_t* scratch, Pieces& pieces) {
+__device__ uint64_t count_small(const uint32_t* matrix, uint32_t d, uint32_t* scratch, TeamQueue& queue) {
   if constexpr (Levels == 3) {
-    return count_three<kSmallStride>(matrix, d, 0, 1, pieces);
+    return count_three<kSmallStride>(matrix, d, 0, 1, queue);
   } else {
     uint16_t* members = reinterpret_cast<uint16_t*>(scratch + kSmall * kSmallStride);
     uint64_t found = 0;
-    for (uint32_t i = 0; i < d && !pieces.stopped(); ++i) {
+    for (uint32_t i = 0; i < d && !queue.stopped(); ++i) {
       const uint32_t* row = matrix + i * kSmallStride;
       const uint32_t n = list_members(row, (d + 31) / 32, members, kSmall);
       if (n < Levels - 1) continue;
       __syncwarp();
-      restrict_matrix<kSmallStride, kSmallStride>(matrix, members, n, scratch, 0, 1, pieces);
+      restrict_matrix<kSmallStride, kSmallStride>(matrix, members, n, scratch, 0, 1, queue);
       __syncwarp();
-      found += count_small<Levels - 1>(scratch, n, scratch + kSmallWords, pieces);
+      found += count_small<Levels - 1>(scratch, n, scratch + kSmallWords, queue);
       __syncwarp();
     }
     return found;
@@ -186,23 +186,23 @@ __device__ uint64_t count_small(const uint32_t* matrix, uint32_t d, uint32_t* sc
 }
 
 // Chains of QE_DEPTH members in the team's matrix. small: the warp's scratch. large: the team's, as big as the matrix.
-__device__ uint64_t count_chains(const uint32_t* matrix, uint32_t d, uint32_t* small, uint32_t* large, Pieces& pieces) {
+__device__ uint64_t count_chains(const uint32_t* matrix, uint32_t d, uint32_t* small, uint32_t* large, TeamQueue& queue) {
 #if QE_DEPTH == 3
-  return count_three<kStride>(matrix, d, team_warp(), team_warps(), pieces);
+  return count_three<kStride>(matrix, d, team_warp(), team_warps(), queue);
 #else
   uint16_t* members = reinterpret_cast<uint16_t*>(small + kSmall * kSmallStride);
   const uint32_t words = (d + 31) / 32;
   uint64_t found = 0;
   bool larger = false;
-  for (uint32_t k = team_warp(); k < d && !pieces.stopped(); k += team_warps()) {
+  for (uint32_t k = team_warp(); k < d && !queue.stopped(); k += team_warps()) {
     const uint32_t* row = matrix + (d - 1 - k) * kStride;
     const uint32_t n = list_members(row, words, members, kSmall);
     larger = larger || n > kSmall;
     if (n < QE_DEPTH - 1 || n > kSmall) continue;
     __syncwarp();
-    restrict_matrix<kStride, kSmallStride>(matrix, members, n, small, 0, 1, pieces);
+    restrict_matrix<kStride, kSmallStride>(matrix, members, n, small, 0, 1, queue);
     __syncwarp();
-    found += count_small<QE_DEPTH - 1>(small, n, small + kSmallWords, pieces);
+    found += count_small<QE_DEPTH - 1>(small, n, small + kSmallWords, queue);
     __syncwarp();
   }
 #if QE_DEPTH == 4 && !defined(QE_TEAM_WARP)
@@ -212,13 +212,13 @@ __device__ uint64_t count_chains(const uint32_t* matrix, uint32_t d, uint32_t* s
     for (uint32_t i = 0; i < d; ++i) {
       const uint32_t* row = matrix + i * kStride;
       const uint32_t n = row_size(row, words);
-      if (i % kLookEvery == 0 && __syncthreads_or(pieces.stopped())) break;
+      if (i % kLookEvery == 0 && __syncthreads_or(queue.stopped())) break;
       if (n <= kSmall) continue;
       if (team_warp() == 0) list_members(row, words, all, d);
-      if (__syncthreads_or(pieces.stopped())) break;
-      restrict_matrix<kStride, kStride>(matrix, all, n, large, team_warp(), team_warps(), pieces);
+      if (__syncthreads_or(queue.stopped())) break;
+      restrict_matrix<kStride, kStride>(matrix, all, n, large, team_warp(), team_warps(), queue);
       __syncthreads();
-      found += count_three<kStride>(large, n, team_warp(), team_warps(), pieces);
+      found += count_three<kStride>(large, n, team_warp(), team_warps(), queue);
       __syncthreads();
     }
   }
@@ -287,10 +287,10 @@ extern "C" __global__ void QE_BOUNDS count_cliques(const CliqueTask task) {
   for (uint32_t i = team_rank(); i < task.hub_words; i += team_size()) bits[i] = 0;
   for (uint32_t i = team_rank(); i < task.table; i += team_size()) keys[i] = kEmpty;
   Sum sum;
-  Pieces pieces(task.next, n_roots, task.stop);
+  TeamQueue queue(task.next, n_roots, task.stop);
   while (true) {
     team_sync();
-    const uint32_t at = pieces.take(&piece);
+    const uint32_t at = queue.take(&piece);
     if (at >= n_roots) break;
     const uint32_t root = task.roots[at];
     const ViewSlice outer = task.outer.slices[root];
@@ -312,7 +312,7 @@ extern "C" __global__ void QE_BOUNDS count_cliques(const CliqueTask task) {
     team_sync();
     const Members members{bits, ranks, keys, numbers, task.base, range, mask, rest};
     const uint32_t step = team_warps();
-    for (uint32_t first = team_warp(); first < d && !pieces.stopped_from(first, kWarp * step); first += kWarp * step) {
+    for (uint32_t first = team_warp(); first < d && !queue.stopped_from(first, kWarp * step); first += kWarp * step) {
       ViewSlice slice{0, 0, 0, 0, 0};
       uint32_t v = 0;
       if (first + lane * step < d) {
@@ -348,11 +348,11 @@ extern "C" __global__ void QE_BOUNDS count_cliques(const CliqueTask task) {
       for (uint32_t left = __ballot_sync(kFull, slice.tail < slice.end); left != 0; left &= left - 1) {
         const int k = __ffs(left) - 1;
         each_id(task.streamed.neighbours, __shfl_sync(kFull, slice.tail, k), __shfl_sync(kFull, slice.end, k),
-                pieces.stop, [&](uint32_t id) { enter(k, id); });
+                queue.stop, [&](uint32_t id) { enter(k, id); });
       }
     }
     team_sync();
-    sum.add(count_chains(matrix, d, scratch + team_warp() * kSmallLevels * kSmallWords, scratch, pieces));
+    sum.add(count_chains(matrix, d, scratch + team_warp() * kSmallLevels * kSmallWords, scratch, queue));
     team_sync();
     for (uint32_t i = team_rank(); i < d; i += team_size()) {
       const uint32_t bit = list[i] - task.base;

@@ -99,10 +99,10 @@ extern "C" __global__ void QE_BOUNDS count_edges(const EdgeTask task) {
   const uint32_t each = kMostRoots == 1 ? 1 : max(1u, min(kMostRoots, (n_roots + all_teams() - 1) / all_teams()));
   const uint32_t n_pieces = (n_roots + each - 1) / each;
   Sum sum;
-  Pieces pieces(task.next, n_pieces, task.stop);
+  TeamQueue queue(task.next, n_pieces, task.stop);
   while (true) {
     team_sync();
-    const uint32_t at = pieces.take(&piece);
+    const uint32_t at = queue.take(&piece);
     if (at >= n_pieces) break;
     ViewSlice outers{0, 0, 0, 0, 0}, markeds{0, 0, 0, 0, 0};  // of the piece's roots, a lane a root; of its one root
     const auto of = [](uint32_t value, uint32_t r) { return kMostRoots == 1 ? value : __shfl_sync(kFull, value, r); };
@@ -139,7 +139,7 @@ extern "C" __global__ void QE_BOUNDS count_edges(const EdgeTask task) {
       uint64_t found = 0;
       const uint32_t step = team_warps();
       for (uint32_t first = team_warp(); first < n_outer; first += kWarp * step) {
-        if (pieces.stopped_from(first, kWarp * step)) break;
+        if (queue.stopped_from(first, kWarp * step)) break;
         const uint32_t member = first + lane * step;
         ViewSlice slice{0, 0, 0, 0, 0};
         uint32_t v = 0;
@@ -175,7 +175,7 @@ extern "C" __global__ void QE_BOUNDS count_edges(const EdgeTask task) {
         for (uint32_t left = __ballot_sync(kFull, slice.tail < slice.end); left != 0; left &= left - 1) {
           const int k = __ffs(left) - 1;
           uint32_t shared_by = 0;
-          each_id(task.streamed.neighbours, __shfl_sync(kFull, slice.tail, k), __shfl_sync(kFull, slice.end, k), pieces.stop,
+          each_id(task.streamed.neighbours, __shfl_sync(kFull, slice.tail, k), __shfl_sync(kFull, slice.end, k), queue.stop,
                   [&](uint32_t id) { shared_by += marks.has(id); });
           collect(shared_by, k, &t, &found);
         }

@@ -43,9 +43,9 @@ struct ArrayCounters {
 // Calls visit(warp-uniform member b, begin, end of its slice) for the members of the root's list, dealt to the team's warps.
 // Ends early when the run is stopped.
 template <typename Visit>
-__device__ void each_member(const View& whole, const ViewSlice& list, Pieces& pieces, Visit visit) {
+__device__ void each_member(const View& whole, const ViewSlice& list, TeamQueue& queue, Visit visit) {
   const uint32_t lane = threadIdx.x % kWarp, n = list.end - list.begin, step = team_warps();
-  for (uint32_t first = team_warp(); first < n && !pieces.stopped_from(first, kWarp * step); first += kWarp * step) {
+  for (uint32_t first = team_warp(); first < n && !queue.stopped_from(first, kWarp * step); first += kWarp * step) {
     ViewSlice slice{0, 0, 0, 0, 0};
     uint32_t v = 0;
     if (first + lane * step < n) {
@@ -60,22 +60,22 @@ __device__ void each_member(const View& whole, const ViewSlice& list, Pieces& pi
 
 template <typename Counters>
 __device__ void count_root(const HouseTask& task, uint32_t root, const ViewSlice& list, Counters& counters, Sum& all,
-                           Sum& lost, Pieces& pieces) {
-  each_member(task.whole, list, pieces, [&](uint32_t, uint32_t begin, uint32_t end) {
-    each_id(task.whole.neighbours, begin, end, pieces.stop, [&](uint32_t c) { counters.add(c); });
+                           Sum& lost, TeamQueue& queue) {
+  each_member(task.whole, list, queue, [&](uint32_t, uint32_t begin, uint32_t end) {
+    each_id(task.whole.neighbours, begin, end, queue.stop, [&](uint32_t c) { counters.add(c); });
   });
-  if (pieces.team_stopped()) return;  // what one warp has not added others would seek
+  if (queue.team_stopped()) return;  // what one warp has not added others would seek
   // A member that has no neighbour in common with the root has no counter yet: add makes one.
   for (uint32_t j = list.begin + team_rank(); j < list.end; j += team_size()) counters.add(task.whole.neighbours[j]);
   team_sync();
   for (uint32_t j = list.begin + team_rank(); j < list.end; j += team_size())
     counters.at(task.whole.neighbours[j]) += kMember - 1;
   team_sync();
-  each_member(task.whole, list, pieces, [&](uint32_t b, uint32_t begin, uint32_t end) {
+  each_member(task.whole, list, queue, [&](uint32_t b, uint32_t begin, uint32_t end) {
     const uint32_t t = counters.at(b) & ~kMember;
     if (t == 0) return;
     uint64_t paths = 0, through = 0;
-    each_id(task.whole.neighbours, begin, end, pieces.stop, [&](uint32_t c) {
+    each_id(task.whole.neighbours, begin, end, queue.stop, [&](uint32_t c) {
       const uint32_t counter = counters.at(c);
       const uint32_t more = c == root ? 0 : (counter & ~kMember) - 1;
       paths += more;
@@ -98,17 +98,17 @@ extern "C" __global__ void count_houses_array(const HouseTask task) {
 #endif
   const uint32_t n_roots = *task.n_roots;
   Sum all, lost;
-  Pieces pieces(task.next, n_roots, task.stop);
+  TeamQueue queue(task.next, n_roots, task.stop);
   while (true) {
     team_sync();
-    const uint32_t at = pieces.take(&piece);
+    const uint32_t at = queue.take(&piece);
     if (at >= n_roots) break;
     const uint32_t root = task.roots[at];
     const ViewSlice list = task.whole.slices[root];
-    count_root(task, root, list, counters, all, lost, pieces);
+    count_root(task, root, list, counters, all, lost, queue);
     team_sync();
 #ifdef QE_GLOBAL
-    each_member(task.whole, list, pieces, [&](uint32_t b, uint32_t begin, uint32_t end) {
+    each_member(task.whole, list, queue, [&](uint32_t b, uint32_t begin, uint32_t end) {
       for (uint32_t j = begin + threadIdx.x % kWarp; j < end; j += kWarp) counters.at(task.whole.neighbours[j]) = 0;
       counters.at(b) = 0;
     });
@@ -128,10 +128,10 @@ extern "C" __global__ void keep_triangular(const HouseTask task) {
   uint32_t* keys = shared + team_in_block() * task.table;
   const uint32_t mask = task.table - 1, lane = threadIdx.x % kWarp, n_roots = *task.n_roots;
   for (uint32_t i = lane; i < task.table; i += kWarp) keys[i] = kEmpty;
-  Pieces pieces(task.next, n_roots, task.stop);
+  TeamQueue queue(task.next, n_roots, task.stop);
   while (true) {
     __syncwarp();
-    const uint32_t at = pieces.take(nullptr);
+    const uint32_t at = queue.take(nullptr);
     if (at >= n_roots) break;
     const uint32_t root = task.roots[at];
     const ViewSlice list = task.whole.slices[root];
@@ -165,13 +165,13 @@ extern "C" __global__ void count_houses_hashed(const HouseTask task) {
   counters.clear();
   const uint32_t n_roots = *task.n_roots;
   Sum all, lost;
-  Pieces pieces(task.next, n_roots, task.stop);
+  TeamQueue queue(task.next, n_roots, task.stop);
   while (true) {
     team_sync();
-    const uint32_t at = pieces.take(&piece);
+    const uint32_t at = queue.take(&piece);
     if (at >= n_roots) break;
     const uint32_t root = task.roots[at];
-    count_root(task, root, task.whole.slices[root], counters, all, lost, pieces);
+    count_root(task, root, task.whole.slices[root], counters, all, lost, queue);
     team_sync();
     counters.clear();
   }

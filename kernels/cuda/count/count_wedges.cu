@@ -76,10 +76,10 @@ extern "C" __global__ void count_wedges_tiled(const WedgeTask task) {
   const uint32_t n_pieces = *task.n_roots * task.tiles;
   for (uint32_t i = threadIdx.x; i < words; i += blockDim.x) counters[i] = 0;
   Sum sum;
-  Pieces pieces(task.next, n_pieces, task.stop);
+  TeamQueue queue(task.next, n_pieces, task.stop);
   while (true) {
     __syncthreads();
-    const uint32_t at = pieces.take(&piece);
+    const uint32_t at = queue.take(&piece);
     if (at >= n_pieces) break;
     const uint32_t root = task.roots[at / task.tiles], tile = at % task.tiles, lo = task.lo + tile * task.tile;
     if (task.bound > 0 && root + 1 >= lo + task.tile) continue;
@@ -87,7 +87,7 @@ extern "C" __global__ void count_wedges_tiled(const WedgeTask task) {
     const ViewSlice outer = task.outer.slices[root];
     const uint32_t n = outer.end - outer.begin;
     const bool cut = root - lo < task.tile;
-    for (uint32_t first = warp; first < n && !pieces.stopped_from(first, kWarp * warps); first += kWarp * warps) {
+    for (uint32_t first = warp; first < n && !queue.stopped_from(first, kWarp * warps); first += kWarp * warps) {
       uint2 part{0, 0};
       if (first + lane * warps < n) {
         const uint32_t v = task.outer.neighbours[outer.begin + first + lane * warps];
@@ -109,7 +109,7 @@ extern "C" __global__ void count_wedges_tiled(const WedgeTask task) {
       }
       for (uint32_t left = __ballot_sync(kFull, part.x < part.y); left != 0; left &= left - 1) {
         const int k = __ffs(left) - 1;
-        each_id(task.inner.neighbours, __shfl_sync(kFull, part.x, k), __shfl_sync(kFull, part.y, k), pieces.stop, count);
+        each_id(task.inner.neighbours, __shfl_sync(kFull, part.x, k), __shfl_sync(kFull, part.y, k), queue.stop, count);
       }
     }
     __syncthreads();
@@ -150,16 +150,16 @@ extern "C" __global__ void count_wedges_hashed(const WedgeTask task) {
   const uint32_t lane = threadIdx.x % kWarp, n_roots = *task.n_roots;
   counters.clear();
   Sum sum;
-  Pieces pieces(task.next, n_roots, task.stop);
+  TeamQueue queue(task.next, n_roots, task.stop);
   while (true) {
     team_sync();
-    const uint32_t at = pieces.take(&piece);
+    const uint32_t at = queue.take(&piece);
     if (at >= n_roots) break;
     const uint32_t root = task.roots[at];
     const ViewSlice outer = task.outer.slices[root];
     const uint32_t n = outer.end - outer.begin, step = team_warps();
     uint64_t found = 0;
-    for (uint32_t first = team_warp(); first < n && !pieces.stopped_from(first, kWarp * step); first += kWarp * step) {
+    for (uint32_t first = team_warp(); first < n && !queue.stopped_from(first, kWarp * step); first += kWarp * step) {
       uint2 part{0, 0};
       if (first + lane * step < n) {
         const ViewSlice slice = task.inner.slices[task.outer.neighbours[outer.begin + first + lane * step]];

@@ -110,7 +110,7 @@ extern "C" __global__ void eliminate_message(const Matrix m, const Number* vecto
   }
   const uint32_t goes_on = __ballot_sync(kAllLanes, open != 0);
   if (goes_on ? open != 0 : lane == 0) parts.open[window] = open;
-  tell(flag, over);
+  raise_flag(flag, over);
 }
 
 // Completes the rows that windows have cut; launched as the message was.
@@ -127,7 +127,7 @@ extern "C" __global__ void eliminate_join(const Matrix m, Parts parts, Number* o
   for (uint64_t next = window + 1 + lane; next * kWindow < end; next += kLanes) sum.add(parts.sums[2 * next]);
   sum.gather(kLanes);
   if (lane == 0) out[m.lo + open - 1] = sum.number(&over);
-  tell(flag, over);
+  raise_flag(flag, over);
 }
 
 // out[u]: how many entries the row of u has, for u in [lo, hi).
@@ -142,7 +142,7 @@ extern "C" __global__ void eliminate_product(const Factors factors, uint64_t n, 
   if (i >= n) return;
   bool over = false;
   out[i] = product_of<kWords>(factors, i, &over);
-  tell(flag, over);
+  raise_flag(flag, over);
 }
 
 // out[i] = 1 for i in [begin, end).
@@ -166,7 +166,7 @@ extern "C" __global__ void vector_weights(const Number* vector, uint32_t lo, uin
   bool large = number.word[0] >= most;
   for (int k = 1; k < kWords; ++k) large |= number.word[k] != 0;
   out[v] = static_cast<uint32_t>(number.word[0]);
-  tell(flag, large);
+  raise_flag(flag, large);
 }
 
 // Adds the product of each sum's vectors, of 128 bits whatever numbers have, up over all n vertices, into totals, three words each;
@@ -181,7 +181,7 @@ extern "C" __global__ void eliminate_sums(const Sums sums, uint64_t n, uint64_t*
     sum.add(product_of<2>(factors, i, &over));
   sum.gather(kLanes);
   if (lane_id() == 0) add_together(totals + 3 * which, sum.word, 3);
-  tell(flag, over);
+  raise_flag(flag, over);
 }
 
 // sums[i] += factor * vector[i] in two's complement; a null vector: 1 everywhere.
@@ -214,8 +214,8 @@ extern "C" __global__ void eliminate_counts(const Sum* sums, uint64_t n, int64_t
   const bool negative = sum.word[kWords] >> 63;
   uint64_t high = sum.word[0] >> 63;
   for (int k = 1; k <= kWords; ++k) high |= sum.word[k];
-  tell(flag, high != 0 && !negative);
-  tell(flag + 1, negative);
+  raise_flag(flag, high != 0 && !negative);
+  raise_flag(flag + 1, negative);
 }
 
 // parts[p]: how many of the numbers [p * each, p * each + each) of n are not 0; a warp a part.

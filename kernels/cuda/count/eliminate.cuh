@@ -123,10 +123,10 @@ __device__ inline uint64_t add_together(uint64_t* words, const uint64_t* more, i
   return carry;
 }
 
-struct Big {  // 128 bits
+struct U128Sum {  // 128 bits
   uint64_t low = 0, high = 0;
 
-  __device__ void add(const Big& more) {
+  __device__ void add(const U128Sum& more) {
     low += more.low;
     high += more.high + (low < more.low);
   }
@@ -156,24 +156,24 @@ __device__ inline Span row(const Matrix& m, uint32_t v) {
 }
 
 // Work that is dealt out, and an int32 in the host's memory that becomes 1 when all must end.
-struct Deal {
+struct WorkQueue {
   uint64_t* next;
   StopFlag stop;
 };
 
 // Takes pieces of [0, n). Threads have one each; those who are dealt to ask it to take.
-class Taker {
+class WorkTaker {
  public:
-  __device__ Taker(const Deal& deal, uint64_t n) : deal_(deal), n_(n), stop_(deal.stop) {}
+  __device__ WorkTaker(const WorkQueue& queue, uint64_t n) : queue_(queue), n_(n), stop_(queue.stop) {}
 
   // The first of `pieces` pieces; n or more at the end. By one thread.
-  __device__ uint64_t take(uint64_t pieces) { return stop_.thread() ? n_ : atomicAdd(deal_.next, pieces); }
+  __device__ uint64_t take(uint64_t pieces) { return stop_.thread() ? n_ : atomicAdd(queue_.next, pieces); }
 
   // The stop flag, for the middle of a piece.
   __device__ Stop& stop() { return stop_; }
 
  private:
-  const Deal& deal_;
+  const WorkQueue& queue_;
   uint64_t n_;
   Stop stop_;
 };
@@ -201,7 +201,7 @@ __device__ inline int team_of(uint64_t n) {
   return team;
 }
 
-__device__ inline void tell(uint32_t* flag, bool over) {
+__device__ inline void raise_flag(uint32_t* flag, bool over) {
   if (over) atomicExch(flag, 1u);
 }
 

@@ -113,11 +113,11 @@ __device__ void pair_row(const Neighbours& task, const uint32_t* marks, bool rou
 
 // Roots with few pairs: a warp each. marks: kWarpBits bits a warp.
 template <bool kFill>
-__device__ void few(const Neighbours& task, const Deal& deal, uint32_t* all_marks) {
+__device__ void few(const Neighbours& task, const WorkQueue& queue, uint32_t* all_marks) {
   uint32_t* marks = all_marks + threadIdx.x / kLanes * (kWarpBits / 32);
   for (uint32_t w = lane_id(); w < kWarpBits / 32; w += kLanes) marks[w] = 0;
   __syncwarp();
-  Taker taker(deal, task.end - task.begin);
+  WorkTaker taker(queue, task.end - task.begin);
   while (true) {
     const uint64_t k = __shfl_sync(kAllLanes, lane_id() == 0 ? taker.take(1) : uint64_t{0}, 0);
     if (k >= task.end - task.begin) return;
@@ -139,8 +139,8 @@ __device__ void few(const Neighbours& task, const Deal& deal, uint32_t* all_mark
 
 // Roots with many: a block each. marks: task.bits bits.
 template <bool kFill>
-__device__ void many(const Neighbours& task, const Deal& deal, uint32_t* marks, uint64_t* shared_root) {
-  Taker taker(deal, task.end - task.begin);
+__device__ void many(const Neighbours& task, const WorkQueue& queue, uint32_t* marks, uint64_t* shared_root) {
+  WorkTaker taker(queue, task.end - task.begin);
   for (uint32_t w = threadIdx.x; w < task.bits / 32; w += blockDim.x) marks[w] = 0;
   while (true) {
     if (threadIdx.x == 0) *shared_root = taker.take(1);
@@ -170,26 +170,26 @@ __device__ void many(const Neighbours& task, const Deal& deal, uint32_t* marks, 
 }  // namespace
 
 // offsets[1 + k]: how long the row of the k-th pair is, for roots with at most `few` pairs. Shared memory: kWarpBits bits a warp.
-extern "C" __global__ void __launch_bounds__(256) neighbours_count_few(const Neighbours task, const Deal deal) {
+extern "C" __global__ void __launch_bounds__(256) neighbours_count_few(const Neighbours task, const WorkQueue queue) {
   QE_SHARED(uint32_t, shared);
-  few<false>(task, deal, shared);
+  few<false>(task, queue, shared);
 }
 
 // The same for the others. Shared memory: task.bits bits and a word of 64.
-extern "C" __global__ void __launch_bounds__(512) neighbours_count_many(const Neighbours task, const Deal deal) {
+extern "C" __global__ void __launch_bounds__(512) neighbours_count_many(const Neighbours task, const WorkQueue queue) {
   QE_SHARED(uint32_t, shared);
-  many<false>(task, deal, shared + 4, reinterpret_cast<uint64_t*>(shared));
+  many<false>(task, queue, shared + 4, reinterpret_cast<uint64_t*>(shared));
 }
 
 // The rows, at their offsets.
-extern "C" __global__ void __launch_bounds__(256) neighbours_fill_few(const Neighbours task, const Deal deal) {
+extern "C" __global__ void __launch_bounds__(256) neighbours_fill_few(const Neighbours task, const WorkQueue queue) {
   QE_SHARED(uint32_t, shared);
-  few<true>(task, deal, shared);
+  few<true>(task, queue, shared);
 }
 
-extern "C" __global__ void __launch_bounds__(512) neighbours_fill_many(const Neighbours task, const Deal deal) {
+extern "C" __global__ void __launch_bounds__(512) neighbours_fill_many(const Neighbours task, const WorkQueue queue) {
   QE_SHARED(uint32_t, shared);
-  many<true>(task, deal, shared + 4, reinterpret_cast<uint64_t*>(shared));
+  many<true>(task, queue, shared + 4, reinterpret_cast<uint64_t*>(shared));
 }
 
 // out[e]: the vector's number for the end of the e-th of n pairs.
@@ -219,10 +219,10 @@ extern "C" __global__ void local_rows(const Local task) {
 }
 
 // out[e], for each link e: how many rows both of its ends are linked to.
-extern "C" __global__ void local_triangles(const Local task, Number* out, const Deal deal) {
+extern "C" __global__ void local_triangles(const Local task, Number* out, const WorkQueue queue) {
   constexpr uint64_t kRows = 8;  // that a warp takes
   const int lane = lane_id();
-  Taker taker(deal, task.links.hi);
+  WorkTaker taker(queue, task.links.hi);
   while (true) {
     const uint64_t some = __shfl_sync(kAllLanes, lane == 0 ? taker.take(kRows) : uint64_t{0}, 0);
     if (some >= task.links.hi) return;
@@ -258,14 +258,14 @@ extern "C" __global__ void local_triangles(const Local task, Number* out, const 
 // are [0, n). A block takes a row at a time. Shared memory: 8 words and `counters` of 32 bits.
 extern "C" __global__ void __launch_bounds__(1024)
     row_squares(const Matrix start, const Matrix link, const uint64_t* ends, const uint32_t* owners, uint64_t n,
-                uint32_t counters, Number* out, const Deal deal) {
+                uint32_t counters, Number* out, const WorkQueue queue) {
   QE_SHARED(uint32_t, shared);
   uint64_t* taken = reinterpret_cast<uint64_t*>(shared);
   unsigned long long* sum = reinterpret_cast<unsigned long long*>(shared + 2);
   uint32_t* counts = shared + 8;
   const int lane = lane_id();
   const uint64_t rows = start.rows ? start.n_rows : start.hi;
-  Taker taker(deal, rows);
+  WorkTaker taker(queue, rows);
   for (uint32_t i = threadIdx.x; i < counters; i += blockDim.x) counts[i] = 0;
   while (true) {
     if (threadIdx.x == 0) {

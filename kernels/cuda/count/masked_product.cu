@@ -22,10 +22,10 @@ namespace {
 // For each pair p below n: lists(p, &one, &other) tells whose common members are sought, meet(i, j, &sum) is called for entry
 // i of the one and entry j of the other that are the same id, and done(p, sum) once at the end.
 template <typename Lists, typename Meet, typename Done>
-__device__ void each_pair(const Deal& deal, uint64_t n, const uint32_t* ones, const uint32_t* others, Lists lists, Meet meet,
+__device__ void each_pair(const WorkQueue& queue, uint64_t n, const uint32_t* ones, const uint32_t* others, Lists lists, Meet meet,
                           Done done) {
   const int lane = lane_id();
-  Taker taker(deal, n);
+  WorkTaker taker(queue, n);
   while (true) {
     const uint64_t first = __shfl_sync(kAllLanes, lane == 0 ? taker.take(kLanes) : uint64_t{0}, 0);
     if (first >= n) return;
@@ -55,7 +55,7 @@ __device__ void each_pair(const Deal& deal, uint64_t n, const uint32_t* ones, co
 }
 
 __device__ void add_number(Number* to, const Number& more, uint32_t* flag) {
-  tell(flag, add_together(to->word, more.word, kWords) != 0);
+  raise_flag(flag, add_together(to->word, more.word, kWords) != 0);
 }
 
 }  // namespace
@@ -72,11 +72,11 @@ extern "C" __global__ void eliminate_owners(const Matrix m, uint32_t* owners, ui
 
 // out[p], for each entry p of `across`: see above.
 extern "C" __global__ void masked_product(const Matrix across, const uint32_t* owners, const Matrix left,
-                                          const Matrix right, const Number* vector, Number* out, const Deal deal,
+                                          const Matrix right, const Number* vector, Number* out, const WorkQueue queue,
                                           uint32_t* flag) {
   bool over = false;
   each_pair(
-      deal, across.n_entries, left.ids, right.ids,
+      queue, across.n_entries, left.ids, right.ids,
       [&](uint64_t p, Span* one, Span* other) {
         *one = row(left, owners[p]);
         *other = row(right, across.ids[p]);
@@ -88,16 +88,16 @@ extern "C" __global__ void masked_product(const Matrix across, const uint32_t* o
         sum->add(found);
       },
       [&](uint64_t p, const Sum& sum) { out[p] = sum.number(&over); });
-  tell(flag, over);
+  raise_flag(flag, over);
 }
 
 // The same for one matrix, at the pairs whose second id is less than the first.
 extern "C" __global__ void eliminate_triangle_sums(const Matrix m, const uint32_t* owners, const uint64_t* middles,
-                                               const Number* vector, Number* out, const Deal deal, uint32_t* flag) {
+                                               const Number* vector, Number* out, const WorkQueue queue, uint32_t* flag) {
   bool over = false;
   auto weight = [&](uint32_t v) { return vector ? vector[v] : number_of(1); };
   each_pair(
-      deal, m.n_entries, m.ids, m.ids,
+      queue, m.n_entries, m.ids, m.ids,
       [&](uint64_t p, Span* one, Span* other) {
         const uint32_t v = owners[p], w = m.ids[p];
         if (w >= v) return;
@@ -114,7 +114,7 @@ extern "C" __global__ void eliminate_triangle_sums(const Matrix m, const uint32_
         if (m.ids[p] >= owners[p]) return;
         add_number(&out[p], sum.number(&over), flag);
       });
-  tell(flag, over);
+  raise_flag(flag, over);
 }
 
 // Copies what pairs (a, b) with b < a have to (b, a).

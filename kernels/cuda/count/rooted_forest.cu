@@ -223,10 +223,10 @@ class Roots {
 
 // out[u], for each of plan.n_roots roots: plan.roots' number times the sums of the tops' vectors.
 extern "C" __global__ void __launch_bounds__(512)
-    rooted_forest(const ForestPlan plan, Number* out, const Deal deal, uint32_t* flag) {
+    rooted_forest(const ForestPlan plan, Number* out, const WorkQueue queue, uint32_t* flag) {
   extern __shared__ __align__(16) char shared[];
   Shared& own = *reinterpret_cast<Shared*>(shared);
-  Taker taker(deal, plan.n_roots);
+  WorkTaker taker(queue, plan.n_roots);
   Roots roots(plan, own, taker.stop());
   while (true) {
     if (threadIdx.x == 0) own.root = taker.take(1);
@@ -238,5 +238,5 @@ extern "C" __global__ void __launch_bounds__(512)
     const Number number = roots.root(static_cast<uint32_t>(u));
     if (threadIdx.x == 0) out[u] = number;
   }
-  tell(flag, roots.over());
+  raise_flag(flag, roots.over());
 }

@@ -21,11 +21,11 @@ constexpr int kPlanes = 6;  // bits of a counter: 63 rows are added up
 __device__ uint32_t blocks_of(uint32_t v) { return v / 32 / kBlock + 1; }
 
 template <Of kOf>
-class ManyMembers {
+class HeavyMembers {
   static constexpr bool kPairs = kOf == Of::kPairs;
 
  public:
-  __device__ ManyMembers(const Triangles& t, const Many& own, const Found& vertices)
+  __device__ HeavyMembers(const Triangles& t, const HeavyRoots& own, const Found& vertices)
       : t_(t), own_(own), vertices_(vertices) {}
 
   // Counts for one root, by the whole block.
@@ -77,7 +77,7 @@ class ManyMembers {
   }
 
   // By the whole block, at the end.
-  __device__ void hand_on() {
+  __device__ void flush() {
     if (!kPairs) empty();
   }
 
@@ -172,22 +172,22 @@ class ManyMembers {
   }
 
   const Triangles& t_;
-  const Many own_;
+  const HeavyRoots own_;
   const Found& vertices_;
   Span list_;
   uint32_t planes_[kPlanes] = {}, piled_ = 0;  // for vertices
 };
 
 template <Of kOf>
-__device__ void all_of_many(const Triangles& t, char* shared) {
-  const Many own(t, shared);
+__device__ void all_heavy(const Triangles& t, char* shared) {
+  const HeavyRoots own(t, shared);
   own.clear(t);
   for (uint32_t i = threadIdx.x; kOf == Of::kPairs && i < t.kept; i += blockDim.x) own.found[i] = 0;
   const Found vertices(t, own.found, kOf == Of::kVertices ? t.kept : 0);
-  ManyMembers<kOf> members(t, own, vertices);
-  each_root_of_many(t, own, members);
-  members.hand_on();
-  vertices.hand_on();
+  HeavyMembers<kOf> members(t, own, vertices);
+  each_heavy_root(t, own, members);
+  members.flush();
+  vertices.flush();
 }
 
 }  // namespace
@@ -239,19 +239,19 @@ extern "C" __global__ void triangle_rows(const Triangles t) {
 // of `kept`.
 extern "C" __global__ void __launch_bounds__(256, qe::blocks_each(256, 5)) triangles_of_vertices_light(const Triangles t) {
   extern __shared__ __align__(16) char shared[];
-  all_of_few<Of::kVertices>(t, shared);
+  all_light<Of::kVertices>(t, shared);
 }
 extern "C" __global__ void __launch_bounds__(256, qe::blocks_each(256, 5)) triangles_of_pairs_light(const Triangles t) {
   extern __shared__ __align__(16) char shared[];
-  all_of_few<Of::kPairs>(t, shared);
+  all_light<Of::kPairs>(t, shared);
 }
 
 // The same at roots of many: shared memory of 4 bytes for each of `words` and of `kept`, and kOthers / 8 + 8.
 extern "C" __global__ void __launch_bounds__(256, 4) triangles_of_vertices_heavy(const Triangles t) {
   extern __shared__ __align__(16) char shared[];
-  all_of_many<Of::kVertices>(t, shared);
+  all_heavy<Of::kVertices>(t, shared);
 }
 extern "C" __global__ void __launch_bounds__(256, 4) triangles_of_pairs_heavy(const Triangles t) {
   extern __shared__ __align__(16) char shared[];
-  all_of_many<Of::kPairs>(t, shared);
+  all_heavy<Of::kPairs>(t, shared);
 }

@@ -84,7 +84,7 @@ class Found {
     if (more > 0) atomicAdd(&t_.vertices[v], static_cast<unsigned long long>(more));
   }
   // By the whole block, at the end.
-  __device__ void hand_on() const {
+  __device__ void flush() const {
     __syncthreads();
     for (uint32_t i = threadIdx.x; i < kept_ && i < t_.n; i += blockDim.x) add_out(i, counts_[i]);
   }
@@ -97,12 +97,12 @@ class Found {
 
 // Counts for roots of few members, a lane each, by a warp: all pairs of a root's members are tested.
 template <Of kOf>
-class FewMembers {
+class LightMembers {
   static constexpr bool kPairs = kOf == Of::kPairs, kVertices = kOf == Of::kVertices;
 
  public:
   // sums: of the warp, one for each root.
-  __device__ FewMembers(const Triangles& t, const Found& vertices, uint32_t* sums) : t_(t), vertices_(vertices), sums_(sums) {}
+  __device__ LightMembers(const Triangles& t, const Found& vertices, uint32_t* sums) : t_(t), vertices_(vertices), sums_(sums) {}
 
   // begin, n: the lesser neighbours of this lane's root, none of lanes from kTogether on.
   __device__ void count(uint32_t root, uint64_t begin, uint32_t n, Stop& stop) {
@@ -161,11 +161,11 @@ class FewMembers {
 
 // What a block keeps of roots of many members: marks, of hubs in words placed as rows' are, and of the first vertices what was
 // found of them, or where there are links how many marks are before each word.
-struct Many {
+struct HeavyRoots {
   uint32_t *hubs, *others, *found;
   uint64_t* dealt;
 
-  __device__ Many(const Triangles& t, char* shared)
+  __device__ HeavyRoots(const Triangles& t, char* shared)
       : hubs(reinterpret_cast<uint32_t*>(shared)), others(hubs + t.words), found(others + kOthers / 32),
         dealt(reinterpret_cast<uint64_t*>(found + t.kept)) {}
 
@@ -224,10 +224,10 @@ __device__ void each_list(const Span& its, Take take) {
 
 // Takes roots of many members, one at a time, by the whole block: members.count(root, the stop flag).
 template <typename Members>
-__device__ void each_root_of_many(const Triangles& t, const Many& own, Members& members) {
-  const Deal deal{t.taken + 1, t.stop};
+__device__ void each_heavy_root(const Triangles& t, const HeavyRoots& own, Members& members) {
+  const WorkQueue queue{t.taken + 1, t.stop};
   const uint64_t n = t.n_roots[1];
-  Taker taker(deal, n);
+  WorkTaker taker(queue, n);
   while (true) {
     if (threadIdx.x == 0) *own.dealt = taker.take(1);
     __syncthreads();
@@ -238,15 +238,15 @@ __device__ void each_root_of_many(const Triangles& t, const Many& own, Members& 
 }
 
 template <Of kOf>
-__device__ void all_of_few(const Triangles& t, char* shared) {
+__device__ void all_light(const Triangles& t, char* shared) {
   uint32_t* sums = reinterpret_cast<uint32_t*>(shared) + threadIdx.x / kLanes * kTogether;
   uint32_t* found = reinterpret_cast<uint32_t*>(shared) + blockDim.x / kLanes * kTogether;
   const Found vertices(t, found, kOf == Of::kVertices ? t.kept : 0);
-  const Deal deal{t.taken, t.stop};
+  const WorkQueue queue{t.taken, t.stop};
   const uint64_t n = t.n_roots[0];
   const uint32_t lane = lane_id();
-  Taker taker(deal, n);
-  FewMembers<kOf> members(t, vertices, sums);
+  WorkTaker taker(queue, n);
+  LightMembers<kOf> members(t, vertices, sums);
   while (true) {
     const uint64_t first = __shfl_sync(kAllLanes, lane == 0 ? taker.take(kTogether) : uint64_t{0}, 0);
     if (first >= n) break;
@@ -258,7 +258,7 @@ __device__ void all_of_few(const Triangles& t, char* shared) {
     }
     members.count(root, own.begin, static_cast<uint32_t>(own.size()), taker.stop());
   }
-  vertices.hand_on();
+  vertices.flush();
 }
 
 }  // namespace qe::eliminate

@@ -27,7 +27,7 @@ constexpr uint32_t kChunk = 1024;  // members whose planes a warp keeps
 
 class LinkedMembers {
  public:
-  __device__ LinkedMembers(const Triangles& t, const Many& own) : t_(t), own_(own) {}
+  __device__ LinkedMembers(const Triangles& t, const HeavyRoots& own) : t_(t), own_(own) {}
 
   // Fills the rows of one root, by the whole block.
   __device__ void count(uint32_t root, Stop& stop) {
@@ -117,7 +117,7 @@ class LinkedMembers {
   }
 
   const Triangles& t_;
-  const Many own_;
+  const HeavyRoots own_;
   Span list_;
   uint32_t* links_ = nullptr;
   uint32_t n_ = 0;
@@ -126,7 +126,7 @@ class LinkedMembers {
 // Sums over triangles of 1, of the weights of the three corners, of the products of two, of the product of all three. There
 // are less than 2^46 triangles of fewer than 2^32 pairs, so that 128 bits are enough.
 struct Corners {
-  Big of[4];
+  U128Sum of[4];
 };
 
 // Where a warp has word w of a plane: lanes read the four words that they multiply (`multiply_bits`) at once.
@@ -206,7 +206,7 @@ class Weighing {
   }
 
   // At the end.
-  __device__ void hand_on(unsigned long long* sums) {
+  __device__ void flush(unsigned long long* sums) {
     for (int k = 0; k < 4; ++k) {
       sums_.of[k].gather();
       const uint64_t words[2] = {sums_.of[k].low, sums_.of[k].high};
@@ -287,7 +287,7 @@ class Weighing {
   // Takes the root's weight to what was found with it. No sum of a chunk has more than 64 bits.
   __device__ void close(uint64_t own) {
     uint64_t n = 0, least = 0, members = 0;
-    Big both;
+    U128Sum both;
 #pragma unroll
     for (uint32_t k = 0; k < 4; ++k) {
       const uint32_t plane = 8 * k + lane_id() / 4;
@@ -335,17 +335,18 @@ extern "C" __global__ void triangle_link_places(const Triangles t, uint64_t* n_w
 // Links at roots of few members: shared memory of 4 * kTogether bytes a warp.
 extern "C" __global__ void __launch_bounds__(256, qe::blocks_each(256, 5)) triangles_of_links_light(const Triangles t) {
   extern __shared__ __align__(16) char shared[];
-  all_of_few<Of::kLinks>(t, shared);
+  all_light<Of::kLinks>(t, shared);
 }
 
-// The same at roots of many: shared memory as `Many` lays it out, 4 bytes for each of `words` and of `kept`, and kOthers / 8 + 8.
+// The same at roots of many: shared memory as `HeavyRoots` lays it out, 4 bytes for each of `words` and of `kept`, and kOthers
+// / 8 + 8.
 extern "C" __global__ void __launch_bounds__(128, 6) triangles_of_links_heavy(const Triangles t) {
   extern __shared__ __align__(16) char shared[];
-  const Many own(t, shared);
+  const HeavyRoots own(t, shared);
   own.clear(t);
   __syncthreads();
   LinkedMembers members(t, own);
-  each_root_of_many(t, own, members);
+  each_heavy_root(t, own, members);
 }
 
 // Adds four sums of 128 bits (`Corners`) to `sums`: shared memory of 4 * kChunk bytes a warp. weights: of each vertex, less than
@@ -354,8 +355,8 @@ extern "C" __global__ void __launch_bounds__(128, 5)
     triangle_corners(const Triangles t, const uint32_t* weights, unsigned long long* sums) {
   extern __shared__ __align__(16) char shared[];
   const uint64_t few = t.n_roots[0], many = t.n_roots[1], n = many + (few + kTogether - 1) / kTogether;
-  const Deal deal{t.taken, t.stop};
-  Taker taker(deal, n);
+  const WorkQueue queue{t.taken, t.stop};
+  WorkTaker taker(queue, n);
   Weighing weighing(t, weights, reinterpret_cast<uint32_t*>(shared) + threadIdx.x / kLanes * kChunk);
   while (true) {
     const uint64_t at = __shfl_sync(kAllLanes, lane_id() == 0 ? taker.take(1) : uint64_t{0}, 0);
@@ -363,5 +364,5 @@ extern "C" __global__ void __launch_bounds__(128, 5)
     if (at < many) weighing.root(t.roots[t.n - 1 - at], taker.stop());
     else weighing.few((at - many) * kTogether, few);
   }
-  weighing.hand_on(sums);
+  weighing.flush(sums);
 }

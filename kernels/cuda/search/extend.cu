@@ -190,6 +190,6 @@ extern "C" __global__ void __launch_bounds__(kThreads, kBlocks)
 }
 
 // Copies one number to the host's memory: a copy by the driver would wait for those of rows that are under way.
-extern "C" __global__ void extend_tell(const int64_t* number, int64_t* host) {
+extern "C" __global__ void extend_report(const int64_t* number, int64_t* host) {
   if (threadIdx.x == 0) *host = *number;
 }

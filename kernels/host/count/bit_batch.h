@@ -67,10 +67,10 @@ class BitBatch {
   void each_row(Make&& make) {
     mark();
     constexpr uint64_t kRows = 8;
-    Pieces pieces(sides_.control(), live_.size(), kRows);
-    const Status status = deal(sides_.threads(), pieces, [&](int) {
-      auto worker = make(pieces);
-      for (uint64_t from, to; pieces.take(&from, &to);)
+    WorkQueue queue(sides_.control(), live_.size(), kRows);
+    const Status status = deal(sides_.threads(), queue, [&](int) {
+      auto worker = make(queue);
+      for (uint64_t from, to; queue.take(&from, &to);)
         for (uint64_t k = from; k < to; ++k) {
           const uint32_t v = live_[k];
           const uint64_t end = sides_.end(v);

@@ -30,7 +30,7 @@ class Total {
 // Squares of what the roots of a block share with each vertex.
 class BlockSquares {
  public:
-  BlockSquares(const BitBatch& lines, const Pieces& pieces, Total& total) : lines_(lines), pieces_(pieces), total_(total) {
+  BlockSquares(const BitBatch& lines, const WorkQueue& queue, Total& total) : lines_(lines), queue_(queue), total_(total) {
     for (uint64_t& word : all_.words) word = ~uint64_t{0};
   }
 
@@ -47,7 +47,7 @@ class BlockSquares {
     lines_.ops().add_squares(counters, squares_[0].words);
     if ((spent_ += (end - begin) * kRowBlock) < kPatience) return;
     spent_ = 0;
-    pieces_.poll();
+    queue_.poll();
   }
 
  private:
@@ -61,7 +61,7 @@ class BlockSquares {
   }
 
   const BitBatch& lines_;
-  const Pieces& pieces_;
+  const WorkQueue& queue_;
   Total& total_;
   RootLine all_;
   RootLine counters_[kMostSumDigits];
@@ -72,8 +72,8 @@ class BlockSquares {
 // The same of one root after the other.
 class SingleSquares {
  public:
-  SingleSquares(const Sides& sides, const uint64_t* lates, const BitBatch& lines, const Pieces& pieces, Total& total)
-      : sides_(sides), lates_(lates), first_(lines.first()), pieces_(pieces), total_(total), begins_(lines.begins()),
+  SingleSquares(const Sides& sides, const uint64_t* lates, const BitBatch& lines, const WorkQueue& queue, Total& total)
+      : sides_(sides), lates_(lates), first_(lines.first()), queue_(queue), total_(total), begins_(lines.begins()),
         counters_(sides.n(), 0) {}
   ~SingleSquares() { total_.add(sum_); }
 
@@ -101,13 +101,13 @@ class SingleSquares {
   void spend(uint64_t ids) {
     if ((spent_ += ids + 8) < kPatience) return;
     spent_ = 0;
-    pieces_.poll();
+    queue_.poll();
   }
 
   const Sides& sides_;
   const uint64_t* lates_;
   uint32_t first_;
-  const Pieces& pieces_;
+  const WorkQueue& queue_;
   Total& total_;
   std::vector<uint64_t> begins_;  // where rows lead to vertices after the root
   std::vector<uint32_t> counters_;
@@ -128,9 +128,9 @@ Wide closed_walks(const RankedPairs& pairs, Control* control) {
     for (uint64_t e = lates[u]; e < sides.end(u); ++e) work += sides.end(sides.neighbour(e)) - lines.begins()[sides.neighbour(e)];
     return work;
   })) {
-    lines.each_row([&](const Pieces& pieces) { return BlockSquares(lines, pieces, total); });
+    lines.each_row([&](const WorkQueue& queue) { return BlockSquares(lines, queue, total); });
   }
-  sides.each_root([&](const Pieces& pieces) { return SingleSquares(sides, lates, lines, pieces, total); });
+  sides.each_root([&](const WorkQueue& queue) { return SingleSquares(sides, lates, lines, queue, total); });
   Wide back = 0;
   for (uint32_t u = 0; u < sides.n(); ++u) back += Wide{sides.end(u) - lates[u]} * (sides.end(u) - lates[u]);
   return 4 * total.sum() + 2 * back;

@@ -83,8 +83,8 @@ class Ground {
 // Counts the walks of 32 roots at a time.
 class BlockWalks {
  public:
-  BlockWalks(const Ground& ground, uint32_t last, const Pieces& pieces, Total& total)
-      : ground_(ground), most_(last), ops_(simd_lanes(current_isa())), pieces_(pieces), total_(total), begins_(ground.begins()),
+  BlockWalks(const Ground& ground, uint32_t last, const WorkQueue& queue, Total& total)
+      : ground_(ground), most_(last), ops_(simd_lanes(current_isa())), queue_(queue), total_(total), begins_(ground.begins()),
         lines_(ground.n()), marks_(ground.n(), 0), live_(ground.n()) {
     std::iota(live_.begin(), live_.end(), 0);
   }
@@ -158,13 +158,13 @@ class BlockWalks {
   void spend(uint64_t lines) {
     if ((spent_ += 4 * lines + 32) < kPatience) return;
     spent_ = 0;
-    pieces_.poll();
+    queue_.poll();
   }
 
   const Ground& ground_;
   uint32_t most_;
   const SimdLanes& ops_;
-  const Pieces& pieces_;
+  const WorkQueue& queue_;
   Total& total_;
   std::vector<uint64_t> begins_;
   std::vector<LaneLine> lines_;  // p
@@ -178,8 +178,8 @@ class BlockWalks {
 // The same of one root after the other: those before `before`, and from `from` on.
 class SingleWalks {
  public:
-  SingleWalks(const Ground& ground, uint32_t before, uint32_t from, const Pieces& pieces, Total& total)
-      : ground_(ground), before_(before), from_(from), pieces_(pieces), total_(total), begins_(ground.begins()), p_(ground.n(), 0),
+  SingleWalks(const Ground& ground, uint32_t before, uint32_t from, const WorkQueue& queue, Total& total)
+      : ground_(ground), before_(before), from_(from), queue_(queue), total_(total), begins_(ground.begins()), p_(ground.n(), 0),
         q_(ground.n(), 0) {}
   ~SingleWalks() { total_.add(found_); }
 
@@ -229,12 +229,12 @@ class SingleWalks {
     }
     if ((spent_ += end - begins_[v] + 8) < kPatience) return;
     spent_ = 0;
-    pieces_.poll();
+    queue_.poll();
   }
 
   const Ground& ground_;
   uint32_t before_, from_;
-  const Pieces& pieces_;
+  const WorkQueue& queue_;
   Total& total_;
   std::vector<uint64_t> begins_;
   std::vector<uint32_t> p_, q_, reached_, beyond_;
@@ -283,17 +283,17 @@ Found long_walks(const RankedPairs& pairs, const uint64_t* weights, Control* con
     const int threads = std::max(1, std::min(sides.threads(), static_cast<int>(std::min(kMostHeld / each, size_t{1} << 16))));
     Charge held(control);
     held.add(static_cast<size_t>(threads) * each);
-    Pieces pieces(control, (last - first + kLanes - 1) / kLanes, 1);
-    const Status status = deal(threads, pieces, [&](int) {
-      BlockWalks worker(ground, last, pieces, total);
-      for (uint64_t begin, end; pieces.take(&begin, &end);)
+    WorkQueue queue(control, (last - first + kLanes - 1) / kLanes, 1);
+    const Status status = deal(threads, queue, [&](int) {
+      BlockWalks worker(ground, last, queue, total);
+      for (uint64_t begin, end; queue.take(&begin, &end);)
         for (uint64_t k = begin; k < end; ++k) worker.block(first + static_cast<uint32_t>(k) * kLanes);
     });
     if (status != kOk) throw Halt{status};
   }
   if (first == 0 && last == ground.n()) return total.sum();
   charge.add(static_cast<size_t>(sides.threads()) * SingleWalks::bytes(ground));
-  sides.each_root([&](const Pieces& pieces) { return SingleWalks(ground, first, last, pieces, total); });
+  sides.each_root([&](const WorkQueue& queue) { return SingleWalks(ground, first, last, queue, total); });
   return total.sum();
 }
 

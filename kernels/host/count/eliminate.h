@@ -87,9 +87,9 @@ V times(V a, V b) {
 }
 
 // Deals [0, n) in pieces to workers; looks at the clock and the stop flag between them.
-class Pieces {
+class WorkQueue {
  public:
-  Pieces(Control* control, uint64_t n, uint64_t size) : control_(control), n_(n), size_(size) {}
+  WorkQueue(Control* control, uint64_t n, uint64_t size) : control_(control), n_(n), size_(size) {}
 
   bool take(uint64_t* begin, uint64_t* end) {
     if (status_.load(std::memory_order_relaxed) != kOk) return false;
@@ -118,17 +118,17 @@ inline int workers_for(const Control* control, uint64_t entries) {
   return entries < kShort ? 1 : static_cast<int>(control->threads);
 }
 
-// Calls work(worker) on so many threads until all pieces are taken; work loops over pieces.take.
+// Calls work(worker) on so many threads until all pieces are taken; work loops over queue.take.
 template <typename Work>
-Status deal(int threads, Pieces& pieces, Work&& work) {
+Status deal(int threads, WorkQueue& queue, Work&& work) {
   const Status ran = run_workers(threads, [&](int worker) {
     try {
       work(worker);
     } catch (const Halt& halt) {
-      pieces.fail(halt.status);
+      queue.fail(halt.status);
     }
   });
-  return pieces.status() != kOk ? pieces.status() : ran;
+  return queue.status() != kOk ? queue.status() : ran;
 }
 
 // Calls run(), and tells the status that ends it.

@@ -173,8 +173,8 @@ struct Handed {
 template <typename V>
 class HeavyRoots {
  public:
-  HeavyRoots(const ForestPlan& plan, const HeavyVectors<V>& hubs, const Pieces& pieces)
-      : plan_(plan), hubs_(hubs), pieces_(pieces), one_(plan.n), other_(plan.n) {}
+  HeavyRoots(const ForestPlan& plan, const HeavyVectors<V>& hubs, const WorkQueue& queue)
+      : plan_(plan), hubs_(hubs), queue_(queue), one_(plan.n), other_(plan.n) {}
 
   static size_t bytes(uint32_t n) { return n * (2 * (sizeof(V) + sizeof(uint32_t)) + sizeof(std::pair<uint32_t, V>)); }
 
@@ -252,7 +252,7 @@ class HeavyRoots {
       for (uint64_t e = at.begin; e < at.end; ++e) to.light.add_checked(link.ids[e], times(number, value<V>(link, e)));
       if ((spent_ += at.end - at.begin + 1) >> 20 == 0) continue;
       spent_ = 0;
-      pieces_.poll();
+      queue_.poll();
     }
   }
 
@@ -307,7 +307,7 @@ class HeavyRoots {
       const V hubs = factor == 0 ? V{0} : by_hubs(child, one_, v);
       if (hubs != 0) sum = plus(sum, times(factor, power(hubs, node(top).count)));
     }
-    pieces_.poll();
+    queue_.poll();
     return place->second = sum;
   }
 
@@ -338,7 +338,7 @@ class HeavyRoots {
 
   const ForestPlan& plan_;
   const HeavyVectors<V>& hubs_;
-  const Pieces& pieces_;
+  const WorkQueue& queue_;
   Handed<V> one_, other_;
   std::vector<std::pair<uint32_t, V>> members_;
   std::map<std::pair<int32_t, std::vector<std::pair<size_t, V>>>, V> remembered_;  // sums of powers
@@ -378,10 +378,10 @@ bool around_by_heavy(const ForestPlan& plan, const std::vector<uint32_t>& heavy,
     return false;
   }
   constexpr uint64_t kRoots = 4;
-  Pieces pieces(control, roots.size(), kRoots);
-  const Status status = deal(threads, pieces, [&](int) {
-    HeavyRoots<V> worker(plan, *hubs, pieces);
-    for (uint64_t begin, end; pieces.take(&begin, &end);)
+  WorkQueue queue(control, roots.size(), kRoots);
+  const Status status = deal(threads, queue, [&](int) {
+    HeavyRoots<V> worker(plan, *hubs, queue);
+    for (uint64_t begin, end; queue.take(&begin, &end);)
       for (uint64_t k = begin; k < end; ++k) out[k] = worker.root(roots[k]);
   });
   if (status != kOk) throw Halt{status};

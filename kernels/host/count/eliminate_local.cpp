@@ -59,8 +59,8 @@ class BitRows {
 // out[e], for each entry: rows linked to both of its ends.
 class Triangles {
  public:
-  Triangles(const Matrix& m, const Pieces& pieces, Charge& charge, uint32_t* out)
-      : m_(m), ops_(set_ops(current_isa())), pieces_(pieces), charge_(charge), out_(out) {}
+  Triangles(const Matrix& m, const WorkQueue& queue, Charge& charge, uint32_t* out)
+      : m_(m), ops_(set_ops(current_isa())), queue_(queue), charge_(charge), out_(out) {}
 
   void row_in(const BitRows& bits, uint32_t k) {
     const uint32_t first = bits.first();
@@ -118,12 +118,12 @@ class Triangles {
   void spend(uint64_t steps) {
     if ((spent_ += steps + 1) < kPatience) return;
     spent_ = 0;
-    pieces_.poll();
+    queue_.poll();
   }
 
   const Matrix& m_;
   const SetOps& ops_;
-  const Pieces& pieces_;
+  const WorkQueue& queue_;
   Charge& charge_;
   uint32_t* out_;
   std::vector<uint32_t> shifted_;
@@ -135,8 +135,8 @@ class Triangles {
 // out[v], for each row: the squares of the walks of two steps to each row, added up.
 class ClosedWalks {
  public:
-  ClosedWalks(const Matrix& m, const Pieces& pieces, Charge& charge, uint64_t* out)
-      : m_(m), ops_(set_ops(current_isa())), pieces_(pieces), charge_(charge), out_(out) {}
+  ClosedWalks(const Matrix& m, const WorkQueue& queue, Charge& charge, uint64_t* out)
+      : m_(m), ops_(set_ops(current_isa())), queue_(queue), charge_(charge), out_(out) {}
 
   void row_in(const BitRows& bits, uint32_t k) {
     const Slice at = row(m_, bits.first() + k);
@@ -199,12 +199,12 @@ class ClosedWalks {
   void spend(uint64_t steps) {
     if ((spent_ += steps + 1) < kPatience) return;
     spent_ = 0;
-    pieces_.poll();
+    queue_.poll();
   }
 
   const Matrix& m_;
   const SetOps& ops_;
-  const Pieces& pieces_;
+  const WorkQueue& queue_;
   Charge& charge_;
   uint64_t* out_;
   Buffer<uint64_t> counters_;
@@ -223,7 +223,7 @@ Status each_block(const Matrix& m, const uint64_t* blocks, uint64_t n_blocks, Co
     const uint32_t first = static_cast<uint32_t>(blocks[b]), n = size(b);
     if (n < kMany) continue;
     const bool alone = BitRows::bytes(n) > kMostBits || !charge.affords(BitRows::bytes(n));
-    Pieces filled(control, n, 64), pieces(control, n, 4);
+    WorkQueue filled(control, n, 64), queue(control, n, 4);
     if (!alone) {
       shared.open(first, n, charge);
       const Status status = deal(threads, filled, [&](int) {
@@ -232,9 +232,9 @@ Status each_block(const Matrix& m, const uint64_t* blocks, uint64_t n_blocks, Co
       });
       if (status != kOk) return status;
     }
-    const Status status = deal(threads, pieces, [&](int) {
-      auto worker = make(pieces, charge);
-      for (uint64_t k, to; pieces.take(&k, &to);)
+    const Status status = deal(threads, queue, [&](int) {
+      auto worker = make(queue, charge);
+      for (uint64_t k, to; queue.take(&k, &to);)
         for (; k < to; ++k) {
           if (alone) worker.row_alone(first, n, static_cast<uint32_t>(k));
           else worker.row_in(shared, static_cast<uint32_t>(k));
@@ -242,11 +242,11 @@ Status each_block(const Matrix& m, const uint64_t* blocks, uint64_t n_blocks, Co
     });
     if (status != kOk) return status;
   }
-  Pieces pieces(control, n_blocks, 16);
-  return deal(threads, pieces, [&](int) {
-    auto worker = make(pieces, charge);
+  WorkQueue queue(control, n_blocks, 16);
+  return deal(threads, queue, [&](int) {
+    auto worker = make(queue, charge);
     BitRows bits;
-    for (uint64_t b, to; pieces.take(&b, &to);)
+    for (uint64_t b, to; queue.take(&b, &to);)
       for (; b < to; ++b) {
         const uint32_t n = size(b);
         if (n == 0 || n >= kMany) continue;
@@ -267,8 +267,8 @@ using qe::Control;
 QE_API int32_t qe_eliminate_local_triangles(const Matrix* m, const uint64_t* blocks, uint64_t n_blocks, uint32_t* out,
                                             Control* control) {
   try {
-    return each_block(*m, blocks, n_blocks, control, [&](const Pieces& pieces, qe::Charge& charge) {
-      return Triangles(*m, pieces, charge, out);
+    return each_block(*m, blocks, n_blocks, control, [&](const WorkQueue& queue, qe::Charge& charge) {
+      return Triangles(*m, queue, charge, out);
     });
   } catch (const qe::Halt& halt) {
     return halt.status;
@@ -281,8 +281,8 @@ QE_API int32_t qe_eliminate_local_triangles(const Matrix* m, const uint64_t* blo
 QE_API int32_t qe_eliminate_local_walks(const Matrix* m, const uint64_t* blocks, uint64_t n_blocks, uint64_t* out,
                                         Control* control) {
   try {
-    return each_block(*m, blocks, n_blocks, control, [&](const Pieces& pieces, qe::Charge& charge) {
-      return ClosedWalks(*m, pieces, charge, out);
+    return each_block(*m, blocks, n_blocks, control, [&](const WorkQueue& queue, qe::Charge& charge) {
+      return ClosedWalks(*m, queue, charge, out);
     });
   } catch (const qe::Halt& halt) {
     return halt.status;

@@ -48,8 +48,8 @@ namespace {
 
 class Finder {
  public:
-  Finder(const NeighboursTask& task, const Pieces& pieces)
-      : first_(*task.first), second_(*task.second), by_(*task.by), ops_(set_ops(current_isa())), pieces_(pieces),
+  Finder(const NeighboursTask& task, const WorkQueue& queue)
+      : first_(*task.first), second_(*task.second), by_(*task.by), ops_(set_ops(current_isa())), queue_(queue),
         places_(task.n, 0), bits_((task.n + 63) / 64, 0), plain_(by_.values.at == nullptr && task.repeats == 0) {}
 
   static size_t bytes(uint32_t n) { return n * sizeof(uint32_t) + (n + 63) / 64 * sizeof(uint64_t); }
@@ -108,12 +108,12 @@ class Finder {
   void spend(uint64_t steps) {
     if ((spent_ += steps + 4) < kPatience) return;
     spent_ = 0;
-    pieces_.poll();
+    queue_.poll();
   }
 
   const Matrix &first_, &second_, &by_;
   const SetOps& ops_;
-  const Pieces& pieces_;
+  const WorkQueue& queue_;
   std::vector<uint32_t> places_;  // of the root's pairs of `second`, from 1 on; all 0 between two roots
   std::vector<uint64_t> bits_;    // which these are
   bool plain_;                    // `by` links pairs once, without numbers
@@ -127,15 +127,15 @@ Status find(const NeighboursTask& task, uint64_t* offsets, Neighbours& made, Con
   const uint64_t from = first_entry(*task.first, begin), to = first_entry(*task.first, end);
   const uint64_t other = first_entry(*task.second, begin);
   const int threads = workers_for(control, 8 * (to - from));
-  Pieces pieces(control, end - begin, kRoots);
+  WorkQueue queue(control, end - begin, kRoots);
   made.values = task.by->values;
   made.charge.add(static_cast<size_t>(threads) * Finder::bytes(n));
   made.found.resize((end - begin + kRoots - 1) / kRoots);
   std::fill(offsets, offsets + (to - from) + 1, 0);
   uint64_t* lengths = offsets + 1;
-  const Status status = deal(threads, pieces, [&](int) {
-    Finder finder(task, pieces);
-    for (uint64_t k, after; pieces.take(&k, &after);) {
+  const Status status = deal(threads, queue, [&](int) {
+    Finder finder(task, queue);
+    for (uint64_t k, after; queue.take(&k, &after);) {
       Found& found = made.found[k / kRoots];
       for (uint64_t c = k; c < after; ++c) finder.root(begin + static_cast<uint32_t>(c), other, lengths - from, &found);
       made.charge.add(found.ids.capacity() * sizeof(uint32_t) + found.entries.capacity() * sizeof(uint64_t));
@@ -152,10 +152,10 @@ Status find(const NeighboursTask& task, uint64_t* offsets, Neighbours& made, Con
 }
 
 Status take(const Neighbours& made, uint32_t* ids, void* values, Control* control) {
-  Pieces pieces(control, made.found.size(), 4);
+  WorkQueue queue(control, made.found.size(), 4);
   const auto bytes = static_cast<size_t>(made.values.bytes);
-  return deal(static_cast<int>(control->threads), pieces, [&](int) {
-    for (uint64_t k, after; pieces.take(&k, &after);)
+  return deal(static_cast<int>(control->threads), queue, [&](int) {
+    for (uint64_t k, after; queue.take(&k, &after);)
       for (; k < after; ++k) {
         const Found& found = made.found[k];
         std::copy(found.ids.begin(), found.ids.end(), ids + found.first);

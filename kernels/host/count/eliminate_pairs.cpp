@@ -35,10 +35,10 @@ namespace {
 template <typename V>
 class PairRows {
  public:
-  PairRows(const PairTerm* terms, int32_t n_terms, uint32_t n, const Pieces& pieces)
+  PairRows(const PairTerm* terms, int32_t n_terms, uint32_t n, const WorkQueue& queue)
       : terms_(terms), scratch_(n), sums_(n, Signed{0}) {
     roots_.reserve(static_cast<size_t>(n_terms));
-    for (int32_t t = 0; t < n_terms; ++t) roots_.emplace_back(*terms[t].plan, pieces, scratch_);
+    for (int32_t t = 0; t < n_terms; ++t) roots_.emplace_back(*terms[t].plan, queue, scratch_);
   }
 
   // Writes the row of u; returns its length.
@@ -89,7 +89,7 @@ template <typename V>
 Status pairs(const PairTerm* terms, int32_t n_terms, uint32_t n, PairChunk* chunk, Control* control) {
   const uint64_t rows = std::min<uint64_t>(n - chunk->first, chunk->most);
   const auto threads = static_cast<int>(control->threads);
-  Pieces pieces(control, rows, 1);
+  WorkQueue queue(control, rows, 1);
   Charge charge(control);
   try {
     charge.add(static_cast<size_t>(threads) * n * (Scratch<V>::kBytes + sizeof(Signed) + 4));
@@ -97,11 +97,11 @@ Status pairs(const PairTerm* terms, int32_t n_terms, uint32_t n, PairChunk* chun
     return halt.status;
   }
   std::atomic<uint64_t> taken{0};
-  const Status status = deal(threads, pieces, [&](int worker) {
-    PairRows<V> writer(terms, n_terms, n, pieces);
+  const Status status = deal(threads, queue, [&](int worker) {
+    PairRows<V> writer(terms, n_terms, n, queue);
     const uint64_t base = static_cast<uint64_t>(worker) * chunk->capacity;
     uint64_t used = 0;
-    for (uint64_t row, after; chunk->capacity - used >= n && pieces.take(&row, &after);) {
+    for (uint64_t row, after; chunk->capacity - used >= n && queue.take(&row, &after);) {
       taken.fetch_add(1, std::memory_order_relaxed);
       chunk->begins[row] = base + used;
       chunk->lengths[row] = writer.row(static_cast<uint32_t>(chunk->first + row), chunk->ends + base + used,

@@ -86,9 +86,9 @@ uint64_t entries_of(const Part* parts, int32_t n_parts) {
 // Calls each(u) for all rows, many at once.
 template <typename Each>
 Status each_row(uint32_t n, uint64_t entries, Control* control, Each&& each) {
-  Pieces pieces(control, n, kRows);
-  return deal(workers_for(control, entries + n), pieces, [&](int) {
-    for (uint64_t begin, end; pieces.take(&begin, &end);)
+  WorkQueue queue(control, n, kRows);
+  return deal(workers_for(control, entries + n), queue, [&](int) {
+    for (uint64_t begin, end; queue.take(&begin, &end);)
       for (uint64_t u = begin; u < end; ++u) each(static_cast<uint32_t>(u));
   });
 }
@@ -205,10 +205,10 @@ Status each_product_row(const Part* parts, const Factor* factors, int32_t n_fact
                         Each&& each) {
   uint64_t entries = 0;
   for (int32_t f = 0; f < n_factors; ++f) entries += entries_of(parts + factors[f].first, factors[f].count);
-  Pieces pieces(control, n, kRows);
-  return deal(workers_for(control, entries + n), pieces, [&](int) {
+  WorkQueue queue(control, n, kRows);
+  return deal(workers_for(control, entries + n), queue, [&](int) {
     ProductRows rows(parts, factors, n_factors);
-    for (uint64_t begin, end; pieces.take(&begin, &end);)
+    for (uint64_t begin, end; queue.take(&begin, &end);)
       for (uint64_t u = begin; u < end; ++u) {
         rows.make(static_cast<uint32_t>(u));
         each(rows, static_cast<uint32_t>(u));
@@ -290,10 +290,10 @@ QE_API int32_t qe_eliminate_fill_product(const ProductRelation* product, const u
   const int32_t n_factors = product->n_factors;
   const uint32_t n = product->n;
   if (CommonRows::fit(parts, factors, n_factors)) {
-    Pieces pieces(control, n, kRows);
-    return deal(workers_for(control, offsets[n] + n), pieces, [&](int) {
+    WorkQueue queue(control, n, kRows);
+    return deal(workers_for(control, offsets[n] + n), queue, [&](int) {
       CommonRows rows(parts[factors[0].first], parts[factors[1].first]);
-      for (uint64_t begin, end; pieces.take(&begin, &end);)
+      for (uint64_t begin, end; queue.take(&begin, &end);)
         for (uint64_t u = begin; u < end; ++u)
           if (offsets[u] < offsets[u + 1]) rows.fill(static_cast<uint32_t>(u), ids + offsets[u]);
     });

@@ -148,8 +148,8 @@ struct Scratch {
 template <typename V>
 class Roots {
  public:
-  Roots(const ForestPlan& plan, const Pieces& pieces, Scratch<V>& scratch)
-      : plan_(plan), pieces_(pieces), dense_(scratch.dense), other_(scratch.other), counters_(scratch.counters),
+  Roots(const ForestPlan& plan, const WorkQueue& queue, Scratch<V>& scratch)
+      : plan_(plan), queue_(queue), dense_(scratch.dense), other_(scratch.other), counters_(scratch.counters),
         nodes_(static_cast<size_t>(plan.n_nodes)) {}
 
   // What is summed up around a root, whatever its own number is.
@@ -262,7 +262,7 @@ class Roots {
       const Slice at = row(link, from.members()[i]);
       if ((steps += at.end - at.begin) >> 20) {
         steps = 0;
-        pieces_.poll();
+        queue_.poll();
       }
       V found = 0;
       if constexpr (std::is_same_v<Number, uint32_t>) {
@@ -304,7 +304,7 @@ class Roots {
       const Slice pushed = row(link, m.ids[e]);
       counters_.add(link.ids + pushed.begin, link.ids + pushed.end, 1);
     }
-    pieces_.poll();
+    queue_.poll();
     return true;
   }
 
@@ -348,7 +348,7 @@ class Roots {
       steps += at.end - at.begin;
       if (steps >> 20) {
         steps = 0;
-        pieces_.poll();
+        queue_.poll();
       }
       const V number = from.number(i);
       if (link.values.at == nullptr && !wraps) {
@@ -393,7 +393,7 @@ class Roots {
   }
 
   const ForestPlan& plan_;
-  const Pieces& pieces_;
+  const WorkQueue& queue_;
   Dense<V>&dense_, &other_;
   Dense<uint32_t>& counters_;
   std::vector<Sparse<V>> nodes_;

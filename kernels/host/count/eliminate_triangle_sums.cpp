@@ -19,8 +19,8 @@ bool leads(const Sides& sides, uint32_t k, uint32_t other) {
 template <typename V>
 class Summing {
  public:
-  Summing(const Sides& sides, const Pieces& pieces, const V* vector, bool wraps, V* out)
-      : sides_(sides), pieces_(pieces), vector_(vector), wraps_(wraps), out_(out), spread_(sides.n(), V{0}) {}
+  Summing(const Sides& sides, const WorkQueue& queue, const V* vector, bool wraps, V* out)
+      : sides_(sides), queue_(queue), vector_(vector), wraps_(wraps), out_(out), spread_(sides.n(), V{0}) {}
 
   static size_t bytes(const Sides& sides) { return sides.n() * sizeof(V); }
 
@@ -42,14 +42,14 @@ class Summing {
       out_[e] = sum;
       if (spent_ < kPatience) continue;
       spent_ = 0;
-      pieces_.poll();
+      queue_.poll();
     }
     for (uint64_t e = begin; e < end; ++e) spread_[sides_.neighbour(e)] = 0;
   }
 
  private:
   const Sides& sides_;
-  const Pieces& pieces_;
+  const WorkQueue& queue_;
   const V* vector_;
   bool wraps_;
   V* out_;
@@ -64,7 +64,7 @@ void sum_up(const Matrix& matrix, const V* numbers, V* sums, Control* control) {
   charge.add(static_cast<size_t>(sides.threads()) * Summing<V>::bytes(sides) + sides.turning_bytes());
   // Sums of fewer than 2^32 numbers below 2^32 don't wrap.
   const bool wraps = *std::max_element(numbers + matrix.lo, numbers + matrix.hi) >> 32 != 0;
-  sides.each_root([&](const Pieces& pieces) { return Summing<V>(sides, pieces, numbers, wraps, sums); });
+  sides.each_root([&](const WorkQueue& queue) { return Summing<V>(sides, queue, numbers, wraps, sums); });
   sides.each_turned(nullptr, nullptr, sides.offsets(), [&](uint32_t k, uint32_t other, uint64_t e, uint64_t place) {
     if (leads(sides, k, other)) sums[place] = sums[e];
   });

@@ -55,12 +55,12 @@ Status message(const Matrix& m, const Numbers* factors, int32_t n_factors, uint3
     lengths(m, n, out);
     return kOk;
   }
-  Pieces pieces(control, n, kRows);
+  WorkQueue queue(control, n, kRows);
   const bool below = vector == nullptr || n == 0 || *std::max_element(vector, vector + n) >> 32 == 0;
   bool short_products = vector == nullptr && (n_factors == 1 || n_factors == 2);
   for (int32_t k = 0; k < n_factors; ++k) short_products = short_products && factors[k].bytes == 4;
-  return deal(workers_for(control, entries_of(m) / kEasy), pieces, [&](int) {
-    for (uint64_t begin, end; pieces.take(&begin, &end);) {
+  return deal(workers_for(control, entries_of(m) / kEasy), queue, [&](int) {
+    for (uint64_t begin, end; queue.take(&begin, &end);) {
       for (uint64_t u = begin; u < end; ++u) {
         const Slice at = row(m, static_cast<uint32_t>(u));
         if (bare && below) {
@@ -241,9 +241,9 @@ Wide product_at(const Numbers* factors, int32_t count, uint64_t i) {
 
 template <typename V>
 Status product(const Numbers* factors, int32_t count, uint64_t n, V* out, Control* control) {
-  Pieces pieces(control, n, kShort);
-  return deal(workers_for(control, n / kEasy), pieces, [&](int) {
-    for (uint64_t begin, end; pieces.take(&begin, &end);) {
+  WorkQueue queue(control, n, kShort);
+  return deal(workers_for(control, n / kEasy), queue, [&](int) {
+    for (uint64_t begin, end; queue.take(&begin, &end);) {
       for (uint64_t i = begin; i < end; ++i) {
         V found = factors[0].get<V>(i);
         for (int32_t k = 1; k < count && found != 0; ++k) {
@@ -258,7 +258,7 @@ Status product(const Numbers* factors, int32_t count, uint64_t n, V* out, Contro
 
 // The sum of the products of the factors' i-th numbers, as its low and its high 64 bits.
 Status total(const Numbers* factors, int32_t count, uint64_t n, uint64_t* halves, Control* control) {
-  Pieces pieces(control, n, kPiece);
+  WorkQueue queue(control, n, kPiece);
   std::mutex mutex;
   Wide sum = 0;
   int32_t bytes = 0;
@@ -274,9 +274,9 @@ Status total(const Numbers* factors, int32_t count, uint64_t n, uint64_t* halves
     turned[1] = factors[0];
     factors = turned;
   }
-  const Status status = deal(workers_for(control, n / kEasy), pieces, [&](int) {
+  const Status status = deal(workers_for(control, n / kEasy), queue, [&](int) {
     Wide own = 0;
-    for (uint64_t begin, end; pieces.take(&begin, &end);) {
+    for (uint64_t begin, end; queue.take(&begin, &end);) {
       Wide found = 0;
       if (plain) {
         found = sums_for(current_isa()).plain(factors, count, begin, end - begin);

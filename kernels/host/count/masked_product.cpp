@@ -53,7 +53,7 @@ void close_row(const Matrix& across, const Matrix& left, const Matrix& right, ui
 template <typename V>
 Status close(const Matrix& across, const Matrix& left, const Matrix& right, uint32_t n, const V* vector, V* out,
              Control* control) {
-  Pieces pieces(control, n, kRows);
+  WorkQueue queue(control, n, kRows);
   Charge charge(control);
   const int threads = workers_for(control, entries_of(across));
   try {
@@ -61,9 +61,9 @@ Status close(const Matrix& across, const Matrix& left, const Matrix& right, uint
   } catch (const Halt& halt) {
     return halt.status;
   }
-  return deal(threads, pieces, [&](int) {
+  return deal(threads, queue, [&](int) {
     std::vector<V> spread(n, V{0});
-    for (uint64_t begin, end; pieces.take(&begin, &end);)
+    for (uint64_t begin, end; queue.take(&begin, &end);)
       for (uint64_t a = begin; a < end; ++a)
         close_row<V>(across, left, right, static_cast<uint32_t>(a), vector, spread.data(), out);
   });

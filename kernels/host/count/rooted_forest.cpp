@@ -47,11 +47,11 @@ Status sums_around(const ForestPlan& plan, const std::vector<uint32_t>& roots, V
   }
   const size_t nodes = (sizeof(V) + 4) * static_cast<size_t>(plan.n_nodes);
   charge.add(workers * plan.n * (Scratch<V>::kBytes + nodes));
-  Pieces pieces(control, roots.size(), kRoots);
-  return deal(threads, pieces, [&](int) {
+  WorkQueue queue(control, roots.size(), kRoots);
+  return deal(threads, queue, [&](int) {
     Scratch<V> scratch(plan.n);
-    Roots<V> worker(plan, pieces, scratch);
-    for (uint64_t begin, end; pieces.take(&begin, &end);)
+    Roots<V> worker(plan, queue, scratch);
+    for (uint64_t begin, end; queue.take(&begin, &end);)
       for (uint64_t k = begin; k < end; ++k) out[k] = worker.root(roots[k]);
   });
 }

@@ -85,7 +85,7 @@ class BlockRoots {
  public:
   static constexpr uint32_t kRoots = Line<Number>::kRoots;
 
-  BlockRoots(const ForestPlan& plan, const Pieces& pieces) : plan_(plan), pieces_(pieces), pushed_(plan.n) {
+  BlockRoots(const ForestPlan& plan, const WorkQueue& queue) : plan_(plan), queue_(queue), pushed_(plan.n) {
     made_.reserve(static_cast<size_t>(plan.n_nodes));
     for (int k = 0; k < plan.n_nodes; ++k) made_.emplace_back(plan.n);
   }
@@ -208,7 +208,7 @@ class BlockRoots {
       pushed_.add(link.ids + at.begin, link.ids + at.end, from[v]);
       if ((steps += at.end - at.begin) < 1 << 18) continue;
       steps = 0;
-      pieces_.poll();
+      queue_.poll();
     }
     from.clear();
   }
@@ -231,7 +231,7 @@ class BlockRoots {
   }
 
   const ForestPlan& plan_;
-  const Pieces& pieces_;
+  const WorkQueue& queue_;
   std::vector<Lines<Number>> made_;
   Lines<Number> pushed_;
   const uint32_t* roots_ = nullptr;
@@ -289,10 +289,10 @@ class Bounds {
 
 template <typename Number, typename V>
 Status run(const ForestPlan& plan, const std::vector<uint32_t>& roots, int threads, V* out, Control* control) {
-  Pieces pieces(control, roots.size(), BlockRoots<Number, V>::kRoots);
-  return deal(threads, pieces, [&](int) {
-    BlockRoots<Number, V> worker(plan, pieces);
-    for (uint64_t begin, end; pieces.take(&begin, &end);)
+  WorkQueue queue(control, roots.size(), BlockRoots<Number, V>::kRoots);
+  return deal(threads, queue, [&](int) {
+    BlockRoots<Number, V> worker(plan, queue);
+    for (uint64_t begin, end; queue.take(&begin, &end);)
       worker.block(roots.data() + begin, static_cast<uint32_t>(end - begin), out + begin);
   });
 }

@@ -17,8 +17,8 @@ namespace {
 // Counts for all roots of a block, row by row.
 class BlockRows {
  public:
-  BlockRows(const Sides& sides, const uint64_t* lates, const BitBatch& lines, const Pieces& pieces, uint32_t* out)
-      : sides_(sides), lates_(lates), lines_(lines), pieces_(pieces), out_(out) {}
+  BlockRows(const Sides& sides, const uint64_t* lates, const BitBatch& lines, const WorkQueue& queue, uint32_t* out)
+      : sides_(sides), lates_(lates), lines_(lines), queue_(queue), out_(out) {}
 
   void row(uint32_t v, uint64_t begin, uint64_t end) {
     const uint64_t late = std::max(begin, lates_[v]);
@@ -31,14 +31,14 @@ class BlockRows {
     ops.read_counters(counters, ids + begin, roots, sides_.lo() + lines_.first(), out_ + begin);
     if ((spent_ += (end - begin) * kRowBlock) < kPatience) return;
     spent_ = 0;
-    pieces_.poll();
+    queue_.poll();
   }
 
  private:
   const Sides& sides_;
   const uint64_t* lates_;
   const BitBatch& lines_;
-  const Pieces& pieces_;
+  const WorkQueue& queue_;
   uint32_t* out_;
   RootLine counters_[kMostSumDigits];
   uint64_t spent_ = 0;
@@ -47,8 +47,8 @@ class BlockRows {
 // Counts for one root after the other.
 class SingleRoots {
  public:
-  SingleRoots(const Sides& sides, const uint64_t* lates, uint32_t first, const Pieces& pieces, uint32_t* out)
-      : sides_(sides), lates_(lates), first_(first), alone_(sides.threads() == 1), pieces_(pieces), out_(out),
+  SingleRoots(const Sides& sides, const uint64_t* lates, uint32_t first, const WorkQueue& queue, uint32_t* out)
+      : sides_(sides), lates_(lates), first_(first), alone_(sides.threads() == 1), queue_(queue), out_(out),
         places_(sides.n(), 0) {}
 
   static size_t bytes(const Sides& sides) { return sides.n() * sizeof(uint32_t); }
@@ -72,7 +72,7 @@ class SingleRoots {
       spent_ += sides_.end(b) - lates_[b] + 8;
       if (spent_ < kPatience) continue;
       spent_ = 0;
-      pieces_.poll();
+      queue_.poll();
     }
     for (uint64_t e = begin; e < end; ++e) places_[sides_.neighbour(e)] = 0;
   }
@@ -88,7 +88,7 @@ class SingleRoots {
   const uint64_t* lates_;
   uint32_t first_;
   bool alone_;
-  const Pieces& pieces_;
+  const WorkQueue& queue_;
   uint32_t* out_;
   std::vector<uint32_t> places_;  // of a root's neighbours in its row, from 1 on; all 0 between two roots
   uint64_t spent_ = 0;
@@ -107,9 +107,9 @@ void count_ranked(const RankedPairs& pairs, uint32_t* out, Control* control) {
     for (uint64_t e = lates[u]; e < sides.end(u); ++e) work += late(sides.neighbour(e));
     return work;
   })) {
-    lines.each_row([&](const Pieces& pieces) { return BlockRows(sides, lates, lines, pieces, out); });
+    lines.each_row([&](const WorkQueue& queue) { return BlockRows(sides, lates, lines, queue, out); });
   }
-  sides.each_root([&](const Pieces& pieces) { return SingleRoots(sides, lates, lines.first(), pieces, out); });
+  sides.each_root([&](const WorkQueue& queue) { return SingleRoots(sides, lates, lines.first(), queue, out); });
   sides.each_early(lates, [&](uint64_t e, uint64_t place) { out[e] = out[place] = out[e] + out[place]; });
 }
 

@@ -32,9 +32,9 @@ class Sides {
   // Calls each(k) for all rows, on all threads.
   template <typename Each>
   void each_row(Each&& each) const {
-    Pieces pieces(control_, n_, 1 << 10);
-    const Status status = deal(threads_, pieces, [&](int) {
-      for (uint64_t begin, end; pieces.take(&begin, &end);)
+    WorkQueue queue(control_, n_, 1 << 10);
+    const Status status = deal(threads_, queue, [&](int) {
+      for (uint64_t begin, end; queue.take(&begin, &end);)
         for (uint64_t k = begin; k < end; ++k) each(static_cast<uint32_t>(k));
     });
     if (status != kOk) throw Halt{status};
@@ -44,10 +44,10 @@ class Sides {
   template <typename Make>
   void each_root(Make&& make) const {
     constexpr uint64_t kRoots = 4;
-    Pieces pieces(control_, n_, kRoots);
-    const Status status = deal(threads_, pieces, [&](int) {
-      auto worker = make(pieces);
-      for (uint64_t begin, end; pieces.take(&begin, &end);)
+    WorkQueue queue(control_, n_, kRoots);
+    const Status status = deal(threads_, queue, [&](int) {
+      auto worker = make(queue);
+      for (uint64_t begin, end; queue.take(&begin, &end);)
         for (uint64_t k = begin; k < end; ++k) worker.root(static_cast<uint32_t>(k));
     });
     if (status != kOk) throw Halt{status};
@@ -82,9 +82,9 @@ class Sides {
   template <typename Each>
   void each_range(Each&& each) const {
     const auto parts = static_cast<uint64_t>(threads_);
-    Pieces pieces(control_, parts, 1);
-    const Status status = deal(threads_, pieces, [&](int) {
-      for (uint64_t part, after; pieces.take(&part, &after);) each(bound(part, parts), bound(part + 1, parts));
+    WorkQueue queue(control_, parts, 1);
+    const Status status = deal(threads_, queue, [&](int) {
+      for (uint64_t part, after; queue.take(&part, &after);) each(bound(part, parts), bound(part + 1, parts));
     });
     if (status != kOk) throw Halt{status};
   }
@@ -98,13 +98,13 @@ class Sides {
   template <typename Each>
   void each_part(const uint64_t* places, Each&& each) const {
     const auto parts = static_cast<uint64_t>(threads_);
-    Pieces pieces(control_, parts, 1);
-    const Status status = deal(threads_, pieces, [&](int) {
-      for (uint64_t part, after; pieces.take(&part, &after);) {
+    WorkQueue queue(control_, parts, 1);
+    const Status status = deal(threads_, queue, [&](int) {
+      for (uint64_t part, after; queue.take(&part, &after);) {
         const uint32_t from = bound(part, parts), to = bound(part + 1, parts);
         std::vector<uint64_t> cursor(places + from, places + to);
         for (uint32_t u = 0; u < n_; ++u) {
-          if (u % (1 << 16) == 0) pieces.poll();
+          if (u % (1 << 16) == 0) queue.poll();
           each(from, to, cursor.data(), u);
         }
       }

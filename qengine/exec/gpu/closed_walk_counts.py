@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from qengine.exec.gpu.eliminate_matrix import DEAL, DeviceMatrix
+from qengine.exec.gpu.eliminate_matrix import WORK_QUEUE, DeviceMatrix
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.plan.closed_walks import walk_sum
 from qengine.plan.elimination import Step
@@ -231,8 +231,8 @@ class WalkCounter:
         reached = self.block(4 * left.n * blocks, clear=True)
         touched = self.block(4 * left.n * blocks)
         rest = np.array((reached.ptr, touched.ptr, sums.ptr, fives), REST)
-        deal = np.array((self.block(8, clear=True).ptr, self.run.stop_flag), DEAL)
-        self.run.launch(kernel, blocks, _AROUND_THREADS, (left.record, rest, deal), REST_SHARED)
+        queue = np.array((self.block(8, clear=True).ptr, self.run.stop_flag), WORK_QUEUE)
+        self.run.launch(kernel, blocks, _AROUND_THREADS, (left.record, rest, queue), REST_SHARED)
 
     def kernel(self, name: str, shared_bytes: int = 0) -> Any:
         """Return a kernel."""

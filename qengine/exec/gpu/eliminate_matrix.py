@@ -14,7 +14,7 @@ from qengine.exec.gpu.memory import Resident
 from qengine.exec.gpu.upload import resident_array
 from qengine.plan.elimination import Matrix
 
-__all__ = ["DEAL", "MATRIX", "DeviceMatrix", "uploaded"]
+__all__ = ["MATRIX", "WORK_QUEUE", "DeviceMatrix", "uploaded"]
 
 MATRIX = np.dtype(
     [
@@ -31,8 +31,8 @@ MATRIX = np.dtype(
 )
 """As ``qe::eliminate::Matrix``."""
 
-DEAL = np.dtype([("next", "<u8"), ("stop", "<u8")])
-"""As ``qe::eliminate::Deal``."""
+WORK_QUEUE = np.dtype([("next", "<u8"), ("stop", "<u8")])
+"""As ``qe::eliminate::WorkQueue``."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from qengine.exec.common.relations import Relations
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.gpu.closed_walk_counts import WalkSums
 from qengine.exec.gpu.device_program import DeviceProgram
-from qengine.exec.gpu.eliminate_matrix import DEAL, DeviceMatrix, uploaded
+from qengine.exec.gpu.eliminate_matrix import WORK_QUEUE, DeviceMatrix, uploaded
 from qengine.exec.gpu.eliminate_sums import MOST_FACTORS
 from qengine.exec.gpu.families import MESSAGE_WINDOW
 from qengine.exec.gpu.launch import DeviceRun
@@ -264,14 +264,14 @@ class DeviceSteps:
         if not across.entries:
             return across.with_values(out)
         rows, middles = self.owners(across)
-        deal = np.array((self.allocate(8, "the pairs dealt", clear=True).ptr, self.run.stop_flag), DEAL)
+        queue = np.array((self.allocate(8, "the pairs dealt", clear=True).ptr, self.run.stop_flag), WORK_QUEUE)
         vector, to = self.address(step.vector), np.uint64(out.ptr)
         if step.across == step.left == step.right and across.pairs:
-            self.launch_all("eliminate_triangle_sums", across.record, rows, middles, vector, to, deal, self.flag)
+            self.launch_all("eliminate_triangle_sums", across.record, rows, middles, vector, to, queue, self.flag)
             self.launch_all("eliminate_mirror", across.record, rows, to)
         else:
             matrices = across.record, rows, left.record, right.record
-            self.launch_all("masked_product", *matrices, vector, to, deal, self.flag)
+            self.launch_all("masked_product", *matrices, vector, to, queue, self.flag)
         self.run.wait()
         return across.with_values(out)
 
@@ -287,8 +287,8 @@ class DeviceSteps:
         scratch = self.allocate(blocks * each, "what roots reach", clear=True)
         sizes = len(step.nodes), len(step.tops), slots, reached, roots, 0
         plan = np.array((*places, self.address(step.vector), scratch.ptr, each, *sizes), FOREST_PLAN)
-        deal = np.array((self.allocate(8, "the roots dealt", clear=True).ptr, self.run.stop_flag), DEAL)
-        arguments = (plan, np.uint64(out.ptr), deal, self.flag)
+        queue = np.array((self.allocate(8, "the roots dealt", clear=True).ptr, self.run.stop_flag), WORK_QUEUE)
+        arguments = (plan, np.uint64(out.ptr), queue, self.flag)
         self.run.launch(kernel, blocks, _AROUND_THREADS, arguments, SHARED.itemsize)
         self.run.wait()
         return out
@@ -348,8 +348,8 @@ class DeviceSteps:
         return self.run.kernel(family, name, {"QE_WIDE": int(self.wide)}, shared_bytes)
 
     def deal(self) -> npt.NDArray[Any]:
-        """Return a ``DEAL`` of which nothing is taken."""
-        return np.array((self.allocate(8, "what is dealt", clear=True).ptr, self.run.stop_flag), DEAL)
+        """Return a ``WORK_QUEUE`` of which nothing is taken."""
+        return np.array((self.allocate(8, "what is dealt", clear=True).ptr, self.run.stop_flag), WORK_QUEUE)
 
     def sum_of(self, block: Any, n: int) -> int:
         """Return the sum of a vector's n numbers."""

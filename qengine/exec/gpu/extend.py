@@ -149,7 +149,7 @@ class Extension:
         self.most_slots = max(_LEAST_SLOTS, min(most_slots, _fitting(shape, budget)))
         self.slots = min(self.most_slots, _FIRST_SLOTS)
         self.tables = np.zeros((3, MAX_DEVICE_LEVELS), np.uint64)  # vertices, edges, parents: qe::ExtendTables
-        self.told = np.frombuffer(cupy().cuda.alloc_pinned_memory(8), np.int64, 1)
+        self.reported = np.frombuffer(cupy().cuda.alloc_pinned_memory(8), np.int64, 1)
         self.first_rows: Any = None  # of the first table: their input rows, and a column for each seed
         self.seed_columns: list[Any] = []
         self.kernels: dict[tuple[str, int, int], tuple[Any, int]] = {}
@@ -330,9 +330,9 @@ class Extension:
 
     def _tell(self, number: Any) -> int:
         """Wait, and return the first of an array's numbers (int64)."""
-        self._launch_plain("extend_tell", 1, number, np.uint64(self.told.ctypes.data))
+        self._launch_plain("extend_report", 1, number, np.uint64(self.reported.ctypes.data))
         self.run.wait()
-        return int(self.told[0])
+        return int(self.reported[0])
 
     def _launch_tiles(self, name: str, level: int, n: int, offsets: Any, begin: int, end: int, *to: Any) -> None:
         """Launch a kernel over tiles of slots [begin, end)."""

@@ -28,7 +28,7 @@ from qengine.exec.gpu import (
     search_job,
 )
 from qengine.exec.gpu.closed_walk_counts import GROUP, REMAINS, REST, REST_SHARED, STRIP, WINDOW
-from qengine.exec.gpu.eliminate_matrix import DEAL, MATRIX
+from qengine.exec.gpu.eliminate_matrix import MATRIX, WORK_QUEUE
 from qengine.exec.gpu.families import FAMILIES, MESSAGE_WINDOW
 from qengine.exec.gpu.neighbourhoods import LOCAL, NEIGHBOURS
 
@@ -133,7 +133,7 @@ def test_elimination_gets_what_it_expects() -> None:
     names = ("using namespace qe::eliminate;",)
     for wide in (0, 1):
         macros = {"QE_WIDE": wide, "QE_WINDOW": MESSAGE_WINDOW}
-        check_layouts("count/eliminate.cuh", {"Matrix": MATRIX, "Deal": DEAL}, 90, *names, macros=macros)
+        check_layouts("count/eliminate.cuh", {"Matrix": MATRIX, "WorkQueue": WORK_QUEUE}, 90, *names, macros=macros)
         vectors = {"Factors": elimination_steps.FACTORS, "Parts": elimination_steps.PARTS}
         check_layouts(
             "count/eliminate.cu", vectors, 90, f"static_assert(kLanes == {elimination_steps.LANES});", macros=macros
