@@ -17,7 +17,7 @@ from qengine.binder.scope import Symbol
 from qengine.errors import SemanticError
 from qengine.plan.expr import AggregateCall, Expr, Property, Subquery, Variable
 from qengine.plan.logical import Aggregate, Operator
-from qengine.plan.traverse import bound_names, substitute, walk
+from qengine.plan.traverse import bound_names, preorder, substitute
 
 
 @record
@@ -40,7 +40,7 @@ class Grouping:
                 self.keys.setdefault(item.expr, item.name)
             elif isinstance(item.expr, AggregateCall):
                 self.calls.setdefault(item.expr, item.name)
-        for part in (part for item in self.items for part in walk(item.expr)):
+        for part in (part for item in self.items for part in preorder(item.expr)):
             if isinstance(part, AggregateCall) and part not in self.calls:
                 self.calls[part] = self.binding.names.anonymous()
 
@@ -59,7 +59,7 @@ class Grouping:
     def _over_groups(self, item: Item) -> Expr:
         if not item.aggregates:
             return Variable(self.keys[item.expr], type=item.expr.type, span=item.expr.span)
-        local = {name for part in walk(item.expr) for name in bound_names(part)}
+        local = {name for part in preorder(item.expr) for name in bound_names(part)}
 
         def choose(part: Expr) -> Expr | None:
             if isinstance(part, AggregateCall):

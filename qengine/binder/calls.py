@@ -10,7 +10,7 @@ from qengine.binder.inference import Mismatch, may_be, result_type
 from qengine.catalog.functions import Function, elsewhere, lookup, nearest
 from qengine.errors import SemanticError, Span
 from qengine.plan.expr import AggregateCall, Call, Expr, Property
-from qengine.plan.traverse import walk
+from qengine.plan.traverse import preorder
 from qengine.syntax import ast
 from qengine.types import BOOLEAN, INTEGER, Kind, Type
 
@@ -75,7 +75,7 @@ def _aggregate(binder: ExpressionBinder, function: Function, node: ast.FunctionC
     binder.forbidden = "an aggregate"
     args = tuple(map(binder.value, node.args))
     binder.forbidden = None
-    for part in (part for arg in args for part in walk(arg)):
+    for part in (part for arg in args for part in preorder(arg)):
         called = lookup(part.name) if isinstance(part, Call) else None
         if called is not None and not called.deterministic:
             raise binding.error(

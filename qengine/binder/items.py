@@ -7,7 +7,7 @@ from qengine.binder.binding import Binding
 from qengine.binder.expressions import ExpressionBinder
 from qengine.binder.scope import Scope
 from qengine.plan.expr import AggregateCall, Expr, Property, Variable
-from qengine.plan.traverse import walk
+from qengine.plan.traverse import preorder
 from qengine.syntax import ast
 
 
@@ -33,7 +33,7 @@ class Item:
 
 def aggregates(expr: Expr) -> bool:
     """Tell whether an expression has an aggregate in it (those of its subqueries aside)."""
-    return any(isinstance(part, AggregateCall) for part in walk(expr))
+    return any(isinstance(part, AggregateCall) for part in preorder(expr))
 
 
 def is_plain(expr: Expr) -> bool:

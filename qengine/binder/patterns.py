@@ -34,7 +34,7 @@ from qengine.plan.pattern import (
     QueryGraph,
 )
 from qengine.plan.predicates import both, label_condition
-from qengine.plan.traverse import conjuncts, free_variables, only_variable, rewrite, walk
+from qengine.plan.traverse import conjuncts, free_variables, only_variable, preorder, rewrite
 from qengine.syntax import ast
 from qengine.types import BOOLEAN, NODE, PATH, RELATIONSHIP, Kind, Type, list_of
 
@@ -48,7 +48,7 @@ def bind_match(binding: Binding, clause: ast.MatchClause, scope: Scope) -> tuple
     graph = builder.finish(clause.where, clause.span)
     if binding.explaining:
         warn_of_cost(binding, list(zip(clause.patterns, firsts, strict=True)), graph)
-    return graph, builder.behind()
+    return graph, builder.scope_after()
 
 
 @record
@@ -82,7 +82,7 @@ class GraphBuilder:
     conditions: list[ast.Expression] = field(default_factory=list)
     predicates: list[Expr] = field(default_factory=list)
 
-    def behind(self) -> Scope:
+    def scope_after(self) -> Scope:
         """Return the scope with the pattern's variables."""
         return self.scope.with_symbols(self.declared)
 
@@ -317,7 +317,7 @@ class GraphBuilder:
         for written in self.written:
             for predicate in self._written_predicates(written):
                 self._place_written(written, at_ends(self.binding, predicate, written.name, written.ends))
-        binder = ExpressionBinder(self.binding, self.behind(), "WHERE")
+        binder = ExpressionBinder(self.binding, self.scope_after(), "WHERE")
         for condition in (*self.conditions, *([where] if where is not None else ())):
             for predicate in conjuncts(binder.condition(condition)):
                 self._place(predicate)
@@ -335,7 +335,7 @@ class GraphBuilder:
         symbols = {end.node.name: Symbol(end.column, NODE) for end in written.ends if end.node.name is not None}
         if written.hops and written.user_name is not None:
             symbols[written.user_name] = Symbol(written.name, RELATIONSHIP)
-        binder = ExpressionBinder(self.binding, self.behind().with_symbols(symbols), "a pattern")
+        binder = ExpressionBinder(self.binding, self.scope_after().with_symbols(symbols), "a pattern")
         type = RELATIONSHIP if written.name in self.relationships else NODE
         yield from self._conditions(binder, Variable(written.name, type=type), written.properties, written.where)
         for end in written.ends:
@@ -373,7 +373,7 @@ class GraphBuilder:
         own = only_variable(predicate) == written.name
         if not written.hops or (own and (written.selected or not condition_can_fail(predicate))):
             self._place(predicate, hop=written.hops)
-        elif written.selected or any(isinstance(part, Subquery) for part in walk(predicate)):
+        elif written.selected or any(isinstance(part, Subquery) for part in preorder(predicate)):
             raise self.binding.unsupported(
                 "A condition on each hop can't read other variables here.", predicate.span, "Compare with a constant."
             )

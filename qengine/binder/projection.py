@@ -12,16 +12,16 @@ last ``Project`` of a RETURN gives the columns the names that the user asked for
 from __future__ import annotations
 
 from qengine.binder.aggregation import Grouping
-from qengine.binder.behind import Behind
 from qengine.binder.binding import Binding
 from qengine.binder.expressions import ExpressionBinder
 from qengine.binder.inference import indefinite, may_be
 from qengine.binder.items import Item, bind_items, check_names
+from qengine.binder.projection_scope import ProjectionScope
 from qengine.binder.scope import Scope, Symbol
 from qengine.plan.expr import Expr, Literal, Subquery, Variable
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.logical import Aggregate, Distinct, Filter, Limit, Operator, Project, Skip, Sort, SortKey
-from qengine.plan.traverse import conjunction, conjuncts, free_variables, walk
+from qengine.plan.traverse import conjunction, conjuncts, free_variables, preorder
 from qengine.syntax import ast
 from qengine.types import INTEGER, Kind, Type
 
@@ -74,7 +74,7 @@ def _project(
         root = grouping.operator(root, carried)
     carried = () if cut else carried
     columns += [(symbol.name, Variable(symbol.name, type=symbol.type)) for symbol in carried]
-    behind = Behind(
+    visible = ProjectionScope(
         binding,
         scope,
         items,
@@ -83,9 +83,9 @@ def _project(
         calls=grouping.calls if grouping and not projection.distinct else {},
         old_rows=grouping is None and not projection.distinct,
     )
-    keys = tuple(SortKey(behind.sort_key(item.expression), item.ascending) for item in projection.order)
-    condition = behind.condition(where) if where is not None else None
-    hidden = [(name, variable) for name, variable in behind.hidden.items() if name not in dict(columns)]
+    keys = tuple(SortKey(visible.sort_key(item.expression), item.ascending) for item in projection.order)
+    condition = visible.condition(where) if where is not None else None
+    hidden = [(name, variable) for name, variable in visible.hidden.items() if name not in dict(columns)]
     if not _emits(root, [*columns, *hidden]):
         root = Project(root, (*columns, *hidden))
     if projection.distinct:
@@ -133,7 +133,7 @@ def _renamed(root: Operator, items: tuple[Item, ...]) -> Operator:
 
 def _constant(binding: Binding, clause: str, node: ast.Expression, scope: Scope) -> Expr:
     expr = ExpressionBinder(binding, scope, clause).value(node)
-    if free_variables(expr) or any(isinstance(part, Subquery) for part in walk(expr)):
+    if free_variables(expr) or any(isinstance(part, Subquery) for part in preorder(expr)):
         raise binding.error(
             "NonConstantExpression", f"{clause} can't depend on the rows.", node.span, "Use a number or a $parameter."
         )

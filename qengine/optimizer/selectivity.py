@@ -15,7 +15,7 @@ from qengine.catalog.view import CatalogView
 from qengine.optimizer.value_shares import RANGE, UNKNOWN, ValueRange, equal, nulls, with_text
 from qengine.plan.expr import Call, Comparison, Expr, ListOf, Literal, Logical, Parameter, Property, Variable
 from qengine.plan.pattern import LabelExpr
-from qengine.plan.traverse import conjuncts, walk
+from qengine.plan.traverse import conjuncts, preorder
 
 __all__ = ["selectivity"]
 
@@ -125,7 +125,7 @@ class _Share:
         """Return the share for which a condition is neither true nor false: a property is missing."""
         if isinstance(predicate, Call) and predicate.name in ("IS NULL", "IS NOT NULL"):
             return 0.0
-        keys = {part.key for part in walk(predicate) if isinstance(part, Property)}
+        keys = {part.key for part in preorder(predicate) if isinstance(part, Property)}
         return self.mean(keys.pop(), nulls, 0.0) if len(keys) == 1 else 0.0
 
     def known(self, key: str, share: Callable[[ValueSummary], float], unknown: float) -> float:

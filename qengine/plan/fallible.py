@@ -25,7 +25,7 @@ from qengine.plan.expr import (
     Subquery,
 )
 from qengine.plan.logical import Argument, Distinct, Filter, Match, Operator, Project
-from qengine.plan.traverse import walk
+from qengine.plan.traverse import preorder
 from qengine.types import Kind, Type
 
 __all__ = ["can_fail", "condition_can_fail", "fails_somewhere"]
@@ -51,7 +51,7 @@ def can_fail(expr: Expr) -> bool:
 
 def fails_somewhere(expr: Expr) -> bool:
     """Tell whether a part of an expression may fail, needed or not."""
-    return any(map(_fails_itself, walk(expr)))
+    return any(map(_fails_itself, preorder(expr)))
 
 
 def _fails_itself(expr: Expr) -> bool:

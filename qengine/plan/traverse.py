@@ -45,7 +45,7 @@ def _expressions(items: tuple[Any, ...]) -> Iterator[Expr]:
             yield from _expressions(item)
 
 
-def walk(expr: Expr) -> Iterator[Expr]:
+def preorder(expr: Expr) -> Iterator[Expr]:
     """Yield the expression and all below it, parents first."""
     waiting = [expr]
     seen = 0
@@ -96,7 +96,7 @@ def only_variable(expr: Expr) -> str | None:
 
 def is_repeatable(expr: Expr) -> bool:
     """Tell whether an expression has no subquery and gives the same whenever and however often it is evaluated."""
-    for part in walk(expr):
+    for part in preorder(expr):
         if isinstance(part, Subquery):
             return False
         function = lookup(part.name) if isinstance(part, Call) else None
@@ -188,7 +188,7 @@ def rewrite_plan(plan: Operator, change: Callable[[Operator], Operator]) -> Oper
         if isinstance(value, Operator):
             return rewrite_plan(value, change)
         if isinstance(value, Expr):
-            return rewrite(value, inside) if any(isinstance(part, Subquery) for part in walk(value)) else value
+            return rewrite(value, inside) if any(isinstance(part, Subquery) for part in preorder(value)) else value
         if isinstance(value, tuple):
             new = tuple(map(changed, value))
             return value if all(a is b for a, b in zip(value, new, strict=True)) else new

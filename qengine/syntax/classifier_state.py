@@ -9,10 +9,10 @@ from qengine.syntax.paths import AHEAD, PathFinder, word
 from qengine.syntax.scanner import BACKTICKED, Token
 from qengine.syntax.words import PATTERN_PREFIX
 
-__all__ = ["ClassifierState", "Land"]
+__all__ = ["ClassifierState", "Context"]
 
 
-class Land(Enum):
+class Context(Enum):
     """What kind of text stands here."""
 
     EXPRESSION = 1
@@ -41,24 +41,24 @@ class ClassifierState:
         self.out: list[Token] = []
         # The current frame: the kind of text, whether clauses may begin here, whether keys stand after commas, the
         # index of the `|` that divides it, and the index where the path inside an expression ends.
-        self.land = Land.EXPRESSION
+        self.context = Context.EXPRESSION
         self.is_query = True
         self.is_map = False
         self.divider = -1
         self.path_end = -1
-        self.frames: list[tuple[Land, bool, bool, int, int]] = []
+        self.frames: list[tuple[Context, bool, bool, int, int]] = []
         self.query_braces: set[int] = set()  # indices of the `{` of CALL
         self.query_ends: set[int] = set()  # and of their `}`
 
-    def push(self, land: Land, *, is_query: bool = False, is_map: bool = False, divider: int = -1) -> None:
+    def push(self, context: Context, *, is_query: bool = False, is_map: bool = False, divider: int = -1) -> None:
         """Enter a bracket."""
-        self.frames.append((self.land, self.is_query, self.is_map, self.divider, self.path_end))
-        self.land, self.is_query, self.is_map, self.divider, self.path_end = land, is_query, is_map, divider, -1
+        self.frames.append((self.context, self.is_query, self.is_map, self.divider, self.path_end))
+        self.context, self.is_query, self.is_map, self.divider, self.path_end = context, is_query, is_map, divider, -1
 
     def pop(self) -> None:
         """Leave a bracket."""
         if self.frames:
-            self.land, self.is_query, self.is_map, self.divider, self.path_end = self.frames.pop()
+            self.context, self.is_query, self.is_map, self.divider, self.path_end = self.frames.pop()
 
     # ------------------------------------------------------------------------------------------------- questions
 
@@ -145,7 +145,7 @@ class ClassifierState:
             else:
                 break
         for _ in range(depth):  # parentheses that go on as something else
-            self.push(Land.EXPRESSION)
+            self.push(Context.EXPRESSION)
         return index
 
     def path_name(self, index: int) -> int:

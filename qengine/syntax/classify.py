@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from qengine._deadline import check_planning
 from qengine.syntax.brackets import Brackets
-from qengine.syntax.classifier_state import Land
+from qengine.syntax.classifier_state import Context
 from qengine.syntax.scanner import BACKTICKED, Token
 from qengine.syntax.word_rules import WordRules
 from qengine.syntax.words import CLAUSES
@@ -68,7 +68,7 @@ class _Classifier(WordRules):
 
     def _end_path(self, last: Token) -> None:
         self.out.append(Token("PATTERN_END", "", last.end_pos, last.end_pos))
-        self.land, self.path_end = Land.EXPRESSION, -1
+        self.context, self.path_end = Context.EXPRESSION, -1
 
     def _backticked(self, index: int, token: Token) -> int:
         return self.emit_name(index)
@@ -77,54 +77,54 @@ class _Classifier(WordRules):
 
     def _open_parenthesis(self, index: int, token: Token) -> int:
         out = self.out
-        if self.land is Land.EXPRESSION and not self.after_operand() and self.previous() != "SHORTEST_PATH":
+        if self.context is Context.EXPRESSION and not self.after_operand() and self.previous() != "SHORTEST_PATH":
             end = self.paths.end(index)
             if end > 0:
                 out.append(Token("PATTERN_BEGIN", "", token.start_pos, token.start_pos))
-                self.land, self.path_end = Land.PATTERN, end
-        inside = Land.EXPRESSION
-        if self.land is Land.PATTERN and (behind := self._plain(index)):
+                self.context, self.path_end = Context.PATTERN, end
+        inside = Context.EXPRESSION
+        if self.context is Context.PATTERN and (behind := self._plain(index)):
             return behind
         if self.previous() == "SHORTEST_PATH":
-            inside = Land.PATTERN
-        elif self.land is Land.PATTERN:
-            inside = Land.PATTERN if self.paths.is_parenthesized(index) else Land.NODE
+            inside = Context.PATTERN
+        elif self.context is Context.PATTERN:
+            inside = Context.PATTERN if self.paths.is_parenthesized(index) else Context.NODE
         out.append(token)
         self.push(inside)
         index += 1
-        if inside is Land.PATTERN:
+        if inside is Context.PATTERN:
             return self.path_name(index)
-        if inside is Land.NODE and self.is_name(index) and self._is_element_name(index, _AFTER_NODE_NAME):
+        if inside is Context.NODE and self.is_name(index) and self._is_element_name(index, _AFTER_NODE_NAME):
             return self.emit_name(index)
         return index
 
     def _open_square(self, index: int, token: Token) -> int:
         out = self.out
-        if self.land is Land.PATTERN:
+        if self.context is Context.PATTERN:
             if behind := self._plain(index):
                 return behind
             out.append(token)
-            self.push(Land.RELATIONSHIP)
+            self.push(Context.RELATIONSHIP)
             if self.is_name(index + 1) and self._is_element_name(index + 1, _AFTER_RELATIONSHIP_NAME):
                 return self.emit_name(index + 1)
             return index + 1
         if self.after_operand():
             out.append(token)
-            self.push(Land.EXPRESSION)
+            self.push(Context.EXPRESSION)
             return index + 1
         comprehends = self.is_name(index + 1) and self.word(index + 2) == "IN" and self.word(index + 1) != "NOT"
         if comprehends and index not in self.brackets.commas:
             self.emit("LIST_COMPREHENSION", index)
-            self.push(Land.EXPRESSION, divider=self.paths.divider(index))
+            self.push(Context.EXPRESSION, divider=self.paths.divider(index))
             return self.emit_name(index + 1)
         start = index + 3 if self.is_name(index + 1) and self.kind(index + 2) == "EQ" else index + 1
         end = self.paths.end(start) if self.kind(start) == "LPAR" else -1
         if end > 0 and (self.kind(end) == "BAR" or self.word(end) == "WHERE"):
             self.emit("PATTERN_COMPREHENSION", index)
-            self.push(Land.EXPRESSION, divider=self.paths.divider(index))
+            self.push(Context.EXPRESSION, divider=self.paths.divider(index))
             return self.path_name(index + 1)
         out.append(token)
-        self.push(Land.EXPRESSION)
+        self.push(Context.EXPRESSION)
         return index + 1
 
     def _plain(self, index: int) -> int:
@@ -140,12 +140,12 @@ class _Classifier(WordRules):
         self.out.append(token)
         if opens_query:
             begins_clause = self.word(index + 1) in CLAUSES and self.kind(index + 2) != "EQ"
-            self.push(Land.EXPRESSION if begins_clause else Land.PATTERN, is_query=True)
+            self.push(Context.EXPRESSION if begins_clause else Context.PATTERN, is_query=True)
             return index + 1 if begins_clause else self.pattern_prefix(index + 1)
-        if self.land is Land.PATTERN:  # the bounds of a quantifier
-            self.push(Land.PATTERN)
+        if self.context is Context.PATTERN:  # the bounds of a quantifier
+            self.push(Context.PATTERN)
             return index + 1
-        self.push(Land.EXPRESSION, is_map=True)
+        self.push(Context.EXPRESSION, is_map=True)
         return self._map_key(index + 1)
 
     def _close(self, index: int, token: Token) -> int:
@@ -157,7 +157,7 @@ class _Classifier(WordRules):
         self.out.append(token)
         if self.is_map:
             return self._map_key(index + 1)
-        if self.land is Land.PATTERN:
+        if self.context is Context.PATTERN:
             return self.pattern_prefix(index + 1)
         return index + 1
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from qengine.syntax.classifier_state import ClassifierState, Land
+from qengine.syntax.classifier_state import ClassifierState, Context
 from qengine.syntax.scanner import BACKTICKED, Token
 from qengine.syntax.words import KEYWORDS, MATCH_MODES, SCHEMA_WORDS
 
@@ -42,7 +42,7 @@ class WordRules(ClassifierState):
 
     def _clause(self, index: int, upper: str, after_operand: bool) -> int:
         if upper != "WITH" or self.previous() not in ("STARTS", "ENDS"):
-            self.land = Land.EXPRESSION
+            self.context = Context.EXPRESSION
         index = self.emit(upper, index)
         if upper == "UNION" and self.word(index) == "ALL":
             return self.emit("ALL", index)
@@ -50,7 +50,7 @@ class WordRules(ClassifierState):
 
     def _match(self, index: int, upper: str, after_operand: bool) -> int:
         index = self.emit("MATCH", index)
-        self.land = Land.PATTERN
+        self.context = Context.PATTERN
         mode = MATCH_MODES.get((self.word(index), self.word(index + 1)))
         if mode is not None:
             has_bindings = self.word(index + 2) in ("BINDING", "BINDINGS")
@@ -84,17 +84,17 @@ class WordRules(ClassifierState):
             return self._command(index, upper, after_operand)
         if upper == "INSERT" and not (self.begins_clause() and self.kind(index + 1) == "LPAR"):
             return self.emit("NAME", index)
-        self.land = Land.PATTERN
+        self.context = Context.PATTERN
         return self.path_name(self.emit("MERGE" if upper == "MERGE" else "CREATE", index))
 
     def _on(self, index: int, upper: str, after_operand: bool) -> int:
         if self.word(index + 1) in ("CREATE", "MATCH") and self.word(index + 2) == "SET":
-            self.land = Land.EXPRESSION
+            self.context = Context.EXPRESSION
             return self.emit_joined("ON_SET", f"ON {self.word(index + 1)} SET", index, index + 2)
         return self.emit("NAME", index)
 
     def _update(self, index: int, upper: str, after_operand: bool) -> int:
-        self.land = Land.EXPRESSION
+        self.context = Context.EXPRESSION
         return self.emit("DETACH" if upper == "NODETACH" else upper, index)
 
     def _foreach(self, index: int, upper: str, after_operand: bool) -> int:
@@ -104,7 +104,7 @@ class WordRules(ClassifierState):
         return self.emit("NAME", index)
 
     def _call(self, index: int, upper: str, after_operand: bool) -> int:
-        self.land = Land.EXPRESSION
+        self.context = Context.EXPRESSION
         brace = index + 1
         if self.kind(brace) == "LPAR":
             brace = self.brackets.partner[brace] + 1
@@ -127,7 +127,7 @@ class WordRules(ClassifierState):
         last = index + 1
         while self.word(last + 1) in ("WITH", "HEADERS", "FROM"):
             last += 1
-        self.land = Land.EXPRESSION
+        self.context = Context.EXPRESSION
         return self.emit_joined("LOAD_CSV", "LOAD CSV", index, last)
 
     def _soft_clause(self, index: int, upper: str, after_operand: bool) -> int:
@@ -140,7 +140,7 @@ class WordRules(ClassifierState):
         }
         if not (fits[upper] and self.begins_clause()):
             return self.emit("NAME", index)
-        self.land = Land.EXPRESSION
+        self.context = Context.EXPRESSION
         return self.emit(upper, index)
 
     def _trailing_word(self, index: int, upper: str, after_operand: bool) -> int:
@@ -177,7 +177,7 @@ class WordRules(ClassifierState):
     def _scoped_name(self, index: int, *, is_query: bool = False, divided: bool = True) -> int:
         """Take ``(`` and the name after it, behind the word at ``index``; ``divided``: by a ``|`` inside."""
         self.out.append(self.tokens[index + 1])
-        self.push(Land.EXPRESSION, is_query=is_query, divider=self.paths.divider(index + 1) if divided else -1)
+        self.push(Context.EXPRESSION, is_query=is_query, divider=self.paths.divider(index + 1) if divided else -1)
         return self.emit_name(index + 2)
 
     def _subquery(self, index: int, upper: str, after_operand: bool) -> int:

@@ -23,7 +23,7 @@ from qengine.plan.logical import (
     Unwind,
 )
 from qengine.plan.pattern import Direction, PatternNode, PatternRelationship, QueryGraph
-from qengine.plan.traverse import bound_names, free_variables, walk
+from qengine.plan.traverse import bound_names, free_variables, preorder
 
 __all__ = ["verify"]
 
@@ -125,7 +125,9 @@ class _Verifier:
             assert element.bound == (element.name in columns), f"{element.name}: bound is wrong"
             for predicate in element.predicates:
                 assert free_variables(predicate) == {element.name}, f"{element.name}: {predicate}"
-                assert not any(isinstance(part, Subquery) for part in walk(predicate)), f"{element.name}: a subquery"
+                assert not any(isinstance(part, Subquery) for part in preorder(predicate)), (
+                    f"{element.name}: a subquery"
+                )
             self.exprs(element.predicates, (element.name,))
         nodes = {node.name for node in graph.nodes}
         for edge in graph.relationships:
@@ -144,7 +146,7 @@ class _Verifier:
         for expr in exprs:
             unknown = free_variables(expr) - set(columns)
             assert not unknown, f"{unknown} are no columns of {columns}: {expr}"
-            for part in walk(expr):
+            for part in preorder(expr):
                 assert not isinstance(part, AggregateCall), f"an aggregate outside Aggregate: {part}"
                 assert not bound_names(part) & self.declared, f"a column and a comprehension share a name: {part}"
                 if isinstance(part, Subquery):

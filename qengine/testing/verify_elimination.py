@@ -27,7 +27,7 @@ from qengine.plan.elimination import (
     operands,
 )
 from qengine.plan.expr import Expr, Subquery
-from qengine.plan.traverse import free_variables, walk
+from qengine.plan.traverse import free_variables, preorder
 
 __all__ = ["verify_elimination"]
 
@@ -193,4 +193,4 @@ def _relations(relations: Iterable[Relation]) -> None:
 def _predicates(name: str, predicates: Iterable[Expr]) -> None:
     for predicate in predicates:
         assert free_variables(predicate) <= {name}, f"{name or 'a node'}: {predicate}"
-        assert not any(isinstance(part, Subquery) for part in walk(predicate)), f"{name}: a subquery"
+        assert not any(isinstance(part, Subquery) for part in preorder(predicate)), f"{name}: a subquery"

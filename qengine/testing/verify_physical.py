@@ -34,7 +34,7 @@ from qengine.plan.physical import (
     VertexLevel,
     Walk,
 )
-from qengine.plan.traverse import free_variables, walk
+from qengine.plan.traverse import free_variables, preorder
 from qengine.testing.verify_elimination import verify_elimination
 
 __all__ = ["verify_physical"]
@@ -258,6 +258,6 @@ def _exprs(exprs: Iterable[Expr], columns: Collection[str]) -> None:
     for expr in exprs:
         unknown = free_variables(expr).difference(columns)
         assert not unknown, f"{unknown} are no columns of {columns}: {expr}"
-        for part in walk(expr):
+        for part in preorder(expr):
             assert not isinstance(part, Subquery), f"a subquery that is not lowered: {part.kind}"
             assert not isinstance(part, AggregateCall), f"an aggregate outside Aggregate: {part}"

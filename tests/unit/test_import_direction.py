@@ -134,7 +134,10 @@ def test_every_stage_is_known() -> None:
 RECURSIVE = [
     {"plan.expr", "plan.logical", "plan.pattern"},  # expressions hold the plans of subqueries
     {"plan.constants", "plan.fallible"},
-    {f"binder.{name}" for name in ("aggregation", "behind", "calls", "clauses", "expressions", "items", "patterns")}
+    {
+        f"binder.{name}"
+        for name in ("aggregation", "projection_scope", "calls", "clauses", "expressions", "items", "patterns")
+    }
     | {"binder.projection", "binder.subqueries"},  # expressions hold queries
     {"optimizer.lower.match", "optimizer.lower.subquery", "optimizer.lower.tail"},  # as plans do
     {"storage.joint_degrees", "storage.mixed_triangles", "storage.schema", "storage.statistics", "storage.store"},

@@ -16,7 +16,7 @@ from qengine.plan.expr import (
 )
 from qengine.plan.logical import Argument, Filter
 from qengine.plan.pattern import LabelIs
-from qengine.plan.traverse import children, conjuncts, free_variables, rewrite, substitute, walk
+from qengine.plan.traverse import children, conjuncts, free_variables, preorder, rewrite, substitute
 
 A, B, C, X = (Variable(name) for name in "abcx")
 
@@ -24,14 +24,14 @@ A, B, C, X = (Variable(name) for name in "abcx")
 def test_walk_goes_parents_first_in_the_order_of_writing() -> None:
     inner = Call("+", (A, B))
     expr = Case(((inner, MapOf((("k", C),))),), HasLabels(X, LabelIs("L")))
-    assert [part for part in walk(expr) if isinstance(part, Variable)] == [A, B, C, X]
-    assert next(iter(walk(expr))) is expr
+    assert [part for part in preorder(expr) if isinstance(part, Variable)] == [A, B, C, X]
+    assert next(iter(preorder(expr))) is expr
     assert list(children(expr)) == [inner, MapOf((("k", C),)), HasLabels(X, LabelIs("L"))]
 
 
 def test_subquery_plans_are_not_entered() -> None:
     subquery = Subquery("exists", Filter(Argument(("a",)), B), ("a",))
-    assert list(walk(subquery)) == [subquery]
+    assert list(preorder(subquery)) == [subquery]
     assert free_variables(subquery) == {"a"}
 
 

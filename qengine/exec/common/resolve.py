@@ -30,7 +30,7 @@ from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.expr import Call, Expr, Parameter, Subquery
 from qengine.plan.pattern import Direction
 from qengine.plan.physical import ColumnCondition, EdgeLevel, Search, VertexLevel, check_levels
-from qengine.plan.traverse import walk
+from qengine.plan.traverse import preorder
 
 __all__ = ["ResolvedSearch", "resolve", "resolve_pattern"]
 
@@ -117,7 +117,7 @@ class _NoMasks:
 
 def _differs(search: Search) -> bool:
     """Tell whether predicates may admit other vertices in another execution: by parameters, chance or the clock."""
-    parts = (part for level in search.levels for predicate in level.predicates for part in walk(predicate))
+    parts = (part for level in search.levels for predicate in level.predicates for part in preorder(predicate))
     return any(isinstance(part, Parameter | Subquery) or _is_function(part) for part in parts)
 
 

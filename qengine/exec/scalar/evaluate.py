@@ -21,7 +21,7 @@ from qengine.exec.scalar.paths import compile_path
 from qengine.exec.scalar.values import NodeHandle, RelationshipHandle, wrong_argument
 from qengine.exec.sizes import ITEM
 from qengine.plan import expr as x
-from qengine.plan.traverse import walk
+from qengine.plan.traverse import preorder
 from qengine.types import FLOAT, INTEGER
 
 __all__ = ["Evaluator", "charges", "compile", "compile_predicate"]
@@ -36,7 +36,7 @@ _PATH_BYTES = 240  # of a step of a path
 
 def charges(expr: x.Expr) -> bool:
     """Return whether the evaluation of an expression charges values to the memory account."""
-    return any(isinstance(node, _MAKERS) or (isinstance(node, x.Call) and _grows(node)) for node in walk(expr))
+    return any(isinstance(node, _MAKERS) or (isinstance(node, x.Call) and _grows(node)) for node in preorder(expr))
 
 
 def _grows(call: x.Call) -> bool:

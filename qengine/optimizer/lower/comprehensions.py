@@ -24,7 +24,7 @@ from qengine.plan.expr import (
     Variable,
 )
 from qengine.plan.logical import Argument, Project, Unwind
-from qengine.plan.traverse import free_variables, rewrite, substitute, walk
+from qengine.plan.traverse import free_variables, preorder, rewrite, substitute
 from qengine.types import ANY, BOOLEAN, INTEGER, LIST, NULL, Type
 
 _Comprehension = ListComprehension | Quantifier | Reduce
@@ -44,7 +44,7 @@ def unscoped(expr: Expr) -> Expr:
 
 def _unscoped(expr: _Comprehension) -> Expr:
     parts: dict[str, Expr] = {name: getattr(expr, name) for name in _PER_ITEM[type(expr)] if getattr(expr, name)}
-    inside = (each for part in parts.values() for each in walk(part) if isinstance(each, Subquery))
+    inside = (each for part in parts.values() for each in preorder(part) if isinstance(each, Subquery))
     subqueries = [each for each in dict.fromkeys(inside) if expr.variable in each.outer]
     if isinstance(expr, Reduce):
         _refuse_accumulator(expr)
@@ -81,7 +81,7 @@ def _place(item: Expr, index: int, type: Type) -> Expr:
 
 
 def _refuse_accumulator(expr: Reduce) -> None:
-    for each in walk(expr.step):
+    for each in preorder(expr.step):
         if isinstance(each, Subquery) and expr.accumulator in each.outer:
             raise Unsupported(
                 "A subquery over the accumulator of reduce() isn't built.",

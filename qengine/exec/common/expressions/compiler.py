@@ -46,7 +46,7 @@ from qengine.exec.memory import ListBytes, Oversized
 from qengine.exec.scalar import evaluate as scalar
 from qengine.exec.scalar.values import wrong_argument
 from qengine.plan import expr as x
-from qengine.plan.traverse import free_variables, walk
+from qengine.plan.traverse import free_variables, preorder
 
 __all__ = ["COLUMNAR", "VOLATILE", "Evaluate", "compile_expression", "compile_predicate", "is_volatile"]
 
@@ -72,7 +72,7 @@ _CHECKED_ITEMS = 1 << 17  # items of lists that become a column at a time
 
 def is_volatile(expr: x.Expr) -> bool:
     """Return whether the expression may give another value at each evaluation."""
-    return any(isinstance(node, x.Call) and node.name in VOLATILE for node in walk(expr))
+    return any(isinstance(node, x.Call) and node.name in VOLATILE for node in preorder(expr))
 
 
 def compile_expression(expr: x.Expr, runtime: Runtime) -> Evaluate:

@@ -13,12 +13,12 @@ from qengine.binder.items import Item, aggregates, is_plain
 from qengine.binder.scope import Scope, Symbol
 from qengine.errors import SemanticError
 from qengine.plan.expr import AggregateCall, Expr, Subquery, Variable
-from qengine.plan.traverse import bound_names, free_variables, substitute, walk
+from qengine.plan.traverse import bound_names, free_variables, preorder, substitute
 from qengine.syntax import ast
 
 
 @record
-class Behind:
+class ProjectionScope:
     """Binds expressions that stand behind a projection.
 
     ``carried``: outer columns beside the items. ``grouped``: the projection aggregates. ``calls``: columns of
@@ -56,7 +56,7 @@ class Behind:
         """Express ``expr`` by the columns behind the projection."""
         results = {item.expr: item for item in reversed(self.items)}
         new = {item.name for item in self.items} | self.carried
-        local = {name for part in walk(expr) for name in bound_names(part)}
+        local = {name for part in preorder(expr) for name in bound_names(part)}
         mixed = aggregates(expr)
 
         def choose(part: Expr) -> Expr | None:
@@ -87,7 +87,7 @@ class Behind:
             if name not in new:
                 self.hidden[name] = column
             return column
-        for part in walk(call):
+        for part in preorder(call):
             if isinstance(part, Variable) and part.name in free_variables(call) - new:
                 raise self._invisible(part, part)
         raise self.binding.error(
