@@ -112,15 +112,15 @@ def _milliseconds(nanoseconds: float) -> str:
 
 
 def enumerated_instead(matching: Matching, order: MatchingOrder, cardinality: Cardinality) -> Matching | None:
-    """Return a matching whose rows are all walked, where that is cheaper than to find each wanted vertex but once.
+    """Return a matching whose rows are all enumerated, where that is cheaper than to find each wanted vertex but once.
 
     For rows that count once however often they come: from the selective end of a pattern it may be a short way to the
     vertices that are wanted, which else must be bound first.
     """
     if order.cost < _WORTH or not _is_free(matching):
         return None
-    walked = replace(matching, counted=False, wanted=matching.names)
-    return walked if matching_order(walked, cardinality).cost * _MARGIN <= order.cost else None
+    enumerated = replace(matching, counted=False, wanted=matching.names)
+    return enumerated if matching_order(enumerated, cardinality).cost * _MARGIN <= order.cost else None
 
 
 def reversed_semi_join(matching: Matching, order: MatchingOrder, cardinality: Cardinality, times: float) -> Join | None:

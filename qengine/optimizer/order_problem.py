@@ -55,7 +55,7 @@ class Problem:
     vertex by vertex. ``links``: edges between different vertices. ``different``: pairs that may coincide and must
     not. ``entangled``: for each vertex the set of those that it is compared with in other ways, perhaps with itself.
     ``less``: pairs (a, b) with id(a) < id(b). ``bound``: vertices that each input row gives. ``wanted``: vertices to
-    emit; with ``counted`` the others are only counted, else all are walked. ``triangles``: three vertices linked
+    emit; with ``counted`` the others are only counted, else all are enumerated. ``triangles``: three vertices linked
     pairwise, and by how much the odds of each link grow with the other two. ``known``: sets of vertices, the largest
     first, and how many times more embeddings they have than degrees say. ``sorts``: of each link the sort of
     relationships that it is at either end, numbered from 0 at each vertex; none where each vertex has one.

@@ -234,11 +234,11 @@ def expected(store: Any, search: Search, seeds: list[list[int]], rows: int) -> C
     oracle = Oracle(store, search)
     names = [level.name for level in search.levels]
     wanted = [names.index(name) for name in search.emit]
-    walked = max([search.seeds, *(k + 1 for k in wanted)])
+    enumerated = max([search.seeds, *(k + 1 for k in wanted)])
     result: Counter[Any] = Counter()
     for row in range(rows):
         prefixes: Counter[Any] = Counter(
-            values[:walked] for values in oracle.embeddings([int(column[row]) for column in seeds])
+            values[:enumerated] for values in oracle.embeddings([int(column[row]) for column in seeds])
         )
         for prefix, n in prefixes.items():
             out = (row, *(prefix[k] for k in wanted))

@@ -1,6 +1,6 @@
 // Finds or counts the embeddings of any MatchPlan: depth first, a candidate a lane, a stack a warp.
 //
-// Problem: as the host's search (search_worker.h): rows of the walked levels, with the count of their completions where
+// Problem: as the host's search (search_worker.h): rows of the enumerated levels, with the count of their completions where
 //   levels are only counted; or one count for each input row; or one count. Preconditions: the plan and all that it points to
 //   are in device memory; lists ascending; `saved` has room for a stack of each warp of the grid.
 // Launch: blocks of whole warps, any number; dynamic shared memory warp_bytes a warp. Warps wait for nobody who isn't running.
@@ -35,10 +35,10 @@ class Search {
   __device__ Search(const SearchJob& job, char* shared)
       : job_(job), plan_(*job.plan), state_(*job.state), first_(plan_.seeds), last_(plan_.n_levels - 1),
         stop_(job.stop, &job.state->stop) {
-    const int walked = max(plan_.walked, first_);
-    row_depth_ = walked - first_;
-    summed_ = walked == first_;
-    counted_ = walked < plan_.n_levels;
+    const int enumerated = max(plan_.enumerated, first_);
+    row_depth_ = enumerated - first_;
+    summed_ = enumerated == first_;
+    counted_ = enumerated < plan_.n_levels;
     exists_ = plan_.mode == kExists;
     n_frames_ = max(1, plan_.n_levels - first_);
     frames_ = reinterpret_cast<Frame*>(shared);
@@ -533,9 +533,9 @@ class Search {
   const MatchPlan& plan_;
   SearchState& state_;
   const int first_, last_;   // the first level to search, the last
-  int row_depth_;            // of the frame that binds the last walked level
+  int row_depth_;            // of the frame that binds the last enumerated level
   int n_frames_;
-  bool summed_;              // nothing is walked: one count, or one for each input row
+  bool summed_;              // nothing is enumerated: one count, or one for each input row
   bool counted_;             // the levels after the row depth are only counted
   bool exists_, plain_leaf_;
   Frame* frames_;

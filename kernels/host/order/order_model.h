@@ -69,7 +69,7 @@ class OrderModel {
   // What each call of a component costs beside counting it; `newest` was bound last.
   double entry(const Set& bound, const Set& part, const Set& newest = {});
 
-  // The cost of counting a component once by a formula; kNoCost where it must be walked.
+  // The cost of counting a component once by a formula; kNoCost where it must be enumerated.
   double formula(const Set& bound, const Set& part, const Set& newest = {});
 
   // The cost of counting the pairs of ways from `first` and another vertex to a third by counters, or kNoCost.

@@ -46,7 +46,7 @@ struct Derivation {
     }
     plan.n_levels = from.n_levels;
     plan.seeds = from.seeds;
-    plan.walked = from.walked;
+    plan.enumerated = from.enumerated;
     plan.impossible = from.impossible;
     plan.n_kinds = from.n_kinds;
     plan.n_memos = from.n_memos;
@@ -120,7 +120,7 @@ QE_API int32_t qe_derived_layout(const int32_t** layout) {
       sizeof(DerivedNode), QE_AT(DerivedNode, shape), QE_AT(DerivedNode, wedge), QE_AT(DerivedNode, levels),
       QE_AT(DerivedNode, context), QE_AT(DerivedNode, children), QE_AT(DerivedNode, memo), QE_AT(DerivedNode, nested),
       QE_AT(DerivedNode, local), QE_AT(DerivedNode, pairs), QE_AT(DerivedNode, repeats), -1,
-      sizeof(DerivedPlan), QE_AT(DerivedPlan, n_levels), QE_AT(DerivedPlan, seeds), QE_AT(DerivedPlan, walked),
+      sizeof(DerivedPlan), QE_AT(DerivedPlan, n_levels), QE_AT(DerivedPlan, seeds), QE_AT(DerivedPlan, enumerated),
       QE_AT(DerivedPlan, impossible), QE_AT(DerivedPlan, n_kinds), QE_AT(DerivedPlan, n_memos),
       QE_AT(DerivedPlan, n_roots), QE_AT(DerivedPlan, n_nodes), QE_AT(DerivedPlan, n_operands),
       QE_AT(DerivedPlan, n_views), QE_AT(DerivedPlan, n_ids), QE_AT(DerivedPlan, unused), QE_AT(DerivedPlan, levels),

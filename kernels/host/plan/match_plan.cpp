@@ -30,7 +30,7 @@ const int32_t kLayout[] = {
     QE_AT(PlanLevel, pairs), QE_AT(PlanLevel, conditions), QE_AT(PlanLevel, types), QE_AT(PlanLevel, start),
     QE_AT(PlanLevel, end), QE_AT(PlanLevel, bitset), QE_AT(PlanLevel, candidates), QE_AT(PlanLevel, n_candidates),
     QE_AT(PlanLevel, bitset_begin), QE_AT(PlanLevel, unused), kEnd,
-    sizeof(MatchPlan), QE_AT(MatchPlan, n_levels), QE_AT(MatchPlan, seeds), QE_AT(MatchPlan, walked),
+    sizeof(MatchPlan), QE_AT(MatchPlan, n_levels), QE_AT(MatchPlan, seeds), QE_AT(MatchPlan, enumerated),
     QE_AT(MatchPlan, mode), QE_AT(MatchPlan, n_outputs), QE_AT(MatchPlan, n_lists), QE_AT(MatchPlan, breadth_first), QE_AT(MatchPlan, unused),
     QE_AT(MatchPlan, levels),
     QE_AT(MatchPlan, sources), QE_AT(MatchPlan, ranges), QE_AT(MatchPlan, pairs), QE_AT(MatchPlan, conditions),

@@ -68,14 +68,14 @@ SearchPlan Deriver<Levels>::run() {
   out_.plan = &plan_;
   out_.n_levels = plan_.n_levels;
   out_.seeds = plan_.seeds;
-  out_.walked = std::max(plan_.walked, plan_.seeds);
+  out_.enumerated = std::max(plan_.enumerated, plan_.seeds);
   out_.levels.resize(static_cast<size_t>(plan_.n_levels));
   order_ids();
   for (int j = 0; j < plan_.n_levels; ++j) describe(j);
   meet();
   Levels counted, above;
-  for (int j = out_.walked; j < plan_.n_levels; ++j) counted.add(j);
-  for (int j = 0; j < out_.walked; ++j) {
+  for (int j = out_.enumerated; j < plan_.n_levels; ++j) counted.add(j);
+  for (int j = 0; j < out_.enumerated; ++j) {
     set_operands(j, above);
     above.add(j);
   }

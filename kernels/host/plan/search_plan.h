@@ -127,12 +127,12 @@ struct Node {
 
 struct SearchPlan {
   const MatchPlan* plan;
-  int n_levels, seeds, walked;  // walked >= seeds
+  int n_levels, seeds, enumerated;  // enumerated >= seeds
   std::vector<LevelInfo> levels;
   std::vector<View> views;
   int n_kinds = 0, n_memos = 0, n_recalls = 0;
   std::vector<PlanRange> kinds;  // ids that the views of a kind are taken at
-  std::vector<Node> counted;    // components of the levels from `walked` on
+  std::vector<Node> counted;    // components of the levels from `enumerated` on
   bool impossible = false;      // some level has no range
 };
 

@@ -42,7 +42,7 @@ class Completion {
  public:
   Completion(const MatchPlan& plan, int depth, Control* control)
       : plan_(plan), values_(static_cast<size_t>(depth)), seeds_(static_cast<size_t>(depth)) {
-    plan_.seeds = plan_.walked = depth;
+    plan_.seeds = plan_.enumerated = depth;
     plan_.mode = kCount;
     plan_.n_outputs = 0;
     plan_.breadth_first = 0;

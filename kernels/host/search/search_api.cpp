@@ -13,7 +13,7 @@ QE_API int32_t qe_search_open(const MatchPlan* plan, Control* control, int64_t r
                               int64_t chunk_rows, SearchRun** run) {
   *run = nullptr;
   const bool sound = plan->n_levels >= 0 && plan->n_levels <= qe::kMaxLevels && plan->seeds <= plan->n_levels &&
-                     plan->walked <= plan->n_levels && rows >= 0 && chunk_rows > 0 && control->threads > 0;
+                     plan->enumerated <= plan->n_levels && rows >= 0 && chunk_rows > 0 && control->threads > 0;
   if (!sound) return qe::kInvalid;
   SearchRun* opened = nullptr;
   try {

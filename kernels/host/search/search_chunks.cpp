@@ -1,5 +1,5 @@
 // The way of a search's rows to its consumer: chunks that workers fill, a bounded queue, and the sums where nothing is
-// walked. A worker whose chunk is full waits until the consumer has taken one.
+// enumerated. A worker whose chunk is full waits until the consumer has taken one.
 #include <algorithm>
 #include <chrono>
 #include <cstring>

@@ -168,7 +168,7 @@ void Extender::run(int64_t input_rows) {
 
 void Extender::extend(Frontier& from) {
   const int level = from.depth;
-  if (level == plan_.walked) {
+  if (level == plan_.enumerated) {
     emit(from);
     return;
   }

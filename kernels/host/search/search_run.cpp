@@ -89,7 +89,7 @@ void SearchRun::lay_out_units() {
 int SearchRun::split_level() const {
   const int level = seeded() ? plan_.seeds : 1;
   if (level >= plan_.n_levels || !plan_.levels[static_cast<size_t>(level)].vertex) return -1;
-  if (level < plan_.walked) return level;
+  if (level < plan_.enumerated) return level;
   if (!summed() || plan_.counted.size() != 1) return -1;
   const Node* node = &plan_.counted[0];
   if (!seeded()) {

@@ -74,7 +74,7 @@ class SearchRun {
   };
 
   bool seeded() const { return plan_.seeds > 0; }
-  bool summed() const { return plan_.walked <= plan_.seeds; }  // nothing is walked: results are counts
+  bool summed() const { return plan_.enumerated <= plan_.seeds; }  // nothing is enumerated: results are counts
   void lay_out_units();
   void add_job(int component, const PlanLevel* root);
   int split_level() const;

@@ -60,7 +60,7 @@ bool Worker::bind_seeds(int64_t row) {
 
 uint64_t Worker::search_row(int64_t row) {
   if (!bind_seeds(row)) return 0;
-  if (plan_.walked > plan_.seeds) {
+  if (plan_.enumerated > plan_.seeds) {
     walk(plan_.seeds);
     return 0;
   }
@@ -69,7 +69,7 @@ uint64_t Worker::search_row(int64_t row) {
 }
 
 void Worker::walk_below(int level) {
-  if (level + 1 == plan_.walked) emit_prefix();
+  if (level + 1 == plan_.enumerated) emit_prefix();
   else walk(level + 1);
 }
 
@@ -82,7 +82,7 @@ void Worker::walk_vertices(int level) {
   const Set set = candidates(level);
   const bool every = !info(level).filtered && info(level).avoided.empty();
   const Stride by = stride(level);
-  if (every && by.step == 1 && level + 1 == plan_.walked && plan_.counted.empty() && match_.mode == kRows) {
+  if (every && by.step == 1 && level + 1 == plan_.enumerated && plan_.counted.empty() && match_.mode == kRows) {
     emit_all(level, set);
     return;
   }
@@ -127,7 +127,7 @@ void Worker::emit(uint64_t count) {
   if (match_.mode == kCount) chunk->counts()[at] = static_cast<int64_t>(count);
 }
 
-// Emits one row for each vertex of the set, bound to the last walked level.
+// Emits one row for each vertex of the set, bound to the last enumerated level.
 void Worker::emit_all(int level, Set set) {
   while (set.n > 0) {
     if (chunk->n == chunk->capacity) run_.exchange(*this);

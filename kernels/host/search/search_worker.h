@@ -85,7 +85,7 @@ class Worker {
   uint64_t count_root(const Node& branch, uint32_t root);
   uint64_t count(const Node& node);
 
-  // Seeded: binds the seeds of one input row and walks on; returns the count where nothing is walked.
+  // Seeded: binds the seeds of one input row and walks on; returns the count where nothing is enumerated.
   uint64_t search_row(int64_t row);
   bool bind_seeds(int64_t row);
 

@@ -51,7 +51,7 @@ struct DerivedNode {
 };
 
 struct DerivedPlan {
-  int32_t n_levels, seeds, walked;
+  int32_t n_levels, seeds, enumerated;
   int32_t impossible;  // 1: some level has no range
   int32_t n_kinds, n_memos;
   int32_t n_roots;     // the first nodes: components of the counted levels

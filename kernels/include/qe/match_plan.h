@@ -88,7 +88,7 @@ struct PlanLevel {
 struct MatchPlan {
   int32_t n_levels;
   int32_t seeds;    // the first levels are bound by the input rows
-  int32_t walked;   // levels before this one make a row each; the others are only counted (or tested)
+  int32_t enumerated;   // levels before this one make a row each; the others are only counted (or tested)
   int32_t mode;
   int32_t n_outputs;
   int32_t n_lists;

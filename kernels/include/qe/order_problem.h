@@ -62,7 +62,7 @@ struct OrderProblem {
   int32_t n_less;
   int32_t n_triangles;
   int32_t n_known;
-  int32_t counted;            // whether the others are only counted, else all are walked
+  int32_t counted;            // whether the others are only counted, else all are enumerated
   int32_t words;              // of a set
 };
 

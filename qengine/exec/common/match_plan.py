@@ -48,7 +48,7 @@ LEVEL = np.dtype(
      ("bitset", "<u8"), ("candidates", "<u8"), ("n_candidates", "<i8"), ("bitset_begin", "<u4"), ("unused", "<u4")]
 )  # fmt: skip
 PLAN = np.dtype(
-    [("n_levels", "<i4"), ("seeds", "<i4"), ("walked", "<i4"), ("mode", "<i4"), ("n_outputs", "<i4"),
+    [("n_levels", "<i4"), ("seeds", "<i4"), ("enumerated", "<i4"), ("mode", "<i4"), ("n_outputs", "<i4"),
      ("n_lists", "<i4"), ("breadth_first", "<i4"), ("unused", "<i4"), ("levels", "<u8"), ("sources", "<u8"),
      ("ranges", "<u8"), ("pairs", "<u8"), ("conditions", "<u8"), ("columns", "<u8"), ("types", "<u8"),
      ("level_ids", "<u8"), ("list_ids", "<u8"), ("lists", "<u8")]
@@ -104,7 +104,7 @@ class SourceFlag(IntFlag):
 
 
 class SearchMode(IntEnum):
-    """What the levels after the walked ones give: rows, a count, or whether there is one."""
+    """What the levels after the enumerated ones give: rows, a count, or whether there is one."""
 
     ROWS = 0
     COUNT = 1
@@ -139,7 +139,7 @@ class PlanTables:
         return span(self.level_ids, levels)
 
     def plan(
-        self, seeds: int, walked: int, mode: SearchMode, outputs: int, breadth_first: bool
+        self, seeds: int, enumerated: int, mode: SearchMode, outputs: int, breadth_first: bool
     ) -> tuple[npt.NDArray[Any], tuple[npt.NDArray[Any], ...]]:
         """Return the plan as one record, and the tables that it points to, whose records point into ``keep``."""
         tables: tuple[npt.NDArray[Any], ...] = (
@@ -154,7 +154,7 @@ class PlanTables:
             np.array(self.list_ids, np.int32),
             np.frombuffer(b"".join(self.lists), PCSR) if self.lists else np.empty(0, PCSR),
         )
-        header = (len(self.levels), seeds, walked, int(mode), outputs, len(self.lists), int(breadth_first), 0)
+        header = (len(self.levels), seeds, enumerated, int(mode), outputs, len(self.lists), int(breadth_first), 0)
         return np.array([(*header, *(table.ctypes.data for table in tables))], PLAN), tables
 
 

@@ -61,7 +61,7 @@ class ResolvedSearch:
     """A plan that the native search takes.
 
     ``plan``: one ``match_plan.PLAN`` record. ``tables``: what it points to, in the order of its fields. ``keep``: the
-    arrays that the tables point into. ``outputs``: names of its output columns. ``summed``: no level is walked, so
+    arrays that the tables point into. ``outputs``: names of its output columns. ``summed``: no level is enumerated, so
     that the result is a count for each input row. ``reusable``: it is remembered, since it holds for every execution.
     """
 
@@ -149,11 +149,11 @@ class _Resolver:
                 if resolved is None:
                     return None
                 self.tables.levels.append(resolved)
-        walked = 1 + max((names.index(name) for name in outputs), default=-1)
-        walked = max(walked, search.seeds)
+        enumerated = 1 + max((names.index(name) for name in outputs), default=-1)
+        enumerated = max(enumerated, search.seeds)
         mode = SearchMode.EXISTS if search.exists else SearchMode.COUNT if search.count else SearchMode.ROWS
-        summed = walked == search.seeds
-        plan, tables = self.tables.plan(search.seeds, walked, mode, len(outputs), search.strategy == "extend")
+        summed = enumerated == search.seeds
+        plan, tables = self.tables.plan(search.seeds, enumerated, mode, len(outputs), search.strategy == "extend")
         return ResolvedSearch(plan, tables, tuple(self.tables.keep), outputs, mode, summed)
 
     def vertex_level(self, level: VertexLevel, output: int) -> tuple[Any, ...] | None:

@@ -145,7 +145,7 @@ def bfs_plan(resolved: ResolvedSearch, bound: int = 0) -> BfsPlan | None:
     None where there can be no embedding.
     """
     plan = resolved.plan.copy()
-    plan["walked"] = bound
+    plan["enumerated"] = bound
     derived = derive(plan)
     return None if derived.header["impossible"] else _Steps(resolved, derived, bound).plan()
 

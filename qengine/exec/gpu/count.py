@@ -55,7 +55,7 @@ def try_count(store: ExecView, plan: DevicePlan, run: DeviceRun) -> int | None:
     """
     resolved = plan.resolved
     header = resolved.plan[0]
-    if header["seeds"] or header["walked"]:
+    if header["seeds"] or header["enumerated"]:
         return None
     key = (id(store), "count", id(resolved))
     resident = run.memory.pin(key) if resolved.reusable else None

@@ -35,7 +35,7 @@ def try_total(plan: DevicePlan, run: DeviceRun) -> int | None:
         By the run's limits.
     """
     header = plan.resolved.plan[0]
-    if header["seeds"] or header["walked"] or not header["n_levels"]:
+    if header["seeds"] or header["enumerated"] or not header["n_levels"]:
         return None
     if "total" not in plan.made:
         plan.made["total"] = bfs_plan(plan.resolved)

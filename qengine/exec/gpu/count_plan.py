@@ -53,7 +53,7 @@ def components(plan: npt.NDArray[Any]) -> tuple[Component, ...] | None:
         One ``match_plan.PLAN`` record whose arrays are alive, host addresses.
     """
     header = plan[0]
-    if header["seeds"] or header["walked"] or int(header["mode"]) == SearchMode.EXISTS:
+    if header["seeds"] or header["enumerated"] or int(header["mode"]) == SearchMode.EXISTS:
         return None
     ways = []
     for reverse in (False, True):

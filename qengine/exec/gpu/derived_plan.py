@@ -35,7 +35,7 @@ NODE = np.dtype(
      ("nested", "<i4"), ("local", "<i4"), ("pairs", "<i4"), ("repeats", "<u8")]
 )  # fmt: skip
 PLAN = np.dtype(
-    [("n_levels", "<i4"), ("seeds", "<i4"), ("walked", "<i4"), ("impossible", "<i4"), ("n_kinds", "<i4"),
+    [("n_levels", "<i4"), ("seeds", "<i4"), ("enumerated", "<i4"), ("impossible", "<i4"), ("n_kinds", "<i4"),
      ("n_memos", "<i4"), ("n_roots", "<i4"), ("n_nodes", "<i4"), ("n_operands", "<i4"), ("n_views", "<i4"),
      ("n_ids", "<i4"), ("unused", "<i4"), ("levels", "<u8"), ("operands", "<u8"), ("views", "<u8"),
      ("nodes", "<u8"), ("ids", "<u8")]

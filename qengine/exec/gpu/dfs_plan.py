@@ -90,7 +90,7 @@ def trees(resolved: ResolvedSearch, levels: npt.NDArray[Any]) -> list[Tree] | No
         ``match_plan.LEVEL`` records with the device's pointers.
     """
     header = resolved.plan[0]
-    if header["seeds"] or header["walked"] or header["mode"] == SearchMode.EXISTS:
+    if header["seeds"] or header["enumerated"] or header["mode"] == SearchMode.EXISTS:
         return None
     if (levels["kind"] != LevelKind.VERTEX).any():
         return None

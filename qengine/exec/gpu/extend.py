@@ -60,7 +60,7 @@ class LevelTable:
     """What the host must know of a plan: for each level whether it binds a vertex, and its operands and column."""
 
     seeds: int
-    walked: int
+    enumerated: int
     mode: SearchMode
     vertex: tuple[bool, ...]
     operands: tuple[int, ...]
@@ -74,7 +74,7 @@ class LevelTable:
     @property
     def rows(self) -> int:
         """Levels that a row has: all where rows are wanted, else those before the first that is only counted."""
-        return self.levels if self.mode is SearchMode.ROWS and self.walked > self.seeds else self.walked
+        return self.levels if self.mode is SearchMode.ROWS and self.enumerated > self.seeds else self.enumerated
 
     @property
     def warp_bytes(self) -> int:
@@ -102,7 +102,7 @@ def level_table(resolved: ResolvedSearch) -> LevelTable:
     spans = [(int(level["sources"]["first"]), int(level["sources"]["count"])) for level in levels]
     return LevelTable(
         int(header["seeds"]),
-        int(header["walked"]),
+        int(header["enumerated"]),
         SearchMode(int(header["mode"])),
         tuple(int(level["kind"]) == LevelKind.VERTEX for level in levels),
         tuple(

@@ -161,8 +161,8 @@ class _Generic:
             yield SearchChunk(row, {}, self.counted(host[row]))
 
     def chunks(self) -> Iterator[SearchChunk]:
-        """Yield the rows of the walked levels, chunk by chunk."""
-        counting = self.plan.resolved.plan["walked"][0] < len(self.search.levels)
+        """Yield the rows of the enumerated levels, chunk by chunk."""
+        counting = self.plan.resolved.plan["enumerated"][0] < len(self.search.levels)
         capacity = min(_FIRST_ROWS, _most_rows(self.resolved, self.run.context))
         room = _Rows.fitting(self.run, len(self.resolved.outputs), counting, capacity)
         stacks = [self.run.allocate(self.stack_bytes * self.warps, "the stacks of paused warps") for _ in range(2)]

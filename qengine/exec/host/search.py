@@ -99,7 +99,7 @@ def _run(
     masks: MaskProvider,
     chunk_rows: int,
 ) -> Iterator[SearchChunk]:
-    """Yield what the native search finds; where nothing is walked, one count for each row."""
+    """Yield what the native search finds; where nothing is enumerated, one count for each row."""
     running = SearchHandle(resolved, seeds, rows, context, chunk_rows)
     try:
         if resolved.summed and not search.seeds:

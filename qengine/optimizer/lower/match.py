@@ -61,7 +61,7 @@ class _MatchRequest:
 class _MatchStrategy:
     """How that is done: in an order, or instead by a join, or by elimination on some ``devices``.
 
-    ``counted``: what isn't wanted is counted, not walked.
+    ``counted``: what isn't wanted is counted, not enumerated.
     """
 
     order: MatchingOrder
@@ -274,19 +274,21 @@ class MatchLowering:
         return _MatchRequest(matching, emitted, existence)
 
     def _strategy(self, request: _MatchRequest) -> _MatchStrategy:
-        """Choose the order, whether all rows are walked, and whether elimination or a join takes the search's place."""
+        """Choose the order, whether all rows are enumerated, and whether elimination or a join takes the search's
+        place.
+        """
         matching = request.matching
         cardinality = Cardinality(self.catalog, self.nodes)
         order = matching_order(matching, cardinality)
-        walked = enumerated_instead(matching, order, cardinality) if request.existence else None
-        found = order if walked is None else matching_order(walked, cardinality)
+        enumerated = enumerated_instead(matching, order, cardinality) if request.existence else None
+        found = order if enumerated is None else matching_order(enumerated, cardinality)
         limit = max(found.cost, _WIDE_COST) if order.rows > _WIDE_ROWS else found.cost
         gain = costs("gpu", "choice")["gain"] if order.rows > _MANY_ROWS else 1.0
         elimination = self._elimination(matching, request.emitted, limit * gain)
         if elimination is not None and (self._eliminates_by_hint() or elimination.cost < limit):
             return _MatchStrategy(order, matching.counted, elimination=elimination, devices=_ANY_DEVICE)
-        if walked is not None:
-            matching, order = walked, found
+        if enumerated is not None:
+            matching, order = enumerated, found
         join = better_join(matching, order, cardinality)
         if join is None and request.existence:
             join = reversed_semi_join(matching, order, cardinality, self.demand.times)

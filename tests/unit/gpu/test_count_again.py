@@ -21,7 +21,7 @@ def test_counters_are_made_anew_when_lists_have_moved(monkeypatch: pytest.Monkey
     made: list[Any] = []
     monkeypatch.setattr(count, "_prepared", lambda plan, run: made.append(plan.parts) or count.CountedPlan([], []))
     run: Any = EmulatedRun(ExecutionContext({}), device_memory())
-    store, resolved = Owner(), SimpleNamespace(plan=[{"seeds": 0, "walked": 0}], reusable=True)
+    store, resolved = Owner(), SimpleNamespace(plan=[{"seeds": 0, "enumerated": 0}], reusable=True)
     before, after = (SimpleNamespace(resolved=resolved, parts=(Resident("lists", None, 0, None),)) for _ in range(2))
     for plan, times in ((before, 1), (before, 1), (after, 2), (after, 2)):
         assert count.try_count(store, plan, run) == 1  # type: ignore[arg-type]
