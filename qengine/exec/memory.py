@@ -122,9 +122,9 @@ class MemoryAccount:
             self._steps = 0
             self.check()
 
-    def loop(self, kept: Callable[[], int]) -> Loop:
-        """Open a loop; ``kept`` tells the bytes of what its turns so far have left."""
-        loop = Loop(self, kept)
+    def loop(self, retained: Callable[[], int]) -> Loop:
+        """Open a loop; ``retained`` tells the bytes of what its turns so far have left."""
+        loop = Loop(self, retained)
         self._loops.append(loop)
         return loop
 
@@ -134,7 +134,7 @@ class MemoryAccount:
         if self.limit is None:
             return
         if 8 * (self.charged - loop.mark) > self.limit:
-            self.charged = min(self.charged, loop.mark + loop.kept())
+            self.charged = min(self.charged, loop.mark + loop.retained())
         self._alarm = self.limit - self._native()
 
     def _look(self) -> None:
@@ -206,16 +206,16 @@ class Loop:
     ``begun``: what was charged when its present turn began; who runs it keeps that up to date.
     """
 
-    __slots__ = ("begun", "kept", "mark")
+    __slots__ = ("begun", "mark", "retained")
 
-    def __init__(self, account: MemoryAccount, kept: Callable[[], int]) -> None:
+    def __init__(self, account: MemoryAccount, retained: Callable[[], int]) -> None:
         self.mark = self.begun = account.charged
-        self.kept = kept
+        self.retained = retained
 
     def dropped(self) -> int:
         """Return the bytes that were charged for earlier turns and are no longer held."""
         taken = self.begun - self.mark
-        return max(0, taken - self.kept()) if taken else 0
+        return max(0, taken - self.retained()) if taken else 0
 
 
 class ListBytes:

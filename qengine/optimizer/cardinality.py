@@ -20,7 +20,7 @@ from qengine.optimizer.pattern_edges import PatternEdge
 from qengine.optimizer.selectivity import selectivity
 from qengine.plan.pattern import Direction, PatternNode, certain_label
 
-_MOST_KEPT = 4096
+_MOST_CACHED = 4096
 
 _Linked = tuple[float, DegreeStatistics, DegreeStatistics, tuple[Incidence, Incidence]]
 
@@ -89,12 +89,12 @@ class Cardinality:
         else:
             known = _links.setdefault(self.catalog, {})
             key = self.nodes[start].labels, relationship.types, relationship.direction, self.nodes[end].labels
-            kept = known.get(key)
-            if kept is None:
-                if len(known) >= _MOST_KEPT:
+            cached = known.get(key)
+            if cached is None:
+                if len(known) >= _MOST_CACHED:
                     known.clear()
-                kept = known[key] = self._link(edge)
-            found = kept
+                cached = known[key] = self._link(edge)
+            found = cached
         return Link(number[start], number[end], *found)
 
     def incidence(self, edge: PatternEdge, origin: str) -> Incidence:
@@ -113,7 +113,7 @@ class Cardinality:
         key = self.nodes[name].labels, kinds
         found = known.get(key)
         if found is None:
-            if len(known) >= _MOST_KEPT:
+            if len(known) >= _MOST_CACHED:
                 known.clear()
             label = certain_label(self.nodes[name].labels)
             found = [self.catalog.together(label, one, other) for one, other in combinations(kinds, 2)]

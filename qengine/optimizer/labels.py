@@ -10,7 +10,7 @@ from qengine._frozen import record
 from qengine.catalog.view import CatalogView, RelationshipTypeInfo
 from qengine.plan.pattern import LabelExpr
 
-_MOST_KEPT = 4096  # expressions
+_MOST_CACHED = 4096  # expressions
 
 
 @record
@@ -77,6 +77,6 @@ def _of(catalog: CatalogView) -> _LabelSets:
     return known
 
 
-def _make_room(kept: dict[LabelExpr, Any]) -> None:
-    if len(kept) >= _MOST_KEPT:
-        kept.clear()
+def _make_room(cached: dict[LabelExpr, Any]) -> None:
+    if len(cached) >= _MOST_CACHED:
+        cached.clear()

@@ -16,7 +16,7 @@ from qengine.plan.physical import Attach, Eliminate, HashJoin, Optional, Search,
 
 __all__ = ["constant_count", "estimated_rows"]
 
-_KEPT = 0.5  # by a filter
+_FILTERED_SHARE = 0.5  # by a filter
 _GROUPS = 0.75  # exponent: groups, or different rows, of so many rows
 _ITEMS = 10.0  # of a list of unknown length
 _HOPS = 8  # of a walk without upper bound
@@ -68,7 +68,7 @@ class _Estimate:
                 ends = 1.0 if operator.end_bound else float(vertex_count(self.catalog, operator.end.labels))
                 return rows * ends * operator.selector.count
             case logical.Filter():
-                return rows * _KEPT
+                return rows * _FILTERED_SHARE
             case logical.Aggregate(keys=keys):
                 return min(rows, float(rows**_GROUPS)) if keys else times
             case logical.Distinct():

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["JointDegrees"]
 
 _SAMPLED = 1 << 14  # vertices with a label; where there are no more, all are looked at
-_KEPT = 1 << 22  # bytes of samples, and of degrees
+_CACHE_BYTES = 1 << 22  # bytes of samples, and of degrees
 _MOST_FACTORS = 1 << 14
 
 
@@ -33,9 +33,9 @@ class JointDegrees:
     def __init__(self, store: GraphStore) -> None:
         self._store = store
         self._samples: LruCache[tuple[Array, Array]] = LruCache(
-            _KEPT, lambda sample: sum(part.nbytes for part in sample)
+            _CACHE_BYTES, lambda sample: sum(part.nbytes for part in sample)
         )
-        self._degrees: LruCache[Array] = LruCache(_KEPT, lambda degrees: int(degrees.nbytes))
+        self._degrees: LruCache[Array] = LruCache(_CACHE_BYTES, lambda degrees: int(degrees.nbytes))
         self.factors: LruCache[float] = LruCache(_MOST_FACTORS)
 
     @property

@@ -24,7 +24,7 @@ _SEED = 21
 _DOUBT = 8  # pairs' worth: so much is taken to be as degrees say before any pair is seen
 _MOST = 2.0**14  # times the odds, either way
 _LEAST = 1e-12  # chance
-_KEPT = 1 << 12
+_MOST_CACHED = 1 << 12
 
 Corners = tuple[str | None, str | None, str | None]
 Sides = tuple[TriangleSide, TriangleSide, TriangleSide]
@@ -36,7 +36,7 @@ class MixedTriangles:
     def __init__(self, store: GraphStore, degrees: JointDegrees) -> None:
         self._store = store
         self._degrees = degrees
-        self.known: LruCache[float] = LruCache(_KEPT)
+        self.known: LruCache[float] = LruCache(_MOST_CACHED)
 
     def odds(self, labels: Corners, sides: Sides) -> float:
         """Return what ``CatalogView.mixed_closing_odds`` does."""

@@ -171,13 +171,13 @@ def test_rows_of_all_lengths(
 def test_triangles(skewed: Graph, kind: str, hubs: int, few: int, kept: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(triangle_counts, "_HUBS", hubs)
     monkeypatch.setattr(triangle_counts, "_FEW", few)
-    monkeypatch.setattr(triangle_counts, "_KEPT", kept)
+    monkeypatch.setattr(triangle_counts, "_HUB_COUNTERS", kept)
     graph = skewed if kind == "skewed" else dense()
     context = ExecutionContext({})
     relations = Relations(graph._store, Masks(Runtime(graph._store, context)), context, lambda count: None)
     matrix_of = Matrix((Relation(("E",), Direction.BOTH),))
     stored = relations.matrix(matrix_of)
-    assert stored.kept
+    assert stored.owned
     on = Run(context, device_memory())  # of its own: the triangles of vertices stay
     matrix = uploaded(relations, matrix_of, on, [], False)
     links = np.zeros((graph.node_count, graph.node_count), np.int64)
@@ -207,7 +207,7 @@ def test_weights_at_triangles_corners(
 ) -> None:
     monkeypatch.setattr(triangle_counts, "_HUBS", hubs)
     monkeypatch.setattr(triangle_counts, "_FEW", few)
-    monkeypatch.setattr(triangle_counts, "_KEPT", kept)
+    monkeypatch.setattr(triangle_counts, "_HUB_COUNTERS", kept)
     made = []
     corners = triangle_counts.TriangleCounter.corners
     monkeypatch.setattr(

@@ -69,7 +69,7 @@ class HeavyMembers {
     own_.unmark(t_, list_);
     for (uint32_t i = threadIdx.x; kPairs && i < n; i += blockDim.x) {
       const uint32_t v = t_.id(list_.begin + i);
-      if (v >= t_.kept) break;  // ids ascend
+      if (v >= t_.hub_counters) break;  // ids ascend
       const uint32_t found = own_.found[v];
       own_.found[v] = 0;
       if (found > 0) atomicAdd(&t_.pairs[list_.begin + i], found);
@@ -120,7 +120,7 @@ class HeavyMembers {
       for (uint32_t k = 0; k < 4; ++k) {
         for (uint32_t left = both[k]; left != 0; left &= left - 1) {
           const uint32_t at = 32 * (block * kBlock + k * kLanes + lane) + __ffs(left) - 1;
-          add(at, kPairs && at >= t_.kept ? member_of(t_, list_, at) : 0, 1);
+          add(at, kPairs && at >= t_.hub_counters ? member_of(t_, list_, at) : 0, 1);
           if (kPairs) atomicAdd(&t_.pairs[place_of(t_, hub, at, its.of[k])], 1u);
         }
       }
@@ -152,7 +152,7 @@ class HeavyMembers {
         if (v == kNoVertex) continue;
         if (!own_.may_have(t_, v)) continue;
         uint64_t at = 0;
-        if (v >= t_.hubs || (kPairs && v >= t_.kept)) {
+        if (v >= t_.hubs || (kPairs && v >= t_.hub_counters)) {
           at = member_of(t_, list_, v);
           if (at == list_.size()) continue;
         }
@@ -167,7 +167,7 @@ class HeavyMembers {
   // Adds to what was found of member number `place`.
   __device__ void add(uint32_t v, uint64_t place, uint32_t more) {
     if (!kPairs) vertices_.add(v, more);
-    else if (v < t_.kept) atomicAdd(&own_.found[v], more);
+    else if (v < t_.hub_counters) atomicAdd(&own_.found[v], more);
     else atomicAdd(&t_.pairs[list_.begin + place], more);
   }
 
@@ -182,8 +182,8 @@ template <Of kOf>
 __device__ void all_heavy(const Triangles& t, char* shared) {
   const HeavyRoots own(t, shared);
   own.clear(t);
-  for (uint32_t i = threadIdx.x; kOf == Of::kPairs && i < t.kept; i += blockDim.x) own.found[i] = 0;
-  const Found vertices(t, own.found, kOf == Of::kVertices ? t.kept : 0);
+  for (uint32_t i = threadIdx.x; kOf == Of::kPairs && i < t.hub_counters; i += blockDim.x) own.found[i] = 0;
+  const Found vertices(t, own.found, kOf == Of::kVertices ? t.hub_counters : 0);
   HeavyMembers<kOf> members(t, own, vertices);
   each_heavy_root(t, own, members);
   members.flush();
@@ -246,7 +246,7 @@ extern "C" __global__ void __launch_bounds__(256, qe::blocks_each(256, 5)) trian
   all_light<Of::kPairs>(t, shared);
 }
 
-// The same at roots of many: shared memory of 4 bytes for each of `words` and of `kept`, and kOthers / 8 + 8.
+// The same at roots of many: shared memory of 4 bytes for each of `words` and of `hub_counters`, and kOthers / 8 + 8.
 extern "C" __global__ void __launch_bounds__(256, 4) triangles_of_vertices_heavy(const Triangles t) {
   extern __shared__ __align__(16) char shared[];
   all_heavy<Of::kVertices>(t, shared);

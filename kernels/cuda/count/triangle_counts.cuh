@@ -29,7 +29,7 @@ struct Triangles {
   unsigned long long* vertices;  // how many triangles each is in, or null
   uint32_t* pairs;               // the same by entry of the matrix, at those of lesser ids
   uint32_t lo, n, hubs, words, few;
-  uint32_t kept;                 // what is found of the first so many vertices is counted in shared memory; 1,024 or more
+  uint32_t hub_counters;                 // what is found of the first so many vertices is counted in shared memory; 1,024 or more
   uint32_t* links;               // which members of each root are linked (triangle_weight_sums.cu), where that is asked for
   uint64_t* begins;              // of each root's links, their first word
 
@@ -69,15 +69,15 @@ __device__ inline void set_link(const Triangles& t, uint32_t root, uint64_t i, u
   set_bit(t.links + t.begins[root] + link_words(j) + i / 32, i % 32);
 }
 
-// What a block finds of vertices; of the first `kept` in shared memory until the end.
+// What a block finds of vertices; of the first `hub_counters` in shared memory until the end.
 class Found {
  public:
-  __device__ Found(const Triangles& t, uint32_t* counts, uint32_t kept) : t_(t), counts_(counts), kept_(kept) {
-    for (uint32_t i = threadIdx.x; i < kept; i += blockDim.x) counts[i] = 0;
+  __device__ Found(const Triangles& t, uint32_t* counts, uint32_t hub_counters) : t_(t), counts_(counts), hub_counters_(hub_counters) {
+    for (uint32_t i = threadIdx.x; i < hub_counters; i += blockDim.x) counts[i] = 0;
     __syncthreads();
   }
   __device__ void add(uint32_t v, uint32_t more) const {
-    if (v < kept_) atomicAdd(&counts_[v], more);  // no more than there are pairs, less than 2^32
+    if (v < hub_counters_) atomicAdd(&counts_[v], more);  // no more than there are pairs, less than 2^32
     else add_out(v, more);
   }
   __device__ void add_out(uint32_t v, uint64_t more) const {
@@ -86,13 +86,13 @@ class Found {
   // By the whole block, at the end.
   __device__ void flush() const {
     __syncthreads();
-    for (uint32_t i = threadIdx.x; i < kept_ && i < t_.n; i += blockDim.x) add_out(i, counts_[i]);
+    for (uint32_t i = threadIdx.x; i < hub_counters_ && i < t_.n; i += blockDim.x) add_out(i, counts_[i]);
   }
 
  private:
   const Triangles& t_;
   uint32_t* counts_;
-  uint32_t kept_;
+  uint32_t hub_counters_;
 };
 
 // Counts for roots of few members, a lane each, by a warp: all pairs of a root's members are tested.
@@ -167,7 +167,7 @@ struct HeavyRoots {
 
   __device__ HeavyRoots(const Triangles& t, char* shared)
       : hubs(reinterpret_cast<uint32_t*>(shared)), others(hubs + t.words), found(others + kOthers / 32),
-        dealt(reinterpret_cast<uint64_t*>(found + t.kept)) {}
+        dealt(reinterpret_cast<uint64_t*>(found + t.hub_counters)) {}
 
   __device__ uint32_t& hub_word(uint32_t v) const { return hubs[word_place(v / 32)]; }
 
@@ -241,7 +241,7 @@ template <Of kOf>
 __device__ void all_light(const Triangles& t, char* shared) {
   uint32_t* sums = reinterpret_cast<uint32_t*>(shared) + threadIdx.x / kLanes * kTogether;
   uint32_t* found = reinterpret_cast<uint32_t*>(shared) + blockDim.x / kLanes * kTogether;
-  const Found vertices(t, found, kOf == Of::kVertices ? t.kept : 0);
+  const Found vertices(t, found, kOf == Of::kVertices ? t.hub_counters : 0);
   const WorkQueue queue{t.taken, t.stop};
   const uint64_t n = t.n_roots[0];
   const uint32_t lane = lane_id();

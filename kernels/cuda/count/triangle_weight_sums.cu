@@ -338,8 +338,8 @@ extern "C" __global__ void __launch_bounds__(256, qe::blocks_each(256, 5)) trian
   all_light<Of::kLinks>(t, shared);
 }
 
-// The same at roots of many: shared memory as `HeavyRoots` lays it out, 4 bytes for each of `words` and of `kept`, and kOthers
-// / 8 + 8.
+// The same at roots of many: shared memory as `HeavyRoots` lays it out, 4 bytes for each of `words` and of `hub_counters`, and
+// kOthers / 8 + 8.
 extern "C" __global__ void __launch_bounds__(128, 6) triangles_of_links_heavy(const Triangles t) {
   extern __shared__ __align__(16) char shared[];
   const HeavyRoots own(t, shared);

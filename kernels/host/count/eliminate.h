@@ -54,7 +54,7 @@ struct Part {
   int32_t unused;
 };
 
-enum IdsFrom : int32_t { kPlace = 0, kKept = 1, kBackward = 2, kEitherWay = 3 };
+enum IdsFrom : int32_t { kPlace = 0, kEdgeIds = 1, kBackward = 2, kEitherWay = 3 };
 
 inline Slice row(const Matrix& m, uint32_t v) {
   if (m.rows) {

@@ -35,7 +35,7 @@ bool filtered(const Part& part) { return part.admitted != nullptr || part.skip_l
 // The local id of the relationship that is entry e of u's list. Where it is searched for, no two join the same vertices.
 uint64_t id_of(const Part& part, uint32_t u, uint64_t e) {
   if (part.ids == kPlace) return e;
-  if (part.ids == kKept) return part.lists.edge_ids[e];
+  if (part.ids == kEdgeIds) return part.lists.edge_ids[e];
   const uint32_t v = part.lists.neighbours[e];
   const Slice back = edges_between(part.out, v, u);
   if (part.ids == kBackward || back.begin < back.end) return back.begin;

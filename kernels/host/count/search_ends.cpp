@@ -48,7 +48,7 @@ Set Worker::staying_part(int level, const Node& child) {
   const LevelInfo& of = info(leaf);
   Set set = partial(leaf, of.operands.size() - 2);
   // A cut by the branch's own position is a bound that the list satisfies.
-  if (of.cut != From::kKept && of.operands[0].index != level) set = cut_part(of);
+  if (of.cut != From::kCandidates && of.operands[0].index != level) set = cut_part(of);
   set = bounded(set, of.rest_less, of.rest_greater, level);
   for (const Avoided& other : of.avoided) {
     const uint32_t v = vertex(other.level);

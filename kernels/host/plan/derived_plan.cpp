@@ -12,7 +12,7 @@ namespace qe {
 namespace {
 
 static_assert(static_cast<int>(From::kConstant) == kFromConstant && static_cast<int>(From::kView) == kFromView &&
-              static_cast<int>(From::kKeptAfter) == kFromKeptAfter);
+              static_cast<int>(From::kCandidatesAfter) == kFromCandidatesAfter);
 static_assert(static_cast<int>(NodeKind::kBranch) == kBranchShape && static_cast<int>(NodeKind::kGroup) == kGroupShape);
 static_assert(static_cast<int>(Wedge::kApart) == kApartWedge && static_cast<int>(Wedge::kOrdered) == kOrderedWedge);
 

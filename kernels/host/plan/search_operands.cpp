@@ -96,7 +96,7 @@ void Deriver<Levels>::set_operands(int j, const Levels& above) {
     info(base).base = true;
     const bool clip = info(base).lo != to.lo || info(base).hi != to.hi;
     const Levels before = above & Levels::below(base);
-    add(From::kKept, base, newest_vertex(before), clip, less - facts(base).less, greater - facts(base).greater);
+    add(From::kCandidates, base, newest_vertex(before), clip, less - facts(base).less, greater - facts(base).greater);
   }
   for (int k = 0; k < from.sources.count; ++k) {
     if (base >= 0 && has_source(base, source(j, k))) continue;
@@ -173,7 +173,7 @@ void Deriver<Levels>::place_bounds(int j) {
   LevelInfo& to = info(j);
   Facts& known = facts(j);
   const size_t last = to.operands.size() - 1;
-  if (to.operands[last].from == From::kKept)
+  if (to.operands[last].from == From::kCandidates)
     cut_by_position(to.operands[last].index, known.operands[last].less, known.operands[last].greater,
                     to.operands[last].from);
   for (size_t k = 0; k < last; ++k) {
@@ -184,7 +184,7 @@ void Deriver<Levels>::place_bounds(int j) {
     bounds.less &= settled;
     bounds.greater &= settled;
   }
-  if (to.operands.size() == 2 && to.operands[0].from == From::kKept)
+  if (to.operands.size() == 2 && to.operands[0].from == From::kCandidates)
     cut_by_position(to.operands[0].index, known.rest_less, known.rest_greater, to.cut);
 }
 
@@ -192,10 +192,10 @@ void Deriver<Levels>::place_bounds(int j) {
 template <class Levels>
 void Deriver<Levels>::cut_by_position(int base, Levels& less, Levels& greater, From& cut) const {
   if (less.has(base)) {
-    cut = From::kKeptBefore;
+    cut = From::kCandidatesBefore;
     less -= implied(base, true);
   } else if (greater.has(base)) {
-    cut = From::kKeptAfter;
+    cut = From::kCandidatesAfter;
     greater -= implied(base, false);
   }
 }

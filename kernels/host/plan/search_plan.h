@@ -32,9 +32,9 @@ struct View {
   int kind;  // views of one kind differ by the level alone
 };
 
-enum class From : uint8_t { kKept, kKeptBefore, kKeptAfter, kView, kConstant };
+enum class From : uint8_t { kCandidates, kCandidatesBefore, kCandidatesAfter, kView, kConstant };
 
-// kKeptBefore/After: the part of the kept set before (after) the vertex that its level is at.
+// kCandidatesBefore/After: the part of the candidates before (after) the vertex that its level is at.
 struct Operand {
   From from;
   int index;             // level, view, or level of the constant set
@@ -59,7 +59,7 @@ struct LevelInfo {
   // their intersection still needs `less` and `greater`, or the part of it (where it is one kept set) that `cut` says.
   std::vector<Operand> operands;
   std::vector<int> rest_less, rest_greater;
-  From cut = From::kKept;
+  From cut = From::kCandidates;
   std::vector<int> local_less, local_greater;  // bounds that no operand satisfies by construction
   bool check_ranges = false;        // several ranges, and no operand lies within them
   std::vector<Avoided> avoided;     // but for the levels of its own group

@@ -173,7 +173,7 @@ template <class Levels>
 bool Deriver<Levels>::is_pair(int from, int to) {
   const LevelInfo& leaf = info(to);
   return leaf.vertex && facts(to).local_less.empty() && facts(to).local_greater.empty() && leaf.operands.size() == 2 &&
-         leaf.operands[0].from == From::kKept && leaf.operands[0].index == from &&
+         leaf.operands[0].from == From::kCandidates && leaf.operands[0].index == from &&
          leaf.operands[1].from == From::kView && out_.views[static_cast<size_t>(leaf.operands[1].index)].level == from;
 }
 

@@ -83,8 +83,8 @@ Set Worker::operand(const Operand& operand, const LevelInfo& level) {
 // A kept set, or the part of it before or after its level's vertex.
 Set Worker::cut(Set set, From cut, int level) {
   const size_t at = frame(level).at;
-  if (cut == From::kKeptBefore) return {set.data, at};
-  if (cut == From::kKeptAfter) return {set.data + at + 1, set.n - at - 1};
+  if (cut == From::kCandidatesBefore) return {set.data, at};
+  if (cut == From::kCandidatesAfter) return {set.data + at + 1, set.n - at - 1};
   return set;
 }
 
@@ -177,7 +177,7 @@ Set Worker::candidates(int level) {
 
 // The older part within all bounds.
 Set Worker::older_part(const LevelInfo& of, const Pair& pair) {
-  return bounded(of.cut == From::kKept ? pair.older : cut_part(of), of.rest_less, of.rest_greater);
+  return bounded(of.cut == From::kCandidates ? pair.older : cut_part(of), of.rest_less, of.rest_greater);
 }
 
 // The first operand, a kept set, before or after the vertex that its level is at.

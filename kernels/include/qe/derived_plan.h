@@ -8,7 +8,7 @@
 
 namespace qe {
 
-enum DerivedFrom : int32_t { kFromKept = 0, kFromKeptBefore = 1, kFromKeptAfter = 2, kFromView = 3, kFromConstant = 4 };
+enum DerivedFrom : int32_t { kFromCandidates = 0, kFromCandidatesBefore = 1, kFromCandidatesAfter = 2, kFromView = 3, kFromConstant = 4 };
 enum DerivedShape : int32_t { kLeafShape = 0, kGroupShape = 1, kBranchShape = 2 };
 enum DerivedWedge : int32_t { kNoWedge = 0, kOrderedWedge = 1, kDifferentWedge = 2, kEqualWedge = 3, kApartWedge = 4 };
 

@@ -38,7 +38,7 @@ MATRIX = np.dtype(
 
 Array = npt.NDArray[Any]
 
-_PLACE, _KEPT, _BACKWARD, _EITHER_WAY = range(4)  # as qe::eliminate::IdsFrom
+_PLACE, _EDGE_IDS, _BACKWARD, _EITHER_WAY = range(4)  # as qe::eliminate::IdsFrom
 
 
 class _Part(ctypes.Structure):
@@ -72,7 +72,7 @@ class SparseMatrix:
 
     ``factors``: numbers of the entries, which multiply: uint32, uint64, or uint64[2] halves; () for 1 each. ``pairs``:
     it is symmetric and links two different vertices at most once, none with itself. ``repeats``: a row may have an id
-    twice. ``kept``: offsets and ids are the graph's own. ``rows``: if it isn't None, row v is instead that of vertex
+    twice. ``owned``: offsets and ids are the graph's own. ``rows``: if it isn't None, row v is instead that of vertex
     ``rows[v]`` (uint32). ``blocks``: if it isn't None, only rows of one block are linked, and block b is the rows from
     ``blocks[b]`` to before ``blocks[b + 1]`` (uint64).
     """
@@ -84,7 +84,7 @@ class SparseMatrix:
     factors: tuple[Array, ...] = ()
     pairs: bool = False
     repeats: bool = False
-    kept: bool = True
+    owned: bool = True
     rows: Array | None = None
     blocks: Array | None = None
 
@@ -98,7 +98,7 @@ class SparseMatrix:
     @property
     def arrays(self) -> tuple[Array, ...]:
         """The arrays that the graph doesn't keep."""
-        return self.factors if self.kept else (self.offsets, self.ids, *self.factors)
+        return self.factors if self.owned else (self.offsets, self.ids, *self.factors)
 
     @property
     def nbytes(self) -> int:
@@ -151,14 +151,14 @@ class Relations:
                 return found
         return self._product(relations)
 
-    def kept_matrix(self, step: Matrix) -> SparseMatrix:
+    def cached_matrix(self, step: Matrix) -> SparseMatrix:
         """Return the same, which the graph keeps where no conditions choose among relationships and it has room."""
         if any(relation.conditions for relation in step.relations):
             return self.matrix(step)
         found: SparseMatrix = self.store.derived.get(("matrix", step), lambda: self.matrix(step))
-        return replace(found, kept=found.kept or found.nbytes <= self.store.derived.most)
+        return replace(found, owned=found.owned or found.nbytes <= self.store.derived.most)
 
-    def is_kept(self, relation: Relation) -> bool:
+    def is_cached(self, relation: Relation) -> bool:
         """Tell whether the graph keeps the matrix of a relation once it is made."""
         indices = (index for index in map(self.store.type_index, relation.types) if index is not None)
         entries = sum(self.store.types[index].count for index in indices) * (1 + (relation.direction is Direction.BOTH))
@@ -186,7 +186,7 @@ class Relations:
                 if way is Direction.OUT:
                     ids = _PLACE
                 elif lists.edge_ids is not None:
-                    ids = _KEPT
+                    ids = _EDGE_IDS
                 else:
                     ids = _BACKWARD if way is Direction.IN else _EITHER_WAY
                 admitted = None if mask is None else mask.ctypes.data
@@ -232,7 +232,7 @@ class Relations:
         self.context.run(library.qe_eliminate_fill_rows, *parts, *pointers, self._control())
         repeats, loops = facts.tolist()
         pairs = lists.symmetric and not (repeats or loops)
-        return SparseMatrix(offsets, ids, 0, self.n, pairs=pairs, repeats=bool(repeats), kept=False)
+        return SparseMatrix(offsets, ids, 0, self.n, pairs=pairs, repeats=bool(repeats), owned=False)
 
     def _product(self, relations: tuple[Relation, ...]) -> SparseMatrix:
         """Make the matrix of the pairs that all relations link, each once."""
@@ -255,7 +255,7 @@ class Relations:
         values = None if most.value <= 1 else self._array(len(ids), np.uint32 if most.value < 2**32 else np.uint64)
         filled = offsets.ctypes.data, ids.ctypes.data, *numbers(values)[:2]
         self.context.run(library.qe_eliminate_fill_product, ctypes.byref(product), *filled, self._control())
-        return SparseMatrix(offsets, ids, 0, self.n, () if values is None else (values,), kept=False)
+        return SparseMatrix(offsets, ids, 0, self.n, () if values is None else (values,), owned=False)
 
     def _offsets(self) -> Array:
         return self._array(self.n + 1, np.uint64)

@@ -61,13 +61,13 @@ def compile_family(
 
 def compiled(family: str, architecture: int, macros: Mapping[str, int | str] | None = None, preface: str = "") -> bytes:
     """Return the binary of a family, compiled now or by an earlier process. Parameters and errors as above."""
-    kept = _kept(family, architecture, macros or {}, preface)
-    checksum, _, binary = ((_cache.read(kept) if kept else None) or b"").partition(b"\n")
-    if kept and checksum and checksum == _checksum(kept, binary):
+    file = _cached_file(family, architecture, macros or {}, preface)
+    checksum, _, binary = ((_cache.read(file) if file else None) or b"").partition(b"\n")
+    if file and checksum and checksum == _checksum(file, binary):
         return binary
     binary = compile_family(family, architecture, macros, preface)
-    if kept:
-        _cache.write(kept, _checksum(kept, binary) + b"\n" + binary)
+    if file:
+        _cache.write(file, _checksum(file, binary) + b"\n" + binary)
     return binary
 
 
@@ -75,11 +75,11 @@ def is_compiled(
     family: str, architecture: int, macros: Mapping[str, int | str] | None = None, preface: str = ""
 ) -> bool:
     """Tell whether ``compiled`` has nothing to compile, unless what is kept is damaged."""
-    kept = _kept(family, architecture, macros or {}, preface)
-    return kept is not None and _cache.has(kept)
+    file = _cached_file(family, architecture, macros or {}, preface)
+    return file is not None and _cache.has(file)
 
 
-def _kept(family: str, architecture: int, macros: Mapping[str, int | str], preface: str) -> Path | None:
+def _cached_file(family: str, architecture: int, macros: Mapping[str, int | str], preface: str) -> Path | None:
     """Return the file of a binary, None where there is no place for it."""
     folder = _cache.cache_folder()
     if folder is None:
@@ -93,8 +93,8 @@ def _kept(family: str, architecture: int, macros: Mapping[str, int | str], prefa
     return folder / f"{family}-sm{architecture}-{hashlib.sha256(text.encode()).hexdigest()[:32]}.bin"
 
 
-def _checksum(kept: Path, binary: bytes) -> bytes:
-    return hashlib.sha256(kept.name.encode() + b"\n" + binary).hexdigest().encode()
+def _checksum(file: Path, binary: bytes) -> bytes:
+    return hashlib.sha256(file.name.encode() + b"\n" + binary).hexdigest().encode()
 
 
 @functools.cache

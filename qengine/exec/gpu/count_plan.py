@@ -163,7 +163,7 @@ class _Finder:
             return None
         streamed: ViewSpec | None = None
         for before, level in pairwise(chain):
-            step = self.shared(level, before, kept=before)
+            step = self.shared(level, before, among=before)
             if step is None or self.derived.levels[level]["different"]:
                 return None
             if streamed is not None and step != streamed:
@@ -248,7 +248,11 @@ class _Finder:
         operands = self.operands(levels[repeated])
         if len(operands) != 1 or not self.unbounded(levels[repeated], operands[0]):
             return None
-        if int(operands[0]["from"]) == From.KEPT and int(operands[0]["index"]) == member and not operands[0]["clip"]:
+        if (
+            int(operands[0]["from"]) == From.CANDIDATES
+            and int(operands[0]["index"]) == member
+            and not operands[0]["clip"]
+        ):
             return replace(shape, taken_outer=taken)
         view = self.view(operands[0], root)
         if view == shape.outer:
@@ -377,7 +381,7 @@ class _Finder:
         operands = self.operands(level)
         if len(operands) != 2 or not self.plain(level):
             return None
-        streamed = self.shared(level, member, kept=member)
+        streamed = self.shared(level, member, among=member)
         if streamed is not None:
             lo, hi = max(outer.lo, streamed.lo), min(outer.hi, streamed.hi)
             return replace(outer, lo=lo, hi=hi), replace(streamed, lo=lo, hi=hi)
@@ -386,14 +390,14 @@ class _Finder:
             return None
         return (marked, streamed) if (marked.lo, marked.hi) == (streamed.lo, streamed.hi) else None
 
-    def shared(self, level: int, of: int, kept: int) -> ViewSpec | None:
-        """Return the view of level ``of`` that a level takes among the candidates of level ``kept``.
+    def shared(self, level: int, of: int, among: int) -> ViewSpec | None:
+        """Return the view of level ``of`` that a level takes among the candidates of level ``among``.
 
         Being before (after) that level's vertex is put into the view: it is the same level.
         """
         operands = self.operands(level)
         record = self.derived.levels[level]
-        if len(operands) != 2 or int(operands[0]["from"]) != From.KEPT or int(operands[0]["index"]) != kept:
+        if len(operands) != 2 or int(operands[0]["from"]) != From.CANDIDATES or int(operands[0]["index"]) != among:
             return None
         view = self.view(operands[1], of)
         if (
@@ -407,9 +411,9 @@ class _Finder:
         cut = int(record["cut"])
         if (int(operands[1]["less"]) | int(operands[1]["greater"])) & ~(1 << of):
             return None
-        if int(operands[1]["less"]) or cut == From.KEPT_BEFORE:
+        if int(operands[1]["less"]) or cut == From.CANDIDATES_BEFORE:
             view = replace(view, below=True)
-        if int(operands[1]["greater"]) or cut == From.KEPT_AFTER:
+        if int(operands[1]["greater"]) or cut == From.CANDIDATES_AFTER:
             view = replace(view, above=True)
         return None if view.below and view.above else view
 
@@ -420,7 +424,7 @@ class _Finder:
         """
         operands = self.operands(last)
         record = self.derived.levels[last]
-        if len(operands) != 2 or int(operands[0]["from"]) != From.KEPT or int(operands[0]["index"]) != first:
+        if len(operands) != 2 or int(operands[0]["from"]) != From.CANDIDATES or int(operands[0]["index"]) != first:
             return None
         view = self.view(operands[1], far)
         if view is None or view.below or view.above or operands[0]["less"] or operands[0]["greater"]:
@@ -429,7 +433,7 @@ class _Finder:
         if bounds & ~(1 << first) or record["rest_less"] or record["rest_greater"]:
             return None
         different = int(record["different"])
-        if bounds or int(record["cut"]) != From.KEPT:
+        if bounds or int(record["cut"]) != From.CANDIDATES:
             return None if different else 0
         return {0: 2, 1 << first: 1}.get(different)
 
@@ -439,7 +443,7 @@ class _Finder:
         if len(operands) != 1 or not self.plain(level) or self.derived.levels[level]["different"]:
             return False
         one = operands[0]
-        cut = int(one["from"]) in (From.KEPT_BEFORE, From.KEPT_AFTER) and int(one["index"]) == before
+        cut = int(one["from"]) in (From.CANDIDATES_BEFORE, From.CANDIDATES_AFTER) and int(one["index"]) == before
         return cut and not one["clip"] and not one["less"] and not one["greater"]
 
     def returns(self, far: int, first: int, last: int) -> bool:

@@ -48,9 +48,9 @@ STRUCTS = (VIEW, OPERAND, LEVEL, NODE, PLAN)
 class From(IntEnum):
     """Where an operand's set comes from."""
 
-    KEPT = 0
-    KEPT_BEFORE = 1
-    KEPT_AFTER = 2
+    CANDIDATES = 0
+    CANDIDATES_BEFORE = 1
+    CANDIDATES_AFTER = 2
     VIEW = 3
     CONSTANT = 4
 

@@ -100,7 +100,7 @@ def uploaded(
     found = known.matrix(step)
     record = np.zeros((), MATRIX)
     record["lo"], record["hi"], record["n_entries"] = found.lo, found.hi, len(found.ids)
-    if found.kept:
+    if found.owned:
         for name, array in (("offsets", found.offsets), ("ids", found.ids)):
             record[name] = resident_array(known.store, array, run, held) if array.nbytes else 0
         return DeviceMatrix(record, found.pairs, key=merged)

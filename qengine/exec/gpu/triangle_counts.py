@@ -29,7 +29,7 @@ __all__ = [
 TRIANGLES = np.dtype(
     [(name, "<u8") for name in ("offsets", "ids", "middles", "rows", "ranks", "roots", "n_roots", "taken", "stop",
                                 "vertices", "pairs")]
-    + [(name, "<u4") for name in ("lo", "n", "hubs", "words", "few", "kept")]
+    + [(name, "<u4") for name in ("lo", "n", "hubs", "words", "few", "hub_counters")]
     + [("links", "<u8"), ("begins", "<u8")]
 )  # fmt: skip
 """As the kernels' ``Triangles``."""
@@ -47,7 +47,7 @@ _FEW = 64
 _MOST_ENTRIES = 2**32 - 1
 """Of a matrix: no vertex is found more often, as a corner that is not the root, and that is counted in 32 bits."""
 
-_KEPT = 2_048
+_HUB_COUNTERS = 2_048
 """What a block finds of so many vertices, those of the least ids, it counts in shared memory. No fewer than 1,024."""
 
 _TOGETHER = 8
@@ -155,7 +155,7 @@ class TriangleCounter:
             of = "pairs" if by_pair else "vertices"
             task = self.task(matrix, of)
             task[of] = out.ptr
-            light = 4 * _TOGETHER * _THREADS // _LANES + (0 if by_pair else 4 * _KEPT)
+            light = 4 * _TOGETHER * _THREADS // _LANES + (0 if by_pair else 4 * _HUB_COUNTERS)
             self.launch(of, task, _heavy_bytes(task), light)
         if key is not None:
             self.run.wait()  # kernels that were stopped have not counted all
@@ -262,7 +262,7 @@ class TriangleCounter:
         task["rows"], task["ranks"] = index.rows.ptr, 0 if index.ranks is None else index.ranks.ptr
         task["hubs"], task["words"] = _rows_of(matrix)
         task["taken"], task["stop"] = self.zeroed(2 * 8).ptr, self.run.stop_flag
-        task["few"], task["kept"] = _FEW, _KEPT
+        task["few"], task["hub_counters"] = _FEW, _HUB_COUNTERS
         return task
 
     def zeroed(self, n_bytes: int) -> Any:
@@ -295,4 +295,4 @@ def _rows_of(matrix: DeviceMatrix) -> tuple[int, int]:
 
 
 def _heavy_bytes(task: Any) -> int:
-    return 4 * (int(task["words"]) + _KEPT) + _MARKS + 8
+    return 4 * (int(task["words"]) + _HUB_COUNTERS) + _MARKS + 8

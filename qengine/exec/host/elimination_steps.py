@@ -162,10 +162,10 @@ class Steps:
     def _relation(self, place: int, step: Matrix) -> SparseMatrix | Lists:
         """Return relationships as a matrix, or as they are stored where only messages go along what nobody keeps."""
         relations = self.relations
-        seldom = place in self.facts.counted or not relations.is_kept(step.relations[0])
+        seldom = place in self.facts.counted or not relations.is_cached(step.relations[0])
         if place in self.facts.sent and seldom:
             return relations.lists(step.relations[0])
-        return relations.kept_matrix(step)
+        return relations.cached_matrix(step)
 
     def _product(self, factors: Sequence[Found], summed: bool) -> Found:
         """Return the product: of matrices one with the factors of all, which are multiplied where they are read."""
@@ -234,7 +234,7 @@ class Steps:
 
     def ranked(self, step: Step, matrix: SparseMatrix) -> RankedPairs:
         """Return a matrix by descending length of rows; of the graph's own the graph keeps it."""
-        if not matrix.kept:
+        if not matrix.owned:
             return RankedPairs(matrix, self.context)
         found: RankedPairs = self.store.derived.get((step, "ranked"), lambda: RankedPairs(matrix, self.context))
         return found

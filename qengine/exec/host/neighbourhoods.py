@@ -244,7 +244,7 @@ class _Piece(Steps):
             values,
             pairs,
             by.repeats,
-            kept=False,
+            owned=False,
             blocks=first.offsets if pairs else None,
         )
 

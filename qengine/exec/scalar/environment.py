@@ -28,7 +28,7 @@ Row = Mapping[str, Any]
 _PAGE = 256  # property values are read and kept in pages of so many ids
 _LONG_VALUE = 1 << 12  # bytes of a value, on average, from which each is a page by itself
 _PAGES_BYTES = 1 << 22  # what the pages of one property may take before they are dropped
-_KEPT_ENTITIES = 1 << 16  # nodes and relationships of which labels and ends are kept
+_CACHED_ENTITIES = 1 << 16  # nodes and relationships of which labels and ends are kept
 
 
 class Environment:
@@ -104,7 +104,7 @@ class Environment:
         """Return the set of a vertex's labels."""
         found = self._labels.get(vertex)
         if found is None:
-            if len(self._labels) >= _KEPT_ENTITIES:
+            if len(self._labels) >= _CACHED_ENTITIES:
                 self._labels.clear()
             found = self._labels[vertex] = frozenset(self.store.labels_of(vertex))
         return found
@@ -113,7 +113,7 @@ class Environment:
         """Return type index, start and end vertex of a relationship."""
         found = self._relationships.get(id)
         if found is None:
-            if len(self._relationships) >= _KEPT_ENTITIES:
+            if len(self._relationships) >= _CACHED_ENTITIES:
                 self._relationships.clear()
             ids = np.array([id], dtype=np.int64)
             start, end = self.store.endpoints(ids)

@@ -63,8 +63,8 @@ def eliminated(
         """Tell whether the pattern itself can be eliminated, for so much: else no quotient of it has to be made."""
         program = StepBuilder()
         costs = StepCosts(catalog, program.steps, outputs=bool(outputs))
-        kept = tuple(list(names).index(output) for output in outputs)
-        result = _elimination(whole, names, nodes, _Relations(edges), program, costs, kept).run()
+        retained = tuple(list(names).index(output) for output in outputs)
+        result = _elimination(whole, names, nodes, _Relations(edges), program, costs, retained).run()
         if result is None:
             return False
         needed = reached(program.steps, (*result[0], result[1]))
@@ -80,8 +80,8 @@ def eliminated(
     needed: set[int] = set()
     spent = 0.0
     for quotient, factor in quotients.items():
-        kept = tuple(quotient.classes[list(names).index(output)] for output in outputs)
-        elimination = _elimination(quotient, names, nodes, relations, program, costs, kept)
+        retained = tuple(quotient.classes[list(names).index(output)] for output in outputs)
+        elimination = _elimination(quotient, names, nodes, relations, program, costs, retained)
         result = elimination.run()
         if result is None:
             return None
@@ -122,7 +122,7 @@ def _elimination(
     relation_of: _Relations,
     program: StepBuilder,
     costs: StepCosts,
-    kept: tuple[int, ...],
+    retained: tuple[int, ...],
 ) -> Elimination:
     relations: dict[tuple[int, int], list[Relation]] = {}
     repeated: set[tuple[int, int]] = set()
@@ -136,7 +136,7 @@ def _elimination(
             repeated.add((one, other))
         if not simple or relation not in found:
             found.append(relation)
-    elimination = Elimination(program, costs, kept)
+    elimination = Elimination(program, costs, retained)
     for vertex in sorted(set(quotient.classes)):
         members = [nodes[name] for name, place in zip(names, quotient.classes, strict=True) if place == vertex]
         parts = {(node.name if node.predicates else "", node.labels, node.predicates) for node in members}

@@ -169,7 +169,7 @@ class StepCosts:
         ways = {Direction.OUT: (0,), Direction.IN: (1,)}.get(relation.direction, (0, 1))
         return all(info.dense[way] for info in infos for way in ways)
 
-    def _is_kept(self, relation: Relation) -> bool:
+    def _is_single_type(self, relation: Relation) -> bool:
         return not relation.conditions and len(relation.types) == 1 and not self._is_union(relation)
 
     def _lists_with_lengths(self, step: Step) -> int | None:
@@ -189,7 +189,7 @@ class StepCosts:
         """Tell whether a matrix is one type as it is stored, or what that is among neighbours."""
         if isinstance(step, Neighbourhoods):
             return step.first == step.second and self._is_whole(self._steps[step.by])
-        return isinstance(step, Matrix) and len(step.relations) == 1 and self._is_kept(step.relations[0])
+        return isinstance(step, Matrix) and len(step.relations) == 1 and self._is_single_type(step.relations[0])
 
     def _around(self, nodes: Sequence[ForestNode], tops: Sequence[int]) -> tuple[float, float]:
         """Return what nodes cost, and how many numbers the last one's vectors have, over all roots."""

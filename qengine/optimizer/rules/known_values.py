@@ -64,7 +64,7 @@ def _narrowed(graph: QueryGraph) -> QueryGraph:
         about = [fact for fact in facts if fact.of in members]
         if not any(fact.op == "IN" for fact in about):
             continue
-        values = reduce(_kept, about, _values(next(fact for fact in about if fact.op == "IN").values))
+        values = reduce(_remaining, about, _values(next(fact for fact in about if fact.op == "IN").values))
         for member in members:
             own = [fact for fact in about if fact.of == member and fact.op == "IN"]
             if len(own) == 1 and _says(own[0], values):
@@ -144,7 +144,7 @@ def _kind(value: Any) -> type:
     return float if type(value) is int else type(value)
 
 
-def _kept(values: Values, fact: _Fact) -> Values:
+def _remaining(values: Values, fact: _Fact) -> Values:
     """Return the values that a fact leaves."""
     if fact.op == "IN":
         others = _values(fact.values)

@@ -44,7 +44,7 @@ VARIANTS = [(family, macros) for family, variants in FAMILIES.items() for macros
 REGISTERS, UNIT = 1 << 16, 8
 """Of a multiprocessor; a thread gets so many at a time."""
 
-_MANY = 4 * (triangle_counts._HUBS // 32 + triangle_counts._KEPT) + triangle_counts._MARKS + 8
+_MANY = 4 * (triangle_counts._HUBS // 32 + triangle_counts._HUB_COUNTERS) + triangle_counts._MARKS + 8
 _FEW = 4 * triangle_counts._TOGETHER * 8
 _STACKS = (count_dfs._THREADS, RTX_2070.dynamic_bytes)
 _WINDOWS = (extend._WARPS * extend._LANES, extend._SHARED_BYTES)
@@ -55,7 +55,7 @@ LAUNCHES = {
     **dict.fromkeys(("sample_wanderjoin", "sample_alley", "sample_guided"), (sample._THREADS, sample.TOTALS_BYTES)),
     **{f"triangles_of_{of}_many": (triangle_counts._MANY_THREADS, _MANY) for of in ("vertices", "pairs", "links")},
     **{f"triangles_of_{of}_few": (triangle_counts._THREADS, _FEW) for of in ("pairs", "links")},
-    "triangles_of_vertices_few": (triangle_counts._THREADS, _FEW + 4 * triangle_counts._KEPT),
+    "triangles_of_vertices_few": (triangle_counts._THREADS, _FEW + 4 * triangle_counts._HUB_COUNTERS),
     "triangle_corners": (triangle_counts._MANY_THREADS, triangle_counts._CHUNK * 4),
     "rooted_forest": (elimination_steps._AROUND_THREADS, elimination_steps.SHARED.itemsize),
     **{f"neighbours_{of}_many": (neighbourhoods._MANY_THREADS, 16 + (1 << 13)) for of in ("count", "fill")},

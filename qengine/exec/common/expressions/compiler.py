@@ -278,9 +278,9 @@ class _ByRow:
         """Evaluate an expression that charges values, as many rows as may stand in one batch."""
         memory, function = self._runtime.memory, self.function
         results: list[Any] = []
-        kept = ListBytes(results)
+        retained = ListBytes(results)
         allowed = memory.batch_bytes if length > 1 else memory.batch_bytes // 4
-        loop = memory.loop(kept)
+        loop = memory.loop(retained)
         try:
             full = loop.mark + allowed
             for place, row in enumerate(rows):
@@ -289,7 +289,7 @@ class _ByRow:
                 results.append(function(row))
                 loop.begun = charged = memory.charged
                 if charged > full:
-                    held = kept()
+                    held = retained()
                     if held > allowed and length > 1:
                         raise Oversized(len(results))
                     memory.charged = loop.begun = loop.mark + held

@@ -49,7 +49,7 @@ _TIME_UNITS = {
     "millisecond": 1_000_000,
     "microsecond": 1_000,
 }
-_KEPT = {"millisecond": ("millisecond",), "microsecond": ("millisecond", "microsecond")}
+_RETAINED = {"millisecond": ("millisecond",), "microsecond": ("millisecond", "microsecond")}
 
 
 def _truncation(name: str, kind: type, dated: bool, timed: bool, zoned: bool) -> Callable[..., Any]:
@@ -74,7 +74,7 @@ def _truncation(name: str, kind: type, dated: bool, timed: bool, zoned: bool) ->
         check_names(function, fields, known)
         day, time = _cut(function, unit.lower(), value, dated, timed)
         if timed:
-            time = time_of(_with_kept(fields, unit.lower(), time), time)
+            time = time_of(_with_retained(fields, unit.lower(), time), time)
         if dated:
             day = day_of(fields, day)
         return _assembled(kind, day, time, fields, value)
@@ -94,13 +94,13 @@ def _cut(function: str, unit: str, value: Any, dated: bool, timed: bool) -> tupl
     return day or 0, time - time % _TIME_UNITS[unit]
 
 
-def _with_kept(fields: dict[str, Any], unit: str, time: int) -> dict[str, Any]:
+def _with_retained(fields: dict[str, Any], unit: str, time: int) -> dict[str, Any]:
     """Return the fields with the fraction that the cut leaves, where a smaller unit of it is set."""
-    if unit not in _KEPT or not any(name in fields for name in ("microsecond", "nanosecond")):
+    if unit not in _RETAINED or not any(name in fields for name in ("microsecond", "nanosecond")):
         return fields
     fraction = time % SECOND
     left = {"millisecond": fraction // 1_000_000, "microsecond": fraction // 1_000 % 1_000}
-    return {**{name: left[name] for name in _KEPT[unit]}, **fields}
+    return {**{name: left[name] for name in _RETAINED[unit]}, **fields}
 
 
 def _assembled(kind: type, day: int, time: int, fields: dict[str, Any], value: Any) -> Any:
