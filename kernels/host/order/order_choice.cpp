@@ -15,7 +15,7 @@
 #include <memory>
 #include <type_traits>
 
-#include "ops/deep_stack.h"
+#include "base/deep_stack.h"
 #include "order/order_model.h"
 #include "qe/abi.h"
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "ops/bits.h"
+#include "base/bits.h"
 
 namespace qe {
 

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "ops/bits.h"
+#include "base/bits.h"
 #include "plan/search_plan.h"
 
 namespace qe {

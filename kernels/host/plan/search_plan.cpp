@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "ops/deep_stack.h"
+#include "base/deep_stack.h"
 
 namespace qe {
 
