@@ -103,7 +103,7 @@ def _on_cpu(resolved: ResolvedSearch | None, search: Search) -> str:
     if derived.header["impossible"]:
         return "nothing"
     names = [level.name for level in search.levels]
-    rows = names[search.seeds : int(derived.header["walked"])]
+    rows = names[search.seeds : int(derived.header["enumerated"])]
     trees = [_tree(derived, node, names) for node in range(int(derived.header["n_roots"]))]
     return ", ".join(([f"rows {' '.join(rows)}"] if rows else []) + trees) or "check"
 
@@ -126,7 +126,7 @@ def _on_gpu(resolved: ResolvedSearch | None) -> str:
     if resolved is None:
         return "nothing"
     header = resolved.plan[0]
-    if header["seeds"] or header["walked"]:
+    if header["seeds"] or header["enumerated"]:
         return "rows"
     found = components(resolved.plan)
     if found is not None:

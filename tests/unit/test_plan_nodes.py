@@ -88,7 +88,17 @@ def test_no_field_hides_nodes_behind_any() -> None:
 
 def test_the_classes_are_found() -> None:
     names = {each.__name__ for each in CLASSES}
-    assert names >= {"Call", "Subquery", "Match", "SortKey", "QueryGraph", "VertexLevel", "Own", "Eliminate", "Hints"}
+    assert names >= {
+        "Call",
+        "Subquery",
+        "Match",
+        "SortKey",
+        "QueryGraph",
+        "VertexLevel",
+        "NodeIndicator",
+        "Eliminate",
+        "Hints",
+    }
     assert {each.__name__ for each in NODES} >= {"SortKey", "QueryGraph", "PatternNode", "Relation", "PhysicalPlan"}
 
 
