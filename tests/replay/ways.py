@@ -45,6 +45,7 @@ KERNELS = {
     "qe_eliminate_fill_product": "product of matrices",
     "qe_eliminate_fill_rows": "merged matrix",
     "qe_eliminate_triangle_sums": "triangle sums",
+    "qe_row_squares": "squares of rows",
     "qe_triangle_counts": "triangles",
     "qe_join_probe": "hash join",
     "qe_walk_open": "walk",

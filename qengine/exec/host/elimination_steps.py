@@ -21,7 +21,7 @@ from qengine.exec.host.cached_vectors import cached_vector
 from qengine.exec.host.closed_walk_counts import MOST_WALK_ENTRIES, MOST_WALK_WEIGHT, ClosedWalkCounts
 from qengine.exec.host.elimination_facts import Facts
 from qengine.exec.host.ranked_pairs import RankedPairs
-from qengine.plan.closed_walks import closed_walks_of, walk_sum
+from qengine.plan.closed_walks import closed_walks_of, squared_rows, walk_sum
 from qengine.plan.elimination import (
     Domain,
     ForestNode,
@@ -39,6 +39,9 @@ from qengine.plan.elimination import (
 __all__ = ["Array", "Factors", "Found", "NumberOverflow", "Plan", "Steps", "indicator_vector", "told_apart"]
 
 _FOREST_NODE = np.dtype([(name, "<i4") for name in ("start", "vector", "link", "first", "count", "unused")])
+ROW_SQUARES = np.dtype([("start", "<u8"), ("link", "<u8"), ("out", "<u8"), ("n_roots", "<u4"), ("n_columns", "<u4")])
+"""As ``qe::eliminate::RowSquares``."""
+
 _FOREST_PLAN = np.dtype(
     [("n_nodes", "<i4"), ("n_tops", "<i4"), ("nodes", "<u8"), ("children", "<u8"), ("tops", "<u8"), ("matrices", "<u8"),
      ("vectors", "<u8"), ("roots", "<u8"), ("n", "<u4"), ("unused", "<u4")]
@@ -245,6 +248,8 @@ class Steps:
             return walks
         if (numbers := self._walks_in_blocks(step)) is not None:
             return numbers
+        if (numbers := self._row_squares(place, step)) is not None:
+            return numbers
         plan = self.plan(step.nodes, step.tops, step.vector)
         n = int(plan.record["n"][0])
         out = self.empty(n)
@@ -261,6 +266,23 @@ class Steps:
             return None
         out = self.empty(matrix.hi)
         self._in_blocks("qe_eliminate_local_walks", matrix, out)
+        return out
+
+    def _row_squares(self, place: int, step: RootedForest) -> Array | None:
+        """Return the squares of the ways along two matrices, of which the second has rows of pairs' ends."""
+        found = None if self.wide else squared_rows(step)
+        if found is None:
+            return None
+        start, link = (self.found[each] for each in found)
+        assert isinstance(start, SparseMatrix)
+        assert isinstance(link, SparseMatrix)
+        if link.rows is None or start.rows is not None or start.factors or link.factors or link.repeats:
+            return None
+        n, columns = self.size(domain_of(self.steps, place)), self.size(column_domain_of(self.steps, found[1]))
+        out = self.empty(n)
+        records = [np.array([each.record()], MATRIX) for each in (start, link)]
+        task = np.array([(*(each.ctypes.data for each in records), out.ctypes.data, n, columns)], ROW_SQUARES)
+        self.call("qe_row_squares", task.ctypes.data)
         return out
 
     def _in_blocks(self, name: str, matrix: SparseMatrix, out: Array) -> None:
@@ -394,6 +416,7 @@ def _library() -> ctypes.CDLL:
     library.qe_eliminate_triangle_sums.argtypes = (pointer, pointer, i32, pointer, pointer)
     library.qe_eliminate_local_triangles.argtypes = (pointer, pointer, u64, pointer, pointer)
     library.qe_eliminate_local_walks.argtypes = (pointer, pointer, u64, pointer, pointer)
+    library.qe_row_squares.argtypes = (pointer, pointer)
     library.qe_rooted_forest.argtypes = (pointer, i32, pointer, pointer)
     library.qe_eliminate_pairs.argtypes = (pointer, i32, u32, i32, pointer, pointer)
     return library

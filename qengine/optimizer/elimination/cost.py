@@ -28,6 +28,7 @@ from qengine.plan.elimination import (
     Relation,
     RootedForest,
     Step,
+    column_domain_of,
     counted_degrees,
     domain_of,
     is_labels_alone,
@@ -51,6 +52,10 @@ _A_LINE = 8.0
 
 _UNEVEN = 8.0
 """Times the square of the average degree among neighbours, the average of its square."""
+
+
+_HEAD = 16_384
+"""Columns of a row of bits, at most."""
 
 
 class StepCosts:
@@ -104,12 +109,8 @@ class StepCosts:
                 met = min(self.meetings(left, across), self.meetings(across, right))
                 return take["vertex"] * self._size(across) + take["pair"] * entries + take["read"] * met
             case RootedForest(nodes=nodes, tops=tops) as around:
-                if (
-                    (squared := squared_rows(around)) is not None
-                    and squared[0] == squared[1]
-                    and self._is_local(squared[0])
-                ):
-                    return self.entries(squared[0]) * (take["number"] + 2 * self._row_lines(squared[0]))
+                if (ways := self._ways_of_rows(around)) is not None:
+                    return ways
                 lines = self._walk_lines(place, around)
                 if lines is not None:
                     return take["root"] * self.vertices + take["line"] * lines
@@ -123,6 +124,22 @@ class StepCosts:
             case AtEnds(pairs=pairs) | OfPairs(pairs=pairs) | ByRoot(pairs=pairs):
                 return take["vertex"] * self.entries(pairs)
         return 0.0
+
+    def _ways_of_rows(self, around: RootedForest) -> float | None:
+        """Return what squares of the ways along two matrices take where rows of bits are added up, else None."""
+        squared = squared_rows(around)
+        if squared is None:
+            return None
+        start, link = squared
+        if start == link and self._is_local(start):
+            return self.entries(start) * (self._take["number"] + 2 * self._row_lines(start))
+        if not isinstance(self._steps[link], EndRows):
+            return None
+        columns = column_domain_of(self._steps, link)
+        width = self.vertices if columns is None else self.entries(columns)
+        length = self.meetings(start, link) / self.entries(start)
+        each = min(length, 1.5 * self._take["line"] * min(width, _HEAD) / 512)
+        return self._take["root"] * self._size(start) + self.entries(start) * each
 
     def _is_local(self, place: int) -> bool:
         """Tell whether a matrix is symmetric, and links each two neighbours of one root at most once."""
