@@ -16,9 +16,19 @@ import pytest
 
 from qengine import Graph, QueryTimeout
 from qengine.exec import choice
-from qengine.exec.gpu import closed_walk_counts, count_dfs, count_policy, dfs_plan, triangle_counts
+from qengine.exec.gpu import (
+    closed_walk_counts,
+    count_dfs,
+    count_kernels,
+    dfs_plan,
+    elimination_steps,
+    neighbourhoods,
+    triangle_counts,
+)
 from qengine.exec.gpu import eliminate as eliminate_module
 from qengine.exec.gpu import search as search_module
+from qengine.exec.gpu.count_policy import house_launches
+from tests.emulator.arrays import cupy
 from tests.emulator.device import CHECKOUT, PASSES, WARPS, Kernel, device_memory, emulated
 from tests.gpu.test_counting import PATTERNS, graph_of
 from tests.property import test_gpu_elimination
@@ -76,7 +86,7 @@ def no_change(patch: pytest.MonkeyPatch) -> None:
 
 def counters_in_global_memory(patch: pytest.MonkeyPatch) -> None:
     """Let no array of counters fit shared memory."""
-    patch.setattr(count_policy, "_RESERVED", 1 << 20)
+    patch.setattr(count_kernels, "house_launches", lambda device, span: house_launches(device, 1 << 20))
 
 
 def only(*names: str) -> Callable[[pytest.MonkeyPatch], None]:
@@ -124,6 +134,12 @@ CASES = {
     "diamonds by node": Case(summed("(a)--(b)--(c)--(a), (b)--(d)--(a)", BY_NODE), no_change, True),
     "labelled triangles": Case(summed("(a)--(b)--(c)--(a), (c)--(d) WHERE id(d) > 3"), no_change, True),
     "weighted triangles": Case(summed(f"REPEATABLE ELEMENTS {WEIGHTED}"), no_change, True),
+    "cliques and rings among neighbours": Case(
+        summed("(a)--(b)--(c)--(d)--(a), (a)--(e), (b)--(e), (c)--(e), (d)--(e), (a)--(c)"), no_change, True
+    ),
+    "squares among the ends of pairs": Case(
+        summed("REPEATABLE ELEMENTS (a)--(x)--(b)--(y)--(a), (a)--(z)--(b), (x)--(y)"), no_change, True, stops=(3,)
+    ),
     "5-cycle": Case(summed("(a)--(b)--(c)--(d)--(e)--(a)"), no_change, True),
     "square with a tail": Case(summed("(a)--(b)--(c)--(d)--(a), (a)--(e)"), no_change, True),
 }  # fmt: skip
@@ -152,9 +168,12 @@ def device(case: Case) -> Iterator[None]:
 
             patch.setattr(eliminate_module, "device_run", run)
             patch.setattr(eliminate_module, "components", lambda plan: None)
-            for module in (eliminate_module, triangle_counts, closed_walk_counts):
+            for module in (elimination_steps, triangle_counts, closed_walk_counts, neighbourhoods):
                 patch.setattr(module, "_THREADS", threads)
-            patch.setattr(eliminate_module, "_AROUND_THREADS", threads)
+            for name in ("_MANY_THREADS", "_MOST_THREADS"):
+                patch.setattr(neighbourhoods, name, threads)
+            patch.setattr(neighbourhoods, "cupy", lambda: cupy)
+            patch.setattr(elimination_steps, "_AROUND_THREADS", threads)
             patch.setattr(triangle_counts, "_MANY_THREADS", threads)
             patch.setattr(triangle_counts, "_HUBS", 40)
             patch.setattr(closed_walk_counts, "_AROUND_THREADS", threads)
