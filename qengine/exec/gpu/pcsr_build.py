@@ -1,4 +1,4 @@
-"""PCSRs built on the device (``kernels/cuda/build/pcsr_build.cu``): the arrays that the host builds, bit for bit.
+"""PCSRs built on the device (``kernels/cuda/load/pcsr_build.cu``): the arrays that the host builds, bit for bit.
 
 Pairs (list, neighbour) are sorted by CuPy as numbers of 64 bits; kernels make each form of the row index of them.
 """
@@ -30,7 +30,7 @@ _WHAT = "relationships that are sorted"
 LIST_ORDER = np.dtype(
     [*((name, "<u8") for name in ("order", "ends", "opened", "n_lists")), ("homes", "<u4"), ("unused", "<u4")]
 )
-"""Mirror of ``ListOrder`` of ``kernels/cuda/build/pcsr_build.cu``."""
+"""Mirror of ``ListOrder`` of ``kernels/cuda/load/pcsr_build.cu``."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The signatures of a graph's vertices on the device, built there (``kernels/cuda/build/signature.cu``)."""
+"""The signatures of a graph's vertices on the device, built there (``kernels/cuda/load/signature.cu``)."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ def test_extensions_views_and_lists_get_what_they_expect() -> None:
     check_layouts("search/extend.cu", tiles, 90, macros=FAMILIES["extend"][0])
     views = {"SliceBounds": count_kernels.SLICE_BOUNDS, "RootClasses": count_kernels.ROOT_CLASSES}
     check_layouts("count/count_views.cu", views, 90)
-    check_layouts("build/pcsr_build.cu", {"ListOrder": pcsr_build.LIST_ORDER}, 90)
+    check_layouts("load/pcsr_build.cu", {"ListOrder": pcsr_build.LIST_ORDER}, 90)
 
 
 def test_elimination_gets_what_it_expects() -> None:
