@@ -79,7 +79,8 @@ class MatVec:
 class MaskedProduct:
     """A matrix: for each pair (a, b) that ``across`` links the sum over c of ``left[a, c] * vector[c] * right[b, c]``.
 
-    It sums out c, the third vertex of a triangle. ``across`` is a ``Matrix``, whose own numbers don't count.
+    It sums out c, the third vertex of a triangle. ``across`` is a ``Matrix`` or ``Neighbourhoods``; its own
+    numbers don't count.
     """
 
     across: int
@@ -196,7 +197,7 @@ def moved(step: Step, place_of: Mapping[int, int]) -> Step:
     def new(place: int | None) -> int | None:
         return None if place is None else place_of[place]
 
-    def arms_of(nodes: tuple[ForestNode, ...]) -> tuple[ForestNode, ...]:
+    def nodes_of(nodes: tuple[ForestNode, ...]) -> tuple[ForestNode, ...]:
         return tuple(ForestNode(new(node.start), new(node.vector), node.nodes, new(node.link)) for node in nodes)
 
     match step:
@@ -207,9 +208,9 @@ def moved(step: Step, place_of: Mapping[int, int]) -> Step:
         case MaskedProduct(across=across, left=left, right=right, vector=vector):
             return MaskedProduct(place_of[across], place_of[left], place_of[right], new(vector))
         case RootedForest(nodes=nodes, tops=tops, vector=vector):
-            return RootedForest(arms_of(nodes), tops, new(vector))
+            return RootedForest(nodes_of(nodes), tops, new(vector))
         case Pairs(nodes=nodes, vector=vector):
-            return Pairs(arms_of(nodes), new(vector))
+            return Pairs(nodes_of(nodes), new(vector))
         case Neighbourhoods() | AtEnds() | OfPairs() | EndRows() | ByRoot():
             return type(step)(*(place_of[each] for each in operands(step)))
     return step

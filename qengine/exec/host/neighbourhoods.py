@@ -145,6 +145,14 @@ class _Piece(Steps):
         """Return how many vertices there are, or pairs of these roots."""
         return self.relations.n if domain is None else len(self.pairs(domain).ids)
 
+    def matrix(self, place: int) -> SparseMatrix:
+        """Return a matrix with at most one number an entry: of one over vertices they are multiplied once for all."""
+        return super().matrix(place) if place in self.among.steps else self.whole.matrix(place)
+
+    def optional(self, place: int | None) -> Array | None:
+        """Return a vector as kernels read it, None for ones: one over vertices is widened once for all."""
+        return super().optional(place) if place in self.among.steps else self.whole.optional(place)
+
     def pairs(self, place: int) -> SparseMatrix:
         """Return the rows of these roots of a matrix, whose pairs are a domain."""
         if (known := self._pairs.get(place)) is not None:
