@@ -6,12 +6,18 @@ run together, for some roots after the other; what leaves them, sums by root and
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
 
 from qengine._frozen import frozen
 from qengine.plan.elimination import ByRoot, Step, Term, among_pairs, domain_of, operands
 
-__all__ = ["Among", "root_matrices", "schedule"]
+__all__ = ["Among", "root_matrices", "root_ranges", "schedule"]
+
+_DEEPER = 16
+"""So many times fewer links for each root in whose neighbourhood others are roots."""
 
 
 @frozen
@@ -53,6 +59,38 @@ def root_matrices(steps: Sequence[Step], among: Among) -> tuple[int, ...]:
     """Return the matrices over vertices whose pairs steps are over."""
     domains = {domain_of(steps, place) for place in among.steps}
     return tuple(sorted(place for place in domains if place is not None and domain_of(steps, place) is None))
+
+
+def root_ranges(
+    steps: Sequence[Step], among: Among, n: int, rows: Iterable[tuple[int, npt.NDArray[np.uint64]]], most: int
+) -> Iterator[tuple[int, int]]:
+    """Yield ranges of the n roots whose neighbours have no more links than ``most``, one root at the least.
+
+    Parameters
+    ----------
+    rows
+        Of each of the ``root_matrices`` the first row, and where its rows begin and end.
+    most
+        Links among the neighbours of one root alone; where there are roots among these, fewer are allowed.
+    """
+    most = max(1, most // _DEEPER ** (max(_depth(steps, place) for place in among.steps) - 1))
+    work = np.zeros(n, np.float64)
+    for lo, offsets in rows:
+        degrees = np.diff(offsets).astype(np.float64)
+        work[lo : lo + len(degrees)] += degrees * degrees
+    before = np.concatenate(([0.0], np.cumsum(work)))
+    first = 0
+    while first < n:
+        last = max(first + 1, int(np.searchsorted(before, before[first] + most, side="right")) - 1)
+        if before[last] > before[first]:
+            yield first, last
+        first = last
+
+
+def _depth(steps: Sequence[Step], place: int) -> int:
+    """Return in how many roots' neighbourhoods a step is."""
+    domain = domain_of(steps, place)
+    return 0 if domain is None else 1 + _depth(steps, domain)
 
 
 def _leaves(step: Step) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from qengine.exec.elimination_schedule import Among, root_matrices
+from qengine.exec.elimination_schedule import Among, root_matrices, root_ranges
 from qengine.exec.gpu.device import cupy
 from qengine.exec.gpu.eliminate_matrix import MATRIX, DeviceMatrix
 from qengine.exec.gpu.elimination_steps import DeviceSteps
@@ -98,20 +98,9 @@ def run_among(steps: DeviceSteps, among: Among) -> dict[int, int]:
 
 def _ranges(steps: DeviceSteps, among: Among) -> Iterator[tuple[int, int]]:
     """Yield ranges of roots whose neighbours have no more links than fit, one root at the least."""
-    n = steps.n
-    work = np.zeros(n, np.float64)
-    for place in root_matrices(steps.operator.steps, among):
-        lo, offsets = steps.host_rows(place)
-        degrees = np.diff(offsets).astype(np.float64)
-        work[lo : lo + len(degrees)] += np.minimum(degrees * degrees, degrees * degrees.max(initial=0))
-    before = np.concatenate(([0.0], np.cumsum(work)))
+    rows = [steps.host_rows(place) for place in root_matrices(steps.operator.steps, among)]
     most = min(_MOST, max(_LEAST, steps.run.free_bytes() // _SHARE))
-    first = 0
-    while first < n:
-        last = max(first + 1, int(np.searchsorted(before, before[first] + most, side="right")) - 1)
-        if before[last] > before[first]:
-            yield first, last
-        first = last
+    return root_ranges(steps.operator.steps, among, steps.n, rows, most)
 
 
 @dataclass(frozen=True, slots=True)

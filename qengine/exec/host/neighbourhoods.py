@@ -7,7 +7,6 @@ from collections import ChainMap
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +14,7 @@ import numpy.typing as npt
 from qengine import _native
 from qengine._control import Status
 from qengine.exec.common.relations import MATRIX, SparseMatrix, numbers
-from qengine.exec.elimination_schedule import Among, root_matrices
+from qengine.exec.elimination_schedule import Among, root_matrices, root_ranges
 from qengine.exec.host.cached_vectors import product_sums
 from qengine.exec.host.closed_walk_counts import ClosedWalkCounts, closed_walk_counts
 from qengine.exec.host.elimination_steps import Array, Factors, Found, Steps, told_apart
@@ -42,9 +41,6 @@ NEIGHBOURS = np.dtype(
 
 _MOST_LINKS = 1 << 26
 """Links among the neighbours of the roots that are done together, at the most that there can be: 256 MB."""
-
-_DEEPER = 16
-"""So many times fewer for each root in whose neighbourhood others are roots."""
 
 
 def run_among(steps: Steps, among: Among) -> tuple[dict[int, Found], dict[int, int]]:
@@ -80,31 +76,14 @@ def run_among(steps: Steps, among: Among) -> tuple[dict[int, Found], dict[int, i
 
 def _ranges(steps: Steps, among: Among) -> Iterator[tuple[int, int]]:
     """Yield ranges of roots whose neighbours have no more links than fit, one root at the least."""
-    n = steps.size(None)
-    depth = max(_depth(steps.steps, place) for place in among.steps)
-    most = _MOST_LINKS // _DEEPER ** (depth - 1)
-    if (limit := steps.context.memory_limit) is not None:
-        most = max(1, min(most, limit // 64))
-    work = np.zeros(n, np.float64)
+    limit = steps.context.memory_limit
+    rows = []
     for place in root_matrices(steps.steps, among):
         matrix = steps.found[place]
         assert isinstance(matrix, SparseMatrix)
-        degrees = np.zeros(n, np.float64)
-        degrees[matrix.lo : matrix.hi] = np.diff(matrix.offsets)
-        work += np.minimum(degrees * degrees, degrees * degrees.max(initial=0))
-    before = np.concatenate(([0.0], np.cumsum(work)))
-    first = 0
-    while first < n:
-        last = max(first + 1, int(np.searchsorted(before, before[first] + most, side="right")) - 1)
-        if before[last] > before[first]:
-            yield first, last
-        first = last
-
-
-def _depth(steps: Any, place: int) -> int:
-    """Return in how many roots' neighbourhoods a step is."""
-    domain = domain_of(steps, place)
-    return 0 if domain is None else 1 + _depth(steps, domain)
+        rows.append((matrix.lo, matrix.offsets))
+    most = _MOST_LINKS if limit is None else min(_MOST_LINKS, limit // 64)
+    return root_ranges(steps.steps, among, steps.size(None), rows, most)
 
 
 class _Piece(Steps):
