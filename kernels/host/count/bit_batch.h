@@ -68,7 +68,7 @@ class BitBatch {
     mark();
     constexpr uint64_t kRows = 8;
     WorkQueue queue(sides_.control(), live_.size(), kRows);
-    const Status status = deal(sides_.threads(), queue, [&](int) {
+    check(deal(sides_.threads(), queue, [&](int) {
       auto worker = make(queue);
       for (uint64_t from, to; queue.take(&from, &to);)
         for (uint64_t k = from; k < to; ++k) {
@@ -78,8 +78,7 @@ class BitBatch {
           if (v > first_ && begin < end) worker.row(v, begin, end);
           while (begin < end && sides_.neighbour(begin) < last_) ++begin;
         }
-    });
-    if (status != kOk) throw Halt{status};
+    }));
     step();
   }
 

@@ -6,31 +6,18 @@
 // its squares follow from the sum's digits. For the rest each root counts the ends of its paths of two.
 // Bytes moved: BitBatch'; for the rest a counter for each path, at random. Deterministic.
 // Sources: Chiba and Nishizeki 1985 (walks at their vertex of the highest degree); Klarqvist, Muła and Lemire 2021.
-#include <mutex>
-
 #include "count/bit_batch.h"
+#include "count/closed_walks.h"
 
 namespace qe::eliminate {
 namespace {
 
-// What all workers find.
-class Total {
- public:
-  void add(Wide found) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    sum_ += found;
-  }
-  Wide sum() const { return sum_; }
-
- private:
-  std::mutex mutex_;
-  Wide sum_ = 0;
-};
+using Total = Shared<Wide>;
 
 // Squares of what the roots of a block share with each vertex.
 class BlockSquares {
  public:
-  BlockSquares(const BitBatch& lines, const WorkQueue& queue, Total& total) : lines_(lines), queue_(queue), total_(total) {
+  BlockSquares(const BitBatch& lines, const WorkQueue& queue, Total& total) : lines_(lines), patience_(queue, kPatience), total_(total) {
     for (uint64_t& word : all_.words) word = ~uint64_t{0};
   }
 
@@ -45,9 +32,7 @@ class BlockSquares {
     const BitCounters counters{counters_[0].words, sum_digits(end - begin)};
     lines_.ops().add_lines(lines_.list(begin, end, v < lines_.last() ? before(v) : all_), counters, end - begin, nullptr);
     lines_.ops().add_squares(counters, squares_[0].words);
-    if ((spent_ += (end - begin) * kRowBlock) < kPatience) return;
-    spent_ = 0;
-    queue_.poll();
+    patience_.spend((end - begin) * kRowBlock);
   }
 
  private:
@@ -61,66 +46,60 @@ class BlockSquares {
   }
 
   const BitBatch& lines_;
-  const WorkQueue& queue_;
+  Patience patience_;
   Total& total_;
   RootLine all_;
   RootLine counters_[kMostSumDigits];
   RootLine squares_[2 * kMostSumDigits] = {};
-  uint64_t spent_ = 0;
 };
 
 // The same of one root after the other.
 class SingleSquares {
  public:
-  SingleSquares(const Sides& sides, const uint64_t* lates, const BitBatch& lines, const WorkQueue& queue, Total& total)
-      : sides_(sides), lates_(lates), first_(lines.first()), queue_(queue), total_(total), begins_(lines.begins()),
-        counters_(sides.n(), 0) {}
+  SingleSquares(const Ground& ground, const BitBatch& lines, const WorkQueue& queue, Total& total)
+      : ground_(ground), first_(lines.first()), patience_(queue, kPatience), total_(total), begins_(lines.begins()),
+        counters_(ground.n(), 0) {}
   ~SingleSquares() { total_.add(sum_); }
 
-  static size_t bytes(const Sides& sides) { return sides.n() * (sizeof(uint64_t) + sizeof(uint32_t)); }
+  static size_t bytes(const Ground& ground) { return ground.n() * (sizeof(uint64_t) + sizeof(uint32_t)); }
 
   void root(uint32_t u) {
-    if (u < first_) return;
-    for (uint64_t e = lates_[u]; e < sides_.end(u); ++e) {
-      const uint32_t b = sides_.neighbour(e);
-      const uint64_t end = sides_.end(b);
-      uint64_t& begin = begins_[b];
-      while (begin < end && sides_.neighbour(begin) <= u) ++begin;
-      uint64_t sum = 0;
-      for (uint64_t k = begin; k < end; ++k) sum += 2 * uint64_t{counters_[sides_.neighbour(k)]++} + 1;
-      sum_ += sum;
-      spend(end - begin);
-    }
-    for (uint64_t e = lates_[u]; e < sides_.end(u); ++e) {
-      const uint32_t b = sides_.neighbour(e);
-      for (uint64_t k = begins_[b]; k < sides_.end(b); ++k) counters_[sides_.neighbour(k)] = 0;
-    }
+    if (u < first_ || u >= ground_.n()) return;
+    each_path(u, [&](uint32_t& counter, uint64_t& sum) { sum += 2 * uint64_t{counter++} + 1; });
+    each_path(u, [](uint32_t& counter, uint64_t&) { counter = 0; });
   }
 
  private:
-  void spend(uint64_t ids) {
-    if ((spent_ += ids + 8) < kPatience) return;
-    spent_ = 0;
-    queue_.poll();
+  // Calls each(counter, sum) for the end of each path of two by vertices after the root.
+  template <typename Each>
+  void each_path(uint32_t u, Each&& each) {
+    const Sides& sides = ground_.sides();
+    for (uint64_t e = ground_.late(u); e < sides.end(u); ++e) {
+      const uint32_t b = sides.neighbour(e);
+      const uint64_t end = ground_.advance(b, u + 1, begins_[b]);
+      uint64_t sum = 0;
+      for (uint64_t k = begins_[b]; k < end; ++k) each(counters_[sides.neighbour(k)], sum);
+      sum_ += sum;
+      patience_.spend(end - begins_[b] + 8);
+    }
   }
 
-  const Sides& sides_;
-  const uint64_t* lates_;
+  const Ground& ground_;
   uint32_t first_;
-  const WorkQueue& queue_;
+  Patience patience_;
   Total& total_;
   std::vector<uint64_t> begins_;  // where rows lead to vertices after the root
   std::vector<uint32_t> counters_;
   Wide sum_ = 0;
-  uint64_t spent_ = 0;
 };
 
 Wide closed_walks(const RankedPairs& pairs, Control* control) {
   if (pairs.empty()) return 0;
-  const Sides sides(pairs.ranked(), control);
+  const Ground ground(pairs, nullptr, control);
+  const Sides& sides = ground.sides();
   const uint64_t* lates = pairs.lates();
   Charge charge(control);
-  charge.add(pairs.bytes() + BitBatch::bytes(sides) + static_cast<size_t>(sides.threads()) * SingleSquares::bytes(sides));
+  charge.add(pairs.bytes() + BitBatch::bytes(sides) + static_cast<size_t>(sides.threads()) * SingleSquares::bytes(ground));
   BitBatch lines(sides, lates);
   Total total;
   while (lines.pays([&](uint32_t u) {
@@ -130,7 +109,7 @@ Wide closed_walks(const RankedPairs& pairs, Control* control) {
   })) {
     lines.each_row([&](const WorkQueue& queue) { return BlockSquares(lines, queue, total); });
   }
-  sides.each_root([&](const WorkQueue& queue) { return SingleSquares(sides, lates, lines, queue, total); });
+  sides.each_root([&](const WorkQueue& queue) { return SingleSquares(ground, lines, queue, total); });
   Wide back = 0;
   for (uint32_t u = 0; u < sides.n(); ++u) back += Wide{sides.end(u) - lates[u]} * (sides.end(u) - lates[u]);
   return 4 * total.sum() + 2 * back;

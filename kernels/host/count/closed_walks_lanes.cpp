@@ -10,9 +10,7 @@
 // Bytes moved for 32 roots: a mark and a line of 64 bytes for each entry between vertices that aren't before them, at random; for the
 // rest a counter for each path, at random. Deterministic.
 // Sources: Chiba and Nishizeki 1985 (walks at their vertex of the highest degree); Aktulga et al. 2014 (several vectors at once).
-#include <mutex>
-
-#include "count/ranked_pairs.h"
+#include "count/closed_walks.h"
 #include "ops/simd_lanes.h"
 
 namespace qe::eliminate {
@@ -24,6 +22,12 @@ constexpr size_t kMostHeld = size_t{1} << 30;  // bytes of lines, beyond those o
 struct Found {
   Wide fives = 0, sixes = 0, weighted = 0;
 
+  Found& operator+=(const Found& more) {
+    fives += more.fives;
+    sixes += more.sixes;
+    weighted += more.weighted;
+    return *this;
+  }
   // Of a root, from walks that return to it with their last step only; what is equal for all roots is added elsewhere.
   void ring(Wide f2, Wide f3, Wide f4) {
     fives += 5 * f2 * f3;
@@ -31,60 +35,13 @@ struct Found {
   }
 };
 
-// What all workers find.
-class Total {
- public:
-  void add(const Found& more) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    sum_.fives += more.fives;
-    sum_.sixes += more.sixes;
-    sum_.weighted += more.weighted;
-  }
-  const Found& sum() const { return sum_; }
-
- private:
-  std::mutex mutex_;
-  Found sum_;
-};
-
-// What walks are counted along. weights: of each vertex, or none: 0 each.
-class Ground {
- public:
-  Ground(const RankedPairs& pairs, const uint64_t* weights, Control* control)
-      : sides_(pairs.ranked(), control), lates_(pairs.lates()) {
-    while (n_ < sides_.n() && sides_.length(n_) > 0) ++n_;
-    if (weights == nullptr) return;
-    weights_.resize(n_);
-    const uint32_t* order = pairs.order();
-    for (uint32_t v = 0; v < n_; ++v) weights_[v] = weights[pairs.given().lo + (order ? order[v] : v)];
-  }
-
-  const Sides& sides() const { return sides_; }
-  uint32_t n() const { return n_; }  // vertices that have neighbours
-  uint64_t late(uint32_t u) const { return lates_[u]; }
-  uint64_t after(uint32_t u) const { return sides_.end(u) - lates_[u]; }  // how many neighbours are after it
-  bool weighted() const { return !weights_.empty(); }
-  uint64_t weight(uint32_t v) const { return weights_[v]; }
-  // Moves the first entry of a row that leads to a vertex from `first` on; returns the row's end.
-  uint64_t advance(uint32_t v, uint32_t first, uint64_t& begin) const {
-    const uint64_t end = sides_.end(v);
-    while (begin < end && sides_.neighbour(begin) < first) ++begin;
-    return end;
-  }
-  std::vector<uint64_t> begins() const { return {sides_.offsets(), sides_.offsets() + n_}; }
-
- private:
-  const Sides sides_;
-  const uint64_t* lates_;
-  uint32_t n_ = 0;
-  std::vector<uint64_t> weights_;
-};
+using Total = Shared<Found>;
 
 // Counts the walks of 32 roots at a time.
 class BlockWalks {
  public:
   BlockWalks(const Ground& ground, uint32_t last, const WorkQueue& queue, Total& total)
-      : ground_(ground), most_(last), ops_(simd_lanes(current_isa())), queue_(queue), total_(total), begins_(ground.begins()),
+      : ground_(ground), most_(last), ops_(simd_lanes(current_isa())), patience_(queue, kPatience), total_(total), begins_(ground.begins()),
         lines_(ground.n()), marks_(ground.n(), 0), live_(ground.n()) {
     std::iota(live_.begin(), live_.end(), 0);
   }
@@ -156,15 +113,13 @@ class BlockWalks {
   }
 
   void spend(uint64_t lines) {
-    if ((spent_ += 4 * lines + 32) < kPatience) return;
-    spent_ = 0;
-    queue_.poll();
+    patience_.spend(4 * lines + 32);
   }
 
   const Ground& ground_;
   uint32_t most_;
   const SimdLanes& ops_;
-  const WorkQueue& queue_;
+  Patience patience_;
   Total& total_;
   std::vector<uint64_t> begins_;
   std::vector<LaneLine> lines_;  // p
@@ -172,14 +127,13 @@ class BlockWalks {
   std::vector<uint32_t> live_;   // vertices that aren't before the roots and have such neighbours
   LaneTotals totals_;
   Found found_;
-  uint64_t spent_ = 0;
 };
 
 // The same of one root after the other: those before `before`, and from `from` on.
 class SingleWalks {
  public:
   SingleWalks(const Ground& ground, uint32_t before, uint32_t from, const WorkQueue& queue, Total& total)
-      : ground_(ground), before_(before), from_(from), queue_(queue), total_(total), begins_(ground.begins()), p_(ground.n(), 0),
+      : ground_(ground), before_(before), from_(from), patience_(queue, kPatience), total_(total), begins_(ground.begins()), p_(ground.n(), 0),
         q_(ground.n(), 0) {}
   ~SingleWalks() { total_.add(found_); }
 
@@ -227,19 +181,16 @@ class SingleWalks {
       if (at == 0) listed.push_back(sides.neighbour(e));
       at += number;
     }
-    if ((spent_ += end - begins_[v] + 8) < kPatience) return;
-    spent_ = 0;
-    queue_.poll();
+    patience_.spend(end - begins_[v] + 8);
   }
 
   const Ground& ground_;
   uint32_t before_, from_;
-  const WorkQueue& queue_;
+  Patience patience_;
   Total& total_;
   std::vector<uint64_t> begins_;
   std::vector<uint32_t> p_, q_, reached_, beyond_;
   Found found_;
-  uint64_t spent_ = 0;
 };
 
 // The first root from `first` on from which one after the other takes less than 32 at once. Some are asked for all.
@@ -284,12 +235,11 @@ Found long_walks(const RankedPairs& pairs, const uint64_t* weights, Control* con
     Charge held(control);
     held.add(static_cast<size_t>(threads) * each);
     WorkQueue queue(control, (last - first + kLanes - 1) / kLanes, 1);
-    const Status status = deal(threads, queue, [&](int) {
+    check(deal(threads, queue, [&](int) {
       BlockWalks worker(ground, last, queue, total);
       for (uint64_t begin, end; queue.take(&begin, &end);)
         for (uint64_t k = begin; k < end; ++k) worker.block(first + static_cast<uint32_t>(k) * kLanes);
-    });
-    if (status != kOk) throw Halt{status};
+    }));
   }
   if (first == 0 && last == ground.n()) return total.sum();
   charge.add(static_cast<size_t>(sides.threads()) * SingleWalks::bytes(ground));

@@ -65,6 +65,8 @@ inline Slice row(const Matrix& m, uint32_t v) {
   return {m.offsets[v - m.lo], m.offsets[v - m.lo + 1]};
 }
 
+inline uint64_t length(Slice at) { return at.end - at.begin; }
+
 inline uint64_t entries_of(const Matrix& m) { return m.hi > m.lo ? m.offsets[m.hi - m.lo] : 0; }
 
 template <typename V>
@@ -86,6 +88,10 @@ V times(V a, V b) {
   return product;
 }
 
+inline void check(Status status) {
+  if (status != kOk) throw Halt{status};
+}
+
 // Deals [0, n) in pieces to workers; looks at the clock and the stop flag between them.
 class WorkQueue {
  public:
@@ -100,8 +106,9 @@ class WorkQueue {
     return true;
   }
   void poll() const {
-    if (const Status status = stopped(control_); status != kOk) throw Halt{status};
+    check(stopped(control_));
   }
+  const Control* control() const { return control_; }
   void fail(Status status) { status_ = status; }
   Status status() const { return static_cast<Status>(status_.load()); }
 
@@ -129,6 +136,44 @@ Status deal(int threads, WorkQueue& queue, Work&& work) {
     }
   });
   return queue.status() != kOk ? queue.status() : ran;
+}
+
+// Looks at the clock and the stop flag once in so many steps.
+class Patience {
+ public:
+  Patience(const Control* control, uint64_t steps) : control_(control), steps_(steps) {}
+  Patience(const WorkQueue& queue, uint64_t steps) : Patience(queue.control(), steps) {}
+
+  void spend(uint64_t steps) {
+    if ((spent_ += steps) < steps_) return;
+    spent_ = 0;
+    check(stopped(control_));
+  }
+
+ private:
+  const Control* control_;
+  uint64_t steps_, spent_ = 0;
+};
+
+// Calls worker.root(k) for k < n. make(queue): a worker.
+template <typename Make>
+Status each_root(int threads, Control* control, uint64_t n, uint64_t size, Make&& make) {
+  WorkQueue queue(control, n, size);
+  return deal(threads, queue, [&](int) {
+    auto worker = make(static_cast<const WorkQueue&>(queue));
+    for (uint64_t begin, end; queue.take(&begin, &end);)
+      for (uint64_t k = begin; k < end; ++k) worker.root(static_cast<uint32_t>(k));
+  });
+}
+
+// Calls each(k) for k < n.
+template <typename Each>
+Status each_row(int threads, Control* control, uint64_t n, uint64_t size, Each&& each) {
+  WorkQueue queue(control, n, size);
+  return deal(threads, queue, [&](int) {
+    for (uint64_t begin, end; queue.take(&begin, &end);)
+      for (uint64_t k = begin; k < end; ++k) each(static_cast<uint32_t>(k));
+  });
 }
 
 // Calls run(), and tells the status that ends it.

@@ -74,7 +74,7 @@ class HeavyVectors {
  public:
   HeavyVectors(const ForestPlan& plan, const std::vector<uint32_t>& heavy, Control* control)
       : plan_(plan), heavy_(heavy), place_(plan.n, kLight), handed_(static_cast<size_t>(plan.n_nodes)),
-        products_(static_cast<size_t>(plan.n_nodes)), control_(control) {
+        products_(static_cast<size_t>(plan.n_nodes)), patience_(control, 1 << 20) {
     for (size_t h = 0; h < heavy.size(); ++h) place_[heavy[h]] = static_cast<uint8_t>(h);
     for (int k = 0; k < plan.n_nodes; ++k) {
       if (node(k).link >= 0) hand_on(k);
@@ -126,7 +126,7 @@ class HeavyVectors {
   void add(const Matrix& link, uint32_t v, V number, std::vector<V>& sums) {
     const Slice at = row(link, v);
     for (uint64_t e = at.begin; e < at.end; ++e) sums[link.ids[e]] = plus(sums[link.ids[e]], times(number, value<V>(link, e)));
-    spend(at.end - at.begin + 1);
+    patience_.spend(at.end - at.begin + 1);
   }
 
   void multiply(int32_t top) {
@@ -141,15 +141,9 @@ class HeavyVectors {
           sum = plus(sum, weights ? times(both, weights[v]) : both);
         }
         products_[static_cast<size_t>(top)].push_back(sum);
-        spend(plan_.n);
+        patience_.spend(plan_.n);
       }
     }
-  }
-
-  void spend(uint64_t ids) {
-    if ((spent_ += ids) >> 20 == 0) return;
-    spent_ = 0;
-    if (const Status status = stopped(control_); status != kOk) throw Halt{status};
   }
 
   const ForestPlan& plan_;
@@ -157,8 +151,7 @@ class HeavyVectors {
   std::vector<uint8_t> place_;
   std::vector<std::vector<std::vector<V>>> handed_;  // by node
   std::vector<std::vector<V>> products_;             // by top
-  Control* control_;
-  uint64_t spent_ = 0;
+  Patience patience_;
 };
 
 // What a node hands on around a root: an array's numbers, and vectors of hubs (places, how often).
@@ -173,15 +166,15 @@ struct Handed {
 template <typename V>
 class HeavyRoots {
  public:
-  HeavyRoots(const ForestPlan& plan, const HeavyVectors<V>& hubs, const WorkQueue& queue)
-      : plan_(plan), hubs_(hubs), queue_(queue), one_(plan.n), other_(plan.n) {}
+  HeavyRoots(const ForestPlan& plan, const HeavyVectors<V>& hubs, const std::vector<uint32_t>& roots, const WorkQueue& queue, V* out)
+      : plan_(plan), hubs_(hubs), roots_(roots), patience_(queue, 1 << 20), out_(out), one_(plan.n), other_(plan.n) {}
 
   static size_t bytes(uint32_t n) { return n * (2 * (sizeof(V) + sizeof(uint32_t)) + sizeof(std::pair<uint32_t, V>)); }
 
-  V root(uint32_t u) {
+  void root(uint32_t k) {
     V product = 1;
-    for (int k = 0; k < plan_.n_tops && product != 0; ++k) product = times(product, total(plan_.tops[k], u));
-    return product;
+    for (int top = 0; top < plan_.n_tops && product != 0; ++top) product = times(product, total(plan_.tops[top], roots_[k]));
+    out_[k] = product;
   }
 
  private:
@@ -249,10 +242,8 @@ class HeavyRoots {
         continue;
       }
       const Slice at = row(link, v);
-      for (uint64_t e = at.begin; e < at.end; ++e) to.light.add_checked(link.ids[e], times(number, value<V>(link, e)));
-      if ((spent_ += at.end - at.begin + 1) >> 20 == 0) continue;
-      spent_ = 0;
-      queue_.poll();
+      for (uint64_t e = at.begin; e < at.end; ++e) to.light.add_checked(link.ids[e], 0, times(number, value<V>(link, e)));
+      patience_.spend(at.end - at.begin + 1);
     }
   }
 
@@ -307,7 +298,7 @@ class HeavyRoots {
       const V hubs = factor == 0 ? V{0} : by_hubs(child, one_, v);
       if (hubs != 0) sum = plus(sum, times(factor, power(hubs, node(top).count)));
     }
-    queue_.poll();
+    patience_.spend(plan_.n);
     return place->second = sum;
   }
 
@@ -338,11 +329,12 @@ class HeavyRoots {
 
   const ForestPlan& plan_;
   const HeavyVectors<V>& hubs_;
-  const WorkQueue& queue_;
+  const std::vector<uint32_t>& roots_;
+  Patience patience_;
+  V* out_;
   Handed<V> one_, other_;
   std::vector<std::pair<uint32_t, V>> members_;
   std::map<std::pair<int32_t, std::vector<std::pair<size_t, V>>>, V> remembered_;  // sums of powers
-  uint64_t spent_ = 0;
 };
 
 }  // namespace
@@ -377,14 +369,8 @@ bool around_by_heavy(const ForestPlan& plan, const std::vector<uint32_t>& heavy,
     if (halt.status != kOverflow) throw;
     return false;
   }
-  constexpr uint64_t kRoots = 4;
-  WorkQueue queue(control, roots.size(), kRoots);
-  const Status status = deal(threads, queue, [&](int) {
-    HeavyRoots<V> worker(plan, *hubs, queue);
-    for (uint64_t begin, end; queue.take(&begin, &end);)
-      for (uint64_t k = begin; k < end; ++k) out[k] = worker.root(roots[k]);
-  });
-  if (status != kOk) throw Halt{status};
+  check(each_root(threads, control, roots.size(), 4,
+                  [&](const WorkQueue& queue) { return HeavyRoots<V>(plan, *hubs, roots, queue, out); }));
   return true;
 }
 

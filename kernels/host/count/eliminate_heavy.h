@@ -1,6 +1,6 @@
 // What is summed out around roots that reach the same few hubs: see eliminate_heavy.cpp.
 #pragma once
-#include "count/eliminate_roots.h"
+#include "count/forest_roots.h"
 
 namespace qe::eliminate {
 

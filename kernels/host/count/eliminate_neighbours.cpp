@@ -49,7 +49,7 @@ namespace {
 class Finder {
  public:
   Finder(const NeighboursTask& task, const WorkQueue& queue)
-      : first_(*task.first), second_(*task.second), by_(*task.by), ops_(set_ops(current_isa())), queue_(queue),
+      : first_(*task.first), second_(*task.second), by_(*task.by), ops_(set_ops(current_isa())), patience_(queue, kPatience),
         places_(task.n, 0), bits_((task.n + 63) / 64, 0), plain_(by_.values.at == nullptr && task.repeats == 0) {}
 
   static size_t bytes(uint32_t n) { return n * sizeof(uint32_t) + (n + 63) / 64 * sizeof(uint64_t); }
@@ -106,23 +106,20 @@ class Finder {
     spend(kGallop * (members.end - members.begin));
   }
   void spend(uint64_t steps) {
-    if ((spent_ += steps + 4) < kPatience) return;
-    spent_ = 0;
-    queue_.poll();
+    patience_.spend(steps + 4);
   }
 
   const Matrix &first_, &second_, &by_;
   const SetOps& ops_;
-  const WorkQueue& queue_;
+  Patience patience_;
   std::vector<uint32_t> places_;  // of the root's pairs of `second`, from 1 on; all 0 between two roots
   std::vector<uint64_t> bits_;    // which these are
   bool plain_;                    // `by` links pairs once, without numbers
-  uint64_t spent_ = 0;
 };
 
 uint64_t first_entry(const Matrix& m, uint32_t v) { return v <= m.lo ? 0 : m.offsets[std::min(v, m.hi) - m.lo]; }
 
-Status find(const NeighboursTask& task, uint64_t* offsets, Neighbours& made, Control* control) {
+void find(const NeighboursTask& task, uint64_t* offsets, Neighbours& made, Control* control) {
   const uint32_t begin = task.begin, end = task.end, n = task.n;
   const uint64_t from = first_entry(*task.first, begin), to = first_entry(*task.first, end);
   const uint64_t other = first_entry(*task.second, begin);
@@ -141,28 +138,23 @@ Status find(const NeighboursTask& task, uint64_t* offsets, Neighbours& made, Con
       made.charge.add(found.ids.capacity() * sizeof(uint32_t) + found.entries.capacity() * sizeof(uint64_t));
     }
   });
-  if (status != kOk) return status;
+  check(status);
   for (uint64_t e = 0; e < to - from; ++e) offsets[e + 1] += offsets[e];
   uint64_t at = 0;
   for (Found& found : made.found) {
     found.first = at;
     at += found.ids.size();
   }
-  return kOk;
 }
 
 Status take(const Neighbours& made, uint32_t* ids, void* values, Control* control) {
-  WorkQueue queue(control, made.found.size(), 4);
   const auto bytes = static_cast<size_t>(made.values.bytes);
-  return deal(static_cast<int>(control->threads), queue, [&](int) {
-    for (uint64_t k, after; queue.take(&k, &after);)
-      for (; k < after; ++k) {
-        const Found& found = made.found[k];
-        std::copy(found.ids.begin(), found.ids.end(), ids + found.first);
-        char* to = static_cast<char*>(values) + found.first * bytes;
-        for (size_t i = 0; i < found.entries.size(); ++i)
-          std::memcpy(to + i * bytes, static_cast<const char*>(made.values.at) + found.entries[i] * bytes, bytes);
-      }
+  return each_row(static_cast<int>(control->threads), control, made.found.size(), 4, [&](uint32_t k) {
+    const Found& found = made.found[k];
+    std::copy(found.ids.begin(), found.ids.end(), ids + found.first);
+    char* to = static_cast<char*>(values) + found.first * bytes;
+    for (size_t i = 0; i < found.entries.size(); ++i)
+      std::memcpy(to + i * bytes, static_cast<const char*>(made.values.at) + found.entries[i] * bytes, bytes);
   });
 }
 
@@ -175,14 +167,10 @@ using qe::Control;
 // offsets has one more than the pairs of `first` that the roots have; the last is how many links there are. Call
 // qe_eliminate_neighbours_take for them, and qe_eliminate_neighbours_close in any case.
 QE_API int32_t qe_eliminate_neighbours(const NeighboursTask* task, uint64_t* offsets, Neighbours** made, Control* control) {
-  try {
+  return guarded([&] {
     *made = new Neighbours(control);
-    return find(*task, offsets, **made, control);
-  } catch (const qe::Halt& halt) {
-    return halt.status;
-  } catch (const std::bad_alloc&) {
-    return qe::kOutOfMemory;
-  }
+    find(*task, offsets, **made, control);
+  });
 }
 
 // ids: the places of the links' pairs of `second`, from its first in the range of roots on; values: the numbers of `by`, of as

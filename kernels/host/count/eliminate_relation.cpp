@@ -86,11 +86,7 @@ uint64_t entries_of(const Part* parts, int32_t n_parts) {
 // Calls each(u) for all rows, many at once.
 template <typename Each>
 Status each_row(uint32_t n, uint64_t entries, Control* control, Each&& each) {
-  WorkQueue queue(control, n, kRows);
-  return deal(workers_for(control, entries + n), queue, [&](int) {
-    for (uint64_t begin, end; queue.take(&begin, &end);)
-      for (uint64_t u = begin; u < end; ++u) each(static_cast<uint32_t>(u));
-  });
+  return eliminate::each_row(workers_for(control, entries + n), control, n, kRows, each);
 }
 
 // Turns lengths, each one place further, into offsets.

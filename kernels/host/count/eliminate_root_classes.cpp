@@ -8,7 +8,7 @@ namespace qe::eliminate {
 namespace {
 
 constexpr double kLeastPushed = 16;  // numbers that a root's row pushes, on average, for rows to be compared
-constexpr int kPatience = 18;        // bits of how many ids are read between looks at the clock
+constexpr uint64_t kSteps = 1 << 18;  // ids that are read between looks at the clock
 
 uint64_t mixed(uint64_t hash, uint64_t more) {
   hash = (hash ^ more) * 0x9E3779B97F4A7C15;
@@ -74,18 +74,14 @@ void RootClasses::join(const ForestPlan& plan, Control* control) {
   size_t places = 1;
   while (places < 2 * firsts_.size()) places *= 2;
   std::vector<uint32_t> table(places, kNone);  // classes, by hash
-  uint64_t read = 0;
+  Patience patience(control, kSteps);
   uint32_t found = 0;
   for (const uint32_t u : firsts_) {
     uint64_t hash = 0;
     for (const Matrix* start : starts) {
       hash = mixed(hash, hash_of(*start, u));
       const Slice at = row(*start, u);
-      read += at.end - at.begin + 1;
-    }
-    if (read >> kPatience) {
-      read = 0;
-      if (const Status status = stopped(control); status != kOk) throw Halt{status};
+      patience.spend(length(at) + 1);
     }
     size_t place = hash & (places - 1);
     const auto twins = [&](uint32_t other) {

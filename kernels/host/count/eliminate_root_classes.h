@@ -3,7 +3,7 @@
 #pragma once
 #include <vector>
 
-#include "count/eliminate_roots.h"
+#include "count/forest_roots.h"
 
 namespace qe::eliminate {
 

@@ -1,13 +1,15 @@
-// Elimination of a vertex between two that are linked: for each pair (a, b) of a matrix the sum over c of
-// left[a, c] * vector[c] * right[b, c].
+// A masked product C⟨M⟩ = B diag(x) Cᵀ, which sums out a vertex between two that are linked: for each pair (a, b) of M the sum
+// over c of left[a, c] * x[c] * right[b, c].
 //
-// In general a's row of `left` is spread over an array, and each b's row of `right` looks its members up there; where a's
-// row is much shorter, its members are sought in b's. Deterministic. Source: Azad, Buluç and Gilbert 2015 (masked
-// products).
-#include <algorithm>
-#include <vector>
+// Where there are no numbers common columns are counted (masked_counts). In general a's row of `left` is spread over an array,
+// and each b's row of `right` looks its members up there; where a's row is much shorter, its members are sought in b's. Where all
+// three are one symmetric matrix each pair is looked at from its end with the longer row, and a second pass copies what is found
+// to its other place: the shorter row is read. Deterministic. Sources: Azad, Buluç and Gilbert 2015 (masked products); Chiba and
+// Nishizeki 1985.
+#include <optional>
 
-#include "count/eliminate.h"
+#include "count/masked_counts.h"
+#include "count/triangle_counts.h"
 
 namespace qe::eliminate {
 namespace {
@@ -15,58 +17,134 @@ namespace {
 constexpr uint64_t kRows = 16;
 constexpr uint64_t kGallop = 32;
 
-template <typename V>
-V weight(const V* vector, uint32_t c) {
-  return vector ? vector[c] : V{1};
+struct Operands {
+  const Matrix &across, &left, &right;
+  bool mirrored;  // all three are one matrix, without numbers, loops and repeats
+};
+
+// Is the pair (a, b) of a symmetric matrix looked at from a?
+bool leads(const Matrix& m, uint32_t a, uint32_t b) {
+  const uint64_t own = length(row(m, a)), its = length(row(m, b));
+  return own != its ? own > its : a < b;
 }
 
 template <typename V>
-void close_row(const Matrix& across, const Matrix& left, const Matrix& right, uint32_t a, const V* vector, V* spread,
-               V* out) {
-  const Slice pairs = row(across, a), own = row(left, a);
-  for (uint64_t e = own.begin; e < own.end; ++e) {
-    const uint32_t c = left.ids[e];
-    spread[c] = plus(spread[c], times(value<V>(left, e), weight(vector, c)));
-  }
-  for (uint64_t p = pairs.begin; p < pairs.end; ++p) {
-    const Slice other = row(right, across.ids[p]);
-    V sum = 0;
-    if ((own.end - own.begin) * kGallop < other.end - other.begin) {
-      const uint32_t *first = right.ids + other.begin, *last = right.ids + other.end;
-      for (uint64_t e = own.begin; e < own.end; ++e) {
-        const uint32_t c = left.ids[e];
-        if (e > own.begin && left.ids[e - 1] == c) continue;  // all of them are in spread[c]
-        for (const uint32_t* at = std::lower_bound(first, last, c); at < last && *at == c; ++at)
-          sum = plus(sum, times(spread[c], value<V>(right, static_cast<uint64_t>(at - right.ids))));
-      }
-    } else {
-      for (uint64_t e = other.begin; e < other.end; ++e) {
-        const V found = spread[right.ids[e]];
-        if (found != 0) sum = plus(sum, times(found, value<V>(right, e)));
-      }
+class MaskedRows {
+ public:
+  MaskedRows(const Operands& of, uint32_t n, const V* vector, const WorkQueue& queue, V* out)
+      : of_(of), vector_(vector), patience_(queue, kPatience), out_(out), spread_(n, V{0}) {}
+
+  void root(uint32_t a) {
+    const Slice pairs = row(of_.across, a), own = row(of_.left, a);
+    V most = 0;
+    for (uint64_t e = own.begin; e < own.end; ++e) {
+      const uint32_t c = of_.left.ids[e];
+      spread_[c] = plus(spread_[c], times(value<V>(of_.left, e), vector_ ? vector_[c] : V{1}));
+      most = std::max(most, spread_[c]);
     }
-    out[p] = sum;
+    const bool plain = of_.right.values.at == nullptr && most >> 32 == 0;  // fewer than 2^32 numbers below 2^32 don't wrap
+    for (uint64_t p = pairs.begin; p < pairs.end; ++p) {
+      const uint32_t b = of_.across.ids[p];
+      if (of_.mirrored && !leads(of_.across, a, b)) continue;
+      const Slice other = row(of_.right, b);
+      patience_.spend(length(other) + 1);
+      if (length(own) * kGallop < length(other)) out_[p] = sought(own, other);
+      else out_[p] = plain ? plain_sum(other) : looked_up(other);
+    }
+    for (uint64_t e = own.begin; e < own.end; ++e) spread_[of_.left.ids[e]] = 0;
   }
-  for (uint64_t e = own.begin; e < own.end; ++e) spread[left.ids[e]] = 0;
+
+ private:
+  V sought(Slice own, Slice other) const {
+    const uint32_t *left = of_.left.ids, *right = of_.right.ids;
+    V sum = 0;
+    for (uint64_t e = own.begin; e < own.end; ++e) {
+      const uint32_t c = left[e];
+      if (e > own.begin && left[e - 1] == c) continue;  // all of them are in spread_[c]
+      for (const uint32_t* at = std::lower_bound(right + other.begin, right + other.end, c); at < right + other.end && *at == c; ++at)
+        sum = plus(sum, times(spread_[c], value<V>(of_.right, static_cast<uint64_t>(at - right))));
+    }
+    return sum;
+  }
+  V looked_up(Slice other) const {
+    V sum = 0;
+    if (of_.right.values.at == nullptr) {
+      for (uint64_t e = other.begin; e < other.end; ++e) sum = plus(sum, spread_[of_.right.ids[e]]);
+      return sum;
+    }
+    for (uint64_t e = other.begin; e < other.end; ++e) {
+      const V found = spread_[of_.right.ids[e]];
+      if (found != 0) sum = plus(sum, times(found, value<V>(of_.right, e)));
+    }
+    return sum;
+  }
+  V plain_sum(Slice other) const {
+    const V* spread = spread_.data();
+    V sum = 0;
+    for (const uint32_t *id = of_.right.ids + other.begin, *last = of_.right.ids + other.end; id < last; ++id) sum += spread[*id];
+    return sum;
+  }
+
+  const Operands& of_;
+  const V* vector_;
+  Patience patience_;
+  V* out_;
+  std::vector<V> spread_;
+};
+
+// n: vertices.
+template <typename V>
+void masked_product(const Operands& of, uint32_t n, const V* vector, V* out, Control* control) {
+  Charge charge(control);
+  const int threads = workers_for(control, entries_of(of.across));
+  charge.add(static_cast<size_t>(threads) * n * sizeof(V));
+  check(each_root(threads, control, n, kRows,
+                  [&](const WorkQueue& queue) { return MaskedRows<V>(of, n, vector, queue, out); }));
+  if (!of.mirrored) return;
+  const Sides sides(of.across, control);
+  charge.add(sides.turning_bytes());
+  sides.each_turned(nullptr, nullptr, sides.offsets(), [&](uint32_t k, uint32_t other, uint64_t e, uint64_t place) {
+    if (leads(of.across, sides.lo() + k, sides.lo() + other)) out[place] = out[e];
+  });
 }
 
+// Which columns a vector of zeros and ones admits; nothing where it has other numbers.
 template <typename V>
-Status close(const Matrix& across, const Matrix& left, const Matrix& right, uint32_t n, const V* vector, V* out,
-             Control* control) {
-  WorkQueue queue(control, n, kRows);
-  Charge charge(control);
-  const int threads = workers_for(control, entries_of(across));
-  try {
-    charge.add(static_cast<size_t>(threads) * n * sizeof(V));
-  } catch (const Halt& halt) {
-    return halt.status;
+std::optional<std::vector<uint8_t>> admitted(const V* vector, uint32_t n, Charge& charge) {
+  charge.add(n);
+  std::vector<uint8_t> found(n);
+  bool other = false;
+  for (uint32_t c = 0; c < n; ++c) {
+    other |= vector[c] > 1;
+    found[c] = static_cast<uint8_t>(vector[c]);
   }
-  return deal(threads, queue, [&](int) {
-    std::vector<V> spread(n, V{0});
-    for (uint64_t begin, end; queue.take(&begin, &end);)
-      for (uint64_t a = begin; a < end; ++a)
-        close_row<V>(across, left, right, static_cast<uint32_t>(a), vector, spread.data(), out);
-  });
+  if (other) return std::nullopt;
+  return found;
+}
+
+constexpr uint64_t kLittle = 2;  // times the entries of `right`: so many that meet aren't worth reading them all beforehand
+
+// How many entries of `right` meet those of `across`.
+uint64_t meeting(const Matrix& across, const Matrix& right) {
+  uint64_t found = 0;
+  for (uint64_t p = 0; p < entries_of(across); ++p) {
+    const Slice other = row(right, across.ids[p]);
+    found += other.end - other.begin;
+  }
+  return found;
+}
+
+// Tells whether counting common columns gave the sums.
+template <typename V>
+bool counted(const Operands& of, uint32_t n, const V* vector, V* out, Control* control) {
+  const bool numbers = of.left.values.at || of.right.values.at;
+  if (numbers || meeting(of.across, of.right) < kLittle * entries_of(of.right)) return false;
+  Charge charge(control);
+  std::optional<std::vector<uint8_t>> admits;
+  if (vector && !(admits = admitted(vector, n, charge))) return false;
+  if (!is_plain(of.left, control) || !is_plain(of.right, control)) return false;
+  check(masked_counts<V>(of.across, of.left, of.right, n, admits ? admits->data() : nullptr, out, control));
+  return true;
 }
 
 }  // namespace
@@ -80,6 +158,23 @@ QE_API int32_t qe_masked_product(const Matrix* across, const Matrix* left, const
                                  const void* vector, int32_t wide, void* out, Control* control) {
   return numbered(wide, [&](auto zero) {
     using V = decltype(zero);
-    return close<V>(*across, *left, *right, n, static_cast<const V*>(vector), static_cast<V*>(out), control);
+    const Operands of{*across, *left, *right, false};
+    return guarded([&] {
+      V* sums = static_cast<V*>(out);
+      const V* weights = static_cast<const V*>(vector);
+      if (!counted<V>(of, n, weights, sums, control)) masked_product<V>(of, n, weights, sums, control);
+    });
+  });
+}
+
+// The same of a symmetric matrix without numbers, loops and repeats: out[p], for each of its entries p, is the sum of the
+// vector's numbers over the vertices that are linked to both ends.
+QE_API int32_t qe_eliminate_triangle_sums(const Matrix* matrix, const void* vector, int32_t wide, void* out,
+                                          Control* control) {
+  if (entries_of(*matrix) == 0) return qe::kOk;
+  return numbered(wide, [&](auto zero) {
+    using V = decltype(zero);
+    const Operands of{*matrix, *matrix, *matrix, true};
+    return guarded([&] { masked_product<V>(of, matrix->hi, static_cast<const V*>(vector), static_cast<V*>(out), control); });
   });
 }

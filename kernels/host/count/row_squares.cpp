@@ -1,18 +1,12 @@
 // The ways along two matrices: for each row r of the first, the sum over all columns z of the second of the square of how many
-// ways there are from r to z.
+// ways there are from r to z. Closed walks of four steps from r, where both are one symmetric matrix.
 //
-// The second matrix's rows are long or short. Of long ones the head, the columns before some bound, is kept as a row of bits;
-// heads are added up as counters of bits (set_ops), the rest raises counters one by one. Columns are vertices, numbered by
-// descending degree, so that most of what is long is head. Bytes moved: a head, or a counter at random for each entry, for each
-// entry of the first matrix. Deterministic. Sources: positional counts of bits (Klarqvist, Muła and Lemire 2021); Harley and
-// Seal's counter (Muła, Kurz and Lemire 2018).
-#include <algorithm>
-#include <limits>
-#include <vector>
-
-#include "count/eliminate.h"
-#include "ops/set_ops.h"
-#include "qe/lists.h"
+// Of the second matrix's long rows the head, the columns before some bound, is kept as a row of bits (BitRows). Heads are added
+// up as counters of bits (set_ops), the rest raises counters one by one. Columns are vertices, numbered by descending degree, so
+// that most of what is long is head; of a matrix of blocks, which links rows of one block only, all of a row is. Bytes moved: a
+// head, or a counter at random for each entry, for each entry of the first matrix. Deterministic. Sources: positional counts of
+// bits (Klarqvist, Muła and Lemire 2021); Harley and Seal's counter (Muła, Kurz and Lemire 2018).
+#include "count/bit_rows.h"
 
 namespace qe::eliminate {
 
@@ -29,100 +23,80 @@ constexpr size_t kLong = 128;                     // entries of a row whose head
 constexpr size_t kMostColumns = size_t{1} << 14;  // of a head
 constexpr size_t kMostBytes = size_t{256} << 20;  // of all heads
 constexpr size_t kBatch = 32;                     // heads that are added at a time
-constexpr uint64_t kPatience = 1 << 16;
-constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
+constexpr size_t kSquareCost = 8;                 // of 64 counters that are squared, in counters that are raised one by one
+constexpr uint64_t kSteps = 1 << 16;
 
-// The heads of a matrix's long rows.
-class Heads {
+class Squares {
  public:
-  Heads(const Matrix& m, uint32_t n_columns, Charge& charge) : m_(m), places_(m.hi - m.lo, kNone), tails_(m.hi - m.lo, 0) {
-    const size_t blocks = (std::min<size_t>(n_columns, kMostColumns) + 64 * kRowBlock - 1) / (64 * kRowBlock);
-    columns_ = blocks * 64 * kRowBlock;
-    words_ = blocks * kRowBlock;
-    const size_t most = kMostBytes / (words_ * sizeof(uint64_t));
-    uint32_t n = 0;
-    for (uint32_t k = 0; k < m.hi - m.lo && n < most; ++k)
-      if (m.offsets[k + 1] - m.offsets[k] >= kLong) places_[k] = n++;
-    const size_t bytes = n * words_ * sizeof(uint64_t);
-    if (!charge.affords(bytes)) n = 0;
-    if (n == 0) std::fill(places_.begin(), places_.end(), kNone);
-    else charge.add(bytes);
-    bits_.assign(n * words_, 0);
-  }
+  Squares(const Matrix& start, const Matrix& link, const WorkQueue& queue, Charge& charge, uint64_t* out, size_t n_columns)
+      : start_(start), link_(link), ops_(set_ops(current_isa())), patience_(queue, kSteps), charge_(charge), out_(out),
+        columns_(n_columns) {}
 
-  size_t rows() const { return places_.size(); }
-  size_t words() const { return words_; }
-  size_t columns() const { return columns_; }
-  // Of row lo + k; null where it has none.
-  const uint64_t* find(uint32_t k) const { return places_[k] == kNone ? nullptr : bits_.data() + places_[k] * words_; }
-  uint64_t tail(uint32_t k) const { return tails_[k]; }  // its first entry that isn't in the head
-
-  void fill(uint32_t k) {
-    if (places_[k] == kNone) return;
-    uint64_t* bits = bits_.data() + places_[k] * words_;
-    const uint64_t begin = m_.offsets[k], end = m_.offsets[k + 1];
-    tails_[k] = begin + lower_bound(m_.ids + begin, end - begin, static_cast<uint32_t>(columns_));
-    for (uint64_t e = begin; e < tails_[k]; ++e) bits[m_.ids[e] >> 6] |= uint64_t{1} << (m_.ids[e] & 63);
+  void root(const BitRows& heads, uint32_t r) {
+    const Slice own = row(start_, r);
+    uint64_t found = 0;
+    const bool headed = add_heads(heads, own, &found);
+    if (!headed || rest_ > 0) found = plus(found, add_rest(heads, own, headed));
+    out_[r] = found;
   }
 
  private:
-  const Matrix& m_;
-  std::vector<uint32_t> places_;
-  std::vector<uint64_t> tails_;
-  std::vector<uint64_t> bits_;
-  size_t columns_, words_;
-};
-
-class Worker {
- public:
-  Worker(const RowSquares& task, const Heads& heads, const WorkQueue& queue, Charge& charge)
-      : start_(*task.start), link_(*task.link), heads_(heads), ops_(set_ops(current_isa())), queue_(queue), charge_(charge),
-        counts_(std::max<size_t>(task.n_columns, heads.columns()), 0) {}
-
-  static size_t bytes(const RowSquares& task, const Heads& heads) {
-    return std::max<size_t>(task.n_columns, heads.columns()) * sizeof(uint32_t);
+  uint32_t head_of(const BitRows& heads, uint32_t x) const { return (link_.rows ? link_.rows[x] : x) - heads.first(); }
+  // The row of the second matrix, less its head where heads have been added.
+  Slice rest(const BitRows& heads, uint32_t x, bool headed) const {
+    Slice at = row(link_, x);
+    if (headed && at.begin < at.end && heads.find(head_of(heads, x))) at.begin = heads.tail(head_of(heads, x));
+    return at;
   }
 
-  uint64_t root(uint32_t r) {
-    const Slice own = row(start_, r);
-    uint64_t found = add_heads(own);
+  uint32_t* counts(const BitRows& heads) {
+    const size_t n = std::max(heads.columns(), columns_);
+    if (counts_.capacity() < n) {
+      counts_.reserve(n, charge_);
+      std::fill_n(counts_.data(), counts_.capacity(), 0);
+    }
+    return counts_.data();
+  }
+
+  // Raises counters by what heads have not counted: the sum of c^2 grows by 2c + 1.
+  uint64_t add_rest(const BitRows& heads, Slice own, bool headed) {
+    uint32_t* counters = counts(heads) - heads.origin();
+    uint64_t found = 0;
     for (uint64_t e = own.begin; e < own.end; ++e) {
-      const Slice at = rest(start_.ids[e]);
-      for (uint64_t f = at.begin; f < at.end; ++f) found = plus(found, 2 * uint64_t{counts_[link_.ids[f]]++} + 1);
-      spend(at.end - at.begin);
+      const Slice at = rest(heads, start_.ids[e], headed);
+      uint64_t more = 0;
+      for (uint64_t f = at.begin; f < at.end; ++f) more += 2 * uint64_t{counters[link_.ids[f]]++} + 1;
+      found = plus(found, more);
+      patience_.spend(length(at) + 1);
     }
     for (uint64_t e = own.begin; e < own.end; ++e) {
-      const Slice at = rest(start_.ids[e]);
-      for (uint64_t f = at.begin; f < at.end; ++f) counts_[link_.ids[f]] = 0;
+      const Slice at = rest(heads, start_.ids[e], headed);
+      for (uint64_t f = at.begin; f < at.end; ++f) counters[link_.ids[f]] = 0;
     }
-    if (headed_) std::fill_n(counts_.begin(), heads_.columns(), 0);
+    if (headed) std::fill_n(counts_.data(), heads.columns(), 0);
     return found;
   }
 
- private:
-  // The row of the second matrix, less its head where heads have been added.
-  Slice rest(uint32_t x) const {
-    Slice at = row(link_, x);
-    if (headed_ && at.begin < at.end && heads_.find(head_of(x))) at.begin = heads_.tail(head_of(x));
-    return at;
-  }
-  uint32_t head_of(uint32_t x) const { return (link_.rows ? link_.rows[x] : x) - link_.lo; }
-
-  // Counts along heads, where that takes less; returns the sum of the squares.
-  uint64_t add_heads(Slice own) {
-    headed_ = false;
+  // Counts along heads, where that takes less: their squares, and where rows have tails their counters.
+  bool add_heads(const BitRows& heads, Slice own, uint64_t* found) {
+    const size_t words = heads.words();
     uint64_t n = 0, entries = 0;
+    rest_ = 0;
     for (uint64_t e = own.begin; e < own.end; ++e) {
       const Slice at = row(link_, start_.ids[e]);
-      if (at.begin == at.end) continue;
-      const uint32_t k = head_of(start_.ids[e]);
-      if (heads_.find(k) == nullptr) continue;
+      rest_ += length(at);
+      if (heads.whole() || at.begin == at.end) continue;
+      const uint32_t k = head_of(heads, start_.ids[e]);
+      if (heads.find(k) == nullptr) continue;
       ++n;
-      entries += heads_.tail(k) - at.begin;
+      entries += heads.tail(k) - at.begin;
     }
-    const size_t words = heads_.words();
-    if (n < 2 || entries < words * (ops_.spread_cost + n / 4)) return 0;
-    headed_ = true;
+    if (heads.whole()) {
+      n = length(own);
+      entries = rest_;
+    }
+    rest_ -= entries;
+    if (n < 2 || entries < words * ((rest_ > 0 ? ops_.spread_cost : kSquareCost) + n / 4)) return false;
     size_t digits = kLeastDigits;
     while (n >> digits) ++digits;
     const BitCounters counters{counters_.reserve(words * digits, charge_), digits};
@@ -130,52 +104,55 @@ class Worker {
     BitRow batch[kBatch];
     size_t held = 0;
     for (uint64_t e = own.begin; e < own.end; ++e) {
-      const Slice at = row(link_, start_.ids[e]);
-      const uint64_t* head = at.begin == at.end ? nullptr : heads_.find(head_of(start_.ids[e]));
+      const bool empty = !heads.whole() && length(row(link_, start_.ids[e])) == 0;
+      const uint64_t* head = empty ? nullptr : heads.find(head_of(heads, start_.ids[e]));
       if (head) batch[held++] = {head, words};
       if (held < kBatch) continue;
       ops_.add_rows(batch, held, counters);
       held = 0;
     }
     ops_.add_rows(batch, held, counters);
-    spend(n * words);
-    return plus(ops_.spread_counters(counters, words / kRowBlock, counts_.data()), entries);
+    patience_.spend(n * words);
+    *found = rest_ > 0 ? plus(ops_.spread_counters(counters, words / kRowBlock, counts(heads)), entries) : squares(counters, words);
+    return true;
   }
 
-  void spend(uint64_t steps) {
-    if ((spent_ += steps + 1) < kPatience) return;
-    spent_ = 0;
-    queue_.poll();
+  uint64_t squares(BitCounters counters, size_t words) const {
+    uint64_t found = 0;
+    uint64_t sums[2 * 33 * kRowBlock];
+    for (size_t block = 0; block < words; block += kRowBlock) {
+      std::fill(sums, sums + 2 * counters.digits * kRowBlock, 0);
+      ops_.add_squares({counters.words + block * counters.digits, counters.digits}, sums);
+      for (size_t d = 0; d < 2 * counters.digits; ++d)
+        for (size_t w = 0; w < kRowBlock; ++w) found += sums[d * kRowBlock + w] << d;
+    }
+    return found;
   }
 
   const Matrix &start_, &link_;
-  const Heads& heads_;
   const SetOps& ops_;
-  const WorkQueue& queue_;
+  Patience patience_;
   Charge& charge_;
-  std::vector<uint32_t> counts_;
+  uint64_t* out_;
+  size_t columns_;
+  Buffer<uint32_t> counts_;  // all 0 between two rows
   Buffer<uint64_t> counters_;
-  bool headed_ = false;
-  uint64_t spent_ = 0;
+  uint64_t rest_ = 0;  // entries of a root's rows that aren't in heads
 };
 
-Status row_squares(const RowSquares& task, Control* control) {
+void row_squares(const RowSquares& task, Control* control) {
   Charge charge(control);
+  const Matrix& link = *task.link;
   const int threads = workers_for(control, 4 * entries_of(*task.start));
-  Heads heads(*task.link, task.n_columns, charge);
-  WorkQueue filling(control, heads.rows(), 64);
-  const Status filled = deal(threads, filling, [&](int) {
-    for (uint64_t k, after; filling.take(&k, &after);)
-      for (; k < after; ++k) heads.fill(static_cast<uint32_t>(k));
-  });
-  if (filled != kOk) return filled;
-  charge.add(static_cast<size_t>(threads) * Worker::bytes(task, heads));
+  BitRows heads;
+  heads.open(link, {link.lo, link.hi - link.lo, 0, std::min<size_t>(task.n_columns, kMostColumns), kLong, kMostBytes}, charge);
+  check(each_row(threads, control, heads.n(), 64, [&](uint32_t k) { heads.fill(k); }));
   WorkQueue queue(control, task.n_roots, 16);
-  return deal(threads, queue, [&](int) {
-    Worker worker(task, heads, queue, charge);
+  check(deal(threads, queue, [&](int) {
+    Squares worker(*task.start, link, queue, charge, task.out, task.n_columns);
     for (uint64_t r, after; queue.take(&r, &after);)
-      for (; r < after; ++r) task.out[r] = worker.root(static_cast<uint32_t>(r));
-  });
+      for (; r < after; ++r) worker.root(heads, static_cast<uint32_t>(r));
+  }));
 }
 
 }  // namespace
@@ -184,11 +161,15 @@ Status row_squares(const RowSquares& task, Control* control) {
 using namespace qe::eliminate;
 
 QE_API int32_t qe_row_squares(const RowSquares* task, qe::Control* control) {
-  try {
-    return row_squares(*task, control);
-  } catch (const qe::Halt& halt) {
-    return halt.status;
-  } catch (const std::bad_alloc&) {
-    return qe::kOutOfMemory;
-  }
+  return guarded([&] { row_squares(*task, control); });
+}
+
+// out[v], for each row v: its closed walks of four steps. Rows [blocks[b], blocks[b + 1]) are a block (each_block); m.lo is 0.
+QE_API int32_t qe_eliminate_local_walks(const Matrix* m, const uint64_t* blocks, uint64_t n_blocks, uint64_t* out,
+                                        qe::Control* control) {
+  return guarded([&] {
+    qe::Charge charge(control);
+    each_block(*m, blocks, n_blocks, control, charge,
+               [&](const WorkQueue& queue) { return Squares(*m, *m, queue, charge, out, 0); });
+  });
 }

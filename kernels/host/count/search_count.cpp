@@ -78,6 +78,7 @@ uint64_t Worker::count_branch(const Node& node) {
     end_local();
     return sum;
   }
+  if (node.tables) return sum_by_tables(node, set);
   const bool every = !info(level).filtered && info(level).avoided.empty();
   const Stride by = stride(level);
   for (size_t i = by.first; i < set.n; i += by.step) {

@@ -77,7 +77,7 @@ void Worker::make_head(const View& view, uint32_t x, Set list) {
   const Set head{list.data, held};
   uint64_t* row = heads.row(at);
   std::fill_n(row, words, uint64_t{0});
-  for (size_t i = 0; i < head.n; ++i) row[(head.data[i] - heads.first) >> 6] |= uint64_t{1} << (head.data[i] & 63);
+  set_bits(row, head.data, head.n, heads.first);
   spend(words / 4 + 3 * head.n);
   at = {x, 0, static_cast<uint32_t>(words), static_cast<uint32_t>(head.n < list.n ? head.n : 0), at.block, at.blocks};
 }

@@ -18,7 +18,7 @@ namespace {
 class BlockRows {
  public:
   BlockRows(const Sides& sides, const uint64_t* lates, const BitBatch& lines, const WorkQueue& queue, uint32_t* out)
-      : sides_(sides), lates_(lates), lines_(lines), queue_(queue), out_(out) {}
+      : sides_(sides), lates_(lates), lines_(lines), patience_(queue, kPatience), out_(out) {}
 
   void row(uint32_t v, uint64_t begin, uint64_t end) {
     const uint64_t late = std::max(begin, lates_[v]);
@@ -29,26 +29,23 @@ class BlockRows {
     const SetOps& ops = lines_.ops();
     ops.add_lines(lines_.list(begin, end, lines_.line(v)), counters, late - begin, out_ + late);
     ops.read_counters(counters, ids + begin, roots, sides_.lo() + lines_.first(), out_ + begin);
-    if ((spent_ += (end - begin) * kRowBlock) < kPatience) return;
-    spent_ = 0;
-    queue_.poll();
+    patience_.spend((end - begin) * kRowBlock);
   }
 
  private:
   const Sides& sides_;
   const uint64_t* lates_;
   const BitBatch& lines_;
-  const WorkQueue& queue_;
+  Patience patience_;
   uint32_t* out_;
   RootLine counters_[kMostSumDigits];
-  uint64_t spent_ = 0;
 };
 
 // Counts for one root after the other.
 class SingleRoots {
  public:
   SingleRoots(const Sides& sides, const uint64_t* lates, uint32_t first, const WorkQueue& queue, uint32_t* out)
-      : sides_(sides), lates_(lates), first_(first), alone_(sides.threads() == 1), queue_(queue), out_(out),
+      : sides_(sides), lates_(lates), first_(first), alone_(sides.threads() == 1), patience_(queue, kPatience), out_(out),
         places_(sides.n(), 0) {}
 
   static size_t bytes(const Sides& sides) { return sides.n() * sizeof(uint32_t); }
@@ -69,10 +66,7 @@ class SingleRoots {
         add(own + place - 1, 1);
       }
       if (found > 0) add(own + (e - begin), found);
-      spent_ += sides_.end(b) - lates_[b] + 8;
-      if (spent_ < kPatience) continue;
-      spent_ = 0;
-      queue_.poll();
+      patience_.spend(sides_.end(b) - lates_[b] + 8);
     }
     for (uint64_t e = begin; e < end; ++e) places_[sides_.neighbour(e)] = 0;
   }
@@ -88,10 +82,9 @@ class SingleRoots {
   const uint64_t* lates_;
   uint32_t first_;
   bool alone_;
-  const WorkQueue& queue_;
+  Patience patience_;
   uint32_t* out_;
   std::vector<uint32_t> places_;  // of a root's neighbours in its row, from 1 on; all 0 between two roots
-  uint64_t spent_ = 0;
 };
 
 void count_ranked(const RankedPairs& pairs, uint32_t* out, Control* control) {

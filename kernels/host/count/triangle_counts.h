@@ -32,25 +32,13 @@ class Sides {
   // Calls each(k) for all rows, on all threads.
   template <typename Each>
   void each_row(Each&& each) const {
-    WorkQueue queue(control_, n_, 1 << 10);
-    const Status status = deal(threads_, queue, [&](int) {
-      for (uint64_t begin, end; queue.take(&begin, &end);)
-        for (uint64_t k = begin; k < end; ++k) each(static_cast<uint32_t>(k));
-    });
-    if (status != kOk) throw Halt{status};
+    check(eliminate::each_row(threads_, control_, n_, 1 << 10, each));
   }
 
-  // Calls worker.root(k) for all rows, on all threads. make(pieces): a worker.
+  // Calls worker.root(k) for all rows, on all threads. make(queue): a worker.
   template <typename Make>
   void each_root(Make&& make) const {
-    constexpr uint64_t kRoots = 4;
-    WorkQueue queue(control_, n_, kRoots);
-    const Status status = deal(threads_, queue, [&](int) {
-      auto worker = make(queue);
-      for (uint64_t begin, end; queue.take(&begin, &end);)
-        for (uint64_t k = begin; k < end; ++k) worker.root(static_cast<uint32_t>(k));
-    });
-    if (status != kOk) throw Halt{status};
+    check(eliminate::each_root(threads_, control_, n_, 4, make));
   }
 
   // Calls each(u, v, e, place) for all entries e of the rows order[0], order[1], …: u and v are the places of its ends in
@@ -81,12 +69,9 @@ class Sides {
   // Calls each(from, to) for ranges of vertices whose rows have as many entries, one a thread.
   template <typename Each>
   void each_range(Each&& each) const {
-    const auto parts = static_cast<uint64_t>(threads_);
-    WorkQueue queue(control_, parts, 1);
-    const Status status = deal(threads_, queue, [&](int) {
-      for (uint64_t part, after; queue.take(&part, &after);) each(bound(part, parts), bound(part + 1, parts));
-    });
-    if (status != kOk) throw Halt{status};
+    const int parts = threads_;
+    check(eliminate::each_row(threads_, control_, static_cast<uint64_t>(parts), 1,
+                              [&](uint32_t part) { each(bound(part, parts), bound(part + 1, parts)); }));
   }
 
   // Bytes of each_turned and each_early.
@@ -97,25 +82,21 @@ class Sides {
   // places the range's begin, which each may move.
   template <typename Each>
   void each_part(const uint64_t* places, Each&& each) const {
-    const auto parts = static_cast<uint64_t>(threads_);
-    WorkQueue queue(control_, parts, 1);
-    const Status status = deal(threads_, queue, [&](int) {
-      for (uint64_t part, after; queue.take(&part, &after);) {
-        const uint32_t from = bound(part, parts), to = bound(part + 1, parts);
-        std::vector<uint64_t> cursor(places + from, places + to);
-        for (uint32_t u = 0; u < n_; ++u) {
-          if (u % (1 << 16) == 0) queue.poll();
-          each(from, to, cursor.data(), u);
-        }
+    const int parts = threads_;
+    check(eliminate::each_row(threads_, control_, static_cast<uint64_t>(parts), 1, [&](uint32_t part) {
+      const uint32_t from = bound(part, parts), to = bound(part + 1, parts);
+      std::vector<uint64_t> cursor(places + from, places + to);
+      for (uint32_t u = 0; u < n_; ++u) {
+        if (u % (1 << 16) == 0) check(stopped(control_));
+        each(from, to, cursor.data(), u);
       }
-    });
-    if (status != kOk) throw Halt{status};
+    }));
   }
 
   // The first row of a part, where parts have as many entries.
-  uint32_t bound(uint64_t part, uint64_t parts) const {
-    if (part == parts) return n_;
-    const uint64_t wanted = share(entries(), static_cast<int>(part), static_cast<int>(parts));
+  uint32_t bound(uint32_t part, int parts) const {
+    if (static_cast<int>(part) == parts) return n_;
+    const uint64_t wanted = share(entries(), static_cast<int>(part), parts);
     return static_cast<uint32_t>(std::lower_bound(m_.offsets, m_.offsets + n_, wanted) - m_.offsets);
   }
 

@@ -104,6 +104,11 @@ uint64_t spread_counters_plain(BitCounters from, size_t blocks, uint32_t* out);
 size_t gallop(const uint32_t* few, size_t n_few, const uint32_t* many, size_t n_many, uint32_t* out);
 size_t gallop_count(const uint32_t* few, size_t n_few, const uint32_t* many, size_t n_many);
 
+// Sets the bits of a list's ids, the bit of `first` being the lowest.
+inline void set_bits(uint64_t* bits, const uint32_t* list, size_t n, uint32_t first) {
+  for (size_t i = 0; i < n; ++i) bits[(list[i] - first) >> 6] |= uint64_t{1} << ((list[i] - first) & 63);
+}
+
 // The two operations that callers use: merge or gallop by the sizes.
 inline size_t intersect(const SetOps& ops, const uint32_t* a, size_t na, const uint32_t* b, size_t nb, uint32_t* out) {
   if (na > nb) return intersect(ops, b, nb, a, na, out);

@@ -2,9 +2,12 @@
 //
 // Left-deep orders by dynamic programming over connected sub-patterns: the cheapest way to go on depends on the set of
 // bound vertices alone (and, for what is only counted, on which component of the rest is counted). Patterns of more
-// than ten vertices are ordered greedily with a look-ahead of one step, their small components exactly; simpler rules
+// than twelve vertices are ordered greedily with a look-ahead of one step, their small components exactly; simpler rules
 // give orders to compare with, and are all that there is for patterns of more than 64. (Selinger et al. 1979; Moerkotte and Neumann 2006 for connected subsets; order_model.h
 // for what is minimised.)
+//
+// What a count by the first vertex and another costs depends on which is first, for such counts are all kept: where an
+// order is dear, the best ones that begin with each vertex are compared.
 //
 // Preconditions: at most kMaxOrdered vertices, masks and numbers within them. Deterministic. Takes some milliseconds at
 // most for up to 64 vertices, then in about the square of their number, 0.2 s for 1,000; polls nothing. Recursion is as
@@ -22,11 +25,12 @@
 namespace qe {
 namespace {
 
-constexpr int kExact = 10;        // vertices to order up to which every connected order is considered
+constexpr int kExact = 12;        // vertices to order up to which every connected order is considered
 constexpr int kSmall = 5;         // vertices of a component that a greedy order still orders exactly
 constexpr int kStarts = 3;        // first vertices that a greedy order tries
 constexpr int kSimpleStarts = 3;  // first vertices from which simpler rules are followed
 constexpr int kPromising = 5;     // vertices, those cheapest to bind next, whose successors a greedy order looks at
+constexpr double kWorthRoots = 5e7;  // nanoseconds that an order must cost for orders from each vertex to be looked at
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 // Vertices in a row: in place where there are at most 64, else on the heap.
@@ -270,6 +274,10 @@ class Orderer {
       });
       return 1;
     }
+    if (bound.empty() && model_.root) {
+      choices[0] = model_.root.first();
+      return 1;
+    }
     int n = 0;
     const Set linked = part & model_.near(bound);
     const Set from = linked ? linked : part;
@@ -404,6 +412,17 @@ const Path<Set>& cheaper(const Path<Set>& some, const Path<Set>& other) {
   return other.cost < some.cost ? other : some;
 }
 
+// The cheapest of an order and the best ones that begin with each vertex: then more is known of what is kept.
+template <class Set>
+Path<Set> by_root(OrderModel<Set>& model, Path<Set> best) {
+  for_each(model.all, [&](int vertex) {
+    model.root = Set::of(vertex);
+    best = cheaper(best, Orderer<Set>(model, kExact, best.cost).order());
+  });
+  model.root = Set{};
+  return best;
+}
+
 // The cheapest order of the vertices that aren't bound: exact up to kExact of them.
 template <class Set>
 Path<Set> best_order(OrderModel<Set>& model, double cheap) {
@@ -419,7 +438,10 @@ Path<Set> best_order(OrderModel<Set>& model, double cheap) {
   }
   if (free > kExact && is_large<Set>()) return emits ? cheaper(found, by_simple_rules(model, cheap, true)) : found;
   found = cheaper(Orderer<Set>(model, kSmall).order(), found);
-  if (free <= kExact) return cheaper(found, Orderer<Set>(model, kExact, found.cost).order());
+  if (free <= kExact) {
+    found = cheaper(found, Orderer<Set>(model, kExact, found.cost).order());
+    return problem.counted && !model.wanted && model.given.empty() && found.cost > kWorthRoots ? by_root(model, found) : found;
+  }
   return emits ? cheaper(found, Orderer<Set>(model, kSmall, kInfinite, nullptr, true).order()) : found;
 }
 

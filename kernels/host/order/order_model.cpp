@@ -11,6 +11,7 @@ namespace {
 
 constexpr double kLeast = 1e-9;  // rows; nothing is taken for impossible
 constexpr double kMost = 1e200;  // rows, so that what they cost is finite
+constexpr double kRecalled = 65536;   // counts of a component that must avoid vertices which are kept (search_recall.cpp)
 constexpr double kRepeated = 0.25;  // exponent of what further sorts of edges say, beside the one that says most
 
 class GeometricMean {
@@ -367,8 +368,10 @@ double OrderModel<Set>::times(const Set& bound, const Set& part) {
   const int size = context.size();
   if (size > 3) return calls;
   const double distinct = std::min(calls, rows(context));
-  if (size > 2) return distinct;  // no count of its own is kept, but those above it are
-  return calls - (calls - distinct) * std::min(1.0, constants.remembered / std::max(distinct, 1.0));
+  if (size <= 2 && root && context.contains(root)) return distinct;  // search_tables.cpp
+  if (size > 2 && near(part).contains(context)) return distinct;  // no count of its own is kept, but those above it are
+  const double kept = size > 2 ? kRecalled : constants.remembered;
+  return calls - (calls - distinct) * std::min(1.0, kept / std::max(distinct, 1.0));
 }
 
 template <class Set>

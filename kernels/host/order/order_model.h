@@ -63,6 +63,9 @@ class OrderModel {
   // How often a component is counted: once a row of what is bound, or less where it is remembered.
   double times(const Set& bound, const Set& part);
 
+  // The vertex that is bound first, where that is known, or empty: counts by it and another are all kept.
+  Set root;
+
   // Whether a component is one vertex whose list alone says how many there are.
   bool is_plain(const Set& bound, const Set& part) const;
 

@@ -82,6 +82,8 @@ class Deriver {
   Node node(const Levels& part, const Levels& above);
   Node shaped(const Levels& part, const Levels& above);
   void remember(Node& node, const Levels& part, const Levels& above);
+  bool is_prefixed(const Node& node, const Levels& above) const;
+  int through(const Node& branch) const;
   void recall(Node& node, const Levels& part, const Levels& above);
   bool is_local(const Node& branch, const Levels& rest);
   Wedge wedge_of(const Node& branch, const Levels& part);

@@ -86,6 +86,8 @@ enum class NodeKind : uint8_t {
   kBranch,  // bind level, multiply the children
 };
 
+constexpr size_t kMostColumns = 8;  // children of a branch that are counted by tables
+
 struct Node {
   NodeKind shape = NodeKind::kLeaf;
   std::vector<int> levels;  // branch and leaf: one
@@ -94,7 +96,18 @@ struct Node {
   // The levels above that the count depends on. Where they are at most two of several vertices, it is remembered by
   // them under the number `memo`; else that is -1.
   std::vector<int> context;
+  bool by_vertices = false;  // these are all vertices; else some of them are left out
   int memo = -1;
+
+  // Where the levels that the context has but for its last are all that are bound above that one: counts stand in the
+  // table of this number by the vertex of the last, which is the branch right above (search_tables.cpp). Else -1.
+  int table = -1;
+
+  // Its context is as said there, and the branch right above is gone through once until the levels above it are bound anew.
+  bool once = false;
+
+  // A leaf that is pushed on to: its count is one of ends, as below.
+  bool end = false;
 
   // Where it mentions more: the levels above whose lists or bounds it reads, at most six, those whose vertices it
   // must only avoid, its own levels that must avoid these, and with them those by which they are reached. Its counts
@@ -121,6 +134,13 @@ struct Node {
   // Local branch above one leaf: that takes the branch's candidates and the branch's own row.
   bool pairs = false;
 
+  // Branch: the counts of some children are in tables.
+  bool tables = false;
+
+  // Branch: the child that its vertices can be pushed on to, with weights: it depends on what is bound above this one's
+  // level, and on that. Else -1.
+  int through = -1;
+
   // Branch: each child counts the common members of a set that stays and of the list of the branch's vertex.
   bool ends = false;
 };
@@ -130,7 +150,7 @@ struct SearchPlan {
   int n_levels, seeds, enumerated;  // enumerated >= seeds
   std::vector<LevelInfo> levels;
   std::vector<View> views;
-  int n_kinds = 0, n_memos = 0, n_recalls = 0;
+  int n_kinds = 0, n_memos = 0, n_tables = 0, n_recalls = 0;
   std::vector<PlanRange> kinds;  // ids that the views of a kind are taken at
   std::vector<Node> counted;    // components of the levels from `enumerated` on
   bool impossible = false;      // some level has no range

@@ -60,10 +60,18 @@ Node Deriver<Levels>::shaped(const Levels& part, const Levels& above) {
   branch.wedge = wedge_of(branch, part);
   branch.pairs = branch.children.size() == 1 && branch.children[0].shape == NodeKind::kLeaf &&
                  is_pair(first, branch.children[0].levels[0]);
+  branch.tables = branch.children.size() <= kMostColumns &&
+                  std::any_of(branch.children.begin(), branch.children.end(), [](const Node& child) { return child.table >= 0; });
+  branch.through = through(branch);
+  if (branch.through >= 0) {
+    Node& child = branch.children[static_cast<size_t>(branch.through)];
+    child.end = child.shape == NodeKind::kLeaf && is_end(first, child);
+    branch.tables = branch.tables || child.once;
+  }
   branch.local = made.levels.size() > 2 && is_local(branch, rest);
   if (only_ordered(made.levels, part)) branch.chosen = made.levels.size();
   branch.ends = info(first).vertex && std::all_of(branch.children.begin(), branch.children.end(),
-                                                  [&](const Node& child) { return is_end(first, child); });
+                                                  [&](const Node& child) { return child.memo < 0 && is_end(first, child); });
   return branch;
 }
 
@@ -84,9 +92,44 @@ void Deriver<Levels>::remember(Node& node, const Levels& part, const Levels& abo
     node.context.push_back(j);
     vertices = vertices && info(j).vertex;
   });
-  if (cheap || !vertices) return;
-  if (node.context.size() > 2) recall(node, part, above);
-  else if (context != above) node.memo = out_.n_memos++;
+  node.by_vertices = vertices;
+  if (!vertices) return;
+  if (!cheap && node.context.size() > 2) recall(node, part, above);
+  else if (!cheap && context != above) node.memo = out_.n_memos++;
+  if (!is_prefixed(node, above)) return;
+  const size_t size = node.context.size();
+  node.once = size > 1 && newest_vertex(above - Levels::of(node.context[size - 1])) == node.context[size - 2];
+  if (context != above && (size == 1 || !cheap)) node.table = out_.n_tables++;
+}
+
+// Are the levels of the context, but for the last, all that are bound above that one? Then what is known by the last holds
+// until one of the others is bound anew, and a table forgets nothing.
+template <class Levels>
+bool Deriver<Levels>::is_prefixed(const Node& node, const Levels& above) const {
+  const std::vector<int>& context = node.context;
+  if (context.size() < 2) return !context.empty();
+  if (node.recall >= 0 && !node.others.empty()) return false;
+  return (above & Levels::below(context[context.size() - 2] + 1)).size() + 1 == static_cast<int>(context.size());
+}
+
+// The child of a branch that its vertices can be pushed on to, or -1. What hangs on that child doesn't depend on the
+// branch's vertex, so that what meets at a vertex of the child is one; and nothing starts from the candidates of either.
+template <class Levels>
+int Deriver<Levels>::through(const Node& branch) const {
+  if (branch.children.size() > kMostColumns || info(branch.levels[0]).base) return -1;
+  for (size_t k = 0; k < branch.children.size(); ++k) {
+    const Node& child = branch.children[k];
+    const bool plain = child.wedge == Wedge::kNone && child.chosen == 0 && !child.local && !child.ends;
+    const bool fits = child.shape == NodeKind::kLeaf ||
+                      (child.shape == NodeKind::kBranch && plain && child.children.size() <= kMostColumns);
+    const bool known = child.table >= 0 || (child.once && child.shape == NodeKind::kBranch);
+    if (!known || child.context.size() < 2 || !fits || info(child.levels[0]).base) continue;
+    const bool apart = std::none_of(child.children.begin(), child.children.end(), [&](const Node& below) {
+      return !below.by_vertices || std::find(below.context.begin(), below.context.end(), branch.levels[0]) != below.context.end();
+    });
+    if (apart && info(child.levels[0]).vertex) return static_cast<int>(k);
+  }
+  return -1;
 }
 
 // Finds what the count of a component depends on where it mentions many levels, most of which it must only avoid.
@@ -181,7 +224,7 @@ bool Deriver<Levels>::is_pair(int from, int to) {
 // of that vertex? Bounds by that vertex hold within the list.
 template <class Levels>
 bool Deriver<Levels>::is_end(int from, const Node& child) {
-  if ((child.shape == NodeKind::kBranch && child.chosen == 0) || child.memo >= 0) return false;
+  if (child.shape == NodeKind::kBranch && child.chosen == 0) return false;
   for (size_t k = 1; k < child.levels.size(); ++k)
     if (!child.nested || !child.repeats[k]) return false;
   for (int j : child.levels) {

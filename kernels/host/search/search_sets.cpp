@@ -7,6 +7,8 @@
 namespace qe {
 namespace {
 
+constexpr size_t kCutPlaces = size_t{1} << 17;  // of a kind of view: 2 MiB
+constexpr size_t kCutShare = 16;  // they are made once so many times fewer were asked for
 constexpr size_t kSetCost = 8;   // of an intersection, in ids read, beside the ids themselves
 
 Set slice(const uint32_t* data, size_t n, uint32_t lo, uint32_t hi) {
@@ -34,25 +36,39 @@ Set Worker::neighbours(const View& view, ViewState& state, uint32_t v) {
   const uint32_t hi = view.below ? std::min(view.hi, v) : view.hi;
   if (!view.unique) return unite_lists(view, state, v, lo, hi);
   const Pcsr& list = match_.lists[match_.list_ids[view.lists.first]];
-  const Slice at = locate(list, v);
-  if (view.within && !view.above && !view.below) return {list.neighbours + at.begin, at.end - at.begin};
-  return cut_list(state, v, {list.neighbours + at.begin, at.end - at.begin}, lo, hi);
+  if (view.within && !view.above && !view.below) {
+    const Slice at = locate(list, v);
+    return {list.neighbours + at.begin, at.end - at.begin};
+  }
+  return cut_list(view, list, v, lo, hi);
 }
 
-// A list within [lo, hi), which the vertex determines. Searching the long list of a hub costs cache misses, and hubs
-// come up often: where their cut was is kept.
-Set Worker::cut_list(ViewState& state, uint32_t v, Set list, uint32_t lo, uint32_t hi) {
-  if (list.n < kLongList || list.n > UINT32_MAX) return slice(list.data, list.n, lo, hi);
-  if (state.cuts.capacity() == 0) {
-    if (!charge_.affords(kHubPlaces * sizeof(Cut))) return slice(list.data, list.n, lo, hi);
-    std::fill_n(state.cuts.reserve(kHubPlaces, charge_), kHubPlaces, Cut{kNoVertex, 0, 0});
-  }
-  Cut& known = state.cuts.data()[v % kHubPlaces];
-  if (known.vertex != v) {
-    const Set found = slice(list.data, list.n, lo, hi);
-    known = {v, static_cast<uint32_t>(found.data - list.data), static_cast<uint32_t>(found.n)};
-  }
-  return {list.data + known.begin, known.n};
+// A list within [lo, hi), which the vertex determines. Searching lists costs more than most of what is done with a cut,
+// and vertices come up often: where the cut was is kept, for views of one kind together. Where there are fewer places than
+// vertices, long lists alone are worth one.
+Set Worker::cut_list(const View& view, const Pcsr& list, uint32_t v, uint32_t lo, uint32_t hi) {
+  Cuts& cuts = cuts_[static_cast<size_t>(view.kind)];
+  const size_t places = cuts.places.capacity();
+  if (places == 0) make_cuts(view, cuts);
+  Cut* known = places == 0 ? nullptr : cuts.places.data() + ((v - cuts.base) & cuts.mask);
+  if (known != nullptr && known->vertex == v) return {known->data, known->n};
+  const Slice at = locate(list, v);
+  const Set found = slice(list.neighbours + at.begin, at.end - at.begin, lo, hi);
+  if (known != nullptr && (cuts.all || at.end - at.begin >= kLongList) && found.n <= UINT32_MAX)
+    *known = {v, static_cast<uint32_t>(found.n), found.data};
+  return found;
+}
+
+// Makes room for cuts once they were asked for often enough.
+void Worker::make_cuts(const View& view, Cuts& cuts) {
+  const PlanRange& of = plan_.kinds[static_cast<size_t>(view.kind)];
+  size_t places = 1;
+  while (places < kCutPlaces && places < of.end - of.begin) places *= 2;
+  if (++cuts.asked * kCutShare < places || !charge_.affords(places * sizeof(Cut))) return;
+  std::fill_n(cuts.places.reserve(places, charge_), places, Cut{kNoVertex, 0, nullptr});
+  cuts.base = of.begin;
+  cuts.mask = static_cast<uint32_t>(places - 1);
+  cuts.all = places >= of.end - of.begin;
 }
 
 Set Worker::unite_lists(const View& view, ViewState& state, uint32_t v, uint32_t lo, uint32_t hi) {

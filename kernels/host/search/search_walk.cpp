@@ -14,9 +14,12 @@ Worker::Worker(SearchRun& run)
   for (size_t k = 0; k < frames_.size(); ++k) frames_[k].partials.resize(plan_.levels[k].operands.size());
   views_.resize(plan_.views.size());
   memos_.resize(static_cast<size_t>(plan_.n_memos));
+  tables_.resize(static_cast<size_t>(plan_.n_tables));
+  pushed_.resize(plan_.levels.size());
   recalls_.resize(static_cast<size_t>(plan_.n_recalls));
   if (plan_.n_recalls > 0) reached_.resize(static_cast<size_t>(plan_.n_levels));
   heads_.resize(static_cast<size_t>(plan_.n_kinds));
+  cuts_.resize(static_cast<size_t>(plan_.n_kinds));
 }
 
 void Worker::allow_work(int64_t work) {

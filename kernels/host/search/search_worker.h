@@ -143,6 +143,23 @@ class Worker {
     size_t size = 0;  // of the table, a power of two, once it is there
     uint64_t asked = 0, found = 0;
   };
+  struct Counted {
+    uint64_t stamp;  // of what it was counted for
+    uint64_t count;
+  };
+  struct Table {  // counts of a component by the vertex of the branch above it (search_tables.cpp)
+    Buffer<Counted> counts;
+    size_t asked = 0;  // before it was made
+  };
+  struct Column {  // a component's table as things stand; null: it has none
+    Counted* counts;
+    uint64_t stamp;
+  };
+  struct Pushed {  // vertices of a level with weights
+    Buffer<uint32_t> ids;
+    Buffer<uint64_t> weights;
+    Buffer<uint64_t> sums;
+  };
   struct Recalled {  // a line of cache
     uint64_t among;  // which of a node's `others` follow its near vertices; where they are alike, how many vertices
     uint64_t count;
@@ -190,7 +207,14 @@ class Worker {
     uint64_t stamp;  // of the older part before its last bounds
   };
   struct Cut {  // where the view of a vertex lies in its whole list
-    uint32_t vertex, begin, n;
+    uint32_t vertex, n;
+    const uint32_t* data;
+  };
+  struct Cuts {  // of the views of one kind
+    Buffer<Cut> places;  // found by the low bits of the id less `base`
+    size_t asked = 0;    // before they were made
+    uint32_t base = 0, mask = 0;
+    bool all = false;  // each vertex has a place of its own
   };
   struct RowSlot {
     uint32_t vertex;
@@ -201,7 +225,6 @@ class Worker {
     Set set{nullptr, 0};
     uint64_t stamp = 0;
     Buffer<uint32_t> buffers[2];
-    Buffer<Cut> cuts;  // of vertices with long lists, found by the low bits of their id
     Buffer<RowSlot> slots;  // likewise: bitmaps of the lists of vertices that come up often, over [lo, hi)
     Buffer<uint64_t> rows;
     size_t rows_used = 0;
@@ -277,7 +300,8 @@ class Worker {
   // Sets (search_sets.cpp)
   Set view(int index);
   Set neighbours(const View& view, ViewState& state, uint32_t v);
-  Set cut_list(ViewState& state, uint32_t v, Set list, uint32_t lo, uint32_t hi);
+  Set cut_list(const View& view, const Pcsr& list, uint32_t v, uint32_t lo, uint32_t hi);
+  void make_cuts(const View& view, Cuts& cuts);
   Set unite_lists(const View& view, ViewState& state, uint32_t v, uint32_t lo, uint32_t hi);
   Set operand(const Operand& operand, const LevelInfo& level);
   Set cut(Set set, From cut, int level);
@@ -325,6 +349,17 @@ class Worker {
   uint64_t count_group(const Node& node);
   bool any(const Node& node);
   bool any_anew(const Node& node);
+
+  // Counts looked up by the branch's vertex (search_tables.cpp)
+  Column column(const Node& child, size_t entries, size_t look_ups);
+  void fill_columns(const Node& node, size_t look_ups, Column* columns);
+  uint64_t product_at(const Node& node, const Column* columns, uint32_t x, int besides);
+  uint64_t sum_by_tables(const Node& node, Set set);
+  Pushed& pushed(int level, bool sums);
+  uint64_t push_on(const Node& node, const Column* columns, size_t n);
+  const View* plain_view(int level, int from) const;
+  Set list_at(const View& view, uint32_t v);
+  uint64_t push(const Node& node, int from, size_t n);
 
   // Counts that depend on few of the vertices above (search_recall.cpp)
   template <typename Anew>
@@ -383,10 +418,13 @@ class Worker {
   std::vector<ViewState> views_;
   Buffer<uint32_t> scratch_;
   std::vector<Memo> memos_;
+  std::vector<Table> tables_;
+  std::vector<Pushed> pushed_;  // by level
   std::vector<Recall> recalls_;
   std::vector<std::vector<uint32_t>> reached_;  // scratch of find_reached
   Local local_;
   std::vector<Heads> heads_;  // by the kind of view
+  std::vector<Cuts> cuts_;    // likewise
   Ends ends_;
   Buffer<uint32_t> wedges_;  // for each vertex of a level's [lo, hi): in how many lists it came; all 0 between uses
   WedgeRows wedge_rows_;
