@@ -263,16 +263,7 @@ __device__ inline bool draw(const MatchPlan& plan, int index, int64_t* values, i
   return draw_vertex(plan, level, values, pivot, begin, number, &vertex) && admits(plan, index, values, pivot, vertex);
 }
 
-// Whether every number is a candidate, but for those that `different` excludes.
-__device__ inline bool is_plain(const MatchPlan& plan, const PlanLevel& level) {
-  if (level.kind == kEdgeLevel || level.ranges.count != 1 || level.bitset || level.candidates) return false;
-  if (level.pairs.count > 0 || level.conditions.count > 0 || level.sources.count > 1) return false;
-  if (level.sources.count == 0) return true;
-  const PlanSource& source = plan.sources[level.sources.first];
-  return source.lists.count == 1 && !(source.flags & kRepeats);
-}
-
-// How many candidates a plain level has.
+// How many candidates a level has of which every number is one, but for those that `different` excludes.
 __device__ __noinline__ uint64_t count_plain(const MatchPlan& plan, const PlanLevel& level, const int64_t* values,
                                        const Opening& opening) {
   uint64_t n = opening.size;

@@ -1,7 +1,6 @@
 // How the host stops a kernel: the stop flag, and when kernels look at it.
 //
-// The flag is an int32 in the host's memory: 0 to go on; kStop: end soon, what was computed is thrown away; kLeave: take no more
-// work, for kernels that another launch can go on with.
+// The flag is an int32 in the host's memory: 0 to go on; else end soon, what was computed is thrown away.
 // Contract. A kernel is one of two kinds.
 //   A pass goes once over arrays in device memory, some steps for each number that it reads or writes. It has no flag: the
 //   memory's bandwidth bounds it, and the host looks at a query's limits between launches.
@@ -33,7 +32,6 @@ namespace qe {
 
 using StopFlag = const volatile int32_t*;
 
-constexpr int32_t kStop = 1, kLeave = 2;
 constexpr uint32_t kLookCycles = QE_LOOK_CYCLES;     // some 35 ms between two looks
 constexpr uint32_t kSharedLookCycles = kLookCycles / 4;  // where a warp that looks tells all others
 constexpr uint32_t kLookEntries = QE_LOOK_ENTRIES;  // of a list, between two calls
@@ -74,36 +72,26 @@ class Stop {
 };
 
 // The same for warps that can stop each other, by a word in device memory: it is read at each call, and set by the first that
-// finds the flag. One that is asked to leave calls leave() and goes on.
+// finds the flag.
 class SharedStop {
  public:
   __device__ SharedStop(StopFlag flag, int32_t* word) : flag_(flag), word_(word), looked_(cycles()) {}
 
   // By one lane, as are the looks.
-  template <typename Leave>
-  __device__ bool thread(Leave leave) {
+  __device__ bool thread() {
     if (stopped_) return true;
     if (*const_cast<const volatile int32_t*>(word_) != 0) return stopped_ = true;
     if (cycles() - looked_ < kSharedLookCycles) return false;
     looked_ = cycles();
-    const int32_t told = read_host(flag_);
-    if (told == kLeave) leave();
-    if (told == 0 || told == kLeave) return false;
+    if (read_host(flag_) == 0) return false;
     atomicExch(word_, 1);
     return stopped_ = true;
   }
-  __device__ bool thread() {
-    return thread([] {});
-  }
 
   // By the whole warp, the same for all lanes; stays true.
-  template <typename Leave>
-  __device__ bool warp(Leave leave) {
-    if (lane_id() == 0) thread(leave);
-    return stopped_ = __any_sync(kAllLanes, stopped_);
-  }
   __device__ bool warp() {
-    return warp([] {});
+    if (lane_id() == 0) thread();
+    return stopped_ = __any_sync(kAllLanes, stopped_);
   }
 
   __device__ bool stopped() const { return stopped_; }

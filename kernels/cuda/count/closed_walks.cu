@@ -7,15 +7,16 @@
 // g (g w[u] + sum over b of w); 10 p[x] p[y] for each linked pair x < y, and 5 g (sum over b of p).
 // Hubs come in groups of 32, a lane each. `walks_marks` writes which of a group each vertex neighbours, `walks_reach` adds
 // these up over lists: p; `walks_sums` adds products up. When some roots are done `walks_strip` leaves them out: what remains is
-// the same problem of a smaller matrix, whose vertices are numbered anew. When lists are short `walks_around` counts for the
-// rest, a block a root, by an array over all vertices whose touched places are listed.
+// the same problem of a smaller matrix, whose vertices are numbered anew. When lists are short the rest is counted a block a
+// root: roots of few paths by a hash table in shared memory (`walks_light`), others by an array over all vertices whose touched
+// places are listed (`walks_heavy`).
 // Preconditions: fewer than 2^32 entries; as said of each kernel. Launch: blocks of whole warps; a warp takes windows of kWindowEntries
 // entries, whatever rows they belong to. Bytes moved for a group: 4 an entry and its mark at random; a row of 128 for each
 // linked pair both of whom are reached, from L2 as far as it goes; for a root of the rest 4 at random for each link that is
 // reached. Deterministic.
 // Sources: Chiba and Nishizeki 1985 (walks at their vertex of the highest degree), Aktulga et al. 2014 (many vectors at once).
 #include "base/grid.cuh"
-#include "count/eliminate.cuh"
+#include "count/ways.cuh"
 #include "qe/lists.h"
 #include "qe/match_plan.h"
 
@@ -58,17 +59,35 @@ struct Group {
   uint32_t fives;     // are walks of five steps asked for?
 };
 
-// What the rest is counted with.
+// What the rest is counted with: roots of few paths by a table of `slots`, a power of two, in shared memory; `left` gets the
+// others, which have an array in global memory.
 struct Rest {
   uint32_t* reached;  // n for each block: p, clear before and after
   uint32_t* touched;  // n for each block
   uint64_t* sums;     // as of `Group`
-  uint64_t fives;
+  uint32_t *left, *n_left;
+  uint32_t slots, fives;
 };
 
 struct RestShared {
   uint64_t root;
+  unsigned long long paths;
   uint32_t touched;
+};
+
+// p in an array over all vertices, whose touched places are listed.
+struct WaysArray {
+  uint32_t *reached, *touched;
+  uint32_t* n_touched;  // in shared memory
+
+  __device__ void add(uint32_t id) {
+    if (atomicAdd(&reached[id], 1u) == 0) touched[atomicAdd(n_touched, 1u)] = id;
+  }
+  __device__ uint32_t get(uint32_t id) const { return reached[id]; }
+  __device__ uint32_t size() const { return *n_touched; }
+  __device__ uint32_t id(uint32_t i) const { return touched[i]; }
+  __device__ uint32_t count(uint32_t i) const { return reached[touched[i]]; }
+  __device__ void clear(uint32_t i) { reached[touched[i]] = 0; }
 };
 
 __device__ uint32_t* any_of(const Remains& m, const Group& group, uint32_t g) { return group.any + g * (m.n / kLanes + 1); }
@@ -124,7 +143,7 @@ __device__ void go_through(const Remains& m, uint64_t window, Begin begin, Load 
 // has its first id at lo; of it, only offsets, ids and weights are read. to.heads are clear. A cooperative launch, of blocks with
 // shared memory for kBlockWords words.
 extern "C" __global__ void walks_strip(const Remains from, uint32_t lo, uint32_t roots, const Remains to, const Strip strip) {
-  extern __shared__ __align__(16) char shared[];
+  QE_SHARED(uint32_t, shared);
   Grid grid(strip.arrived, strip.stopped, strip.stop, reinterpret_cast<uint64_t*>(shared));
   const uint64_t n = from.n - roots;
   uint64_t squares = 0;
@@ -286,85 +305,116 @@ extern "C" __global__ void __launch_bounds__(256, 4) walks_sums(const Remains m,
   flush(found, group.sums);
 }
 
-// Adds up for all that remains: reached is clear. Blocks have shared memory for RestShared.
-extern "C" __global__ void __launch_bounds__(512) walks_around(const Remains m, const Rest rest, const WorkQueue queue) {
-  extern __shared__ __align__(16) char shared[];
-  RestShared& own = *reinterpret_cast<RestShared*>(shared);
-  uint32_t* reached = rest.reached + blockIdx.x * m.n;
-  uint32_t* touched = rest.touched + blockIdx.x * m.n;
-  const uint32_t lane = lane_id();
-  const auto entries_beyond = [&](uint32_t v, uint32_t least) -> Span {
-    const uint64_t begin = m.offsets[v], end = m.offsets[v + 1];
-    return {begin + lower_bound(m.ids + begin, end - begin, least + 1), end};
-  };
-  WorkTaker taker(queue, m.n);
-  Stop& stop = taker.stop();
-  // Calls call(given by lane k, first, end, step) for entries of lane k's span, each of which is one lane's.
-  const auto each_entry = [&](const Span& its, uint64_t given, auto call) {
-    const int team = team_of(its.size());
-    for (int k = lane / team; k < kLanes; k += kLanes / team) {
-      const Span at = its.of_lane(k);
-      const uint64_t theirs = __shfl_sync(kAllLanes, given, k);
-      each_part(at, stop, [&](const Span& part) { call(theirs, part.begin + lane % team, part.end, team); });
-    }
-  };
-  U128Sum found[3];
+namespace {
+
+__device__ inline Span entries_beyond(const Remains& m, uint32_t v, uint32_t least) {
+  const uint64_t begin = m.offsets[v], end = m.offsets[v + 1];
+  return {begin + lower_bound(m.ids + begin, end - begin, least + 1), end};
+}
+
+// Adds the walks of one root with these neighbours beyond it up, by the whole block. `ways` is empty before and after.
+template <typename Ways>
+__device__ void add_walks(const Remains& m, uint32_t root, const Span& neighbours, bool is_fives, Ways& ways, U128Sum (&found)[3],
+                          Stop& stop) {
   U128Sum &fours = found[0], &weighted = found[1], &fives = found[2];
+  const uint32_t lane = lane_id();
+  const uint64_t greater = neighbours.size(), heavy = m.weights ? m.weights[root] : 0;
+  const auto beyond_root = [&](uint64_t e) { return entries_beyond(m, m.ids[e], root); };
+  stop.warp();  // warps that take nothing look, too
+  each_list_of(neighbours, stop, beyond_root, [&](int, const Span& part, int place, int team) {
+    for (uint64_t at = part.begin + place; at < part.end; at += team) ways.add(m.ids[at]);
+  });
+  __syncthreads();
+  for (uint64_t e = neighbours.begin + threadIdx.x; e < neighbours.end && !stop.thread(); e += blockDim.x) {
+    fours.add({greater, 0});
+    if (is_fives) fives.add_product(ways.get(m.ids[e]), greater);
+    if (m.weights) weighted.add_product(heavy + m.weights[m.ids[e]], greater);
+  }
+  uint64_t twice = 0;  // the weight of the lane's neighbour
+  if (m.weights)
+    each_list_of(
+        neighbours, stop,
+        [&](uint64_t e) {
+          twice = uint64_t{2} * m.weights[m.ids[e]];
+          return beyond_root(e);
+        },
+        [&](int k, const Span& part, int place, int team) {
+          const uint64_t theirs = __shfl_sync(kAllLanes, twice, k);
+          uint64_t sum = 0;
+          for (uint64_t at = part.begin + place; at < part.end; at += team) sum += ways.get(m.ids[at]);
+          weighted.add_product(theirs, sum);
+        });
+  const uint32_t n = ways.size();
+  for (uint32_t first = threadIdx.x - lane; first < n && !stop.warp(); first += blockDim.x) {
+    const uint32_t id = first + lane < n ? ways.id(first + lane) : kNoVertex;
+    const uint64_t p = id != kNoVertex ? ways.count(first + lane) : 0;
+    fours.add({p * p, 0});
+    fours.add({p * p, 0});
+    if (m.weights && p > 0) weighted.add_product(heavy + m.weights[id], p * p);
+    if (!is_fives) continue;
+    each_list(p > 0 ? entries_beyond(m, id, id) : Span{}, [&](int k, const Span& list, int place, int team) {
+      const uint64_t theirs = __shfl_sync(kAllLanes, 2 * p, k);
+      uint64_t sum = 0;
+      each_part(list, stop, [&](const Span& part) {
+        for (uint64_t at = part.begin + place; at < part.end; at += team) sum += ways.get(m.ids[at]);
+      });
+      fives.add_product(theirs, sum);
+    });
+  }
+  __syncthreads();
+  for (uint32_t i = threadIdx.x; i < n; i += blockDim.x) ways.clear(i);
+}
+
+}  // namespace
+
+// Adds up for roots of few paths, and lists the others. Shared memory: RestShared and 8 bytes for each slot.
+extern "C" __global__ void __launch_bounds__(256) walks_light(const Remains m, const Rest rest, const WorkQueue queue) {
+  QE_SHARED(uint32_t, shared);
+  RestShared& own = *reinterpret_cast<RestShared*>(shared);
+  WaysTable table(shared + sizeof(RestShared) / 4, rest.slots);
+  table.clear();
+  WorkTaker taker(queue, m.n);
+  U128Sum found[3];
+  while (true) {
+    if (threadIdx.x == 0) own.root = taker.take(1), own.paths = 0;
+    __syncthreads();
+    if (own.root >= m.n) break;
+    const uint32_t root = static_cast<uint32_t>(own.root);
+    const Span neighbours = entries_beyond(m, root, root);
+    taker.stop().warp();  // warps that take nothing look, too
+    uint64_t paths = 0;
+    for (uint64_t e = neighbours.begin + threadIdx.x; e < neighbours.end && !taker.stop().thread(); e += blockDim.x)
+      paths += m.offsets[m.ids[e] + 1] - m.offsets[m.ids[e]];
+    paths = sum_over(paths);
+    if (lane_id() == 0 && paths > 0) atomicAdd(&own.paths, static_cast<unsigned long long>(paths));
+    __syncthreads();
+    paths = own.paths;
+    if (paths > table.room()) {
+      if (threadIdx.x == 0) rest.left[atomicAdd(rest.n_left, 1u)] = root;
+    } else if (paths > 0) {
+      table.fit(static_cast<uint32_t>(paths));
+      add_walks(m, root, neighbours, rest.fives, table, found, taker.stop());
+    }
+    __syncthreads();
+  }
+  flush(found, rest.sums);
+}
+
+// The same for those that are left: reached is clear. Blocks have shared memory for RestShared.
+extern "C" __global__ void __launch_bounds__(512) walks_heavy(const Remains m, const Rest rest, const WorkQueue queue) {
+  QE_SHARED(uint32_t, shared);
+  RestShared& own = *reinterpret_cast<RestShared*>(shared);
+  WaysArray ways{rest.reached + blockIdx.x * m.n, rest.touched + blockIdx.x * m.n, &own.touched};
+  const uint64_t n = *rest.n_left;
+  WorkTaker taker(queue, n);
+  U128Sum found[3];
   while (true) {
     if (threadIdx.x == 0) own.root = taker.take(1), own.touched = 0;
     __syncthreads();
-    const uint64_t next = own.root;
+    if (own.root >= n) break;
+    const uint32_t root = rest.left[own.root];
+    add_walks(m, root, entries_beyond(m, root, root), rest.fives, ways, found, taker.stop());
     __syncthreads();
-    if (next >= m.n) break;
-    const uint32_t root = static_cast<uint32_t>(next);
-    const Span neighbours = entries_beyond(root, root);
-    const uint64_t greater = neighbours.size(), heavy = m.weights ? m.weights[root] : 0;
-    if (greater == 0) continue;
-    // All warps look here, also those that have no neighbours to take.
-    for (uint64_t first = neighbours.begin + threadIdx.x - lane; !stop.warp() && first < neighbours.end; first += blockDim.x) {
-      const bool is_one = first + lane < neighbours.end;
-      each_entry(is_one ? entries_beyond(m.ids[first + lane], root) : Span{}, 0, [&](uint64_t, uint64_t at, uint64_t end, int step) {
-        for (; at < end; at += step) {
-          const uint32_t id = m.ids[at];
-          if (atomicAdd(&reached[id], 1u) == 0) touched[atomicAdd(&own.touched, 1u)] = id;
-        }
-      });
-    }
-    __syncthreads();
-    for (uint64_t first = neighbours.begin + threadIdx.x - lane; first < neighbours.end && !stop.warp(); first += blockDim.x) {
-      const bool is_one = first + lane < neighbours.end;
-      const uint32_t id = is_one ? m.ids[first + lane] : 0;
-      const uint32_t weight = is_one && m.weights ? m.weights[id] : 0;
-      if (is_one) {
-        fours.add({greater, 0});
-        fives.add_product(reached[id], greater);
-        weighted.add_product(heavy + weight, greater);
-      }
-      if (!m.weights) continue;
-      const uint64_t own_twice = uint64_t{2} * weight;
-      each_entry(is_one ? entries_beyond(id, root) : Span{}, own_twice, [&](uint64_t twice, uint64_t at, uint64_t end, int step) {
-        uint64_t sum = 0;
-        for (; at < end; at += step) sum += reached[m.ids[at]];
-        weighted.add_product(twice, sum);
-      });
-    }
-    const uint32_t n_touched = own.touched;
-    for (uint32_t first = threadIdx.x - lane; first < n_touched && !stop.warp(); first += blockDim.x) {
-      const bool is_one = first + lane < n_touched;
-      const uint32_t id = is_one ? touched[first + lane] : 0;
-      const uint64_t p = is_one ? reached[id] : 0;
-      fours.add({p * p, 0});
-      fours.add({p * p, 0});
-      if (m.weights && is_one) weighted.add_product(heavy + m.weights[id], p * p);
-      if (!rest.fives) continue;
-      each_entry(is_one ? entries_beyond(id, id) : Span{}, 2 * p, [&](uint64_t twice, uint64_t at, uint64_t end, int step) {
-        uint64_t sum = 0;
-        for (; at < end; at += step) sum += reached[m.ids[at]];
-        fives.add_product(twice, sum);
-      });
-    }
-    __syncthreads();
-    for (uint32_t i = threadIdx.x; i < n_touched; i += blockDim.x) reached[touched[i]] = 0;
   }
   flush(found, rest.sums);
 }

@@ -201,6 +201,26 @@ __device__ inline int team_of(uint64_t n) {
   return team;
 }
 
+// Gives each team of lanes a list of its own, until all lists have been read: take(lane whose list it is, entries, this lane's
+// number in its team, lanes of a team), where entries may be none. By the whole warp.
+template <typename Take>
+__device__ void each_list(const Span& its, Take take) {
+  uint32_t left = __ballot_sync(kAllLanes, its.size() > 0);
+  if (left == 0) return;
+  const int lane = lane_id(), team = team_of(its.size());
+  while (left != 0) {
+    int k = 0;
+    bool any = false;
+    for (int of = 0; of < kLanes && left != 0; of += team, left &= left - 1) {
+      if (of > lane || lane >= of + team) continue;
+      k = __ffs(left) - 1;
+      any = true;
+    }
+    const Span at = its.of_lane(k);
+    take(k, any ? at : Span{}, lane % team, team);
+  }
+}
+
 __device__ inline void raise_flag(uint32_t* flag, bool over) {
   if (over) atomicExch(flag, 1u);
 }

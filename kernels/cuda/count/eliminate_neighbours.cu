@@ -1,11 +1,10 @@
 // Elimination among the neighbours of roots: which of them are linked, and counts in these graphs, a block of rows a root.
 //
-// Problem: as kernels/host/count/eliminate_neighbours.cpp and eliminate_local.cpp. `neighbours_*` find, for each root c and
+// Problem: as kernels/host/count/eliminate_neighbours.cpp and local_triangles.cpp. `neighbours_*` find, for each root c and
 // each pair (c, y) of `first`, the pairs (c, z) of `second` for which `by` links y to z: first how many, then which. Roots with
 // many pairs are a block's, which marks the ends z in shared memory as bits and looks y's row up there; of others, and where
 // y's row is far longer, the root's ends are sought in y's row. `local_rows` makes rows of bits of the links, `local_triangles`
-// counts what two linked rows have in common, `row_squares` what closed walks of four steps there are from each row, with a
-// counter in shared memory for each place that they may lead to.
+// counts what two linked rows have in common.
 // Preconditions: `second` links a pair once; offsets are clear before they count. Launch: as many blocks of whole warps as run at
 // a time, shared memory as the kernels say. Bytes moved: y's row for each pair, each link once, and a row of bits for each link.
 // Deterministic. `flag` becomes 1 where numbers are too large.
@@ -250,54 +249,5 @@ extern "C" __global__ void local_triangles(const Local task, Number* out, const 
         if (e < end && lane % team == 0) out[e] = number_of(found);
       }
     }
-  }
-}
-
-// out[r], for each row r of `start`: the sum, over what two steps along `start` and `link` lead to, of the square of how many
-// ways there are. Both are without numbers. ends, owners: as in Local where the columns are rows of one root's, else null: they
-// are [0, n). A block takes a row at a time. Shared memory: 8 words and `counters` of 32 bits.
-extern "C" __global__ void __launch_bounds__(1024)
-    row_squares(const Matrix start, const Matrix link, const uint64_t* ends, const uint32_t* owners, uint64_t n,
-                uint32_t counters, Number* out, const WorkQueue queue) {
-  QE_SHARED(uint32_t, shared);
-  uint64_t* taken = reinterpret_cast<uint64_t*>(shared);
-  unsigned long long* sum = reinterpret_cast<unsigned long long*>(shared + 2);
-  uint32_t* counts = shared + 8;
-  const int lane = lane_id();
-  const uint64_t rows = start.rows ? start.n_rows : start.hi;
-  WorkTaker taker(queue, rows);
-  for (uint32_t i = threadIdx.x; i < counters; i += blockDim.x) counts[i] = 0;
-  while (true) {
-    if (threadIdx.x == 0) {
-      *taken = taker.take(1);
-      *sum = 0;
-    }
-    __syncthreads();
-    const uint64_t r = *taken;
-    if (r >= rows) return;
-    const Span own = row(start, static_cast<uint32_t>(r));
-    const uint64_t first = owners ? ends[owners[r]] : 0, last = owners ? ends[owners[r] + 1] : n;
-    uint64_t found = 0;
-    for (uint64_t tile = first; tile < last && own.size() > 0; tile += counters) {
-      const uint64_t tile_end = tile + counters < last ? tile + counters : last;
-      for (uint64_t e = own.begin + threadIdx.x / kLanes; e < own.end && !taker.stop().warp(); e += blockDim.x / kLanes) {
-        Span at = row(link, start.ids[e]);
-        if (tile > first) at.begin += lower_bound(link.ids + at.begin, at.size(), static_cast<uint32_t>(tile));
-        each_part(at, taker.stop(), [&](const Span& part) {
-          for (uint64_t f = part.begin + lane; f < part.end; f += kLanes) {
-            const uint32_t z = link.ids[f];
-            if (z >= tile_end) break;
-            found += 2 * uint64_t{atomicAdd(&counts[z - tile], 1u)} + 1;
-          }
-        });
-      }
-      __syncthreads();
-      for (uint64_t i = threadIdx.x; i < tile_end - tile; i += blockDim.x) counts[i] = 0;
-      __syncthreads();
-    }
-    found = sum_over(found);
-    if (lane == 0) atomicAdd(sum, static_cast<unsigned long long>(found));
-    __syncthreads();
-    if (threadIdx.x == 0) out[r] = number_of(*sum);
   }
 }

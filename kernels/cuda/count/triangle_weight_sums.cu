@@ -1,7 +1,7 @@
 // Which members of each root are linked, in rows of bits, and by these sums over the triangles of one symmetric matrix of
 // products of their corners' weights: of none, one, two and all three.
 //
-// Problem: as kernels/host/count/eliminate_triangle_sums.cpp, for weights of 27 bits. Row j of a root has a bit for each member
+// Problem: as kernels/host/count/masked_product.cpp, for weights of 27 bits. Row j of a root has a bit for each member
 // before member j: is it linked to that? Rows are made as triangles are counted: a warp tests all pairs of some roots of few
 // members; a block takes one root of many, seeks each member in the hubs' rows, and looks lists up in marks. They depend on the
 // matrix alone. The sums read them and no list. Of few members each row's bits are looked at. Of many bit p of the members'
