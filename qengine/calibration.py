@@ -22,7 +22,7 @@ from qengine._frozen import frozen
 from qengine.binder import bind
 from qengine.catalog.costs import costs, using
 from qengine.graph import Graph
-from qengine.optimizer.elimination.cost import StepCosts
+from qengine.optimizer.elimination.calls import schedule_cost
 from qengine.optimizer.joins import joining_cost
 from qengine.plan.physical import Eliminate, HashJoin, Search
 from qengine.plan.traverse import operators
@@ -223,7 +223,7 @@ def _cost(query: Prepared, section: str, constants: Mapping[str, float]) -> floa
         with using(constants, section):
             plan = query._planned.physical
             found = [] if plan is None else [each for each in operators(plan.root) if isinstance(each, Eliminate)]
-            return sum(StepCosts(store, list(each.steps)).total() for each in found)
+            return sum(schedule_cost(store, each, schedule) for each in found for schedule in each.schedules[:1])
     if section == "join":
         return _cost_of_join(query, constants)
     with using(constants, section):

@@ -1,8 +1,9 @@
 """Hints of a statement, ``/*+ … */``: read, checked, and laid into the query graphs of its matches.
 
 ``order(a, b, c)`` binds these nodes first, in this order; ``order(gsi)``, ``order(ri)`` and ``order(quicksi)`` order by
-a published rule; ``search`` goes depth first, ``extend`` breadth first, ``eliminate`` counts without matching. Several
-stand side by side, with or without commas, or in hints of their own.
+a published rule; ``search`` goes depth first, ``extend`` breadth first, ``eliminate`` counts without matching.
+``kernel(masked_product, …)`` eliminates, too, by these rows of the kernel table wherever they match
+(``plan/kernels``). Several stand side by side, with or without commas, or in hints of their own.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ _STRATEGIES = ("search", "extend", "eliminate")
 _RULES = ("gsi", "ri", "quicksi")
 _KNOWN = (
     "Hints are order(a, b, …), order(gsi), order(ri), order(quicksi), search, extend, "
-    "eliminate, join(a, … | b, …) and as_written."
+    "eliminate, kernel(name, …), join(a, … | b, …) and as_written."
 )
-_NAMES = (*_STRATEGIES, "as_written", "order", "join")
+_NAMES = (*_STRATEGIES, "as_written", "order", "join", "kernel")
 _JOIN = "Write join(a, b | b, c), with the nodes that the two sides share in both."
 _WORD = re.compile(r"`(?:[^`]|``)*`|\w+|\S")
 
@@ -103,6 +104,9 @@ class _Reader:
         elif kind == "order":
             self._once(word, not self._hints.order and self._hints.rule is None)
             self._order(self._arguments(word, words, "Write order(a, b, c), or order(gsi).")[0])
+        elif kind == "kernel":
+            self._once(word, not self._hints.kernels)
+            self._kernels(self._arguments(word, words, "Write kernel(masked_product), or several names.")[0])
         elif kind == "join":
             self._once(word, self._hints.join is None)
             self._join(word, self._arguments(word, words, _JOIN, "|"))
@@ -138,6 +142,16 @@ class _Reader:
             return
         self._check(words, "The order", _RULES)
         self._hints = replace(self._hints, order=tuple(names))
+
+    def _kernels(self, words: list[_Word]) -> None:
+        from qengine.plan.kernels import KERNEL_NAMES
+
+        for word in words:
+            if word.name() not in KERNEL_NAMES:
+                close = did_you_mean(nearest(word.name(), KERNEL_NAMES))
+                hint = close or f"Kernels are {', '.join(sorted(KERNEL_NAMES))}."
+                raise self._error(f"There is no kernel `{word.name()}`.", word.span, hint, "UnknownHint")
+        self._hints = replace(self._hints, kernels=tuple(word.name() for word in words))
 
     def _join(self, word: _Word, lists: list[list[_Word]]) -> None:
         for words in lists:

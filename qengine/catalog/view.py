@@ -105,6 +105,12 @@ class CatalogView(Protocol):
     def antiparallel(self, type: str) -> bool:
         """Tell whether relationships of a directed type join two different vertices both ways; True if unknown."""
 
+    def mutual_pairs(self, type: str) -> float | None:
+        """Return about how many ordered pairs of different vertices relationships of a directed type join both ways.
+
+        None of other types, of those with parallel relationships, and where it is unknown.
+        """
+
     def closing_odds(self, type: str, labels: Sequence[str | None]) -> float:
         """Return by how much the odds of a relationship of a type grow where it closes a triangle of such.
 

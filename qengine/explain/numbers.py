@@ -19,6 +19,7 @@ def note(entries: Mapping[str, Any]) -> str:
     return (
         f"rows={entries['actual_rows']:,} expected={expected} q-error={entries['q_error']:.3g} "
         f"time={entries['own_seconds'] * 1e3:.2f} ms bytes={size(entries['bytes'])}{device}"
+        + "".join(f"; {each}" for each in entries.get("notes", ()))
     )
 
 

@@ -69,6 +69,14 @@ class Cardinality:
             self._probability[edge.name] = max(min(edges / pairs, 1.0), 1e-12)
         return self._probability[edge.name]
 
+    def share(self, edge: PatternEdge) -> float:
+        """Return which share of its types' relationships an edge may match, by its ends' labels and predicates."""
+        every = float(sum(info.count for info in edge.types))
+        share = sum(each.edges for each in self._statistics(edge, True)) / max(every, 1.0)
+        for name in edge.ends:
+            share *= self.candidates(name) / max(self.labelled(name), 1.0)
+        return share
+
     def degree_statistics(self, edge: PatternEdge, origin: str) -> DegreeStatistics:
         """Return the degrees in the edge of the vertices that can match its end ``origin``."""
         start, end = edge.ends

@@ -22,12 +22,13 @@ from qengine.optimizer.cardinality import Cardinality
 from qengine.optimizer.difference import Differences
 from qengine.optimizer.labels import may_coincide
 from qengine.optimizer.matching import Matching, MatchingOrder, matching_order, order_problem
-from qengine.optimizer.order import EXACT, CostModel
+from qengine.optimizer.order import CostModel
 from qengine.optimizer.order_problem import mask_of, members
 from qengine.optimizer.pattern_edges import PatternEdge
 from qengine.optimizer.search_levels import NamedCondition
 
 _MARGIN = 3.0  # so much cheaper a join must be: searches use all cores, and are never surprised by their rows
+_MOST_NAMES = 10  # of a pattern whose cuts into two parts are looked at
 _WORTH = 5e6  # nanoseconds of a search that is worth looking for a join
 _MOST_HELD = 5e7  # rows
 _CUT = 3  # vertices that two sides share, at most
@@ -53,7 +54,8 @@ class Join:
     """Two sides, and what holds across them.
 
     ``keys``: the vertices of both. ``apart``: equations that must not all hold, between variables of either side.
-    ``conditions``: numeric columns compared across. ``rows``: the expected result.
+    ``conditions``: numeric columns compared across. ``rows``: the expected result. ``cost``: nanoseconds that are
+    expected, 0 where it isn't compared.
     """
 
     probe: JoinSide
@@ -63,6 +65,7 @@ class Join:
     conditions: tuple[NamedCondition, ...]
     rows: float
     reason: str
+    cost: float = 0.0
 
     def compared(self) -> frozenset[str]:
         """Return the variables that the two sides are compared by."""
@@ -75,7 +78,7 @@ def better_join(matching: Matching, order: MatchingOrder, cardinality: Cardinali
     hints = matching.hints
     if hints.join is not None:
         return _hinted(matching, cardinality, order)
-    if not _is_free(matching) or matching.bound or order.cost < _WORTH or not 3 <= len(matching.names) <= EXACT:
+    if not _is_free(matching) or matching.bound or order.cost < _WORTH or not 3 <= len(matching.names) <= _MOST_NAMES:
         return None
     names, problem = order_problem(matching, cardinality)
     model = CostModel(problem)
@@ -98,7 +101,7 @@ def better_join(matching: Matching, order: MatchingOrder, cardinality: Cardinali
     if best is None:
         return None
     reason = f"{_milliseconds(best_cost)} in two parts, {_milliseconds(order.cost)} in one"
-    return replace(best, rows=order.rows, reason=reason)
+    return replace(best, rows=order.rows, cost=best_cost, reason=reason)
 
 
 def joining_cost(probed: float, held: float, pairs: float) -> float:

@@ -41,6 +41,15 @@ class MatchingOrder:
     reason: str = ""
     known: str = ""
 
+    def told(self) -> str:
+        """Return what EXPLAIN says of it."""
+        text = "order " + " → ".join(self.names) if self.names else "check only"
+        text += f" {self.reason}" if self.reason and self.names else ""
+        if self.symmetry.orbits > 1:
+            done = "found" if self.symmetry.images else "counted"
+            text += f"; each of {self.symmetry.orbits} symmetric embeddings {done} once"
+        return f"{text}; {self.known}" if self.known else text
+
 
 @frozen
 class Matching:
@@ -101,20 +110,34 @@ def order_problem(matching: Matching, cardinality: Cardinality) -> tuple[tuple[s
     number = {name: place for place, name in enumerate(names)}
     problem = _problem(matching, names, number, cardinality)
     source = matching.hints.known
-    return names, problem if source is None else _with_known_rows(problem, source, matching, number, cardinality)
+    if source is None:
+        known: Mapping[frozenset[str], float] = _mutual_rows(matching, cardinality)
+    else:
+        nodes = {name: cardinality.nodes[name] for name in number}
+        known = source.known(nodes, [edge.relationship for edge in matching.edges])
+    return names, _with_known_rows(problem, known, number) if known else problem
 
 
-def _with_known_rows(
-    problem: Problem,
-    source: CardinalitySource,
-    matching: Matching,
-    number: Mapping[str, int],
-    cardinality: Cardinality,
-) -> Problem:
-    """Return a problem that knows what a source of cardinalities does, but for parts that the input rows give."""
-    known = source.known(
-        {name: cardinality.nodes[name] for name in number}, [edge.relationship for edge in matching.edges]
-    )
+def _mutual_rows(matching: Matching, cardinality: Cardinality) -> dict[frozenset[str], float]:
+    """Return the rows of pairs that relationships of one type join both ways: many more than chance would have."""
+    between: dict[frozenset[str], list[PatternEdge]] = {}
+    for edge in matching.edges:
+        between.setdefault(frozenset(edge.ends), []).append(edge)
+    found = {}
+    for pair, edges in between.items():
+        if len(pair) != 2 or len(edges) != 2 or any(edge.symmetric or edge.relationship.predicates for edge in edges):
+            continue
+        one, other = edges
+        if one.ends != other.ends[::-1] or one.types != other.types or len(one.types) != 1:
+            continue
+        every = cardinality.catalog.mutual_pairs(one.types[0].name)
+        if every is not None:
+            found[frozenset(pair)] = every * cardinality.share(one)
+    return found
+
+
+def _with_known_rows(problem: Problem, known: Mapping[frozenset[str], float], number: Mapping[str, int]) -> Problem:
+    """Return a problem that knows the rows of some parts, but for those that the input rows give."""
     rows = {mask_of(number[name] for name in part): max(found, _FEWEST) for part, found in known.items()}
     rows = {part: found for part, found in rows.items() if not part & problem.bound}
     single = {part.bit_length() - 1: found for part, found in rows.items() if part & (part - 1) == 0}

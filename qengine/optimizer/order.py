@@ -20,7 +20,7 @@ from qengine.catalog.costs import costs
 from qengine.errors import OutOfMemory, Unsupported
 from qengine.optimizer.order_problem import DegreeStatistics, Link, Problem, mask_of, members
 
-EXACT = 10  # vertices to order up to which every connected order is considered
+EXACT = 12  # vertices to order up to which every connected order is considered
 MOST_VERTICES = 1024  # of one pattern
 _SMALL = 64  # vertices up to which a set of them is one word
 _REMEMBERED = float(1 << 17)  # counts that a table of the search holds

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from qengine.errors import Notice
 from qengine.plan.pattern import Hints
-from qengine.plan.physical import Eliminate, HashJoin, PhysicalPlan, Search
+from qengine.plan.physical import AggregateByNode, Eliminate, HashJoin, PhysicalPlan, Search
 from qengine.plan.traverse import operators
 
 __all__ = ["unused_hints"]
@@ -20,7 +20,7 @@ def unused_hints(hints: Hints, plan: PhysicalPlan) -> Iterator[Notice]:
         "order": any(each.reason.startswith("order ") and _is_hinted(hints, each) for each in searches),
         "search": bool(searches),
         "extend": any(each.strategy == "extend" for each in searches),
-        "eliminate": any(isinstance(each, Eliminate) for each in found),
+        "eliminate": any(isinstance(each, Eliminate | AggregateByNode) for each in found),
         "join": any(isinstance(each, HashJoin) and each.reason == "as hinted" for each in found),
     }
     for name, place in hints.places:

@@ -45,6 +45,11 @@ class NodeIndicator:
     loops: tuple[Relation, ...] = ()
 
 
+@frozen
+class NodeValues:
+    """A vector that whoever runs the program gives: numbers of a node's vertices, such as the values of a property."""
+
+
 @node("relations")
 class Matrix:
     """A matrix: the product, pair by pair, of one or more relations, seen from the row's vertex.
@@ -217,7 +222,7 @@ def moved(step: Step, place_of: Mapping[int, int]) -> Step:
 
 
 Step = (
-    NodeIndicator | Matrix | Product | MatVec | MaskedProduct | RootedForest | Pairs
+    NodeIndicator | NodeValues | Matrix | Product | MatVec | MaskedProduct | RootedForest | Pairs
     | Neighbourhoods | AtEnds | OfPairs | EndRows | ByRoot
 )  # fmt: skip
 
@@ -266,6 +271,11 @@ def is_matrix(steps: Sequence[Step], place: int) -> bool:
     return isinstance(step, Matrix | MaskedProduct | Neighbourhoods | EndRows | Pairs)
 
 
+def is_symmetric(relations: Sequence[Relation]) -> bool:
+    """Tell whether the product of relations is the same from both ends: each is, or stands there turned round, too."""
+    return all(each.direction is Direction.BOTH or each.reversed() in relations for each in relations)
+
+
 def is_labels_alone(own: NodeIndicator) -> bool:
     """Tell whether a vector follows from the graph alone, whatever a query's conditions and parameters are."""
     predicates = (predicates for _, _, predicates in own.nodes)
@@ -290,9 +300,10 @@ def counted_degrees(steps: Sequence[Step], message: MatVec) -> tuple[Step, Step 
 class Term:
     """``factor`` times the sums of the vectors ``totals``, and times ``output`` where the count is by vertices.
 
-    That is a vector for one vertex, ``Pairs`` for two.
+    That is a vector for one vertex, ``Pairs`` for two. ``search``: the number of a search whose count is a factor, too.
     """
 
     factor: int
     totals: tuple[int, ...]
     output: int | None = None
+    search: int | None = None

@@ -1,8 +1,9 @@
-"""The program of an ``Eliminate`` as lines: what each step sums out, then the terms that the count is made of."""
+"""The program of an ``Eliminate`` as lines: what each step sums out, the terms of the count, the kernels."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 from qengine.plan.elimination import (
     AtEnds,
@@ -14,6 +15,7 @@ from qengine.plan.elimination import (
     MatVec,
     Neighbourhoods,
     NodeIndicator,
+    NodeValues,
     OfPairs,
     Pairs,
     Product,
@@ -26,16 +28,39 @@ from qengine.plan.elimination import (
 from qengine.plan.expr_text import ExprText, labels_text, name_text
 from qengine.plan.pattern import Direction
 from qengine.plan.physical import Eliminate
+from qengine.plan.schedule import Among, Call, KernelCall
 
 __all__ = ["elimination_lines"]
 
 
 def elimination_lines(operator: Eliminate, expr: ExprText) -> Iterator[str]:
-    """Yield a line for each step, numbered, and one for the terms."""
+    """Yield a line for each step, numbered, one for the terms, and one for each device's kernels."""
     names = [f"{'M' if is_matrix(operator.steps, place) else 'v'}{place}" for place in range(len(operator.steps))]
     for name, step in zip(names, operator.steps, strict=True):
         yield f"{name} = {_step(step, names, expr)}"
     yield "count = " + (" ".join(_term(term, names) for term in operator.terms) or "0")
+    for schedule in operator.schedules:
+        where = "GPU" if schedule.device == "gpu" else "CPU"
+        calls = [*_calls(schedule.calls, names), *(["searches"] if operator.searches else [])]
+        yield f"on the {where}, ~{_time(schedule.cost)}: {', '.join(calls)}"
+
+
+def _calls(calls: Sequence[Call], names: list[str]) -> Iterator[str]:
+    """Yield each kernel with what it gives and what that takes; calls of one kernel after the other are one."""
+    for among, same in groupby(calls, lambda call: isinstance(call, Among)):
+        if among:
+            for each in same:
+                assert isinstance(each, Among)
+                yield f"for some roots after the other ({', '.join(_calls(each.all, names))})"
+            continue
+        for kernel, run in groupby(same, lambda call: call.kernel if isinstance(call, KernelCall) else ""):
+            of = [call for call in run if isinstance(call, KernelCall)]
+            given = " ".join(names[place] for call in of for place in call.places)
+            yield f"{kernel} {given} ~{_time(sum(call.cost for call in of))}"
+
+
+def _time(nanoseconds: float) -> str:
+    return f"{nanoseconds / 1e6:,.3g} ms"
 
 
 def _step(step: Step, names: list[str], expr: ExprText) -> str:
@@ -51,6 +76,8 @@ def _step(step: Step, names: list[str], expr: ExprText) -> str:
                 where = f" WHERE {expr.joined(predicates, ' AND ')}" if predicates else ""
                 parts.append(f"({name_text(name) if name else ''}{f':{labels_text(labels)}' if labels else ''}{where})")
             return " ".join(parts + [f"loops {_relation(each, expr)}" for each in loops])
+        case NodeValues():
+            return "values"
         case Matrix(relations=relations, once=once):
             return " × ".join(_relation(each, expr) for each in relations) + " by pair" * once
         case Product(factors=factors):
@@ -101,4 +128,5 @@ def _term(term: Term, names: list[str]) -> str:
     sign = "-" if term.factor < 0 else "+"
     factor = f"{abs(term.factor)} " if abs(term.factor) != 1 else ""
     sums = [f"Σ{names[place]}" for place in term.totals]
+    sums += [] if term.search is None else [f"s{term.search}"]
     return f"{sign} {factor}" + " ".join(sums + ([] if term.output is None else [names[term.output]]))

@@ -9,6 +9,7 @@ from typing import Any
 
 from qengine.plan.logical import LogicalPlan, Operator
 from qengine.plan.physical import PhysicalPlan
+from qengine.plan.schedule import Schedules
 from qengine.types import Type
 
 __all__ = ["to_json"]
@@ -29,7 +30,7 @@ def to_json(
             return str(value)
         if isinstance(value, Enum):
             return value.value
-        if isinstance(value, tuple):
+        if isinstance(value, tuple | Schedules):
             return [converted(item) for item in value]
         if isinstance(value, frozenset):
             return sorted(value)

@@ -228,7 +228,7 @@ class Hints:
 
     ``rule``: the published rule that orders them, "gsi", "ri" or "quicksi". ``strategy``: "search" (depth first),
     "extend" (breadth first) or "eliminate". ``join``: nodes of two parts that are matched apart and joined by the nodes
-    in both.
+    in both. ``kernels``: rows of the kernel table that eliminations are computed by.
     ``as_written``: nothing is optimized; every match is walked in the order of the text.
     ``known``: where cardinalities of parts come from, before the statistics. ``text``, ``places``: the statement, and
     where in it each hint stands, by its word.
@@ -238,10 +238,16 @@ class Hints:
     rule: str | None = None
     strategy: str | None = None
     join: tuple[tuple[str, ...], tuple[str, ...]] | None = None
+    kernels: tuple[str, ...] = ()
     as_written: bool = False
     known: CardinalitySource | None = None
     text: str = field(default="", compare=False, repr=False)
     places: tuple[tuple[str, Span], ...] = field(default=(), compare=False, repr=False)
+
+    @property
+    def eliminates(self) -> bool:
+        """Whether counting by elimination is asked for, by its name or by kernels'."""
+        return self.strategy == "eliminate" or bool(self.kernels)
 
     def unfollowed(self, name: str, message: str, hint: str) -> Unsupported:
         """Return the error of a hint that can't be followed, at its place."""

@@ -1,4 +1,5 @@
-"""Physical operators of matching: what ``Match`` is lowered to. Plain data, no reference to a graph.
+"""Physical operators of matching: what ``Match`` is lowered to. Plain data, no reference to a graph but by what
+makes schedules (``plan.schedule.Schedules``).
 
 A ``Search`` is a matching order turned into levels. Levels are either vertices (intersect neighbour sets of
 earlier levels) or relationships (walk the edges between two earlier levels: only where their identity,
@@ -8,13 +9,16 @@ without enumerating; its program is in ``plan.elimination``.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from qengine._frozen import frozen
 from qengine.errors import Span, Unsupported
 from qengine.plan.elimination import Step, Term
 from qengine.plan.expr import Expr
-from qengine.plan.logical import Operator
+from qengine.plan.logical import Aggregate, Operator
 from qengine.plan.node import node
 from qengine.plan.pattern import ANY_SHORTEST, Direction, LabelExpr, PathMode, PathSelector
+from qengine.plan.schedule import Schedule
 
 MAX_LEVELS = 1024
 """Levels of a search; ``kMaxLevels`` of the kernels."""
@@ -173,30 +177,73 @@ class HashJoin(Operator):
     rows: float | None = None
 
 
-@node("input", "search", "steps")
+@node("input", "search", "steps", "searches")
 class Eliminate(Operator):
     """Emits what ``search`` (over ``Unit``, without seeds) does, for each input row, by summing vertices out.
 
     The count is the sum of ``terms``: of homomorphisms of the pattern and of what it becomes where elements that must
-    differ coincide, with signs (inclusion and exclusion). ``steps`` compute them; ``emit`` is up to two nodes, for
-    which the terms have outputs. Executors without these steps run ``search``, and so do those of devices that aren't
-    among ``devices``: there it is expected to take less. ``cost``: nanoseconds of one core that are expected.
-    ``reason`` says in EXPLAIN why.
+    differ coincide, with signs (inclusion and exclusion). ``steps`` compute them, or ``searches`` (over ``Unit``,
+    counting) where those are cheaper, perhaps all; ``emit`` is up to two nodes, for which the terms have outputs.
+    ``schedules``: for each device which kernels compute it, and what that is expected to take, its searches included.
+    Executors without these steps run ``search``, and so do those of devices without a schedule: there it is expected
+    to take less. ``reason`` says in EXPLAIN why.
     """
 
     input: Operator
     search: Search
     steps: tuple[Step, ...]
     terms: tuple[Term, ...]
+    searches: tuple[Search, ...] = ()
     emit: tuple[str, ...] = ()
-    cost: float = 0.0
+    schedules: Sequence[Schedule] = ()
     reason: str = ""
-    devices: tuple[str, ...] = ("cpu", "gpu")
+
+    def schedule(self, device: str) -> Schedule | None:
+        """Return how a device computes it, None where it searches instead."""
+        return next((each for each in self.schedules if each.device == device), None)
 
     @property
     def count(self) -> str | None:
         """The column of the count, None where only existence is asked for."""
         return self.search.count
+
+
+@node("program")
+class NodeSums:
+    """``program``, which has ``NodeValues``, sums values of ``node`` over the embeddings of a pattern by another node.
+
+    ``labels``: no other vertices are values wanted of.
+    """
+
+    node: str
+    labels: LabelExpr | None
+    program: Eliminate
+
+
+@node("program")
+class NodePairs:
+    """``program`` counts embeddings by another node and by ``node``, whose vertices have ``labels``."""
+
+    node: str
+    labels: LabelExpr | None
+    program: Eliminate
+
+
+@node("input", "counts", "sums", "pairs")
+class AggregateByNode(Operator):
+    """Emits what ``input``, an ``Aggregate`` of one pattern, does, and makes none of its rows.
+
+    Keys depend on ``node`` alone, each argument on one node. ``counts`` has the embeddings by ``node``; each of
+    ``sums`` adds up values of another node. What they give by node is grouped like rows. Where values are not finite
+    numbers, ``input`` runs. Different, least and greatest values of another node are found in the rows of ``pairs``,
+    which are not kept. The host runs it whatever the device. Holds some numbers a vertex.
+    """
+
+    input: Aggregate
+    node: str
+    counts: Eliminate
+    sums: tuple[NodeSums, ...]
+    pairs: tuple[NodePairs, ...] = ()
 
 
 @node("input", "end", "predicates", "inner")

@@ -68,10 +68,19 @@ class _Writer:
         yield Line(depth, _RULES[type(operator)](self, operator), operator)
         if isinstance(operator, physical.Search):
             yield from self._levels(operator, depth + 1)
+        if isinstance(operator, physical.AggregateByNode):
+            yield from self._program("embeddings", operator.counts, depth + 1)
+            for each in operator.sums:
+                yield from self._program(f"sums of {name_text(each.node)}", each.program, depth + 1)
+            for met in operator.pairs:
+                yield from self._program(f"values of {name_text(met.node)}", met.program, depth + 1)
         if isinstance(operator, physical.Eliminate):
             for text in elimination_lines(operator, self.expr):
                 yield Line(depth + 1, f"· {text}")
-            if "cpu" not in operator.devices:
+            for number, search in enumerate(operator.searches):
+                yield Line(depth + 1, f"· s{number} = {self._search(search)}")
+                yield from self._levels(search, depth + 2)
+            if operator.schedule("cpu") is None:
                 yield Line(depth + 1, f"· on the CPU: {self._search(operator.search)}")
                 yield from self._levels(operator.search, depth + 2)
         numbered = list(enumerate(self.expr.subqueries[written:], written + 1))
@@ -80,6 +89,11 @@ class _Writer:
         for number, subquery in numbered:
             yield Line(depth + 1, f"#{number} {subquery.kind.upper()}{_given(subquery)}")
             yield from self.lines(subquery.plan, depth + 2)
+
+    def _program(self, title: str, program: physical.Eliminate, depth: int) -> Iterator[Line]:
+        yield Line(depth, f"· {title}:")
+        for text in elimination_lines(program, self.expr):
+            yield Line(depth + 1, f"· {text}")
 
     def _levels(self, search: physical.Search, depth: int) -> Iterator[Line]:
         names = [level.name for level in search.levels]
@@ -162,10 +176,15 @@ class _Writer:
         return text + (f" ({operator.reason})" if operator.reason else "")
 
     def _eliminate(self, operator: physical.Eliminate) -> str:
-        text = "Eliminate"
+        text = "Sum of searches" if operator.searches and not operator.steps else "Eliminate"
         text += f" emit {_names(operator.emit)}" if operator.emit else ""
         text += f" count {name_text(operator.count)}" if operator.count else " exists"
         return text + (f" ({operator.reason})" if operator.reason else "")
+
+    def _by_node(self, operator: physical.AggregateByNode) -> str:
+        summed = [f"sums of {name_text(each.node)}" for each in operator.sums]
+        met = [f"values of {name_text(each.node)}" for each in operator.pairs]
+        return f"AggregateByNode {name_text(operator.node)}: {' and '.join(summed + met)} without rows"
 
     def _level(self, level: physical.Level, names: list[str]) -> str:
         if isinstance(level, EdgeLevel):
@@ -238,6 +257,7 @@ _RULES: dict[type[Operator], Callable[[_Writer, Any], str]] = {
     physical.Search: _Writer._search,
     physical.HashJoin: _Writer._hash_join,
     physical.Eliminate: _Writer._eliminate,
+    physical.AggregateByNode: _Writer._by_node,
     physical.Walk: _Writer._walk,
     physical.Shortest: _Writer._walk,
     physical.Optional: _Writer._optional,

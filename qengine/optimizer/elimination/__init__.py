@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from math import inf
 
 from qengine._frozen import frozen
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.difference import Differences
+from qengine.optimizer.elimination.calls import scheduled
 from qengine.optimizer.elimination.cost import StepCosts
+from qengine.optimizer.elimination.facts import ProgramFacts
 from qengine.optimizer.elimination.program import StepBuilder, reached, used
 from qengine.optimizer.elimination.quotients import Bundle, Quotient, relation_of, signed_quotients
+from qengine.optimizer.elimination.searched import Pattern, TermSearches
 from qengine.optimizer.elimination.vertices import Elimination
 from qengine.optimizer.labels import satisfying_sets
 from qengine.optimizer.pattern_edges import PatternEdge
-from qengine.plan.elimination import Matrix, NodeIndicator, Relation, Step, Term
-from qengine.plan.pattern import PatternNode
+from qengine.plan.elimination import Matrix, NodeIndicator, NodeValues, Relation, Step, Term
+from qengine.plan.expr import Expr
+from qengine.plan.pattern import LabelExpr, PatternNode
+from qengine.plan.physical import Search
+from qengine.plan.schedule import Schedules
 
-__all__ = ["Eliminated", "eliminated"]
+__all__ = ["Eliminated", "Wanted", "eliminated"]
 
 _MOST_VERTICES = 64
 _MOST_APART = 12
@@ -28,16 +36,37 @@ _LEAST = 1e6
 _A_QUOTIENT = 1e5
 """Nanoseconds that planning and running a quotient take, at the least."""
 
+_LEAST_SEARCHED = 2e8
+"""Nanoseconds that a search must cost for terms of it to be searched instead: to plan these takes longer."""
+
+_MOST_SEARCHES = 8
+"""Terms that are searched: a search is planned for each."""
+
+Key = tuple[tuple[int, ...], int | None]
+"""What a term reads: the sums, and the counts by vertices."""
+
 _MOST_QUOTIENTS, _MOST_OF_LARGE = 400, 8
 
 
 @frozen
 class Eliminated:
-    """A program, its terms, and what it is expected to cost in nanoseconds of one core."""
+    """A program, its terms and the searches of some, and how each device that has kernels for it computes it."""
 
     steps: tuple[Step, ...]
     terms: tuple[Term, ...]
-    cost: float
+    searches: tuple[Search, ...]
+    schedules: Schedules
+
+
+@frozen
+class Wanted:
+    """What is counted: embeddings in all, or ``by`` one or two nodes.
+
+    ``valued``: a node whose vertex's number (``NodeValues``) each embedding counts for, instead of 1.
+    """
+
+    by: tuple[str, ...] = ()
+    valued: str | None = None
 
 
 def eliminated(
@@ -45,58 +74,184 @@ def eliminated(
     nodes: dict[str, PatternNode],
     edges: Sequence[PatternEdge],
     difference: Differences,
-    outputs: Sequence[str],
+    wanted: Wanted,
     catalog: CatalogView,
-    limit: float,
+    limits: Mapping[str, float],
+    kernels: Collection[str] = (),
 ) -> Eliminated | None:
-    """Return how to count a pattern, in all or by one or two of its nodes, by elimination.
+    """Return how to count a pattern by elimination.
 
-    None where it can't be, or would cost ``limit`` nanoseconds or more.
+    None where it can't be, or would cost each device as many nanoseconds as ``limits`` says, or more. Devices that it
+    would cost so much are left out of the schedules. ``kernels``: names of rows of the kernel table that are taken
+    where they match.
     """
+    outputs, limit = wanted.by, limits["cpu"]
     large = len(names) > _MOST_APART
     if len(names) > _MOST_VERTICES or not edges or limit < _LEAST or (large and difference.vertices):
         return None
     kinds = [satisfying_sets(catalog, nodes[name].labels) for name in names]
     most = int(min(limit / _A_QUOTIENT, _MOST_OF_LARGE if large else _MOST_QUOTIENTS))
+    pattern = Pattern(names, nodes, edges)
+    retained = tuple(list(names).index(output) for output in outputs)
+    valued = None if wanted.valued is None else list(names).index(wanted.valued)
+    told_apart = any(kind != -1 for kind in kinds)
 
-    def fits(whole: Quotient) -> bool:
-        """Tell whether the pattern itself can be eliminated, for so much: else no quotient of it has to be made."""
-        program = StepBuilder()
-        costs = StepCosts(catalog, program.steps, outputs=bool(outputs))
-        retained = tuple(list(names).index(output) for output in outputs)
-        result = _elimination(whole, names, nodes, _Relations(edges), program, costs, retained).run()
-        if result is None:
-            return False
-        needed = reached(program.steps, (*result[0], result[1]))
-        return sum(costs.of(place) for place in needed if not isinstance(program.steps[place], Matrix)) < limit
+    def sums() -> _TermSums:
+        searches = None if outputs or kernels else TermSearches(pattern, catalog, limit, told_apart)
+        return _TermSums(pattern, retained, valued, catalog, limits, searches)
 
-    quotients = signed_quotients(names, edges, difference, kinds, catalog.acyclic, most, fits)
+    quotients = signed_quotients(
+        names, edges, difference, kinds, catalog.acyclic, most, lambda whole: sums().add(whole, 1)
+    )
     if quotients is None:
         return None
-    program = StepBuilder()
-    costs = StepCosts(catalog, program.steps, outputs=bool(outputs))
-    factors: dict[tuple[tuple[int, ...], int | None], int] = {}
-    relations = _Relations(edges)
-    needed: set[int] = set()
-    spent = 0.0
-    for quotient, factor in quotients.items():
-        retained = tuple(quotient.classes[list(names).index(output)] for output in outputs)
-        elimination = _elimination(quotient, names, nodes, relations, program, costs, retained)
+    found = sums()
+    if not all(found.add(quotient, factor) for quotient, factor in quotients.items()):
+        return None
+    return found.cheapest(kernels)
+
+
+class _TermSums:
+    """The terms of a count by now: all of them summed out, and some or all of them searched.
+
+    ``summed`` are the factors of terms by what they read, None once one can't be summed out or all cost too much;
+    ``mixed`` those beside ``searches``.
+    """
+
+    def __init__(
+        self,
+        pattern: Pattern,
+        retained: tuple[int, ...],
+        valued: int | None,
+        catalog: CatalogView,
+        limits: Mapping[str, float],
+        searches: TermSearches | None,
+    ) -> None:
+        self.own = [_own(pattern.nodes[name]) for name in pattern.names]
+        self.retained = retained
+        self.valued = valued
+        self.catalog = catalog
+        self.limits = limits
+        self.program = StepBuilder()
+        self.spending = _Spending(catalog, self.program.steps, limits, retained)
+        self.relations = _Relations(pattern.edges)
+        self.needed: set[int] = set()
+        self.summed: dict[Key, int] | None = {}
+        self.searches = searches
+        self.mixed: dict[Key, int] = {}
+        self.mixed_needed: set[int] = set()
+        self.mixed_cost = 0.0
+
+    def add(self, quotient: Quotient, factor: int) -> bool:
+        """Add a term; tell whether there is still a way of counting that any device may afford."""
+        costs = self.spending.costs
+        retained = tuple(quotient.classes[place] for place in self.retained)
+        elimination = _elimination(quotient, self.own, self.relations, self.program, costs, retained)
+        if self.valued is not None:
+            elimination.multiply(quotient.classes[self.valued], NodeValues())
         result = elimination.run()
         if result is None:
-            return None
+            self.summed = None
+            return self._search(quotient, factor, None)
         totals, by_vertex = result
-        more = reached(program.steps, (*totals, by_vertex), needed)
-        needed |= more
-        spent += sum(costs.of(place) for place in more if not isinstance(program.steps[place], Matrix))
-        if spent >= limit:
-            return None  # what a matrix costs is settled by the steps that are used in the end
         key = tuple(sorted(totals)), by_vertex
-        factors[key] = factors.get(key, 0) + factor
-    terms = tuple(Term(factor, *key) for key, factor in factors.items() if factor)
-    steps, terms = used(program.steps, terms)
-    cost = StepCosts(catalog, list(steps), outputs=bool(outputs)).total()
-    return Eliminated(steps, terms, cost) if cost < limit else None
+        if self.summed is not None:
+            more = reached(self.program.steps, (*totals, by_vertex), self.needed)
+            self.needed |= more
+            self.summed[key] = self.summed.get(key, 0) + factor
+            if not self.spending.affords(more):
+                self.summed = None
+        return self._search(quotient, factor, key) or self.summed is not None
+
+    def _search(self, quotient: Quotient, factor: int, key: Key | None) -> bool:
+        """Add a term to those of which some are searched, the cheaper way; tell whether these may still pay."""
+        if self.searches is None:
+            return False
+        steps = self.program.steps
+        more = set() if key is None else reached(steps, (*key[0], key[1]), self.mixed_needed)
+        cost = sum(self.spending.costs.of(place) for place in more if not isinstance(steps[place], Matrix))
+        if self.searches.add(quotient, factor, None if key is None else cost):
+            cost = 0.0
+        elif key is None:
+            self.searches = None
+            return False
+        else:
+            self.mixed_needed |= more
+            self.mixed[key] = self.mixed.get(key, 0) + factor
+        self.mixed_cost += cost
+        if not self.searches.affords(self.mixed_cost):
+            self.searches = None
+        return self.searches is not None
+
+    def cheapest(self, kernels: Collection[str]) -> Eliminated | None:
+        """Return the cheaper of both ways where it costs some device less than its limit, else None."""
+        summed = None if self.summed is None else self._made(self.summed, (), kernels)
+        searches = () if self.searches is None else self.searches.found(alone=not self.mixed)
+        mixed = self._made(self.mixed, searches, kernels) if searches else None
+        if self.searches is None or mixed is None:
+            return summed
+        pays = self.searches.pays(_cost_on_cpu(mixed), None if summed is None else _cost_on_cpu(summed))
+        return mixed if pays else summed
+
+    def _made(
+        self, factors: Mapping[Key, int], searches: Sequence[tuple[Search, int]], kernels: Collection[str]
+    ) -> Eliminated | None:
+        terms = tuple(Term(factor, *key) for key, factor in factors.items() if factor)
+        terms += tuple(Term(factor, (), search=number) for number, (_, factor) in enumerate(searches))
+        steps, terms = used(self.program.steps, terms)
+        made = scheduled(self.catalog, steps, terms, ("cpu",) if searches else tuple(self.limits), kernels)
+        more = sum(search.cost or 0.0 for search, _ in searches)
+        whole = (replace(each, cost=each.cost + more) for each in made)
+        paying = Schedules(each for each in whole if each.cost < self.limits[each.device])
+        return Eliminated(steps, terms, tuple(search for search, _ in searches), paying) if paying else None
+
+
+def _cost_on_cpu(found: Eliminated) -> float:
+    return next((each.cost for each in found.schedules if each.device == "cpu"), inf)
+
+
+_Own = tuple[str, LabelExpr | None, tuple[Expr, ...]]
+"""What a node says of its vertices (``NodeIndicator.nodes``)."""
+
+
+def _own(node: PatternNode) -> _Own | None:
+    """Return what a node says of its vertices, None where they may be any."""
+    plain = node.labels is None and not node.predicates
+    return None if plain else (node.name if node.predicates else "", node.labels, node.predicates)
+
+
+class _Spending:
+    """What the steps of a program have cost by now, on the CPU and, where that is too much, on other devices."""
+
+    def __init__(
+        self, catalog: CatalogView, steps: list[Step], limits: Mapping[str, float], outputs: Sequence[int]
+    ) -> None:
+        self.steps = steps
+        facts = ProgramFacts(catalog, steps, "cpu", outputs=bool(outputs))
+        self._costs = {device: StepCosts(facts.on(device)) for device in limits}
+        self._limits = limits
+        self._spent = dict.fromkeys(limits, 0.0)
+        self._places: list[int] = []
+        self._counted = dict.fromkeys(limits, 0)
+
+    @property
+    def costs(self) -> StepCosts:
+        """The costs on the CPU, by which steps are chosen."""
+        return self._costs["cpu"]
+
+    def affords(self, places: Iterable[int]) -> bool:
+        """Add the costs of steps; tell whether any device may still run them all.
+
+        What a matrix costs is settled by the steps that are used in the end.
+        """
+        self._places += [place for place in places if not isinstance(self.steps[place], Matrix)]
+        return any(self._spends(device) < limit for device, limit in self._limits.items())
+
+    def _spends(self, device: str) -> float:
+        costs = self._costs[device]
+        self._spent[device] += sum(map(costs.of, self._places[self._counted[device] :]))
+        self._counted[device] = len(self._places)
+        return self._spent[device]
 
 
 class _Relations:
@@ -117,8 +272,7 @@ class _Relations:
 
 def _elimination(
     quotient: Quotient,
-    names: Sequence[str],
-    nodes: dict[str, PatternNode],
+    own: Sequence[_Own | None],
     relation_of: _Relations,
     program: StepBuilder,
     costs: StepCosts,
@@ -137,13 +291,14 @@ def _elimination(
         if not simple or relation not in found:
             found.append(relation)
     elimination = Elimination(program, costs, retained)
-    for vertex in sorted(set(quotient.classes)):
-        members = [nodes[name] for name, place in zip(names, quotient.classes, strict=True) if place == vertex]
-        parts = {(node.name if node.predicates else "", node.labels, node.predicates) for node in members}
-        parts -= {("", None, ())}
+    members: dict[int, set[_Own]] = {vertex: set() for vertex in sorted(set(quotient.classes))}
+    for vertex, part in zip(quotient.classes, own, strict=True):
+        if part is not None:
+            members[vertex].add(part)
+    for vertex, parts in members.items():
         loops = relations.pop((vertex, vertex), [])
         elimination.vertex(vertex, NodeIndicator(tuple(sorted(parts, key=repr)), tuple(sorted(loops, key=repr))))
-    circles = len(relations) > len(set(quotient.classes)) - 1
+    circles = len(relations) > len(members) - 1
     for (one, other), found in relations.items():
         elimination.pair(one, other, found, (one, other) not in repeated, once=circles)
     return elimination

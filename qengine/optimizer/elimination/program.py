@@ -122,6 +122,7 @@ def used(steps: Sequence[Step], terms: Sequence[Term]) -> tuple[tuple[Step, ...]
             term.factor,
             tuple(place_of[each] for each in term.totals),
             None if term.output is None else place_of[term.output],
+            term.search,
         )
         for term in terms
     )

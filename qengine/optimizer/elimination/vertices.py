@@ -25,6 +25,7 @@ from qengine.plan.elimination import (
     MatVec,
     Neighbourhoods,
     NodeIndicator,
+    NodeValues,
     OfPairs,
     Pairs,
     Relation,
@@ -66,6 +67,10 @@ class Elimination:
         """Add a vertex."""
         trivial = not own.loops and all(labels is None and not predicates for _, labels, predicates in own.nodes)
         self._add_vertex(vertex, [] if trivial else [self.program.add(own)])
+
+    def multiply(self, vertex: int, own: NodeValues) -> None:
+        """Multiply what counts at a vertex by values of its own."""
+        self.vectors[vertex].append(self.program.add(own))
 
     def pair(self, one: int, other: int, relations: Sequence[Relation], simple: bool, once: bool) -> None:
         """Add all relations of a pair, seen from ``one``, which is less. For the rest see ``StepBuilder.matrix``."""

@@ -8,17 +8,18 @@ match with no variable-length part is a single search, however many components i
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from math import inf
 
 from qengine._deadline import check_planning
 from qengine._frozen import frozen, record
-from qengine.catalog.costs import costs
+from qengine.catalog.costs import device_search_cost
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.cardinality import Cardinality
 from qengine.optimizer.difference import Differences, differences
-from qengine.optimizer.elimination import Eliminated, eliminated
+from qengine.optimizer.elimination import Eliminated, Wanted, eliminated
+from qengine.optimizer.existence import first_match, rows_first
 from qengine.optimizer.joins import Join, JoinSide, better_join, enumerated_instead, reversed_semi_join
 from qengine.optimizer.lower.conditions import PostFilters, as_filter, split_predicates
 from qengine.optimizer.lower.demand import Demand, Duplicates, Lowered
@@ -32,8 +33,9 @@ from qengine.optimizer.symmetry import Symmetry
 from qengine.plan.expr import Call, Comparison, Expr, HasLabels, Literal, PathOf, Variable
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.logical import Filter, Limit, Operator, Project, Unit
-from qengine.plan.pattern import MatchMode, PatternNode, PatternRelationship, QueryGraph
+from qengine.plan.pattern import Hints, MatchMode, PatternNode, PatternRelationship, QueryGraph
 from qengine.plan.physical import Eliminate, HashJoin, Level, Search, check_levels
+from qengine.plan.schedule import Schedule
 from qengine.plan.traverse import conjunction, free_variables, substitute
 from qengine.types import BOOLEAN, INTEGER, NODE, RELATIONSHIP
 
@@ -41,10 +43,6 @@ _WIDE_ROWS = 2.0**50
 """Where so many embeddings are expected, a search's counts, of 64 bits, may not do: elimination has more."""
 _WIDE_COST = 1e9
 """Nanoseconds that elimination may then take, however little a search would."""
-_MANY_ROWS = 1e10
-"""Of fewer embeddings a search is never long on a GPU."""
-
-_ANY_DEVICE = ("cpu", "gpu")
 _ALONE = 12  # nodes of a pattern that may be eliminated, or be cut into parts
 
 
@@ -59,7 +57,7 @@ class _MatchRequest:
 
 @frozen
 class _MatchStrategy:
-    """How that is done: in an order, or instead by a join, or by elimination on some ``devices``.
+    """How that is done: in an order, or instead by a join, or by elimination, on the devices of its schedules.
 
     ``counted``: what isn't wanted is counted, not enumerated.
     """
@@ -68,14 +66,26 @@ class _MatchStrategy:
     counted: bool
     elimination: Eliminated | None = None
     join: Join | None = None
-    devices: tuple[str, ...] = ()
+
+
+@frozen
+class Purpose:
+    """What an elimination is for that the host runs in the place of rows.
+
+    ``first``: the node to count by first. ``valued``: one by whose values counts are multiplied (``NodeValues``).
+    ``budget``: nanoseconds that it may take, however little a search would.
+    """
+
+    first: str
+    valued: str | None
+    budget: float
 
 
 @record
 class MatchLowering:
     """State of lowering one match. ``root`` grows from the input; ``columns`` are its columns by now.
 
-    ``taken``: columns of what this will be joined with.
+    ``taken``: columns of what this will be joined with. ``purpose``: of an elimination that is not asked for its rows.
     """
 
     graph: QueryGraph
@@ -94,6 +104,7 @@ class MatchLowering:
     searched: list[PatternEdge] = field(default_factory=list)
     weight: str | None = None
     taken: frozenset[str] = frozenset()
+    purpose: Purpose | None = None
 
     def run(self) -> Lowered:
         """Lower the whole match."""
@@ -280,20 +291,29 @@ class MatchLowering:
         matching = request.matching
         cardinality = Cardinality(self.catalog, self.nodes)
         order = matching_order(matching, cardinality)
+        if request.existence:
+            order = first_match(matching, order, cardinality)
         enumerated = enumerated_instead(matching, order, cardinality) if request.existence else None
         found = order if enumerated is None else matching_order(enumerated, cardinality)
-        limit = max(found.cost, _WIDE_COST) if order.rows > _WIDE_ROWS else found.cost
-        gain = costs("gpu", "choice")["gain"] if order.rows > _MANY_ROWS else 1.0
-        elimination = self._elimination(matching, request.emitted, limit * gain)
-        if elimination is not None and (self._eliminates_by_hint() or elimination.cost < limit):
-            return _MatchStrategy(order, matching.counted, elimination=elimination, devices=_ANY_DEVICE)
+        least = _WIDE_COST if order.rows > _WIDE_ROWS and not request.existence else 0.0
+        limits = {"cpu": max(found.cost, least), "gpu": max(device_search_cost(found.cost, order.rows), least)}
+        if self.purpose is not None:
+            limits = {"cpu": max(limits["cpu"], self.purpose.budget)}
+        elimination = self._elimination(matching, request.emitted, limits)
+        if elimination is not None and elimination.searches:
+            join = better_join(matching, order, cardinality)
+            if join is not None and join.cost < elimination.schedules[0].cost:
+                return _MatchStrategy(order, matching.counted, join=join)
+        if elimination is not None and elimination.schedules[0].device == "cpu":
+            instead = rows_first(matching, order) if request.existence else order
+            return _MatchStrategy(instead, matching.counted, elimination=elimination)
         if enumerated is not None:
             matching, order = enumerated, found
         join = better_join(matching, order, cardinality)
         if join is None and request.existence:
             join = reversed_semi_join(matching, order, cardinality, self.demand.times)
         if elimination is not None and not (join or request.existence) and len(request.emitted) < 2:
-            return _MatchStrategy(order, matching.counted, elimination=elimination, devices=("gpu",))
+            return _MatchStrategy(order, matching.counted, elimination=elimination)
         return _MatchStrategy(order, matching.counted, join=join)
 
     def _emit(self, request: _MatchRequest, strategy: _MatchStrategy) -> None:
@@ -315,13 +335,13 @@ class MatchLowering:
             images=_images(order.symmetry, emit),
             strategy="extend" if self.graph.hints.strategy == "extend" else "search",
             fixed=bool(order.reason),
-            reason=_reason(order),
+            reason=order.told(),
             rows=order.rows,
             cost=order.cost,
         )
         if strategy.elimination is not None:
-            self.root = self._eliminate(search, strategy, _outputs(matching, request.emitted))
-        elif self._eliminates_by_hint():
+            self.root = self._eliminate(search, strategy, self._outputs(matching, request.emitted))
+        elif self.graph.hints.eliminates:
             raise self.graph.hints.unfollowed(
                 "eliminate",
                 "This pattern can't be counted by elimination.",
@@ -402,10 +422,10 @@ class MatchLowering:
         self._search(list(side.names), list(side.edges), side.difference, own, needed, final)
         return own.general
 
-    def _elimination(self, matching: Matching, emitted: set[str], cost: float) -> Eliminated | None:
-        """Return how to eliminate what is counted, where that costs less than ``cost`` or the hints ask for it."""
+    def _elimination(self, matching: Matching, emitted: set[str], limits: Mapping[str, float]) -> Eliminated | None:
+        """Return how to eliminate what is counted, where that costs less than ``limits`` or the hints ask for it."""
         hints = self.graph.hints
-        asked = self._eliminates_by_hint()
+        asked = hints.eliminates
         free = hints.strategy is None and not (hints.order or hints.rule or hints.join)
         countable = matching.counted and not (matching.bound or matching.conditions)
         if not (asked or free) or not countable or len(emitted) > 2 or not emitted <= set(matching.names):
@@ -414,13 +434,15 @@ class MatchLowering:
             return None  # pairs are not kept for the next input row
         if not asked and not emitted and _is_clique(matching):
             return None  # no vertex can be summed out apart from the others, and a search need not keep sums
-        outputs = _outputs(matching, emitted)
+        purpose = self.purpose
+        wanted = Wanted(self._outputs(matching, emitted), None if purpose is None else purpose.valued)
         edges, difference = self._for_elimination(matching)
-        limit = inf if asked else cost
-        found = eliminated(matching.names, self.nodes, edges, difference, outputs, self.catalog, limit)
+        if asked:
+            limits = dict.fromkeys(limits, inf)
+        found = eliminated(matching.names, self.nodes, edges, difference, wanted, self.catalog, limits, hints.kernels)
         if found is None:
             return None
-        if self.demand.duplicates is Duplicates.IGNORE and len(found.terms) > 1 and not asked:
+        if self.demand.duplicates is Duplicates.IGNORE and (found.searches or (len(found.terms) > 1 and not asked)):
             return None  # a search stops at the first embedding
         return found
 
@@ -438,22 +460,29 @@ class MatchLowering:
         difference.vertices |= {frozenset(pair) for pair in self.inequalities}
         return edges, difference
 
-    def _eliminates_by_hint(self) -> bool:
-        return self.graph.hints.strategy == "eliminate"
+    def _outputs(self, matching: Matching, emitted: set[str]) -> tuple[str, ...]:
+        """Return what is emitted, in the order of the pattern's nodes but for what is to come first."""
+        found = [name for name in matching.names if name in emitted]
+        first = None if self.purpose is None else self.purpose.first
+        return tuple(sorted(found, key=lambda name: name != first))
 
     def _eliminate(self, search: Search, strategy: _MatchStrategy, outputs: tuple[str, ...]) -> Operator:
         found = strategy.elimination
         assert found is not None
-        cost, searched = (f"{each / 1e6:,.3g} ms" for each in (found.cost, search.cost or 0.0))
-        reason = f"~{cost} instead of {searched} by search"
-        if self._eliminates_by_hint():
+        first = found.schedules[0]
+        searched, rows = search.cost or 0.0, search.rows or 0.0
+        if self.graph.hints.eliminates:
+            if self.purpose is None:
+                check_kernels(self.graph.hints, found.schedules)
             reason = "as hinted"
-        elif strategy.devices == ("gpu",):
-            reason = f"on the GPU only: ~{cost} on the CPU, {searched} by search"
+        elif first.device == "gpu":
+            reason = (
+                f"on the GPU only: ~{_ms(first.cost)} instead of {_ms(device_search_cost(searched, rows))} by search"
+            )
+        else:
+            reason = f"~{_ms(first.cost)} instead of {_ms(searched)} by search"
         plain = replace(search, input=Unit())
-        return Eliminate(
-            self.root, plain, found.steps, found.terms, outputs, found.cost, reason, strategy.devices or _ANY_DEVICE
-        )
+        return Eliminate(self.root, plain, found.steps, found.terms, found.searches, outputs, found.schedules, reason)
 
     def _constrained(self, name: str, edges: list[PatternEdge], difference: Differences, filters: PostFilters) -> bool:
         """Tell whether a bound node takes part in the search at all."""
@@ -563,9 +592,26 @@ def _renamed_edge(edge: PatternRelationship) -> PatternRelationship:
     return replace(edge, name=name, predicates=predicates)
 
 
-def _outputs(matching: Matching, emitted: set[str]) -> tuple[str, ...]:
-    """Return what is emitted, in the order of the pattern's nodes."""
-    return tuple(name for name in matching.names if name in emitted)
+def check_kernels(hints: Hints, schedules: Iterable[Schedule]) -> None:
+    """Refuse a hint that names a kernel which nothing is computed by.
+
+    Raises
+    ------
+    Unsupported
+        For the first of those kernels.
+    """
+    used = {call.kernel for schedule in schedules for call in schedule.every} if hints.kernels else set()
+    for name in hints.kernels:
+        if name not in used:
+            raise hints.unfollowed(
+                "kernel",
+                f"The kernel {name} takes no step of this pattern.",
+                hint=f"Those that it is counted by are {', '.join(sorted(used))}.",
+            )
+
+
+def _ms(nanoseconds: float) -> str:
+    return f"{nanoseconds / 1e6:,.3g} ms"
 
 
 def _images(symmetry: Symmetry, emit: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
@@ -575,17 +621,11 @@ def _images(symmetry: Symmetry, emit: tuple[str, ...]) -> tuple[tuple[str, ...],
 
 
 def _is_clique(matching: Matching) -> bool:
-    """Tell whether all nodes of a pattern of three and more are linked to each other."""
+    """Tell whether all nodes of a pattern of three and more are linked to each other, and two at most both ways.
+
+    Where more are, few neighbours are left to sum over.
+    """
     linked = {frozenset(edge.ends) for edge in matching.edges}
-    return len(matching.names) > 2 and all(
-        frozenset(pair) in linked for pair in itertools.combinations(matching.names, 2)
-    )
-
-
-def _reason(order: MatchingOrder) -> str:
-    text = "order " + " → ".join(order.names) if order.names else "check only"
-    text += f" {order.reason}" if order.reason and order.names else ""
-    if order.symmetry.orbits > 1:
-        done = "found" if order.symmetry.images else "counted"
-        text += f"; each of {order.symmetry.orbits} symmetric embeddings {done} once"
-    return f"{text}; {order.known}" if order.known else text
+    pairs = itertools.combinations(matching.names, 2)
+    every = len(matching.names) > 2 and all(frozenset(pair) in linked for pair in pairs)
+    return every and len(matching.edges) < len(linked) + 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import singledispatch
 
 from qengine.catalog.view import CatalogView
+from qengine.optimizer.lower.by_node import by_node
 from qengine.optimizer.lower.demand import Demand, Duplicates, Lowered
 from qengine.optimizer.lower.match import MatchLowering
 from qengine.optimizer.lower.subquery import attach_subqueries
@@ -109,8 +110,14 @@ def _project(operator: Project, demand: Demand, catalog: CatalogView) -> Lowered
 
 @lower.register
 def _aggregate(operator: Aggregate, demand: Demand, catalog: CatalogView) -> Lowered:
-    keys = [expr for _, expr in operator.keys]
     calls = [_without_bound_variable(call, operator.input) for _, call in operator.aggregates]
+    root = by_node(operator, calls, lambda each: _with_rows(each, calls, catalog), catalog)
+    return Lowered(root, columns_of(operator))
+
+
+def _with_rows(operator: Aggregate, calls: list[AggregateCall], catalog: CatalogView) -> Aggregate:
+    """Lower an aggregate, and what its rows come from."""
+    keys = [expr for _, expr in operator.keys]
     below = Demand(frozenset(), _duplicates(calls)).also(*keys, *calls)
     source = lower(operator.input, below, catalog)
     exprs: list[Expr] = [*keys, *calls]
@@ -121,8 +128,7 @@ def _aggregate(operator: Aggregate, demand: Demand, catalog: CatalogView) -> Low
         for (name, _), call in zip(operator.aggregates, changed[len(keys) :], strict=True)
         if isinstance(call, AggregateCall)
     )
-    columns = (*(name for name, _ in new_keys), *(name for name, _ in new_calls))
-    return Lowered(Aggregate(root, new_keys, new_calls, source.weight), columns)
+    return Aggregate(root, new_keys, new_calls, source.weight)
 
 
 def _duplicates(calls: list[AggregateCall]) -> Duplicates:

@@ -1,0 +1,374 @@
+"""What rows of the kernel table go by (``plan.kernels.row.Facts``): what a catalogue settles, and estimates.
+
+Estimates are from whole types, labels left aside: matrices are read whole, so that their entries and the squares of
+their rows' lengths say what a step takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from functools import wraps
+from math import exp, inf, log, sqrt
+from typing import Any, TypeVar, cast
+
+from qengine.catalog.costs import costs
+from qengine.catalog.view import CatalogView, EdgeStatistics, RelationshipTypeInfo
+from qengine.plan.elimination import (
+    EndRows,
+    ForestNode,
+    MaskedProduct,
+    Matrix,
+    Neighbourhoods,
+    Product,
+    Relation,
+    Step,
+    Term,
+    domain_of,
+    is_symmetric,
+    operands,
+)
+from qengine.plan.pattern import Direction
+
+__all__ = ["ProgramFacts"]
+
+_UNEVEN = 8.0
+"""Times the square of the average degree among neighbours, the average of its square."""
+
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def _once(method: Method) -> Method:
+    """Have a method find each answer once for all devices: it stays the same while a program grows."""
+    name = method.__name__
+
+    @wraps(method)
+    def known(self: ProgramFacts, *asked: int) -> Any:
+        key = name, *asked
+        answers = self.answers
+        if key not in answers:
+            answers[key] = method(self, *asked)
+        return answers[key]
+
+    return cast("Method", known)
+
+
+class ProgramFacts:
+    """Facts of one program on one graph, for one device; steps may be added to the program at any time.
+
+    Parameters
+    ----------
+    terms
+        What is asked for; None while a program grows: then each step that nothing reads is only summed, unless there
+        are ``outputs``.
+
+    ``given``: totals that are found by reading others than their own steps, and for each what is read. ``answers``:
+    what was found by now.
+    """
+
+    def __init__(
+        self,
+        catalog: CatalogView,
+        steps: Sequence[Step],
+        device: str,
+        terms: Sequence[Term] | None = None,
+        *,
+        outputs: bool = False,
+    ) -> None:
+        self.catalog = catalog
+        self.steps = steps
+        self.device = device
+        self.take: Mapping[str, float] = costs(device, "elimination")
+        self.vertices = float(max(catalog.vertex_count, 1))
+        self.totals = None if terms is None else {place for term in terms for place in term.totals}
+        self.outputs = None if terms is None else {term.output for term in terms}
+        self._any_output = outputs
+        self._ends = {place for term in terms or () for place in (*term.totals, term.output) if place is not None}
+        self.given: Mapping[int, Sequence[int]] = {}
+        self._readers: list[list[int]] = []
+        self.answers: dict[tuple[Any, ...], Any] = {}
+
+    def on(self, device: str) -> ProgramFacts:
+        """Return the facts for another device; they share what was found."""
+        other = copy(self)
+        other.device = device
+        other.take = costs(device, "elimination")
+        other.given = {}
+        return other
+
+    # ------------------------------------------------------------ what is settled
+
+    def readers(self, place: int) -> Sequence[int]:
+        """Return the steps that read a step."""
+        while (reader := len(self._readers)) < len(self.steps):
+            self._readers.append([])
+            for each in dict.fromkeys(operands(self.steps[reader])):
+                self._readers[each].append(reader)
+        return self._readers[place]
+
+    def is_output(self, place: int) -> bool:
+        """Tell whether the numbers of a step are asked for, not only their sum."""
+        return self._any_output if self.outputs is None else place in self.outputs
+
+    def only_summed(self, place: int) -> bool:
+        """Tell whether nothing but the sum of a step's numbers is asked for."""
+        asked = self.totals is None or place in self.totals
+        return asked and not self.is_output(place) and not self.readers(place)
+
+    def needed(self, given: Mapping[int, Sequence[int]]) -> frozenset[int]:
+        """Return the steps that are run where some totals are found by reading others than their own steps."""
+        given = {**self.given, **given}
+        ends = [*(self._ends - given.keys()), *(place for places in given.values() for place in places)]
+        return frozenset[int]().union(*map(self._needs, ends))
+
+    @_once
+    def _needs(self, place: int) -> frozenset[int]:
+        """Return a step and those that it needs."""
+        return frozenset((place,)).union(*map(self._needs, operands(self.steps[place])))
+
+    def form(self, place: int) -> str:
+        """Return how the lists of a matrix are stored; all graphs have them whole by now."""
+        return "whole"
+
+    @_once
+    def is_stored(self, place: int) -> bool:
+        """Tell whether a matrix is one of the graph's own, with a row for each vertex."""
+        step = self.steps[place]
+        if not isinstance(step, Matrix) or len(step.relations) != 1 or not self._is_single_type(step.relations[0]):
+            return False
+        known = bool(self._infos(step.relations[0])) and self.has_rows(step.relations[0])
+        known = known and self.form(place) == "whole"
+        return known and not (step.once and not self.links_once(place))
+
+    @_once
+    def links_once(self, place: int) -> bool | None:
+        """Tell whether a matrix links each pair at most once, and has no numbers but 1; None where running tells."""
+        match self.steps[place]:
+            case Matrix(relations=relations):
+                simple = [self._is_simple_relation(each) for each in relations]
+                return False if False in simple else None if None in simple else True
+            case Neighbourhoods(by=by) | EndRows(by=by):
+                return self.links_once(by)
+        return False
+
+    @_once
+    def is_simple(self, place: int) -> bool | None:
+        """Tell whether a matrix is that of a simple graph; None where only running tells."""
+        match self.steps[place]:
+            case Matrix(relations=relations):
+                if not (is_symmetric(relations) or all(map(self._is_undirected, relations))):
+                    return False
+                if any(info.loops for each in relations for info in self._infos(each)):
+                    return None if len(relations) == 1 and relations[0].conditions else False
+                return self.links_once(place)
+            case Neighbourhoods(first=first, second=second, by=by):
+                return self.is_simple(by) if first == second else False
+        return False
+
+    @_once
+    def most_entries(self, place: int) -> float:
+        """Return how many pairs a matrix of relationships links at the most."""
+        step = self.steps[place]
+        assert isinstance(step, Matrix)
+        return min(2.0 * sum(info.count for info in self._infos(each)) for each in step.relations)
+
+    def _is_simple_relation(self, relation: Relation) -> bool | None:
+        """Tell whether a relation joins two vertices at most once, seen from its direction."""
+        infos = self._infos(relation)
+        both = relation.direction is Direction.BOTH
+        repeats = any(info.parallel for info in infos)
+        unknown = len(infos) > 1 or any(
+            both and not info.undirected and self.catalog.antiparallel(info.name) for info in infos
+        )
+        if repeats:
+            return None if relation.conditions else False
+        return None if unknown else True
+
+    def _infos(self, relation: Relation) -> list[RelationshipTypeInfo]:
+        return [info for name in relation.types if (info := self.catalog.relationship_type(name)) is not None]
+
+    # ------------------------------------------------------------ estimates
+
+    @_once
+    def size(self, place: int) -> float:
+        """Return how many elements a vector, or a matrix's rows, have numbers of."""
+        domain = domain_of(self.steps, place)
+        return self.vertices if domain is None else self.entries(domain)
+
+    def has_rows(self, relation: Relation) -> bool:
+        """Tell whether all lists of a relation stand in order of the vertices."""
+        infos = self._infos(relation)
+        ways = {Direction.OUT: (0,), Direction.IN: (1,)}.get(relation.direction, (0, 1))
+        return all(info.dense[way] for info in infos for way in ways)
+
+    def _is_single_type(self, relation: Relation) -> bool:
+        return not relation.conditions and len(relation.types) == 1 and not self._is_union(relation)
+
+    @_once
+    def lists_with_lengths(self, place: int) -> int | None:
+        """Return of how many lists the lengths tell each sum of a matrix's rows; None where lists must be read.
+
+        A self-loop stands in both lists of its vertex and counts once.
+        """
+        step = self.steps[place]
+        if not isinstance(step, Matrix) or len(step.relations) > 1 or step.relations[0].conditions:
+            return None
+        relation = step.relations[0]
+        infos = self._infos(relation)
+        if relation.direction is Direction.BOTH and any(info.loops and not info.undirected for info in infos):
+            return None
+        return sum(2 if relation.direction is Direction.BOTH and not info.undirected else 1 for info in infos)
+
+    @_once
+    def first_rank(self, place: int) -> float:
+        """Return the average rank of the first end of a pair of a matrix, where vertices go by degree.
+
+        Degrees are taken to be lognormal of the spread s that their squares say: then it is the vertices times the
+        chance that three normal variables are Z - s > X, Y, for which 1/3 exp(-0.81 s - 0.265 s^2) is close.
+        """
+        step = self.steps[place]
+        assert isinstance(step, Matrix)
+        relation = step.relations[0]
+        vertices = max(1.0, sum(float(found.sources) for found in self._statistics(relation)))
+        mean = self.entries(place) / vertices
+        spread = sqrt(max(0.0, log(self._squares(place, False) / vertices / mean**2)))
+        return vertices / 3 * exp(-0.81 * spread - 0.265 * spread**2)
+
+    def forest(self, nodes: Sequence[ForestNode], tops: Sequence[int]) -> tuple[float, float, float]:
+        """Return how many numbers the nodes of a forest add to sparse vectors, over all roots, and how many are read.
+
+        The third is how many the last node's vectors hold.
+        """
+        roots = self.vertices
+        scattered = read = 0.0
+        reach: list[float] = []  # of each node: what its sparse vectors hold, over all roots
+        for place, node in enumerate(nodes):
+            held = roots * self.vertices
+            below = list(dict.fromkeys(node.nodes))
+            last = len(node.nodes) == len(below) == 2 and place in tops and node.start is None and node.vector is None
+            for child in below:
+                under = nodes[child]
+                assert under.link is not None
+                if under.start is not None and not under.nodes:
+                    pushed = self.meetings(under.start, under.link)
+                else:
+                    pushed = reach[child] * self.entries(under.link) / self.vertices
+                pushed = min(pushed, roots * self.entries(under.link))
+                if last and child == below[-1]:
+                    read += pushed
+                else:
+                    scattered += pushed
+                held = min(held, pushed)
+            if node.start is not None:
+                held = min(held, self.entries(node.start))
+            reach.append(held)
+        return scattered, read, reach[-1] if reach else roots
+
+    def look_up(self) -> float:
+        """Return the nanoseconds that finding a vertex's list takes where it isn't at a known place."""
+        return costs("cpu", "search")["locate"]
+
+    # ------------------------------------------------------------ matrices
+
+    @_once
+    def symmetric(self, place: int) -> bool:
+        """Tell whether a matrix is the same from both ends."""
+        match self.steps[place]:
+            case Matrix(relations=relations):
+                return is_symmetric(relations)
+            case MaskedProduct(across=across, left=left, right=right):
+                return left == right and self.symmetric(across)
+            case Product(factors=factors):
+                return all(map(self.symmetric, factors))
+            case Neighbourhoods(first=first, second=second, by=by):
+                return first == second and self.symmetric(by)
+        return False
+
+    @_once
+    def entries(self, place: int) -> float:
+        """Return about how many pairs a matrix links."""
+        match self.steps[place]:
+            case Matrix(relations=relations):
+                return min(*map(self.relation_entries, relations), self._mutual(relations))
+            case MaskedProduct(across=across):
+                return self.entries(across)
+            case Product(factors=factors):
+                return self.entries(factors[0])
+            case Neighbourhoods(first=first, second=second, by=by):
+                return self._linked_neighbours(first, second, by)
+            case EndRows(pairs=pairs, by=by):
+                return self.meetings(pairs, by)
+        return self.vertices
+
+    def _mutual(self, relations: Sequence[Relation]) -> float:
+        """Return how many pairs relationships of one type join both ways, where they are to; else infinity."""
+        found = [
+            self.catalog.mutual_pairs(each.types[0])
+            for each in relations
+            if len(each.types) == 1 and each.direction is not Direction.BOTH and each.reversed() in relations
+        ]
+        return max(1.0, min((each for each in found if each is not None), default=inf))
+
+    def _linked_neighbours(self, first: int, second: int, by: int) -> float:
+        """Return about how many pairs of neighbours of one root are linked.
+
+        Among relationships of one type as many as are closed in a sample; else those that unrelated ones would be.
+        """
+        step = self.steps[first]
+        wedges = self.meetings(first, second)
+        if first == second == by and isinstance(step, Matrix) and len(step.relations) == 1:
+            closed = [self.catalog.closed_wedges(name) for name in step.relations[0].types]
+            return max(1.0, sum(closed))
+        size = max(1.0, self.size(by))
+        odds = self.meetings(by, by) ** 2 / max(1.0, self.entries(by)) ** 3  # by degrees, which neighbours have more of
+        return max(1.0, wedges * min(1.0, max(odds, self.entries(by) / size**2)))
+
+    @_once
+    def meetings(self, one: int, other: int) -> float:
+        """Return about how many pairs of entries meet: (a, b) of one matrix, (b, c) of the other."""
+        return sqrt(self._squares(one, True) * self._squares(other, False))
+
+    @_once
+    def _squares(self, place: int, back: bool) -> float:
+        match self.steps[place]:
+            case Matrix(relations=relations):
+                squares = min(self._squares_of(each.reversed() if back else each) for each in relations)
+                mutual = self._mutual(relations) / min(map(self.relation_entries, relations))
+                return squares if mutual >= 1 else max(self.entries(place), squares * mutual * mutual)
+            case MaskedProduct(across=across):
+                return self._squares(across, back)
+            case Product(factors=factors):
+                return self._squares(factors[0], back)
+            case Neighbourhoods(first=first):
+                entries = self.entries(place)
+                return _UNEVEN * entries * entries / max(1.0, self.entries(first))
+            case EndRows(pairs=pairs):
+                entries = self.entries(place)
+                return entries * max(1.0, entries / max(1.0, self.entries(pairs)))
+        return self.vertices
+
+    def relation_entries(self, relation: Relation) -> float:
+        """Return how many pairs a relation links, each as often as it does."""
+        return max(1.0, sum(found.edges for found in self._statistics(relation)))
+
+    def _squares_of(self, relation: Relation) -> float:
+        """Return the sum of the squares of a relation's degrees."""
+        root = 0.0
+        for found in self._statistics(relation):
+            inward = relation.direction is Direction.IN
+            squares = (found.in_pairs if inward else found.out_pairs) + found.edges
+            root += sqrt(max(squares, found.edges * found.edges / self.vertices))
+        return max(1.0, root * root)
+
+    def _statistics(self, relation: Relation) -> list[EdgeStatistics]:
+        found = [self.catalog.edge_statistics(None, name, None) for name in relation.types]
+        return found * (2 if self._is_union(relation) else 1)
+
+    def _is_union(self, relation: Relation) -> bool:
+        return relation.direction is Direction.BOTH and not self._is_undirected(relation)
+
+    def _is_undirected(self, relation: Relation) -> bool:
+        """Tell whether all types are undirected."""
+        infos = (self.catalog.relationship_type(name) for name in relation.types)
+        return all(info is not None and info.undirected for info in infos)

@@ -1,0 +1,147 @@
+"""Lowers an ``Aggregate`` over one pattern to sums by a node, so that no row is made to be grouped.
+
+Where keys depend on one node and each argument on one node, sums, averages and counts of a group are sums over that
+node's vertices of what elimination gives by vertex: the embeddings, and for each other node the embeddings weighted by
+its values. Different, least and greatest values are found in rows of counts by two nodes, which are not kept.
+(Abo Khamis, Ngo and Rudra 2016: the same program over another semiring; here values are scaled to integers, so that the
+terms of inclusion and exclusion cancel exactly.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from math import inf
+
+from qengine.catalog.view import CatalogView
+from qengine.optimizer.lower.demand import Demand, Duplicates
+from qengine.optimizer.lower.match import MatchLowering, Purpose, check_kernels
+from qengine.plan.expr import AggregateCall, Expr
+from qengine.plan.logical import Aggregate, Match, Operator, Unit
+from qengine.plan.physical import AggregateByNode, Eliminate, NodePairs, NodeSums, Search
+from qengine.plan.traverse import free_variables, is_repeatable
+
+__all__ = ["by_node"]
+
+_SUMMED = frozenset({"count", "sum", "avg"})
+_EXTREMES = frozenset({"min", "max"})
+_A_ROW = 40.0
+"""Nanoseconds of gathering a row's values and adding them to its group."""
+
+
+def by_node(
+    aggregate: Aggregate, calls: Sequence[AggregateCall], lower: Callable[[Aggregate], Aggregate], catalog: CatalogView
+) -> Operator:
+    """Return the operator that an aggregate is lowered to: what ``lower`` returns, where its rows cost less.
+
+    ``calls``: the aggregates as ``lower`` takes them.
+    """
+    match = aggregate.input
+    if not isinstance(match, Match) or match.optional or not isinstance(match.input, Unit):
+        return lower(aggregate)
+    graph = match.graph
+    found = _nodes([expr for _, expr in aggregate.keys], calls, {node.name for node in graph.nodes})
+    if found is None:
+        return lower(aggregate)
+    node, summed, met = found
+    hinted = graph.hints.eliminates
+    lowered = lower(_unhinted(aggregate, match) if hinted else aggregate)
+    budget = inf if hinted else _cost_of_rows(lowered.input)
+    programs: list[Eliminate] = []
+    for emit, valued in _asked(node, summed, met):
+        program = _program(match, emit, valued, budget, catalog)
+        if program is None or sum(map(_cost, (*programs, program))) >= budget:
+            return lower(aggregate) if hinted else lowered
+        programs.append(program)
+    check_kernels(graph.hints, (schedule for program in programs for schedule in program.schedules))
+    counts, sums, pairs = programs[0], programs[1 : len(summed) + 1], programs[len(summed) + 1 :]
+    labels = {each.name: each.labels for each in graph.nodes}
+    by_sums = (NodeSums(each, labels[each], program) for each, program in zip(summed, sums, strict=True))
+    by_pairs = (NodePairs(each, labels[each], program) for each, program in zip(met, pairs, strict=True))
+    return AggregateByNode(lowered, node, counts, tuple(by_sums), tuple(by_pairs))
+
+
+def _asked(node: str, summed: Sequence[str], met: Sequence[str]) -> Iterator[tuple[tuple[str, ...], str | None]]:
+    """Yield for each elimination the nodes that it counts by, and the one whose values it sums."""
+    yield (node,), None
+    for each in summed:
+        yield (node,), each
+    for each in met:
+        yield (node, each), None
+
+
+def _unhinted(aggregate: Aggregate, match: Match) -> Aggregate:
+    """Return an aggregate whose rows need not come from an elimination."""
+    graph = replace(match.graph, hints=replace(match.graph.hints, strategy=None, kernels=()))
+    return replace(aggregate, input=replace(match, graph=graph))
+
+
+def _nodes(
+    keys: Sequence[Expr], calls: Sequence[AggregateCall], nodes: set[str]
+) -> tuple[str, tuple[str, ...], tuple[str, ...]] | None:
+    """Return the node to sum by, the others whose values are summed, and those of which different ones are looked for.
+
+    None where that doesn't do.
+    """
+    if not all(_is_summed(call) or _is_met(call) for call in calls):
+        return None
+    exprs = [*keys, *(arg for call in calls for arg in call.args)]
+    if not all(map(is_repeatable, exprs)):
+        return None
+    by = frozenset[str]().union(*map(free_variables, keys))
+    read = [free_variables(arg) for call in calls for arg in call.args]
+    valued = sorted(frozenset[str]().union(*read))
+    if len(by) > 1 or any(len(each) > 1 for each in read) or not by.union(valued) <= nodes:
+        return None
+    node = next(iter(by), valued[0] if valued else "")
+    summed, met = (
+        tuple(each for each in valued if each != node and any(kind(call) and _reads(call, each) for call in calls))
+        for kind in (_is_summed, _is_met)
+    )
+    return (node, summed, met) if summed or met else None
+
+
+def _is_summed(call: AggregateCall) -> bool:
+    return call.name in _SUMMED and not call.distinct
+
+
+def _is_met(call: AggregateCall) -> bool:
+    return call.name in _EXTREMES or (call.name == "count" and call.distinct)
+
+
+def _reads(call: AggregateCall, node: str) -> bool:
+    return any(node in free_variables(arg) for arg in call.args)
+
+
+def _cost_of_rows(source: Operator) -> float:
+    """Return what rows cost, made and grouped; what neither a search nor an elimination makes is not replaced."""
+    match source:
+        case Search(cost=cost, rows=rows):
+            return (cost or 0.0) + _A_ROW * (rows or 0.0)
+        case Eliminate(search=Search(rows=rows)):
+            return _cost(source) + _A_ROW * (rows or 0.0)
+    return 0.0
+
+
+def _cost(elimination: Eliminate) -> float:
+    """Return what the host takes: where it doesn't eliminate, what its search does."""
+    schedule = elimination.schedule("cpu")
+    return (elimination.search.cost or 0.0) if schedule is None else schedule.cost
+
+
+def _program(
+    match: Match, emit: tuple[str, ...], valued: str | None, budget: float, catalog: CatalogView
+) -> Eliminate | None:
+    """Return the elimination that counts by nodes, embeddings or the values of another; None where there is none.
+
+    Raises
+    ------
+    Unsupported
+        Where the hints ask for one.
+    """
+    demand = Demand(frozenset(emit), Duplicates.COUNT)
+    purpose = Purpose(emit[0], valued, budget)
+    root = MatchLowering(match.graph, catalog, demand, Unit(), [], None, purpose=purpose).run().root
+    if not isinstance(root, Eliminate) or root.emit != emit or not isinstance(root.input, Unit):
+        return None
+    return replace(root, reason="")
