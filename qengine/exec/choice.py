@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 from qengine._frozen import frozen
-from qengine.catalog.costs import costs
-from qengine.plan.physical import MAX_DEVICE_LEVELS, Eliminate, PhysicalPlan, Search, check_device_levels
+from qengine.catalog.costs import costs, device_search_cost
+from qengine.plan.physical import (
+    MAX_DEVICE_LEVELS,
+    AggregateByNode,
+    Eliminate,
+    PhysicalPlan,
+    Search,
+    check_device_levels,
+)
 from qengine.plan.traverse import operators
 
 __all__ = ["LargestSearch", "choose", "devices_of", "largest_search"]
@@ -58,7 +65,6 @@ def choose(asked: str, largest: LargestSearch | None) -> tuple[str, str]:
     if levels > MAX_DEVICE_LEVELS:
         return "cpu", f"a pattern has {levels:,} nodes and relationships, and a GPU searches {MAX_DEVICE_LEVELS}"
     from qengine.exec.gpu.device import device, missing
-    from qengine.exec.gpu.eliminate import has_kernels
 
     if asked == "gpu":
         device()
@@ -66,11 +72,17 @@ def choose(asked: str, largest: LargestSearch | None) -> tuple[str, str]:
     if (reason := missing()) is not None:
         return "cpu", reason.message
     assert largest is not None
-    eliminate = largest.eliminate if largest.eliminate is None or "cpu" in largest.eliminate.devices else None
-    if eliminate is not None and eliminate.cost < costs("gpu", "choice")["elimination"]:
-        return "cpu", f"elimination takes about {eliminate.cost / 1e6:,.3g} ms"
-    if largest.eliminate is not None and not has_kernels(largest.eliminate):
-        return "cpu", "the GPU has no kernels for what the CPU sums out"
+    eliminate = largest.eliminate
+    on_cpu = None if eliminate is None else eliminate.schedule("cpu")
+    if on_cpu is not None and on_cpu.cost < costs("gpu", "choice")["elimination"]:
+        return "cpu", f"elimination takes about {on_cpu.cost / 1e6:,.3g} ms"
+    if on_cpu is not None and eliminate is not None and eliminate.schedule("gpu") is None:
+        searched = device_search_cost(largest.search.cost or 0.0, rows)
+        if on_cpu.cost < searched:
+            return (
+                "cpu",
+                f"elimination takes about {on_cpu.cost / 1e6:,.3g} ms, a search on the GPU {searched / 1e6:,.3g}",
+            )
     return "gpu", _expected(rows)
 
 
@@ -80,8 +92,15 @@ def _expected(rows: float) -> str:
 
 
 def largest_search(plan: PhysicalPlan) -> LargestSearch | None:
-    """Return the plan's search that is estimated to find the most embeddings, None if it has none."""
+    """Return the plan's search that is estimated to find the most embeddings, None if it has none.
+
+    Terms of an elimination are part of it, and what the host sums up by a node is no search.
+    """
+    by_host = [each.input for each in operators(plan.root) if isinstance(each, AggregateByNode)]
     found = [each for each in operators(plan.root) if isinstance(each, Search | Eliminate)]
+    instead = {id(below) for root in by_host for below in operators(root)}
+    instead |= {id(search) for each in found if isinstance(each, Eliminate) for search in each.searches}
+    found = [each for each in found if id(each) not in instead]
     levels = max((len(each.levels) for each in found if isinstance(each, Search)), default=0)
     searches = (
         LargestSearch(each, None, levels) if isinstance(each, Search) else LargestSearch(each.search, each, levels)

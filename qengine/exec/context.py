@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
+from dataclasses import field
 from threading import Thread
 from typing import Any, Protocol, TypeVar
 
@@ -32,11 +33,15 @@ Computed = TypeVar("Computed")
 
 @record
 class OperatorStats:
-    """What one operator did: rows emitted and the bytes that they took, seconds spent in it and below it."""
+    """What one operator did: rows emitted and the bytes that they took, seconds spent in it and below it.
+
+    ``notes``: what of it was done otherwise than planned, and why.
+    """
 
     rows: int = 0
     seconds: float = 0.0
     bytes: int = 0
+    notes: list[str] = field(default_factory=list)
 
 
 class Rivals(Protocol):
@@ -105,6 +110,12 @@ class ExecutionContext:
             #: When planning must have ended: a little after the deadline where that is near, 0 for never.
             self.planning_ends = max(deadline, now + _LEAST_PLANNING_NS)
         self.control = Control(threads=workers, deadline_ns=deadline, memory_limit=memory_limit or 0)
+
+    def note(self, operator: object, text: str) -> None:
+        """Tell a profile what an operator does otherwise than planned; each text once."""
+        stats = None if self.profile is None else self.profile.get(id(operator))
+        if stats is not None and text not in stats.notes:
+            stats.notes.append(text)
 
     @property
     def threads(self) -> int:

@@ -50,6 +50,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "qe_pair_statistics": (_POINTER,) * 3,
     "qe_acyclic": (_POINTER, _POINTER, _U32, _POINTER),
     "qe_antiparallel": (_POINTER, _POINTER, _POINTER),
+    "qe_mutual_pairs": (_POINTER, _POINTER, _U32, _POINTER),
     "qe_wedge_sample": (_POINTER, _U64, _U64, *(_POINTER,) * 4),
     "qe_distinct_sketch": (_POINTER, _U32, _POINTER, _U32, _U64, _POINTER),
     "qe_text_ends": (_POINTER, _U32, _POINTER, _U64, _POINTER),
@@ -271,6 +272,16 @@ def antiparallel(into: ctypes.Structure, out: ctypes.Structure) -> bool:
     found = ctypes.c_int32()
     _call("qe_antiparallel", ctypes.addressof(into), ctypes.addressof(out), ctypes.byref(found))
     return bool(found.value)
+
+
+def mutual_pairs(into: ctypes.Structure, out: ctypes.Structure, stride: int) -> int:
+    """Count pairs that relationships of a type, two ``qe::Pcsr``, join both ways: those at every ``stride``-th vertex.
+
+    Each pair is at its lesser vertex.
+    """
+    found = ctypes.c_uint64()
+    _call("qe_mutual_pairs", ctypes.addressof(into), ctypes.addressof(out), stride, ctypes.byref(found))
+    return found.value
 
 
 def pair_statistics(

@@ -18,7 +18,7 @@ from qengine.plan.pattern import Direction, LabelExpr, LabelIs
 from qengine.storage.arrays import Array
 from qengine.storage.columns import PropertyColumn
 from qengine.storage.joint_degrees import JointDegrees
-from qengine.storage.kernels import acyclic, antiparallel, pair_statistics
+from qengine.storage.kernels import acyclic, antiparallel, mutual_pairs, pair_statistics
 from qengine.storage.mixed_triangles import Corners, MixedTriangles, Sides
 from qengine.storage.values import summarize
 from qengine.storage.variant import concatenate
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from qengine.storage.store import GraphStore
 
 _MANY = 1 << 12  # relationships of a type that are worth counting beforehand
+_MUTUAL_SAMPLE = 1 << 22  # relationships of a type among which pairs joined both ways are counted
 _MANY_VALUES = 1 << 14  # nodes with a label, or relationships of a type, whose values are worth summarizing beforehand
 _HUBS = 10
 _QUANTILES = (0.5, 0.9, 0.99)
@@ -76,6 +77,7 @@ class Statistics:
         self._mixed = MixedTriangles(store, self._together)
         self._acyclic: dict[str, bool] = {}
         self._antiparallel: dict[str, bool] = {}
+        self._mutual: dict[str, float] = {}
         self._values: dict[tuple[str, str, str | LabelExpr | None], ValueSummary] = {}
 
     def gather(self) -> None:
@@ -186,6 +188,20 @@ class Statistics:
             into, out = (self._store.adjacency(index, way) for way in (Direction.IN, Direction.OUT))
             self._antiparallel[type] = not self._acyclic.get(type) and antiparallel(into.struct, out.struct)
         return self._antiparallel[type]
+
+    def mutual_pairs(self, type: str) -> float | None:
+        """Return what ``CatalogView.mutual_pairs`` does: counted, or in a large type at every so many vertices."""
+        index = self._store.type_index(type)
+        if index is None or self._store.types[index].undirected or self._store.types[index].parallel:
+            return None
+        if not self.antiparallel(type):
+            return 0.0
+        if type not in self._mutual:
+            into, out = (self._store.adjacency(index, way) for way in (Direction.IN, Direction.OUT))
+            stride = max(1, self._store.types[index].count // _MUTUAL_SAMPLE)
+            found = mutual_pairs(into.struct, out.struct, stride)
+            self._mutual[type] = 2.0 * found * stride
+        return self._mutual[type]
 
     def closing_odds(self, type: str, labels: Sequence[str | None]) -> float:
         """Return what ``CatalogView.closing_odds`` does."""

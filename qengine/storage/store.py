@@ -160,6 +160,10 @@ class GraphStore:
         """Tell whether relationships of a directed type join two different vertices both ways."""
         return self.statistics.antiparallel(type)
 
+    def mutual_pairs(self, type: str) -> float | None:
+        """Return about how many ordered pairs relationships of a directed type join both ways; None where unknown."""
+        return self.statistics.mutual_pairs(type)
+
     def closing_odds(self, type: str, labels: Sequence[str | None]) -> float:
         """Return by how much the odds of a relationship of a type grow where it closes a triangle of such."""
         return self.statistics.closing_odds(type, labels)

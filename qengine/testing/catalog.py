@@ -57,6 +57,10 @@ class WrittenCatalog:
         """Return True: any two vertices may be joined both ways."""
         return True
 
+    def mutual_pairs(self, type: str) -> float | None:
+        """Return None: it is not known."""
+        return None
+
     def closing_odds(self, type: str, labels: Sequence[str | None]) -> float:
         """Return 1: triangles are as frequent as if relationships were independent."""
         return 1.0

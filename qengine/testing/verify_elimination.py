@@ -15,6 +15,7 @@ from qengine.plan.elimination import (
     MatVec,
     Neighbourhoods,
     NodeIndicator,
+    NodeValues,
     OfPairs,
     Pairs,
     Product,
@@ -27,9 +28,11 @@ from qengine.plan.elimination import (
     operands,
 )
 from qengine.plan.expr import Expr, Subquery
+from qengine.plan.kernels import kernel
+from qengine.plan.schedule import Call, Schedule
 from qengine.plan.traverse import free_variables, preorder
 
-__all__ = ["verify_elimination"]
+__all__ = ["verify_elimination", "verify_schedule"]
 
 _VECTOR, _MATRIX, _PAIRS = "vector", "matrix", "pairs"
 
@@ -54,11 +57,56 @@ def verify_elimination(steps: Sequence[Step], terms: Sequence[Term], outputs: in
         assert steps.index(step) == place, f"step {place} repeats step {steps.index(step)}: {step}"
     for term in terms:
         program.term(term, outputs)
-    assert len({(term.totals, term.output) for term in terms}) == len(terms), f"terms that are one: {terms}"
+    assert len({(term.totals, term.output, term.search) for term in terms}) == len(terms), (
+        f"terms that are one: {terms}"
+    )
     used = {place for step in steps for place in operands(step)}
     used |= {place for term in terms for place in (*term.totals, term.output) if place is not None}
     unused = set(range(len(steps))) - used
     assert not unused, f"steps {sorted(unused)} are not read"
+
+
+def verify_schedule(steps: Sequence[Step], terms: Sequence[Term], schedule: Schedule) -> None:
+    """Check what a device runs: each total and output is given by exactly one call, and so is each step that one reads.
+
+    Steps are given before they are read. Kernels are rows of the table; those of ``otherwise`` take whatever comes.
+
+    Raises
+    ------
+    AssertionError
+        At the first call that breaks a rule.
+    """
+    _verify_calls(steps, terms, schedule.device, schedule.calls)
+    rows = [kernel(schedule.device, call.kernel) for call in schedule.every]
+    assert schedule.otherwise or not any(128 not in row.bits for row in rows), "numbers of 128 bits have no kernel"
+    if schedule.otherwise:
+        _verify_calls(steps, terms, schedule.device, schedule.otherwise)
+        for call in Schedule(schedule.device, schedule.otherwise, 0.0).every:
+            assert 128 in kernel(schedule.device, call.kernel).bits, f"{call.kernel} doesn't take whatever comes"
+
+
+def _verify_calls(steps: Sequence[Step], terms: Sequence[Term], device: str, calls: Sequence[Call]) -> None:
+    given: set[int] = set()
+    totals: set[int] = set()
+    read: set[int] = set()
+    every = Schedule(device, tuple(calls), 0.0).every
+    for call in every:
+        row = kernel(device, call.kernel)
+        late = set(call.reads) - given
+        assert not late, f"{call.kernel} reads {sorted(late)}, which no call before it gives"
+        read.update(call.reads)
+        known = totals if row.total else given
+        assert not known.intersection(call.places), f"{call.kernel} gives {call.places} once more"
+        assert len(set(call.places)) == len(call.places), f"{call.kernel} gives {call.places}"
+        known.update(call.places)
+        forms = {type(steps[place]) for place in call.places}
+        assert row.groups is not None or row.total or forms == {row.step}, f"{call.kernel} gives {forms}"
+    assert totals == {place for term in terms for place in term.totals}, f"totals {sorted(totals)} are found"
+    outputs = {term.output for term in terms if term.output is not None}
+    assert outputs <= given, f"outputs {sorted(outputs - given)} are not given"
+    covered = {place for call in every if len(call.places) > 1 for place in call.places}
+    idle = given - read - outputs - covered
+    assert not idle, f"nothing reads {sorted(idle)}"
 
 
 class _Program:
@@ -140,6 +188,8 @@ class _Program:
                 self.are(_MATRIX, (pairs,), place)
                 self.are(_VECTOR, (vector,), place)
                 self.over(pairs, vector, place)
+            case NodeValues():
+                pass
             case _:
                 raise AssertionError(f"no step: {step!r}")
         self.kinds.append(kind)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from qengine.plan.expr import AggregateCall, Expr, Subquery
+from qengine.plan.elimination import NodeValues
+from qengine.plan.expr import AggregateCall, Expr, ListOf, Subquery
 from qengine.plan.logical import (
     Aggregate,
     Argument,
@@ -22,6 +23,7 @@ from qengine.plan.logical import (
 )
 from qengine.plan.physical import (
     MAX_LEVELS,
+    AggregateByNode,
     Attach,
     EdgeLevel,
     Eliminate,
@@ -35,7 +37,7 @@ from qengine.plan.physical import (
     Walk,
 )
 from qengine.plan.traverse import free_variables, preorder
-from qengine.testing.verify_elimination import verify_elimination
+from qengine.testing.verify_elimination import verify_elimination, verify_schedule
 
 __all__ = ["verify_physical"]
 
@@ -87,6 +89,8 @@ def _columns(operator: Operator, outer: Columns | None) -> Columns:
             return _search(operator, given)
         case Eliminate():
             return _eliminate(operator, given)
+        case AggregateByNode():
+            return _by_node(operator, given)
         case Walk() | Shortest():
             return _walk(operator, given)
     return _row_by_row(operator, given)
@@ -178,8 +182,43 @@ def _eliminate(operator: Eliminate, given: Columns) -> Columns:
     kinds = {level.name: level for level in search.levels}
     assert all(isinstance(kinds[name], VertexLevel) for name in operator.emit), "counts by relationships"
     assert search.exists != (search.count is not None), "neither the count nor existence is asked for"
+    for each in operator.searches:
+        assert isinstance(each.input, Unit) and not each.seeds, "a term depends on rows"
+        assert _search(each, ()) == (each.count,), f"a term's search gives {_search(each, ())}"
+    searched = [term.search for term in operator.terms if term.search is not None]
+    assert sorted(searched) == list(range(len(operator.searches))), f"terms have the searches {searched}"
+    assert not (searched and operator.emit), "a search gives no counts by nodes"
     verify_elimination(operator.steps, operator.terms, len(operator.emit))
+    assert operator.schedules, "no device runs it"
+    for schedule in operator.schedules:
+        verify_schedule(operator.steps, operator.terms, schedule)
     return _with(given, (*operator.emit, *emitted[len(search.emit) :]))
+
+
+def _by_node(operator: AggregateByNode, given: Columns) -> Columns:
+    """Check that keys and arguments read what the programs sum by, and that these sum what they say."""
+    node, sums, pairs = operator.node, operator.sums, operator.pairs
+    valued = {each.node for each in sums} | {each.node for each in pairs}
+    assert valued and node not in valued, f"values of {valued} by {node}"
+    keys = (expr for _, expr in operator.input.keys)
+    assert free_variables(ListOf(tuple(keys))) <= {node}, f"keys read more than {node}"
+    for _, call in operator.input.aggregates:
+        read = free_variables(ListOf(call.args))
+        assert len(read) <= 1 and read <= {node} | valued, f"an aggregate reads {read}"
+    for program in (operator.counts, *(each.program for each in sums)):
+        _eliminate(program, ())
+        assert program.emit == (node,) and program.count is not None, f"{program.emit} are summed by, not {node}"
+    for program in (operator.counts, *(each.program for each in sums), *(each.program for each in pairs)):
+        assert program.schedule("cpu") is not None, f"the host has no kernels for {program.emit}"
+        assert not program.searches, f"counts by {program.emit} are searched"
+    assert not any(isinstance(step, NodeValues) for step in operator.counts.steps), "values among counts"
+    for met in pairs:
+        _eliminate(met.program, ())
+        assert met.program.emit == (node, met.node), f"{met.program.emit} are counted by, not {node}, {met.node}"
+    for each in sums:
+        has_values = any(isinstance(step, NodeValues) for step in each.program.steps)
+        assert has_values or not each.program.terms, f"no values of {each.node}"
+    return given
 
 
 # ------------------------------------------------------------ joins, walks and subplans

@@ -76,6 +76,10 @@ class Column(ABC):
         """Return the bytes of each row that ``take`` copies; None where they are few, and the same in all."""
         return None
 
+    def joined(self, columns: Sequence[Column]) -> Column | None:
+        """Return the rows of all columns, this one first, if it knows a way of its own to lay them in a row."""
+        return None
+
 
 class _EntityColumn(Column):
     """Ids of nodes or relationships. ``bounds`` is ``(begin, end)`` where the ids are exactly that range."""
@@ -141,6 +145,16 @@ class ArrowColumn(Column):
 
     def __init__(self, array: Any) -> None:
         self.array = array
+
+    @property
+    def type(self) -> Any:
+        """Arrow's type of the values."""
+        return self.array.type
+
+    @property
+    def has_nulls(self) -> bool:
+        """Whether a value is null."""
+        return bool(self.array.null_count)
 
     def __len__(self) -> int:
         return len(self.array)
@@ -434,6 +448,8 @@ def concatenate(columns: Sequence[Column]) -> Column:
     if len(columns) == 1:
         return columns[0]
     first = columns[0]
+    if (joined := first.joined(columns)) is not None:
+        return joined
     if isinstance(first, ConstantColumn) and all(
         isinstance(column, ConstantColumn)
         and type(column.value) is type(first.value)
@@ -467,7 +483,7 @@ def _same_constant(a: Any, b: Any) -> bool:
 def _form(column: Column) -> Any:
     """Return what columns must share to be joined as they are: Arrow's type, else the class; None for nulls."""
     if isinstance(column, ArrowColumn):
-        return None if pa.types.is_null(column.array.type) else column.array.type
+        return None if pa.types.is_null(column.type) else column.type
     return None if isinstance(column, ConstantColumn) else type(column)
 
 
@@ -506,8 +522,6 @@ def vertex_ids(column: Column) -> IntArray:
         column = column.expanded()
         if isinstance(column, NodeColumn):
             return column.ids
-    elif isinstance(column, ConstantColumn) or (
-        isinstance(column, ArrowColumn) and pa.types.is_null(column.array.type)
-    ):
+    elif isinstance(column, ConstantColumn) or (isinstance(column, ArrowColumn) and pa.types.is_null(column.type)):
         return np.full(len(column), -1, dtype=np.int64)
     raise InternalError(f"A pattern starts from a column of {type(column).__name__}, not of nodes.")

@@ -22,6 +22,7 @@ from qengine.exec.common.columns import (
     NodeColumn,
     RelationshipColumn,
 )
+from qengine.exec.common.property_texts import PropertyTexts
 from qengine.exec.scalar.compare import group_key
 
 __all__ = ["Groups", "ascends", "group_rows", "known_apart", "rows_alone"]
@@ -138,6 +139,8 @@ def _codes(column: Column) -> tuple[IntArray, int]:
         return np.zeros(len(column), dtype=np.int64), 1
     if (values := _integers(column)) is not None:
         return _integer_codes(values)
+    if isinstance(column, PropertyTexts) and (coded := column.codes()) is not None:
+        return coded[0] + 1, len(coded[1].texts) + 1
     if isinstance(column, ArrowColumn):
         array = column.array
         if pa.types.is_float64(array.type):
@@ -153,7 +156,7 @@ def _integers(column: Column) -> IntArray | None:
     """Return integers that are equal where a column's values are, if it holds some."""
     if isinstance(column, NodeColumn | RelationshipColumn):
         return column.ids
-    if isinstance(column, ArrowColumn) and pa.types.is_int64(column.array.type) and column.array.null_count == 0:
+    if isinstance(column, ArrowColumn) and pa.types.is_int64(column.type) and not column.has_nulls:
         integers: IntArray = column.array.to_numpy()
         return integers
     return None

@@ -20,6 +20,7 @@ from qengine.exec.common.columns import (
     NodeColumn,
     RelationshipColumn,
 )
+from qengine.exec.common.property_texts import PropertyTexts
 from qengine.exec.scalar.compare import order_key
 
 __all__ = ["ranks", "sort_keys", "sorted_rows"]
@@ -31,6 +32,8 @@ def ranks(column: Column) -> IntArray:
         return column.ids
     if isinstance(column, ConstantColumn):
         return np.zeros(len(column), dtype=np.int64)
+    if isinstance(column, PropertyTexts) and (coded := column.codes()) is not None:
+        return coded[0]
     if isinstance(column, ArrowColumn):
         return _arrow_ranks(column.array)
     keys = [order_key(value) for value in column.values()]

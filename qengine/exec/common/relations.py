@@ -21,7 +21,7 @@ from qengine import _native
 from qengine._frozen import frozen
 from qengine.exec.context import ExecutionContext
 from qengine.exec.view import ExecView, MaskProvider
-from qengine.plan.elimination import Matrix, Relation
+from qengine.plan.elimination import Matrix, Relation, is_symmetric
 from qengine.plan.pattern import Direction
 from qengine.storage.adjacency import Form, PcsrStruct
 
@@ -255,7 +255,12 @@ class Relations:
         values = None if most.value <= 1 else self._array(len(ids), np.uint32 if most.value < 2**32 else np.uint64)
         filled = offsets.ctypes.data, ids.ctypes.data, *numbers(values)[:2]
         self.context.run(library.qe_eliminate_fill_product, ctypes.byref(product), *filled, self._control())
-        return SparseMatrix(offsets, ids, 0, self.n, () if values is None else (values,), owned=False)
+        pairs = values is None and is_symmetric(relations) and not any(map(self._may_loop, relations))
+        return SparseMatrix(offsets, ids, 0, self.n, () if values is None else (values,), pairs=pairs, owned=False)
+
+    def _may_loop(self, relation: Relation) -> bool:
+        indices = (index for index in map(self.store.type_index, relation.types) if index is not None)
+        return any(self.store.types[index].loops for index in indices)
 
     def _offsets(self) -> Array:
         return self._array(self.n + 1, np.uint64)

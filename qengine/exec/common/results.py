@@ -99,7 +99,7 @@ class ResultRows:
     def values(self, name: str) -> list[Any]:
         """Return a column as Python values; nodes, relationships and paths as those of ``qengine.types``."""
         column = self._batch.columns[name]
-        if type(column) is ArrowColumn or (type(column) is ConstantColumn and _is_held(column.value)):
+        if isinstance(column, ArrowColumn) or (type(column) is ConstantColumn and _is_held(column.value)):
             return column.values()
         with limited_by(self._limits):
             return self._entities(column)

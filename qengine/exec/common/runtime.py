@@ -56,5 +56,5 @@ class Runtime:
     def eliminates(self, operator: Eliminate) -> bool:
         """Tell whether the executor runs the steps of an ``Eliminate``, rather than its search."""
         if self.matchers is None:
-            return "cpu" in operator.devices
-        return "gpu" in operator.devices and self.matchers.eliminates(self.store, operator)
+            return operator.schedule("cpu") is not None
+        return operator.schedule("gpu") is not None and self.matchers.eliminates(self.store, operator)

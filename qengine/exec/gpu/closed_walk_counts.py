@@ -6,7 +6,7 @@ Each is counted at its least vertex: those of hubs first, 32 hubs at a time, the
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,10 +15,8 @@ import numpy.typing as npt
 
 from qengine.exec.gpu.eliminate_matrix import WORK_QUEUE, DeviceMatrix
 from qengine.exec.gpu.launch import DeviceRun
-from qengine.plan.closed_walks import walk_sum
-from qengine.plan.elimination import Step
 
-__all__ = ["WalkCounter", "WalkSums", "walk_sums"]
+__all__ = ["WalkCounter"]
 
 REMAINS = np.dtype([(name, "<u8") for name in ("offsets", "ids", "heads", "firsts", "weights", "n", "n_entries")])
 """As the kernels' ``Remains``."""
@@ -32,20 +30,26 @@ GROUP = np.dtype(
 )
 """As the kernels' ``Group``."""
 
-REST = np.dtype([(name, "<u8") for name in ("reached", "touched", "sums", "fives")])
+REST = np.dtype(
+    [(name, "<u8") for name in ("reached", "touched", "sums", "left", "n_left")]
+    + [(name, "<u4") for name in ("slots", "fives")]
+)  # fmt: skip
 """As the kernels' ``Rest``."""
 
 WINDOW = 512
 """Entries that a warp takes at a time, as the kernels' ``kWindowEntries``."""
 
-REST_SHARED = 16
-"""Bytes of shared memory of a block that counts for the rest."""
+REST_SHARED = 24
+"""Bytes of shared memory of a block that counts for the rest, beside its table."""
+
+_SLOTS = 2_048
+"""Of that table."""
 
 _STRIP_SHARED = 8 * 32
 """The same of a block that leaves vertices out."""
 
 _LANES = 32
-_THREADS, _AROUND_THREADS = 256, 512
+_THREADS, _LIGHT_THREADS, _HEAVY_THREADS = 256, 128, 512
 
 _FIRST_ROOTS = 1024
 """So many roots are left out at first, then twice as many each time."""
@@ -57,68 +61,7 @@ _WORTH, _WORTH_OF_FOURS = 40, 4
 """Roots are counted 32 at a time while that reads so many times fewer entries than all walks from each vertex do. Those
 of five steps from their least vertex are far fewer."""
 
-_MOST_STEPS = 5
-"""Of walks that these kernels count."""
-
 _WHAT = "counting closed walks"
-
-
-@dataclass(frozen=True, slots=True)
-class WalkSums:
-    """Steps whose sums are found together. ``matrix``: the step of the matrix that walks go along.
-
-    ``fours``, ``fives``: the steps of walks of so many steps from each vertex, none where they aren't asked for.
-    ``weighted``: of those of four steps times ``weights``, a step's vector.
-    """
-
-    matrix: int
-    fours: tuple[int, ...]
-    fives: tuple[int, ...]
-    weighted: tuple[int, ...]
-    weights: int | None
-
-    @property
-    def places(self) -> tuple[int, ...]:
-        """The steps whose sums these are."""
-        return (*self.fours, *self.weighted, *self.fives)
-
-    def sums(self, words: npt.NDArray[np.uint64]) -> dict[int, int]:
-        """Return the sums by step, given the kernels' three sums of two words each."""
-        found = [int(low) + (int(high) << 64) for low, high in words.reshape(3, 2)]
-        counted = zip((self.fours, self.weighted, self.fives), (2, 1, 5), found, strict=True)
-        return {place: times * count for places, times, count in counted for place in places}
-
-
-def walk_sums(
-    steps: Sequence[Step], summed: Collection[int], read: Collection[int], *, weigh: bool
-) -> tuple[WalkSums, ...]:
-    """Return the steps that are closed walks of which only sums are asked for, but for walks of four steps alone.
-
-    Parameters
-    ----------
-    summed
-        Places of the steps whose sums are asked for.
-    read
-        Places of the steps that others read.
-    weigh
-        Whether there may be weights.
-    """
-    found: dict[int, dict[tuple[int, int | None], tuple[int, ...]]] = {}
-    for place in sorted(set(summed) - set(read)):
-        walks = walk_sum(steps[place])
-        if walks is not None and walks.walks.length <= _MOST_STEPS and (weigh or walks.weights is None):
-            alike = found.setdefault(walks.walks.matrix, {})
-            key = walks.walks.length, walks.weights
-            alike[key] = (*alike.get(key, ()), place)
-    made = []
-    for matrix, places in found.items():
-        fours, fives = places.pop((4, None), ()), places.pop((5, None), ())
-        if fives and not places:
-            made.append(WalkSums(matrix, fours, fives, (), None))
-        for (_, weights), weighted in places.items():
-            made.append(WalkSums(matrix, fours, fives, weighted, weights))
-            fours = fives = ()
-    return tuple(made)
 
 
 @dataclass(eq=False)
@@ -141,7 +84,7 @@ class _Remains:
 
 
 class WalkCounter:
-    """Counts closed walks of a matrix that ``counts_squares``, for one run.
+    """Counts closed walks of the matrix of a simple graph, for one run.
 
     Parameters
     ----------
@@ -154,7 +97,8 @@ class WalkCounter:
         self.blocks = blocks
 
     def count(self, matrix: DeviceMatrix, weights: Any, *, fives: bool) -> Any:
-        """Return a block that gets three sums for ``WalkSums.sums``.
+        """Return a block that gets three sums of two words: of half the closed walks of four steps, of these by
+        weights, and of a fifth of those of five steps.
 
         Parameters
         ----------
@@ -224,15 +168,20 @@ class WalkCounter:
             self.run.launch(kernel, blocks, _THREADS, (left.record, group))
 
     def launch_rest(self, left: _Remains, sums: Any, fives: bool) -> None:
-        """Start the kernel for all that remains."""
-        kernel = self.kernel("walks_around", REST_SHARED)
-        resident = self.run.device.resident_blocks(kernel, _AROUND_THREADS, REST_SHARED)
+        """Start the kernels for all that remains."""
+        heavy = self.kernel("walks_heavy", REST_SHARED)
+        resident = self.run.device.resident_blocks(heavy, _HEAVY_THREADS, REST_SHARED)
         blocks = max(1, min(resident, left.n, self.run.free_bytes() // 4 // (8 * left.n)))
         reached = self.block(4 * left.n * blocks, clear=True)
-        touched = self.block(4 * left.n * blocks)
-        rest = np.array((reached.ptr, touched.ptr, sums.ptr, fives), REST)
-        queue = np.array((self.block(8, clear=True).ptr, self.run.stop_flag), WORK_QUEUE)
-        self.run.launch(kernel, blocks, _AROUND_THREADS, (left.record, rest, queue), REST_SHARED)
+        touched, roots, counters = self.block(4 * left.n * blocks), self.block(4 * left.n), self.block(24, clear=True)
+        at = int(counters.ptr)
+        rest = np.array((reached.ptr, touched.ptr, sums.ptr, roots.ptr, at, _SLOTS, fives), REST)
+        shared = REST_SHARED + 8 * _SLOTS
+        light = self.kernel("walks_light", shared)
+        most = max(1, self.run.device.resident_blocks(light, _LIGHT_THREADS, shared))
+        queues = (np.array((at + 8 * k, self.run.stop_flag), WORK_QUEUE) for k in (1, 2))
+        self.run.launch(light, most, _LIGHT_THREADS, (left.record, rest, next(queues)), shared)
+        self.run.launch(heavy, blocks, _HEAVY_THREADS, (left.record, rest, next(queues)), REST_SHARED)
 
     def kernel(self, name: str, shared_bytes: int = 0) -> Any:
         """Return a kernel."""

@@ -186,12 +186,8 @@ class _Finder:
             return shape
         if shape.taken_outer is not None or shape.taken_marked is not None:
             return shape
-        level = self.plan_levels[root]
-        (span,) = _table(self.plan, "ranges", RANGE, int(level["ranges"]["first"]) + 1)[-1:]
         (source,) = self.sources(member)
-        loops = int(source["flags"]) & SourceFlag.LOOPS
-        every = (int(span["begin"]), int(span["end"])) == (whole.lo, whole.hi)
-        if level["bitset"] or level["candidates"] or loops or not every:
+        if int(source["flags"]) & SourceFlag.LOOPS or not self.takes_all(root, whole):
             return shape
         if not int(source["flags"]) & SourceFlag.SYMMETRIC:
             return shape
@@ -307,6 +303,8 @@ class _Finder:
         if outer is None or not all(self.plain(level) for level in chain):
             return None
         whole = replace(outer, below=False, above=False)
+        if not self.takes_all(root, whole):
+            return None
         links, lists = set(), set()
         for level in chain:
             for source in self.sources(level):
@@ -340,6 +338,13 @@ class _Finder:
         return HouseShape(whole, bool(ordered))
 
     # What the levels say
+
+    def takes_all(self, root: int, view: ViewSpec) -> bool:
+        """Tell whether all ids that a view covers are roots: no predicate or other label chooses among them."""
+        level = self.plan_levels[root]
+        (span,) = _table(self.plan, "ranges", RANGE, int(level["ranges"]["first"]) + 1)[-1:]
+        every = (int(span["begin"]), int(span["end"])) == (view.lo, view.hi)
+        return every and not level["bitset"] and not level["candidates"]
 
     def chain(self, node: int, *, grouped: bool = False) -> list[int] | None:
         """Return the levels of branches with one child each, down to a leaf (or a group, if ``grouped``)."""

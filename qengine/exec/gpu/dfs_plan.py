@@ -1,9 +1,13 @@
-"""Lays the tree of counts that the host derives of a plan out for the device: ``kernels/cuda/count/tree_plan.cuh``."""
+"""Lays a plan out for the depth-first search: the levels that make rows, and below them the tree of counts.
+
+The structs are those of ``kernels/cuda/search/dfs_plan.cuh``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from enum import IntEnum
 from typing import Any
 
 import numpy as np
@@ -13,7 +17,12 @@ from qengine.exec.common.match_plan import PAIR, RANGE, SPAN, LevelKind, SearchM
 from qengine.exec.common.resolve import ResolvedSearch
 from qengine.exec.gpu.derived_plan import Derived, NodeKind, derive
 
-__all__ = ["BRANCH", "CHECK", "MEMO", "NODE", "PLAN", "SLICE", "STATE", "VIEW", "Tree", "trees"]
+__all__ = [
+    "BRANCH", "CHECK", "JOB", "LANES", "MEMO", "NODE", "PLAN", "SLICE", "STACK", "STATE", "VIEW", "WIDE_BRANCH", "Tree",
+    "cuts", "trees",
+]  # fmt: skip
+
+LANES = 32
 
 SLICE = np.dtype([("begin", "<u8"), ("n", "<u4"), ("unused", "<u4")])
 VIEW = np.dtype(
@@ -22,45 +31,83 @@ VIEW = np.dtype(
 )  # fmt: skip
 CHECK = np.dtype([("kind", "<i4"), ("depth", "<i4"), ("view", "<i4"), ("unused", "<i4")])
 NODE = np.dtype(
-    [("leaf", "<i4"), ("depth", "<i4"), ("child", "<i4"), ("next", "<i4"), ("spine", "<i4"), ("plain", "<i4"),
-     ("minus", "<i4"), ("again", "<i4"), ("filter", "<i4"), ("memo", "<i4"), ("memo_depth", "<i4", 2),
-     ("checks", SPAN), ("ranges", SPAN), ("pairs", SPAN), ("bitset_begin", "<u4"), ("n_candidates", "<u4"),
-     ("first", "<u4"), ("unused", "<u4"), ("bitset", "<u8"), ("candidates", "<u8")]
+    [("leaf", "<i4"), ("depth", "<i4"), ("child", "<i4"), ("next", "<i4"), ("kind", "<i4"), ("level", "<i4"),
+     ("output", "<i4"), ("spine", "<i4"), ("plain", "<i4"), ("minus", "<i4"), ("again", "<i4"), ("memo", "<i4"),
+     ("memo_depth", "<i4", 2), ("filter", "<i4"), ("unused", "<i4"), ("checks", SPAN), ("ranges", SPAN),
+     ("pairs", SPAN), ("bitset_begin", "<u4"), ("n_candidates", "<u4"), ("bitset", "<u8"), ("candidates", "<u8")]
 )  # fmt: skip
 PLAN = np.dtype(
-    [("nodes", "<u8"), ("checks", "<u8"), ("views", "<u8"), ("ranges", "<u8"), ("pairs", "<u8"), ("n_roots", "<u4"),
-     ("once", "<u4"), ("twice", "<u4"), ("parts", "<u4"), ("batch", "<u4"), ("memo_bits", "<u4"), ("n_views", "<u4"),
-     ("unused", "<u4")]
+    [("match", "<u8"), ("nodes", "<u8"), ("checks", "<u8"), ("views", "<u8"), ("ranges", "<u8"), ("pairs", "<u8"),
+     ("first", "<u8"), ("pivot", "<i4"), ("exists", "<i4"), ("spine", "<i4"), ("row_depth", "<i4"),
+     ("branches", "<i4"), ("memo_bits", "<u4"), ("n_views", "<u4"), ("unused", "<u4")]
 )  # fmt: skip
 STATE = np.dtype(
-    [("next_task", "<u8"), ("total_low", "<u8"), ("total_high", "<u8"), ("stop", "<i4"), ("status", "<i4"),
-     ("leave", "<i4"), ("unused", "<i4")]
+    [("next_task", "<u8"), ("rows", "<u8"), ("total_low", "<u8"), ("total_high", "<u8"), ("working", "<i4"),
+     ("served", "<u4"), ("waiting", "<u4"), ("next_saved", "<i4"), ("saved", "<i4"), ("full", "<i4"),
+     ("stop", "<i4"), ("status", "<i4")]
 )  # fmt: skip
 MEMO = np.dtype([("key", "<u8"), ("count", "<u8")])
-BRANCH = np.dtype(
-    [("begin", "<u8", 32), ("sum", "<u8", 32), ("product", "<u8", 32), ("value", "<u4", 32), ("end", "<u4", 32),
-     ("parent", "<u1", 32), ("leader", "<u1", 32), ("pivot", "<i1", 32), ("first", "<u4"), ("step", "<u4"),
-     ("at", "<u4"), ("count", "<u4"), ("n", "<i4"), ("node", "<i4"), ("child", "<i4"), ("computed", "<u4")]
+JOB = np.dtype(
+    [("plan", "<u8"), ("state", "<u8"), ("memos", "<u8"), ("seeds", "<u8"), ("row", "<u8"), ("columns", "<u8"),
+     ("counts", "<u8"), ("capacity", "<u8"), ("stacks", "<u8"), ("gifts", "<u8"), ("saved_before", "<u8"),
+     ("saved", "<u8"), ("queue", "<u8"), ("stop", "<u8"), ("n_roots", "<u8"), ("hubs", "<u4"), ("parts", "<u4"),
+     ("batch", "<u4"), ("n_saved_before", "<i4")]
 )  # fmt: skip
+
+
+def _branch(value: str, number: str) -> np.dtype[Any]:
+    return np.dtype(
+        [("begin", "<u8", LANES), ("sum", "<u8", LANES), ("product", "<u8", LANES), ("value", value, LANES),
+         ("end", number, LANES), ("parent", "<u1", LANES), ("leader", "<u1", LANES), ("pivot", "<i1", LANES),
+         ("first", number), ("step", number), ("at", number), ("count", number), ("n", "<i4"), ("node", "<i4"),
+         ("child", "<i4"), ("computed", "<u4")]
+    )  # fmt: skip
+
+
+BRANCH, WIDE_BRANCH = _branch("<u4", "<u4"), _branch("<i8", "<u8")
+"""``DfsBranch`` where all nodes are viewed, and else."""
+
+STACK = np.dtype(
+    [("filled", "<i4"), ("depth", "<i4"), ("part", "<u4"), ("parts", "<u4"), ("at", "<u8"), ("count", "<u8")]
+)
+"""``DfsStack`` without its branches."""
+
+
+class Kind(IntEnum):
+    """Where a node's candidates come from: ``DfsKind``."""
+
+    VIEWED = 0
+    GENERAL = 1
+    SEED = 2
+    INPUT_ROW = 3
+
 
 _LINKED, _DIFFERENT, _LOWER, _HIGHER = range(4)
 _NO_FILTER, _BY_BITS, _BY_LIST = range(3)
+_FROM_RANGES, _FROM_CANDIDATES = -1, -2
+_INPUT_ROW = -1
+"""Stands for a level among those that are bound."""
+
 _MOST_CHECKS = 120
 _MOST_IDS = 1 << 27
 """Vertices of a graph up to which the candidates of 32 prefixes have 32-bit numbers."""
 
 _PARTS = 32
+_ROW_PARTS = 8
 _HUBS = 32
 _MOST_HUBS = 2048
-"""What lies below the first roots is cut in parts: 1 in ``_HUBS``, at most ``_MOST_HUBS``; 1 in 8 of these twice."""
+"""What lies below the first roots, 1 in ``_HUBS`` and at most ``_MOST_HUBS``, is cut in ``_PARTS``; in ``_ROW_PARTS``
+where a root makes a row, which comes in as many parts then."""
 
 
 @dataclass
 class Tree:
-    """One component of a plan's levels. Records of ``NODE``, ``CHECK``, ``VIEW``, ``RANGE``, ``PAIR``.
+    """The levels of a plan, or one component of them. Records of ``NODE``, ``CHECK``, ``VIEW``, ``RANGE``, ``PAIR``.
 
-    ``n_roots``: candidates of the first level. ``spine``: branches that only the total is added up over. ``memos``:
-    tables of remembered counts. ``branches``: most that are bound at a time.
+    ``n_roots``: candidates of the first level, None where it is the input rows. ``first``, ``pivot``: where they begin.
+    ``spine``: branches that are multiplied with nothing below. ``row_depth``: of the branch that makes rows, -1 for a
+    total. ``memos``: tables of remembered counts. ``branches``: most that are bound at a time. ``wide``: some node is
+    not viewed.
     """
 
     nodes: npt.NDArray[Any]
@@ -68,41 +115,43 @@ class Tree:
     views: npt.NDArray[Any]
     ranges: npt.NDArray[Any]
     pairs: npt.NDArray[Any]
-    n_roots: int
+    n_roots: int | None
+    first: int
+    pivot: int
     spine: int
+    row_depth: int
     memos: int
     branches: int
-
-    def cuts(self, warps: int) -> dict[str, int]:
-        """Return how the work is cut into tasks for so many warps, as fields of ``PLAN``."""
-        once = min(-(-self.n_roots // _HUBS), _MOST_HUBS) if self.spine > 1 else 0
-        twice = -(-once // 8) if self.spine > 2 else 0
-        batch = min(max((self.n_roots - once) // (4 * warps), 1), 32)
-        return {"once": once, "twice": twice, "parts": _PARTS, "batch": batch, "n_roots": self.n_roots}
+    wide: bool
+    exists: bool
 
 
-def trees(resolved: ResolvedSearch, levels: npt.NDArray[Any]) -> list[Tree] | None:
-    """Return the trees whose counts multiply to the plan's; None where it has what the device's kernel doesn't count.
+def cuts(tree: Tree, n_roots: int, warps: int) -> dict[str, int]:
+    """Return how the work is cut into tasks for so many warps, as fields of ``JOB``."""
+    hubs = min(-(-n_roots // _HUBS), _MOST_HUBS) if tree.n_roots is not None and tree.spine > 1 else 0
+    parts = _ROW_PARTS if tree.row_depth == 0 else _PARTS
+    batch = min(max((n_roots - hubs) // (4 * warps), 1), LANES)
+    return {"n_roots": n_roots, "hubs": hubs, "parts": parts, "batch": batch}
+
+
+def trees(resolved: ResolvedSearch, levels: npt.NDArray[Any], viewed: bool = True) -> list[Tree] | None:
+    """Return the trees whose counts multiply to the plan's, or the one that gives its rows; None: it has no embedding.
 
     Parameters
     ----------
     levels
         ``match_plan.LEVEL`` records with the device's pointers.
+    viewed
+        Whether levels may be looked up in slices that are cut beforehand: these take room.
     """
-    header = resolved.plan[0]
-    if header["seeds"] or header["enumerated"] or header["mode"] == SearchMode.EXISTS:
-        return None
-    if (levels["kind"] != LevelKind.VERTEX).any():
-        return None
     derived = derive(resolved.plan)
-    try:
-        return [_Layout(resolved, levels, derived).tree(k) for k in range(int(derived.header["n_roots"]))]
-    except _NotCountedError:
+    if derived.header["impossible"]:
         return None
-
-
-class _NotCountedError(Exception):
-    """The kernel doesn't count such a level."""
+    header = resolved.plan[0]
+    if header["seeds"] or header["enumerated"]:
+        return [_Layout(resolved, levels, derived, viewed).rows()]
+    roots = range(int(derived.header["n_roots"]))
+    return [_Layout(resolved, levels, derived, viewed).component(root) for root in roots]
 
 
 @dataclass
@@ -110,6 +159,7 @@ class _Layout:
     resolved: ResolvedSearch
     levels: npt.NDArray[Any]
     derived: Derived
+    viewed: bool
     nodes: list[dict[str, Any]] = field(default_factory=list)
     checks: list[tuple[int, int, int, int]] = field(default_factory=list)
     views: dict[tuple[int, ...], int] = field(default_factory=dict)
@@ -121,92 +171,116 @@ class _Layout:
 
     def __post_init__(self) -> None:
         tables = self.resolved.tables
-        self.rows, self.sources = _rows(self.levels), _rows(tables[1])
+        self.all_levels, self.sources = _rows(self.levels), _rows(tables[1])
         self.derived_nodes, self.derived_levels = _rows(self.derived.nodes), _rows(self.derived.levels)
         self.derived_ids = self.derived.ids.tolist()
         self.all_ranges, self.all_pairs = tables[2].tolist(), tables[3].tolist()
         self.level_ids, self.list_ids = tables[7].tolist(), tables[8].tolist()
+        header = self.resolved.plan[0]
+        self.seeds, self.enumerated = int(header["seeds"]), max(int(header["enumerated"]), int(header["seeds"]))
+        self.exists = header["mode"] == SearchMode.EXISTS
 
-    def tree(self, root: int) -> Tree:
-        """Lay out one of the derived components."""
-        node = self.derived_nodes[root]
-        if node["shape"] == NodeKind.GROUP:
-            raise _NotCountedError
-        index = self.ids(node["levels"])[0]
-        self.branch(root, index, {}, spine=True)
-        level = self.rows[index]
-        lo, hi = self.hull(level)
-        if level["sources"][1]:
-            raise _NotCountedError
-        self.nodes[0]["first"] = 0 if level["candidates"] else lo
+    def component(self, root: int) -> Tree:
+        """Lay out one of the derived components, for its total."""
+        (number,) = self.child(root, {}, spine=True)
+        assert number == 0
+        return self.tree(-1)
+
+    def rows(self) -> Tree:
+        """Lay out the whole plan, for its rows: a branch for each seed and enumerated level, below them the others."""
+        bound: dict[int, int] = {}
+        for level in range(_INPUT_ROW if self.seeds else 0, self.enumerated):
+            if level < self.seeds:
+                kind = Kind.SEED if level >= 0 else Kind.INPUT_ROW
+                number = self.add(level, bound, kind=kind, spine=True, output=-1)
+            else:
+                number = self.node(level, bound, leaf=False, spine=True)
+            if bound:
+                self.link(number - 1, [number])
+            bound = self.below(bound, level)
+        below = self.children(range(int(self.derived.header["n_roots"])), bound, not self.exists)
+        self.link(len(bound) - 1, below)
+        return self.tree(len(bound) - 1)
+
+    def tree(self, row_depth: int) -> Tree:
+        """Return what was laid out."""
+        root = self.nodes[0]
+        n_roots, first, pivot = None, 0, _FROM_CANDIDATES
+        if root["kind"] != Kind.INPUT_ROW:
+            level = self.all_levels[root["level"]]
+            spans = _part(self.all_ranges, level["ranges"])
+            if level["candidates"]:
+                n_roots = level["n_candidates"]
+            elif root["kind"] == Kind.VIEWED:
+                n_roots, first = spans[-1][1] - spans[0][0], spans[0][0]
+            else:
+                n_roots, first, pivot = sum(end - begin for begin, end in spans), spans[0][0], _FROM_RANGES
         views = [
             (0, 0, lo, hi, begin, end, index, below, above, 0) for index, lo, hi, begin, end, below, above in self.views
         ]
         return Tree(
-            _records(self.nodes),
+            np.array([tuple(row[name] for name in NODE.names or ()) for row in self.nodes], NODE),
             np.array(self.checks, CHECK),
             np.array(views, VIEW),
             np.array(self.ranges, RANGE),
             np.array(self.pairs, PAIR),
-            level["n_candidates"] if level["candidates"] else hi - lo,
+            n_roots,
+            first,
+            pivot,
             self.spine,
+            row_depth,
             self.memos,
             self.branches,
+            any(node["kind"] != Kind.VIEWED for node in self.nodes),
+            bool(self.exists),
         )
 
     def ids(self, span: tuple[int, int]) -> list[int]:
         """Return a span of the derived ids."""
         return _part(self.derived_ids, span)
 
-    def hull(self, level: Any) -> tuple[int, int]:
-        """Return the least range of ids that holds a level's."""
-        ranges = _part(self.all_ranges, level["ranges"])
-        if not ranges:
-            raise _NotCountedError
-        begin, end = ranges[0][0], ranges[-1][1]
-        if end > _MOST_IDS:
-            raise _NotCountedError
-        return begin, end
-
     # -- nodes --------------------------------------------------------------------------------------------------------
 
-    def branch(self, index: int, level: int, bound: dict[int, int], spine: bool) -> int:
-        """Add a branch with all that is below it; return the node's number. ``bound``: depths of the levels above."""
-        derived = self.derived_nodes[index]
-        number = self.node(level, bound, leaf=False, spine=spine)
-        self.spine += spine
-        self.branches = max(self.branches, len(bound) + 1)
-        if derived["memo"] >= 0 and not spine:
-            self.remember(number, self.ids(derived["context"]), bound)
-        below = {**bound, level: len(bound)}
-        children = sorted(_span(derived["children"]), key=self.weight)
-        last = children[-1] if children and spine and self.is_spine(children[-1]) else -1
-        self.link(number, [each for child in children for each in self.child(child, below, child == last)])
-        return number
+    def child(self, index: int, bound: dict[int, int], spine: bool) -> list[int]:
+        """Add what stands for a derived node with all that is below it; return the nodes' numbers.
 
-    def child(self, index: int, bound: dict[int, int], spine: bool) -> Iterator[int]:
-        """Add what stands for a derived node below a branch."""
+        ``bound``: depths of the levels above.
+        """
         derived = self.derived_nodes[index]
         levels = self.ids(derived["levels"])
         if derived["shape"] == NodeKind.BRANCH:
-            yield self.branch(index, levels[0], bound, spine)
-        elif derived["shape"] == NodeKind.LEAF:
-            yield self.node(levels[0], bound, leaf=True)
-        elif derived["nested"]:
-            for k, level in enumerate(levels):
-                again = bool(derived["repeats"] >> k & 1)
-                yield self.node(level, bound, leaf=True, besides=levels, minus=k, again=again)
-        else:
-            yield self.chain(sorted(levels), bound)
+            number = self.node(levels[0], bound, leaf=False, spine=spine)
+            if derived["memo"] >= 0 and not spine:
+                self.remember(number, self.ids(derived["context"]), bound)
+            self.link(number, self.children(_span(derived["children"]), self.below(bound, levels[0]), spine))
+            return [number]
+        viewed = all(self.is_viewed(level, bound) for level in levels)
+        if derived["shape"] == NodeKind.GROUP and derived["nested"] and bound and viewed:
+            return [
+                self.node(level, bound, leaf=True, besides=levels, minus=k, again=bool(derived["repeats"] >> k & 1))
+                for k, level in enumerate(levels)
+            ]
+        return [self.chain(sorted(levels), bound, spine)]
 
-    def chain(self, levels: list[int], bound: dict[int, int]) -> int:
-        """Add levels that only differ from each other, one below the other."""
-        if len(levels) == 1:
+    def children(self, indices: Sequence[int], bound: dict[int, int], spine: bool) -> list[int]:
+        """Add the derived nodes below a branch; the last one goes on with a spine."""
+        ordered = sorted(indices, key=self.weight)
+        last = ordered[-1] if ordered and spine and self.is_spine(ordered[-1]) else -1
+        return [each for child in ordered for each in self.child(child, bound, child == last)]
+
+    def chain(self, levels: list[int], bound: dict[int, int], spine: bool) -> int:
+        """Add levels that only differ from each other, one below the other; the root is a branch in any case."""
+        if len(levels) == 1 and bound:
             return self.node(levels[0], bound, leaf=True)
-        number = self.node(levels[0], bound, leaf=False)
-        self.branches = max(self.branches, len(bound) + 1)
-        self.link(number, [self.chain(levels[1:], {**bound, levels[0]: len(bound)})])
+        number = self.node(levels[0], bound, leaf=False, spine=spine)
+        if len(levels) > 1:
+            self.link(number, [self.chain(levels[1:], self.below(bound, levels[0]), spine)])
         return number
+
+    def below(self, bound: dict[int, int], level: int) -> dict[int, int]:
+        """Return what is bound below a branch of a level."""
+        self.branches = max(self.branches, len(bound) + 1)
+        return {**bound, level: len(bound)}
 
     def weight(self, index: int) -> tuple[bool, bool, int]:
         """Order children: leaves, then what is remembered, the largest last; a 0 makes all later ones needless."""
@@ -225,23 +299,39 @@ class _Layout:
 
     def link(self, parent: int, children: list[int]) -> None:
         """Chain children together below their parent."""
-        before = None
-        for each in children:
-            if before is None:
+        for before, each in zip([-1, *children], children, strict=False):
+            if before < 0:
                 self.nodes[parent]["child"] = each
             else:
                 self.nodes[before]["next"] = each
-            before = each
 
     def remember(self, number: int, context: list[int], bound: dict[int, int]) -> None:
         """Let the counts of a branch be remembered by the vertices of one or two levels."""
         depths = sorted((bound[level] for level in context), reverse=True)
-        if len(depths) in (1, 2):
+        vertices = all(self.all_levels[level]["kind"] == LevelKind.VERTEX for level in context)
+        if len(depths) in (1, 2) and vertices:
             self.nodes[number]["memo"] = self.memos
             self.nodes[number]["memo_depth"] = (depths[0], depths[1] if len(depths) == 2 else -1)
             self.memos += 1
 
     # -- what a level demands -----------------------------------------------------------------------------------------
+
+    def is_viewed(self, index: int, bound: dict[int, int]) -> bool:
+        """Tell whether a level's candidates are in slices that can be cut beforehand, or in its own list."""
+        level = self.all_levels[index]
+        sources = _part(self.sources, level["sources"])
+        spans = [level["ranges"], *(self.all_levels[source["level"]]["ranges"] for source in sources)]
+        ends = [_part(self.all_ranges, span)[-1][1] if span[1] else _MOST_IDS + 1 for span in spans]
+        demands = sum(level[name][1] for name in ("sources", "different", "less", "greater"))
+        return bool(
+            self.viewed
+            and level["kind"] == LevelKind.VERTEX
+            and not level["conditions"][1]
+            and all(source["lists"][1] == 1 and not source["flags"] & SourceFlag.REPEATS for source in sources)
+            and max(ends) <= _MOST_IDS
+            and demands <= _MOST_CHECKS
+            and (sources or level["candidates"] or not bound)
+        )
 
     def node(
         self,
@@ -249,57 +339,66 @@ class _Layout:
         bound: dict[int, int],
         leaf: bool,
         spine: bool = False,
-        besides: list[int] | None = None,
+        besides: Sequence[int] = (),
         minus: int = 0,
         again: bool = False,
     ) -> int:
         """Add the node of one level; return its number."""
-        level = self.rows[index]
-        if level["conditions"][1]:
-            raise _NotCountedError
-        checks = sorted(self.demands(index, bound, besides or []), key=lambda check: (-check[1], check[0]))
+        level = self.all_levels[index]
+        given = {"leaf": leaf, "spine": spine, "minus": minus, "again": again, "output": level["output"]}
+        free = level["kind"] == LevelKind.VERTEX and level["ranges"][1] == 1 and not level["conditions"][1]
+        free = free and not (level["bitset"] or level["candidates"] or level["pairs"][1])
+        if not self.is_viewed(index, bound):
+            sources = _part(self.sources, level["sources"])
+            listed = all(source["lists"][1] == 1 and not source["flags"] & SourceFlag.REPEATS for source in sources)
+            return self.add(
+                index, bound, kind=Kind.GENERAL, plain=leaf and free and listed and len(sources) <= 1, **given
+            )
+        checks = sorted(self.demands(index, bound, besides), key=lambda check: (-check[1], check[0]))
+        ordered = any(check[0] in (_LOWER, _HIGHER) for check in checks)
         links = sum(check[0] == _LINKED for check in checks)
-        if len(checks) > _MOST_CHECKS or (bound and not links and not level["candidates"]):
-            raise _NotCountedError
         several = level["ranges"][1] > 1
         pairs = _part(self.all_pairs, level["pairs"])
-        simple = not (several or level["bitset"] or level["candidates"] or pairs)
-        ordered = any(check[0] in (_LOWER, _HIGHER) for check in checks)
-        record = {
-            "leaf": leaf, "depth": len(bound), "child": -1, "next": -1, "spine": spine,
-            "plain": leaf and simple and links == 1 and not ordered, "minus": minus, "again": again,
-            "filter": _BY_LIST if level["candidates"] else _BY_BITS if level["bitset"] else _NO_FILTER,
-            "memo": -1, "memo_depth": (-1, -1), "checks": (len(self.checks), len(checks)),
-            "ranges": self.range_span(level) if several else (0, 0),
-            "pairs": (len(self.pairs), len(pairs)), "bitset_begin": level["bitset_begin"],
-            "n_candidates": level["n_candidates"], "first": 0, "unused": 0, "bitset": level["bitset"],
-            "candidates": level["candidates"],
-        }  # fmt: skip
+        number = self.add(
+            index, bound, kind=Kind.VIEWED, **given,
+            plain=leaf and free and links == 1 and not ordered,
+            filter=_BY_LIST if level["candidates"] else _BY_BITS if level["bitset"] else _NO_FILTER,
+            checks=(len(self.checks), len(checks)),
+            ranges=(len(self.ranges), level["ranges"][1]) if several else (0, 0),
+            pairs=(len(self.pairs), len(pairs)),
+            **{name: level[name] for name in ("bitset_begin", "n_candidates", "bitset", "candidates")},
+        )  # fmt: skip
         self.checks += checks
-        for pair in pairs:
-            self.pairs.append(tuple(-1 if each == index else bound[each] for each in pair))
-        self.nodes.append(record)
+        self.ranges += _part(self.all_ranges, level["ranges"]) if several else []
+        self.pairs += [tuple(-1 if each == index else bound[each] for each in pair) for pair in pairs]
+        return number
+
+    def add(self, level: int, bound: dict[int, int], **given: Any) -> int:
+        """Add a record; return its number."""
+        blank: dict[str, Any] = dict.fromkeys(NODE.names or (), 0)
+        blank |= {"child": -1, "next": -1, "memo": -1, "memo_depth": (-1, -1)}
+        blank |= dict.fromkeys(("checks", "ranges", "pairs"), (0, 0))
+        self.nodes.append({**blank, "level": level, "depth": len(bound), **given})
+        self.branches = max(self.branches, len(bound) + (not given.get("leaf", False)))
+        self.spine += given.get("spine", False)
         return len(self.nodes) - 1
 
-    def range_span(self, level: Any) -> tuple[int, int]:
-        """Copy a level's ranges."""
-        begin = len(self.ranges)
-        self.ranges += _part(self.all_ranges, level["ranges"])
-        return begin, level["ranges"][1]
+    def hull(self, level: Any) -> tuple[int, int]:
+        """Return the least range of ids that holds a level's."""
+        ranges = _part(self.all_ranges, level["ranges"])
+        return ranges[0][0], ranges[-1][1]
 
-    def demands(self, index: int, bound: dict[int, int], besides: list[int]) -> Iterator[tuple[int, int, int, int]]:
+    def demands(self, index: int, bound: dict[int, int], besides: Sequence[int]) -> Iterator[tuple[int, int, int, int]]:
         """Yield a level's checks. What its slices are cut by already is left out."""
-        level = self.rows[index]
+        level = self.all_levels[index]
         less, greater = self.named(level["less"]), self.named(level["greater"])
         linked = set()
         for source in _part(self.sources, level["sources"]):
-            if source["lists"][1] != 1 or source["flags"] & SourceFlag.REPEATS:
-                raise _NotCountedError
             other = source["level"]
             linked.add(other)
             key = (
                 self.list_ids[source["lists"][0]],
-                *self.hull(self.rows[other]),
+                *self.hull(self.all_levels[other]),
                 *self.hull(level),
                 int(other in less),
                 int(other in greater),
@@ -307,7 +406,7 @@ class _Layout:
             yield _LINKED, bound[other], self.views.setdefault(key, len(self.views)), 0
         different = self.derived_levels[index]["different"]
         for other, depth in bound.items():
-            if different >> other & 1 and other not in besides:
+            if other >= 0 and different >> other & 1 and other not in besides:
                 yield _DIFFERENT, depth, 0, 0
         for kind, others in ((_LOWER, less), (_HIGHER, greater)):
             for other in sorted(others - linked):
@@ -330,7 +429,3 @@ def _span(span: tuple[int, int]) -> range:
 
 def _part(values: list[Any], span: tuple[int, int]) -> list[Any]:
     return values[span[0] : span[0] + span[1]]
-
-
-def _records(rows: list[dict[str, Any]]) -> npt.NDArray[Any]:
-    return np.array([tuple(row[name] for name in NODE.names or ()) for row in rows], NODE)

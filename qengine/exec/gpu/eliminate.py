@@ -19,40 +19,20 @@ from qengine.exec.common.relations import Relations
 from qengine.exec.common.resolve import resolve_pattern
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.context import Status
-from qengine.exec.elimination_schedule import Among
-from qengine.exec.gpu.closed_walk_counts import WalkCounter, WalkSums
 from qengine.exec.gpu.count_plan import components
 from qengine.exec.gpu.device_program import OperatorFacts
-from qengine.exec.gpu.eliminate_sums import MOST_FACTORS
-from qengine.exec.gpu.elimination_steps import (
-    FLAGS,
-    LANES,
-    MOST_FOREST_NODES,
-    MOST_SUMS,
-    SUMS,
-    TOTAL,
-    TOTAL_BLOCKS,
-    DeviceSteps,
-    NoWeights,
-    blocks_of,
-    integer,
-)
+from qengine.exec.gpu.elimination_steps import FLAGS, LANES, DeviceSteps, Unfit, blocks_of, integer
+from qengine.exec.gpu.kernels import Sums, run_call, start_total
 from qengine.exec.gpu.launch import device_run
 from qengine.exec.gpu.memory import Resident
 from qengine.exec.gpu.neighbourhoods import run_among
-from qengine.exec.gpu.square_counts import closed_walks_of_four
-from qengine.exec.gpu.triangle_counts import (
-    MOST_WEIGHT,
-    counts_triangles,
-)
-from qengine.exec.gpu.triangle_totals import WeightedTriangleTotals
-from qengine.exec.host.closed_walk_counts import MOST_WALK_WEIGHT
 from qengine.exec.host.eliminate import Counts, NumberOverflow, of_vertices, only_count
 from qengine.exec.view import ExecView, MaskProvider
-from qengine.plan.elimination import Pairs, Product, RootedForest, Step
+from qengine.plan.kernels import kernel
 from qengine.plan.physical import MAX_DEVICE_LEVELS, Eliminate
+from qengine.plan.schedule import Among, Call
 
-__all__ = ["eliminates", "has_kernels", "run_eliminate"]
+__all__ = ["eliminates", "run_eliminate"]
 
 _MOST_FACTOR = 2**62
 """Of the terms together: 64 bits more than numbers have are enough then."""
@@ -79,25 +59,15 @@ def _of(store: ExecView, operator: Eliminate) -> OperatorFacts:
     return found
 
 
-def has_kernels(operator: Eliminate) -> bool:
-    """Tell whether the device has kernels for all steps."""
-    return all(_has_kernels(step) for step in operator.steps)
-
-
 def _eliminates(store: ExecView, operator: Eliminate) -> bool:
-    if not has_kernels(operator):
+    """Tell whether steps are run: where the plan says so, unless the pattern has kernels made for its shape."""
+    if operator.schedule("gpu") is None:
         return False
     search = operator.search
     if operator.emit or len(search.levels) > MAX_DEVICE_LEVELS or any(level.predicates for level in search.levels):
         return True
     resolved = resolve_pattern(store, search)
     return resolved is None or components(resolved.plan) is None
-
-
-def _has_kernels(step: Step) -> bool:
-    if isinstance(step, Product):
-        return len(step.factors) <= MOST_FACTORS
-    return not isinstance(step, Pairs) and (not isinstance(step, RootedForest) or len(step.nodes) <= MOST_FOREST_NODES)
 
 
 def run_eliminate(operator: Eliminate, runtime: Runtime, masks: MaskProvider) -> Counts:
@@ -127,14 +97,17 @@ def run_eliminate(operator: Eliminate, runtime: Runtime, masks: MaskProvider) ->
             on = after.enter_context(device_run(runtime.context))
             host = after.enter_context(runtime.memory.holding("Eliminate"))
             relations = Relations(runtime.store, masks, runtime.context, host.add)
-            return _Run(operator, runtime, relations, known.program, wide, on, held, counted).counts()
+            return _Run(operator, runtime, relations, known.totals(), wide, on, held, counted).counts(known.calls)
 
     while True:
         wide = known.wide  # executions beside this one may find out, too
+        if wide:
+            runtime.context.note(operator, "run with numbers of 128 bits, since one exceeds 64")
         try:
             return run(wide)
-        except NoWeights:
-            known.leave_weights()
+        except Unfit as found:
+            known.general = True
+            runtime.context.note(operator, f"run by kernels that take anything, since {found}")
         except NumberOverflow:
             if wide:
                 runtime.context.raise_for(Status.OVERFLOW)
@@ -144,16 +117,19 @@ def run_eliminate(operator: Eliminate, runtime: Runtime, masks: MaskProvider) ->
 class _Run(DeviceSteps):
     """One execution of the program, and its terms."""
 
-    def counts(self) -> Counts:
-        """Run the steps, then add the terms up."""
-        among: dict[int, int] = {}
-        for each in self.program.order:
+    def counts(self, calls: Sequence[Call]) -> Counts:
+        """Run the calls, then add the terms up."""
+        found: dict[int, int] = {}
+        started: list[Sums] = []
+        for each in calls:
             if isinstance(each, Among):
-                among |= run_among(self, each)
+                found |= run_among(self, each, run_call, start_total)
+            elif kernel("gpu", each.kernel).total:
+                started.append(start_total(self, each))
             else:
-                self.step(each, self.operator.steps[each])
+                run_call(self, each)
             self.context.check()
-        sums = self.totals() | among
+        sums = self.totals(started) | found
         factors = [term.factor * prod(sums[place] for place in term.totals) for term in self.operator.terms]
         if self.operator.emit:
             return self.by_vertex(factors)
@@ -161,75 +137,22 @@ class _Run(DeviceSteps):
 
     # ------------------------------------------------------------ terms
 
-    def totals(self) -> dict[int, int]:
-        """Return the sums of the vectors whose sums terms have, after all steps."""
-        together: list[tuple[WeightedTriangleTotals | WalkSums, Any, int]]
-        together = [(each, self.corner_sums(each), 8) for each in self.program.corners]
-        together += [(each, self.walk_sums(each), 6) for each in self.program.walks if self.counts_walks(each)]
-        self.sum_products()
-        words = np.zeros((FLAGS + TOTAL * len(self.program.summed)) // 8, np.uint64)
-        self.read(self.state, words)
-        flags = words.view(np.uint32)
+    def totals(self, started: Sequence[Sums]) -> dict[int, int]:
+        """Wait for all kernels, and return the totals that they have found."""
+        flags = np.zeros(FLAGS // 4, np.uint32)
+        self.read(self.state, flags)
         if flags[0]:
             raise NumberOverflow
         if flags[2]:
-            raise NoWeights
+            raise Unfit("weights are too large")
         if flags[3]:
             self.context.raise_for(Status.OVERFLOW)
-        sums = {}
-        for place, row in zip(self.program.summed, words[FLAGS // 8 :].reshape(-1, TOTAL // 8), strict=True):
-            if place in self.squares:
-                matrix = self.matrices[self.squares[place]]
-                sums[place] = closed_walks_of_four(self.store, matrix, self.run, self.held)
-            elif self.summed_vectors(place) is not None:
-                sums[place] = integer(row) if self.summed_vectors(place) else self.n
-        for counted, block, n_words in together:
-            found = np.empty(n_words, np.uint64)
-            self.run.read(block.ptr, found)
-            sums |= counted.sums(found)
+        sums: dict[int, int] = {}
+        for each in started:
+            sums |= each()
         if any(each >> 128 for each in sums.values()):
             self.context.raise_for(Status.OVERFLOW)
         return sums
-
-    def sum_products(self) -> None:
-        """Add the products of vectors up, some totals a launch."""
-        for first in range(0, len(self.program.summed), MOST_SUMS):
-            sums = np.zeros((), SUMS)
-            places = tuple(self.program.summed)[first : first + MOST_SUMS]
-            sums["n"] = len(places)
-            for k, place in enumerate(places):
-                pointers = self.summed_vectors(place) or ()
-                sums["of"][k]["of"][: len(pointers)], sums["of"][k]["n"] = pointers, len(pointers)
-            to = np.uint64(self.state.ptr + FLAGS + TOTAL * first)
-            flag = np.uint64(self.flag + np.uint64(12))
-            blocks = len(places) * min(TOTAL_BLOCKS, blocks_of(self.n))
-            self.launch("eliminate_sums", blocks, sums, np.uint64(self.n), to, flag)
-
-    def summed_vectors(self, place: int) -> tuple[int, ...] | None:
-        """Return where the vectors are whose product is summed, without those of ones; None if it's found otherwise."""
-        factors = self.program.summed[place]
-        if any(each not in self.vectors for each in factors):
-            return None
-        return tuple(block.ptr for each in factors if (block := self.vectors[each]) is not None)
-
-    def corner_sums(self, of: WeightedTriangleTotals) -> Any:
-        """Return a block that gets the sums over triangles by their corners' weights."""
-        matrix = self.matrices[of.across]
-        if not counts_triangles(matrix):
-            raise NoWeights
-        weights = self.vector_product([self.vectors[place] for place in of.weights], self.n)
-        sums = self.triangles().corners(matrix, self.weights(matrix, weights, MOST_WEIGHT))
-        if sums is None:
-            raise NoWeights
-        return sums
-
-    def walk_sums(self, of: WalkSums) -> Any:
-        """Return a block that gets sums of closed walks."""
-        matrix = self.matrices[of.matrix]
-        weights = None
-        if of.weights is not None:
-            weights = self.weights(matrix, self.vectors[of.weights], MOST_WALK_WEIGHT)
-        return WalkCounter(self.run, self.blocks).count(matrix, weights, fives=bool(of.fives))
 
     def by_vertex(self, factors: Sequence[int]) -> Counts:
         """Add the terms' vectors up, each times its factor."""

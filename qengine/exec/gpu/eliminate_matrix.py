@@ -40,14 +40,12 @@ class DeviceMatrix:
     """A matrix on the device.
 
     ``record``: its ``MATRIX``. ``pairs``: as ``SparseMatrix.pairs``. ``keep``: blocks that it lies in, residents aside.
-    ``triangles``: the step whose matrix has the same pairs, if its numbers are their triangles, which are not written.
     ``key``: what names of residents that are made of it begin with, None where conditions decide what it is.
     """
 
     record: npt.NDArray[Any]
     pairs: bool
     keep: tuple[Any, ...] = ()
-    triangles: int | None = None
     key: tuple[Any, ...] | None = None
 
     @property
@@ -65,13 +63,6 @@ class DeviceMatrix:
         record = self.record.copy()
         record["values"] = values.ptr
         return DeviceMatrix(record, False, (*self.keep, values))
-
-    def with_triangles(self, place: int) -> DeviceMatrix:
-        """Return a matrix whose numbers are the triangles of this one's pairs, of which only sums by row are read.
-
-        ``place``: of this matrix's step.
-        """
-        return DeviceMatrix(self.record, False, self.keep, triangles=place)
 
 
 def uploaded(

@@ -1,30 +1,26 @@
-"""The steps of an elimination on the device, each some kernels."""
+"""What kernels of an elimination on the device read and write: blocks by step, and the launches over them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from qengine.exec.common.relations import Relations
 from qengine.exec.common.runtime import Runtime
-from qengine.exec.gpu.closed_walk_counts import WalkSums
-from qengine.exec.gpu.device_program import DeviceProgram
-from qengine.exec.gpu.eliminate_matrix import WORK_QUEUE, DeviceMatrix, uploaded
-from qengine.exec.gpu.eliminate_sums import MOST_FACTORS
+from qengine.exec.gpu.eliminate_matrix import WORK_QUEUE, DeviceMatrix
 from qengine.exec.gpu.families import MESSAGE_WINDOW
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.memory import Resident
-from qengine.exec.gpu.square_counts import counts_squares, squared_matrix
-from qengine.exec.gpu.triangle_counts import (
-    TriangleCounter,
-    counts_triangles,
-    is_triangle,
-)
-from qengine.exec.host.eliminate import indicator_vector
-from qengine.plan.elimination import MaskedProduct, Matrix, MatVec, NodeIndicator, Product, RootedForest, Step
+from qengine.exec.gpu.row_powers import ROW_POWERS, run_row_powers
+from qengine.exec.gpu.triangle_counts import TriangleCounter
+from qengine.exec.host.eliminate import Unfit, indicator_vector
+from qengine.plan.elimination import Domain, MaskedProduct, Matrix, NodeIndicator, RootedForest
+from qengine.plan.kernels.gpu import MOST_FOREST_NODES
+from qengine.plan.kernels.shapes import RaisedRows
+from qengine.plan.kernels.sums import MOST_FACTORS
 from qengine.plan.physical import Eliminate
 
 __all__ = [
@@ -33,7 +29,6 @@ __all__ = [
     "FOREST_NODE",
     "FOREST_PLAN",
     "LANES",
-    "MOST_FOREST_NODES",
     "MOST_SUMS",
     "PARTS",
     "SHARED",
@@ -41,12 +36,12 @@ __all__ = [
     "TOTAL",
     "TOTAL_BLOCKS",
     "DeviceSteps",
-    "NoWeights",
+    "Unfit",
     "blocks_of",
     "integer",
 ]
 
-MOST_FOREST_NODES, MOST_SUMS = 32, 24
+MOST_SUMS = 24
 FACTORS = np.dtype([("of", "<u8", (MOST_FACTORS,)), ("n", "<u4"), ("unused", "<u4")])
 SUMS = np.dtype([("of", FACTORS, (MOST_SUMS,)), ("n", "<u8")])
 PARTS = np.dtype([("sums", "<u8"), ("open", "<u8")])
@@ -73,14 +68,19 @@ TOTAL = 24
 """Bytes of a total: products of 128 bits are added up."""
 
 
-class NoWeights(Exception):
-    """Triangles or closed walks can't be summed by weights."""
+class Roots(Protocol):
+    """The roots for which steps over pairs are run at a time."""
+
+    def size(self, domain: Domain) -> int:
+        """Return how many pairs of these roots a domain has."""
 
 
 class DeviceSteps:
     """One execution of the program. ``vectors``: blocks by step, None for a vector of ones.
 
-    ``counted``: triangles by the step of their sides and whether by pair, which have the same 64 bits in any execution.
+    ``piece``: the roots that steps over pairs are run for now. ``n_totals``: sums of products over vertices that it
+    finds. ``counted``: triangles by the step of their sides and whether by pair, which have the same 64 bits in any
+    execution.
     """
 
     def __init__(
@@ -88,13 +88,14 @@ class DeviceSteps:
         operator: Eliminate,
         runtime: Runtime,
         relations: Relations,
-        program: DeviceProgram,
+        n_totals: int,
         wide: bool,
         run: DeviceRun,
         held: list[Resident],
         counted: dict[tuple[int, bool], Any],
     ) -> None:
         self.operator = operator
+        self.steps = operator.steps
         self.store = runtime.store
         self.context = runtime.context
         self.relations = relations
@@ -106,11 +107,10 @@ class DeviceSteps:
         self.width = 16 if wide else 8
         self.vectors: dict[int, Any] = {}
         self.matrices: dict[int, DeviceMatrix] = {}
-        self.program = program
+        self.piece: Roots | None = None
         self.rows: dict[int, tuple[int, npt.NDArray[np.uint64]]] = {}
-        self.squares: dict[int, int] = {}  # matrices by the steps that are their closed walks
         self.blocks: list[Any] = []  # what kernels may still use
-        self.state = self.allocate(FLAGS + TOTAL * len(self.program.summed), "the totals", clear=True)
+        self.state = self.allocate(FLAGS + TOTAL * n_totals, "the totals", clear=True)
 
     def weights(self, matrix: DeviceMatrix, vector: Any, most: int) -> Any:
         """Return a block that gets a vector's numbers as weights of a matrix's vertices."""
@@ -121,36 +121,14 @@ class DeviceSteps:
         self.launch("vector_weights", blocks_of(matrix.rows), address, *bounds, np.uint64(to.ptr), flag)
         return to
 
-    def counts_walks(self, of: WalkSums) -> bool:
-        """Tell whether such sums are found together."""
-        return counts_squares(self.matrices[of.matrix])
+    def size(self, domain: Domain) -> int:
+        """Return how many vertices there are, or pairs of the roots that are done now."""
+        if domain is None:
+            return self.n
+        assert self.piece is not None
+        return self.piece.size(domain)
 
     # ------------------------------------------------------------ steps
-
-    def step(self, place: int, step: Step) -> None:
-        """Start a step's kernels."""
-        match step:
-            case NodeIndicator():
-                self.vectors[place] = self.own(step)
-            case Matrix():
-                self.matrices[place] = uploaded(self.relations, step, self.run, self.held, self.wide)
-            case Product(factors=factors) if factors[0] in self.matrices:
-                self.matrices[place] = self.matrix_product([self.matrices[each] for each in factors])
-            case Product(factors=factors):
-                self.vectors[place] = self.vector_product([self.vectors[each] for each in factors], self.n)
-            case MatVec(matrix=matrix, vector=vector):
-                self.vectors[place] = self.message(self.matrices[matrix], vector, self.n)
-            case MaskedProduct(across=across) if is_triangle(step) and counts_triangles(self.matrices[across]):
-                if place in self.program.by_pair:
-                    self.matrices[place] = self.triangles_of_pairs(across)
-                else:
-                    self.matrices[place] = self.matrices[across].with_triangles(across)
-            case MaskedProduct():
-                self.matrices[place] = self.closed(step)
-            case RootedForest() if self.is_counted_walk(place) or self.is_counted_square(place, step):
-                pass  # when all else is done
-            case RootedForest():
-                self.vectors[place] = self.around(step, self.n, self.n)
 
     def own(self, own: NodeIndicator) -> Any:
         """Make the vector on the device where one node's labels decide, else on the host."""
@@ -171,7 +149,7 @@ class DeviceSteps:
 
     def matrix_product(self, factors: Sequence[DeviceMatrix]) -> DeviceMatrix:
         """Multiply matrices that link the same pairs."""
-        numbered = [each for each in factors if each.record["values"] or each.triangles is not None]
+        numbered = [each for each in factors if each.record["values"]]
         if len(numbered) < 2:
             return numbered[0] if numbered else factors[0]
         return numbered[0].with_values(
@@ -197,10 +175,6 @@ class DeviceSteps:
         record, to = matrix.record, np.uint64(out.ptr)
         if not matrix.entries:
             return out
-        if matrix.triangles is not None:
-            counts = np.uint64(self.counted_triangles(matrix.triangles, by_pair=False).ptr)
-            self.launch("triangle_ends", blocks_of(matrix.rows), counts, record["lo"], np.uint32(matrix.rows), to)
-            return out
         if not record["values"] and not self.address(vector):
             self.launch("eliminate_lengths", blocks_of(matrix.rows), record, to)
             return out
@@ -211,6 +185,16 @@ class DeviceSteps:
         blocks = blocks_of(windows * LANES)
         self.launch("eliminate_message", blocks, record, self.address(vector), to, parts, self.flag)
         self.launch("eliminate_join", blocks, record, parts, to, self.flag)
+        return out
+
+    def vertex_triangles(self, place: int) -> Any:
+        """Return for each vertex how many pairs of a matrix's entries close a triangle with it, in both orders."""
+        matrix = self.matrices[place]
+        out = self.allocate(self.width * max(1, self.n), "a vector", clear=True)
+        if matrix.entries:
+            counts = np.uint64(self.counted_triangles(place, by_pair=False).ptr)
+            rows = np.uint32(matrix.rows)
+            self.launch("triangle_ends", blocks_of(matrix.rows), counts, matrix.record["lo"], rows, np.uint64(out.ptr))
         return out
 
     def triangles_of_pairs(self, place: int) -> DeviceMatrix:
@@ -233,23 +217,6 @@ class DeviceSteps:
             self.counted[place, by_pair] = self.triangles().count(self.matrices[place], by_pair)
         return self.counted[place, by_pair]
 
-    def is_counted_walk(self, place: int) -> bool:
-        """Tell whether a step's sum is one of closed walks that are counted together, at the end."""
-        return any(place in each.places and self.counts_walks(each) for each in self.program.walks)
-
-    def is_counted_square(self, place: int, step: RootedForest) -> bool:
-        """Tell whether a step's sum is a matrix's closed walks, which are counted at the end; if so, note it."""
-        matrix = squared_matrix(step)
-        if (
-            matrix is None
-            or self.operator.emit
-            or place in self.program.read
-            or not counts_squares(self.matrices[matrix])
-        ):
-            return False
-        self.squares[place] = matrix
-        return True
-
     def owners(self, matrix: DeviceMatrix) -> tuple[np.uint64, np.uint64]:
         """Find the row of each entry, and where each row's ids stop to be less than its own; return where they are."""
         block = self.allocate(8 * matrix.rows + 4 * matrix.entries, "the rows of pairs")
@@ -257,22 +224,29 @@ class DeviceSteps:
         self.launch_all("eliminate_owners", matrix.record, rows, middles)
         return rows, middles
 
-    def closed(self, step: MaskedProduct) -> DeviceMatrix:
+    def triangle_sums(self, place: int, vector: int | None) -> DeviceMatrix:
+        """Sum out the third vertices of a simple graph's triangles, each found once for its three pairs."""
+        across = self.matrices[place]
+        out = self.allocate(self.width * across.entries, "a matrix", clear=True)
+        if across.entries:
+            rows, middles = self.owners(across)
+            to = np.uint64(out.ptr)
+            given = across.record, rows, middles, self.address(vector), to, self.deal(), self.flag
+            self.launch_all("eliminate_triangle_sums", *given)
+            self.launch_all("eliminate_mirror", across.record, rows, to)
+            self.run.wait()
+        return across.with_values(out)
+
+    def masked_product(self, step: MaskedProduct) -> DeviceMatrix:
         """Sum out the third vertices of triangles."""
         across, left, right = (self.matrices[place] for place in (step.across, step.left, step.right))
         out = self.allocate(self.width * across.entries, "a matrix", clear=True)
-        if not across.entries:
-            return across.with_values(out)
-        rows, middles = self.owners(across)
-        queue = np.array((self.allocate(8, "the pairs dealt", clear=True).ptr, self.run.stop_flag), WORK_QUEUE)
-        vector, to = self.address(step.vector), np.uint64(out.ptr)
-        if step.across == step.left == step.right and across.pairs:
-            self.launch_all("eliminate_triangle_sums", across.record, rows, middles, vector, to, queue, self.flag)
-            self.launch_all("eliminate_mirror", across.record, rows, to)
-        else:
+        if across.entries:
+            rows, _ = self.owners(across)
             matrices = across.record, rows, left.record, right.record
-            self.launch_all("masked_product", *matrices, vector, to, queue, self.flag)
-        self.run.wait()
+            vector, to = self.address(step.vector), np.uint64(out.ptr)
+            self.launch_all("masked_product", *matrices, vector, to, self.deal(), self.flag)
+            self.run.wait()
         return across.with_values(out)
 
     def around(self, step: RootedForest, roots: int, reached: int) -> Any:
@@ -291,6 +265,27 @@ class DeviceSteps:
         arguments = (plan, np.uint64(out.ptr), queue, self.flag)
         self.run.launch(kernel, blocks, _AROUND_THREADS, arguments, SHARED.itemsize)
         self.run.wait()
+        return out
+
+    def row_powers(
+        self, of: RaisedRows, roots: int, columns: int, most: int | None = None, local: tuple[Any, Any] = (0, 0)
+    ) -> Any:
+        """Add powers of the ways from some roots up; their columns have numbers below ``columns``.
+
+        Parameters
+        ----------
+        most
+            How many columns a row can have, where that is fewer; ``local`` says where its first is.
+        local
+            The addresses of where the rows of a root of roots begin, and of which one each root is among.
+        """
+        out = self.allocate(self.width * max(1, roots), "a vector")
+        task = np.zeros((), ROW_POWERS)
+        task["start"], task["link"] = self.matrices[of.start].record, self.matrices[of.link].record
+        task["weights"], task["factors"] = self.address(of.weights), self.address(of.factors)
+        task["ends"], task["owners"] = local
+        task["out"], task["n"], task["n_rows"], task["exponent"] = out.ptr, columns, roots, of.exponent
+        run_row_powers(self.run, task, columns if most is None else most, self.wide, self.flag, self.blocks)
         return out
 
     def forest(self, step: RootedForest) -> tuple[tuple[npt.NDArray[Any], ...], int]:

@@ -22,7 +22,6 @@ _SPIN_SECONDS = 0.002
 _SLEEP_SECONDS = 0.0005
 _SLEEP_SHARE = 0.02
 """At most this part of the time that a run has waited is slept at once."""
-_LEAVE = 2
 _COPY_BYTES = 1 << 26
 """Of a copy between two looks at the limits: some 10 ms."""
 
@@ -232,13 +231,8 @@ class DeviceRun:
         """Launch what was recorded, as one launch."""
         recorded.launch(self.stream)
 
-    def wait(self, leave: Callable[[], bool] | None = None) -> None:
+    def wait(self) -> None:
         """Wait for what was launched.
-
-        Parameters
-        ----------
-        leave
-            Asked now and then whether kernels that can go on later shall leave; they are told so by a 2 for a 1.
 
         Raises
         ------
@@ -253,9 +247,6 @@ class DeviceRun:
                 self.context.check()
                 waited = time.perf_counter() - begin
                 if waited > _SPIN_SECONDS:
-                    if leave is not None and leave():
-                        self._lane.flag[0] = _LEAVE
-                        leave = None
                     time.sleep(min(_SLEEP_SECONDS, _SLEEP_SHARE * waited))
         except KeyboardInterrupt:
             self.context.interrupt()

@@ -5,34 +5,23 @@ As ``qengine.exec.host.neighbourhoods``; the kernels are ``kernels/cuda/count/el
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from qengine.exec.elimination_schedule import Among, root_matrices, root_ranges
 from qengine.exec.gpu.device import cupy
 from qengine.exec.gpu.eliminate_matrix import MATRIX, DeviceMatrix
 from qengine.exec.gpu.elimination_steps import DeviceSteps
-from qengine.plan.closed_walks import squared_rows
-from qengine.plan.elimination import (
-    AtEnds,
-    ByRoot,
-    Domain,
-    EndRows,
-    MaskedProduct,
-    MatVec,
-    Neighbourhoods,
-    OfPairs,
-    Product,
-    RootedForest,
-    column_domain_of,
-    domain_of,
-)
+from qengine.exec.gpu.symmetric_links import LinkedPairs, linked_pairs
+from qengine.exec.root_ranges import most_links, root_matrices, root_ranges
+from qengine.plan.elimination import Domain, Neighbourhoods, column_domain_of, domain_of
+from qengine.plan.kernels.shapes import RaisedRows
+from qengine.plan.schedule import Among, KernelCall
 
-__all__ = ["run_among"]
+__all__ = ["Piece", "run_among"]
 
 NEIGHBOURS = np.dtype(
     [("first", MATRIX), ("second", MATRIX), ("by", MATRIX)]
@@ -49,6 +38,12 @@ _SHARE = 16
 
 _LEAST, _MOST = 1 << 16, 1 << 33
 
+_KNOWN = 4
+"""As so many a link counts where it is known how many there are, not only how many there can be."""
+
+_BITS = 32
+"""So many that there can be count as one then: each may have a bit."""
+
 _WARP_MARKS = 1_024
 """Bytes that a warp marks ends of pairs in."""
 
@@ -58,40 +53,50 @@ _KEPT_BYTES = 2_048
 _FEW = 128
 """Pairs of a root that a warp takes."""
 
-_THREADS, _MANY_THREADS, _MOST_THREADS = 256, 512, 1024
+_THREADS, _MANY_THREADS = 256, 512
 
-_MANY_COUNTERS = 8_192
-"""Of a block: with more, few blocks run at a time, and have more threads."""
 _ON_DEVICE = 3
 
 _WHAT = "what neighbours have in common"
 
 
-def run_among(steps: DeviceSteps, among: Among) -> dict[int, int]:
-    """Run steps over pairs; sums by root become vectors of ``steps``. Return the sums of all numbers asked for.
+def run_among(
+    steps: DeviceSteps,
+    among: Among,
+    run_call: Callable[[DeviceSteps, KernelCall], None],
+    start_total: Callable[[DeviceSteps, KernelCall], Callable[[], Mapping[int, int]]],
+) -> dict[int, int]:
+    """Run calls over pairs; sums by root become vectors of ``steps``. Return the sums of all numbers asked for.
+
+    Parameters
+    ----------
+    run_call, start_total
+        Start the kernels of a call.
 
     Raises
     ------
     QueryTimeout, QueryInterrupted, OutOfMemory
         By the context's limits; ``OutOfMemory`` also for the device's memory.
+    Unfit
+        If a kernel doesn't take what it is given.
     """
-    totals = dict.fromkeys(among.totals, 0)
-    for place in among.by_root:
-        steps.vectors[place] = steps.allocate(steps.width * steps.n, "a vector", clear=True)
+    totals = {place: 0 for call in among.totals for place in call.places}
+    for call in among.by_root:
+        steps.vectors[call.places[0]] = steps.allocate(steps.width * steps.n, "a vector", clear=True)
     kept, steps.blocks = steps.blocks, []
     try:
         for first, last in _ranges(steps, among):
-            piece = _Piece(steps, among, first, last)
-            for place in among.steps:
-                piece.step(place)
-            for place in among.by_root:
-                piece.by_root(place)
-            for place in among.totals:
-                totals[place] += piece.total(place)
+            steps.piece = Piece(steps, among, first, last)
+            for call in (*among.calls, *among.by_root):
+                run_call(steps, call)
+            for call in among.totals:
+                for place, total in start_total(steps, call)().items():
+                    totals[place] += total
             steps.run.wait()
             steps.forget(among.steps)
             steps.blocks.clear()
     finally:
+        steps.piece = None
         steps.blocks += kept
     return totals
 
@@ -100,7 +105,24 @@ def _ranges(steps: DeviceSteps, among: Among) -> Iterator[tuple[int, int]]:
     """Yield ranges of roots whose neighbours have no more links than fit, one root at the least."""
     rows = [steps.host_rows(place) for place in root_matrices(steps.operator.steps, among)]
     most = min(_MOST, max(_LEAST, steps.run.free_bytes() // _SHARE))
-    return root_ranges(steps.operator.steps, among, steps.n, rows, most)
+    links = most_links(steps.n, rows)
+    if links.sum() > most:
+        links = np.minimum(links, _known_links(steps, among, links))
+    return root_ranges(steps.operator.steps, among, links, most)
+
+
+def _known_links(steps: DeviceSteps, among: Among, most: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return how many links there are for each root, where triangles tell, each as ``_KNOWN`` and what bits take."""
+    by = root_matrices(steps.steps, among)[0]
+    found = [call for call in among.calls if isinstance(steps.steps[call.places[0]], Neighbourhoods)]
+    if [(call.kernel, call.reads[-1]) for call in found] != [("symmetric_links", by)] or not steps.matrices[by].pairs:
+        return most
+    matrix = steps.matrices[by]
+    triangles = np.empty(matrix.rows, np.uint64)
+    steps.read(steps.counted_triangles(by, by_pair=False), triangles)
+    links = most / _BITS
+    links[int(matrix.record["lo"]) : int(matrix.record["hi"])] += 2 * _KNOWN * triangles.astype(np.float64)
+    return links
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,48 +138,18 @@ class _Pairs:
         return int(self.ends[-1])
 
 
-class _Piece:
+class Piece:
     """Steps over the pairs of the roots from ``first`` to before ``last``: numbered from the first of these on."""
 
     def __init__(self, steps: DeviceSteps, among: Among, first: int, last: int) -> None:
         self.steps = steps
         self.run = steps.run
         self.program = steps.operator.steps
-        self.among = among
+        self.of_pairs = frozenset(among.steps)
         self.first, self.last = first, last
         self._pairs: dict[int, _Pairs] = {}
         self._local: dict[int, npt.NDArray[Any]] = {}
-
-    def step(self, place: int) -> None:
-        """Start a step's kernels."""
-        step, of = self.program[place], self.steps
-        match step:
-            case Neighbourhoods():
-                of.matrices[place] = self.neighbourhoods(step)
-            case AtEnds(pairs=pairs, vector=vector):
-                of.vectors[place] = self.at_ends(self.pairs(pairs), vector)
-            case OfPairs(pairs=pairs, matrix=matrix):
-                of.vectors[place] = self.numbers(self.pairs(pairs), of.matrices[matrix])
-            case EndRows(pairs=pairs, by=by):
-                of.matrices[place] = self.end_rows(self.pairs(pairs), of.matrices[by])
-            case ByRoot(pairs=pairs, vector=vector):
-                of.vectors[place] = self.sums(self.pairs(pairs), vector)
-            case Product(factors=factors) if factors[0] in of.matrices:
-                of.matrices[place] = of.matrix_product([of.matrices[each] for each in factors])
-            case Product(factors=factors):
-                vectors = [of.vectors[each] for each in factors]
-                of.vectors[place] = of.vector_product(vectors, self.size(domain_of(self.program, place)))
-            case MatVec(matrix=matrix, vector=vector):
-                n = self.size(domain_of(self.program, place))
-                of.vectors[place] = of.message(of.matrices[matrix], vector, n)
-            case MaskedProduct(across=across, left=left, right=right, vector=None) if (
-                across == left == right and self.is_local(across)
-            ):
-                of.matrices[place] = self.triangles(across)
-            case MaskedProduct():
-                of.matrices[place] = of.closed(step)
-            case RootedForest():
-                of.vectors[place] = self.around(step)
+        self._linked: dict[int, LinkedPairs] = {}
 
     def size(self, domain: Domain) -> int:
         """Return how many vertices there are, or pairs of these roots."""
@@ -166,7 +158,7 @@ class _Piece:
     def pairs(self, place: int) -> _Pairs:
         """Return the rows of these roots of a matrix, whose pairs are a domain."""
         if place not in self._pairs:
-            self._pairs[place] = self._of_links(place) if place in self.among.steps else self._of_roots(place)
+            self._pairs[place] = self._of_links(place) if place in self.of_pairs else self._of_roots(place)
         return self._pairs[place]
 
     def _of_links(self, place: int) -> _Pairs:
@@ -193,12 +185,10 @@ class _Piece:
 
     # ------------------------------------------------------------ what leaves
 
-    def by_root(self, place: int) -> None:
+    def by_root(self, place: int, pairs: int, vector: int) -> None:
         """Write the sums by root of these roots to their vector."""
-        step = self.program[place]
-        assert isinstance(step, ByRoot)
         of = self.steps
-        sums = self.sums(self.pairs(step.pairs), step.vector)
+        sums = self.sums(self.pairs(pairs), vector)
         self.copy(sums.ptr, of.vectors[place].ptr + of.width * self.first, of.width * (self.last - self.first))
 
     def total(self, place: int) -> int:
@@ -247,14 +237,14 @@ class _Piece:
         self.copy(int(matrix.record["values"]) + of.width * pairs.first, out.ptr, of.width * pairs.size)
         return out
 
-    def neighbourhoods(self, step: Neighbourhoods) -> DeviceMatrix:
-        """Find which neighbours are linked."""
+    def neighbourhoods(self, one: int, other: int, linked: int) -> DeviceMatrix:
+        """Find which neighbours in two matrices are linked by a third."""
         of = self.steps
-        first, second, by = self.pairs(step.first), self.pairs(step.second), of.matrices[step.by]
+        first, second, by = self.pairs(one), self.pairs(other), of.matrices[linked]
         task = np.zeros((), NEIGHBOURS)
         task["first"], task["second"], task["by"] = first.matrix.record, second.matrix.record, by.record
         task["end"], task["few"] = first.matrix.rows, _FEW
-        n = self.size(column_domain_of(self.program, step.second))
+        n = self.size(column_domain_of(self.program, other))
         task["bits"] = min(-(-n // 32) * 32, 8 * (self.run.device.shared_bytes - _KEPT_BYTES) // 32 * 32)
         cp = cupy()
         with self.run.stream, cp.cuda.using_allocator(lambda size: self.run.allocate(size, _WHAT)):
@@ -276,7 +266,7 @@ class _Piece:
         if n_links:
             self.launch("neighbours_fill", task)
             self.run.wait()
-        return DeviceMatrix(record, step.first == step.second and by.pairs)
+        return DeviceMatrix(record, one == other and by.pairs)
 
     def launch(self, name: str, task: npt.NDArray[Any]) -> None:
         """Start the kernels for roots of few and of many pairs."""
@@ -304,11 +294,6 @@ class _Piece:
         return max(1, int(self.run.device.resident_blocks(kernel, threads, shared)))
 
     # ------------------------------------------------------------ within blocks
-
-    def is_local(self, place: int) -> bool:
-        """Tell whether a matrix is symmetric, and links each two neighbours of one root at most once."""
-        step = self.program[place]
-        return isinstance(step, Neighbourhoods) and self.steps.matrices[place].pairs
 
     def local(self, place: int) -> npt.NDArray[Any]:
         """Return a task on a matrix that is local, without bits."""
@@ -346,35 +331,24 @@ class _Piece:
         self.run.launch(kernel, self.blocks(kernel, _THREADS, 0), _THREADS, given)
         return links.with_values(out)
 
-    def around(self, step: RootedForest) -> Any:
-        """Sum a forest out around each root."""
-        if (squared := squared_rows(step)) is not None:
-            start, link = (self.steps.matrices[place] for place in squared)
-            if not start.record["values"] and not link.record["values"]:
-                return self.squares(*squared)
-        matrices = {place for node in step.nodes for place in (node.start, node.link) if place is not None}
-        domains = {column_domain_of(self.program, place) for place in matrices}
-        roots = next(domain_of(self.program, node.start) for node in step.nodes if node.start is not None)
-        return self.steps.around(step, self.size(roots), max(map(self.size, domains)))
+    def linked(self, place: int) -> LinkedPairs:
+        """Return the links of a symmetric matrix's neighbours, each found once for both its pairs."""
+        if place not in self._linked:
+            step = self.program[place]
+            assert isinstance(step, Neighbourhoods)
+            pairs = self.pairs(step.by)
+            self._linked[place] = linked_pairs(self.steps, step.by, pairs.first, pairs.size)
+        return self._linked[place]
 
-    def squares(self, start: int, link: int) -> Any:
-        """Count the ways along two matrices to each column, and sum the squares by row."""
-        of = self.steps
-        one, other = of.matrices[start], of.matrices[link]
-        rows = self.size(domain_of(self.program, start))
-        out = of.allocate(of.width * max(1, rows), "a vector", clear=True)
-        if not one.entries or not other.entries:
-            return out
-        columns = most = self.size(column_domain_of(self.program, link))
-        ends = owners = np.uint64(0)
-        step = self.program[link]
-        if start == link and isinstance(step, Neighbourhoods) and step.first == step.second:
-            task = self.local(link)
-            ends, owners = np.uint64(task["ends"]), np.uint64(task["owners"])
-            most = int(np.diff(self.pairs(step.first).ends).max())
-        counters = min(most, (self.run.device.shared_bytes - _KEPT_BYTES) // 4)
-        shared, threads = 32 + 4 * counters, _THREADS if counters <= _MANY_COUNTERS else _MOST_THREADS
-        kernel = of.kernel("eliminate_neighbours", "row_squares", shared)
-        given = one.record, other.record, ends, owners, np.uint64(columns), np.uint32(counters), np.uint64(out.ptr)
-        self.run.launch(kernel, self.blocks(kernel, threads, shared), threads, (*given, of.deal()), shared)
-        return out
+    def is_within_roots(self, place: int) -> bool:
+        """Tell whether a matrix links the neighbours of the same root."""
+        step = self.program[place]
+        return isinstance(step, Neighbourhoods) and step.first == step.second
+
+    def powers_within_roots(self, of: RaisedRows) -> Any:
+        """Add powers of the ways between neighbours of the same root up: the columns of a row are its root's pairs."""
+        step = self.program[of.link]
+        assert isinstance(step, Neighbourhoods)
+        task, pairs = self.local(of.link), self.pairs(step.first)
+        most = int(np.diff(pairs.ends).max(initial=0))
+        return self.steps.row_powers(of, pairs.size, pairs.size, most, (task["ends"], task["owners"]))

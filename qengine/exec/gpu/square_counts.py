@@ -17,13 +17,8 @@ from qengine.exec.gpu.eliminate_matrix import DeviceMatrix
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.memory import Resident
 from qengine.exec.view import ExecView
-from qengine.plan.closed_walks import closed_walks_of
-from qengine.plan.elimination import RootedForest, Step
 
-__all__ = ["closed_walks_of_four", "counts_squares", "squared_matrix"]
-
-_MOST_ENTRIES = 2**32 - 1
-"""Of a matrix: the kernels' slices have 32-bit ends."""
+__all__ = ["closed_walks_of_four"]
 
 
 @dataclass(eq=False)
@@ -36,21 +31,8 @@ class _Squares:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
-def squared_matrix(step: Step) -> int | None:
-    """Return the step of the matrix whose closed walks of four steps, from each vertex, a step is; None if it isn't."""
-    walks = closed_walks_of(step)
-    if walks is None or walks.length != 4 or not isinstance(step, RootedForest) or step.vector is not None:
-        return None
-    return walks.matrix
-
-
-def counts_squares(matrix: DeviceMatrix) -> bool:
-    """Tell whether ``closed_walks_of_four`` takes a matrix."""
-    return matrix.pairs and matrix.key is not None and matrix.entries <= _MOST_ENTRIES
-
-
 def closed_walks_of_four(store: ExecView, matrix: DeviceMatrix, run: DeviceRun, held: list[Resident]) -> int:
-    """Return the closed walks of four steps of a matrix that ``counts_squares``.
+    """Return the closed walks of four steps of the matrix of a simple graph without conditions.
 
     What they are counted by stays on the device; ``held`` gets it, pinned.
 

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,16 +14,12 @@ from qengine.exec.gpu.eliminate_matrix import DeviceMatrix
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.memory import Resident
 from qengine.exec.view import ExecView
-from qengine.plan.elimination import MaskedProduct, MatVec, Product, Step, operands
 
 __all__ = [
     "LINKS_OF_TRIANGLES",
     "MOST_WEIGHT",
     "TRIANGLES_OF_VERTICES",
     "TriangleCounter",
-    "counted_by_pair",
-    "counts_triangles",
-    "is_triangle",
 ]
 
 TRIANGLES = np.dtype(
@@ -43,9 +39,6 @@ _HUBS = 16_384
 
 _FEW = 64
 """A root of more members is a block's."""
-
-_MOST_ENTRIES = 2**32 - 1
-"""Of a matrix: no vertex is found more often, as a corner that is not the root, and that is counted in 32 bits."""
 
 _HUB_COUNTERS = 2_048
 """What a block finds of so many vertices, those of the least ids, it counts in shared memory. No fewer than 1,024."""
@@ -73,38 +66,6 @@ _LANES = 32
 _WHAT = "counting triangles"
 
 
-def is_triangle(step: Step) -> bool:
-    """Tell whether a step sums out the third vertex of a triangle whose sides are one matrix, each vertex as 1."""
-    return isinstance(step, MaskedProduct) and step.across == step.left == step.right and step.vector is None
-
-
-def counts_triangles(matrix: DeviceMatrix) -> bool:
-    """Tell whether ``TriangleCounter`` takes a matrix."""
-    return matrix.pairs and matrix.entries <= _MOST_ENTRIES
-
-
-def counted_by_pair(steps: Sequence[Step], needed: Collection[int]) -> frozenset[int]:
-    """Return the places of triangles that are read pair by pair, not only summed by one of their vertices.
-
-    ``needed``: places of the steps that are run.
-    """
-    triangular = {place for place, step in enumerate(steps) if is_triangle(step)}
-    alone = {place: place for place in triangular}  # matrices whose numbers are those of one of them
-    found = set()
-    for place, step in enumerate(steps):
-        if place not in needed or (isinstance(step, MatVec) and step.vector is None):
-            continue
-        read = [each for each in operands(step) if each in alone]
-        if isinstance(step, Product) and len(read) == 1:
-            closed = steps[alone[read[0]]]
-            assert isinstance(closed, MaskedProduct)
-            if all(each in (read[0], closed.across) for each in step.factors):
-                alone[place] = alone[read[0]]
-                continue
-        found |= {alone[each] for each in read}
-    return frozenset(found)
-
-
 @dataclass(frozen=True, slots=True)
 class _Index:
     """What triangles of a matrix are counted by, on the device: ``rows`` of bits, ``places`` (cut rows, sorted roots).
@@ -118,7 +79,7 @@ class _Index:
 
 
 class TriangleCounter:
-    """Counts triangles of matrices that ``counts_triangles``, for one run. What they are counted by stays there.
+    """Counts triangles of matrices of simple graphs, for one run. What they are counted by stays there.
 
     Parameters
     ----------

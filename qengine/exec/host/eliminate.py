@@ -5,37 +5,51 @@ Numbers are of 64 bits; where one overflows, all is computed again with 128. Tot
 
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import prod
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from qengine._control import Status
-from qengine.exec.common.relations import Relations, SparseMatrix, numbers
+from qengine.exec.common.relations import Relations, SparseMatrix
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.context import ExecutionContext
-from qengine.exec.elimination_schedule import Among
-from qengine.exec.host.cached_vectors import not_negative, product_sums
-from qengine.exec.host.closed_walk_counts import ClosedWalkCounts, closed_walk_counts
+from qengine.exec.host.cached_vectors import not_negative
 from qengine.exec.host.elimination_facts import facts_of
 from qengine.exec.host.elimination_steps import (
     Array,
-    Factors,
     Found,
     NumberOverflow,
+    Plan,
     Steps,
+    Unfit,
     indicator_vector,
-    told_apart,
 )
+from qengine.exec.host.kernels import run_call, run_total
 from qengine.exec.host.neighbourhoods import run_among
+from qengine.exec.host.search import run_search
 from qengine.exec.memory import Holding
 from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.elimination import Pairs
-from qengine.plan.physical import Eliminate
+from qengine.plan.kernels import kernel
+from qengine.plan.physical import Eliminate, Search
+from qengine.plan.schedule import Among, Call
 
-__all__ = ["Counts", "NumberOverflow", "cached_count", "indicator_vector", "of_vertices", "only_count", "run_eliminate"]
+__all__ = [
+    "Array",
+    "Counts",
+    "NumberOverflow",
+    "Unfit",
+    "cached_count",
+    "indicator_vector",
+    "of_vertices",
+    "only_count",
+    "run_eliminate",
+    "term_vectors",
+    "with_pair_terms",
+]
 
 _MAX_COUNT = 2**63 - 1
 
@@ -45,7 +59,9 @@ _PAIR_CHUNK = np.dtype(
 )
 
 _PAIRS = 1 << 18
-"""Pairs that a worker makes before they are handed on."""
+"""Pairs that a worker makes, at the least, before they are handed on."""
+
+_T = TypeVar("_T")
 
 Ids = npt.NDArray[np.int64]
 Counts = tuple[tuple[Ids, ...], Ids]
@@ -68,17 +84,88 @@ def run_eliminate(operator: Eliminate, runtime: Runtime, masks: MaskProvider) ->
     if (count := cached_count(operator, runtime.store, runtime.context)) is not None:
         yield only_count(count)
         return
+    searched = tuple(_searched(each, runtime, masks) for each in operator.searches)
     first = 0  # row of pairs that isn't done yet
-    for wide in (False, True):
+    general = wide = False
+    while True:
         try:
-            for counts, after in _Run(operator, runtime, masks, wide).counts(first):
+            for counts, after in _Run(operator, runtime, masks, searched, wide, general).counts(first):
                 yield counts
                 first = after
             return
-        except NumberOverflow:
-            if wide:
-                runtime.context.raise_for(Status.OVERFLOW)
-                raise
+        except (Unfit, NumberOverflow) as found:
+            wide, general = _instead(operator, runtime.context, found, wide, general)
+
+
+def term_vectors(operator: Eliminate, runtime: Runtime, masks: MaskProvider, values: Array) -> list[tuple[int, Array]]:
+    """Return what is to be added up of a count by one node: factors, and a vector over the graph's vertices for each.
+
+    Parameters
+    ----------
+    values
+        The program's ``NodeValues``: uint64[n], or [n, 2] of 128 bits, the lower words first. Vectors are of such
+        numbers, too: of 128 bits where ``values`` are, or where a number exceeds 64.
+
+    Raises
+    ------
+    QueryTimeout, QueryInterrupted, OutOfMemory
+        By the context's limits.
+    ResourceError
+        If a number on the way exceeds 128 bits.
+    """
+    return _run_once(operator, runtime, masks, _Run.term_vectors, values)
+
+
+def with_pair_terms(
+    operator: Eliminate, runtime: Runtime, masks: MaskProvider, use: Callable[[Steps, Array], _T]
+) -> _T:
+    """Run the program of a count by two nodes, and return what ``use`` makes of the terms of its pairs.
+
+    ``use`` is called with the steps, which say how wide numbers are, and records of ``qe::eliminate::PairTerm``; it is
+    called again, with wider numbers, where one doesn't fit. Errors as of ``term_vectors``.
+    """
+    return _run_once(operator, runtime, masks, lambda run: run.with_pair_terms(use))
+
+
+def _run_once(
+    operator: Eliminate,
+    runtime: Runtime,
+    masks: MaskProvider,
+    result: Callable[[_Run], _T],
+    values: Array | None = None,
+) -> _T:
+    wide, general = values is not None and values.ndim > 1, False
+    while True:
+        try:
+            return result(_Run(operator, runtime, masks, (), wide, general, values))
+        except (Unfit, NumberOverflow) as found:
+            wide, general = _instead(operator, runtime.context, found, wide, general)
+
+
+def _instead(
+    operator: Eliminate, context: ExecutionContext, found: Unfit | NumberOverflow, wide: bool, general: bool
+) -> tuple[bool, bool]:
+    """Return how a program is run, after kernels haven't taken what was ``found``: ``wide`` and ``general``.
+
+    Raises
+    ------
+    ResourceError
+        If no numbers are wider.
+    """
+    if isinstance(found, Unfit):
+        context.note(operator, f"run by kernels that take anything, since {found}")
+        return wide, True
+    if wide:
+        context.raise_for(Status.OVERFLOW)
+        raise found
+    context.note(operator, "run with numbers of 128 bits, since one exceeds 64")
+    return True, general
+
+
+def _searched(search: Search, runtime: Runtime, masks: MaskProvider) -> int:
+    """Return the count that a search of a term finds."""
+    found = run_search(runtime.store, search, [], 1, runtime.context, masks)
+    return sum(int(count) for chunk in found if chunk.count is not None for count in chunk.count)
 
 
 def cached_count(operator: Eliminate, store: ExecView, context: ExecutionContext) -> int | None:
@@ -91,7 +178,7 @@ def cached_count(operator: Eliminate, store: ExecView, context: ExecutionContext
     QueryTimeout, QueryInterrupted, ResourceError
         As ``run_eliminate``.
     """
-    if context.memory_limit is not None or "cpu" not in operator.devices:
+    if context.memory_limit is not None or operator.schedule("cpu") is None:
         return None
     sums = facts_of(store, operator).sums
     return None if sums is None else sums.total(store, context)
@@ -111,17 +198,35 @@ def of_vertices(counts: Array) -> Counts:
 
 
 class _Run:
-    """One execution of the program. ``totals``: sums of what is over pairs."""
+    """One execution of the program, with numbers of 128 bits if it is ``wide``.
 
-    def __init__(self, operator: Eliminate, runtime: Runtime, masks: MaskProvider, wide: bool) -> None:
+    ``searched``: counts of the searches. ``general``: by the calls that take whatever comes. ``values``: its
+    ``NodeValues``. ``totals``: sums that have been found.
+    """
+
+    def __init__(
+        self,
+        operator: Eliminate,
+        runtime: Runtime,
+        masks: MaskProvider,
+        searched: tuple[int, ...],
+        wide: bool,
+        general: bool,
+        values: Array | None = None,
+    ) -> None:
         self.operator = operator
-        self.facts = facts_of(runtime.store, operator)
+        self.searched = searched
+        self.facts = facts = facts_of(runtime.store, operator)
+        if facts.schedule.otherwise and (general or (wide and facts.narrow)):
+            self.calls = tuple(zip(facts.schedule.otherwise, facts.unused_otherwise, strict=True))
+        else:
+            self.calls = tuple(zip(facts.schedule.calls, facts.unused, strict=True))
         self.context: ExecutionContext = runtime.context
         self.wide = wide
         self.n: int = runtime.store.vertex_count
         self.found: dict[int, Found] = {}
         self.relations = Relations(runtime.store, masks, self.context, self._charge)
-        self.steps = Steps(operator.steps, self.facts, self.found, self.relations, self._charge, wide)
+        self.steps = Steps(operator.steps, facts.vectors, self.found, self.relations, self._charge, wide, values)
         self.holding: Holding = runtime.memory.holding("Eliminate")
         self.making = 0
         self.totals: dict[int, int] = {}
@@ -129,12 +234,7 @@ class _Run:
     def counts(self, first: int) -> Iterator[tuple[Counts, int]]:
         """Yield counts, and how many rows of pairs are complete with them; of pairs those from row ``first`` on."""
         try:
-            for each, unused in zip(self.facts.order, self.facts.unused, strict=True):
-                self._run(each)
-                for place in unused:
-                    self.found.pop(place, None)
-                self._charge(0)
-                self.context.check()
+            self._run_all()
             if len(self.operator.emit) == 2:
                 yield from self._by_pair(first)
             else:
@@ -142,15 +242,40 @@ class _Run:
         finally:
             self._hold(0)
 
-    def _run(self, each: int | Among) -> None:
+    def term_vectors(self) -> list[tuple[int, Array]]:
+        """Run the program, and return its terms' factors and vectors, those of factor 0 left out."""
+        try:
+            self._run_all()
+            return self._scaled()
+        finally:
+            self._hold(0)
+
+    def with_pair_terms(self, use: Callable[[Steps, Array], _T]) -> _T:
+        """Run the program, and call ``use`` while what the terms point to is held."""
+        try:
+            self._run_all()
+            terms, _plans = self._pair_terms()
+            return use(self.steps, terms)
+        finally:
+            self._hold(0)
+
+    def _run_all(self) -> None:
+        for each, unused in self.calls:
+            self._run(each)
+            for place in unused:
+                self.found.pop(place, None)
+            self._charge(0)
+            self.context.check()
+
+    def _run(self, each: Call) -> None:
         if isinstance(each, Among):
-            by_root, totals = run_among(self.steps, each)
+            by_root, totals = run_among(self.steps, each, run_call, run_total)
             self.found |= by_root
             self.totals |= totals
-        elif each in self.facts.matrices:
-            self.found[each] = self.facts.matrices[each]
-        elif not isinstance(self.operator.steps[each], Pairs):  # these are made when all else is
-            self.found[each] = self.steps.run(each)
+        elif kernel("cpu", each.kernel).total:
+            self.totals |= run_total(self.steps, each)
+        else:
+            self.found[each.places[0]] = run_call(self.steps, each)
 
     def _charge(self, more: int) -> None:
         """Hold what has been found and is still wanted, and ``more`` bytes for what is being made.
@@ -165,7 +290,7 @@ class _Run:
         for found in self.found.values():
             if isinstance(found, np.ndarray):
                 live[id(found)] = found.nbytes
-            elif isinstance(found, SparseMatrix | Factors | ClosedWalkCounts):
+            elif isinstance(found, SparseMatrix):
                 live |= {id(array): array.nbytes for array in found.arrays}
         self._hold(sum(live.values()) + self.making)
 
@@ -176,19 +301,26 @@ class _Run:
     # ------------------------------------------------------------ terms
 
     def _total(self) -> Counts:
-        sums = self._sums()
-        total = sum(term.factor * prod(sums[place] for place in term.totals) for term in self.operator.terms)
+        total = 0
+        for term in self.operator.terms:
+            found = 1 if term.search is None else self.searched[term.search]
+            total += term.factor * found * prod(self.totals[place] for place in term.totals)
         return only_count(total)
 
-    def _by_vertex(self) -> Counts:
-        """Add up the terms' vectors: exactly, in Python's integers where 64 bits may not do."""
-        sums = self._sums()
+    def _scaled(self) -> list[tuple[int, Array]]:
+        """Return the terms' factors and vectors, those of factor 0 left out."""
+        sums = self.totals
         scaled = []
         for term in self.operator.terms:
             factor = term.factor * prod(sums[place] for place in term.totals)
             assert term.output is not None
             if factor:
                 scaled.append((factor, self.steps.vector(term.output)))
+        return scaled
+
+    def _by_vertex(self) -> Counts:
+        """Add up the terms' vectors: exactly, in Python's integers where 64 bits may not do."""
+        scaled = self._scaled()
         counts: Array = np.zeros(self.n, np.int64)
         bound = sum(abs(factor) * self._greatest(vector) for factor, vector in scaled)
         if bound > _MAX_COUNT:
@@ -197,8 +329,9 @@ class _Run:
             counts += factor * (self._integers(vector) if bound > _MAX_COUNT else vector.astype(np.int64))
         return of_vertices(counts)
 
-    def _by_pair(self, first: int) -> Iterator[tuple[Counts, int]]:
-        sums = self._sums()
+    def _pair_terms(self) -> tuple[Array, list[Plan]]:
+        """Return the records of the terms, and the plans that they point to."""
+        sums = self.totals
         plans = []
         records = []
         for term in self.operator.terms:
@@ -210,8 +343,11 @@ class _Run:
                 raise NumberOverflow
             plans.append(self.steps.plan(step.nodes, [len(step.nodes) - 1] if step.nodes else [], step.vector))
             records.append((plans[-1].address, factor % 2**64, factor >> 64))
-        terms = np.array(records, _PAIR_TERM)
-        capacity = max(self.n, _PAIRS)
+        return np.array(records, _PAIR_TERM), plans
+
+    def _by_pair(self, first: int) -> Iterator[tuple[Counts, int]]:
+        terms, _plans = self._pair_terms()
+        capacity = self.n + _PAIRS  # a worker begins a row where a whole one has room
         rows = min(self.n, _PAIRS)
         threads = self.context.threads
         self._charge(threads * capacity * 12 + rows * 16)
@@ -232,25 +368,6 @@ class _Run:
             first = after
             yield ((starts, ends[places].astype(np.int64)), counts[places]), first
 
-    def _sums(self) -> dict[int, int]:
-        walks = {
-            place: each for place in self.facts.totals if isinstance(each := self.found.get(place), ClosedWalkCounts)
-        }
-        known = closed_walk_counts(walks, self.steps.ranked, self.context)
-        known |= self.totals
-        places = [place for place in self.facts.totals if place not in known]
-        if not places:
-            return known
-        factors: list[Array] = []
-        first = [0]
-        for place in places:
-            found = self.found[place]
-            factors += found.arrays if isinstance(found, Factors) else _given(found)
-            first.append(len(factors))
-        records = [number for each in factors for number in numbers(each)[:2]]
-        starts = (ctypes.c_int32 * len(first))(*first)
-        return known | dict(zip(places, told_apart(product_sums, records, starts, self.n, self.context), strict=True))
-
     def _greatest(self, vector: Array) -> int:
         if not self.n:
             return 0
@@ -260,8 +377,3 @@ class _Run:
         high: Array = vector[:, 1].astype(object) << 64 if self.wide else np.zeros(1, object)
         low: Array = (vector[:, 0] if self.wide else vector).astype(object)
         return low + high
-
-
-def _given(found: Found) -> tuple[Array, ...]:
-    assert found is None or isinstance(found, np.ndarray)
-    return () if found is None else (found,)

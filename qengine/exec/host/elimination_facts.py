@@ -1,4 +1,4 @@
-"""What a program of elimination and a graph settle for all executions."""
+"""What a schedule of elimination and a graph settle for all executions."""
 
 from __future__ import annotations
 
@@ -7,45 +7,33 @@ from itertools import chain
 
 from qengine._frozen import frozen
 from qengine.exec.common.operator_cache import PerOperatorCache
-from qengine.exec.common.relations import SparseMatrix, stored
-from qengine.exec.elimination_schedule import Among, schedule
 from qengine.exec.host.cached_vectors import CachedSums, VectorKey, cached_sums, vector_key
 from qengine.exec.view import ExecView
-from qengine.plan.elimination import (
-    Matrix,
-    MatVec,
-    NodeIndicator,
-    Pairs,
-    Product,
-    Step,
-    counted_degrees,
-    is_labels_alone,
-    operands,
-)
+from qengine.plan.elimination import MatVec, NodeIndicator, Pairs, Product, Step, counted_degrees, operands
+from qengine.plan.kernels import kernel
 from qengine.plan.physical import Eliminate
+from qengine.plan.schedule import Among, Call, KernelCall, Schedule
 
-__all__ = ["Facts", "facts_of"]
+__all__ = ["Facts", "facts_of", "unused_after"]
+
+_KEPT = ("kept_indicator", "degrees")
+"""Kernels whose vectors the graph keeps."""
 
 
 @frozen
 class Facts:
-    """What a program and the graph settle for all executions; steps and totals are told by their places.
+    """What is settled. ``vectors``: by what the graph keeps those that follow from it alone, by their places.
 
-    ``matrices``: those that the graph has. ``sent``: matrices that only messages go along; ``counted``: those of which
-    the graph keeps what they give. ``vectors``: by what the graph keeps those that follow from it alone. ``order``: in
-    which steps are run, and ``unused`` for each of these what nothing reads after it. ``summed``: steps that terms add
-    up and nothing else reads. ``totals``: all that terms add up. ``sums``: the count, where kept vectors are all that
-    it takes.
+    ``unused``: for each call what nothing reads after it. ``unused_otherwise``: the same of ``Schedule.otherwise``.
+    ``narrow``: some kernels take numbers of 64 bits alone. ``sums``: the count, where kept vectors are all that it
+    takes.
     """
 
-    matrices: dict[int, SparseMatrix]
-    sent: frozenset[int]
-    counted: frozenset[int]
+    schedule: Schedule
     vectors: dict[int, VectorKey]
-    order: tuple[int | Among, ...]
     unused: tuple[tuple[int, ...], ...]
-    summed: frozenset[int]
-    totals: tuple[int, ...]
+    unused_otherwise: tuple[tuple[int, ...], ...]
+    narrow: bool
     sums: CachedSums | None
 
 
@@ -54,40 +42,50 @@ _bound: PerOperatorCache[Facts] = PerOperatorCache()
 
 def facts_of(store: ExecView, operator: Eliminate) -> Facts:
     """Return what is known of an operator on a graph, found when it is first asked for."""
-    return _bound.get(store, operator, lambda: (_facts(store, operator), True))
+    return _bound.get(store, operator, lambda: (_facts(operator), True))
 
 
-def _facts(store: ExecView, operator: Eliminate) -> Facts:
-    steps = operator.steps
-    reads = [operands(step) for step in steps]
-    matrices: dict[int, SparseMatrix] = {}
-    sent = set()
+def _facts(operator: Eliminate) -> Facts:
+    steps, schedule = operator.steps, operator.schedule("cpu")
+    assert schedule is not None
+    calls = [each for each in schedule.calls if isinstance(each, KernelCall)]
     vectors: dict[int, VectorKey] = {}
-    for place, step in enumerate(steps):
-        match step:
-            case Matrix(relations=(_,) as relations, once=once):
-                if (matrix := stored(store, relations)) is not None and not (once and matrix.repeats):
-                    matrices[place] = matrix
-                elif all(isinstance(each, MatVec) for each, read in zip(steps, reads, strict=True) if place in read):
-                    sent.add(place)
-            case MatVec() if (key := counted_degrees(steps, step)) is not None:
-                vectors[place] = vector_key(*key)
-            case NodeIndicator(nodes=nodes, loops=loops) if (nodes or loops) and is_labels_alone(step):
-                vectors[place] = vector_key(step)
-    outputs = {term.output for term in operator.terms}
-    totals = {place for term in operator.terms for place in term.totals}
-    order = schedule(steps, operator.terms)
-    summed = totals.difference(outputs, *reads)
-    ordered = tuple(sorted(totals))
-    factors = [_factors(steps, place, vectors) for place in ordered]
+    for call in calls:
+        if call.kernel in _KEPT:
+            vectors[call.places[0]] = _key(steps, call.places[0])
     sums = None
-    if outputs == {None} and all(each is not None for each in factors):
-        sums = cached_sums([each for each in factors if each is not None], ordered, operator.terms)
-    along = {place for message, read in enumerate(reads) if message not in vectors for place in read}
-    counted = frozenset(sent.difference(along))
-    return Facts(
-        matrices, frozenset(sent), counted, vectors, order, _unused(operator, order), frozenset(summed), ordered, sums
-    )
+    dots = [call for call in calls if call.kernel == "dot"]
+    if len(calls) == len(schedule.calls) and not (operator.emit or operator.searches) and len(dots) == 1:
+        sums = _sums(operator, dots[0], vectors)
+    unused, otherwise = (unused_after(operator, of) for of in (schedule.calls, schedule.otherwise))
+    return Facts(schedule, vectors, unused, otherwise, _has_narrow(schedule), sums)
+
+
+def _has_narrow(schedule: Schedule) -> bool:
+    """Tell whether some kernels of a schedule take numbers of 64 bits alone."""
+    return any(128 not in kernel(schedule.device, call.kernel).bits for call in schedule.every)
+
+
+def _key(steps: Sequence[Step], place: int) -> VectorKey:
+    step = steps[place]
+    if isinstance(step, MatVec) and (made := counted_degrees(steps, step)) is not None:
+        return vector_key(*made)
+    return vector_key(step)
+
+
+def _sums(operator: Eliminate, dot: KernelCall, vectors: dict[int, VectorKey]) -> CachedSums | None:
+    """Return the count as sums of products of kept vectors, None where it takes something else."""
+    if {place for term in operator.terms for place in term.totals} != set(dot.places):
+        return None
+    totals: list[tuple[VectorKey, ...]] = []
+    first = 0
+    for count in dot.results:
+        factors = [_factors(operator.steps, place, vectors) for place in dot.reads[first : first + count]]
+        first += count
+        if None in factors:
+            return None
+        totals.append(tuple(chain.from_iterable(filter(None, factors))))
+    return cached_sums(totals, dot.places, operator.terms)
 
 
 def _factors(steps: Sequence[Step], place: int, vectors: dict[int, VectorKey]) -> tuple[VectorKey, ...] | None:
@@ -103,21 +101,17 @@ def _factors(steps: Sequence[Step], place: int, vectors: dict[int, VectorKey]) -
     return None
 
 
-def _unused(operator: Eliminate, order: Sequence[int | Among]) -> tuple[tuple[int, ...], ...]:
-    """Return for each place in the order the steps over vertices that nothing reads after it.
-
-    What terms and pairs read is read after all.
-    """
+def unused_after(operator: Eliminate, calls: Sequence[Call]) -> tuple[tuple[int, ...], ...]:
+    """Return for each call the places that nothing reads after it. What terms and pairs read is read after all."""
     steps = operator.steps
     last: dict[int, int] = {}
-    for k, each in enumerate(order):
-        for place in (*each.steps, *each.by_root) if isinstance(each, Among) else (each,):
-            last[place] = k
-            if not isinstance(steps[place], Pairs):
-                last |= dict.fromkeys(operands(steps[place]), k)
+    for k, each in enumerate(calls):
+        for call in each.all if isinstance(each, Among) else (each,):
+            last |= dict.fromkeys(call.places, k)
+            if not isinstance(steps[call.places[0]], Pairs):
+                last |= dict.fromkeys(call.reads, k)
     for step in steps:
         if isinstance(step, Pairs):
-            last |= dict.fromkeys(operands(step), len(order))
-    for term in operator.terms:
-        last |= dict.fromkeys(term.totals if term.output is None else (*term.totals, term.output), len(order))
-    return tuple(tuple(place for place, at in last.items() if at == k) for k in range(len(order)))
+            last |= dict.fromkeys(operands(step), len(calls))
+    last |= {term.output: len(calls) for term in operator.terms if term.output is not None}
+    return tuple(tuple(place for place, at in last.items() if at == k) for k in range(len(calls)))

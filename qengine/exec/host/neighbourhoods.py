@@ -1,10 +1,10 @@
-"""Steps over pairs of roots and their neighbours, for some roots after the other (``elimination_schedule.Among``)."""
+"""Steps over pairs of roots and their neighbours, for some roots after the other (``plan.schedule.Among``)."""
 
 from __future__ import annotations
 
 import ctypes
 from collections import ChainMap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 
@@ -13,25 +13,14 @@ import numpy.typing as npt
 
 from qengine import _native
 from qengine._control import Status
-from qengine.exec.common.relations import MATRIX, SparseMatrix, numbers
-from qengine.exec.elimination_schedule import Among, root_matrices, root_ranges
-from qengine.exec.host.cached_vectors import product_sums
-from qengine.exec.host.closed_walk_counts import ClosedWalkCounts, closed_walk_counts
-from qengine.exec.host.elimination_steps import Array, Factors, Found, Steps, told_apart
+from qengine.exec.common.relations import MATRIX, SparseMatrix
+from qengine.exec.host.elimination_steps import Array, Found, Steps, records_of
 from qengine.exec.host.ranked_pairs import RankedPairs
-from qengine.plan.elimination import (
-    AtEnds,
-    ByRoot,
-    Domain,
-    EndRows,
-    Neighbourhoods,
-    OfPairs,
-    Product,
-    Step,
-    domain_of,
-)
+from qengine.exec.root_ranges import most_links, root_matrices, root_ranges
+from qengine.plan.elimination import Domain, Neighbourhoods, Step
+from qengine.plan.schedule import Among, KernelCall
 
-__all__ = ["NEIGHBOURS", "run_among"]
+__all__ = ["NEIGHBOURS", "Piece", "run_among"]
 
 NEIGHBOURS = np.dtype(
     [("first", "<u8"), ("second", "<u8"), ("by", "<u8"), ("begin", "<u4"), ("end", "<u4"), ("n", "<u4"),
@@ -43,8 +32,18 @@ _MOST_LINKS = 1 << 26
 """Links among the neighbours of the roots that are done together, at the most that there can be: 256 MB."""
 
 
-def run_among(steps: Steps, among: Among) -> tuple[dict[int, Found], dict[int, int]]:
-    """Run steps over pairs: return the sums by root that leave them, and the sums of all, by their places.
+def run_among(
+    steps: Steps,
+    among: Among,
+    run_call: Callable[[Steps, KernelCall], Found],
+    run_total: Callable[[Steps, KernelCall], Mapping[int, int]],
+) -> tuple[dict[int, Found], dict[int, int]]:
+    """Run calls over pairs: return the sums by root that leave them, and the sums of all, by their places.
+
+    Parameters
+    ----------
+    run_call, run_total
+        Run the kernel of a call.
 
     Raises
     ------
@@ -52,26 +51,27 @@ def run_among(steps: Steps, among: Among) -> tuple[dict[int, Found], dict[int, i
         By the context's limits, from inside the steps.
     NumberOverflow
         If a number doesn't fit.
+    Unfit
+        If a kernel doesn't take what it is given.
     """
     n = steps.size(None)
-    by_root: dict[int, Found] = {}
-    for place in among.by_root:
-        by_root[place] = steps.empty(n)
-        by_root[place][...] = 0  # type: ignore[index]
-    totals = dict.fromkeys(among.totals, 0)
+    by_root: dict[int, Array] = {}
+    for call in among.by_root:
+        by_root[call.places[0]] = steps.empty(n)
+        by_root[call.places[0]][...] = 0
+    totals = {place: 0 for call in among.totals for place in call.places}
     for first, last in _ranges(steps, among):
-        piece = _Piece(steps, among, first, last)
-        for place in among.steps:
-            piece.found[place] = piece.run(place)
-        for place in among.by_root:
-            out = by_root[place]
-            assert isinstance(out, np.ndarray)
-            out[first:last] = piece.run(place)
-        for place, total in piece.sums().items():
-            totals[place] += total
+        piece = Piece(steps, among, first, last)
+        for call in among.calls:
+            piece.found[call.places[0]] = run_call(piece, call)
+        for call in among.by_root:
+            by_root[call.places[0]][first:last] = run_call(piece, call)
+        for call in among.totals:
+            for place, total in run_total(piece, call).items():
+                totals[place] += total
         steps.charge(0)
         steps.context.check()
-    return by_root, totals
+    return dict(by_root), totals
 
 
 def _ranges(steps: Steps, among: Among) -> Iterator[tuple[int, int]]:
@@ -83,42 +83,20 @@ def _ranges(steps: Steps, among: Among) -> Iterator[tuple[int, int]]:
         assert isinstance(matrix, SparseMatrix)
         rows.append((matrix.lo, matrix.offsets))
     most = _MOST_LINKS if limit is None else min(_MOST_LINKS, limit // 64)
-    return root_ranges(steps.steps, among, steps.size(None), rows, most)
+    return root_ranges(steps.steps, among, most_links(steps.size(None), rows), most)
 
 
-class _Piece(Steps):
+class Piece(Steps):
     """Steps over the pairs of the roots from ``first`` to before ``last``: numbered from the first of these on."""
 
     def __init__(self, whole: Steps, among: Among, first: int, last: int) -> None:
         found: ChainMap[int, Found] = ChainMap({}, whole.found)
-        super().__init__(whole.steps, whole.facts, found, whole.relations, whole.charge, whole.wide)
+        super().__init__(whole.steps, whole.vectors, found, whole.relations, whole.charge, whole.wide)
         self.first, self.last = first, last
-        self.among = among
+        self.of_pairs = frozenset(among.steps)
         self.whole = whole
         self._pairs: dict[int, SparseMatrix] = {}
         self._begins: dict[int, int] = {}
-
-    def run(self, place: int) -> Found:
-        """Return what a step gives for these roots."""
-        step = self.steps[place]
-        match step:
-            case Neighbourhoods():
-                return self._neighbourhoods(step)
-            case AtEnds(pairs=pairs, vector=vector):
-                numbers = self.optional(vector)
-                return None if numbers is None else numbers[self.pairs(pairs).ids]
-            case OfPairs(pairs=pairs, matrix=matrix):
-                return self._numbers(pairs, matrix)
-            case EndRows(pairs=pairs, by=by):
-                found = self.found[by]
-                assert isinstance(found, SparseMatrix)
-                ends = self.pairs(pairs).ids
-                return replace(found, rows=ends if found.rows is None else found.rows[ends], pairs=False)
-            case ByRoot(pairs=pairs, vector=vector):
-                return self._by_root(pairs, vector)
-            case Product(factors=factors):
-                return self._product([self.found[each] for each in factors], False)
-        return super().run(place)
 
     def size(self, domain: Domain) -> int:
         """Return how many vertices there are, or pairs of these roots."""
@@ -126,11 +104,11 @@ class _Piece(Steps):
 
     def matrix(self, place: int) -> SparseMatrix:
         """Return a matrix with at most one number an entry: of one over vertices they are multiplied once for all."""
-        return super().matrix(place) if place in self.among.steps else self.whole.matrix(place)
+        return super().matrix(place) if place in self.of_pairs else self.whole.matrix(place)
 
     def optional(self, place: int | None) -> Array | None:
         """Return a vector as kernels read it, None for ones: one over vertices is widened once for all."""
-        return super().optional(place) if place in self.among.steps else self.whole.optional(place)
+        return super().optional(place) if place in self.of_pairs else self.whole.optional(place)
 
     def pairs(self, place: int) -> SparseMatrix:
         """Return the rows of these roots of a matrix, whose pairs are a domain."""
@@ -138,7 +116,7 @@ class _Piece(Steps):
             return known
         matrix = self.found[place]
         assert isinstance(matrix, SparseMatrix)
-        if place in self.among.steps:
+        if place in self.of_pairs:
             self._begins[place] = 0
             self._pairs[place] = replace(matrix, factors=())
             return self._pairs[place]
@@ -152,23 +130,6 @@ class _Piece(Steps):
         self._pairs[place] = SparseMatrix(offsets, matrix.ids[begin:end], 0, self.last - self.first)
         return self._pairs[place]
 
-    def sums(self) -> dict[int, int]:
-        """Return the sums of all numbers of the steps whose totals are asked for."""
-        walks = {}
-        for place in self.among.totals:
-            if isinstance(found := self.found[place], ClosedWalkCounts):
-                walks[place] = found
-        sums = closed_walk_counts(walks, self.ranked, self.context)
-        for place in self.among.totals:
-            if place not in walks:
-                found = self.found[place]
-                arrays = found.arrays if isinstance(found, Factors) else () if found is None else (found,)
-                records = [number for each in arrays for number in numbers(each)[:2]]  # type: ignore[arg-type]
-                starts = (ctypes.c_int32 * 2)(0, len(arrays))
-                n = self.size(domain_of(self.steps, place))
-                sums[place] = told_apart(product_sums, records, starts, n, self.context)[0]
-        return sums
-
     def ranked(self, step: Step, matrix: SparseMatrix) -> RankedPairs:
         """Return a matrix by descending length of rows."""
         if isinstance(step, Neighbourhoods):
@@ -177,7 +138,8 @@ class _Piece(Steps):
 
     # ------------------------------------------------------------ steps
 
-    def _numbers(self, pairs: int, place: int) -> Found:
+    def numbers_of(self, pairs: int, place: int) -> Found:
+        """Return the numbers that a matrix has for pairs."""
         self.pairs(pairs)
         matrix = self.matrix(place)
         if not matrix.factors:
@@ -185,28 +147,30 @@ class _Piece(Steps):
         begin = self._begins[pairs]
         return matrix.factors[0][begin : begin + self.size(pairs)]
 
-    def _by_root(self, pairs: int, vector: int) -> Array:
+    def sums_by_root(self, pairs: int, vector: int) -> Array:
+        """Return the sums of a vector by root."""
         matrix, found = self.pairs(pairs), self.optional(vector)
         n = matrix.hi
         out = self.empty(n)
         record = np.array([matrix.record()], MATRIX)
         factors = () if found is None else (found,)
-        records = np.array([numbers(each) for each in factors], [("at", "<u8"), ("bytes", "<i4"), ("unused", "<i4")])
+        records = records_of(factors)
         self.call(
             "qe_eliminate_message", record.ctypes.data, records.ctypes.data, len(factors), n, 0, int(self.wide),
             out.ctypes.data, reads=n + len(matrix.ids),
         )  # fmt: skip
         return out
 
-    def _neighbourhoods(self, step: Neighbourhoods) -> SparseMatrix:
-        first, second, by = self.pairs(step.first), self.pairs(step.second), self.matrix(step.by)
+    def neighbourhoods(self, one: int, other: int, linked: int) -> SparseMatrix:
+        """Find which neighbours in two matrices are linked by a third."""
+        first, second, by = self.pairs(one), self.pairs(other), self.matrix(linked)
         offsets: npt.NDArray[np.uint64] = np.empty(len(first.ids) + 1, np.uint64)
         self.charge(offsets.nbytes)
         library = _library()
         handle = ctypes.c_void_p()
         records = [np.array([each.record()], MATRIX) for each in (first, second, by)]
         control = ctypes.byref(self.context.control)
-        n = self.sizes(step.first, step.second, step.by)
+        n = self.sizes(one, other, linked)
         try:
             addresses = (each.ctypes.data for each in records)
             task = np.array([(*addresses, 0, first.hi, n, by.repeats)], NEIGHBOURS)
@@ -222,7 +186,7 @@ class _Piece(Steps):
                 self.context.raise_for(status)
         finally:
             library.qe_eliminate_neighbours_close(handle)
-        pairs = step.first == step.second and by.pairs
+        pairs = one == other and by.pairs
         return SparseMatrix(
             offsets,
             ids,

@@ -29,7 +29,8 @@ Ids = npt.NDArray[np.int64]
 class SearchChunk:
     """Some embeddings: the input rows that they belong to, a column for each emitted name, and the counts.
 
-    Columns hold vertex ids or global relationship ids. ``count`` is None where the search doesn't count.
+    Columns hold vertex ids or global relationship ids. ``count`` is None where the search doesn't count; depth first on
+    the GPU a row may come in several parts, whose counts add up.
     """
 
     row: Ids

@@ -20,6 +20,7 @@ from qengine.exec.common.columns import (
     BoolArray,
     Column,
     ConstantColumn,
+    IntArray,
     ListColumn,
     NodeColumn,
     RelationshipColumn,
@@ -27,6 +28,7 @@ from qengine.exec.common.columns import (
     null_column,
 )
 from qengine.exec.common.expressions.operand import NUMERIC, Operand, holds_text, null_rows, numpy_values, operand
+from qengine.exec.common.property_texts import PropertyTexts
 from qengine.exec.common.runtime import Runtime
 
 __all__ = ["COMPARISON", "combine_truths"]
@@ -56,6 +58,8 @@ _MIRRORED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 def _comparison(op: str) -> Callable[[Runtime, Column, Column], Column | None]:
     def function(_: Runtime, left: Column, right: Column) -> Column | None:
+        if (compared := _by_code(op, left, right)) is not None:
+            return compared
         a, b = operand(left), operand(right)
         if a.kind == "null" or b.kind == "null":
             return null_column(len(left))
@@ -79,6 +83,42 @@ def _comparison(op: str) -> Callable[[Runtime, Column, Column], Column | None]:
     return function
 
 
+def _by_code(op: str, left: Column, right: Column) -> Column | None:
+    """Return the comparison of a text property with a string, or with the same property of others, by codes.
+
+    None where it is another comparison, or the property has no codes.
+    """
+    if isinstance(left, ConstantColumn):
+        left, right, op = right, left, _MIRRORED[op]
+    if not isinstance(left, PropertyTexts):
+        return None
+    if isinstance(right, PropertyTexts) and right.of.column is left.of.column:
+        one, other = left.codes(), right.codes()
+        if one is None or other is None:
+            return None
+        return boolean_column(_NUMPY[op](one[0], other[0]), _none(np.minimum(one[0], other[0])))
+    if isinstance(right, ConstantColumn) and type(right.value) is str and (coded := left.codes()) is not None:
+        mine, codes = coded
+        return boolean_column(_beside(op, mine, *codes.place(right.value)), _none(mine))
+    return None
+
+
+def _beside(op: str, codes: IntArray, place: int, found: bool) -> BoolArray:
+    """Compare codes with a string before which ``place`` strings stand; ``found``: the next is equal to it."""
+    if found:
+        compared: BoolArray = _NUMPY[op](codes, place)
+    elif op in ("=", "<>"):
+        compared = np.full(len(codes), op == "<>")
+    else:
+        compared = codes < place if op[0] == "<" else codes >= place
+    return compared
+
+
+def _none(codes: IntArray) -> BoolArray | None:
+    nulls: BoolArray = codes < 0
+    return nulls if nulls.any() else None
+
+
 def _integer_with_float(op: str, integer: Operand, real: Operand) -> Column:
     integers, reals = np.broadcast_arrays(numpy_values(integer), numpy_values(real))
     rounded = integers.astype(np.float64)
@@ -100,12 +140,21 @@ def _is_in(_: Runtime, column: Column, items: Column) -> Column | None:
     values: list[Any] | None = _matching(a.kind, items.value)
     if values is None:
         return None
-    found = pc.is_in(a.datum, value_set=pa.array(values, a.datum.type))
+    found = _found(column, a, values)
     unknown = null_rows(column) if items.value else None
     if None in items.value:
-        missed = ~found.to_numpy(zero_copy_only=False)
+        missed = ~found
         unknown = missed if unknown is None else missed | unknown
-    return boolean_column(found.to_numpy(zero_copy_only=False), unknown)
+    return boolean_column(found, unknown)
+
+
+def _found(column: Column, a: Operand, values: list[Any]) -> BoolArray:
+    """Return where a column has one of the values, which are of its type."""
+    if isinstance(column, PropertyTexts) and (coded := column.codes()) is not None:
+        places = (coded[1].place(value) for value in values)
+        return np.isin(coded[0], [place for place, found in places if found])
+    found: BoolArray = pc.is_in(a.datum, value_set=pa.array(values, a.datum.type)).to_numpy(zero_copy_only=False)
+    return found
 
 
 def _entity_in_lists(column: Column, lists: ListColumn) -> Column | None:

@@ -23,9 +23,11 @@ from qengine.exec.common.columns import (
     integer_column,
     null_column,
 )
+from qengine.exec.common.property_texts import PropertyTexts, TextProperty
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.view import ExecView
 from qengine.plan.pattern import LabelExpr
+from qengine.storage.columns import PropertyColumn
 
 __all__ = ["ENTITIES", "has_labels", "label_lists", "property_of", "type_names"]
 
@@ -36,6 +38,9 @@ def property_of(store: ExecView, subject: Column, key: str) -> Column | None:
         column = store.node_property(key)
         if column is None:
             return null_column(len(subject))
+        if _is_text(column):
+            of = TextProperty(store, column, (key,))
+            return PropertyTexts(of, None if subject.bounds else subject.ids, subject.bounds)
         if subject.bounds is not None:
             return from_arrow(column.slice(*subject.bounds))
         return from_arrow(column.take(subject.ids))
@@ -46,28 +51,56 @@ def property_of(store: ExecView, subject: Column, key: str) -> Column | None:
 
 def _relationship_property(store: ExecView, subject: RelationshipColumn, key: str) -> Column:
     if subject.bounds is not None:
-        begin, end = subject.bounds
-        index = int(store.type_of(np.array([begin]))[0])
-        column, base = store.relationship_property(index, key), store.types[index].base
-        return null_column(end - begin) if column is None else from_arrow(column.slice(begin - base, end - base))
+        index = int(store.type_of(np.array([subject.bounds[0]]))[0])
+        return _of_type(store, index, key, subject)
     ids = subject.ids
+    if (only := _only_type(store, ids)) is not None:
+        return _of_type(store, only, key, subject)
     index_of = _types(store, ids)
-    present = np.unique(index_of)
     parts: list[Column] = []
     rows: list[IntArray] = []
-    for index in present.tolist():
-        column = None if index < 0 else store.relationship_property(index, key)
+    for index in range(-1, len(store.types)):
         inside = np.flatnonzero(index_of == index)
-        if column is None:
-            parts.append(null_column(len(inside)))
-        else:
-            parts.append(from_arrow(column.take(ids[inside] - store.types[index].base)))
-        rows.append(inside)
+        if len(inside):
+            rows.append(inside)
+            parts.append(_of_type(store, index, key, RelationshipColumn(ids[inside])))
     if len(parts) <= 1:
         return parts[0] if parts else null_column(0)
     places = np.empty(len(ids), dtype=np.int64)
     places[np.concatenate(rows)] = np.arange(len(ids))
     return concatenate(parts).take(places)
+
+
+def _of_type(store: ExecView, index: int, key: str, subject: RelationshipColumn) -> Column:
+    """Return a property of relationships of one type; -1 is that of nulls."""
+    column = None if index < 0 else store.relationship_property(index, key)
+    if column is None:
+        return null_column(len(subject))
+    base = store.types[index].base
+    if subject.bounds is not None:
+        begin, end = (each - base for each in subject.bounds)
+        if _is_text(column):
+            return PropertyTexts(TextProperty(store, column, (index, key)), None, (begin, end))
+        return from_arrow(column.slice(begin, end))
+    ids = subject.ids - base if base else subject.ids
+    if _is_text(column):
+        return PropertyTexts(TextProperty(store, column, (index, key)), ids)
+    return from_arrow(column.take(ids))
+
+
+def _only_type(store: ExecView, ids: IntArray) -> int | None:
+    """Return the type that all relationships have; None where they have several, or one is null."""
+    if not len(ids):
+        return None
+    low, high = int(ids.min()), int(ids.max())
+    if low < 0:
+        return None
+    first, last = store.type_of(np.array([low, high])).tolist()
+    return int(first) if first == last else None
+
+
+def _is_text(column: PropertyColumn) -> bool:
+    return bool(pa.types.is_string(column.arrow_type) or pa.types.is_large_string(column.arrow_type))
 
 
 def _types(store: ExecView, ids: IntArray) -> IntArray:
@@ -80,7 +113,7 @@ def _types(store: ExecView, ids: IntArray) -> IntArray:
 
 def _null_for_null(subject: Column) -> Column | None:
     is_null = (isinstance(subject, ConstantColumn) and subject.value is None) or (
-        isinstance(subject, ArrowColumn) and pa.types.is_null(subject.array.type)
+        isinstance(subject, ArrowColumn) and pa.types.is_null(subject.type)
     )
     return null_column(len(subject)) if is_null else None
 

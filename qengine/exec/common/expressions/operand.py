@@ -35,19 +35,24 @@ class Operand:
     constant; None unless the kind is one of the first five. ``constant`` says which of both.
     """
 
-    __slots__ = ("column", "constant", "datum", "kind")
+    __slots__ = ("_scalar", "column", "constant", "kind")
 
-    def __init__(self, column: Column, kind: str, datum: Any, constant: bool) -> None:
+    def __init__(self, column: Column, kind: str, scalar: Any, constant: bool) -> None:
         self.column = column
         self.kind = kind
-        self.datum = datum
         self.constant = constant
+        self._scalar = scalar
+
+    @property
+    def datum(self) -> Any:
+        """The scalar of a constant, else the array of the column."""
+        return self.column.array if isinstance(self.column, ArrowColumn) else self._scalar
 
 
 def operand(column: Column) -> Operand:
     """Return a column as an operand."""
     if isinstance(column, ArrowColumn):
-        return Operand(column, _ARROW.get(column.array.type, "other"), column.array, False)
+        return Operand(column, _ARROW.get(column.type, "other"), None, False)
     if isinstance(column, ConstantColumn):
         value = column.value
         if value is None:
@@ -70,7 +75,7 @@ def null_rows(*columns: Column) -> BoolArray | None:
     for column in columns:
         if isinstance(column, ConstantColumn) and column.value is not None:
             continue
-        if isinstance(column, ArrowColumn) and column.array.null_count == 0:
+        if isinstance(column, ArrowColumn) and not column.has_nulls:
             continue
         nulls = column.is_null()
         found = nulls if found is None else found | nulls

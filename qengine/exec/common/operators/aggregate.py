@@ -6,7 +6,7 @@ once a node instead of once a row: ``RETURN c.name, count(*)`` reads each name o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 import numpy as np
@@ -26,11 +26,14 @@ from qengine.plan import logical, physical
 from qengine.plan.expr import Variable
 from qengine.plan.traverse import free_variables
 
-__all__ = ["aggregate_stage"]
+__all__ = ["Aggregation", "StateOf", "aggregate_stage"]
 
 _WEIGHT = "#weight"
 _COUNT_BYTES = 24  # a count, and what waits to be counted
 _FEW_GROUPS = 1024  # so many groups may wait to be merged
+StateOf = Callable[[Aggregator, Groups], State]
+"""Gives the states of groups of rows, one a group, that an aggregator would have made of many rows."""
+
 _COUNT_LIMIT = 2.0**62  # rows whose number, rounded, is below it can be counted in 64 bits
 
 
@@ -41,9 +44,9 @@ def aggregate_stage(operator: logical.Aggregate, build: Build, first: int) -> St
     if not operator.keys and not any(call.args for _, call in operator.aggregates):
         return _counting(operator, upstream, runtime)
     apart = _one_row_each(operator, runtime)
-    plain = _Aggregation(operator, operator.weight, runtime, apart)
+    plain = Aggregation(operator, operator.weight, runtime, apart)
     subject = _only_node(operator) if _fits(runtime) and not apart else None
-    counted = None if subject is None else _Aggregation(operator, _WEIGHT, runtime)
+    counted = None if subject is None else Aggregation(operator, _WEIGHT, runtime)
 
     def run(outer: Batch) -> Iterator[Batch]:
         batches = upstream(outer)
@@ -80,7 +83,7 @@ def _counting(operator: logical.Aggregate, upstream: Stage, runtime: Runtime) ->
     def run(outer: Batch) -> Iterator[Batch]:
         batches = upstream(outer)
         if ROW in outer.columns:
-            yield from _Aggregation(operator, weight, runtime).run(batches, outer)
+            yield from Aggregation(operator, weight, runtime).run(batches, outer)
             return
         total = 0
         for batch in batches:
@@ -188,7 +191,7 @@ class _Partial:
         return sum(column.nbytes for column in self.columns())
 
 
-class _Aggregation:
+class Aggregation:
     """The expressions of an ``Aggregate``, compiled.
 
     ``weight``: the column that says how often a row counts. ``apart``: no two rows are of one group, but for those of
@@ -237,6 +240,29 @@ class _Aggregation:
                 result = self._runtime.context.aside(partial(self._final, part), part.nbytes // 8)
                 for offset, length in pieces(result.length, BATCH_ROWS):
                     yield result.slice(offset, length)
+
+    def of_states(self, batch: Batch, states: Mapping[int, StateOf]) -> Iterator[Batch]:
+        """Yield the groups of the rows of a batch, of at least one; of some aggregates, by their places, ``states``
+        give those of the groups.
+        """
+        context = self._runtime.context
+        keys = [key(batch) for key in self._keys]
+        weights = None if self._weight is None else weights_of(batch.columns[self._weight])
+
+        def grouped() -> Batch:
+            groups = group_rows(keys, batch.length)
+            found = []
+            for place, (call, each, args) in enumerate(zip(self._calls, self._aggregators, self._args, strict=True)):
+                with failing_at(call.span):
+                    if place in states:
+                        found.append(states[place](each, groups))
+                    else:
+                        found.append(each.partial(groups, [arg(batch) for arg in args], weights))
+            return self._final(_Partial(groups.count, [groups.firsts(key) for key in keys], found))
+
+        result = context.aside(grouped, batch.length)
+        for offset, length in pieces(result.length, BATCH_ROWS):
+            yield result.slice(offset, length)
 
     def _final(self, part: _Partial) -> Batch:
         columns = dict(zip(self._names, part.keys[: len(self._names)], strict=True))

@@ -101,7 +101,7 @@ def attach_stage(operator: physical.Attach, build: Build, first: int) -> Stage:
 def _exact(column: Column) -> bool:
     """Return whether values of the column that are grouped as equal are the same value (1 and 1.0 aren't)."""
     if isinstance(column, ArrowColumn):
-        return not pa.types.is_floating(column.array.type)
+        return not pa.types.is_floating(column.type)
     return isinstance(column, NodeColumn | RelationshipColumn | ConstantColumn)
 
 

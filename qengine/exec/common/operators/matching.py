@@ -67,7 +67,8 @@ def _search(runtime: Runtime) -> Callable[..., Iterator[SearchChunk]]:
 def eliminate_stage(operator: physical.Eliminate, build: Build, first: int) -> Stage:
     """Emit the count of a pattern for each input row, in all or by a node.
 
-    Where only the nodes are wanted and their counts exceed 64 bits, they are searched.
+    Where only the nodes are wanted and their counts exceed 64 bits, they are searched; so is a count of which a term,
+    found by a search, exceeds them.
     """
     from qengine.exec.host.eliminate import run_eliminate
 
@@ -84,10 +85,11 @@ def eliminate_stage(operator: physical.Eliminate, build: Build, first: int) -> S
             else:
                 yield matchers.eliminate(operator, runtime, build.masks)
         except ResourceError as error:
-            if not operator.search.exists or error.code != "CountOverflow":
+            if not (operator.search.exists or operator.searches) or error.code != "CountOverflow":
                 raise
             for chunk in find(runtime.store, operator.search, [], 1, runtime.context, build.masks):
-                yield tuple(chunk.columns[name] for name in operator.emit), np.ones(len(chunk.row), np.int64)
+                counts = np.ones(len(chunk.row), np.int64) if chunk.count is None else chunk.count
+                yield tuple(chunk.columns[name] for name in operator.emit), counts
 
     def run(outer: Batch) -> Iterator[Batch]:
         kept: Iterable[Counts] | None = None

@@ -1,0 +1,199 @@
+"""Text properties read late: a column remembers whose property it is, and its strings are taken only where needed.
+
+Grouping, ordering and comparing need no strings at all where a property has few different ones: the graph keeps the
+place of each element's string in the order of all different ones, its *code*, made when it is first asked for (order-
+preserving dictionary compression: Antoshenkov, Lomet, Murray, "Order Preserving Compression", ICDE 1996).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from qengine.exec.common.columns import (
+    ArrowColumn,
+    BoolArray,
+    Column,
+    IntArray,
+    text_offsets,
+)
+from qengine.exec.view import ExecView
+from qengine.storage.columns import PropertyColumn
+
+__all__ = ["Codes", "PropertyTexts", "TextProperty"]
+
+_LEAST = 1_024
+"""Rows that are worth making codes for."""
+
+_SAMPLED, _MOST_DIFFERENT = 4_096, 0.5
+"""Of so many values at most this part may differ: else codes would be as large as the strings."""
+
+
+class Codes:
+    """The codes of a property: int32, -1 for null, the last -1 for ids that the property lacks. ``texts``: by code."""
+
+    __slots__ = ("codes", "texts")
+
+    def __init__(self, codes: NDArray[np.int32], texts: Any) -> None:
+        self.codes = codes
+        self.texts = texts
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of codes and strings."""
+        return int(self.codes.nbytes + self.texts.nbytes)
+
+    def place(self, text: str) -> tuple[int, bool]:
+        """Return how many of the strings stand before ``text``, and whether it is one of them."""
+        low, high = 0, len(self.texts)
+        while low < high:
+            middle = (low + high) // 2
+            if self.texts[middle].as_py() < text:
+                low = middle + 1
+            else:
+                high = middle
+        return low, low < len(self.texts) and self.texts[low].as_py() == text
+
+
+_NONE = Codes(np.zeros(0, np.int32), pa.array([], pa.string()))
+"""For a property with too many different strings."""
+
+
+class TextProperty:
+    """One property of strings, of nodes or of the relationships of a type. ``key`` names it in the graph's cache."""
+
+    __slots__ = ("column", "key", "store")
+
+    def __init__(self, store: ExecView, column: PropertyColumn, key: tuple[object, ...]) -> None:
+        self.store = store
+        self.column = column
+        self.key = ("codes", *key)
+
+    def codes(self, rows: int) -> Codes | None:
+        """Return the codes, made now if the graph doesn't keep them and ``rows`` are many; None without them."""
+        cached = self.store.derived
+        found = cached.find(self.key) if rows < _LEAST else cached.get(self.key, self._made)
+        return None if found is None or found is _NONE else found
+
+    def _made(self) -> Codes:
+        array = self.column.array
+        sample = array.slice(0, _SAMPLED)
+        if len(pc.unique(sample)) > _MOST_DIFFERENT * len(sample):
+            return _NONE
+        encoded = array.dictionary_encode()
+        if len(encoded.dictionary) > _MOST_DIFFERENT * len(array):
+            return _NONE
+        order = pc.sort_indices(encoded.dictionary)
+        rank = np.empty(len(order) + 1, np.int32)
+        rank[order.to_numpy()] = np.arange(len(order), dtype=np.int32)
+        rank[-1] = -1
+        places = encoded.indices.fill_null(len(order)).to_numpy()
+        return Codes(np.append(rank[places], np.int32(-1)), encoded.dictionary.take(order))
+
+
+class PropertyTexts(ArrowColumn):
+    """A text property of some elements, a row each.
+
+    Parameters
+    ----------
+    of
+        The property.
+    ids
+        int64, by which its column has them; -1 and others that it doesn't cover: null. None for all of ``bounds``.
+    bounds
+        The ids ``[begin, end)``, where rows are those.
+    """
+
+    __slots__ = ("_array", "_ids", "bounds", "of")
+
+    def __init__(self, of: TextProperty, ids: IntArray | None, bounds: tuple[int, int] | None = None) -> None:
+        self.of = of
+        self._ids = ids
+        self.bounds = bounds
+        self._array: Any = None
+
+    @property
+    def array(self) -> Any:
+        """The strings, taken when first asked for."""
+        if self._array is None:
+            column = self.of.column
+            self._array = column.take(self.ids) if self.bounds is None else column.slice(*self.bounds)
+        return self._array
+
+    @property
+    def type(self) -> Any:
+        return self.of.column.arrow_type
+
+    @property
+    def has_nulls(self) -> bool:
+        return bool(self._outside().any()) or (self.of.column.array.null_count > 0 and self.array.null_count > 0)
+
+    def __len__(self) -> int:
+        if self.bounds is not None:
+            return self.bounds[1] - self.bounds[0]
+        assert self._ids is not None
+        return len(self._ids)
+
+    @property
+    def ids(self) -> IntArray:
+        """The id of each row, int64."""
+        if self._ids is None:
+            assert self.bounds is not None
+            self._ids = np.arange(*self.bounds, dtype=np.int64)
+        return self._ids
+
+    def take(self, indices: IntArray) -> Column:
+        return PropertyTexts(self.of, self.ids[indices])
+
+    def slice(self, offset: int, length: int) -> Column:
+        if self.bounds is not None:
+            begin = min(self.bounds[0] + offset, self.bounds[1])
+            return PropertyTexts(self.of, None, (begin, min(begin + length, self.bounds[1])))
+        return PropertyTexts(self.of, self.ids[offset : offset + length])
+
+    def is_null(self) -> BoolArray:
+        if self._array is None and self.of.column.array.null_count == 0:
+            return self._outside()
+        return ArrowColumn(self.array).is_null()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the strings."""
+        return int(self.array.nbytes) if self._array is not None else int(self.widths().sum()) + 4 * len(self)
+
+    def widths(self) -> IntArray:
+        offsets = text_offsets(self.of.column.array)
+        places = np.where(self._outside(), -1, self.ids - self.of.column.begin)
+        return np.append(np.diff(offsets).astype(np.int64), 0)[places]
+
+    def joined(self, columns: Sequence[Column]) -> Column | None:
+        if all(isinstance(each, PropertyTexts) and each.of.column is self.of.column for each in columns):
+            return PropertyTexts(self.of, np.concatenate([each.ids for each in columns]))  # type: ignore[attr-defined]
+        return None
+
+    def codes(self) -> tuple[IntArray, Codes] | None:
+        """Return the code of each row, -1 for null, and what codes stand for; None where the property has none."""
+        found = self.of.codes(len(self))
+        if found is None:
+            return None
+        column = self.of.column
+        if self.bounds is not None and column.begin <= self.bounds[0] and self.bounds[1] <= column.end:
+            codes = found.codes[self.bounds[0] - column.begin : self.bounds[1] - column.begin]
+        else:
+            outside = self._outside()
+            places = self.ids - column.begin
+            codes = found.codes[np.where(outside, -1, places) if outside.any() else places]
+        return codes.astype(np.int64), found
+
+    def _outside(self) -> BoolArray:
+        """Return where the property has no values: its column doesn't cover the id."""
+        column = self.of.column
+        if self.bounds is not None and column.begin <= self.bounds[0] and self.bounds[1] <= column.end:
+            return np.zeros(len(self), np.bool_)
+        outside: BoolArray = (self.ids < column.begin) | (self.ids >= column.end)
+        return outside

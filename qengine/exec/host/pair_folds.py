@@ -1,0 +1,82 @@
+"""Classes of vertices at the far end of a pattern, by groups of roots: how many, the least, and the greatest."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from qengine._frozen import frozen
+from qengine.exec.common.runtime import Runtime
+from qengine.exec.host.eliminate import Array, with_pair_terms
+from qengine.exec.host.elimination_steps import Steps
+from qengine.exec.view import MaskProvider
+from qengine.plan.physical import Eliminate
+
+__all__ = ["NO_CLASS", "PAIR_FOLD", "Met", "fold_pairs"]
+
+NO_CLASS = 2**32 - 1
+"""The class of vertices that don't count."""
+
+PAIR_FOLD = np.dtype(
+    [(name, "<u8") for name in ("terms", "roots", "groups", "classes", "distinct", "least", "greatest", "n_groups")]
+    + [("n_classes", "<u4"), ("n", "<u4"), ("n_terms", "<i4"), ("unused", "<i4")]
+)
+"""As ``qe::eliminate::PairFold``."""
+
+
+@frozen
+class Met:
+    """For each group how many classes it has met, int64, and the least and the greatest of them, -1 where none."""
+
+    distinct: npt.NDArray[np.int64]
+    least: npt.NDArray[np.int64]
+    greatest: npt.NDArray[np.int64]
+
+
+def fold_pairs(
+    operator: Eliminate,
+    classes: npt.NDArray[np.uint32],
+    roots: npt.NDArray[np.int64],
+    codes: npt.NDArray[np.int64],
+    runtime: Runtime,
+    masks: MaskProvider,
+) -> Met:
+    """Return what the groups of roots meet.
+
+    Parameters
+    ----------
+    operator
+        Counts by the roots and by another node.
+    classes
+        uint32[n]: of each of the graph's n vertices at the far end, ``NO_CLASS`` for those that don't count.
+    roots, codes
+        Vertices, and the group of each, from 0 on; each group has one.
+
+    Raises
+    ------
+    QueryTimeout, QueryInterrupted, OutOfMemory
+        By the context's limits.
+    ResourceError
+        If a number on the way exceeds 128 bits.
+    """
+    sizes = np.bincount(codes)
+    groups = np.concatenate(([0], np.cumsum(sizes))).astype(np.uint64)
+    sorted_roots = roots[np.argsort(codes, kind="stable")].astype(np.uint32)
+    counted = classes[classes != NO_CLASS]
+    n_classes = int(counted.max()) + 1 if len(counted) else 1
+    distinct = np.empty(len(sizes), np.uint64)
+    least, greatest = np.empty(len(sizes), np.uint32), np.empty(len(sizes), np.uint32)
+
+    def fold(steps: Steps, terms: Array) -> None:
+        if not len(terms):
+            distinct[:] = 0
+            return
+        arrays = (terms, sorted_roots, groups, classes, distinct, least, greatest)
+        pointers = (each.ctypes.data for each in arrays)
+        task = np.array([(*pointers, len(sizes), n_classes, len(classes), len(terms), 0)], PAIR_FOLD)
+        steps.call("qe_fold_pairs", task.ctypes.data, int(steps.wide))
+
+    with_pair_terms(operator, runtime, masks, fold)
+    none = distinct == 0
+    ends = (np.where(none, -1, each.astype(np.int64)) for each in (least, greatest))
+    return Met(distinct.astype(np.int64), *ends)
