@@ -91,7 +91,7 @@ KERNELS = {
     "count_stars": ("count_stars",),
     "count_views": ("slice_view", "hub_rows", "sort_roots", "weigh_roots"),
     "count_wedges": ("cut_tiles", "count_wedges_tiled", "count_wedges_hashed"),
-    "count_dfs": ("tree_slices", "count_dfs"),
+    "dfs": ("dfs_slices", "dfs"),
     "extend": ("extend_seeds", "extend_bound", "extend_fill", "extend_link", "extend_gather", "extend_count",
                "extend_report"),
     "count_bfs": ("count_bfs",),
@@ -99,7 +99,6 @@ KERNELS = {
                    "pcsr_groups", "pcsr_move"),
     "sample": ("sample_wanderjoin", "sample_alley", "sample_guided"),
     "sample_packed": ("sample_wanderjoin", "sample_alley", "sample_guided"),
-    "search": ("search",),
     "signature": ("signature_build",),
 }  # fmt: skip
 """The families and their kernels."""
@@ -109,14 +108,15 @@ OF_BLOCKS = {"count_houses_array", "count_wedges_tiled"}
 """Kernels that only variants with QE_TEAM_WARP have, and only those without."""
 
 PASSES = frozenset({
-    "count_stars", "cut_tiles", "hub_rows", "slice_view", "sort_roots",
+    "count_stars", "cut_tiles", "dfs_slices", "hub_rows", "slice_view", "sort_roots",
     "eliminate_counts", "eliminate_gather", "eliminate_join", "eliminate_lengths", "eliminate_message",
     "eliminate_mirror",
     "eliminate_ones", "eliminate_owners", "eliminate_present", "eliminate_product", "eliminate_sums", "eliminate_term",
     "extend_bound", "extend_gather", "extend_link", "extend_seeds", "extend_report", "guide_temper",
     "pcsr_dense", "pcsr_empty", "pcsr_groups", "pcsr_homes", "pcsr_locate", "pcsr_move", "pcsr_pairs", "pcsr_ranks",
-    "pcsr_starts", "pcsr_unpack", "signature_build", "tree_slices", "triangle_ends", "triangle_link_places",
-    "local_rows", "pair_ends", "pair_rows", "triangle_roots", "triangle_rows", "triangle_sides", "vector_weights",
+    "pcsr_starts", "pcsr_unpack", "signature_build", "triangle_ends", "triangle_link_places",
+    "links_sizes", "local_rows", "pair_ends", "pair_rows", "triangle_roots", "triangle_rows", "triangle_sides",
+    "vector_weights",
 })  # fmt: skip
 """Kernels that go once over arrays and have no stop flag: ``kernels/cuda/base/stop.cuh`` says which may do so."""
 
@@ -326,7 +326,7 @@ class EmulatedRun:
         for branch in branches:
             branch(None)
 
-    def wait(self, leave: Callable[[], bool] | None = None) -> None:
+    def wait(self) -> None:
         self.context.check()
         self.flag[0] = 0
         if Kernel.stopped:

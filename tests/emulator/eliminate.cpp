@@ -2,9 +2,11 @@
 #include "on_host.h"
 #include "count/eliminate.cu"
 #include "count/rooted_forest.cu"
+#include "count/row_powers.cu"
 #include "count/masked_product.cu"
 #include "count/triangle_weight_sums.cu"
 #include "count/eliminate_neighbours.cu"
+#include "count/symmetric_links.cu"
 #include "count/triangle_counts.cu"
 #include "count/closed_walks.cu"
 
@@ -41,7 +43,12 @@ QE_ON_HOST(pair_ends)
 QE_ON_HOST(pair_rows)
 QE_ON_HOST(local_rows)
 QE_ON_HOST(local_triangles)
-QE_ON_HOST(row_squares)
+QE_ON_HOST(row_powers_light)
+QE_ON_HOST(row_powers_heavy)
+QE_ON_HOST(links_sizes)
+QE_ON_HOST(links_light)
+QE_ON_HOST(links_heavy)
+QE_ON_HOST(link_squares)
 QE_ON_HOST(vector_weights)
 QE_ON_HOST(triangle_ends)
 QE_ON_HOST(triangle_sides)
@@ -49,4 +56,5 @@ QE_ON_HOST(walks_strip)
 QE_ON_HOST(walks_marks)
 QE_ON_HOST(walks_reach)
 QE_ON_HOST(walks_sums)
-QE_ON_HOST(walks_around)
+QE_ON_HOST(walks_light)
+QE_ON_HOST(walks_heavy)

@@ -36,7 +36,7 @@ def test_equals_backtracking(whole: bool, case: Any, room: int, shared: int) -> 
         patch.setattr(bfs_plan, "_SHARED_ROWS", shared)
         for name in ("_FIRST_BYTES", "_MOST_BYTES"):
             patch.setattr(bfs_plan, name, room)
-        for name in ("try_count", "counted_by_tree"):
+        for name in ("try_count", "dfs_total"):
             patch.setattr(search_module, name, lambda *_: None)
         result = found(run_search, store, search, seeds, rows)
     assert result == expected(store, search, seeds, rows)

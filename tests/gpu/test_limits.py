@@ -42,10 +42,10 @@ MIXED = (
 )
 SIX = "(a)--(b)--(c)--(d)--(a), (b)--(d)"
 LONG = {
-    "count_dfs": f"MATCH DIFFERENT NODES {SIX}, (a)--(e), (e)--(f)--(d) RETURN count(*)",
+    "dfs, counting": f"MATCH DIFFERENT NODES {SIX}, (a)--(e), (e)--(f)--(d) RETURN count(*)",
     "count_cliques": "MATCH " + ", ".join(f"(v{i})--(v{j})" for i in range(8) for j in range(i)) + " RETURN count(*)",
     "count_houses": "MATCH (a)--(b)--(c)--(d)--(a), (a)--(e)--(b) RETURN count(*)",
-    "search": CLIQUE,
+    "dfs": CLIQUE,
     "extend": "MATCH (a)--(b)--(c)--(d) RETURN sum(id(a) + id(d))",
     "rooted_forest": "/*+ eliminate */ MATCH REPEATABLE ELEMENTS (a)--(b)--(c)--(d)--(e)--(f)--(a) "
     "RETURN count(*)",

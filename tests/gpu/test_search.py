@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 
 from qengine import Graph
 from qengine.exec.context import ExecutionContext
-from qengine.exec.gpu import count_dfs
 from qengine.exec.gpu import search as search_module
-from qengine.exec.gpu.compiled import compiled
 from qengine.exec.gpu.launch import device_run
 from qengine.exec.gpu.search import run_search
 from qengine.plan.pattern import Direction
@@ -43,7 +41,7 @@ def test_equals_backtracking(room: bool, case: Any, chunk_rows: int) -> None:
         if not room:  # for frontiers: depth first
             patch.setattr(search_module, "has_room", lambda *_: False)
             patch.setattr(search_module, "_total", lambda *_: None)
-        assert equals_backtracking_in_chunks(search_module, case, chunk_rows)
+        assert equals_backtracking_in_chunks(case, chunk_rows)
 
 
 @pytest.mark.parametrize("way", ["tree", "extension", "search"])
@@ -53,7 +51,7 @@ def test_denser_patterns(way: str, case: Any) -> None:
     store, search = case
     assume(way == "tree" or store.vertex_count <= 20)
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("try_count", "try_total", *(() if way == "tree" else ("counted_by_tree",))):
+        for name in ("try_count", "try_total", *(() if way == "tree" else ("dfs_total",))):
             patch.setattr(search_module, name, lambda *_: None)
         if way == "search":
             patch.setattr(search_module, "has_room", lambda *_: False)
@@ -76,25 +74,6 @@ def test_a_skewed_graph_counts_as_on_the_cpu(skewed: Graph, query: str) -> None:
     assert result.fetchall() == skewed.query(query, device="cpu").fetchall()
     assert result.stats.device == "gpu"
     assert ("Search", "gpu") in result.stats.operators
-
-
-def test_kernels_compiled_while_a_count_runs(skewed: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[Any] = []
-
-    def ready(form: Any) -> bool:
-        asked.append(form)
-        if len(asked) == 2:  # the count for any tree has been launched
-            compiled(form.family, form.capability, dict(form.macros), form.code)
-        return len(asked) > 2
-
-    for name in ("try_count", "try_total"):
-        monkeypatch.setattr(search_module, name, lambda *_: None)
-    monkeypatch.setattr(count_dfs.specialised, "ready", ready)
-    monkeypatch.setattr(count_dfs.specialised, "ran", lambda *_: None)
-    clique = ", ".join(f"(v{i})-[:E]-(v{j})" for i in range(6) for j in range(i))
-    text = f"MATCH {clique} RETURN count(*)"
-    assert skewed.query(text, device="gpu").value() == skewed.query(text, device="cpu").value()
-    assert len(asked) >= 3
 
 
 def test_rows_of_a_skewed_graph(skewed: Graph) -> None:

@@ -64,6 +64,8 @@ def _eliminations() -> list[Kind]:
     return [
         Kind("cycle6", "MATCH (a)--(b)--(c)--(d)--(e)--(f)--(a) RETURN count(*)"),
         Kind("cycle7", "MATCH (a)--(b)--(c)--(d)--(e)--(f)--(g)--(a) RETURN count(*)", quick=True),
+        Kind("sums by node", "MATCH (a)--(b)--(c)--(d)--(e)--(f)--(a) RETURN a.k, sum(d.f), avg(c.k), count(*)"),
+        Kind("different by node", "MATCH (a)--(b)--(c)--(d) RETURN a.k % 3, count(DISTINCT d), min(d.f)"),
         Kind("cycle6 star", "MATCH (a)--(b)--(c)--(d)--(e)--(f)--(a) RETURN count(*)", graph="star"),
         Kind("path7 star", "MATCH DIFFERENT NODES (a)--(b)--(c)--(d)--(e)--(f)--(g) RETURN count(*)", graph="star"),
         Kind("tailed cliques", "MATCH (a)--(b)--(c)--(a), (a)--(d)--(b), (c)--(e)--(f)--(d) RETURN count(*)"),

@@ -22,7 +22,7 @@ from tests.property.search_cases import cases, count_by_sets, counted, dense_cas
 @pytest.fixture(scope="module", autouse=True)
 def by_extension() -> Iterator[None]:
     with emulated(device_memory(), free=1 << 30) as patch:
-        for name in ("try_count", "counted_by_tree"):
+        for name in ("try_count", "dfs_total"):
             patch.setattr(search_module, name, lambda *_: None)
         yield
 

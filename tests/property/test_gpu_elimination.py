@@ -7,7 +7,7 @@ import functools
 import re
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import product
@@ -26,11 +26,21 @@ from qengine.exec.common.masks import Masks
 from qengine.exec.common.relations import Relations
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.context import ExecutionContext
-from qengine.exec.gpu import closed_walk_counts, eliminate, elimination_steps, neighbourhoods, triangle_counts
+from qengine.exec.gpu import (
+    closed_walk_counts,
+    eliminate,
+    elimination_steps,
+    kernels,
+    neighbourhoods,
+    row_powers,
+    symmetric_links,
+    triangle_counts,
+)
 from qengine.exec.gpu.eliminate_matrix import uploaded
-from qengine.plan.elimination import Matrix, MatVec, Relation, Term
+from qengine.plan.elimination import Matrix, Relation, Term
 from qengine.plan.pattern import Direction
 from qengine.plan.physical import Eliminate
+from qengine.plan.schedule import Call
 from qengine.plan.traverse import operators
 from qengine.testing.compare import difference
 from qengine.testing.generate import rmat, to_csr
@@ -77,11 +87,12 @@ def device() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(eliminate, "device_run", emulated)
         patch.setattr(eliminate, "components", lambda plan: None)
-        patch.setattr(neighbourhoods, "cupy", lambda: cupy)
-        patch.setattr(neighbourhoods, "_FEW", 2)
-        patch.setattr(neighbourhoods, "_THREADS", THREADS)
+        for module in (neighbourhoods, symmetric_links):
+            patch.setattr(module, "cupy", lambda: cupy)
+            patch.setattr(module, "_FEW", 2)
+            patch.setattr(module, "_THREADS", THREADS)
+        patch.setattr(symmetric_links, "_MOST_THREADS", THREADS)
         patch.setattr(neighbourhoods, "_MANY_THREADS", THREADS)
-        patch.setattr(neighbourhoods, "_MOST_THREADS", THREADS)
         patch.setattr(elimination_steps, "_THREADS", THREADS)
         patch.setattr(elimination_steps, "_AROUND_THREADS", THREADS)
         patch.setattr(elimination_steps, "MESSAGE_WINDOW", 5)
@@ -90,7 +101,12 @@ def device() -> Iterator[None]:
         patch.setattr(triangle_counts, "_THREADS", THREADS)
         patch.setattr(triangle_counts, "_MANY_THREADS", THREADS)
         patch.setattr(closed_walk_counts, "_THREADS", THREADS)
-        patch.setattr(closed_walk_counts, "_AROUND_THREADS", THREADS)
+        for name in ("_LIGHT_THREADS", "_HEAVY_THREADS"):
+            patch.setattr(closed_walk_counts, name, THREADS)
+        patch.setattr(closed_walk_counts, "_SLOTS", 64)
+        patch.setattr(row_powers, "_THREADS", THREADS)
+        patch.setattr(row_powers, "_MOST_THREADS", THREADS)
+        patch.setattr(row_powers, "_SLOTS", 64)
         patch.setattr(closed_walk_counts, "_FIRST_ROOTS", 32)
         patch.setattr(closed_walk_counts, "_WORTH", 0)
         patch.setattr(choice, "choose", lambda asked, *_: (asked, "as asked"))
@@ -270,8 +286,9 @@ def test_totals_take_few_messages(skewed: Graph, pattern: str, messages: int) ->
     text = f"/*+ eliminate */ MATCH {pattern} RETURN count(*)"
     operator = elimination(skewed, text)
     assert operator is not None
-    program = eliminate._of(skewed._store, operator).program
-    sent = [step for place in program.steps if isinstance(step := operator.steps[place], MatVec) and step.vector]
+    schedule = operator.schedule("gpu")
+    assert schedule is not None
+    sent = [call for call in schedule.every if call.kernel == "message" and len(call.reads) > 1]
     assert len(sent) == messages
     assert skewed.query(text, device="gpu").value() == skewed.query(text, device="cpu").value()
 
@@ -293,28 +310,27 @@ def test_triangles_of_vertices_are_counted_once(monkeypatch: pytest.MonkeyPatch)
 def test_weights_that_are_too_large(skewed: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     text = f"/*+ eliminate */ MATCH {CORNERS[0]} RETURN count(*)"
     expected = skewed.query(text, device="cpu").value()
-    monkeypatch.setattr(eliminate, "MOST_WEIGHT", 10)
+    monkeypatch.setattr(kernels, "MOST_WEIGHT", 10)
     executions = []
     counts = eliminate._Run.counts
-    monkeypatch.setattr(
-        eliminate._Run, "counts", lambda run: (executions.append(len(run.program.corners)), counts(run))[1]
-    )
+
+    def noted(run: eliminate._Run, calls: Sequence[Call]) -> Any:
+        executions.append(sum(getattr(call, "kernel", "") == "triangle_weight_sums" for call in calls))
+        return counts(run, calls)
+
+    monkeypatch.setattr(eliminate._Run, "counts", noted)
     for _ in range(2):
         assert skewed.query(text, device="gpu").value() == expected
     assert executions == [1, 0, 0]
 
 
-@pytest.mark.parametrize("pattern", ["(a)--(b)--(c)--(d)--(e)--(f)", "(a)--(b)--(c)--(d)--(a), (e)--(f)"])
-def test_closed_walks_of_four_steps(skewed: Graph, pattern: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = []
-    closed_walks = eliminate.closed_walks_of_four
-    monkeypatch.setattr(eliminate, "closed_walks_of_four", lambda *given: (made.append(given), closed_walks(*given))[1])
+@pytest.mark.parametrize("pattern", ["(a)--(b)--(c)--(d)--(a)", "(a)--(b)--(c)--(d)--(a), (e)--(f)"])
+def test_closed_walks_of_four_steps(skewed: Graph, pattern: str) -> None:
     for mode in ("", "REPEATABLE ELEMENTS "):
-        text = f"/*+ eliminate */ MATCH {mode}{pattern} RETURN count(*)"
+        text = f"/*+ kernel(closed_walks) */ MATCH {mode}{pattern} RETURN count(*)"
         assert elimination(skewed, text)
         expected, found = (skewed.query(text, device=device).value() for device in ("cpu", "gpu"))
         assert found == expected
-    assert made
 
 
 def dense() -> Graph:
@@ -370,7 +386,7 @@ def test_wide_numbers_are_remembered(hub: Graph, monkeypatch: pytest.MonkeyPatch
     operator = replace(operator, terms=(operator.terms[0], replace(operator.terms[0], factor=-1)))
     widths = []
     counts = eliminate._Run.counts
-    monkeypatch.setattr(eliminate._Run, "counts", lambda run: (widths.append(run.width), counts(run))[1])
+    monkeypatch.setattr(eliminate._Run, "counts", lambda run, calls: (widths.append(run.width), counts(run, calls))[1])
     for _ in range(2):
         assert [*run(hub, operator)[1]] == []
     assert widths == [8, 16, 16]
@@ -385,10 +401,10 @@ def test_an_execution_beside_may_find_out_first_that_numbers_are_wide(
     widths = []
     counts = eliminate._Run.counts
 
-    def with_another(one: eliminate._Run) -> Any:
+    def with_another(one: eliminate._Run, calls: Sequence[Call]) -> Any:
         widths.append(one.width)
         eliminate._of(hub._store, operator).wide = True
-        return counts(one)
+        return counts(one, calls)
 
     monkeypatch.setattr(eliminate._Run, "counts", with_another)
     assert [*run(hub, operator)[1]] == []
@@ -401,9 +417,9 @@ def test_sums_of_products_beyond_64_bits_need_no_wide_numbers(hub: Graph, monkey
     widths, sums = [], []
     totals = eliminate._Run.totals
 
-    def noted(one: eliminate._Run) -> Any:
+    def noted(one: eliminate._Run, started: Sequence[kernels.Sums]) -> Any:
         widths.append(one.width)
-        sums.append(totals(one))
+        sums.append(totals(one, started))
         return sums[-1]
 
     monkeypatch.setattr(eliminate._Run, "totals", noted)

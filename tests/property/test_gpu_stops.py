@@ -18,11 +18,13 @@ from qengine import Graph, QueryTimeout
 from qengine.exec import choice
 from qengine.exec.gpu import (
     closed_walk_counts,
-    count_dfs,
     count_kernels,
+    dfs,
     dfs_plan,
     elimination_steps,
     neighbourhoods,
+    row_powers,
+    symmetric_links,
     triangle_counts,
 )
 from qengine.exec.gpu import eliminate as eliminate_module
@@ -93,12 +95,10 @@ def only(*names: str) -> Callable[[pytest.MonkeyPatch], None]:
     """Leave a plan to one of those who count."""
 
     def setting(patch: pytest.MonkeyPatch) -> None:
-        for name in {"try_count", "try_total", "counted_by_tree"} - set(names):
+        for name in {"try_count", "try_total", "dfs_total"} - set(names):
             patch.setattr(search_module, name, lambda *_, **__: None)
-        patch.setattr(count_dfs, "_THREADS", 32 * WARPS)
-        patch.setattr(search_module, "_THREADS", 32 * WARPS)
+        patch.setattr(dfs, "_THREADS", 32 * WARPS)
         patch.setattr(dfs_plan, "_HUBS", 4)
-        patch.setattr(count_dfs.specialised, "ready", lambda form: False)
 
     return setting
 
@@ -121,7 +121,7 @@ CASES = {
     "house, in global memory": Case(count(PATTERNS["house"]), counters_in_global_memory),
     "star": Case(count(PATTERNS["star"]), no_change),
     "5-clique": Case(count(PATTERNS["5-clique"]), no_change),
-    "tree": Case(count(FEW), only("counted_by_tree"), stops=(3,), longer=count(MANY)),
+    "tree": Case(count(FEW), only("dfs_total"), stops=(3,), longer=count(MANY)),
     "total": Case(count(FEW), only("try_total")),
     "search": Case(count("(a)--(b)--(c)--(d) WHERE id(a) < 3 AND id(d) < 2"), only(), free=0),
     "search for few": Case(count("(a)--(b), (c)--(d) WHERE id(a) = 5 AND id(c) > 397 AND id(d) > 397"), only(), free=0),
@@ -141,6 +141,9 @@ CASES = {
         summed("REPEATABLE ELEMENTS (a)--(x)--(b)--(y)--(a), (a)--(z)--(b), (x)--(y)"), no_change, True, stops=(3,)
     ),
     "5-cycle": Case(summed("(a)--(b)--(c)--(d)--(e)--(a)"), no_change, True),
+    "K2,3 by node": Case(
+        summed("REPEATABLE ELEMENTS (a)--(x)--(b)--(y)--(a), (a)--(z)--(b)", BY_NODE), no_change, True, stops=(3,)
+    ),
     "square with a tail": Case(summed("(a)--(b)--(c)--(d)--(a), (a)--(e)"), no_change, True),
 }  # fmt: skip
 
@@ -168,15 +171,25 @@ def device(case: Case) -> Iterator[None]:
 
             patch.setattr(eliminate_module, "device_run", run)
             patch.setattr(eliminate_module, "components", lambda plan: None)
-            for module in (elimination_steps, triangle_counts, closed_walk_counts, neighbourhoods):
+            for module in (
+                elimination_steps,
+                triangle_counts,
+                closed_walk_counts,
+                neighbourhoods,
+                row_powers,
+                symmetric_links,
+            ):
                 patch.setattr(module, "_THREADS", threads)
-            for name in ("_MANY_THREADS", "_MOST_THREADS"):
-                patch.setattr(neighbourhoods, name, threads)
-            patch.setattr(neighbourhoods, "cupy", lambda: cupy)
+            patch.setattr(neighbourhoods, "_MANY_THREADS", threads)
+            for module in (row_powers, symmetric_links):
+                patch.setattr(module, "_MOST_THREADS", threads)
+            for module in (neighbourhoods, symmetric_links):
+                patch.setattr(module, "cupy", lambda: cupy)
             patch.setattr(elimination_steps, "_AROUND_THREADS", threads)
             patch.setattr(triangle_counts, "_MANY_THREADS", threads)
             patch.setattr(triangle_counts, "_HUBS", 40)
-            patch.setattr(closed_walk_counts, "_AROUND_THREADS", threads)
+            for name in ("_LIGHT_THREADS", "_HEAVY_THREADS"):
+                patch.setattr(closed_walk_counts, name, threads)
             patch.setattr(closed_walk_counts, "_FIRST_ROOTS", 32)
             patch.setattr(closed_walk_counts, "_WORTH", 0)
         case.setting(patch)

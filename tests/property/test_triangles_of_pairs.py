@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -18,19 +16,9 @@ from qengine.errors import QueryInterrupted
 from qengine.exec.common.relations import MATRIX, SparseMatrix
 from qengine.exec.context import ExecutionContext
 from qengine.exec.host.ranked_pairs import RankedPairs
+from tests.instruction_sets import forced
 
 Array = npt.NDArray[Any]
-
-
-@contextmanager
-def forced(isa: int) -> Iterator[None]:
-    """Use an instruction set in this block, or the best one below it."""
-    force = _native.load().qe_force_isa
-    force(isa)
-    try:
-        yield
-    finally:
-        force(-1)
 
 
 def adjacency(seed: int, n: int, density: float, ordered: bool) -> Array:

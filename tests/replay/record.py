@@ -109,6 +109,8 @@ def _lines(root: Operator) -> Iterator[str]:
         if each.operator is None and isinstance(above, Search):
             line += f" {each.text}"
             continue
+        if each.operator is None and each.text.startswith(("· on the CPU, ~", "· on the GPU, ~")):
+            continue
         above = each.operator or above
         if not isinstance(each.operator, Unit):
             if line:

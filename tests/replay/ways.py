@@ -22,8 +22,8 @@ from qengine.exec.gpu import device
 from qengine.exec.gpu.bfs_plan import bfs_plan
 from qengine.exec.gpu.count_plan import components
 from qengine.exec.gpu.derived_plan import Derived, NodeKind, Wedge, derive
-from qengine.exec.gpu.device_program import OperatorFacts
 from qengine.exec.gpu.eliminate import eliminates
+from qengine.plan.kernels import KERNEL_NAMES
 from qengine.plan.physical import Eliminate, PhysicalPlan, Search
 from qengine.plan.traverse import operators
 
@@ -92,7 +92,7 @@ def ways(graph: Graph, plan: PhysicalPlan, parameters: dict[str, Any]) -> Iterat
             word = "or search" if id(operator) in stand_ins else "search"
             yield f"{word}: cpu {_on_cpu(found, operator)}; gpu {_on_gpu(found)}"
         elif isinstance(operator, Eliminate):
-            host = "" if "cpu" in operator.devices else "cpu searches; "
+            host = "" if operator.schedule("cpu") is not None else "cpu searches; "
             yield f"eliminate: {host}gpu {_eliminated(operator) if eliminates(store, operator) else 'searches'}"
 
 
@@ -138,9 +138,20 @@ def _on_gpu(resolved: ResolvedSearch | None) -> str:
 
 def _eliminated(operator: Eliminate) -> str:
     """Return what the GPU's program makes of an elimination's steps."""
-    program = OperatorFacts(operator, True).program
-    parts = [f"{len(program.steps)} of {len(operator.steps)} steps", f"{len(program.summed)} sums"]
-    parts += [f"corners of {len(each.totals)}" for each in program.corners]
-    parts += [f"walks {len(each.fours)}+{len(each.weighted)}+{len(each.fives)}" for each in program.walks]
-    parts += [f"{len(program.by_pair)} by pair"] if program.by_pair else []
+    schedule = operator.schedule("gpu")
+    assert schedule is not None
+    by = {name: [call for call in schedule.every if call.kernel == name] for name in KERNEL_NAMES}
+    walks = [place for call in (*by["long_closed_walks"], *by["closed_walks"]) for place in call.places]
+    totals = {
+        id(call) for name in ("dot", "closed_walks", "long_closed_walks", "triangle_weight_sums") for call in by[name]
+    }
+    steps = {place for call in schedule.every if id(call) not in totals for place in call.places} | set(walks)
+    dots = [c for c in by["dot"] if c in schedule.calls]
+    parts = [f"{len(steps)} of {len(operator.steps)} steps", f"{sum(len(c.places) for c in dots) + len(walks)} sums"]
+    parts += [f"corners of {len(each.places)}" for each in by["triangle_weight_sums"]]
+    parts += [
+        f"walks {each.results.count(4)}+{each.results.count(0)}+{each.results.count(5)}"
+        for each in by["long_closed_walks"]
+    ]
+    parts += [f"{len(by['triangle_counts'])} by pair"] if by["triangle_counts"] else []
     return ", ".join(parts)

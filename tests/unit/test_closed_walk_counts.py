@@ -9,8 +9,8 @@ import numpy.typing as npt
 import pytest
 
 from qengine import Graph
-from qengine.plan.closed_walks import ClosedWalks, WalkSum, walk_sum
 from qengine.plan.elimination import ForestNode, RootedForest
+from qengine.plan.kernels.shapes import ClosedWalks, closed_walks
 from qengine.testing.generate import rmat, to_csr
 
 RING = "MATCH /*+ eliminate */ REPEATABLE ELEMENTS (a)--(b)--(c)--(d)--"
@@ -55,12 +55,12 @@ def test_walks_by_the_opposite_corner_are_a_sum_by_their_own() -> None:
     start = ForestNode(0, None, (), 0)
     by_root = RootedForest((start, ForestNode(None, None, (0, 0), None)), (1,), 3)
     by_corner = RootedForest((start, ForestNode(None, 3, (0, 0), None)), (1,), None)
-    assert walk_sum(by_root) == walk_sum(by_corner) == WalkSum(ClosedWalks(0, 4), 3)
+    assert closed_walks(by_root) == closed_walks(by_corner) == ClosedWalks(0, 4, 3)
     both = RootedForest(by_corner.nodes, (1,), 3)
-    assert walk_sum(both) is None
+    assert closed_walks(both) is None
 
 
 def test_longer_walks_have_no_weights() -> None:
     arms = (ForestNode(0, None, (), 0), ForestNode(None, None, (0,), 0), ForestNode(None, None, (1, 1), None))
-    assert walk_sum(RootedForest(arms, (2,), None)) == WalkSum(ClosedWalks(0, 6), None)
-    assert walk_sum(RootedForest(arms, (2,), 3)) is None
+    assert closed_walks(RootedForest(arms, (2,), None)) == ClosedWalks(0, 6, None)
+    assert closed_walks(RootedForest(arms, (2,), 3)) is None

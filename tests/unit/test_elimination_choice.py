@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from qengine import Graph
+from qengine.catalog.view import CatalogView
 from qengine.optimizer.elimination import eliminated
 from qengine.optimizer.elimination.cost import StepCosts
+from qengine.optimizer.elimination.facts import ProgramFacts
 from qengine.optimizer.lower import match
-from qengine.plan.elimination import ForestNode, MaskedProduct, Matrix, MatVec, NodeIndicator, Relation, RootedForest
+from qengine.plan.elimination import (
+    ForestNode,
+    MaskedProduct,
+    Matrix,
+    MatVec,
+    NodeIndicator,
+    Relation,
+    RootedForest,
+    Step,
+)
 from qengine.plan.expr import Comparison, Literal, Property, Variable
 from qengine.plan.pattern import Direction, LabelIs
 from qengine.testing.generate import rmat, to_csr
@@ -28,7 +40,12 @@ def graph() -> Graph:
 @pytest.fixture(autouse=True)
 def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have elimination cost less than any search, wherever it is looked into."""
-    monkeypatch.setattr(match, "eliminated", lambda *given: eliminated(*given[:-1], 1e300))
+    free = dict.fromkeys(("cpu", "gpu"), 1e300)
+    monkeypatch.setattr(match, "eliminated", lambda *given: eliminated(*given[:-2], free, given[-1]))
+
+
+def costs_of(store: CatalogView, steps: Sequence[Step], *, outputs: bool = False) -> StepCosts:
+    return StepCosts(ProgramFacts(store, steps, "cpu", outputs=outputs))
 
 
 @pytest.mark.parametrize("pattern", CLIQUES)
@@ -95,16 +112,16 @@ def test_lists_that_are_looked_up_cost_more_to_make_a_matrix_of() -> None:
     costs = []
     for name in ("Dense", "Sparse"):
         program = [Matrix((Relation((name,), Direction.OUT),)), MaskedProduct(0, 0, 0, None)]
-        costs.append(StepCosts(store, program).of(0))
+        costs.append(costs_of(store, program).of(0))
     assert costs[0] < costs[1]
 
 
 def test_closed_walks_cost_less_where_only_their_sum_is_wanted(graph: Graph) -> None:
     matrix = Matrix((Relation(("E",), Direction.BOTH),))
     walks = RootedForest((ForestNode(0, None, (), 0), ForestNode(None, None, (0, 0), None)), (1,), None)
-    summed = StepCosts(graph._store, [matrix, walks]).of(1)
-    assert summed < StepCosts(graph._store, [matrix, walks], outputs=True).of(1)
-    assert summed < StepCosts(graph._store, [matrix, walks, MatVec(0, 1)]).of(1)
+    summed = costs_of(graph._store, [matrix, walks]).of(1)
+    assert summed < costs_of(graph._store, [matrix, walks], outputs=True).of(1)
+    assert summed < costs_of(graph._store, [matrix, walks, MatVec(0, 1)]).of(1)
 
 
 def test_sums_of_longer_closed_walks_are_found_together(graph: Graph) -> None:
@@ -115,7 +132,7 @@ def test_sums_of_longer_closed_walks_are_found_together(graph: Graph) -> None:
         RootedForest((start, beyond, ForestNode(None, None, (1, 1), None)), (2,), None),
         RootedForest((start, ForestNode(None, None, (0, 0), None)), (1,), 1),
     ]
-    costs, apart = StepCosts(graph._store, steps), StepCosts(graph._store, steps, outputs=True)
+    costs, apart = costs_of(graph._store, steps), costs_of(graph._store, steps, outputs=True)
     assert costs.of(2) < apart.of(2)
     assert costs.of(3) < costs.of(2)
     assert costs.of(3) < apart.of(3)
@@ -132,6 +149,6 @@ def test_what_stays_with_the_graph_costs_a_run_little() -> None:
         Matrix((replace(relation, conditions=conditions),)),
         *kept[2:],
     ]
-    costs, others = (StepCosts(graph._store, steps) for steps in (kept, made))
+    costs, others = (costs_of(graph._store, steps) for steps in (kept, made))
     for place in range(3):
         assert costs.of(place) < others.of(place)

@@ -12,7 +12,7 @@ import pytest
 from qengine.plan.pattern import Direction
 from qengine.storage import from_records
 from qengine.storage.adjacency import Form
-from qengine.storage.kernels import antiparallel, pair_statistics, wedge_sample
+from qengine.storage.kernels import antiparallel, mutual_pairs, pair_statistics, wedge_sample
 from qengine.storage.pcsr_build import build_type
 
 
@@ -220,6 +220,21 @@ def test_one_antiparallel_pair_among_many_is_found(form, far):
         built = build_type(np.concatenate((start, ends[:, 0])), np.concatenate((end, ends[:, 1])), form=form)
         into, out = (built.adjacencies[way].struct for way in (Direction.IN, Direction.OUT))
         assert antiparallel(into, out) == expected
+
+
+def test_pairs_joined_both_ways_are_counted():
+    rng = random.Random(9)
+    pairs = {(rng.randrange(60), rng.randrange(60)) for _ in range(900)}
+    edges = [{"type": kind, "start": a, "end": b} for a, b in pairs for kind in "RU"]
+    edges += [{"type": "P", "start": a, "end": b} for a, b in [*pairs, *pairs]]
+    edges += [{"type": "A", "start": a, "end": b} for a, b in pairs if a < b]
+    store = from_records([{"id": row} for row in range(60)], edges, undirected=["U"])
+    assert store.mutual_pairs("R") == sum(a != b and (b, a) in pairs for a, b in pairs)
+    assert store.mutual_pairs("A") == 0
+    assert store.mutual_pairs("U") is store.mutual_pairs("P") is store.mutual_pairs("Z") is None
+    into, out = (store.adjacency(store.type_index("R"), way).struct for way in (Direction.IN, Direction.OUT))
+    assert 2 * mutual_pairs(into, out, 1) == store.mutual_pairs("R")
+    assert 0 < mutual_pairs(into, out, 2) < mutual_pairs(into, out, 1)
 
 
 @pytest.mark.parametrize("undirected", [False, True])

@@ -14,12 +14,14 @@ from qengine.exec.gpu import (
     candidate_graph,
     closed_walk_counts,
     compiled,
-    count_dfs,
+    dfs,
     elimination_steps,
     extend,
     neighbourhoods,
     nvrtc,
+    row_powers,
     sample,
+    symmetric_links,
     triangle_counts,
 )
 from qengine.exec.gpu.count_policy import (
@@ -46,11 +48,11 @@ REGISTERS, UNIT = 1 << 16, 8
 
 _MANY = 4 * (triangle_counts._HUBS // 32 + triangle_counts._HUB_COUNTERS) + triangle_counts._MARKS + 8
 _FEW = 4 * triangle_counts._TOGETHER * 8
-_STACKS = (count_dfs._THREADS, RTX_2070.dynamic_bytes)
+_STACKS = (dfs._THREADS, RTX_2070.dynamic_bytes)
 _WINDOWS = (extend._WARPS * extend._LANES, extend._SHARED_BYTES)
 LAUNCHES = {
     **dict.fromkeys(("candidate_rows", "candidate_filter"), (candidate_graph._THREADS, candidate_graph._SHARED_BYTES)),
-    **dict.fromkeys(("count_dfs", "search"), _STACKS),
+    "dfs": _STACKS,
     **dict.fromkeys(("extend_seeds", "extend_bound", "extend_fill", "extend_count", "count_bfs"), _WINDOWS),
     **dict.fromkeys(("sample_wanderjoin", "sample_alley", "sample_guided"), (sample._THREADS, sample.TOTALS_BYTES)),
     **{f"triangles_of_{of}_many": (triangle_counts._MANY_THREADS, _MANY) for of in ("vertices", "pairs", "links")},
@@ -60,8 +62,13 @@ LAUNCHES = {
     "rooted_forest": (elimination_steps._AROUND_THREADS, elimination_steps.SHARED.itemsize),
     **{f"neighbours_{of}_many": (neighbourhoods._MANY_THREADS, 16 + (1 << 13)) for of in ("count", "fill")},
     **{f"neighbours_{of}_few": (neighbourhoods._THREADS, 8 * neighbourhoods._WARP_MARKS) for of in ("count", "fill")},
-    "row_squares": (neighbourhoods._MOST_THREADS, 32 + 4 * (1 << 13)),
-    "walks_around": (closed_walk_counts._AROUND_THREADS, closed_walk_counts.REST_SHARED),
+    "links_light": (symmetric_links._THREADS, 8 * symmetric_links._WARP_MARKS),
+    "links_heavy": (symmetric_links._THREADS, symmetric_links._BLOCK_MARKS + 2 * symmetric_links._EXACT // 8),
+    "link_squares": (symmetric_links._MOST_THREADS, RTX_2070.dynamic_bytes),
+    "row_powers_light": (row_powers._THREADS, row_powers.SHARED_BYTES + 8 * row_powers._SLOTS),
+    "row_powers_heavy": (row_powers._MOST_THREADS, RTX_2070.dynamic_bytes),
+    "walks_light": (closed_walk_counts._LIGHT_THREADS, closed_walk_counts.REST_SHARED + 8 * closed_walk_counts._SLOTS),
+    "walks_heavy": (closed_walk_counts._HEAVY_THREADS, closed_walk_counts.REST_SHARED),
     "walks_strip": (closed_walk_counts._THREADS, closed_walk_counts._STRIP_SHARED),
     "hub_rows": (256, 8 * 4 * hub_words(1 << 31)),
 }

@@ -53,11 +53,16 @@ def test_what_the_cpu_eliminates_is_eliminated_on_the_gpu_or_counted_by_its_shap
     assert chosen(graph, path, monkeypatch)[0] == "gpu"
 
 
-def test_an_elimination_without_kernels_stays_on_the_cpu(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_elimination_that_the_gpu_lacks_kernels_for_is_compared_with_its_search(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
     query = "MATCH /*+ eliminate */ (a)-[:R]-(b)-[:R]-(c)-[:R]-(d) RETURN a, d, count(*)"
     assert "Eliminate" in str(graph.explain(query))
+    monkeypatch.setattr(choice, "device_search_cost", lambda cost, rows: 1e12)
     device, reason = chosen(graph, query, monkeypatch)
-    assert device == "cpu" and "no kernels" in reason
+    assert device == "cpu" and "a search on the GPU 1e+06" in reason
+    monkeypatch.setattr(choice, "device_search_cost", lambda cost, rows: 1.0)
+    assert chosen(graph, query + " // again", monkeypatch)[0] == "gpu"
 
 
 def test_a_short_elimination_stays_on_the_cpu(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:

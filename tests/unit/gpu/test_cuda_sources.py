@@ -25,12 +25,13 @@ from qengine.exec.gpu import (
     nvrtc,
     pcsr_build,
     sample_job,
-    search_job,
 )
 from qengine.exec.gpu.closed_walk_counts import GROUP, REMAINS, REST, REST_SHARED, STRIP, WINDOW
 from qengine.exec.gpu.eliminate_matrix import MATRIX, WORK_QUEUE
 from qengine.exec.gpu.families import FAMILIES, MESSAGE_WINDOW
 from qengine.exec.gpu.neighbourhoods import LOCAL, NEIGHBOURS
+from qengine.exec.gpu.row_powers import ROW_POWERS, SHARED_BYTES
+from qengine.exec.gpu.symmetric_links import LINK_SQUARES, SYMMETRIC_LINKS
 
 CHECKOUT = Path(__file__).resolve().parents[3]
 ARCHITECTURES = (80, 90)
@@ -91,28 +92,32 @@ def test_structs_are_laid_out_as_on_the_host(architecture: int) -> None:
     check_layouts("qe/match_plan.h", STRUCTS, architecture)
 
 
-def test_the_count_by_a_tree_gets_what_it_expects() -> None:
+@pytest.mark.parametrize("levels", [0, 8, 64])
+def test_the_depth_first_search_gets_what_it_expects(levels: int) -> None:
     structs = {
-        "TreeSlice": dfs_plan.SLICE,
-        "TreeView": dfs_plan.VIEW,
-        "TreeCheck": dfs_plan.CHECK,
-        "TreeNode": dfs_plan.NODE,
-        "TreePlan": dfs_plan.PLAN,
-        "TreeState": dfs_plan.STATE,
-        "TreeMemo": dfs_plan.MEMO,
-        "Branch": dfs_plan.BRANCH,
+        "DfsSlice": dfs_plan.SLICE,
+        "DfsView": dfs_plan.VIEW,
+        "DfsCheck": dfs_plan.CHECK,
+        "DfsNode": dfs_plan.NODE,
+        "DfsPlan": dfs_plan.PLAN,
+        "DfsState": dfs_plan.STATE,
+        "DfsJob": dfs_plan.JOB,
+        "DfsMemo": dfs_plan.MEMO,
+        "DfsBranch": dfs_plan.WIDE_BRANCH if levels else dfs_plan.BRANCH,
     }
-    check_layouts("count/tree_plan.cuh", structs, 90)
-
-
-def test_the_search_gets_what_it_expects() -> None:
-    structs = {"SearchState": search_job.STATE, "SearchJob": search_job.JOB, "Frame": search_job.FRAME}
     sizes = (
-        f"static_assert(sizeof(Donation) == {search_job.donation_bytes(8)});",
-        f"static_assert(sizeof(SavedStack) == {search_job.saved_bytes(1)});",
-        f"static_assert(kLanes == {search_job.LANES});",
+        f"static_assert(__builtin_offsetof(DfsStack, branches) == {dfs_plan.STACK.itemsize});",
+        f"static_assert(kLanes == {dfs_plan.LANES});",
     )
-    check_layouts("search/search_stack.cuh", structs, 90, *sizes)
+    check_layouts("search/dfs_plan.cuh", structs, 90, *sizes, macros={"QE_LEVELS": levels})
+
+
+def test_the_depth_first_stack_is_known_to_be_in_shared_memory() -> None:
+    """Where any member of the search's object is called, not inlined, all of it is in local memory."""
+    newest = nvrtc.supported_architectures()[-1]
+    code = compiled.compile_family("dfs", newest + 9, {"QE_LEVELS": 0}).decode()  # PTX
+    assert "ld.shared" in code and "st.shared" in code
+    assert ".local" not in code
 
 
 def test_the_count_by_extension_gets_what_it_expects() -> None:
@@ -146,6 +151,10 @@ def test_elimination_gets_what_it_expects() -> None:
         check_layouts("count/rooted_forest.cu", around, 90, *sizes, macros=macros)
         among = {"Neighbours": NEIGHBOURS, "Local": LOCAL}
         check_layouts("count/eliminate_neighbours.cu", among, 90, macros=macros)
+        links = {"SymmetricLinks": SYMMETRIC_LINKS, "LinkSquares": LINK_SQUARES}
+        check_layouts("count/symmetric_links.cu", links, 90, macros=macros)
+        shared = f"static_assert(sizeof(PowersShared) <= {SHARED_BYTES});"
+        check_layouts("count/row_powers.cu", {"RowPowers": ROW_POWERS}, 90, shared, macros=macros)
     walks = {"Remains": REMAINS, "Strip": STRIP, "Group": GROUP, "Rest": REST}
     sizes = (
         f"static_assert(kWindowEntries == {WINDOW});",

@@ -9,7 +9,7 @@ import pytest
 
 from qengine.errors import InternalError
 from qengine.exec.context import ExecutionContext
-from qengine.exec.gpu.search_job import LANES
+from qengine.exec.gpu.dfs_plan import LANES
 from tests.emulator.device import SMALL, EmulatedRun, device_memory
 
 WORDS, HUBS = 4, 8

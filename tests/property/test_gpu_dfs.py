@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from qengine import Graph
 from qengine.errors import OutOfMemory, ResourceError
 from qengine.exec import choice
-from qengine.exec.gpu import count_dfs, dfs_plan, eliminate
+from qengine.exec.gpu import dfs, dfs_plan, eliminate
 from qengine.exec.gpu import search as search_module
 from qengine.exec.gpu.search import run_search
 from qengine.testing.generate import rmat, to_csr
-from tests.emulator.device import WARPS, EmulatedRun, device_memory, emulated
+from tests.emulator.device import WARPS, device_memory, emulated
 from tests.property.search_cases import count_by_sets, dense_cases, found
 
 PATTERNS = (
@@ -46,17 +46,16 @@ def counted() -> Iterator[list[int | None]]:
     seen: list[int | None] = []
 
     def count(*given: Any) -> int | None:
-        seen.append(count_dfs.counted_by_tree(*given))
+        seen.append(dfs.dfs_total(*given))
         return seen[-1]
 
     with emulated(memory) as patch:
         patch.setattr(choice, "choose", lambda asked, *_: (asked, "as asked"))
         for name in ("try_count", "try_total"):
             patch.setattr(search_module, name, lambda *_, **__: None)
-        patch.setattr(search_module, "counted_by_tree", count)
-        patch.setattr(count_dfs, "_THREADS", 32 * WARPS)
-        patch.setattr(count_dfs, "_MOST_MEMO_BITS", 5)  # tables that are soon full
-        patch.setattr(count_dfs.specialised, "ready", lambda form: False)
+        patch.setattr(search_module, "dfs_total", count)
+        patch.setattr(dfs, "_THREADS", 32 * WARPS)
+        patch.setattr(dfs, "_MOST_MEMO_BITS", 5)  # tables that are soon full
         yield seen
 
 
@@ -95,31 +94,6 @@ def test_patterns_count_as_on_the_cpu(
     assert None not in counted and len(counted) == 1
 
 
-@pytest.mark.parametrize("pattern", [PATTERNS[8], PATTERNS[11]])
-def test_kernels_compiled_for_a_form_count_the_same(
-    labelled: Graph, pattern: str, counted: list[int | None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(count_dfs.specialised, "ready", lambda form: True)
-    counted.clear()
-    text = f"MATCH {pattern} RETURN count(*) + 2"
-    assert labelled.query(text, device="gpu").value() == labelled.query(text, device="cpu").value()
-    assert None not in counted and len(counted) == 1
-
-
-def test_a_launch_goes_on_where_the_one_before_has_left(labelled: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    launch, launches = EmulatedRun.launch, []
-
-    def told_to_leave(run: EmulatedRun, *given: Any, **options: Any) -> None:
-        run.flag[0] = 2 if len(launches) < 3 else 0
-        launches.append(given)
-        launch(run, *given, **options)
-
-    monkeypatch.setattr(EmulatedRun, "launch", told_to_leave)
-    text = "MATCH (a)--(b)--(c)--(a) RETURN count(*) + 3"
-    assert labelled.query(text, device="gpu").value() == labelled.query(text, device="cpu").value()
-    assert len(launches) > 2  # the slices, and the count in parts
-
-
 def test_a_product_beyond_64_bits_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(eliminate, "eliminates", lambda *_: False)
     graph = Graph.from_edge_list((np.zeros(100, np.int64), np.arange(1, 101)), undirected=True)
@@ -128,21 +102,21 @@ def test_a_product_beyond_64_bits_is_an_error(monkeypatch: pytest.MonkeyPatch) -
         graph.query(f"MATCH REPEATABLE ELEMENTS {star} RETURN count(*)", device="gpu").value()
 
 
-@pytest.mark.parametrize(("nodes", "warps"), [(6, 4), (30, 2), (60, 0)])
+@pytest.mark.parametrize(("nodes", "warps", "shared"), [(6, 4, True), (30, 2, True), (60, 4, False)])
 def test_long_patterns_have_as_many_warps_as_shared_memory_has_room_for(
-    nodes: int, warps: int, counted: list[int | None], monkeypatch: pytest.MonkeyPatch
+    nodes: int, warps: int, shared: bool, counted: list[int | None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of 64 KB; where not even one fits the general search takes over."""
+    """Of 64 KB; where not even one fits stacks are in device memory."""
     monkeypatch.setattr(eliminate, "eliminates", lambda *_: False)
-    threads, seen = count_dfs._threads, []
-    monkeypatch.setattr(count_dfs, "_threads", lambda *given: (seen.append(threads(*given)), seen[-1])[1])
+    variant, seen = dfs._variant, []
+    monkeypatch.setattr(dfs, "_variant", lambda *given: (seen.append(variant(*given)), seen[-1])[1])
     graph = Graph.from_edge_list((np.arange(70), np.arange(1, 71)))
     counted.clear()
     path = "-->".join(f"(v{k})" for k in range(nodes))
     text = f"MATCH REPEATABLE ELEMENTS {path} RETURN count(*)"
     assert graph.query(text, device="gpu").value() == 72 - nodes
-    assert set(seen) == {32 * warps}
-    assert counted == [72 - nodes if warps else None]
+    assert [(threads, n_bytes > 0) for _, threads, n_bytes in seen] == [(32 * warps, shared)]
+    assert counted == [72 - nodes]
 
 
 def test_what_it_does_not_count_is_left_to_the_general_search(labelled: Graph, counted: list[int | None]) -> None:
