@@ -22,8 +22,7 @@ import numpy as np
 import pytest
 
 from qengine import Graph
-from qengine.exec.gpu import bfs_plan, count_dfs, count_policy, dfs_plan, extend_counts, search
-from qengine.exec.gpu.compiled import compiled
+from qengine.exec.gpu import bfs_plan, count_policy, dfs, dfs_plan, extend_counts, search
 from qengine.storage import pcsr_build
 from qengine.storage.adjacency import Form
 from qengine.testing import generate
@@ -37,9 +36,7 @@ Texts = Callable[[], tuple[Graph, list[str]]]
 TRIANGLE = "(a)-[:E]-(b)-[:E]-(c)-[:E]-(a)"
 FOUR_CLIQUE = TRIANGLE + ", (a)-[:E]-(d), (b)-[:E]-(d), (c)-[:E]-(d)"
 DIAMOND = TRIANGLE + ", (b)-[:E]-(d)-[:E]-(c)"
-HEAVY = ("q8d_7", "q12d_0", "q12d_4", "q12s_0")
 LARGE = ("q8s_0", "q8d_7", "q12d_0", "q12d_1", "q12d_2", "q12d_3", "q12d_4", "q12s_0", "q12s_1")
-_forms: set[Any] = set()
 _marks = count()
 """Of queries, so that their plans are made anew."""
 
@@ -92,41 +89,14 @@ def by_tree(patch: Patch) -> None:
 
 
 def general(patch: Patch) -> None:
-    """Run the kernel that takes any plan."""
+    """Run all depth first, rows too."""
     patch.setattr(search, "_total", lambda *_: None)
     patch.setattr(search, "has_room", lambda *_: False)
-
-
-def both(*changes: Callable[[Patch], None]) -> Callable[[Patch], None]:
-    """Return all changes as one."""
-
-    def change(patch: Patch) -> None:
-        for each in changes:
-            each(patch)
-
-    return change
 
 
 def setting(of: Any, name: str, value: Any) -> Callable[[Patch], None]:
     """Return the change of one name."""
     return lambda patch: patch.setattr(of, name, value)
-
-
-def unspecialised(patch: Patch) -> None:
-    """Take the kernels for any tree."""
-    patch.setattr(count_dfs.specialised, "ready", lambda form: False)
-
-
-def specialised(patch: Patch) -> None:
-    """Compile for each tree first."""
-
-    def ready(form: Any) -> bool:
-        if form not in _forms:
-            compiled(form.family, form.capability, dict(form.macros), form.code)
-            _forms.add(form)
-        return True
-
-    patch.setattr(count_dfs.specialised, "ready", ready)
 
 
 def nothing(patch: Patch) -> None:
@@ -151,24 +121,21 @@ TREES = on_rmat(16, TRIANGLE + COUNT, DIAMOND + COUNT, FOUR_CLIQUE + COUNT)
 
 ABLATIONS = {
     "batches": Ablation("32 prefixes a warp, not 1 (fine, not coarse)", SEVEN,
-                        setting(count_dfs, "_MACROS", {"QE_BATCH": 1}), by_tree),
+                        setting(dfs, "_MACROS", {"QE_BATCH": 1}), by_tree),
     "memory": Ablation("counts remembered (duplicates removed)", SEVEN,
                        setting(dfs_plan._Layout, "remember", lambda *_: None), by_tree),
     "cuts": Ablation("hubs cut into parts", SEVEN, setting(dfs_plan, "_PARTS", 1), by_tree),
     "breadth": Ablation("breadth first where there is room", SEVEN, setting(search, "try_total", lambda *_: None)),
     "shared": Ablation("rows with the same context counted once", enron(*LARGE),
                        setting(bfs_plan, "_SHARED_ROWS", 2**32 - 1)),
-    "specialised": Ablation("kernels compiled for the tree, enron16", enron(*HEAVY), unspecialised,
-                            both(by_tree, specialised)),
-    "specialised_rmat": Ablation("kernels compiled for the tree, R-MAT 16", TREES, unspecialised,
-                                 both(by_tree, specialised)),
     "shapes": Ablation("kernels made for a shape", TREES, by_tree),
     "hubs": Ablation("rows of bits for hubs", on_rmat(18, TRIANGLE + COUNT, DIAMOND + COUNT, FOUR_CLIQUE + COUNT),
                      setting(count_policy, "_HUBS", 128)),
-    "stealing": Ablation("work given to idle warps (general kernel)",
-                         on_rmat(12, TRIANGLE + COUNT, FOUR_CLIQUE + COUNT),
-                         setting(search, "_MACROS", {"QE_SHARE_EVERY": 1 << 30}), general),
-    "by_row": Ablation("counts by row by extension", on_rmat(14, TRIANGLE + BY_NODE), general),
+    "stealing": Ablation("work given to idle warps, enron16", SEVEN,
+                         setting(dfs, "_MACROS", {"QE_SHARE_EVERY": 1 << 30}), by_tree),
+    "stealing_rmat": Ablation("work given to idle warps, R-MAT 16", TREES,
+                              setting(dfs, "_MACROS", {"QE_SHARE_EVERY": 1 << 30}), by_tree),
+    "by_row": Ablation("counts by row by extension, not depth first", on_rmat(14, TRIANGLE + BY_NODE), general),
     "together": Ablation("rows counted together", on_rmat(14, TRIANGLE + BY_NODE),
                          setting(extend_counts.CountingExtension, "_count_together", lambda *_: False)),
     "dense": Ablation("row indexes as chosen, not all dense", typed(None), other=typed(Form.DENSE)),

@@ -33,8 +33,8 @@ AGAIN = 0.01
 
 SIX = "(a)--(b)--(c)--(d)--(a), (b)--(d)"
 QUERIES = {
-    "count_dfs, a 4-cycle": f"MATCH DIFFERENT NODES {SIX}, (a)--(e), (e)--(f)--(d) RETURN count(*)",
-    "count_dfs, corners": f"MATCH DIFFERENT NODES {SIX}, (a)--(e)--(c), (b)--(f)--(e) RETURN count(*)",
+    "dfs, a 4-cycle": f"MATCH DIFFERENT NODES {SIX}, (a)--(e), (e)--(f)--(d) RETURN count(*)",
+    "dfs, corners": f"MATCH DIFFERENT NODES {SIX}, (a)--(e)--(c), (b)--(f)--(e) RETURN count(*)",
     "count_cliques, 6": f"MATCH {clique(6)} RETURN count(*)",
     "count_cliques, 8": f"MATCH {clique(8)} RETURN count(*)",
     "count_houses": "MATCH (a)--(b)--(c)--(d)--(a), (a)--(e)--(b) RETURN count(*)",

@@ -1,0 +1,1 @@
+"""Generated analytical queries: shapes, filters, keys, aggregates and orders, each as Cypher and as SQL."""
