@@ -49,12 +49,12 @@ def first_match(matching: Matching, order: MatchingOrder, cardinality: Cardinali
     return replace(order, names=names, cost=min(order.cost, cost))
 
 
-def rows_first(matching: Matching, order: MatchingOrder) -> MatchingOrder:
+def rows_first(matching: Matching, order: MatchingOrder, cardinality: Cardinality) -> MatchingOrder:
     """Return the order with all vertices of a row before the others, for a search that must not visit each embedding.
 
     Its embeddings are too many to be counted, so a row's first is found by a step or two at each level.
     """
-    if order.reason or order.symmetry.orbits > 1:
+    if order.reason or order.symmetry.orbits > 1 or _has_conditions(matching, cardinality):
         return order
     rows = tuple(name for name in order.names if name in matching.wanted)
     rest = tuple(name for name in order.names if name not in matching.wanted)

@@ -305,7 +305,7 @@ class MatchLowering:
             if join is not None and join.cost < elimination.schedules[0].cost:
                 return _MatchStrategy(order, matching.counted, join=join)
         if elimination is not None and elimination.schedules[0].device == "cpu":
-            instead = rows_first(matching, order) if request.existence else order
+            instead = rows_first(matching, order, cardinality) if request.existence else order
             return _MatchStrategy(instead, matching.counted, elimination=elimination)
         if enumerated is not None:
             matching, order = enumerated, found
