@@ -35,7 +35,7 @@ PATTERNS = (
     "(a)--(b)--(c)--(a) WHERE a.x < 5",
     "(a)--(b)--(c)--(d) WHERE c.x <> 7 AND d.x < 4",
 )
-small_cases = dense_cases().filter(lambda case: case[0].vertex_count <= 20)
+small_cases = dense_cases((6, 20))
 memory = device_memory()
 MODES = ("DIFFERENT NODES", "DIFFERENT RELATIONSHIPS", "REPEATABLE ELEMENTS")
 
