@@ -40,10 +40,13 @@ def costs(device: str, section: str) -> Mapping[str, float]:
     return _built_in(device, section) if _only_built_in.get() else _known(device, section)
 
 
-def device_search_cost(cost: float, rows: float) -> float:
-    """Return the nanoseconds that a search for ``rows`` embeddings takes on a GPU, given its ``cost`` on one core."""
+def device_search_cost(cost: float, rows: float, shaped: bool = False) -> float:
+    """Return the nanoseconds that a search for ``rows`` embeddings takes on a GPU, given its ``cost`` on one core.
+
+    ``shaped``: kernels for its shape count it, which visit no embedding.
+    """
     found = costs("gpu", "search")
-    return found["start"] + cost / found["cores"] + rows * found["row"]
+    return found["start"] + cost / found["cores"] + (0.0 if shaped else rows * found["row"])
 
 
 @contextmanager

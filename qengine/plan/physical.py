@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from qengine._frozen import frozen
 from qengine.errors import Span, Unsupported
+from qengine.plan.count_shapes import Component, View
 from qengine.plan.elimination import Step, Term
 from qengine.plan.expr import Expr
 from qengine.plan.logical import Aggregate, Operator
@@ -139,7 +140,8 @@ class Search(Operator):
     ``strategy``: "search" (depth first) or "extend" (breadth first, a frontier a level). ``fixed``: the order is the
     user's, no other one is tried.
     ``reason`` says in EXPLAIN why this order and strategy were chosen; ``rows`` is the estimate, ``cost`` what a search
-    is expected to take, in nanoseconds of one core.
+    is expected to take, in nanoseconds of one core. ``shapes``: what a GPU has kernels for and multiplies to the count;
+    () where it has none.
     """
 
     input: Operator
@@ -155,6 +157,7 @@ class Search(Operator):
     reason: str = ""
     rows: float | None = None
     cost: float | None = None
+    shapes: tuple[Component[View], ...] = ()
 
 
 @node("input", "build")

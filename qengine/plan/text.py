@@ -12,6 +12,7 @@ from typing import Any
 from qengine._frozen import frozen
 from qengine._printable import printable_line
 from qengine.plan import logical, physical
+from qengine.plan.count_shapes import kernel_of
 from qengine.plan.elimination_text import elimination_lines
 from qengine.plan.expr import Expr, Subquery
 from qengine.plan.expr_text import ExprText, labels_text, name_text
@@ -100,6 +101,9 @@ class _Writer:
         for place, level in enumerate(search.levels):
             given = " (given)" if place < search.seeds else ""
             yield Line(depth, f"· {self._level(level, names)}{given}")
+        if search.shapes:
+            kernels = (f"{kernel_of(each.shape)} from {name_text(names[each.root])}" for each in search.shapes)
+            yield Line(depth, f"· on a GPU: {' × '.join(kernels)}")
 
     # ------------------------------------------------------------ logical
 

@@ -86,7 +86,6 @@ def emulated(context: ExecutionContext) -> Iterator[Run]:
 def device() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(eliminate, "device_run", emulated)
-        patch.setattr(eliminate, "components", lambda plan: None)
         for module in (neighbourhoods, symmetric_links):
             patch.setattr(module, "cupy", lambda: cupy)
             patch.setattr(module, "_FEW", 2)
@@ -118,7 +117,7 @@ def elimination(graph: Graph, text: str) -> Eliminate | None:
     plan = graph.prepare(text)._planned.physical
     assert plan is not None
     found = [each for each in operators(plan.root) if isinstance(each, Eliminate)]
-    return found[0] if found and all(eliminate.eliminates(graph._store, each) for each in found) else None
+    return found[0] if found and all(each.schedule("gpu") for each in found) else None
 
 
 @settings(max_examples=examples(100))
