@@ -9,7 +9,7 @@ of it.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
@@ -40,13 +40,15 @@ def costs(device: str, section: str) -> Mapping[str, float]:
     return _built_in(device, section) if _only_built_in.get() else _known(device, section)
 
 
-def device_search_cost(cost: float, rows: float, shaped: bool = False) -> float:
+def device_search_cost(cost: float, rows: float, kernels: Collection[str] = ()) -> float:
     """Return the nanoseconds that a search for ``rows`` embeddings takes on a GPU, given its ``cost`` on one core.
 
-    ``shaped``: kernels for its shape count it, which visit no embedding.
+    ``kernels``: those by whose shapes it is counted, if it is.
     """
     found = costs("gpu", "search")
-    return found["start"] + cost / found["cores"] + (0.0 if shaped else rows * found["row"])
+    if kernels:
+        return found["shaped"] + cost / min(found[kernel] for kernel in kernels)
+    return found["start"] + cost / found["cores"] + rows * found["row"]
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from qengine._frozen import frozen
 from qengine.catalog.costs import costs, device_search_cost
+from qengine.plan.count_shapes import kernels_of
 from qengine.plan.physical import (
     MAX_DEVICE_LEVELS,
     AggregateByNode,
@@ -77,7 +78,7 @@ def choose(asked: str, largest: LargestSearch | None) -> tuple[str, str]:
     if on_cpu is not None and on_cpu.cost < costs("gpu", "choice")["elimination"]:
         return "cpu", f"elimination takes about {on_cpu.cost / 1e6:,.3g} ms"
     if on_cpu is not None and eliminate is not None and eliminate.schedule("gpu") is None:
-        searched = device_search_cost(largest.search.cost or 0.0, rows, bool(largest.search.shapes))
+        searched = device_search_cost(largest.search.cost or 0.0, rows, kernels_of(largest.search.shapes))
         if on_cpu.cost < searched:
             return (
                 "cpu",

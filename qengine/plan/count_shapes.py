@@ -6,7 +6,7 @@ labels (``View``); on a graph it is a list and a range of ids (``exec.gpu.count_
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Generic, TypeVar
 
 from qengine._frozen import frozen
@@ -22,7 +22,7 @@ __all__ = [
     "StarShape",
     "View",
     "WedgeShape",
-    "kernel_of",
+    "kernels_of",
     "with_views",
 ]
 
@@ -138,9 +138,9 @@ _KERNELS: dict[type, str] = {
 }
 
 
-def kernel_of(shape: CountShape[V]) -> str:
-    """Return the name of the kernel that counts a shape."""
-    return _KERNELS[type(shape)]
+def kernels_of(shapes: Iterable[Component[V]]) -> list[str]:
+    """Return the names of the kernels that count shapes."""
+    return [_KERNELS[type(each.shape)] for each in shapes]
 
 
 def with_views(shape: CountShape[V], change: Callable[[V], W]) -> CountShape[W]:

@@ -12,7 +12,7 @@ from typing import Any
 from qengine._frozen import frozen
 from qengine._printable import printable_line
 from qengine.plan import logical, physical
-from qengine.plan.count_shapes import kernel_of
+from qengine.plan.count_shapes import kernels_of
 from qengine.plan.elimination_text import elimination_lines
 from qengine.plan.expr import Expr, Subquery
 from qengine.plan.expr_text import ExprText, labels_text, name_text
@@ -102,8 +102,9 @@ class _Writer:
             given = " (given)" if place < search.seeds else ""
             yield Line(depth, f"· {self._level(level, names)}{given}")
         if search.shapes:
-            kernels = (f"{kernel_of(each.shape)} from {name_text(names[each.root])}" for each in search.shapes)
-            yield Line(depth, f"· on a GPU: {' × '.join(kernels)}")
+            roots = (name_text(names[each.root]) for each in search.shapes)
+            kernels = zip(kernels_of(search.shapes), roots, strict=True)
+            yield Line(depth, f"· on a GPU: {' × '.join(f'{kernel} from {root}' for kernel, root in kernels)}")
 
     # ------------------------------------------------------------ logical
 

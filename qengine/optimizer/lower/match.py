@@ -31,7 +31,7 @@ from qengine.optimizer.matching import Matching, MatchingOrder, matching_order
 from qengine.optimizer.pattern_edges import SAME, PatternEdge, edge_of_types, given_name, pattern_edge
 from qengine.optimizer.search_levels import SearchSpec, build_levels
 from qengine.optimizer.symmetry import Symmetry
-from qengine.plan.count_shapes import Component, View
+from qengine.plan.count_shapes import Component, View, kernels_of
 from qengine.plan.expr import Call, Comparison, Expr, HasLabels, Literal, PathOf, Variable
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.logical import Filter, Limit, Operator, Project, Unit
@@ -300,7 +300,7 @@ class MatchLowering:
         found = order if enumerated is None else matching_order(enumerated, cardinality)
         least = _WIDE_COST if order.rows > _WIDE_ROWS and not request.existence else 0.0
         shapes = self._shapes(request, order)
-        searched = device_search_cost(found.cost, order.rows, bool(shapes))
+        searched = device_search_cost(found.cost, order.rows, kernels_of(shapes))
         limits = {"cpu": max(found.cost, least), "gpu": max(searched, least)}
         if self.purpose is not None:
             limits = {"cpu": max(limits["cpu"], self.purpose.budget)}
@@ -494,7 +494,7 @@ class MatchLowering:
         elif first.device == "gpu":
             reason = (
                 f"on the GPU only: ~{_ms(first.cost)} instead of "
-                f"{_ms(device_search_cost(searched, rows, bool(search.shapes)))} by search"
+                f"{_ms(device_search_cost(searched, rows, kernels_of(search.shapes)))} by search"
             )
         else:
             reason = f"~{_ms(first.cost)} instead of {_ms(searched)} by search"

@@ -117,7 +117,8 @@ def _by_ranks(facts: Facts, matrix: int) -> float:
 
 
 def _triangle_counts_cost(facts: Facts, group: Group) -> float:
-    return facts.take["triangle_pair"] * _by_ranks(facts, group.reads[0])
+    take, matrix = facts.take, group.reads[0]
+    return take["triangle"] * _by_ranks(facts, matrix) + take["triangle_pair"] * facts.entries(matrix)
 
 
 def _vertex_triangles_cost(facts: Facts, group: Group) -> float:
