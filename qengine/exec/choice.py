@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from qengine._frozen import frozen
-from qengine.catalog.costs import costs, device_search_cost
-from qengine.plan.count_shapes import kernels_of
+from qengine.catalog.costs import costs
+from qengine.plan.device_cost import device_search_cost
 from qengine.plan.physical import (
     MAX_DEVICE_LEVELS,
     AggregateByNode,
@@ -77,8 +77,9 @@ def choose(asked: str, largest: LargestSearch | None) -> tuple[str, str]:
     on_cpu = None if eliminate is None else eliminate.schedule("cpu")
     if on_cpu is not None and on_cpu.cost < costs("gpu", "choice")["elimination"]:
         return "cpu", f"elimination takes about {on_cpu.cost / 1e6:,.3g} ms"
+    search = largest.search
     if on_cpu is not None and eliminate is not None and eliminate.schedule("gpu") is None:
-        searched = device_search_cost(largest.search.cost or 0.0, rows, kernels_of(largest.search.shapes))
+        searched = device_search_cost(search.levels, search.shapes, search.cost, search.rows)
         if on_cpu.cost < searched:
             return (
                 "cpu",

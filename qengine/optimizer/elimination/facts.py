@@ -1,7 +1,7 @@
 """What rows of the kernel table go by (``plan.kernels.row.Facts``): what a catalogue settles, and estimates.
 
 Estimates are from whole types, labels left aside: matrices are read whole, so that their entries and the squares of
-their rows' lengths say what a step takes.
+their rows' lengths say what a step takes. Only forests leave out vertices that a vector of labels doesn't have.
 """
 
 from __future__ import annotations
@@ -14,14 +14,17 @@ from typing import Any, TypeVar, cast
 
 from qengine.catalog.costs import costs
 from qengine.catalog.view import CatalogView, EdgeStatistics, RelationshipTypeInfo
+from qengine.optimizer.labels import vertex_count
 from qengine.plan.elimination import (
     EndRows,
-    ForestNode,
     MaskedProduct,
     Matrix,
     Neighbourhoods,
+    NodeIndicator,
+    Pairs,
     Product,
     Relation,
+    RootedForest,
     Step,
     Term,
     domain_of,
@@ -235,12 +238,24 @@ class ProgramFacts:
         spread = sqrt(max(0.0, log(self._squares(place, False) / vertices / mean**2)))
         return vertices / 3 * exp(-0.81 * spread - 0.265 * spread**2)
 
-    def forest(self, nodes: Sequence[ForestNode], tops: Sequence[int]) -> tuple[float, float, float]:
+    @_once
+    def share(self, place: int) -> float:
+        """Return about which share of a vector's numbers aren't 0, as far as labels say."""
+        match self.steps[place]:
+            case NodeIndicator(nodes=nodes):
+                return min((vertex_count(self.catalog, labels) / self.vertices for _, labels, _ in nodes), default=1.0)
+            case Product(factors=factors):
+                return min(map(self.share, factors))
+        return 1.0
+
+    def forest(self, forest: RootedForest | Pairs) -> tuple[float, float, float]:
         """Return how many numbers the nodes of a forest add to sparse vectors, over all roots, and how many are read.
 
         The third is how many the last node's vectors hold.
         """
-        roots = self.vertices
+        nodes, tops = forest.nodes, forest.tops if isinstance(forest, RootedForest) else ()
+        roots = self.vertices * (1.0 if forest.vector is None else self.share(forest.vector))
+        shares = [1.0 if node.vector is None else self.share(node.vector) for node in nodes]
         scattered = read = 0.0
         reach: list[float] = []  # of each node: what its sparse vectors hold, over all roots
         for place, node in enumerate(nodes):
@@ -251,7 +266,7 @@ class ProgramFacts:
                 under = nodes[child]
                 assert under.link is not None
                 if under.start is not None and not under.nodes:
-                    pushed = self.meetings(under.start, under.link)
+                    pushed = self.meetings(under.start, under.link) * shares[child] * roots / self.vertices
                 else:
                     pushed = reach[child] * self.entries(under.link) / self.vertices
                 pushed = min(pushed, roots * self.entries(under.link))
@@ -261,8 +276,8 @@ class ProgramFacts:
                     scattered += pushed
                 held = min(held, pushed)
             if node.start is not None:
-                held = min(held, self.entries(node.start))
-            reach.append(held)
+                held = min(held, self.entries(node.start) * roots / self.vertices)
+            reach.append(held * shares[place])
         return scattered, read, reach[-1] if reach else roots
 
     def look_up(self) -> float:

@@ -14,7 +14,6 @@ from math import inf
 
 from qengine._deadline import check_planning
 from qengine._frozen import frozen, record
-from qengine.catalog.costs import device_search_cost
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.cardinality import Cardinality
 from qengine.optimizer.count_shapes import count_shapes
@@ -31,7 +30,8 @@ from qengine.optimizer.matching import Matching, MatchingOrder, matching_order
 from qengine.optimizer.pattern_edges import SAME, PatternEdge, edge_of_types, given_name, pattern_edge
 from qengine.optimizer.search_levels import SearchSpec, build_levels
 from qengine.optimizer.symmetry import Symmetry
-from qengine.plan.count_shapes import Component, View, kernels_of
+from qengine.plan.count_shapes import Component, View
+from qengine.plan.device_cost import device_search_cost
 from qengine.plan.expr import Call, Comparison, Expr, HasLabels, Literal, PathOf, Variable
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.logical import Filter, Limit, Operator, Project, Unit
@@ -299,8 +299,9 @@ class MatchLowering:
         enumerated = enumerated_instead(matching, order, cardinality) if request.existence else None
         found = order if enumerated is None else matching_order(enumerated, cardinality)
         least = _WIDE_COST if order.rows > _WIDE_ROWS and not request.existence else 0.0
-        shapes = self._shapes(request, order)
-        searched = device_search_cost(found.cost, order.rows, kernels_of(shapes))
+        levels = self._built(request, order)
+        shapes = self._shapes(request, levels)
+        searched = device_search_cost(levels, shapes, found.cost, order.rows)
         limits = {"cpu": max(found.cost, least), "gpu": max(searched, least)}
         if self.purpose is not None:
             limits = {"cpu": max(limits["cpu"], self.purpose.budget)}
@@ -321,12 +322,12 @@ class MatchLowering:
             return _MatchStrategy(order, matching.counted, elimination=elimination, shapes=shapes)
         return _MatchStrategy(order, matching.counted, join=join, shapes=shapes)
 
-    def _shapes(self, request: _MatchRequest, order: MatchingOrder) -> tuple[Component[View], ...]:
+    def _shapes(self, request: _MatchRequest, levels: Sequence[Level]) -> tuple[Component[View], ...]:
         """Return the shapes that a GPU counts all embeddings by."""
         matching = request.matching
         if not matching.counted or matching.bound or request.emitted or request.existence:
             return ()
-        return count_shapes(self._built(request, order), self.catalog)
+        return count_shapes(levels, self.catalog)
 
     def _emit(self, request: _MatchRequest, strategy: _MatchStrategy) -> None:
         """Put the search, or its elimination, on top of the plan."""
@@ -486,7 +487,7 @@ class MatchLowering:
         found = strategy.elimination
         assert found is not None
         first = found.schedules[0]
-        searched, rows = search.cost or 0.0, search.rows or 0.0
+        searched = search.cost or 0.0
         if self.graph.hints.eliminates:
             if self.purpose is None:
                 check_kernels(self.graph.hints, found.schedules)
@@ -494,7 +495,7 @@ class MatchLowering:
         elif first.device == "gpu":
             reason = (
                 f"on the GPU only: ~{_ms(first.cost)} instead of "
-                f"{_ms(device_search_cost(searched, rows, kernels_of(search.shapes)))} by search"
+                f"{_ms(device_search_cost(search.levels, search.shapes, searched, search.rows))} by search"
             )
         else:
             reason = f"~{_ms(first.cost)} instead of {_ms(searched)} by search"

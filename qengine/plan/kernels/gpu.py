@@ -154,7 +154,7 @@ def _unless_corners(facts: Facts, group: Group) -> str:
 def _rooted_forest_cost(facts: Facts, group: Group) -> float:
     step, take = facts.steps[group.places[0]], facts.take
     assert isinstance(step, RootedForest)
-    scattered, read, _ = facts.forest(step.nodes, step.tops)
+    scattered, read, _ = facts.forest(step)
     return take["root"] * facts.vertices + take["scatter"] * (scattered + read)
 
 

@@ -174,14 +174,14 @@ def _local_triangles_cost(facts: Facts, group: Group) -> float:
 def _rooted_forest_cost(facts: Facts, group: Group) -> float:
     step, take = facts.steps[group.places[0]], facts.take
     assert isinstance(step, RootedForest)
-    scattered, read, _ = facts.forest(step.nodes, step.tops)
+    scattered, read, _ = facts.forest(step)
     return take["root"] * facts.vertices + take["scatter"] * scattered + take["read"] * read
 
 
 def _pairs_cost(facts: Facts, group: Group) -> float:
     step, take = facts.steps[group.places[0]], facts.take
     assert isinstance(step, Pairs)
-    scattered, read, rows = facts.forest(step.nodes, ())
+    scattered, read, rows = facts.forest(step)
     summed = take["root"] * facts.vertices + take["scatter"] * scattered + take["read"] * read
     return summed + take["row"] * rows
 
