@@ -301,7 +301,7 @@ class MatchLowering:
         least = _WIDE_COST if order.rows > _WIDE_ROWS and not request.existence else 0.0
         levels = self._built(request, order)
         shapes = self._shapes(request, levels)
-        searched = device_search_cost(levels, shapes, found.cost, order.rows)
+        searched = device_search_cost(shapes, found.cost, order.rows)
         limits = {"cpu": max(found.cost, least), "gpu": max(searched, least)}
         if self.purpose is not None:
             limits = {"cpu": max(limits["cpu"], self.purpose.budget)}
@@ -495,7 +495,7 @@ class MatchLowering:
         elif first.device == "gpu":
             reason = (
                 f"on the GPU only: ~{_ms(first.cost)} instead of "
-                f"{_ms(device_search_cost(search.levels, search.shapes, searched, search.rows))} by search"
+                f"{_ms(device_search_cost(search.shapes, searched, search.rows))} by search"
             )
         else:
             reason = f"~{_ms(first.cost)} instead of {_ms(searched)} by search"
