@@ -8,6 +8,7 @@ from itertools import groupby
 from qengine.plan.elimination import (
     AtEnds,
     ByRoot,
+    Clique,
     EndRows,
     ForestNode,
     MaskedProduct,
@@ -99,6 +100,11 @@ def _step(step: Step, names: list[str], expr: ExprText) -> str:
             return f"rows of {names[by]} of the ends of {names[pairs]}"
         case ByRoot(pairs=pairs, vector=vector):
             return f"sum by root of {names[pairs]} {names[vector]}"
+        case Clique(total=total, pairs=pairs, vectors=vectors):
+            weights = [names[place] for place in vectors if place is not None]
+            return (
+                f"Σ{names[total]} by cliques of {len(vectors)}: {' '.join([names[each] for each in pairs] + weights)}"
+            )
         case Pairs(nodes=(), vector=vector):
             return f"each root{of(vector)} with itself"
         case Pairs(nodes=nodes, vector=vector):

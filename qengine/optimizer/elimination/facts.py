@@ -170,6 +170,16 @@ class ProgramFacts:
         return False
 
     @_once
+    def is_plain(self, place: int) -> bool | None:
+        """Tell whether a matrix links pairs once and no vertex with itself, without numbers; None: running tells."""
+        step = self.steps[place]
+        if not isinstance(step, Matrix):
+            return False
+        if all(any(info.loops for info in self._infos(each)) for each in step.relations):
+            return None if any(each.conditions for each in step.relations) else False
+        return self.links_once(place)
+
+    @_once
     def most_entries(self, place: int) -> float:
         """Return how many pairs a matrix of relationships links at the most."""
         step = self.steps[place]
@@ -350,7 +360,7 @@ class ProgramFacts:
             case Matrix(relations=relations):
                 squares = min(self._squares_of(each.reversed() if back else each) for each in relations)
                 mutual = self._mutual(relations) / min(map(self.relation_entries, relations))
-                return squares if mutual >= 1 else max(self.entries(place), squares * mutual * mutual)
+                return squares * min(1.0, mutual)  # most pairs that are joined both ways are between hubs
             case MaskedProduct(across=across):
                 return self._squares(across, back)
             case Product(factors=factors):

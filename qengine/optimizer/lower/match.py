@@ -450,7 +450,9 @@ class MatchLowering:
         if len(emitted) == 2 and not isinstance(self.root, Unit):
             return None  # pairs are not kept for the next input row
         if not asked and not emitted and _is_clique(matching):
-            return None  # no vertex can be summed out apart from the others, and a search need not keep sums
+            if len(matching.names) == 3 and all(edge.symmetric for edge in matching.edges):
+                return None  # a search finds each triangle once, and keeps no index
+            limits = {"cpu": limits["cpu"]}  # a GPU's search has kernels for them
         purpose = self.purpose
         wanted = Wanted(self._outputs(matching, emitted), None if purpose is None else purpose.valued)
         edges, difference = self._for_elimination(matching)

@@ -62,6 +62,9 @@ class Facts(Protocol):
     def is_simple(self, place: int) -> bool | None:
         """Tell whether a matrix is that of a simple graph: symmetric, without loops, each pair linked at most once."""
 
+    def is_plain(self, place: int) -> bool | None:
+        """Tell whether a matrix links each pair at most once, no vertex with itself, and has no numbers but 1."""
+
     def symmetric(self, place: int) -> bool:
         """Tell whether a matrix is the same from both ends."""
 
