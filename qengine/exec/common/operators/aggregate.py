@@ -18,15 +18,16 @@ from qengine.exec.common.batch_parts import by_parts, pieces, working_bytes
 from qengine.exec.common.columns import Column, ConstantColumn, IntArray, NodeColumn, count_column, null_column
 from qengine.exec.common.expressions.compiler import Evaluate, compile_expression, is_volatile
 from qengine.exec.common.grouping import Groups, ascends, group_rows, known_apart, rows_alone
+from qengine.exec.common.operators.folded import FoldedGroups
 from qengine.exec.common.operators.stage import ROW, Build, Stage
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.memory import Holding
 from qengine.exec.scalar.values import failing_at
 from qengine.plan import logical, physical
-from qengine.plan.expr import Variable
+from qengine.plan.expr import AggregateCall, Variable
 from qengine.plan.traverse import free_variables
 
-__all__ = ["Aggregation", "StateOf", "aggregate_stage"]
+__all__ = ["Aggregation", "StateOf", "aggregate_stage", "counted_call"]
 
 _WEIGHT = "#weight"
 _COUNT_BYTES = 24  # a count, and what waits to be counted
@@ -191,6 +192,13 @@ class _Partial:
         return sum(column.nbytes for column in self.columns())
 
 
+def counted_call(call: AggregateCall) -> AggregateCall:
+    """Return an aggregate whose state is the number of different values where these are counted, else the same."""
+    if call.name != "count" or not call.distinct:
+        return call
+    return AggregateCall("count", (), type=call.type, span=call.span)
+
+
 class Aggregation:
     """The expressions of an ``Aggregate``, compiled.
 
@@ -261,6 +269,13 @@ class Aggregation:
             return self._final(_Partial(groups.count, [groups.firsts(key) for key in keys], found))
 
         result = context.aside(grouped, batch.length)
+        for offset, length in pieces(result.length, BATCH_ROWS):
+            yield result.slice(offset, length)
+
+    def of_groups(self, groups: FoldedGroups) -> Iterator[Batch]:
+        """Yield groups that were folded, at least one."""
+        part = _Partial(groups.length, groups.keys, groups.states)
+        result = self._runtime.context.aside(lambda: self._final(part), groups.length)
         for offset, length in pieces(result.length, BATCH_ROWS):
             yield result.slice(offset, length)
 
