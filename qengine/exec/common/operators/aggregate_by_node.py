@@ -34,7 +34,7 @@ from qengine.exec.common.columns import (
 from qengine.exec.common.expressions.compiler import compile_expression
 from qengine.exec.common.expressions.operand import numpy_values, operand
 from qengine.exec.common.grouping import Groups, group_rows
-from qengine.exec.common.operators.aggregate import Aggregation, StateOf, counted_call
+from qengine.exec.common.operators.aggregation import Aggregation, StateOf, counted_call
 from qengine.exec.common.operators.stage import ROW, Build, Stage
 from qengine.exec.common.ordering import ranks
 from qengine.plan import physical

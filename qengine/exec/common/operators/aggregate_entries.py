@@ -13,7 +13,7 @@ from qengine._frozen import frozen
 from qengine.exec.common.batch import Batch
 from qengine.exec.common.element_columns import FLOATS, INTEGERS, Elements, Numbers, elements_of
 from qengine.exec.common.match_plan import CompareOp
-from qengine.exec.common.operators.aggregate import Aggregation, counted_call
+from qengine.exec.common.operators.aggregation import Aggregation, counted_call
 from qengine.exec.common.operators.folded import Folded
 from qengine.exec.common.operators.stage import ROW, Build, Stage
 from qengine.plan import physical
