@@ -40,8 +40,10 @@ def over_entries(lowered: Aggregate, catalog: CatalogView) -> tuple[AggregateEnt
         if not _each_once(second, edge, catalog) and not ignores_repeats(calls):
             return None
         entries = _relationships(second, catalog)
-    elements = sum(catalog.vertex_count if isinstance(each, VertexLevel) else entries for each in levels if each)
-    cost = _AN_ENTRY * entries * (1 + len(lowered.keys) + len(calls)) + _AN_ELEMENT * elements
+    read = [each for each in levels if each is not None and each.name in variables]
+    elements = sum(catalog.vertex_count if isinstance(each, VertexLevel) else entries for each in read)
+    rows = entries if search.rows is None else min(entries, search.rows)
+    cost = _AN_ENTRY * (entries + rows * (len(lowered.keys) + len(calls))) + _AN_ELEMENT * elements
     return AggregateEntries(lowered), cost
 
 
