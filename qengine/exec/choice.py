@@ -8,6 +8,7 @@ from qengine.plan.device_cost import device_search_cost
 from qengine.plan.physical import (
     MAX_DEVICE_LEVELS,
     AggregateByNode,
+    AggregateEntries,
     Eliminate,
     PhysicalPlan,
     Search,
@@ -96,9 +97,9 @@ def _expected(rows: float) -> str:
 def largest_search(plan: PhysicalPlan) -> LargestSearch | None:
     """Return the plan's search that is estimated to find the most embeddings, None if it has none.
 
-    Terms of an elimination are part of it, and what the host sums up by a node is no search.
+    Terms of an elimination are part of it, and what the host folds is no search.
     """
-    by_host = [each.input for each in operators(plan.root) if isinstance(each, AggregateByNode)]
+    by_host = [each.input for each in operators(plan.root) if isinstance(each, AggregateByNode | AggregateEntries)]
     found = [each for each in operators(plan.root) if isinstance(each, Search | Eliminate)]
     instead = {id(below) for root in by_host for below in operators(root)}
     instead |= {id(search) for each in found if isinstance(each, Eliminate) for search in each.searches}

@@ -249,6 +249,26 @@ class AggregateByNode(Operator):
     pairs: tuple[NodePairs, ...] = ()
 
 
+@node("input")
+class AggregateEntries(Operator):
+    """Emits what ``input``, an ``Aggregate`` of one vertex or of one relationship and its ends, does; makes no rows.
+
+    Keys and arguments are each of one variable: they are evaluated for each vertex or relationship once, and folded
+    while the stored lists are read (``plan.folding``). Where values are not of one kind, or not finite, ``input`` runs.
+    The host runs it whatever the device. Holds what is evaluated, and the groups, for each thread.
+    """
+
+    input: Aggregate
+
+    @property
+    def search(self) -> Search:
+        """What would find the rows."""
+        below = self.input.input
+        found = below.search if isinstance(below, Eliminate) else below
+        assert isinstance(found, Search)
+        return found
+
+
 @node("input", "end", "predicates", "inner")
 class Walk(Operator):
     """Emits, for each input row, the walks of ``minimum`` to ``maximum`` hops from vertex ``start``.

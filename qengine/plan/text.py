@@ -263,6 +263,7 @@ _RULES: dict[type[Operator], Callable[[_Writer, Any], str]] = {
     physical.HashJoin: _Writer._hash_join,
     physical.Eliminate: _Writer._eliminate,
     physical.AggregateByNode: _Writer._by_node,
+    physical.AggregateEntries: lambda writer, operator: "AggregateEntries: folded as lists are read, without rows",
     physical.Walk: _Writer._walk,
     physical.Shortest: _Writer._walk,
     physical.Optional: _Writer._optional,

@@ -204,7 +204,8 @@ class _Resolver:
             if level.predicates:
                 mask = self.masks.edge_mask(level.name, level.predicates, index, 0, info.count)
                 bitset = self.hold(_packed(mask))
-            types.append((self.list_of(index, Direction.OUT), int(way), info.base, bitset))
+            into = self.list_index.get((index, Direction.IN), -1)
+            types.append((self.list_of(index, Direction.OUT), int(way), info.base, bitset, into, 0))
         tables = self.tables
         return (
             LevelKind.EDGE,
