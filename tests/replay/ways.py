@@ -21,6 +21,7 @@ from qengine.exec.context import ExecutionContext
 from qengine.exec.gpu import device
 from qengine.exec.gpu.bfs_plan import bfs_plan
 from qengine.exec.gpu.derived_plan import Derived, NodeKind, Wedge, derive
+from qengine.plan.elimination import Clique
 from qengine.plan.kernels import KERNEL_NAMES
 from qengine.plan.physical import Eliminate, PhysicalPlan, Search
 from qengine.plan.traverse import operators
@@ -144,7 +145,7 @@ def _eliminated(operator: Eliminate) -> str:
     }
     steps = {place for call in schedule.every if id(call) not in totals for place in call.places} | set(walks)
     dots = [c for c in by["dot"] if c in schedule.calls]
-    parts = [f"{len(steps)} of {len(operator.steps)} steps", f"{sum(len(c.places) for c in dots) + len(walks)} sums"]
+    parts = [f"{len(steps)} of {sum(not isinstance(each, Clique) for each in operator.steps)} steps", f"{sum(len(c.places) for c in dots) + len(walks)} sums"]
     parts += [f"corners of {len(each.places)}" for each in by["triangle_weight_sums"]]
     parts += [
         f"walks {each.results.count(4)}+{each.results.count(0)}+{each.results.count(5)}"
