@@ -145,7 +145,10 @@ def _eliminated(operator: Eliminate) -> str:
     }
     steps = {place for call in schedule.every if id(call) not in totals for place in call.places} | set(walks)
     dots = [c for c in by["dot"] if c in schedule.calls]
-    parts = [f"{len(steps)} of {sum(not isinstance(each, Clique) for each in operator.steps)} steps", f"{sum(len(c.places) for c in dots) + len(walks)} sums"]
+    parts = [
+        f"{len(steps)} of {sum(not isinstance(each, Clique) for each in operator.steps)} steps",
+        f"{sum(len(c.places) for c in dots) + len(walks)} sums",
+    ]
     parts += [f"corners of {len(each.places)}" for each in by["triangle_weight_sums"]]
     parts += [
         f"walks {each.results.count(4)}+{each.results.count(0)}+{each.results.count(5)}"
