@@ -69,10 +69,10 @@ def _calls(calls: Sequence[Call], names: list[str]) -> Iterator[str]:
                 assert isinstance(each, Among)
                 yield f"for some roots after the other ({', '.join(_calls(each.all, names))})"
             continue
-        for kernel, run in groupby(same, lambda call: call.kernel if isinstance(call, KernelCall) else ""):
+        for name, run in groupby(same, lambda call: call.kernel if isinstance(call, KernelCall) else ""):
             of = [call for call in run if isinstance(call, KernelCall)]
             given = " ".join(names[place] for call in of for place in call.places)
-            yield f"{kernel} {given} ~{_time(sum(call.cost for call in of))}"
+            yield f"{name} {given} ~{_time(sum(call.cost for call in of))}"
 
 
 def _time(nanoseconds: float) -> str:
