@@ -18,7 +18,7 @@ device = test_gpu_elimination.device
 """The emulated device, for all tests of this file."""
 
 K23 = "(a)--(x)--(b)--(y)--(a), (a)--(z)--(b)"
-QUERIES = {
+WRITTEN = {
     "K2,3": f"MATCH {K23} RETURN count(*)",
     "K2,3, repeated": f"MATCH REPEATABLE ELEMENTS {K23} RETURN count(*)",
     "K2,3 by node": f"MATCH REPEATABLE ELEMENTS {K23} RETURN id(a) AS a, count(*) ORDER BY a",
@@ -38,6 +38,7 @@ QUERIES = {
     "types among neighbours": "MATCH REPEATABLE ELEMENTS (a)-[:S]->(b)--(c)--(d)-[:S]->(a), (e)--(a), (e)--(b), "
     "(e)--(c), (e)--(d) RETURN count(*)",
 }
+QUERIES = {name: query.replace("--", "-[:R]-") for name, query in WRITTEN.items()}
 
 
 @pytest.fixture(scope="module")
@@ -48,9 +49,6 @@ def graph() -> Graph:
     relationships = [{"type": "R", "start": a, "end": b} for a, b in pairs]
     relationships += [{"type": "S", "start": b, "end": (a * 7 + b) % 64} for a, b in pairs[::2]]
     return Graph.from_records(nodes, relationships, undirected=["R"])
-
-
-QUERIES = {name: query.replace("--", "-[:R]-") for name, query in QUERIES.items()}
 
 
 def counted(graph: Graph, query: str, hint: str = "kernel(row_products)") -> Any:

@@ -5,13 +5,17 @@
 // up: closed walks of four steps along any matrices, K2,3 of any relationships (k up to 3), the common neighbours of linked
 // pairs. A row of few ways of one kind is made in a hash table in shared memory by a block (`row_products_light`), in which those
 // of other kinds are looked up; it lists rows of more. These have a counter in shared memory for each column and kind, some
-// columns at a time (`row_products_heavy`).
+// columns at a time (`row_products_heavy`). QE_KINDS: of ways; 0, on the host alone: as many as the task has.
 // Preconditions: `through` is 0 or 1; *n_left is 0 before `row_products_light`. Launch: as many blocks of whole warps as run at a
 // time. Bytes moved: 4 for each way, and a place of the table, or a counter at random, in shared memory; counters are read once
 // for each row. Deterministic. `flag` becomes 1 where numbers are too large.
 // Sources: Gustavson 1978; Chiba and Nishizeki 1985; hash accumulators: Nagasaka et al. 2019.
 #include "count/ways.cuh"
 #include "qe/lists.h"
+
+#ifndef QE_KINDS
+#define QE_KINDS 0
+#endif
 
 using namespace qe;
 using namespace qe::eliminate;
@@ -42,6 +46,8 @@ struct RowProducts {
   uint32_t slots, counters;  // of the table, a power of two; of columns, for each kind
 };
 
+__device__ inline uint32_t kinds_of(const RowProducts& task) { return QE_KINDS ? QE_KINDS : task.n_kinds; }
+
 // What a block has beside its table or counters.
 struct ProductsShared {
   uint64_t taken;
@@ -58,13 +64,15 @@ __device__ inline Span beyond(const Ways& ways, uint64_t e) {
 // Adds what a column counts for; of(kind): the ways to it.
 template <typename Of>
 __device__ void add_product(const RowProducts& task, uint32_t column, Of of, Sum& sum, bool* over) {
-  Number found = task.weights ? task.weights[column] : number_of(1);
-  for (uint32_t kind = 0; kind < task.n_kinds; ++kind) {
-    const uint32_t ways = of(kind);
-    if (ways == 0) return;
-    for (uint32_t k = 0; k < task.ways[kind].exponent; ++k) found = times(found, number_of(ways), over);
-  }
-  sum.add(found);
+  uint32_t ways[kMostKinds] = {};
+#pragma unroll
+  for (uint32_t kind = 0; kind < kinds_of(task); ++kind)
+    if ((ways[kind] = of(kind)) == 0) return;
+  Number found = number_of(ways[0]);
+#pragma unroll
+  for (uint32_t kind = 0; kind < kinds_of(task); ++kind)
+    for (uint32_t k = kind == 0; k < task.ways[kind].exponent; ++k) found = times(found, number_of(ways[kind]), over);
+  sum.add(task.weights ? times(found, task.weights[column], over) : found);
 }
 
 // Writes the sum of a row, by the whole block.
@@ -91,7 +99,8 @@ extern "C" __global__ void __launch_bounds__(256)
     row_products_light(const RowProducts task, const WorkQueue queue, uint32_t* flag) {
   QE_SHARED(uint32_t, shared);
   ProductsShared& own = *reinterpret_cast<ProductsShared*>(shared);
-  WaysTable table(shared + sizeof(ProductsShared) / 4, task.slots, task.n_kinds);
+  const uint32_t n_kinds = kinds_of(task);
+  WaysTable table(shared + sizeof(ProductsShared) / 4, task.slots, n_kinds);
   table.clear();
   WorkTaker taker(queue, task.n_rows);
   Stop& stop = taker.stop();
@@ -104,7 +113,9 @@ extern "C" __global__ void __launch_bounds__(256)
     const uint32_t r = static_cast<uint32_t>(own.taken);
     const bool none = task.factors && is_zero(task.factors[r]);
     stop.warp();  // warps that take nothing look, too
-    for (uint32_t kind = 0; kind < task.n_kinds && !none; ++kind) {
+#pragma unroll
+    for (uint32_t kind = 0; kind < n_kinds; ++kind) {
+      if (none) break;
       const Span mine = row(task.ways[kind].start, r);
       uint64_t ways = 0;
       for (uint64_t e = mine.begin + threadIdx.x; e < mine.end && !stop.thread(); e += blockDim.x)
@@ -115,7 +126,8 @@ extern "C" __global__ void __launch_bounds__(256)
     __syncthreads();
     uint32_t fewest = 0;
     uint64_t all = 0;
-    for (uint32_t kind = 0; kind < task.n_kinds; ++kind) {
+#pragma unroll
+    for (uint32_t kind = 0; kind < n_kinds; ++kind) {
       all += own.ways[kind];
       if (own.ways[kind] < own.ways[fewest]) fewest = kind;
     }
@@ -134,11 +146,14 @@ extern "C" __global__ void __launch_bounds__(256)
             for (uint64_t e = part.begin + place; e < part.end; e += team) take(of.link.ids[e]);
           });
     };
-    each_way(fewest, [&](uint32_t column) { table.add(column, fewest); });
+#pragma unroll
+    for (uint32_t kind = 0; kind < n_kinds; ++kind)
+      if (kind == fewest) each_way(kind, [&](uint32_t column) { table.add(column, kind); });
     __syncthreads();
-    for (uint32_t kind = 0; kind < task.n_kinds; ++kind)
+#pragma unroll
+    for (uint32_t kind = 0; kind < n_kinds; ++kind)
       if (kind != fewest) each_way(kind, [&](uint32_t column) { table.raise(column, kind); });
-    if (task.n_kinds > 1) __syncthreads();
+    if (n_kinds > 1) __syncthreads();
     Sum sum;
     for (uint32_t i = threadIdx.x; i < table.size() && ways > 0; i += blockDim.x) {
       const uint32_t column = table.id(i);
@@ -157,11 +172,12 @@ extern "C" __global__ void __launch_bounds__(1024)
   QE_SHARED(uint32_t, shared);
   ProductsShared& own = *reinterpret_cast<ProductsShared*>(shared);
   uint32_t* counts = shared + sizeof(ProductsShared) / 4;
+  const uint32_t n_kinds = kinds_of(task);
   const uint64_t n = *task.n_left;
   WorkTaker taker(queue, n);
   Stop& stop = taker.stop();
   bool over = false;
-  for (uint32_t i = threadIdx.x; i < task.n_kinds * task.counters; i += blockDim.x) counts[i] = 0;
+  for (uint32_t i = threadIdx.x; i < n_kinds * task.counters; i += blockDim.x) counts[i] = 0;
   while (true) {
     if (threadIdx.x == 0) own.taken = taker.take(1);
     __syncthreads();
@@ -172,7 +188,8 @@ extern "C" __global__ void __launch_bounds__(1024)
     for (uint64_t tile = begin; tile < end; tile += task.counters) {
       const uint64_t last = tile + task.counters < end ? tile + task.counters : end;
       stop.warp();  // warps that take nothing look, too
-      for (uint32_t kind = 0; kind < task.n_kinds; ++kind) {
+#pragma unroll
+      for (uint32_t kind = 0; kind < n_kinds; ++kind) {
         const Ways& of = task.ways[kind];
         uint32_t* to = counts + kind * task.counters;
         each_list_of(
@@ -194,7 +211,8 @@ extern "C" __global__ void __launch_bounds__(1024)
       for (uint32_t i = threadIdx.x; i < last - tile; i += blockDim.x) {
         add_product(
             task, static_cast<uint32_t>(tile + i), [&](uint32_t kind) { return counts[kind * task.counters + i]; }, sum, &over);
-        for (uint32_t kind = 0; kind < task.n_kinds; ++kind) counts[kind * task.counters + i] = 0;
+#pragma unroll
+        for (uint32_t kind = 0; kind < n_kinds; ++kind) counts[kind * task.counters + i] = 0;
       }
       __syncthreads();
     }
