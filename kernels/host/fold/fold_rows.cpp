@@ -10,13 +10,12 @@
 namespace qe::fold {
 
 // Relationships of one type. begins: n + 1 places in `ends`, of the lists of n vertices from `first` on, or of `vertices`.
-// edges: the id of each entry's relationship, or null: its place; both from edge_base on. admits: a byte a vertex (from 0 on), or
-// a relationship (by id - edge_base), or null: all. Variables that a row's owner, end and relationship are, -1: none.
+// The id of an entry's relationship is its place from edge_base on. admits: a byte a vertex (from 0 on), or a relationship (by its
+// place), or null: all. Variables that a row's owner, end and relationship are, -1: none.
 struct Lists {
   const uint32_t* vertices;
   const uint64_t* begins;
   const uint32_t* ends;
-  const uint32_t* edges;
   const uint8_t* admits_owner;
   const uint8_t* admits_end;
   const uint8_t* admits_edge;
@@ -92,7 +91,7 @@ class EntryRows {
     return lists_.admits_end || lists_.admits_edge || lists_.skip_loops || n_conditions_;
   }
   int64_t* column(int variable) const { return variable < 0 ? spare_ : columns_[static_cast<size_t>(variable)]; }
-  int64_t edge(uint64_t e) const { return lists_.edge_base + (lists_.edges ? lists_.edges[e] : static_cast<int64_t>(e)); }
+  int64_t edge(uint64_t e) const { return lists_.edge_base + static_cast<int64_t>(e); }
 
   void all(uint32_t owner, uint64_t begin, uint64_t end) {
     const auto count = static_cast<int>(end - begin);
@@ -109,7 +108,7 @@ class EntryRows {
       const uint32_t other = lists_.ends[e];
       if (lists_.admits_end && !lists_.admits_end[other]) continue;
       if (lists_.skip_loops && other == owner) continue;
-      if (lists_.admits_edge && !lists_.admits_edge[edge(e) - lists_.edge_base]) continue;
+      if (lists_.admits_edge && !lists_.admits_edge[e]) continue;
       owners[n_] = owner;
       ends[n_] = other;
       if (lists_.edge >= 0) edges[n_] = edge(e);

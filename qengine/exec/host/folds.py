@@ -37,7 +37,7 @@ PLAN = np.dtype(
     + [(name, "<i4") for name in ("n_keys", "n_tasks", "n_slots", "n_variables", "hashed", "unused")]
 )
 LISTS = np.dtype(
-    [(name, "<u8") for name in ("vertices", "begins", "ends", "edges", "owners", "others", "admitted")]
+    [(name, "<u8") for name in ("vertices", "begins", "ends", "owners", "others", "admitted")]
     + [("edge_base", "<i8"), ("n", "<u8"), ("first", "<u4")]
     + [(name, "<i4") for name in ("owner", "end", "edge", "skip_loops", "unused")]
 )
@@ -82,14 +82,13 @@ class Condition:
 class EntryLists:
     """Relationships of one type, and which variables their owners, ends and themselves are, "" for none.
 
-    ``vertices``: uint32, or the first of as many as there are lists. ``edges``: local ids, None where places are.
+    ``vertices``: uint32, or the first of as many as there are lists. A relationship's place among them is its local id.
     ``owners``, ``others`` and ``admitted``: uint8, which vertices and relationships are wanted, None for all.
     """
 
     vertices: Any
     begins: Any
     ends: Any
-    edges: Any
     edge_base: int
     owner: str
     end: str
@@ -214,7 +213,7 @@ class Fold:
             By the context's limits.
         """
         dense = isinstance(lists.vertices, int)
-        arrays = (None if dense else lists.vertices, lists.begins, lists.ends, lists.edges, lists.owners, lists.others,
+        arrays = (None if dense else lists.vertices, lists.begins, lists.ends, lists.owners, lists.others,
                   lists.admitted)  # fmt: skip
         places = (self._names.index(name) if name else -1 for name in (lists.owner, lists.end, lists.edge))
         record = np.zeros(1, LISTS)

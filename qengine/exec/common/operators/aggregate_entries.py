@@ -181,7 +181,7 @@ class _Entries:
         owner, end = reversed(names) if way.turned else names
         edge = self._edge.name if self._edge is not None and self._edge.name in self._names else ""
         return EntryLists(
-            vertices, begins, way.lists.neighbours, way.lists.edge_ids, way.type.base, owner, end, edge,
+            vertices, begins, way.lists.neighbours, way.type.base, owner, end, edge,
             owners, others, admitted, way.skip_loops,
         )  # fmt: skip
 
