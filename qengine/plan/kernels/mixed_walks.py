@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
 from qengine._frozen import frozen
-from qengine.plan.elimination import Matrix, RootedForest, Step, is_symmetric, operands
+from qengine.plan.elimination import Matrix, Step, is_symmetric, operands
 from qengine.plan.kernels.cliques import numbered_matrices
 from qengine.plan.kernels.row import Facts, Group
+from qengine.plan.kernels.shapes import row_products
 
 __all__ = ["Pass", "Path", "mixed_walk_groups", "mixed_walks", "mixed_walks_cost", "passes_of", "unless_plain_walks"]
 
@@ -45,18 +46,14 @@ def mixed_walks(step: Step) -> tuple[int, int, int, int] | None:
 
     None where it does something else, or has vectors.
     """
-    if not isinstance(step, RootedForest) or step.vector is not None or step.tops != (len(step.nodes) - 1,):
+    found = row_products(step)
+    if found is None or found.weights is not None or found.factors is not None:
         return None
-    *before, last = step.nodes
-    if last.start is not None or last.vector is not None or last.nodes not in ((0, 0), (0, 1)):
+    twice = [each for each in found.ways for _ in range(each.exponent)]
+    if len(twice) != 2 or any(each.through is not None for each in twice):
         return None
-    if len(before) != max(last.nodes) + 1 or any(node.vector is not None or node.nodes for node in before):
-        return None
-    places = [place for k in last.nodes for place in (before[k].start, before[k].link)]
-    first, second, third, fourth = places
-    if first is None or second is None or third is None or fourth is None:
-        return None
-    return first, second, third, fourth
+    one, other = twice
+    return one.start, one.link, other.start, other.link
 
 
 def passes_of(steps: Sequence[Step], places: tuple[int, int, int, int]) -> list[Pass]:
