@@ -1,4 +1,5 @@
 // Runs what recurses as deep as a pattern is large on a stack of its own: that of the caller may be small.
+// Patterns of up to kShallow levels fit any.
 #pragma once
 #include <pthread.h>
 
@@ -8,6 +9,7 @@
 
 namespace qe {
 
+constexpr int kShallow = 64;
 constexpr std::size_t kDeepStack = std::size_t{32} << 20;  // bytes; 1,024 levels have been seen to take 4 MiB
 
 // Calls run() and waits for it; throws what it throws, std::bad_alloc where there is no room for the stack.
@@ -35,6 +37,13 @@ void run_deep(Run&& run) {
   if (!started) throw std::bad_alloc();
   pthread_join(thread, nullptr);
   if (call.error) std::rethrow_exception(call.error);
+}
+
+// Calls run() where a pattern of so many levels has room for its recursion.
+template <class Run>
+void run_levels(int n_levels, Run&& run) {
+  if (n_levels <= kShallow) run();
+  else run_deep(run);
 }
 
 }  // namespace qe

@@ -6,6 +6,7 @@
 #include <new>
 #include <system_error>
 
+#include "base/deep_stack.h"
 #include "base/stop.h"
 #include "search/search_extend.h"
 
@@ -222,7 +223,9 @@ Status SearchRun::start() {
       threads_.emplace_back([this] { work_breadth_first(); });
       return kOk;
     }
-    if (trial()) return kOk;
+    bool all = false;
+    run_levels(match_.n_levels, [&] { all = trial(); });
+    if (all) return kOk;
     const int64_t left = n_units_ - first_unit_;
     if (split_level() >= 0 && control_->threads > 1 && left < kPartsPerThread * control_->threads)
       parts_ = kPartsPerThread * control_->threads;
@@ -242,7 +245,7 @@ Status SearchRun::start() {
 void SearchRun::work() {
   Status status = kOk;
   std::unique_ptr<Chunk> last;
-  try {
+  const auto run_units = [&] {
     Worker worker(*this);
     try {
       if (!summed()) worker.chunk = make_chunk(false).release();
@@ -255,6 +258,9 @@ void SearchRun::work() {
       status = halt.status;
     }
     last.reset(worker.chunk);
+  };
+  try {
+    run_levels(match_.n_levels, run_units);
   } catch (const std::bad_alloc&) {
     status = kOutOfMemory;
   }
