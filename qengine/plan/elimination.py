@@ -119,6 +119,19 @@ class RootedForest:
 
 
 @frozen
+class MaskedForest:
+    """A matrix: for each pair (a, b) that ``across`` links the sum over c of s[c] * ``right[b, c]``.
+
+    s is the sparse vector of the last of ``nodes`` around root a. It sums out a tree that hangs at both ends of a pair.
+    ``across``: as of ``MaskedProduct``.
+    """
+
+    across: int
+    nodes: tuple[ForestNode, ...]
+    right: int
+
+
+@frozen
 class Pairs:
     """A matrix whose rows are made one after the other, and not kept: for each root u ``vector[u]`` times a vector.
 
@@ -159,6 +172,22 @@ class OfPairs:
 
 
 @frozen
+class AtPairs:
+    """A matrix: the pairs (c, y) that ``pairs`` links, with the numbers ``vector[(c, y)]``."""
+
+    pairs: int
+    vector: int
+
+
+@frozen
+class Turned:
+    """A matrix: ``back`` links the pairs of ``matrix`` from their other ends, and has its numbers."""
+
+    back: int
+    matrix: int
+
+
+@frozen
 class EndRows:
     """A matrix from the pairs (c, y) of ``pairs`` to what ``by`` links y with: row (c, y) is row y of ``by``."""
 
@@ -185,9 +214,15 @@ def operands(step: Step) -> tuple[int, ...]:
             found = across, left, right, vector
         case RootedForest(nodes=nodes, vector=vector) | Pairs(nodes=nodes, vector=vector):
             found = (*(place for node in nodes for place in (node.start, node.vector, node.link)), vector)
+        case MaskedForest(across=across, nodes=nodes, right=right):
+            found = (across, *(place for node in nodes for place in (node.start, node.vector, node.link)), right)
         case Neighbourhoods(first=first, second=second, by=by):
             found = first, second, by
-        case AtEnds(pairs=pairs, vector=vector) | ByRoot(pairs=pairs, vector=vector):
+        case Turned(back=back, matrix=matrix):
+            found = back, matrix
+        case AtEnds(pairs=pairs, vector=vector) | AtPairs(pairs=pairs, vector=vector):
+            found = pairs, vector
+        case ByRoot(pairs=pairs, vector=vector):
             found = pairs, vector
         case OfPairs(pairs=pairs, matrix=matrix) | EndRows(pairs=pairs, by=matrix):
             found = pairs, matrix
@@ -214,16 +249,18 @@ def moved(step: Step, place_of: Mapping[int, int]) -> Step:
             return MaskedProduct(place_of[across], place_of[left], place_of[right], new(vector))
         case RootedForest(nodes=nodes, tops=tops, vector=vector):
             return RootedForest(nodes_of(nodes), tops, new(vector))
+        case MaskedForest(across=across, nodes=nodes, right=right):
+            return MaskedForest(place_of[across], nodes_of(nodes), place_of[right])
         case Pairs(nodes=nodes, vector=vector):
             return Pairs(nodes_of(nodes), new(vector))
-        case Neighbourhoods() | AtEnds() | OfPairs() | EndRows() | ByRoot():
+        case Neighbourhoods() | AtEnds() | OfPairs() | AtPairs() | Turned() | EndRows() | ByRoot():
             return type(step)(*(place_of[each] for each in operands(step)))
     return step
 
 
 Step = (
-    NodeIndicator | NodeValues | Matrix | Product | MatVec | MaskedProduct | RootedForest | Pairs
-    | Neighbourhoods | AtEnds | OfPairs | EndRows | ByRoot
+    NodeIndicator | NodeValues | Matrix | Product | MatVec | MaskedProduct | RootedForest | MaskedForest | Pairs
+    | Neighbourhoods | AtEnds | OfPairs | AtPairs | Turned | EndRows | ByRoot
 )  # fmt: skip
 
 Domain = int | None
@@ -235,7 +272,9 @@ def domain_of(steps: Sequence[Step], place: int) -> Domain:
     match steps[place]:
         case Product(factors=factors):
             return domain_of(steps, factors[0])
-        case MatVec(matrix=matrix) | MaskedProduct(across=matrix) | ByRoot(pairs=matrix):
+        case MatVec(matrix=matrix) | MaskedProduct(across=matrix) | MaskedForest(across=matrix) | ByRoot(pairs=matrix):
+            return domain_of(steps, matrix)
+        case AtPairs(pairs=matrix) | Turned(back=matrix):
             return domain_of(steps, matrix)
         case RootedForest(nodes=nodes):
             return next(domain_of(steps, node.start) for node in nodes if node.start is not None)
@@ -249,8 +288,8 @@ def column_domain_of(steps: Sequence[Step], place: int) -> Domain:
     match steps[place]:
         case Product(factors=factors):
             return column_domain_of(steps, factors[0])
-        case MaskedProduct(across=across):
-            return column_domain_of(steps, across)
+        case MaskedProduct(across=matrix) | MaskedForest(across=matrix) | AtPairs(pairs=matrix) | Turned(back=matrix):
+            return column_domain_of(steps, matrix)
         case Neighbourhoods(second=second):
             return second
         case EndRows(by=by):
@@ -268,7 +307,7 @@ def is_matrix(steps: Sequence[Step], place: int) -> bool:
     step = steps[place]
     if isinstance(step, Product):
         return is_matrix(steps, step.factors[0])
-    return isinstance(step, Matrix | MaskedProduct | Neighbourhoods | EndRows | Pairs)
+    return isinstance(step, Matrix | MaskedProduct | MaskedForest | AtPairs | Turned | Neighbourhoods | EndRows | Pairs)
 
 
 def is_symmetric(relations: Sequence[Relation]) -> bool:

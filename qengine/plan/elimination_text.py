@@ -7,9 +7,11 @@ from itertools import groupby
 
 from qengine.plan.elimination import (
     AtEnds,
+    AtPairs,
     ByRoot,
     EndRows,
     ForestNode,
+    MaskedForest,
     MaskedProduct,
     Matrix,
     MatVec,
@@ -23,6 +25,7 @@ from qengine.plan.elimination import (
     RootedForest,
     Step,
     Term,
+    Turned,
     is_matrix,
 )
 from qengine.plan.expr_text import ExprText, labels_text, name_text
@@ -89,6 +92,12 @@ def _step(step: Step, names: list[str], expr: ExprText) -> str:
         case RootedForest(nodes=nodes, tops=tops, vector=vector):
             shown = " and ".join(_forest_node(nodes, top, names) for top in tops)
             return f"around each root{of(vector)}: sum over {shown}"
+        case MaskedForest(across=across, nodes=nodes, right=right):
+            return f"across {names[across]}: sum over {_forest_node(nodes, len(nodes) - 1, names)}{of(right)}"
+        case AtPairs(pairs=pairs, vector=vector):
+            return f"{names[vector]} at the pairs of {names[pairs]}"
+        case Turned(matrix=matrix):
+            return f"{names[matrix]} from the other ends"
         case Neighbourhoods(first=first, second=second, by=by):
             return f"neighbours in {names[first]} and {names[second]} of one root, where {names[by]} links them"
         case AtEnds(pairs=pairs, vector=vector):

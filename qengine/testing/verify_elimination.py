@@ -6,10 +6,12 @@ from collections.abc import Iterable, Sequence
 
 from qengine.plan.elimination import (
     AtEnds,
+    AtPairs,
     ByRoot,
     Domain,
     EndRows,
     ForestNode,
+    MaskedForest,
     MaskedProduct,
     Matrix,
     MatVec,
@@ -23,6 +25,7 @@ from qengine.plan.elimination import (
     RootedForest,
     Step,
     Term,
+    Turned,
     column_domain_of,
     domain_of,
     operands,
@@ -160,6 +163,24 @@ class _Program:
                 assert tops, f"step {place}: around nothing"
                 self.nodes(arms, tops, place)
                 self.are(_VECTOR, (vector,), place)
+            case MaskedForest(across=across, nodes=arms, right=right):
+                self.are(_MATRIX, (across, right), place)
+                assert isinstance(self.steps[across], Matrix | Neighbourhoods), f"step {place} goes across no Matrix"
+                self.nodes(arms, (len(arms) - 1,), place)
+                ends = column_domain_of(self.steps, across), domain_of(self.steps, right)
+                assert ends[0] == ends[1], f"step {place}: step {right} has no rows of the ends"
+                kind, self.base[place] = _MATRIX, self.base[across]
+            case AtPairs(pairs=pairs, vector=vector):
+                self.are(_MATRIX, (pairs,), place)
+                self.are(_VECTOR, (vector,), place)
+                self.over(pairs, vector, place)
+                kind, self.base[place] = _MATRIX, self.base[pairs]
+            case Turned(back=back, matrix=matrix):
+                self.are(_MATRIX, (back, matrix), place)
+                ends = domain_of(self.steps, back), column_domain_of(self.steps, back)
+                turned = column_domain_of(self.steps, matrix), domain_of(self.steps, matrix)
+                assert ends == turned, f"step {place}: other pairs"
+                kind, self.base[place] = _MATRIX, self.base[back]
             case Pairs(nodes=arms, vector=vector):
                 self.nodes(arms, (len(arms) - 1,) if arms else (), place)
                 self.are(_VECTOR, (vector,), place)

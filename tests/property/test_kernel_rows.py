@@ -51,6 +51,10 @@ PATTERNS: dict[str, tuple[str, ...]] = {
     "triangle_counts": (f"{TRIANGLE}, (a)-[:U]-(d)-[:U]-(b)", f"{TRIANGLE}, (c)-[:U]-(d)"),
     "triangle_sums": (f"{TRIANGLE}, (a)-[:U]-(d)-[:U]-(b), (d)-[:U]-(e)", f"{TRIANGLE}{TAILS}"),
     "masked_product": ("(a)-[:R]->(b)-[:U]-(c)-[:R]->(a)", TRIANGLE),
+    "triangle_corners": (
+        f"{TRIANGLE}, (a)-[:U]-(d)-[:U]-(b) RETURN id(d), count(*)",
+        f"{TRIANGLE}, (a)-[:U]-(d)-[:U]-(b), (a)-[:R]-(e) RETURN id(d), count(*)",
+    ),
     "vertex_triangles": (f"{TRIANGLE}, (c)-[:U]-(d)", "(a)-[:U]-(b)-[:U]-(c)-[:U]-(d)-[:U]-(e)"),
     "triangle_weight_sums": (f"{TRIANGLE}{TAILS}",),
     "closed_walks": (SQUARE, f"{SQUARE}, (e)-[:U]-(f)"),
@@ -61,6 +65,15 @@ PATTERNS: dict[str, tuple[str, ...]] = {
     "symmetric_links": (f"{CLIQUE}, (a)-[:U]-(e)",),
     "row_squares": (f"{SQUARE}, (h)-[:U]-(a), (h)-[:U]-(b), (h)-[:U]-(c)",),
     "rooted_forest": (SQUARE, "(a)-[:R]->(b)-[:U]-(c)<-[:R]-(d)-[:U]-(a)"),
+    "masked_forest": (
+        "(a)-[:U]-(b)-[:U]-(c), (a)-[:U]-(d)-[:U]-(c), (a)-[:U]-(e)-[:U]-(c) RETURN id(b), count(*)",
+        "(a)-[:R]->(b)-[:U]-(c), (a)-[:U]-(d)-[:R]->(c), (a)-[:U]-(e)-[:U]-(c) RETURN id(b), count(*)",
+    ),
+    "turned": ("(a)-[:R]->(b)-[:U]-(c), (a)-[:U]-(d)-[:R]->(c), (a)-[:U]-(e)-[:U]-(c) RETURN id(b), count(*)",),
+    "at_pairs": (
+        f"{CLIQUE}, (a)-[:U]-(e)-[:U]-(b) RETURN id(e), count(*)",
+        f"{SQUARE}, (h)-[:U]-(a), (h)-[:U]-(b), (h)-[:U]-(c), (h)-[:U]-(d) RETURN id(b), count(*)",
+    ),
     "pairs": ("(a)-[:U]-(b)-[:R]->(c)",),
     "neighbours": (f"{CLIQUE}, (a)-[:U]-(e)",),
     "at_ends": (f"{CLIQUE}, (b)-[:R]->(e), (c)-[:R]->(f)", f"{CLIQUE}, (b:A)-[:U]-(e)"),

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from qengine.catalog.costs import device_search_cost
 from qengine.exec.context import ExecutionContext
 from qengine.exec.scalar.environment import Environment
 from qengine.exec.view import ExecView, MaskProvider
@@ -56,5 +57,16 @@ class Runtime:
     def eliminates(self, operator: Eliminate) -> bool:
         """Tell whether the executor runs the steps of an ``Eliminate``, rather than its search."""
         if self.matchers is None:
-            return operator.schedule("cpu") is not None
-        return operator.schedule("gpu") is not None and self.matchers.eliminates(self.store, operator)
+            return self.eliminates_on_host(operator)
+        if operator.schedule("gpu") is None:
+            return self.eliminates_on_host(operator)
+        return self.matchers.eliminates(self.store, operator)
+
+    def eliminates_on_host(self, operator: Eliminate) -> bool:
+        """Tell whether the host runs the steps: as the executor, or for a device that can't and would search longer."""
+        on_host = operator.schedule("cpu")
+        if self.matchers is None or on_host is None:
+            return on_host is not None
+        search = operator.search
+        longer = device_search_cost(search.cost or 0.0, search.rows or 0.0)
+        return operator.schedule("gpu") is None and on_host.cost < longer

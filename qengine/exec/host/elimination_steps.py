@@ -254,6 +254,8 @@ def _library() -> ctypes.CDLL:
     library.qe_eliminate_local_walks.argtypes = (pointer, pointer, u64, pointer, pointer)
     library.qe_row_squares.argtypes = (pointer, pointer)
     library.qe_rooted_forest.argtypes = (pointer, i32, pointer, pointer)
+    library.qe_masked_forest.argtypes = (pointer, pointer, pointer, u32, i32, pointer, pointer)
+    library.qe_eliminate_turned.argtypes = (pointer, pointer, pointer)
     library.qe_eliminate_pairs.argtypes = (pointer, i32, u32, i32, pointer, pointer)
     library.qe_fold_pairs.argtypes = (pointer, i32, pointer)
     return library

@@ -15,8 +15,10 @@ from typing import Any, TypeVar, cast
 from qengine.catalog.costs import costs
 from qengine.catalog.view import CatalogView, EdgeStatistics, RelationshipTypeInfo
 from qengine.plan.elimination import (
+    AtPairs,
     EndRows,
     ForestNode,
+    MaskedForest,
     MaskedProduct,
     Matrix,
     Neighbourhoods,
@@ -24,6 +26,7 @@ from qengine.plan.elimination import (
     Relation,
     Step,
     Term,
+    Turned,
     domain_of,
     is_symmetric,
     operands,
@@ -291,7 +294,9 @@ class ProgramFacts:
         match self.steps[place]:
             case Matrix(relations=relations):
                 return min(*map(self.relation_entries, relations), self._mutual(relations))
-            case MaskedProduct(across=across):
+            case (
+                MaskedProduct(across=across) | MaskedForest(across=across) | AtPairs(pairs=across) | Turned(back=across)
+            ):
                 return self.entries(across)
             case Product(factors=factors):
                 return self.entries(factors[0])
@@ -336,7 +341,9 @@ class ProgramFacts:
                 squares = min(self._squares_of(each.reversed() if back else each) for each in relations)
                 mutual = self._mutual(relations) / min(map(self.relation_entries, relations))
                 return squares if mutual >= 1 else max(self.entries(place), squares * mutual * mutual)
-            case MaskedProduct(across=across):
+            case (
+                MaskedProduct(across=across) | MaskedForest(across=across) | AtPairs(pairs=across) | Turned(back=across)
+            ):
                 return self._squares(across, back)
             case Product(factors=factors):
                 return self._squares(factors[0], back)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence, Set
 
 from qengine.plan.elimination import (
+    AtPairs,
+    MaskedForest,
     MaskedProduct,
     Matrix,
     Neighbourhoods,
@@ -12,6 +14,7 @@ from qengine.plan.elimination import (
     Relation,
     Step,
     Term,
+    Turned,
     moved,
     operands,
 )
@@ -84,6 +87,11 @@ class StepBuilder:
             case MaskedProduct(across=across, left=left, right=right, vector=vector):
                 back = self.turned(across)
                 return None if back is None else self.add(MaskedProduct(back, right, left, vector))
+            case MaskedForest(across=across) | AtPairs(pairs=across):
+                back = self.turned(across)
+                return None if back is None else self.add(Turned(back, place))
+            case Turned(matrix=matrix):
+                return matrix
             case Neighbourhoods(first=first, second=second, by=by):
                 back = self.turned(by)
                 return None if back is None else self.add(Neighbourhoods(second, first, back))

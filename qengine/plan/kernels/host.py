@@ -7,8 +7,10 @@ from math import sqrt
 
 from qengine.plan.elimination import (
     AtEnds,
+    AtPairs,
     ByRoot,
     EndRows,
+    MaskedForest,
     MaskedProduct,
     Matrix,
     MatVec,
@@ -19,9 +21,11 @@ from qengine.plan.elimination import (
     Pairs,
     Product,
     RootedForest,
+    Turned,
     column_domain_of,
 )
 from qengine.plan.kernels import shapes
+from qengine.plan.kernels.corners import opposite_groups
 from qengine.plan.kernels.row import Facts, Group, Kernel
 
 __all__ = ["HOST_KERNELS"]
@@ -144,6 +148,13 @@ def _triangle_sums_cost(facts: Facts, group: Group) -> float:
     return take["pair"] * entries + take["read"] * min(entries * sqrt(entries), facts.meetings(across, across) / 2)
 
 
+def _triangle_corners_cost(facts: Facts, group: Group) -> float:
+    across, take = group.reads[0], facts.take
+    entries = facts.entries(across)
+    looked_at = min(entries * sqrt(entries), facts.meetings(across, across)) / 4
+    return 2 * take["pair"] * entries + take["read"] * looked_at
+
+
 def _without_vector(facts: Facts, place: int) -> bool:
     step = facts.steps[place]
     whole = shapes.triangles_of_one_matrix(facts, place) and not shapes.local_triangles(facts, place)
@@ -176,6 +187,18 @@ def _rooted_forest_cost(facts: Facts, group: Group) -> float:
     assert isinstance(step, RootedForest)
     scattered, read, _ = facts.forest(step.nodes, step.tops)
     return take["root"] * facts.vertices + take["scatter"] * scattered + take["read"] * read
+
+
+def _masked_forest_cost(facts: Facts, group: Group) -> float:
+    step, take = facts.steps[group.places[0]], facts.take
+    assert isinstance(step, MaskedForest)
+    scattered, read, _ = facts.forest(step.nodes, ())
+    pulled = facts.meetings(step.across, step.right)
+    return take["root"] * facts.size(step.across) + take["scatter"] * scattered + take["read"] * (read + pulled)
+
+
+def _turned_cost(facts: Facts, group: Group) -> float:
+    return facts.take["pair"] * facts.entries(group.reads[0])
 
 
 def _pairs_cost(facts: Facts, group: Group) -> float:
@@ -292,6 +315,11 @@ HOST_KERNELS = (
         "triangle_sums", "cpu", MaskedProduct, "C⟨A⟩ = A diag(x) Aᵀ, A simple", _triangle_sums_cost, _with_vector,
         unless=shapes.unless_simple, otherwise="masked_product",
     ),
+    Kernel(
+        "triangle_corners", "cpu", MaskedProduct,
+        "y[u] = Σ over triangles (u, v, w) of z[v] B[v, w] x[w], of one A, simple",
+        _triangle_corners_cost, groups=opposite_groups, unless=shapes.unless_simple, otherwise="masked_product",
+    ),
     Kernel("masked_product", "cpu", MaskedProduct, "C⟨A⟩ = B diag(x) Cᵀ", _masked_product_cost),
     Kernel(
         "closed_walks", "cpu", RootedForest, "tr A⁴, A simple", _closed_walks_cost, shapes.is_walks,
@@ -315,10 +343,17 @@ HOST_KERNELS = (
         "rooted_forest", "cpu", RootedForest, "y[u] = x[u] · Π over tops of the sum of their sparse vectors around u",
         _rooted_forest_cost,
     ),
+    Kernel(
+        "masked_forest", "cpu", MaskedForest,
+        "C⟨A⟩[u, v] = Σ over x of s[x] B[v, x], s the sparse vector of a forest around u",
+        _masked_forest_cost,
+    ),
     Kernel("pairs", "cpu", Pairs, "rows of a sparse vector, one after the other", _pairs_cost),
     Kernel("neighbours", "cpu", Neighbourhoods, "T[(c, y), (c, z)] = A[y, z]", _neighbours_cost),
     Kernel("at_ends", "cpu", AtEnds, "x[(c, y)] = x[y]", _over_pairs_cost),
     Kernel("of_pairs", "cpu", OfPairs, "x[(c, y)] = A[c, y]", _over_pairs_cost),
+    Kernel("at_pairs", "cpu", AtPairs, "B⟨A⟩[c, y] = x[(c, y)]", _over_pairs_cost),
+    Kernel("turned", "cpu", Turned, "Aᵀ, its numbers in the order of the pairs from there", _turned_cost),
     Kernel("end_rows", "cpu", EndRows, "row (c, y) is row y of A", _none),
     Kernel("by_root", "cpu", ByRoot, "y[c] = Σ over y of x[(c, y)]", _over_pairs_cost),
     Kernel("dot", "cpu", Product, "Σ over v of x[v] y[v] …", _dot_cost, groups=_dots, total=True),
