@@ -13,6 +13,7 @@ from qengine.exec.common.batch import BATCH_ROWS, Batch
 from qengine.exec.common.masks import Masks, conditions_hold_out
 from qengine.exec.common.operators.aggregate import aggregate_stage
 from qengine.exec.common.operators.aggregate_by_node import aggregate_by_node_stage
+from qengine.exec.common.operators.aggregate_entries import aggregate_entries_stage
 from qengine.exec.common.operators.apply import attach_stage, optional_stage
 from qengine.exec.common.operators.distinct import distinct_stage, union_stage
 from qengine.exec.common.operators.join import hash_join_stage
@@ -46,6 +47,7 @@ _STAGES: dict[type[logical.Operator], Callable[[Any, Build, int], Stage]] = {
     physical.HashJoin: hash_join_stage,
     physical.Eliminate: eliminate_stage,
     physical.AggregateByNode: aggregate_by_node_stage,
+    physical.AggregateEntries: aggregate_entries_stage,
     physical.Walk: walk_stage,
     physical.Shortest: shortest_stage,
     physical.Optional: optional_stage,

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from qengine.catalog.costs import device_search_cost
 from qengine.exec.context import ExecutionContext
 from qengine.exec.scalar.environment import Environment
 from qengine.exec.view import ExecView, MaskProvider
@@ -22,14 +21,12 @@ __all__ = ["Matchers", "Runtime"]
 class Matchers:
     """How another executor matches patterns.
 
-    ``search``: runs a ``Search``, as ``cpu.search.run_search`` does. ``eliminate``: runs an ``Eliminate``, as
-    ``cpu.eliminate.run_eliminate`` does, where ``eliminates``, asked with the store and the operator, says so; else it
-    is searched.
+    ``search``: runs a ``Search``, as ``host.search.run_search`` does. ``eliminate``: runs an ``Eliminate``, as
+    ``host.eliminate.run_eliminate`` does, where the plan has a schedule for it; else it is searched.
     """
 
     search: Callable[[ExecView, Search, Sequence[Ids], int, ExecutionContext, MaskProvider], Iterator[SearchChunk]]
     eliminate: Callable[[Eliminate, Runtime, MaskProvider], tuple[tuple[Ids, ...], Ids]]
-    eliminates: Callable[[ExecView, Eliminate], bool]
 
 
 class Runtime:
@@ -56,17 +53,4 @@ class Runtime:
 
     def eliminates(self, operator: Eliminate) -> bool:
         """Tell whether the executor runs the steps of an ``Eliminate``, rather than its search."""
-        if self.matchers is None:
-            return self.eliminates_on_host(operator)
-        if operator.schedule("gpu") is None:
-            return self.eliminates_on_host(operator)
-        return self.matchers.eliminates(self.store, operator)
-
-    def eliminates_on_host(self, operator: Eliminate) -> bool:
-        """Tell whether the host runs the steps: as the executor, or for a device that can't and would search longer."""
-        on_host = operator.schedule("cpu")
-        if self.matchers is None or on_host is None:
-            return on_host is not None
-        search = operator.search
-        longer = device_search_cost(search.cost or 0.0, search.rows or 0.0)
-        return operator.schedule("gpu") is None and on_host.cost < longer
+        return operator.schedule("cpu" if self.matchers is None else "gpu") is not None

@@ -22,7 +22,7 @@ def run(plan: PhysicalPlan, store: ExecView, context: ExecutionContext) -> Itera
     """
     from qengine.exec.common import pipeline
     from qengine.exec.common.runtime import Matchers
-    from qengine.exec.gpu.eliminate import eliminates, run_eliminate
+    from qengine.exec.gpu.eliminate import run_eliminate
     from qengine.exec.gpu.search import run_search
 
-    return pipeline.run(plan, store, context, Matchers(run_search, run_eliminate, eliminates))
+    return pipeline.run(plan, store, context, Matchers(run_search, run_eliminate))

@@ -257,5 +257,7 @@ def _library() -> ctypes.CDLL:
     library.qe_masked_forest.argtypes = (pointer, pointer, pointer, u32, i32, pointer, pointer)
     library.qe_eliminate_turned.argtypes = (pointer, pointer, pointer)
     library.qe_eliminate_pairs.argtypes = (pointer, i32, u32, i32, pointer, pointer)
+    library.qe_mixed_walks.argtypes = (pointer, pointer)
+    library.qe_cliques.argtypes = (pointer, pointer)
     library.qe_fold_pairs.argtypes = (pointer, i32, pointer)
     return library

@@ -21,10 +21,12 @@ from qengine.plan.elimination import (
     AtEnds,
     AtPairs,
     ByRoot,
+    Clique,
     EndRows,
     ForestNode,
     MaskedForest,
     MaskedProduct,
+    Matrix,
     MatVec,
     Neighbourhoods,
     NodeIndicator,
@@ -47,6 +49,9 @@ _MOST_NEAR = 7
 _FEWER = 2.0
 """How many times cheaper a part must be as a matrix than at a root, where all is done with it."""
 
+_LEAST_CLIQUE, _MOST_CLIQUE = 3, 7
+"""Vertices of cliques that are counted as such."""
+
 _DEEPEST = 3
 """Roots whose neighbourhoods lie in one another."""
 
@@ -56,7 +61,7 @@ class Elimination:
 
     A pair's matrices are seen from a, or from b where it is in ``turned``: then they can't be seen from a.
     ``outputs``: the vertices that stay, up to two, which may be one vertex. ``depth``: roots in whose neighbourhoods
-    this is.
+    this is. ``clique``: once it was run, the step that says which cliques the only sum is over, if it is.
     """
 
     def __init__(self, program: StepBuilder, costs: StepCosts, outputs: tuple[int, ...], depth: int = 0) -> None:
@@ -68,6 +73,7 @@ class Elimination:
         self.matrices: dict[tuple[int, int], list[int]] = {}
         self.turned: set[tuple[int, int]] = set()
         self._linked: dict[int, list[int]] = {}
+        self.clique: int | None = None
 
     def vertex(self, vertex: int, own: NodeIndicator) -> None:
         """Add a vertex."""
@@ -104,6 +110,7 @@ class Elimination:
             pass
         if len(self.vectors) > _MOST_LEFT:
             return None
+        clique = self._clique()
         while self._sum_out() or self._close() or self._take_part():
             pass
         if len(self.outputs) == 2:
@@ -112,7 +119,28 @@ class Elimination:
             return None
         found = self._left()
         by_vertex = found.pop(self.outputs[0]) if self.outputs else None
-        return [self._summed(place) for _, place in sorted(found.items())], by_vertex
+        totals = [self._summed(place) for _, place in sorted(found.items())]
+        if clique is not None:
+            self.clique = self.program.add(Clique(totals[0], *clique))
+        return totals, by_vertex
+
+    def _clique(self) -> tuple[tuple[int, ...], tuple[int | None, ...]] | None:
+        """Return the matrices and vectors of a pattern that is a clique, of which only the sum is wanted."""
+        roles = sorted(self.vectors)
+        pairs = list(combinations(roles, 2))
+        if (
+            not _LEAST_CLIQUE <= len(roles) <= _MOST_CLIQUE
+            or self.outputs
+            or any(p not in self.matrices for p in pairs)
+        ):
+            return None
+        found: list[int] = []
+        for one, other in pairs:
+            matrix = self._matrix(one, other)
+            if matrix is None or not isinstance(self.program.steps[matrix], Matrix):
+                return None
+            found.append(matrix)
+        return tuple(found), tuple(map(self._vector, roles))
 
     def _summed(self, place: int) -> int:
         """Return a vector that has the same sum, and takes no sums by root."""

@@ -80,7 +80,7 @@ def eliminate_stage(operator: physical.Eliminate, build: Build, first: int) -> S
 
     def counted() -> Iterator[Counts]:
         try:
-            if matchers is None or runtime.eliminates_on_host(operator):
+            if matchers is None:
                 yield from run_eliminate(operator, runtime, build.masks)
             else:
                 yield matchers.eliminate(operator, runtime, build.masks)
