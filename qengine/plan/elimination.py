@@ -209,11 +209,13 @@ class Clique:
 
     It is the sum over all ways to give vertices to roles of the product of what ``vectors`` (None: 1 each) say of the
     vertex in each role and ``pairs`` of each two of them: of roles (0, 1), (0, 2), …, (1, 2), …, seen from the first.
+    ``by``: the role by whose vertices the vector itself is these sums; None where only its sum is known to be that.
     """
 
     total: int
     pairs: tuple[int, ...]
     vectors: tuple[int | None, ...]
+    by: int | None = None
 
 
 def operands(step: Step) -> tuple[int, ...]:
@@ -270,8 +272,8 @@ def moved(step: Step, place_of: Mapping[int, int]) -> Step:
             return Pairs(nodes_of(nodes), new(vector))
         case Neighbourhoods() | AtEnds() | OfPairs() | AtPairs() | Turned() | EndRows() | ByRoot():
             return type(step)(*(place_of[each] for each in operands(step)))
-        case Clique(total=total, pairs=pairs, vectors=vectors):
-            return Clique(place_of[total], tuple(place_of[each] for each in pairs), tuple(map(new, vectors)))
+        case Clique(total=total, pairs=pairs, vectors=vectors, by=by):
+            return Clique(place_of[total], tuple(place_of[each] for each in pairs), tuple(map(new, vectors)), by)
     return step
 
 

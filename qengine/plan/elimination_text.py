@@ -124,11 +124,10 @@ def _step(step: Step, names: list[str], expr: ExprText) -> str:
             return f"rows of {names[by]} of the ends of {names[pairs]}"
         case ByRoot(pairs=pairs, vector=vector):
             return f"sum by root of {names[pairs]} {names[vector]}"
-        case Clique(total=total, pairs=pairs, vectors=vectors):
-            weights = [names[place] for place in vectors if place is not None]
-            return (
-                f"Σ{names[total]} by cliques of {len(vectors)}: {' '.join([names[each] for each in pairs] + weights)}"
-            )
+        case Clique(total=total, pairs=pairs, vectors=vectors, by=by):
+            parts = [names[place] for place in (*pairs, *vectors) if place is not None]
+            given = f"Σ{names[total]}" if by is None else names[total]
+            return f"{given} by cliques of {len(vectors)}: {' '.join(parts)}"
         case Pairs(nodes=(), vector=vector):
             return f"each root{of(vector)} with itself"
         case Pairs(nodes=nodes, vector=vector):

@@ -213,9 +213,10 @@ class _Program:
                 self.over(pairs, vector, place)
             case NodeValues():
                 pass
-            case Clique(total=total, pairs=pairs, vectors=vectors):
+            case Clique(total=total, pairs=pairs, vectors=vectors, by=by):
                 size = len(vectors)
                 assert size > 2, f"step {place}: a clique of {size}"
+                assert by is None or 0 <= by < size, f"step {place}: no role {by}"
                 assert len(pairs) == size * (size - 1) // 2, f"step {place}: {len(pairs)} pairs of {size}"
                 assert all(isinstance(self.steps[each], Matrix) for each in pairs), f"step {place}: pairs of no Matrix"
                 self.are(_VECTOR, (total, *vectors), place)

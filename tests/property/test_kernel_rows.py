@@ -82,6 +82,11 @@ PATTERNS: dict[str, tuple[str, ...]] = {
     "of_pairs": (f"{CLIQUE}, (a)-[:U]-(e)-[:U]-(b)",),
     "end_rows": (f"{SQUARE}, (h)-[:U]-(a), (h)-[:U]-(b), (h)-[:U]-(c)",),
     "by_root": (f"{CLIQUE} RETURN id(a), count(*) AS n",),
+    "cliques_by_vertex": (
+        f"{CLIQUE} RETURN id(a), count(*)",
+        f"{CLIQUE}, (c)-[:U]-(e), (e)-[:R]->(f), (d:A) RETURN id(b), count(*)",
+        "(a)-[:R]->(b)-[:U]-(c)-[:R]->(a), (a)-[:U]-(d)-[:R]->(b), (c)-[:U]-(d) RETURN id(d), count(*)",
+    ),
     "dot": ("(a)-[:U]-(b)-[:U]-(c)",),
 }
 """Patterns of which a step is computed by a row where it is forced."""

@@ -26,7 +26,7 @@ from qengine.exec.host.elimination_steps import (
     told_apart,
 )
 from qengine.exec.host.neighbourhoods import Piece
-from qengine.exec.host.ranked_kernels import cliques, walks
+from qengine.exec.host.ranked_kernels import cliques, cliques_by_vertex, walks
 from qengine.plan.elimination import (
     MaskedForest,
     MaskedProduct,
@@ -430,6 +430,7 @@ NUMBERS_OF_STEPS: Mapping[str, Callable[[Steps, KernelCall], Found]] = {
     "at_pairs": _at_pairs,
     "turned": _turned,
     "masked_forest": _masked_forest,
+    "cliques_by_vertex": cliques_by_vertex,
 }
 """Of rows that give the numbers of a step."""
 

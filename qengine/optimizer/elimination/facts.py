@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from functools import wraps
 from math import exp, inf, log, sqrt
+from types import MappingProxyType
 from typing import Any, TypeVar, cast
 
 from qengine.catalog.costs import costs
@@ -122,11 +123,27 @@ class ProgramFacts:
         asked = self.totals is None or place in self.totals
         return asked and not self.is_output(place) and not self.readers(place)
 
-    def needed(self, given: Mapping[int, Sequence[int]]) -> frozenset[int]:
-        """Return the steps that are run where some totals are found by reading others than their own steps."""
+    def needed(
+        self, given: Mapping[int, Sequence[int]], supplied: Mapping[int, Sequence[int]] = MappingProxyType({})
+    ) -> frozenset[int]:
+        """Return the steps that are run where some totals are found by reading others than their own steps.
+
+        ``supplied``: of steps whose numbers are found so, what is read.
+        """
         given = {**self.given, **given}
         ends = [*(self._ends - given.keys()), *(place for places in given.values() for place in places)]
-        return frozenset[int]().union(*map(self._needs, ends))
+        if not supplied:
+            return frozenset[int]().union(*map(self._needs, ends))
+        found: set[int] = set()
+        known: set[int] = set()
+        while ends:
+            place = ends.pop()
+            if place not in known:
+                known.add(place)
+                ends += supplied.get(place) or operands(self.steps[place])
+                if place not in supplied:
+                    found.add(place)
+        return frozenset(found)
 
     @_once
     def _needs(self, place: int) -> frozenset[int]:

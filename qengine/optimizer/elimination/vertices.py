@@ -61,7 +61,8 @@ class Elimination:
 
     A pair's matrices are seen from a, or from b where it is in ``turned``: then they can't be seen from a.
     ``outputs``: the vertices that stay, up to two, which may be one vertex. ``depth``: roots in whose neighbourhoods
-    this is. ``clique``: once it was run, the step that says which cliques the only sum is over, if it is.
+    this is. ``clique``: once it was run, the step that says which cliques the only sum is over, or that by the output,
+    if it is.
     """
 
     def __init__(self, program: StepBuilder, costs: StepCosts, outputs: tuple[int, ...], depth: int = 0) -> None:
@@ -121,26 +122,36 @@ class Elimination:
         by_vertex = found.pop(self.outputs[0]) if self.outputs else None
         totals = [self._summed(place) for _, place in sorted(found.items())]
         if clique is not None:
-            self.clique = self.program.add(Clique(totals[0], *clique))
+            self.clique = self.program.add(Clique(totals[0] if by_vertex is None else by_vertex, *clique))
         return totals, by_vertex
 
-    def _clique(self) -> tuple[tuple[int, ...], tuple[int | None, ...]] | None:
-        """Return the matrices and vectors of a pattern that is a clique, of which only the sum is wanted."""
+    def _clique(self) -> tuple[tuple[int, ...], tuple[int | None, ...], int | None] | None:
+        """Return the matrices and vectors of a pattern that is a clique, and the role by which it is summed."""
         roles = sorted(self.vectors)
-        pairs = list(combinations(roles, 2))
-        if (
-            not _LEAST_CLIQUE <= len(roles) <= _MOST_CLIQUE
-            or self.outputs
-            or any(p not in self.matrices for p in pairs)
-        ):
+        if len(self.outputs) > 1 or self.depth > 0 or (pairs := self._pairs_of_clique(roles)) is None:
+            return None
+        by = roles.index(self.outputs[0]) if self.outputs else None
+        return pairs, tuple(map(self._vector, roles)), by
+
+    def _clique_at(self, root: int, part: frozenset[int], step: int) -> int | None:
+        """Return what says that a step sums a part by a root with which it is a clique, None where it isn't."""
+        roles = [root, *sorted(part)]
+        if self.depth > 0 or (pairs := self._pairs_of_clique(roles)) is None:
+            return None
+        return self.program.add(Clique(step, pairs, (None, *map(self._vector, roles[1:])), by=0))
+
+    def _pairs_of_clique(self, roles: Sequence[int]) -> tuple[int, ...] | None:
+        """Return the matrices of all pairs of vertices that are a clique, each seen from the first."""
+        if not _LEAST_CLIQUE <= len(roles) <= _MOST_CLIQUE:
             return None
         found: list[int] = []
-        for one, other in pairs:
-            matrix = self._matrix(one, other)
+        for one, other in combinations(roles, 2):
+            linked = (min(one, other), max(one, other)) in self.matrices
+            matrix = self._matrix(one, other) if linked else None
             if matrix is None or not isinstance(self.program.steps[matrix], Matrix):
                 return None
             found.append(matrix)
-        return tuple(found), tuple(map(self._vector, roles))
+        return tuple(found)
 
     def _summed(self, place: int) -> int:
         """Return a vector that has the same sum, and takes no sums by root."""
@@ -321,7 +332,9 @@ class Elimination:
             vector = self._near_root(part, beside, last)
             if vector is not None:
                 step = self.program.add(ByRoot(beside[last][0], vector))
-                yield self._cost_among(step), step
+                clique = self._clique_at(root, part, step)
+                cost = self._cost_among(step)
+                yield cost if clique is None else min(cost, self.costs.of_clique(clique)), step
 
     def _beside(self, root: int, part: frozenset[int]) -> dict[int, list[int]] | None:
         """Return the matrices of a root and each vertex of a part next to it, seen from the root.

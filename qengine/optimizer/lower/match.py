@@ -451,8 +451,8 @@ class MatchLowering:
             return None  # pairs are not kept for the next input row
         purpose = self.purpose
         if not asked and purpose is None and _is_clique(matching, len(emitted)):
-            if emitted or (len(matching.names) == 3 and all(edge.symmetric for edge in matching.edges)):
-                return None  # a search finds each clique once, or each triangle, and keeps no index
+            if len(matching.names) == 3 and all(edge.symmetric for edge in matching.edges):
+                return None  # a search finds each triangle once, and keeps no index
             limits = {"cpu": limits["cpu"]}  # a GPU's search has kernels for them
         wanted = Wanted(self._outputs(matching, emitted), None if purpose is None else purpose.valued)
         edges, difference = self._for_elimination(matching)

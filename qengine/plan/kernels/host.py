@@ -26,7 +26,15 @@ from qengine.plan.elimination import (
     column_domain_of,
 )
 from qengine.plan.kernels import shapes
-from qengine.plan.kernels.cliques import clique_cost, clique_groups, counts_cliques, unless_plain
+from qengine.plan.kernels.cliques import (
+    clique_by_vertex_cost,
+    clique_by_vertex_groups,
+    clique_cost,
+    clique_groups,
+    counts_cliques,
+    counts_cliques_by_vertex,
+    unless_plain,
+)
 from qengine.plan.kernels.corners import opposite_groups
 from qengine.plan.kernels.mixed_walks import mixed_walk_groups, mixed_walks, mixed_walks_cost, unless_plain_walks
 from qengine.plan.kernels.row import Facts, Group, Kernel
@@ -367,6 +375,10 @@ HOST_KERNELS = (
     Kernel(
         "cliques", "cpu", Clique, "Σ over cliques along A, B, … of x[u] y[v] z[w] …, all plain",
         clique_cost, counts_cliques, groups=clique_groups, total=True, unless=unless_plain,
+    ),
+    Kernel(
+        "cliques_by_vertex", "cpu", Clique, "x[u] · Σ over u's cliques along A, B, … of y[v] z[w] …, all plain",
+        clique_by_vertex_cost, counts_cliques_by_vertex, groups=clique_by_vertex_groups, unless=unless_plain,
     ),
     Kernel("dot", "cpu", Product, "Σ over v of x[v] y[v] …", _dot_cost, groups=_dots, total=True),
 )  # fmt: skip
