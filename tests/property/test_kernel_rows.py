@@ -48,6 +48,10 @@ PATTERNS: dict[str, tuple[str, ...]] = {
     "degrees": ("(a:A)-[:R]->(b)<-[:U]-(c)",),
     "message": ("(a)-[:U]-(b)-[:R]->(c)-[:U]-(d)",),
     "local_triangles": (f"{CLIQUE}, (a)-[:U]-(e)", f"{CLIQUE}, (a)-[:U]-(e), (b)-[:U]-(e)"),
+    "local_sums": (
+        "(a)-[:U]-(b)-[:U]-(c)-[:U]-(a), (a)-[:U]-(d)-[:U]-(b), (c)-[:U]-(d), (a)-[:U]-(e)-[:U]-(b), (c)-[:U]-(e)"
+        " RETURN id(d), count(*)",
+    ),
     "triangle_counts": (f"{TRIANGLE}, (a)-[:U]-(d)-[:U]-(b)", f"{TRIANGLE}, (c)-[:U]-(d)"),
     "triangle_sums": (f"{TRIANGLE}, (a)-[:U]-(d)-[:U]-(b), (d)-[:U]-(e)", f"{TRIANGLE}{TAILS}"),
     "masked_product": ("(a)-[:R]->(b)-[:U]-(c)-[:R]->(a)", TRIANGLE),

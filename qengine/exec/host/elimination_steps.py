@@ -251,6 +251,7 @@ def _library() -> ctypes.CDLL:
     library.qe_masked_product.argtypes = (pointer, pointer, pointer, u32, pointer, i32, pointer, pointer)
     library.qe_eliminate_triangle_sums.argtypes = (pointer, pointer, i32, pointer, pointer)
     library.qe_eliminate_local_triangles.argtypes = (pointer, pointer, u64, pointer, pointer)
+    library.qe_eliminate_local_sums.argtypes = (pointer, pointer, u64, i32, pointer, pointer)
     library.qe_eliminate_local_walks.argtypes = (pointer, pointer, u64, pointer, pointer)
     library.qe_row_squares.argtypes = (pointer, pointer)
     library.qe_rooted_forest.argtypes = (pointer, i32, pointer, pointer)

@@ -234,6 +234,18 @@ def _local_triangles(steps: Steps, call: KernelCall) -> Found:
     return _with_numbers(matrix, out)
 
 
+def _local_sums(steps: Steps, call: KernelCall) -> Found:
+    step = steps.steps[call.places[0]]
+    assert isinstance(step, MaskedProduct)
+    matrix, right = _simple(steps, step.across), steps.matrix(step.right)
+    assert matrix.blocks is not None
+    out = steps.empty(len(matrix.ids))
+    record = np.array([right.record()], MATRIX)
+    blocks = matrix.blocks.ctypes.data, len(matrix.blocks) - 1
+    steps.call("qe_eliminate_local_sums", record.ctypes.data, *blocks, int(steps.wide), out.ctypes.data)
+    return _with_numbers(matrix, out)
+
+
 def _counts_of_links(steps: Steps, matrix: SparseMatrix) -> Array:
     steps.charge(4 * len(matrix.ids))
     return np.empty(len(matrix.ids), np.uint32)
@@ -417,6 +429,7 @@ NUMBERS_OF_STEPS: Mapping[str, Callable[[Steps, KernelCall], Found]] = {
     "triangle_counts": _triangle_counts,
     "triangle_sums": _triangle_sums,
     "local_triangles": _local_triangles,
+    "local_sums": _local_sums,
     "rooted_forest": _rooted_forest,
     "local_walks": _local_walks,
     "row_squares": _row_squares,

@@ -11,18 +11,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from qengine.plan.elimination import (
-    AtPairs,
-    MaskedForest,
     MaskedProduct,
     Matrix,
     MatVec,
     Product,
     Step,
-    Turned,
     among_pairs,
 )
 from qengine.plan.kernels.row import Facts, Group
-from qengine.plan.kernels.shapes import MOST_ENTRIES, is_triangle
+from qengine.plan.kernels.shapes import MOST_ENTRIES, is_triangle, pairs_of
 
 __all__ = ["corner_groups", "opposite_groups", "vertex_groups"]
 
@@ -74,7 +71,7 @@ def opposite_groups(facts: Facts, places: Collection[int]) -> Iterator[Group]:
         step = steps[place]
         if not isinstance(step, MaskedProduct) or step.left != step.across or step.right == step.across:
             continue
-        if not _is_counted(facts, step.across) or _pairs_of(steps, step.right) != step.across:
+        if not _is_counted(facts, step.across) or pairs_of(steps, step.right) != step.across:
             continue
         between = _only_reader(facts, place, places)
         if between is None or not isinstance(product := steps[between], Product):
@@ -92,16 +89,6 @@ def opposite_groups(facts: Facts, places: Collection[int]) -> Iterator[Group]:
 def _only_reader(facts: Facts, place: int, places: Collection[int]) -> int | None:
     readers = list(facts.readers(place))
     return readers[0] if len(readers) == 1 and readers[0] in places else None
-
-
-def _pairs_of(steps: Sequence[Step], place: int) -> int:
-    """Return the matrix of relationships, or of neighbours, whose pairs a matrix has numbers for."""
-    match steps[place]:
-        case Product(factors=(first, *_)):
-            return _pairs_of(steps, first)
-        case MaskedProduct(across=base) | MaskedForest(across=base) | AtPairs(pairs=base) | Turned(back=base):
-            return _pairs_of(steps, base)
-    return place
 
 
 def _only_summed_by_row(facts: Facts, place: int, across: int, places: Collection[int]) -> dict[int, int]:

@@ -56,6 +56,9 @@ _LISTS = 25.0
 _COUNTED = 0.25
 """The share of the entries that meet which is read where common columns of two rows are only counted."""
 
+_COMMON = 0.2
+"""The same where common columns are found by bits, and their numbers added up."""
+
 _HEAD = 16_384
 """Columns of a row of bits, at most."""
 
@@ -190,6 +193,11 @@ def _local_triangles_cost(facts: Facts, group: Group) -> float:
     return facts.entries(across) * (facts.take["number"] + _row_lines(facts, across))
 
 
+def _local_sums_cost(facts: Facts, group: Group) -> float:
+    across, _, right = group.reads[:3]
+    return _local_triangles_cost(facts, group) + _COMMON * facts.take["read"] * facts.meetings(across, right)
+
+
 # ---------------------------------------------------------------- forests
 
 
@@ -317,6 +325,10 @@ HOST_KERNELS = (
     Kernel(
         "local_triangles", "cpu", MaskedProduct, "C⟨A⟩ = A Aᵀ, A among neighbours, by rows of bits",
         _local_triangles_cost, shapes.local_triangles, unless=shapes.unless_simple, otherwise="masked_product",
+    ),
+    Kernel(
+        "local_sums", "cpu", MaskedProduct, "C⟨A⟩ = A Bᵀ, B⟨A⟩, A among neighbours, by rows of bits",
+        _local_sums_cost, shapes.local_sums, unless=shapes.unless_simple, otherwise="masked_product",
     ),
     Kernel(
         "triangle_counts", "cpu", MaskedProduct, "C⟨A⟩ = A Aᵀ, A simple, by lesser neighbours", _triangle_counts_cost,
