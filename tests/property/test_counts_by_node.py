@@ -76,16 +76,21 @@ K23 = "(x)--(a)--(y), (x)--(b)--(y), (x)--(c)--(y)"
 HOUSE = "(a)--(b)--(c)--(d)--(a)--(t)--(b)"
 
 
+def skewed() -> Graph:
+    """Draw a simple graph of sixty nodes, some of which have many neighbours."""
+    rng = np.random.default_rng(3)
+    pairs = sorted({(min(p), max(p)) for p in rng.zipf(1.5, (900, 2)).tolist() if p[0] != p[1] and max(p) < 60})
+    edges = np.array(pairs)
+    return Graph.from_edge_list((edges[:, 0], edges[:, 1]), undirected=True)
+
+
 @pytest.mark.parametrize(
     ("pattern", "node", "form"),
     [(WHEEL, "a", None), (K4_AND_A_PAGE, "e", AtPairs), (K23, "a", MaskedForest), (HOUSE, "t", Turned)],
 )
 @pytest.mark.parametrize("mode", list(Semantics))
 def test_what_hangs_at_a_pair_becomes_a_matrix(pattern: str, node: str, form: type | None, mode: Semantics) -> None:
-    rng = np.random.default_rng(3)
-    pairs = sorted({(min(p), max(p)) for p in rng.zipf(1.5, (900, 2)).tolist() if p[0] != p[1] and max(p) < 60})
-    edges = np.array(pairs)
-    graph = Graph.from_edge_list((edges[:, 0], edges[:, 1]), undirected=True)
+    graph = skewed()
     named = "" if mode is Semantics.RELATIONSHIPS else mode
     text = f"MATCH {named} {pattern} RETURN id({node}) AS v, count(*) AS n"
     assert form is None or form in steps(graph, f"/*+ eliminate */ {text}")
@@ -94,9 +99,34 @@ def test_what_hangs_at_a_pair_becomes_a_matrix(pattern: str, node: str, form: ty
     assert sum(n for _, n in found) == graph.query(f"MATCH {named} {pattern} RETURN count(*)", device="cpu").value()
 
 
+K4 = "(a)--(b)--(c)--(d)--(a)--(c), (b)--(d)"
+K5 = f"{K4}, (e)--(a), (e)--(b), (e)--(c), (e)--(d)"
+
+
+@pytest.mark.parametrize(
+    ("row", "pattern", "node"),
+    [
+        ("cliques_by_vertex", K5, "a"),
+        ("cliques_by_vertex", f"{K4}, (d)--(e)", "a"),
+        ("cliques_by_vertex", f"{K4}, (d)--(e)", "d"),
+        ("cliques_by_vertex", f"{K4}, (d)--(e)", "e"),
+        ("local_sums", f"{K4}, (e)--(a), (e)--(b), (e)--(c)", "e"),
+        ("triangle_corners", "(a)--(b)--(c)--(a)--(d)--(b), (a)--(e)", "c"),
+    ],
+)
+@pytest.mark.parametrize("mode", list(Semantics))
+def test_rows_give_what_a_search_does(row: str, pattern: str, node: str, mode: Semantics) -> None:
+    graph = skewed()
+    named = "" if mode is Semantics.RELATIONSHIPS else mode
+    text = f"MATCH {named} {pattern} RETURN id({node}) AS v, count(*) AS n"
+    found = rows(graph, f"/*+ kernel({row}) */ {text}", device="cpu")
+    assert row in str(graph.query(f"EXPLAIN /*+ kernel({row}) */ {text}").fetchall())
+    assert found == rows(graph, f"/*+ search */ {text}", device="cpu")
+
+
 @pytest.mark.parametrize("size", [4, 5])
 @pytest.mark.parametrize("labels", ["", ":L1"])
-def test_cliques_by_a_node_are_searched_by_orbits(size: int, labels: str) -> None:
+def test_few_cliques_by_a_node_are_searched_by_orbits(size: int, labels: str) -> None:
     graph = drawn(4, simple=True)
     edges = ", ".join(f"(v{a})-[:E]-(v{b})" for a, b in product(range(size), repeat=2) if a < b)
     text = f"MATCH (v1{labels}), {edges} RETURN id(v0) AS v, count(*) AS n"
