@@ -156,14 +156,15 @@ class _Choice:
         begun: dict[int, KernelCall],
     ) -> frozenset[int]:
         """Note the vectors whose numbers a row finds by less than their own steps; return which steps are needed."""
-        for group in self._groups(row, needed):
-            if group.places[0] in needed:
-                found_so = supplied | {group.places[0]: group.reads}
-                less = self.facts.needed({}, found_so)
-                if self._pays(row, [group], needed - less):
-                    needed = less
-                    supplied |= found_so
-                    begun[group.places[0]] = self._made(row, group)
+        groups = list(self._groups(row, needed))
+        for some in (*([each] for each in groups), groups):  # those that don't pay alone may do so together
+            left = [group for group in some if group.places[0] in needed]
+            found_so = supplied | {group.places[0]: group.reads for group in left}
+            less = self.facts.needed({}, found_so)
+            if left and self._pays(row, left, needed - less):
+                needed = less
+                supplied |= found_so
+                begun |= {group.places[0]: self._made(row, group) for group in left}
         return needed
 
     def single(self, place: int) -> tuple[Kernel, KernelCall] | None:
