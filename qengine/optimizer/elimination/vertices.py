@@ -46,6 +46,9 @@ _MOST_LEFT = 12
 _MOST_NEAR = 7
 """Vertices of a part that is eliminated among the neighbours of a root."""
 
+_MOST_AT_PAIRS = 8
+"""Vertices left of a pattern whose parts may become matrices: the ways to go on are too many for more."""
+
 _FEWER = 2.0
 """How many times cheaper a part must be as a matrix than at a root, where all is done with it."""
 
@@ -112,7 +115,8 @@ class Elimination:
         if len(self.vectors) > _MOST_LEFT:
             return None
         clique = self._clique()
-        while self._sum_out() or self._close() or self._take_part():
+        at_pairs = bool(self.outputs) and self.depth == 0 and clique is None
+        while self._sum_out() or self._close() or self._take_part(at_pairs):
             pass
         if len(self.outputs) == 2:
             return self._pairs()
@@ -216,10 +220,10 @@ class Elimination:
         self._remove(vertex)
         return True
 
-    def _take_part(self) -> bool:
-        """Sum out a part that hangs at one vertex, or at two linked ones where a vertex must stay: the cheapest."""
+    def _take_part(self, at_pairs: bool) -> bool:
+        """Sum out a part that hangs at one vertex, or at two linked ones where ``at_pairs``: the cheapest."""
         root = self._cheapest_at_root()
-        pair = self._cheapest_at_pair() if self.outputs else None
+        pair = self._cheapest_at_pair() if at_pairs and len(self.vectors) <= _MOST_AT_PAIRS else None
         if pair is not None and (root is None or _FEWER * pair[0] < root[0]):
             _, ends, place, part = pair
             self.matrices[ends].append(place)
