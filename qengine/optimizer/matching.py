@@ -56,7 +56,8 @@ class Matching:
     """What is to be matched: ``names`` given that ``bound`` are bound already, over ``edges`` between them.
 
     ``wanted``: the vertices that are emitted or that emitted relationships join. With ``counted`` the others are only
-    counted. ``symmetric``: a symmetric pattern may be counted by orbits, or listed where it is ``listed``. ``hints``
+    counted. ``symmetric``: a symmetric pattern may be counted by orbits, for all that is emitted, or listed where it is
+    ``listed``. ``hints``
     may say an order.
     """
 
@@ -85,9 +86,10 @@ def matching_order(matching: Matching, cardinality: Cardinality) -> MatchingOrde
     else:
         found = model.best_order()
     symmetry = NO_SYMMETRY
-    if matching.symmetric:
+    if matching.symmetric and (matching.listed or names[found.vertices[-1]] not in matching.wanted):
         plain = tuple(names[vertex] for vertex in found.vertices)
-        broken = break_symmetry(plain, cardinality.nodes, matching.edges, matching.difference, matching.listed)
+        fixed = () if matching.listed else matching.wanted
+        broken = break_symmetry(plain, cardinality.nodes, matching.edges, matching.difference, matching.listed, fixed)
         for each in (broken, broken.turned()) if broken.orbits > 1 else ():
             less = tuple((number[small], number[big]) for big, small in each.greater)
             cost = model.constrained(less).cost(found.vertices)

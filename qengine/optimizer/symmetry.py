@@ -9,7 +9,7 @@ This holds where no automorphism maps an embedding to itself: the vertices of an
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from qengine._frozen import frozen
@@ -52,15 +52,18 @@ def break_symmetry(
     edges: Sequence[PatternEdge],
     difference: Differences,
     listed: bool = False,
+    fixed: Collection[str] = (),
 ) -> Symmetry:
     """Return the constraints for a pattern whose vertices are bound in ``order``, with all images if it is ``listed``.
+
+    Automorphisms map each of ``fixed`` to itself: what is counted by these vertices.
 
     Where two symmetric vertices could be equal, or relationships are compared one by one, nothing is constrained; nor
     where there are too many images to list.
     """
     if len(order) > _MAX_VERTICES or difference.edges or any(edge.relationship.predicates for edge in edges):
         return NO_SYMMETRY
-    pattern = _Pattern(order, nodes, edges, difference)
+    pattern = _Pattern(order, nodes, edges, difference, fixed)
     orbits: dict[str, set[str]] = {}
     for name in order:
         if name not in orbits:
@@ -89,6 +92,7 @@ class _Pattern:
         nodes: dict[str, PatternNode],
         edges: Sequence[PatternEdge],
         difference: Differences,
+        fixed: Collection[str],
     ) -> None:
         self._order = order
         self._links: dict[tuple[str, str], list[tuple[str, ...]]] = {}
@@ -102,7 +106,9 @@ class _Pattern:
             self._links.setdefault((other, one), []).append(("differ",))
         for kinds in self._links.values():
             kinds.sort()
-        self._colours = self._refined(_numbered({name: shape_of(nodes[name]) for name in order}))
+        self._colours = self._refined(
+            _numbered({name: (shape_of(nodes[name]), name if name in fixed else "") for name in order})
+        )
         met = list(self._colours.values())
         self._alone = {name: met.count(colour) == 1 for name, colour in self._colours.items()}
         self._coincidences = {frozenset(map(frozenset, same)) for same in difference.pairs}

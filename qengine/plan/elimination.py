@@ -119,6 +119,19 @@ class RootedForest:
 
 
 @frozen
+class MaskedForest:
+    """A matrix: for each pair (a, b) that ``across`` links the sum over c of s[c] * ``right[b, c]``.
+
+    s is the sparse vector of the last of ``nodes`` around root a. It sums out a tree that hangs at both ends of a pair.
+    ``across``: as of ``MaskedProduct``.
+    """
+
+    across: int
+    nodes: tuple[ForestNode, ...]
+    right: int
+
+
+@frozen
 class Pairs:
     """A matrix whose rows are made one after the other, and not kept: for each root u ``vector[u]`` times a vector.
 
@@ -159,6 +172,22 @@ class OfPairs:
 
 
 @frozen
+class AtPairs:
+    """A matrix: the pairs (c, y) that ``pairs`` links, with the numbers ``vector[(c, y)]``."""
+
+    pairs: int
+    vector: int
+
+
+@frozen
+class Turned:
+    """A matrix: ``back`` links the pairs of ``matrix`` from their other ends, and has its numbers."""
+
+    back: int
+    matrix: int
+
+
+@frozen
 class EndRows:
     """A matrix from the pairs (c, y) of ``pairs`` to what ``by`` links y with: row (c, y) is row y of ``by``."""
 
@@ -180,11 +209,13 @@ class Clique:
 
     It is the sum over all ways to give vertices to roles of the product of what ``vectors`` (None: 1 each) say of the
     vertex in each role and ``pairs`` of each two of them: of roles (0, 1), (0, 2), …, (1, 2), …, seen from the first.
+    ``by``: the role by whose vertices the vector itself is these sums; None where only its sum is known to be that.
     """
 
     total: int
     pairs: tuple[int, ...]
     vectors: tuple[int | None, ...]
+    by: int | None = None
 
 
 def operands(step: Step) -> tuple[int, ...]:
@@ -198,9 +229,15 @@ def operands(step: Step) -> tuple[int, ...]:
             found = across, left, right, vector
         case RootedForest(nodes=nodes, vector=vector) | Pairs(nodes=nodes, vector=vector):
             found = (*(place for node in nodes for place in (node.start, node.vector, node.link)), vector)
+        case MaskedForest(across=across, nodes=nodes, right=right):
+            found = (across, *(place for node in nodes for place in (node.start, node.vector, node.link)), right)
         case Neighbourhoods(first=first, second=second, by=by):
             found = first, second, by
-        case AtEnds(pairs=pairs, vector=vector) | ByRoot(pairs=pairs, vector=vector):
+        case Turned(back=back, matrix=matrix):
+            found = back, matrix
+        case AtEnds(pairs=pairs, vector=vector) | AtPairs(pairs=pairs, vector=vector):
+            found = pairs, vector
+        case ByRoot(pairs=pairs, vector=vector):
             found = pairs, vector
         case OfPairs(pairs=pairs, matrix=matrix) | EndRows(pairs=pairs, by=matrix):
             found = pairs, matrix
@@ -229,18 +266,20 @@ def moved(step: Step, place_of: Mapping[int, int]) -> Step:
             return MaskedProduct(place_of[across], place_of[left], place_of[right], new(vector))
         case RootedForest(nodes=nodes, tops=tops, vector=vector):
             return RootedForest(nodes_of(nodes), tops, new(vector))
+        case MaskedForest(across=across, nodes=nodes, right=right):
+            return MaskedForest(place_of[across], nodes_of(nodes), place_of[right])
         case Pairs(nodes=nodes, vector=vector):
             return Pairs(nodes_of(nodes), new(vector))
-        case Neighbourhoods() | AtEnds() | OfPairs() | EndRows() | ByRoot():
+        case Neighbourhoods() | AtEnds() | OfPairs() | AtPairs() | Turned() | EndRows() | ByRoot():
             return type(step)(*(place_of[each] for each in operands(step)))
-        case Clique(total=total, pairs=pairs, vectors=vectors):
-            return Clique(place_of[total], tuple(place_of[each] for each in pairs), tuple(map(new, vectors)))
+        case Clique(total=total, pairs=pairs, vectors=vectors, by=by):
+            return Clique(place_of[total], tuple(place_of[each] for each in pairs), tuple(map(new, vectors)), by)
     return step
 
 
 Step = (
-    NodeIndicator | NodeValues | Matrix | Product | MatVec | MaskedProduct | RootedForest | Pairs
-    | Neighbourhoods | AtEnds | OfPairs | EndRows | ByRoot | Clique
+    NodeIndicator | NodeValues | Matrix | Product | MatVec | MaskedProduct | RootedForest | MaskedForest | Pairs
+    | Neighbourhoods | AtEnds | OfPairs | AtPairs | Turned | EndRows | ByRoot | Clique
 )  # fmt: skip
 
 Domain = int | None
@@ -252,7 +291,9 @@ def domain_of(steps: Sequence[Step], place: int) -> Domain:
     match steps[place]:
         case Product(factors=factors):
             return domain_of(steps, factors[0])
-        case MatVec(matrix=matrix) | MaskedProduct(across=matrix) | ByRoot(pairs=matrix):
+        case MatVec(matrix=matrix) | MaskedProduct(across=matrix) | MaskedForest(across=matrix) | ByRoot(pairs=matrix):
+            return domain_of(steps, matrix)
+        case AtPairs(pairs=matrix) | Turned(back=matrix):
             return domain_of(steps, matrix)
         case RootedForest(nodes=nodes):
             return next(domain_of(steps, node.start) for node in nodes if node.start is not None)
@@ -266,8 +307,8 @@ def column_domain_of(steps: Sequence[Step], place: int) -> Domain:
     match steps[place]:
         case Product(factors=factors):
             return column_domain_of(steps, factors[0])
-        case MaskedProduct(across=across):
-            return column_domain_of(steps, across)
+        case MaskedProduct(across=matrix) | MaskedForest(across=matrix) | AtPairs(pairs=matrix) | Turned(back=matrix):
+            return column_domain_of(steps, matrix)
         case Neighbourhoods(second=second):
             return second
         case EndRows(by=by):
@@ -285,7 +326,7 @@ def is_matrix(steps: Sequence[Step], place: int) -> bool:
     step = steps[place]
     if isinstance(step, Product):
         return is_matrix(steps, step.factors[0])
-    return isinstance(step, Matrix | MaskedProduct | Neighbourhoods | EndRows | Pairs)
+    return isinstance(step, Matrix | MaskedProduct | MaskedForest | AtPairs | Turned | Neighbourhoods | EndRows | Pairs)
 
 
 def is_symmetric(relations: Sequence[Relation]) -> bool:

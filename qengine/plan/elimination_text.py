@@ -7,10 +7,12 @@ from itertools import groupby
 
 from qengine.plan.elimination import (
     AtEnds,
+    AtPairs,
     ByRoot,
     Clique,
     EndRows,
     ForestNode,
+    MaskedForest,
     MaskedProduct,
     Matrix,
     MatVec,
@@ -24,6 +26,7 @@ from qengine.plan.elimination import (
     RootedForest,
     Step,
     Term,
+    Turned,
     is_matrix,
 )
 from qengine.plan.expr_text import ExprText, labels_text, name_text
@@ -105,6 +108,12 @@ def _step(step: Step, names: list[str], expr: ExprText) -> str:
         case RootedForest(nodes=nodes, tops=tops, vector=vector):
             shown = " and ".join(_forest_node(nodes, top, names) for top in tops)
             return f"around each root{of(vector)}: sum over {shown}"
+        case MaskedForest(across=across, nodes=nodes, right=right):
+            return f"across {names[across]}: sum over {_forest_node(nodes, len(nodes) - 1, names)}{of(right)}"
+        case AtPairs(pairs=pairs, vector=vector):
+            return f"{names[vector]} at the pairs of {names[pairs]}"
+        case Turned(matrix=matrix):
+            return f"{names[matrix]} from the other ends"
         case Neighbourhoods(first=first, second=second, by=by):
             return f"neighbours in {names[first]} and {names[second]} of one root, where {names[by]} links them"
         case AtEnds(pairs=pairs, vector=vector):
@@ -115,11 +124,10 @@ def _step(step: Step, names: list[str], expr: ExprText) -> str:
             return f"rows of {names[by]} of the ends of {names[pairs]}"
         case ByRoot(pairs=pairs, vector=vector):
             return f"sum by root of {names[pairs]} {names[vector]}"
-        case Clique(total=total, pairs=pairs, vectors=vectors):
-            weights = [names[place] for place in vectors if place is not None]
-            return (
-                f"Σ{names[total]} by cliques of {len(vectors)}: {' '.join([names[each] for each in pairs] + weights)}"
-            )
+        case Clique(total=total, pairs=pairs, vectors=vectors, by=by):
+            parts = [names[place] for place in (*pairs, *vectors) if place is not None]
+            given = f"Σ{names[total]}" if by is None else names[total]
+            return f"{given} by cliques of {len(vectors)}: {' '.join(parts)}"
         case Pairs(nodes=(), vector=vector):
             return f"each root{of(vector)} with itself"
         case Pairs(nodes=nodes, vector=vector):

@@ -32,7 +32,8 @@ class KernelCall:
 class Among:
     """Calls over pairs of roots and their neighbours, which are run together, for some roots after the other.
 
-    ``by_root``: the calls that sum them by the graph's vertices. ``totals``: those that add numbers over pairs up.
+    ``by_root``: the calls that sum them by the graph's vertices, or give their numbers to its pairs. ``totals``: those
+    that add numbers over pairs up.
     """
 
     calls: tuple[KernelCall, ...]

@@ -6,11 +6,13 @@ from collections.abc import Iterable, Sequence
 
 from qengine.plan.elimination import (
     AtEnds,
+    AtPairs,
     ByRoot,
     Clique,
     Domain,
     EndRows,
     ForestNode,
+    MaskedForest,
     MaskedProduct,
     Matrix,
     MatVec,
@@ -24,6 +26,7 @@ from qengine.plan.elimination import (
     RootedForest,
     Step,
     Term,
+    Turned,
     column_domain_of,
     domain_of,
     operands,
@@ -162,6 +165,24 @@ class _Program:
                 assert tops, f"step {place}: around nothing"
                 self.nodes(arms, tops, place)
                 self.are(_VECTOR, (vector,), place)
+            case MaskedForest(across=across, nodes=arms, right=right):
+                self.are(_MATRIX, (across, right), place)
+                assert isinstance(self.steps[across], Matrix | Neighbourhoods), f"step {place} goes across no Matrix"
+                self.nodes(arms, (len(arms) - 1,), place)
+                ends = column_domain_of(self.steps, across), domain_of(self.steps, right)
+                assert ends[0] == ends[1], f"step {place}: step {right} has no rows of the ends"
+                kind, self.base[place] = _MATRIX, self.base[across]
+            case AtPairs(pairs=pairs, vector=vector):
+                self.are(_MATRIX, (pairs,), place)
+                self.are(_VECTOR, (vector,), place)
+                self.over(pairs, vector, place)
+                kind, self.base[place] = _MATRIX, self.base[pairs]
+            case Turned(back=back, matrix=matrix):
+                self.are(_MATRIX, (back, matrix), place)
+                ends = domain_of(self.steps, back), column_domain_of(self.steps, back)
+                turned = column_domain_of(self.steps, matrix), domain_of(self.steps, matrix)
+                assert ends == turned, f"step {place}: other pairs"
+                kind, self.base[place] = _MATRIX, self.base[back]
             case Pairs(nodes=arms, vector=vector):
                 self.nodes(arms, (len(arms) - 1,) if arms else (), place)
                 self.are(_VECTOR, (vector,), place)
@@ -192,9 +213,10 @@ class _Program:
                 self.over(pairs, vector, place)
             case NodeValues():
                 pass
-            case Clique(total=total, pairs=pairs, vectors=vectors):
+            case Clique(total=total, pairs=pairs, vectors=vectors, by=by):
                 size = len(vectors)
                 assert size > 2, f"step {place}: a clique of {size}"
+                assert by is None or 0 <= by < size, f"step {place}: no role {by}"
                 assert len(pairs) == size * (size - 1) // 2, f"step {place}: {len(pairs)} pairs of {size}"
                 assert all(isinstance(self.steps[each], Matrix) for each in pairs), f"step {place}: pairs of no Matrix"
                 self.are(_VECTOR, (total, *vectors), place)

@@ -48,9 +48,17 @@ PATTERNS: dict[str, tuple[str, ...]] = {
     "degrees": ("(a:A)-[:R]->(b)<-[:U]-(c)",),
     "message": ("(a)-[:U]-(b)-[:R]->(c)-[:U]-(d)",),
     "local_triangles": (f"{CLIQUE}, (a)-[:U]-(e)", f"{CLIQUE}, (a)-[:U]-(e), (b)-[:U]-(e)"),
+    "local_sums": (
+        "(a)-[:U]-(b)-[:U]-(c)-[:U]-(a), (a)-[:U]-(d)-[:U]-(b), (c)-[:U]-(d), (a)-[:U]-(e)-[:U]-(b), (c)-[:U]-(e)"
+        " RETURN id(d), count(*)",
+    ),
     "triangle_counts": (f"{TRIANGLE}, (a)-[:U]-(d)-[:U]-(b)", f"{TRIANGLE}, (c)-[:U]-(d)"),
     "triangle_sums": (f"{TRIANGLE}, (a)-[:U]-(d)-[:U]-(b), (d)-[:U]-(e)", f"{TRIANGLE}{TAILS}"),
     "masked_product": ("(a)-[:R]->(b)-[:U]-(c)-[:R]->(a)", TRIANGLE),
+    "triangle_corners": (
+        f"{TRIANGLE}, (a)-[:U]-(d)-[:U]-(b) RETURN id(d), count(*)",
+        f"{TRIANGLE}, (a)-[:U]-(d)-[:U]-(b), (a)-[:R]-(e) RETURN id(d), count(*)",
+    ),
     "vertex_triangles": (f"{TRIANGLE}, (c)-[:U]-(d)", "(a)-[:U]-(b)-[:U]-(c)-[:U]-(d)-[:U]-(e)"),
     "triangle_weight_sums": (f"{TRIANGLE}{TAILS}",),
     "closed_walks": (SQUARE, f"{SQUARE}, (e)-[:U]-(f)"),
@@ -67,12 +75,26 @@ PATTERNS: dict[str, tuple[str, ...]] = {
     "mixed_walks": (SQUARE,),
     "cliques": (CLIQUE, f"{CLIQUE}, (a)-[:R]->(b), (c:A)-[:R]->(d)", "(a)-[:R]->(b)-[:U]-(c)-[:R]->(a), (a)-[:R]->(d)"),
     "rooted_forest": (SQUARE, "(a)-[:R]->(b)-[:U]-(c)<-[:R]-(d)-[:U]-(a)"),
+    "masked_forest": (
+        "(a)-[:U]-(b)-[:U]-(c), (a)-[:U]-(d)-[:U]-(c), (a)-[:U]-(e)-[:U]-(c) RETURN id(b), count(*)",
+        "(a)-[:R]->(b)-[:U]-(c), (a)-[:U]-(d)-[:R]->(c), (a)-[:U]-(e)-[:U]-(c) RETURN id(b), count(*)",
+    ),
+    "turned": ("(a)-[:R]->(b)-[:U]-(c), (a)-[:U]-(d)-[:R]->(c), (a)-[:U]-(e)-[:U]-(c) RETURN id(b), count(*)",),
+    "at_pairs": (
+        f"{CLIQUE}, (a)-[:U]-(e)-[:U]-(b) RETURN id(e), count(*)",
+        f"{SQUARE}, (h)-[:U]-(a), (h)-[:U]-(b), (h)-[:U]-(c), (h)-[:U]-(d) RETURN id(b), count(*)",
+    ),
     "pairs": ("(a)-[:U]-(b)-[:R]->(c)",),
     "neighbours": (f"{CLIQUE}, (a)-[:U]-(e)",),
     "at_ends": (f"{CLIQUE}, (b)-[:R]->(e), (c)-[:R]->(f)", f"{CLIQUE}, (b:A)-[:U]-(e)"),
     "of_pairs": (f"{CLIQUE}, (a)-[:U]-(e)-[:U]-(b)",),
     "end_rows": (f"{SQUARE}, (h)-[:U]-(a), (h)-[:U]-(b), (h)-[:U]-(c)",),
     "by_root": (f"{CLIQUE} RETURN id(a), count(*) AS n",),
+    "cliques_by_vertex": (
+        f"{CLIQUE} RETURN id(a), count(*)",
+        f"{CLIQUE}, (c)-[:U]-(e), (e)-[:R]->(f), (d:A) RETURN id(b), count(*)",
+        "(a)-[:R]->(b)-[:U]-(c)-[:R]->(a), (a)-[:U]-(d)-[:R]->(b), (c)-[:U]-(d) RETURN id(d), count(*)",
+    ),
     "dot": ("(a)-[:U]-(b)-[:U]-(c)",),
 }
 """Patterns of which a step is computed by a row where it is forced."""

@@ -1,5 +1,6 @@
 // Cliques along several matrices without numbers, loops and repeats: the sum over all ways to give the roles of a pattern, in
-// which each two roles are linked by a matrix, to vertices, of the product of the vertices' weights in their roles.
+// which each two roles are linked by a matrix, to vertices, of the product of the vertices' weights in their roles. Also by the
+// vertices of one role: this is then the root's, or the next one in each chain.
 //
 // Vertices go by descending length of their rows (RankedMatrices), and each clique of the matrices' union is found once, at its
 // last vertex, the root: the others are among the few neighbours before it, the universe U, numbered by rank. For each matrix
@@ -29,6 +30,8 @@ struct Chain {
   int32_t planes[kMostRoles][kMostRoles];
   int32_t below[kMostRoles];  // bit j: level j's vertex is before that of this level
   uint64_t factor;
+  int32_t by;  // the level by whose vertices cliques are summed, 0 or 1; -1 of none
+  int32_t unused;
 };
 
 struct CliqueTask {
@@ -37,7 +40,8 @@ struct CliqueTask {
   const Numbers* weights;  // of each role, by the vertices' given numbers; of those without 1 each
   int32_t n_roles, n_chains;
   uint32_t valued;  // bit k: role k has weights other than 0 and 1
-  uint32_t unused;
+  uint32_t wide;
+  void* by_vertex;  // where sums by vertex are added, of 64 bits or, if wide, 128; null: nowhere. For it there are 4 roles at least
   uint64_t sum[2];
 };
 
@@ -85,11 +89,16 @@ struct Shares {
   const Heads& heads;
 };
 
+struct Sums {
+  Wide total = 0;
+  std::vector<Wide> by_vertex;  // by rank
+};
+
 class Cliques {
  public:
-  Cliques(const Shares& of, const WorkQueue& queue, Control* control, Wide& total)
+  Cliques(const Shares& of, const WorkQueue& queue, Control* control, Sums& sums)
       : of_(of), task_(of.task), matrices_(*of.task.matrices), ops_(set_ops(current_isa())), pick_(pick_bits(current_isa())), patience_(queue, kPatience),
-        charge_(control), total_(total), marks_((matrices_.n() + 63) / 64, 0), index_(matrices_.n()),
+        charge_(control), sums_(sums), marks_((matrices_.n() + 63) / 64, 0), index_(matrices_.n()),
         rows_(static_cast<size_t>(matrices_.n_planes())), root_rows_(static_cast<size_t>(matrices_.n_planes())) {}
 
   static size_t bytes(const RankedMatrices& of) { return of.n() * sizeof(uint32_t) + of.n() / 8; }
@@ -108,13 +117,18 @@ class Cliques {
         if (own == 0 || !begin(chain)) continue;
         if (!made) make_rows();
         made = true;
-        total_ = plus(total_, times(times(Wide{chain.factor}, own), level(chain, 1, words_)));
+        scale_ = times(Wide{chain.factor}, own);
+        const Wide found = times(scale_, level(chain, 1, words_));
+        sums_.total = plus(sums_.total, found);
+        if (chain.by == 0) add(r, found);
       }
     }
     for (const uint32_t u : universe_) marks_[u >> 6] = 0;
   }
 
  private:
+  void add(uint32_t u, Wide found) { sums_.by_vertex[u] = plus(sums_.by_vertex[u], found); }
+
   Wide weight(int role, uint32_t u) const {
     const Numbers& of = task_.weights[role];
     return of.at ? of.get<Wide>(matrices_.vertex(u)) : Wide{1};
@@ -215,8 +229,10 @@ class Cliques {
       for (uint64_t rest = own[w]; rest; rest &= rest - 1) {
         const size_t at = w * 64 + static_cast<size_t>(__builtin_ctzll(rest));
         if (!narrow(chain, i, at, words)) continue;
-        const Wide found = level(chain, i + 1, words);
-        sum = plus(sum, is_valued(chain.roles[i]) ? times(found, weight(chain.roles[i], universe_[at])) : found);
+        Wide found = level(chain, i + 1, words);
+        if (is_valued(chain.roles[i])) found = times(found, weight(chain.roles[i], universe_[at]));
+        sum = plus(sum, found);
+        if (i == chain.by) add(universe_[at], times(scale_, found));
       }
     return sum;
   }
@@ -280,7 +296,8 @@ class Cliques {
   const PickBits pick_;
   Patience patience_;
   Charge charge_;
-  Wide& total_;
+  Sums& sums_;
+  Wide scale_ = 0;  // what each clique of a chain around a root counts for, but for the other vertices' weights
   std::vector<uint64_t> marks_;  // which vertices are in U; none between two roots
   std::vector<uint32_t> index_;  // their numbers there
   std::vector<uint32_t> universe_;
@@ -291,6 +308,17 @@ class Cliques {
   Buffer<uint64_t> sets_;                                // candidates by depth and level
   Buffer<uint32_t> found_;
 };
+
+template <typename V>
+void add_by_vertex(const RankedMatrices& matrices, const std::vector<Sums>& sums, V* out) {
+  for (uint32_t k = 0; k < matrices.n(); ++k)
+    for (const Sums& each : sums) {
+      if (each.by_vertex.empty()) continue;
+      const auto found = static_cast<V>(each.by_vertex[k]);
+      if (found != each.by_vertex[k]) throw Halt{kOverflow};
+      out[matrices.vertex(k)] = plus(out[matrices.vertex(k)], found);
+    }
+}
 
 void count(CliqueTask& task, Control* control) {
   const RankedMatrices& matrices = *task.matrices;
@@ -303,18 +331,26 @@ void count(CliqueTask& task, Control* control) {
   std::sort(lists.begin(), lists.end());
   lists.erase(std::unique(lists.begin(), lists.end()), lists.end());
   const int threads = workers_for(control, matrices.entries());
-  charge.add(matrices.bytes() + static_cast<size_t>(threads) * Cliques::bytes(matrices));
+  const size_t sums_of = task.by_vertex ? n : 0;
+  charge.add(matrices.bytes() + static_cast<size_t>(threads) * (Cliques::bytes(matrices) + sums_of * sizeof(Wide)));
   const Heads heads(matrices, between, charge, patience);
   const Shares shares{task, from_root, between, lists, heads};
-  std::vector<Wide> sums(static_cast<size_t>(threads), 0);
+  std::vector<Sums> sums(static_cast<size_t>(threads));
   WorkQueue queue(control, n, 4);
   check(deal(threads, queue, [&](int worker) {
-    Cliques cliques(shares, queue, control, sums[static_cast<size_t>(worker)]);
+    Sums& own = sums[static_cast<size_t>(worker)];
+    own.by_vertex.assign(sums_of, 0);
+    Cliques cliques(shares, queue, control, own);
     for (uint64_t begin, end; queue.take(&begin, &end);)
       for (; begin < end; ++begin) cliques.root(static_cast<uint32_t>(begin));
   }));
   Wide total = 0;
-  for (const Wide sum : sums) total = plus(total, sum);
+  for (const Sums& each : sums) total = plus(total, each.total);
+  if (task.by_vertex) check(numbered(static_cast<int32_t>(task.wide), [&](auto zero) {
+    using V = decltype(zero);
+    add_by_vertex(matrices, sums, static_cast<V*>(task.by_vertex));
+    return kOk;
+  }));
   task.sum[0] = static_cast<uint64_t>(total);
   task.sum[1] = static_cast<uint64_t>(total >> 64);
 }

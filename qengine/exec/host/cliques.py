@@ -20,13 +20,13 @@ _MOST_ROLES = 8
 
 _CHAIN = np.dtype(
     [("roles", "<i4", _MOST_ROLES), ("planes", "<i4", (_MOST_ROLES, _MOST_ROLES)), ("below", "<i4", _MOST_ROLES),
-     ("factor", "<u8")], align=True,
+     ("factor", "<u8"), ("by", "<i4"), ("unused", "<i4")], align=True,
 )  # fmt: skip
 """As ``qe::eliminate::Chain``."""
 
 TASK = np.dtype(
     [("matrices", "<u8"), ("chains", "<u8"), ("weights", "<u8"), ("n_roles", "<i4"), ("n_chains", "<i4"),
-     ("valued", "<u4"), ("unused", "<u4"), ("sum", "<u8", 2)]
+     ("valued", "<u4"), ("wide", "<u4"), ("by_vertex", "<u8"), ("sum", "<u8", 2)]
 )  # fmt: skip
 """As ``qe::eliminate::CliqueTask``; ``weights``: ``NUMBERS`` records."""
 
@@ -35,7 +35,9 @@ Planes = tuple[tuple[int, ...], ...]
 
 
 @cache
-def chain_records(planes: Planes, kinds: tuple[int, ...], sizes: tuple[int, ...], valued: frozenset[int]) -> Array:
+def chain_records(
+    planes: Planes, kinds: tuple[int, ...], sizes: tuple[int, ...], valued: frozenset[int], by: int | None = None
+) -> Array:
     """Return the ``_CHAIN`` records of a clique.
 
     Parameters
@@ -46,15 +48,19 @@ def chain_records(planes: Planes, kinds: tuple[int, ...], sizes: tuple[int, ...]
         Of each plane about how many pairs it links.
     valued
         The roles whose vertices have weights other than 0 and 1.
+    by
+        The role by whose vertices cliques are summed: the root's, or the next one in each chain.
     """
     roles = range(len(kinds))
     group = [turn for turn in permutations(roles) if _is_symmetry(turn, planes, kinds)]
+    if by is not None:
+        group = [turn for turn in group if turn[by] == by]
     chains = []
     for root in roles:
         orbit = {turn[root] for turn in group}
         if root == min(orbit):
             chains.append(
-                _chain(root, len(orbit), [turn for turn in group if turn[root] == root], planes, sizes, valued)
+                _chain(root, len(orbit), [turn for turn in group if turn[root] == root], planes, sizes, valued, by)
             )
     return np.array(chains, _CHAIN)
 
@@ -72,6 +78,7 @@ def _chain(
     planes: Planes,
     sizes: tuple[int, ...],
     valued: frozenset[int],
+    by: int | None,
 ) -> tuple[object, ...]:
     """Return the chain of a root's role; ``group``: the symmetries that leave it."""
     order = [root]
@@ -83,6 +90,7 @@ def _chain(
         best = min(
             left,
             key=lambda role: (
+                role != by,
                 0 if last_pair else -len(orbits[role]),
                 role not in valued if last_pair else False,
                 sum(sizes[planes[other][role]] for other in order),
@@ -100,4 +108,5 @@ def _chain(
         for j in range(i + 1, len(order)):
             by_level[i, j] = planes[role][order[j]]
             flags[i] |= (order[j] in below[i]) << j
-    return np.array(order + [0] * (_MOST_ROLES - len(order)), np.int32), by_level, flags, factor
+    padded = np.array(order + [0] * (_MOST_ROLES - len(order)), np.int32)
+    return padded, by_level, flags, factor, -1 if by is None else order.index(by), 0

@@ -13,7 +13,7 @@ from itertools import chain
 import numpy as np
 
 from qengine.errors import InternalError
-from qengine.exec.common.relations import MATRIX, Lists, SparseMatrix, numbers, stored
+from qengine.exec.common.relations import MATRIX, NUMBERS, Lists, SparseMatrix, numbers, stored
 from qengine.exec.host.cached_vectors import cached_vector, product_sums
 from qengine.exec.host.elimination_steps import (
     Array,
@@ -26,10 +26,12 @@ from qengine.exec.host.elimination_steps import (
     told_apart,
 )
 from qengine.exec.host.neighbourhoods import Piece
-from qengine.exec.host.ranked_kernels import cliques, walks
+from qengine.exec.host.ranked_kernels import cliques, cliques_by_vertex, walks
 from qengine.plan.elimination import (
+    MaskedForest,
     MaskedProduct,
     Matrix,
+    MatVec,
     NodeIndicator,
     RootedForest,
     column_domain_of,
@@ -41,6 +43,9 @@ __all__ = ["NUMBERS_OF_STEPS", "TOTALS_OF_STEPS", "run_call", "run_total"]
 
 ROW_SQUARES = np.dtype([("start", "<u8"), ("link", "<u8"), ("out", "<u8"), ("n_roots", "<u4"), ("n_columns", "<u4")])
 """As ``qe::eliminate::RowSquares``."""
+
+SIDE_WEIGHTS = np.dtype([("numbers", NUMBERS), ("starts", "<u8"), ("ends", "<u8")])
+"""As ``qe::eliminate::SideWeights``."""
 
 _MOST_WALK_WEIGHT = 2**32 - 1
 """Weights have 32 bits."""
@@ -207,10 +212,37 @@ def _triangle_sums(steps: Steps, call: KernelCall) -> Found:
     return _with_numbers(matrix, out)
 
 
+def _triangle_corners(steps: Steps, call: KernelCall) -> Found:
+    message, step = steps.steps[call.places[0]], steps.steps[call.places[1]]
+    assert isinstance(message, MatVec)
+    assert isinstance(step, MaskedProduct)
+    matrix, weights = _simple(steps, step.across), steps.matrix(step.right)
+    starts, ends = steps.optional(message.vector), steps.optional(step.vector)
+    out = steps.empty(steps.size(None))
+    out[...] = 0
+    (found,) = weights.factors or (None,)
+    record = np.array([(numbers(found), address(starts), address(ends))], SIDE_WEIGHTS)
+    ranked = steps.ranked(steps.steps[step.across], matrix)
+    told_apart(ranked.corner_sums, steps.context, record, steps.wide, out)
+    return out
+
+
 def _local_triangles(steps: Steps, call: KernelCall) -> Found:
     matrix = _simple(steps, call.reads[0])
     out = _counts_of_links(steps, matrix)
     _in_blocks(steps, "qe_eliminate_local_triangles", matrix, out)
+    return _with_numbers(matrix, out)
+
+
+def _local_sums(steps: Steps, call: KernelCall) -> Found:
+    step = steps.steps[call.places[0]]
+    assert isinstance(step, MaskedProduct)
+    matrix, right = _simple(steps, step.across), steps.matrix(step.right)
+    assert matrix.blocks is not None
+    out = steps.empty(len(matrix.ids))
+    record = np.array([right.record()], MATRIX)
+    blocks = matrix.blocks.ctypes.data, len(matrix.blocks) - 1
+    steps.call("qe_eliminate_local_sums", record.ctypes.data, *blocks, int(steps.wide), out.ctypes.data)
     return _with_numbers(matrix, out)
 
 
@@ -235,6 +267,36 @@ def _rooted_forest(steps: Steps, call: KernelCall) -> Found:
     out = steps.empty(int(plan.record["n"][0]))
     steps.call("qe_rooted_forest", plan.address, int(steps.wide), out.ctypes.data)
     return out[: steps.size(domain_of(steps.steps, call.places[0]))]
+
+
+def _masked_forest(steps: Steps, call: KernelCall) -> Found:
+    step = steps.steps[call.places[0]]
+    assert isinstance(step, MaskedForest)
+    found, right = steps.found[step.across], steps.matrix(step.right)
+    assert isinstance(found, SparseMatrix)
+    across = replace(found, factors=())
+    plan = steps.plan(step.nodes, (len(step.nodes) - 1,), None)
+    out = steps.empty(len(across.ids))
+    records = [np.array([each.record()], MATRIX) for each in (across, right)]
+    where = (each.ctypes.data for each in records)
+    steps.call(
+        "qe_masked_forest", plan.address, *where, steps.sizes(step.across, step.right), int(steps.wide), out.ctypes.data
+    )
+    return _with_numbers(across, out)
+
+
+def _turned(steps: Steps, call: KernelCall) -> Found:
+    place, of = call.reads
+    back, matrix = steps.found[place], steps.matrix(of)
+    assert isinstance(back, SparseMatrix)
+    if not matrix.factors:
+        return replace(back, factors=())
+    (given,) = matrix.factors
+    steps.charge(given.nbytes)
+    out = np.empty_like(given)
+    records = [np.array([each.record()], MATRIX) for each in (matrix, replace(back, factors=(out,)))]
+    steps.call("qe_eliminate_turned", *(each.ctypes.data for each in records))
+    return _with_numbers(back, out)
 
 
 def _local_walks(steps: Steps, call: KernelCall) -> Found:
@@ -281,6 +343,14 @@ def _at_ends(steps: Steps, call: KernelCall) -> Found:
 def _of_pairs(steps: Steps, call: KernelCall) -> Found:
     assert isinstance(steps, Piece)
     return steps.numbers_of(*call.reads)
+
+
+def _at_pairs(steps: Steps, call: KernelCall) -> Found:
+    assert isinstance(steps, Piece)
+    pairs, vector = call.reads
+    numbers_at = steps.optional(vector)
+    matrix = steps.pairs(pairs)
+    return matrix if numbers_at is None else _with_numbers(matrix, numbers_at)
 
 
 def _end_rows(steps: Steps, call: KernelCall) -> Found:
@@ -359,6 +429,7 @@ NUMBERS_OF_STEPS: Mapping[str, Callable[[Steps, KernelCall], Found]] = {
     "triangle_counts": _triangle_counts,
     "triangle_sums": _triangle_sums,
     "local_triangles": _local_triangles,
+    "local_sums": _local_sums,
     "rooted_forest": _rooted_forest,
     "local_walks": _local_walks,
     "row_squares": _row_squares,
@@ -368,6 +439,11 @@ NUMBERS_OF_STEPS: Mapping[str, Callable[[Steps, KernelCall], Found]] = {
     "of_pairs": _of_pairs,
     "end_rows": _end_rows,
     "by_root": _by_root,
+    "triangle_corners": _triangle_corners,
+    "at_pairs": _at_pairs,
+    "turned": _turned,
+    "masked_forest": _masked_forest,
+    "cliques_by_vertex": cliques_by_vertex,
 }
 """Of rows that give the numbers of a step."""
 

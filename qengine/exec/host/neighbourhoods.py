@@ -17,7 +17,7 @@ from qengine.exec.common.relations import MATRIX, SparseMatrix
 from qengine.exec.host.elimination_steps import Array, Found, Steps, records_of
 from qengine.exec.host.ranked_pairs import RankedPairs
 from qengine.exec.root_ranges import most_links, root_matrices, root_ranges
-from qengine.plan.elimination import Domain, Neighbourhoods, Step
+from qengine.plan.elimination import AtPairs, Domain, Neighbourhoods, Step
 from qengine.plan.schedule import Among, KernelCall
 
 __all__ = ["NEIGHBOURS", "Piece", "run_among"]
@@ -38,7 +38,7 @@ def run_among(
     run_call: Callable[[Steps, KernelCall], Found],
     run_total: Callable[[Steps, KernelCall], Mapping[int, int]],
 ) -> tuple[dict[int, Found], dict[int, int]]:
-    """Run calls over pairs: return the sums by root that leave them, and the sums of all, by their places.
+    """Run calls over pairs: return what leaves them by root or pair, and the sums of all, by their places.
 
     Parameters
     ----------
@@ -54,24 +54,42 @@ def run_among(
     Unfit
         If a kernel doesn't take what it is given.
     """
-    n = steps.size(None)
-    by_root: dict[int, Array] = {}
-    for call in among.by_root:
-        by_root[call.places[0]] = steps.empty(n)
-        by_root[call.places[0]][...] = 0
+    outside = {call.places[0]: _zeros(steps, call) for call in among.by_root}
     totals = {place: 0 for call in among.totals for place in call.places}
     for first, last in _ranges(steps, among):
         piece = Piece(steps, among, first, last)
         for call in among.calls:
             piece.found[call.places[0]] = run_call(piece, call)
         for call in among.by_root:
-            by_root[call.places[0]][first:last] = run_call(piece, call)
+            piece.leave(call, run_call(piece, call), outside[call.places[0]])
         for call in among.totals:
             for place, total in run_total(piece, call).items():
                 totals[place] += total
         steps.charge(0)
         steps.context.check()
-    return dict(by_root), totals
+    kept = {place: _outside(steps, place, numbers_at) for place, numbers_at in outside.items()}
+    return kept, totals
+
+
+def _zeros(steps: Steps, call: KernelCall) -> Array:
+    """Return zeros for what leaves the pairs: a number for each vertex, or for each pair of a matrix."""
+    step, n = steps.steps[call.places[0]], steps.size(None)
+    if isinstance(step, AtPairs):
+        matrix = steps.found[step.pairs]
+        assert isinstance(matrix, SparseMatrix)
+        n = len(matrix.ids)
+    zeros = steps.empty(n)
+    zeros[...] = 0
+    return zeros
+
+
+def _outside(steps: Steps, place: int, found: Array) -> Found:
+    step = steps.steps[place]
+    if not isinstance(step, AtPairs):
+        return found
+    matrix = steps.found[step.pairs]
+    assert isinstance(matrix, SparseMatrix)
+    return replace(matrix, factors=(found,), pairs=False)
 
 
 def _ranges(steps: Steps, among: Among) -> Iterator[tuple[int, int]]:
@@ -137,6 +155,16 @@ class Piece(Steps):
         return self.whole.ranked(step, matrix)
 
     # ------------------------------------------------------------ steps
+
+    def leave(self, call: KernelCall, found: Found, to: Array) -> None:
+        """Write what a call gives for these roots, or their pairs, to its place among all."""
+        if isinstance(found, SparseMatrix):
+            begin = self._begins[call.reads[0]]
+            to[begin : begin + len(found.ids)] = (
+                found.factors[0] if found.factors else self.widened(np.ones(len(found.ids), np.uint64))
+            )
+        else:
+            to[self.first : self.last] = found
 
     def numbers_of(self, pairs: int, place: int) -> Found:
         """Return the numbers that a matrix has for pairs."""

@@ -9,14 +9,14 @@ import numpy as np
 
 from qengine.exec.common.relations import NUMBERS, SparseMatrix, numbers
 from qengine.exec.host.cliques import TASK, chain_records
-from qengine.exec.host.elimination_steps import Array, Steps, Unfit
+from qengine.exec.host.elimination_steps import Array, Steps, Unfit, address
 from qengine.exec.host.ranked_matrices import RankedMatrices
 from qengine.plan.elimination import Clique, Matrix, is_symmetric
 from qengine.plan.kernels.cliques import numbered_matrices
 from qengine.plan.kernels.mixed_walks import Path, mixed_walks, passes_of
 from qengine.plan.schedule import KernelCall
 
-__all__ = ["cliques", "walks"]
+__all__ = ["cliques", "cliques_by_vertex", "walks"]
 
 _WALK_PASS = np.dtype([("planes", "<i4", 4), ("factor", "<u4"), ("back", "<u4")])
 """As ``qe::eliminate::WalkPass``."""
@@ -29,6 +29,19 @@ _WALK_TASK = np.dtype(
 
 def cliques(steps: Steps, call: KernelCall) -> dict[int, int]:
     """Count the cliques that a call's total is over."""
+    return dict.fromkeys(call.places, _count_cliques(steps, call, None))
+
+
+def cliques_by_vertex(steps: Steps, call: KernelCall) -> Array:
+    """Count the cliques that a call's vector is over, by the vertices of one role."""
+    out = steps.empty(steps.size(None))
+    out[...] = 0
+    _count_cliques(steps, call, out)
+    return out
+
+
+def _count_cliques(steps: Steps, call: KernelCall, out: Array | None) -> int:
+    """Return the sum over cliques, and write it by vertex to ``out`` where there is one."""
     step = steps.steps[call.results[0]]
     assert isinstance(step, Clique)
     numbered = numbered_matrices(steps.steps, step.pairs)
@@ -44,12 +57,13 @@ def cliques(steps: Steps, call: KernelCall) -> dict[int, int]:
     valued = frozenset(role for role, each in enumerate(vectors) if each is not None and _exceeds_one(each))
     lengths = tuple(len(_numberless(steps, place).ids) for place in places for _ in range(2))
     kinds = tuple(-1 if place is None else place for place in step.vectors)
-    chains = chain_records(tuple(map(tuple, planes.tolist())), kinds, lengths, valued)
+    chains = chain_records(tuple(map(tuple, planes.tolist())), kinds, lengths, valued, step.by)
     weights = np.array([numbers(each) for each in vectors], NUMBERS)
     where = matrices.address, chains.ctypes.data, weights.ctypes.data
-    task = np.array([(*where, size, len(chains), sum(1 << role for role in valued), 0, (0, 0))], TASK)
+    flags = sum(1 << role for role in valued), int(steps.wide)
+    task = np.array([(*where, size, len(chains), *flags, address(out), (0, 0))], TASK)
     steps.call("qe_cliques", task.ctypes.data)
-    return dict.fromkeys(call.places, _sum_of(task))
+    return _sum_of(task)
 
 
 def walks(steps: Steps, call: KernelCall) -> dict[int, int]:

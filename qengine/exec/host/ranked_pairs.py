@@ -53,6 +53,26 @@ class RankedPairs:
         """
         context.run(self._library.qe_triangle_counts, self._handle, out.ctypes.data, ctypes.byref(context.control))
 
+    def corner_sums(self, context: ExecutionContext, weights: Any, wide: bool, out: Any) -> None:
+        """Add to ``out``, at each vertex, the weights of the sides that lie across from it in its triangles.
+
+        Parameters
+        ----------
+        weights
+            One ``qe::eliminate::SideWeights`` record.
+        wide
+            Whether numbers have 128 bits.
+        out
+            A number for each vertex of the graph.
+
+        Raises
+        ------
+        QueryTimeout, QueryInterrupted, ResourceError
+            By the context's limits; if a number doesn't fit.
+        """
+        where = weights.ctypes.data, int(wide), out.ctypes.data, ctypes.byref(context.control)
+        context.run(self._library.qe_triangle_corners, self._handle, *where)
+
     def closed_walks(self, context: ExecutionContext) -> int:
         """Return how many closed walks of four steps there are, over all vertices.
 
@@ -97,6 +117,7 @@ def _library() -> ctypes.CDLL:
     pointer = ctypes.c_void_p
     library.qe_ranked_pairs.argtypes = (pointer, pointer, pointer, pointer)
     library.qe_triangle_counts.argtypes = (pointer, pointer, pointer)
+    library.qe_triangle_corners.argtypes = (pointer, pointer, ctypes.c_int32, pointer, pointer)
     library.qe_closed_walks.argtypes = (pointer, pointer, pointer)
     library.qe_long_closed_walks.argtypes = (pointer, pointer, pointer, pointer)
     library.qe_ranked_pairs_close.argtypes = (pointer,)

@@ -106,20 +106,24 @@ class _Choice:
         totals = {place for place in every if not among_pairs(self.steps, place)}
         last: list[KernelCall] = []
         given: dict[int, Sequence[int]] = {}
+        supplied: dict[int, Sequence[int]] = {}
+        begun: dict[int, KernelCall] = {}
         facts = self.facts
         facts.given = given
         needed = facts.needed({})
         for row in self._grouping(total=True):
+            if not row.total:
+                needed = self._supplied(row, needed, supplied, begun)
+                continue
             groups = list(self._groups(row, (every if row.step is Clique else totals) - given.keys()))
             for some in (*([each] for each in groups), groups):  # those that don't pay alone may do so together
                 left = [group for group in some if not given.keys() & set(group.places)]
                 found_so = {place: group.reads for group in left for place in group.places}
-                less = facts.needed(found_so)
+                less = facts.needed(found_so, supplied)
                 if left and self._pays(row, left, needed - less):
                     given |= found_so
                     needed = less
                     last += [self._made(row, group) for group in left]
-        begun: dict[int, KernelCall] = {}
         covered: set[int] = set()
         for row in self._grouping(total=False):
             for group in self._groups(row, needed - covered):
@@ -134,6 +138,7 @@ class _Choice:
                     return None
                 if among.all:
                     found.append(among)
+                found += [begun[place] for place in each.by_root if place in begun]
             elif each in begun:
                 found.append(begun[each])
             elif each in needed and each not in covered:
@@ -142,6 +147,25 @@ class _Choice:
                     return None
                 found.append(self._noted(*single))
         return (*found, *last)
+
+    def _supplied(
+        self,
+        row: Kernel,
+        needed: frozenset[int],
+        supplied: dict[int, Sequence[int]],
+        begun: dict[int, KernelCall],
+    ) -> frozenset[int]:
+        """Note the vectors whose numbers a row finds by less than their own steps; return which steps are needed."""
+        groups = list(self._groups(row, needed))
+        for some in (*([each] for each in groups), groups):  # those that don't pay alone may do so together
+            left = [group for group in some if group.places[0] in needed]
+            found_so = supplied | {group.places[0]: group.reads for group in left}
+            less = self.facts.needed({}, found_so)
+            if left and self._pays(row, left, needed - less):
+                needed = less
+                supplied |= found_so
+                begun |= {group.places[0]: self._made(row, group) for group in left}
+        return needed
 
     def single(self, place: int) -> tuple[Kernel, KernelCall] | None:
         """Return the cheapest row that gives a step's numbers, and its call."""

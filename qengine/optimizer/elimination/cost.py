@@ -24,8 +24,10 @@ def rows_of(device: str, form: Hashable) -> tuple[Kernel, ...]:
 
 @cache
 def groups_of(device: str, total: bool) -> tuple[Kernel, ...]:
-    """Return the rows of a device that cover groups: their totals, or the numbers of their steps."""
-    return tuple(row for row in KERNELS[device] if row.groups is not None and row.total is total)
+    """Return the rows of a device that cover groups: their totals and what cliques give, or the numbers of steps."""
+    return tuple(
+        row for row in KERNELS[device] if row.groups is not None and (row.total or row.step is Clique) is total
+    )
 
 
 class StepCosts:

@@ -10,13 +10,16 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from functools import wraps
 from math import exp, inf, log, sqrt
+from types import MappingProxyType
 from typing import Any, TypeVar, cast
 
 from qengine.catalog.costs import costs
 from qengine.catalog.view import CatalogView, EdgeStatistics, RelationshipTypeInfo
 from qengine.optimizer.labels import vertex_count
 from qengine.plan.elimination import (
+    AtPairs,
     EndRows,
+    MaskedForest,
     MaskedProduct,
     Matrix,
     Neighbourhoods,
@@ -27,6 +30,7 @@ from qengine.plan.elimination import (
     RootedForest,
     Step,
     Term,
+    Turned,
     domain_of,
     is_symmetric,
     operands,
@@ -119,11 +123,27 @@ class ProgramFacts:
         asked = self.totals is None or place in self.totals
         return asked and not self.is_output(place) and not self.readers(place)
 
-    def needed(self, given: Mapping[int, Sequence[int]]) -> frozenset[int]:
-        """Return the steps that are run where some totals are found by reading others than their own steps."""
+    def needed(
+        self, given: Mapping[int, Sequence[int]], supplied: Mapping[int, Sequence[int]] = MappingProxyType({})
+    ) -> frozenset[int]:
+        """Return the steps that are run where some totals are found by reading others than their own steps.
+
+        ``supplied``: of steps whose numbers are found so, what is read.
+        """
         given = {**self.given, **given}
         ends = [*(self._ends - given.keys()), *(place for places in given.values() for place in places)]
-        return frozenset[int]().union(*map(self._needs, ends))
+        if not supplied:
+            return frozenset[int]().union(*map(self._needs, ends))
+        found: set[int] = set()
+        known: set[int] = set()
+        while ends:
+            place = ends.pop()
+            if place not in known:
+                known.add(place)
+                ends += supplied.get(place) or operands(self.steps[place])
+                if place not in supplied:
+                    found.add(place)
+        return frozenset(found)
 
     @_once
     def _needs(self, place: int) -> frozenset[int]:
@@ -258,13 +278,14 @@ class ProgramFacts:
                 return min(map(self.share, factors))
         return 1.0
 
-    def forest(self, forest: RootedForest | Pairs) -> tuple[float, float, float]:
+    def forest(self, forest: RootedForest | MaskedForest | Pairs) -> tuple[float, float, float]:
         """Return how many numbers the nodes of a forest add to sparse vectors, over all roots, and how many are read.
 
         The third is how many the last node's vectors hold.
         """
         nodes, tops = forest.nodes, forest.tops if isinstance(forest, RootedForest) else ()
-        roots = self.vertices * (1.0 if forest.vector is None else self.share(forest.vector))
+        vector = None if isinstance(forest, MaskedForest) else forest.vector
+        roots = self.vertices * (1.0 if vector is None else self.share(vector))
         shares = [1.0 if node.vector is None else self.share(node.vector) for node in nodes]
         scattered = read = 0.0
         reach: list[float] = []  # of each node: what its sparse vectors hold, over all roots
@@ -316,7 +337,9 @@ class ProgramFacts:
         match self.steps[place]:
             case Matrix(relations=relations):
                 return min(*map(self.relation_entries, relations), self._mutual(relations))
-            case MaskedProduct(across=across):
+            case (
+                MaskedProduct(across=across) | MaskedForest(across=across) | AtPairs(pairs=across) | Turned(back=across)
+            ):
                 return self.entries(across)
             case Product(factors=factors):
                 return self.entries(factors[0])
@@ -361,7 +384,9 @@ class ProgramFacts:
                 squares = min(self._squares_of(each.reversed() if back else each) for each in relations)
                 mutual = self._mutual(relations) / min(map(self.relation_entries, relations))
                 return squares * min(1.0, mutual)  # most pairs that are joined both ways are between hubs
-            case MaskedProduct(across=across):
+            case (
+                MaskedProduct(across=across) | MaskedForest(across=across) | AtPairs(pairs=across) | Turned(back=across)
+            ):
                 return self._squares(across, back)
             case Product(factors=factors):
                 return self._squares(factors[0], back)

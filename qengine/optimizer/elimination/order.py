@@ -1,7 +1,7 @@
 """The order in which the steps of an elimination are run.
 
 Steps over the pairs of roots and their neighbours have many numbers: one for each relationship, or triangle. They are
-run together, for some roots after the other; what leaves them, sums by root and sums of all, is added up.
+run together, for some roots after the other; what leaves them are sums by root, numbers at pairs, and sums of all.
 """
 
 from __future__ import annotations
@@ -9,14 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from qengine._frozen import frozen
-from qengine.plan.elimination import ByRoot, Step, Term, among_pairs, operands
+from qengine.plan.elimination import AtPairs, ByRoot, Step, Term, among_pairs, operands
 
 __all__ = ["PlacesAmong", "in_order"]
 
 
 @frozen
 class PlacesAmong:
-    """Steps over pairs that are run together, ``by_root`` those that leave them, ``totals`` those that are added up."""
+    """Steps over pairs that are run together.
+
+    ``by_root``: those that leave them, by root or by pair. ``totals``: those that are added up.
+    """
 
     steps: tuple[int, ...]
     by_root: tuple[int, ...]
@@ -47,7 +50,7 @@ def in_order(steps: Sequence[Step], terms: Sequence[Term]) -> tuple[int | Places
 
 
 def _leaves(step: Step) -> bool:
-    return isinstance(step, ByRoot)
+    return isinstance(step, ByRoot | AtPairs)
 
 
 def _needed(steps: Sequence[Step], inner: Sequence[bool], places: Iterable[int]) -> set[int]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence, Set
 
 from qengine.plan.elimination import (
+    AtPairs,
     Clique,
+    MaskedForest,
     MaskedProduct,
     Matrix,
     Neighbourhoods,
@@ -13,6 +15,7 @@ from qengine.plan.elimination import (
     Relation,
     Step,
     Term,
+    Turned,
     moved,
     operands,
 )
@@ -85,6 +88,11 @@ class StepBuilder:
             case MaskedProduct(across=across, left=left, right=right, vector=vector):
                 back = self.turned(across)
                 return None if back is None else self.add(MaskedProduct(back, right, left, vector))
+            case MaskedForest(across=across) | AtPairs(pairs=across):
+                back = self.turned(across)
+                return None if back is None else self.add(Turned(back, place))
+            case Turned(matrix=matrix):
+                return matrix
             case Neighbourhoods(first=first, second=second, by=by):
                 back = self.turned(by)
                 return None if back is None else self.add(Neighbourhoods(second, first, back))

@@ -281,7 +281,7 @@ class MatchLowering:
             filters.conditions,
             wanted=((emitted | ends) if countable else variables) & set(new),
             counted=countable,
-            symmetric=listed or (as_found and countable and not existence and not emitted),
+            symmetric=listed or (as_found and countable and not existence and emitted <= set(new)),
             listed=listed,
             hints=self.graph.hints,
         )
@@ -449,12 +449,13 @@ class MatchLowering:
             return None
         if len(emitted) == 2 and not isinstance(self.root, Unit):
             return None  # pairs are not kept for the next input row
-        if not asked and not emitted and _is_clique(matching):
+        purpose = self.purpose
+        if not asked and purpose is None and _is_clique(matching, len(emitted)):
             if len(matching.names) == 3 and all(edge.symmetric for edge in matching.edges):
                 return None  # a search finds each triangle once, and keeps no index
-            if len({(edge.types, edge.symmetric) for edge in matching.edges}) == 1 and matching.edges[0].symmetric:
+            same = len({(edge.types, edge.symmetric) for edge in matching.edges}) == 1
+            if not emitted and same and matching.edges[0].symmetric:
                 limits = {"cpu": limits["cpu"]}  # a GPU's search has a kernel for them
-        purpose = self.purpose
         wanted = Wanted(self._outputs(matching, emitted), None if purpose is None else purpose.valued)
         edges, difference = self._for_elimination(matching)
         if asked:
@@ -641,12 +642,12 @@ def _images(symmetry: Symmetry, emit: tuple[str, ...]) -> tuple[tuple[str, ...],
     return tuple(tuple(image[name] for name in emit) for image in maps)
 
 
-def _is_clique(matching: Matching) -> bool:
-    """Tell whether all nodes of a pattern of three and more are linked to each other, and two at most both ways.
+def _is_clique(matching: Matching, emitted: int) -> bool:
+    """Tell whether all nodes of a pattern of three and more, by a node four, are linked, and two at most both ways.
 
-    Where more are, few neighbours are left to sum over.
+    Where more are, few neighbours are left to sum over. Triangles by a node are two steps.
     """
     linked = {frozenset(edge.ends) for edge in matching.edges}
     pairs = itertools.combinations(matching.names, 2)
-    every = len(matching.names) > 2 and all(frozenset(pair) in linked for pair in pairs)
+    every = emitted < 2 and len(matching.names) > 2 + emitted and all(frozenset(pair) in linked for pair in pairs)
     return every and len(matching.edges) < len(linked) + 2

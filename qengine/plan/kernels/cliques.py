@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from math import sqrt
 
 from qengine.plan.elimination import Clique, Matrix, Relation, Step, operands
@@ -10,10 +10,13 @@ from qengine.plan.kernels.row import Facts, Group
 
 __all__ = [
     "MOST_PLANES",
+    "clique_by_vertex_cost",
+    "clique_by_vertex_groups",
     "clique_cost",
     "clique_group",
     "clique_groups",
     "counts_cliques",
+    "counts_cliques_by_vertex",
     "numbered_matrices",
     "unless_plain",
 ]
@@ -28,6 +31,9 @@ _ROWS, _COUNTS = 0.6, 0.4
 _MORE = 0.02
 """Times what is looked at of an entry: how many times more cliques there are of one role more."""
 
+_BY_VERTEX = 2.5
+"""How many times longer cliques take that are summed by their vertices."""
+
 _LISTS = 5.0
 """How often entries that meet are looked at, where rows are too short for the root of the entries to bound that."""
 
@@ -41,14 +47,18 @@ def clique_group(facts: Facts, place: int) -> Group:
 
 def clique_groups(facts: Facts, places: Collection[int]) -> Iterator[Group]:
     """Yield sums over cliques of which nothing else is asked for."""
+    return _groups(facts, places, counts_cliques)
+
+
+def clique_by_vertex_groups(facts: Facts, places: Collection[int]) -> Iterator[Group]:
+    """Yield sums over cliques by the vertices of one role."""
+    return _groups(facts, places, counts_cliques_by_vertex)
+
+
+def _groups(facts: Facts, places: Collection[int], matches: Callable[[Facts, int], bool]) -> Iterator[Group]:
     known = set()
     for place, step in enumerate(facts.steps):
-        if (
-            isinstance(step, Clique)
-            and step.total in places
-            and step.total not in known
-            and counts_cliques(facts, place)
-        ):
+        if isinstance(step, Clique) and step.total in places and step.total not in known and matches(facts, place):
             known.add(step.total)
             yield clique_group(facts, place)
 
@@ -69,9 +79,19 @@ def numbered_matrices(steps: Sequence[Step], places: Iterable[int]) -> dict[int,
 
 
 def counts_cliques(facts: Facts, place: int) -> bool:
-    """Match cliques along few matrices that link pairs once, and no vertex with itself."""
+    """Match cliques along few matrices that link pairs once, and no vertex with itself; only all are summed."""
     step = facts.steps[place]
-    if not isinstance(step, Clique) or any(facts.is_plain(each) is False for each in step.pairs):
+    return isinstance(step, Clique) and step.by is None and _counts(facts, step)
+
+
+def counts_cliques_by_vertex(facts: Facts, place: int) -> bool:
+    """Match the same of four vertices or more, summed by one role."""
+    step = facts.steps[place]
+    return isinstance(step, Clique) and step.by is not None and len(step.vectors) > 3 and _counts(facts, step)
+
+
+def _counts(facts: Facts, step: Clique) -> bool:
+    if any(facts.is_plain(each) is False for each in step.pairs):
         return False
     return 2 * len(_firsts(facts, step)) <= MOST_PLANES
 
@@ -95,6 +115,11 @@ def clique_cost(facts: Facts, group: Group) -> float:
     more = max(1.0, _MORE * looked_at / entries)
     rows = looked_at * (_ROWS * sum(ways.values()) + _COUNTS * more ** max(0, len(step.vectors) - 4))
     return take["root"] * facts.vertices + take["pair"] * entries + take["triangle"] * rows
+
+
+def clique_by_vertex_cost(facts: Facts, group: Group) -> float:
+    """Around each root the vertices of the other roles are gone through once more for the one that is summed by."""
+    return _BY_VERTEX * clique_cost(facts, group)
 
 
 def _firsts(facts: Facts, step: Clique) -> set[int]:

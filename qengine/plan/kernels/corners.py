@@ -2,18 +2,26 @@
 
 A tree that closes to a triangle keeps tails at its corners. Where these are alike, and only the total is asked for,
 four sums over all triangles say all: no number by vertex or pair is needed. Where the triangles of pairs are only
-summed by one of their vertices, those of each vertex are all that it takes.
+summed by one of their vertices, those of each vertex are all that it takes. Where one side of each has a number, and
+that is summed by the vertex across, each triangle is found but once for its three vertices.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-from qengine.plan.elimination import MaskedProduct, Matrix, MatVec, Product, Step, among_pairs
+from qengine.plan.elimination import (
+    MaskedProduct,
+    Matrix,
+    MatVec,
+    Product,
+    Step,
+    among_pairs,
+)
 from qengine.plan.kernels.row import Facts, Group
-from qengine.plan.kernels.shapes import MOST_ENTRIES, is_triangle
+from qengine.plan.kernels.shapes import MOST_ENTRIES, is_triangle, pairs_of
 
-__all__ = ["corner_groups", "vertex_groups"]
+__all__ = ["corner_groups", "opposite_groups", "vertex_groups"]
 
 
 def corner_groups(facts: Facts, places: Collection[int]) -> Iterator[Group]:
@@ -51,6 +59,36 @@ def vertex_groups(facts: Facts, places: Collection[int]) -> Iterator[Group]:
             continue
         if _is_counted(facts, step.across) and (made := _only_summed_by_row(facts, place, step.across, places)):
             yield Group(tuple(made), (step.across,), tuple(made.values()))
+
+
+def opposite_groups(facts: Facts, places: Collection[int]) -> Iterator[Group]:
+    """Yield messages y[a] = sum over a's triangles (a, b, c) of z[b] W[b, c] x[c], with the two steps between.
+
+    A group reads the matrix of all sides, W, and x and z where there are such. Nothing else reads the steps between.
+    """
+    steps = facts.steps
+    for place in sorted(places):
+        step = steps[place]
+        if not isinstance(step, MaskedProduct) or step.left != step.across or step.right == step.across:
+            continue
+        if not _is_counted(facts, step.across) or pairs_of(steps, step.right) != step.across:
+            continue
+        between = _only_reader(facts, place, places)
+        if between is None or not isinstance(product := steps[between], Product):
+            continue
+        last = _only_reader(facts, between, places)
+        if last is None or sorted(product.factors) != sorted((place, step.across)):
+            continue
+        message = steps[last]
+        if not isinstance(message, MatVec) or (message.vector is not None and message.vector > place):
+            continue
+        vectors = [each for each in (step.vector, message.vector) if each is not None]
+        yield Group((last, place, between), (step.across, step.right, *vectors))
+
+
+def _only_reader(facts: Facts, place: int, places: Collection[int]) -> int | None:
+    readers = list(facts.readers(place))
+    return readers[0] if len(readers) == 1 and readers[0] in places else None
 
 
 def _only_summed_by_row(facts: Facts, place: int, across: int, places: Collection[int]) -> dict[int, int]:

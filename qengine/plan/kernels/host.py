@@ -7,9 +7,11 @@ from math import sqrt
 
 from qengine.plan.elimination import (
     AtEnds,
+    AtPairs,
     ByRoot,
     Clique,
     EndRows,
+    MaskedForest,
     MaskedProduct,
     Matrix,
     MatVec,
@@ -20,10 +22,20 @@ from qengine.plan.elimination import (
     Pairs,
     Product,
     RootedForest,
+    Turned,
     column_domain_of,
 )
 from qengine.plan.kernels import shapes
-from qengine.plan.kernels.cliques import clique_cost, clique_groups, counts_cliques, unless_plain
+from qengine.plan.kernels.cliques import (
+    clique_by_vertex_cost,
+    clique_by_vertex_groups,
+    clique_cost,
+    clique_groups,
+    counts_cliques,
+    counts_cliques_by_vertex,
+    unless_plain,
+)
+from qengine.plan.kernels.corners import opposite_groups
 from qengine.plan.kernels.mixed_walks import mixed_walk_groups, mixed_walks, mixed_walks_cost, unless_plain_walks
 from qengine.plan.kernels.row import Facts, Group, Kernel
 
@@ -43,6 +55,9 @@ _LISTS = 25.0
 
 _COUNTED = 0.25
 """The share of the entries that meet which is read where common columns of two rows are only counted."""
+
+_COMMON = 0.2
+"""The same where common columns are found by bits, and their numbers added up."""
 
 _HEAD = 16_384
 """Columns of a row of bits, at most."""
@@ -147,6 +162,13 @@ def _triangle_sums_cost(facts: Facts, group: Group) -> float:
     return take["pair"] * entries + take["read"] * min(entries * sqrt(entries), facts.meetings(across, across) / 2)
 
 
+def _triangle_corners_cost(facts: Facts, group: Group) -> float:
+    across, take = group.reads[0], facts.take
+    entries = facts.entries(across)
+    looked_at = min(entries * sqrt(entries), facts.meetings(across, across)) / 4
+    return 2 * take["pair"] * entries + take["read"] * looked_at
+
+
 def _without_vector(facts: Facts, place: int) -> bool:
     step = facts.steps[place]
     whole = shapes.triangles_of_one_matrix(facts, place) and not shapes.local_triangles(facts, place)
@@ -171,6 +193,11 @@ def _local_triangles_cost(facts: Facts, group: Group) -> float:
     return facts.entries(across) * (facts.take["number"] + _row_lines(facts, across))
 
 
+def _local_sums_cost(facts: Facts, group: Group) -> float:
+    across, _, right = group.reads[:3]
+    return _local_triangles_cost(facts, group) + _COMMON * facts.take["read"] * facts.meetings(across, right)
+
+
 # ---------------------------------------------------------------- forests
 
 
@@ -179,6 +206,18 @@ def _rooted_forest_cost(facts: Facts, group: Group) -> float:
     assert isinstance(step, RootedForest)
     scattered, read, _ = facts.forest(step)
     return take["root"] * facts.vertices + take["scatter"] * scattered + take["read"] * read
+
+
+def _masked_forest_cost(facts: Facts, group: Group) -> float:
+    step, take = facts.steps[group.places[0]], facts.take
+    assert isinstance(step, MaskedForest)
+    scattered, read, _ = facts.forest(step)
+    pulled = facts.meetings(step.across, step.right)
+    return take["root"] * facts.size(step.across) + take["scatter"] * scattered + take["read"] * (read + pulled)
+
+
+def _turned_cost(facts: Facts, group: Group) -> float:
+    return facts.take["pair"] * facts.entries(group.reads[0])
 
 
 def _pairs_cost(facts: Facts, group: Group) -> float:
@@ -288,12 +327,21 @@ HOST_KERNELS = (
         _local_triangles_cost, shapes.local_triangles, unless=shapes.unless_simple, otherwise="masked_product",
     ),
     Kernel(
+        "local_sums", "cpu", MaskedProduct, "C⟨A⟩ = A Bᵀ, B⟨A⟩, A among neighbours, by rows of bits",
+        _local_sums_cost, shapes.local_sums, unless=shapes.unless_simple, otherwise="masked_product",
+    ),
+    Kernel(
         "triangle_counts", "cpu", MaskedProduct, "C⟨A⟩ = A Aᵀ, A simple, by lesser neighbours", _triangle_counts_cost,
         _without_vector, unless=shapes.unless_simple, otherwise="masked_product",
     ),
     Kernel(
         "triangle_sums", "cpu", MaskedProduct, "C⟨A⟩ = A diag(x) Aᵀ, A simple", _triangle_sums_cost, _with_vector,
         unless=shapes.unless_simple, otherwise="masked_product",
+    ),
+    Kernel(
+        "triangle_corners", "cpu", MaskedProduct,
+        "y[u] = Σ over triangles (u, v, w) of z[v] B[v, w] x[w], of one A, simple",
+        _triangle_corners_cost, groups=opposite_groups, unless=shapes.unless_simple, otherwise="masked_product",
     ),
     Kernel("masked_product", "cpu", MaskedProduct, "C⟨A⟩ = B diag(x) Cᵀ", _masked_product_cost),
     Kernel(
@@ -318,10 +366,17 @@ HOST_KERNELS = (
         "rooted_forest", "cpu", RootedForest, "y[u] = x[u] · Π over tops of the sum of their sparse vectors around u",
         _rooted_forest_cost,
     ),
+    Kernel(
+        "masked_forest", "cpu", MaskedForest,
+        "C⟨A⟩[u, v] = Σ over x of s[x] B[v, x], s the sparse vector of a forest around u",
+        _masked_forest_cost,
+    ),
     Kernel("pairs", "cpu", Pairs, "rows of a sparse vector, one after the other", _pairs_cost),
     Kernel("neighbours", "cpu", Neighbourhoods, "T[(c, y), (c, z)] = A[y, z]", _neighbours_cost),
     Kernel("at_ends", "cpu", AtEnds, "x[(c, y)] = x[y]", _over_pairs_cost),
     Kernel("of_pairs", "cpu", OfPairs, "x[(c, y)] = A[c, y]", _over_pairs_cost),
+    Kernel("at_pairs", "cpu", AtPairs, "B⟨A⟩[c, y] = x[(c, y)]", _over_pairs_cost),
+    Kernel("turned", "cpu", Turned, "Aᵀ, its numbers in the order of the pairs from there", _turned_cost),
     Kernel("end_rows", "cpu", EndRows, "row (c, y) is row y of A", _none),
     Kernel("by_root", "cpu", ByRoot, "y[c] = Σ over y of x[(c, y)]", _over_pairs_cost),
     Kernel(
@@ -332,6 +387,10 @@ HOST_KERNELS = (
     Kernel(
         "cliques", "cpu", Clique, "Σ over cliques along A, B, … of x[u] y[v] z[w] …, all plain",
         clique_cost, counts_cliques, groups=clique_groups, total=True, unless=unless_plain,
+    ),
+    Kernel(
+        "cliques_by_vertex", "cpu", Clique, "x[u] · Σ over u's cliques along A, B, … of y[v] z[w] …, all plain",
+        clique_by_vertex_cost, counts_cliques_by_vertex, groups=clique_by_vertex_groups, unless=unless_plain,
     ),
     Kernel("dot", "cpu", Product, "Σ over v of x[v] y[v] …", _dot_cost, groups=_dots, total=True),
 )  # fmt: skip

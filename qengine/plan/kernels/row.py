@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from qengine._frozen import frozen
-from qengine.plan.elimination import Pairs, Relation, RootedForest, Step
+from qengine.plan.elimination import MaskedForest, Pairs, Relation, RootedForest, Step
 
 __all__ = ["BOTH_WIDTHS", "Facts", "Group", "Kernel", "always"]
 
@@ -97,7 +97,7 @@ class Facts(Protocol):
     def first_rank(self, place: int) -> float:
         """Return the average rank of the first end of a pair of a matrix, where vertices go by degree."""
 
-    def forest(self, forest: RootedForest | Pairs) -> tuple[float, float, float]:
+    def forest(self, forest: RootedForest | MaskedForest | Pairs) -> tuple[float, float, float]:
         """Return how many numbers the nodes of a forest add to sparse vectors, over all roots, and how many are read.
 
         The third is how many the last node's vectors hold.

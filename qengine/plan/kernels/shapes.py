@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from qengine._frozen import frozen
 from qengine.plan.elimination import (
+    AtPairs,
     EndRows,
     ForestNode,
+    MaskedForest,
     MaskedProduct,
     Matrix,
     MatVec,
     Neighbourhoods,
     NodeIndicator,
+    Product,
     RootedForest,
     Step,
+    Turned,
     among_pairs,
     counted_degrees,
     is_labels_alone,
@@ -35,10 +39,12 @@ __all__ = [
     "is_walks",
     "labels_alone",
     "lists_alone",
+    "local_sums",
     "local_triangles",
     "local_walks",
     "matrices",
     "one",
+    "pairs_of",
     "row_products",
     "row_squares",
     "squared_rows",
@@ -106,6 +112,16 @@ def triangles_of_one_matrix(facts: Facts, place: int) -> bool:
     return isinstance(step, MaskedProduct) and is_triangle(step) and facts.is_simple(step.across) is not False
 
 
+def pairs_of(steps: Sequence[Step], place: int) -> int:
+    """Return the matrix of relationships, or of neighbours, whose pairs a matrix has numbers for."""
+    match steps[place]:
+        case Product(factors=(first, *_)):
+            return pairs_of(steps, first)
+        case MaskedProduct(across=base) | MaskedForest(across=base) | AtPairs(pairs=base) | Turned(back=base):
+            return pairs_of(steps, base)
+    return place
+
+
 def unless_simple(facts: Facts, group: Group) -> str:
     """Name what only running tells of the first matrix that a group reads."""
     return "" if facts.is_simple(group.reads[0]) else "its relationships turn out to join a pair twice"
@@ -119,6 +135,19 @@ def local_triangles(facts: Facts, place: int) -> bool:
         and isinstance(step, MaskedProduct)
         and step.vector is None
         and isinstance(facts.steps[step.across], Neighbourhoods)
+    )
+
+
+def local_sums(facts: Facts, place: int) -> bool:
+    """Match the same where one side has numbers."""
+    step = facts.steps[place]
+    return (
+        isinstance(step, MaskedProduct)
+        and step.vector is None
+        and step.left == step.across != step.right
+        and isinstance(facts.steps[step.across], Neighbourhoods)
+        and facts.is_simple(step.across) is not False
+        and pairs_of(facts.steps, step.right) == step.across
     )
 
 

@@ -135,7 +135,7 @@ def _cell(query: Query, place: Place, replies: Sequence[Reply]) -> Cell:
         text=query.text,
         pattern=pattern.name,
         shape=pattern.key,
-        form=query.form,
+        form=query.form_by,
         semantics=query.semantics,
     )
     if "answer" not in first:

@@ -12,7 +12,8 @@ from tests.bench.cells import Status
 
 MOST = 2**63 - 1
 """The greatest count that a result can hold; a greater one must be refused."""
-_SUMMED = ("by node", "by property")
+_BY_NODE = "by node"
+_SUMMED = (_BY_NODE, "by property")
 
 Key = tuple[str, str]
 
@@ -45,11 +46,12 @@ def _match(cell: Cell) -> tuple[str, ...]:
 
 
 def _by_other_forms(cell: Cell, forms: Mapping[str, Cell]) -> dict[str, int | None]:
-    """Groups sum up to the plain count, and as many groups as ``EXISTS`` counts."""
-    if cell.form in _SUMMED and COUNT in forms:
+    """Groups sum up to the plain count; as many groups as ``EXISTS`` and ``count(DISTINCT)`` of their node count."""
+    form, _, node = cell.form.rpartition(" ")
+    if form in _SUMMED and COUNT in forms:
         return {"plain": forms[COUNT].count}
-    if cell.form == "exists" and "by node" in forms:
-        return {"groups": forms["by node"].rows}
+    if form in ("exists", "distinct") and (groups := forms.get(f"{_BY_NODE} {node}")):
+        return {"groups": groups.rows}
     return {}
 
 

@@ -66,6 +66,14 @@ class Pattern:
         """Return the number of edges at each vertex."""
         return [sum(vertex in edge for edge in self.edges) for vertex in range(self.size)]
 
+    def vertices_apart(self) -> list[int]:
+        """Return the first vertex of each set of those that symmetries of the edges exchange."""
+        edges = set(self.edges) if self.directed else {*self.edges, *((b, a) for a, b in self.edges)}
+        symmetries = [
+            image for image in permutations(range(self.size)) if all((image[a], image[b]) in edges for a, b in edges)
+        ]
+        return sorted({min(image[vertex] for image in symmetries) for vertex in range(self.size)})
+
     def undirected(self) -> Pattern:
         """Return the pattern without directions, labels and types, from the atlas."""
         pairs = {(min(edge), max(edge)) for edge in self.edges}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from qengine.testing import generate
 from qengine.testing.generate.queries import Density
@@ -25,6 +26,8 @@ class Query:
     ----------
     form
         What is returned: ``count`` (``count(*)``), or one of the forms of the grouped suite.
+    vertex
+        The vertex that a form of the grouped suite is about.
     base
         The plainer query whose time is the measure, None where there is none.
     most
@@ -35,32 +38,31 @@ class Query:
     semantics: Semantics
     kind: Kind = Kind.PLAIN
     form: str = COUNT
+    vertex: int = 0
     base: Query | None = None
     most: float = 3.0
 
     @property
     def name(self) -> str:
         """As in the tables."""
-        return self.pattern.name if self.form == COUNT else f"{self.pattern.name}, {self.form}"
+        return self.pattern.name if self.form == COUNT else f"{self.pattern.name}, {self.form_by}"
 
     @property
-    def grouping(self) -> tuple[int, int]:
-        """The vertex that matches are grouped by, of the most edges, and the one that is counted, of the fewest."""
-        degrees = self.pattern.degrees()
-        return degrees.index(max(degrees)), degrees.index(min(degrees))
+    def form_by(self) -> str:
+        """The form, and the vertex that it is about."""
+        return self.form if self.form == COUNT else f"{self.form} v{self.vertex}"
 
     @property
     def text(self) -> str:
         """The statement."""
-        match = self.pattern.match(self.semantics)
-        hub, end = (f"v{vertex}" for vertex in self.grouping)
+        match, node = self.pattern.match(self.semantics), f"v{self.vertex}"
         if self.form == "exists":
-            return f"MATCH ({hub}) WHERE EXISTS {{ {match} }} RETURN count(*) AS n"
+            return f"MATCH ({node}) WHERE EXISTS {{ {match} }} RETURN count(*) AS n"
         returned = {
             COUNT: "count(*) AS n",
-            "by node": f"{hub}, count(*) AS n",
-            "by property": f"{hub}.p, count(*) AS n",
-            "distinct": f"count(DISTINCT {end}) AS n",
+            "by node": f"{node}, count(*) AS n",
+            "by property": f"{node}.p, count(*) AS n",
+            "distinct": f"count(DISTINCT {node}) AS n",
         }
         return f"{match} RETURN {returned[self.form]}"
 
@@ -88,8 +90,8 @@ def _changed(kind: Kind, change: Callable[[Pattern], Pattern]) -> Callable[[str]
 def _grouped(graph: str) -> Iterable[Query]:
     for pattern in connected(5):
         plain = Query(pattern, Semantics.RELATIONSHIPS)
-        for form in GROUPED:
-            yield Query(pattern, plain.semantics, form=form, base=plain, most=_GROUPED_MOST)
+        for vertex, form in product(pattern.vertices_apart(), GROUPED):
+            yield Query(pattern, plain.semantics, form=form, vertex=vertex, base=plain, most=_GROUPED_MOST)
 
 
 def _labelled12(graph: str) -> Iterable[Query]:
