@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from qengine._frozen import frozen
 from qengine.errors import Span, Unsupported
+from qengine.plan.access import Access
 from qengine.plan.elimination import Step, Term
 from qengine.plan.expr import Expr
 from qengine.plan.logical import Aggregate, Operator
@@ -91,7 +92,8 @@ class VertexLevel:
     No source: every vertex that satisfies labels and predicates (or the input's value, for a seed).
     ``different``: levels whose vertex must differ. ``less``/``greater``: levels whose vertex id must be
     greater/less than this one's (symmetry). ``pairs``: (a, b, c, d) levels, all bound by now: not both
-    vertex a = vertex b and vertex c = vertex d. ``predicates`` mention only this variable.
+    vertex a = vertex b and vertex c = vertex d. ``predicates`` mention only this variable. ``access``: indexes that
+    may answer some of them, that of the fewest vertices first.
     """
 
     name: str
@@ -103,6 +105,7 @@ class VertexLevel:
     greater: tuple[int, ...] = ()
     pairs: tuple[tuple[int, int, int, int], ...] = ()
     conditions: tuple[ColumnCondition, ...] = ()
+    access: tuple[Access, ...] = ()
 
 
 @node("predicates")

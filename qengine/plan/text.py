@@ -203,6 +203,8 @@ class _Writer:
             f"{names[each.left]}.{name_text(each.left_key)} {each.op} {names[each.right]}.{name_text(each.right_key)}"
             for each in level.conditions
         ]
+        if isinstance(level, VertexLevel):
+            constraints += _accesses(level)
         return ", ".join([text + self._where(level.predicates), *constraints])
 
     def _walk(self, operator: physical.Walk | physical.Shortest) -> str:
@@ -302,6 +304,13 @@ def _given(subquery: Subquery) -> str:
 
 def _names(names: Iterable[str]) -> str:
     return ", ".join(map(name_text, names))
+
+
+def _accesses(level: VertexLevel) -> Iterator[str]:
+    """Yield how the vertices of a level are found by indexes, where these are there."""
+    for access in level.access[:1]:
+        rows = "1 node at most" if access.unique else f"~{max(access.rows, 1.0):,.0f} of them"
+        yield f"by {access.kind} index on {_names(access.keys)}: {rows}"
 
 
 def _labels(labels: LabelExpr | None) -> str:

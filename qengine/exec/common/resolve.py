@@ -13,6 +13,7 @@ import pyarrow as pa
 from qengine._frozen import frozen
 from qengine.catalog.functions import lookup
 from qengine.errors import InternalError
+from qengine.exec.common.access import FEW
 from qengine.exec.common.match_plan import (
     NO_SPAN,
     ColumnKind,
@@ -29,13 +30,10 @@ from qengine.exec.common.operator_cache import PerOperatorCache
 from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.expr import Call, Expr, Parameter, Subquery
 from qengine.plan.pattern import Direction
-from qengine.plan.physical import ColumnCondition, EdgeLevel, Search, VertexLevel, check_levels
+from qengine.plan.physical import ColumnCondition, EdgeLevel, Level, Search, VertexLevel, check_levels
 from qengine.plan.traverse import preorder
 
 __all__ = ["ResolvedSearch", "resolve", "resolve_pattern"]
-
-_FEW = 16
-"""Vertices that predicates admit are listed, not only marked, where they are at most 1 in this many."""
 
 _WITHIN = int(SourceFlag.WITHIN)
 
@@ -99,12 +97,25 @@ def resolve(store: ExecView, search: Search, masks: MaskProvider) -> ResolvedSea
 
 def resolve_pattern(store: ExecView, search: Search) -> ResolvedSearch | None:
     """Return the plan for the pattern of ``search`` alone, without the predicates of its levels; not remembered."""
-    levels = tuple(replace(level, predicates=()) for level in search.levels)
+    levels = tuple(_bare(level) for level in search.levels)
     return _Resolver(store, replace(search, levels=levels), _NoMasks()).run()
+
+
+def _bare(level: Level) -> Level:
+    """Return a level without predicates."""
+    if isinstance(level, VertexLevel):
+        return replace(level, predicates=(), access=())
+    return replace(level, predicates=())
 
 
 class _NoMasks:
     """Stands in where no level has predicates."""
+
+    def vertex_list(self, level: VertexLevel, ranges: Sequence[Sequence[int]]) -> npt.NDArray[np.int64] | None:
+        return None
+
+    def scanned(self, level: VertexLevel) -> None:
+        raise InternalError(f"There is a predicate of {level.name}.")
 
     def vertex_mask(self, name: str, predicates: tuple[Expr, ...], begin: int, end: int) -> npt.NDArray[np.bool_]:
         raise InternalError(f"There is a predicate of {name}.")
@@ -160,14 +171,20 @@ class _Resolver:
         ranges = self.store.label_ranges(level.labels).tolist()
         bitset = candidates = n_candidates = begin = 0
         if level.predicates and ranges:
-            mask = self.mask(level, ranges)
-            found = np.flatnonzero(mask)
             begin = ranges[0][0]
-            if not len(found):
+            listed = self.masks.vertex_list(level, ranges) if level.access else None
+            mask = None if listed is not None else self.mask(level, ranges)
+            if mask is not None:
+                found = np.flatnonzero(mask)
+                few = len(found) * FEW <= len(mask)
+                listed = found + begin if few or not level.sources else None
+                if few and level.access:
+                    self.masks.scanned(level)
+            if listed is not None and not len(listed):
                 return None
-            if not level.sources or len(found) * _FEW <= len(mask):
-                candidates, n_candidates = self.hold((found + begin).astype(np.uint32)), len(found)
-            else:
+            if listed is not None:
+                candidates, n_candidates = self.hold(listed.astype(np.uint32)), len(listed)
+            elif mask is not None:
                 bitset = self.hold(_packed(mask))
         sources = []
         for source in level.sources:

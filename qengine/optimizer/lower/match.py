@@ -16,6 +16,7 @@ from qengine._deadline import check_planning
 from qengine._frozen import frozen, record
 from qengine.catalog.costs import device_search_cost
 from qengine.catalog.view import CatalogView
+from qengine.optimizer.access import with_access
 from qengine.optimizer.cardinality import Cardinality
 from qengine.optimizer.difference import Differences, differences
 from qengine.optimizer.elimination import Eliminated, Wanted, eliminated
@@ -370,7 +371,7 @@ class MatchLowering:
             matching.conditions,
             existence=request.existence,
         )
-        levels = build_levels(parts)
+        levels = with_access(build_levels(parts), len(matching.bound), self.catalog)
         if strategy.elimination is None:
             check_levels(len(levels), self.graph.span)
         return levels

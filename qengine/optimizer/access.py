@@ -1,0 +1,57 @@
+"""Which levels of a search begin with an index of property values instead of a scan of the column.
+
+An index pays where it leaves few of many vertices; how many a range leaves that depends on parameters is seen when it
+runs. Small columns are read faster than anything is looked up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from qengine.catalog.view import CatalogView
+from qengine.optimizer.labels import vertex_count
+from qengine.optimizer.selectivity import selectivity
+from qengine.plan.access import HASH, Access, access_paths
+from qengine.plan.expr import Expr, Parameter
+from qengine.plan.pattern import LabelExpr
+from qengine.plan.physical import Level, VertexLevel
+from qengine.plan.traverse import preorder
+
+__all__ = ["LEAST_ROWS", "accessed", "with_access"]
+
+LEAST_ROWS = 1024
+"""Vertices with a node's labels from which indexes are used: fewer are scanned in some microseconds."""
+
+_FEW = 16  # an index pays where it leaves at most 1 in this many
+
+
+def with_access(levels: tuple[Level, ...], seeds: int, catalog: CatalogView) -> tuple[Level, ...]:
+    """Return the levels of a search, each with the indexes that may find its vertices."""
+    found = list(levels)
+    for place, level in enumerate(levels[seeds:], seeds):
+        if isinstance(level, VertexLevel) and level.predicates:
+            access = accessed(level.name, level.labels, level.predicates, catalog)
+            found[place] = replace(level, access=access) if access else level
+    return tuple(found)
+
+
+def accessed(
+    name: str, labels: LabelExpr | None, predicates: Sequence[Expr], catalog: CatalogView
+) -> tuple[Access, ...]:
+    """Return the indexes that may find a node by its predicates, that of the fewest vertices first."""
+    count = vertex_count(catalog, labels)
+    if count < LEAST_ROWS:
+        return ()
+    found = []
+    for access in access_paths(name, predicates):
+        if any(catalog.property_type("node", key) is None for key in access.keys):
+            continue
+        answered = [predicates[place] for place in access.answers]
+        rows = count * selectivity(answered, catalog, "node", labels)
+        parts = (part for each in answered for part in preorder(each))
+        open_ended = access.kind != HASH and any(isinstance(part, Parameter) for part in parts)
+        if rows * _FEW <= count or open_ended:
+            unique = len(access.probes) == 1 and catalog.is_key(access.keys[0])
+            found.append(replace(access, rows=rows, unique=unique))
+    return tuple(sorted(found, key=lambda access: access.rows))
