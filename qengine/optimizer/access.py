@@ -13,12 +13,13 @@ from qengine.catalog.view import CatalogView
 from qengine.optimizer.labels import vertex_count
 from qengine.optimizer.selectivity import selectivity
 from qengine.plan.access import HASH, Access, access_paths
-from qengine.plan.expr import Expr, Parameter
-from qengine.plan.pattern import LabelExpr
+from qengine.plan.expr import Comparison, Expr, Parameter, Property, Variable
+from qengine.plan.fallible import condition_can_fail
+from qengine.plan.pattern import LabelExpr, PatternNode
 from qengine.plan.physical import Level, VertexLevel
 from qengine.plan.traverse import preorder
 
-__all__ = ["LEAST_ROWS", "accessed", "with_access"]
+__all__ = ["LEAST_ROWS", "accessed", "looked_up_rows", "with_access"]
 
 LEAST_ROWS = 1024
 """Vertices with a node's labels from which indexes are used: fewer are scanned in some microseconds."""
@@ -55,3 +56,17 @@ def accessed(
             unique = len(access.probes) == 1 and catalog.is_key(access.keys[0])
             found.append(replace(access, rows=rows, unique=unique))
     return tuple(sorted(found, key=lambda access: access.rows))
+
+
+def looked_up_rows(node: PatternNode, key: str, catalog: CatalogView) -> float | None:
+    """Return how many nodes are expected to have one value of a property; None where these are not looked up."""
+    count = vertex_count(catalog, node.labels)
+    if (
+        count < LEAST_ROWS
+        or catalog.property_type("node", key) is None
+        or any(map(condition_can_fail, node.predicates))
+    ):
+        return None
+    equation = Comparison(("=",), (Property(Variable(node.name), key), Parameter("")))
+    rows = count * selectivity((equation,), catalog, "node", node.labels)
+    return rows if rows * _FEW <= count else None

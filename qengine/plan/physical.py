@@ -180,6 +180,24 @@ class HashJoin(Operator):
     rows: float | None = None
 
 
+@node("input", "value")
+class LookUp(Operator):
+    """Emits each input row with each node that has ``labels`` and whose property ``key`` equals ``value`` of the row.
+
+    Columns: the input's, then ``name``. Null equals nothing. Where ``value`` fails for a row, its batch's rows get all
+    nodes that have the labels: a condition behind it fails, too, if it is asked. ``rows``: nodes that a row is expected
+    to find; ``unique``: one at most, by an index that is there.
+    """
+
+    input: Operator
+    name: str
+    labels: LabelExpr | None
+    key: str
+    value: Expr
+    rows: float
+    unique: bool = False
+
+
 @node("input", "search", "steps", "searches")
 class Eliminate(Operator):
     """Emits what ``search`` (over ``Unit``, without seeds) does, for each input row, by summing vertices out.

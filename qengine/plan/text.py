@@ -167,6 +167,12 @@ class _Writer:
         text += f" images {len(operator.images)}" if operator.images else ""
         return text + (f" ({operator.reason})" if operator.reason else "")
 
+    def _look_up(self, operator: physical.LookUp) -> str:
+        found = f"{name_text(operator.name)}{_labels(operator.labels)}"
+        equation = f"{name_text(operator.name)}.{name_text(operator.key)} = {self.expr(operator.value)}"
+        rows = _found_by_index(operator.rows, operator.unique)
+        return f"LookUp {found} by hash index on {name_text(operator.key)}, {equation}: {rows}"
+
     def _hash_join(self, operator: physical.HashJoin) -> str:
         text = f"{'SemiJoin' if operator.semi else 'HashJoin'} on {_names(operator.keys)}"
         text += f" emit {_names(operator.emit)}" if operator.emit else ""
@@ -258,6 +264,7 @@ _RULES: dict[type[Operator], Callable[[_Writer, Any], str]] = {
     logical.Union: lambda writer, each: "UnionAll" if each.all else "Union",
     physical.Search: _Writer._search,
     physical.HashJoin: _Writer._hash_join,
+    physical.LookUp: _Writer._look_up,
     physical.Eliminate: _Writer._eliminate,
     physical.AggregateByNode: _Writer._by_node,
     physical.Walk: _Writer._walk,
@@ -309,8 +316,11 @@ def _names(names: Iterable[str]) -> str:
 def _accesses(level: VertexLevel) -> Iterator[str]:
     """Yield how the vertices of a level are found by indexes, where these are there."""
     for access in level.access[:1]:
-        rows = "1 node at most" if access.unique else f"~{max(access.rows, 1.0):,.0f} of them"
-        yield f"by {access.kind} index on {_names(access.keys)}: {rows}"
+        yield f"by {access.kind} index on {_names(access.keys)}: {_found_by_index(access.rows, access.unique)}"
+
+
+def _found_by_index(rows: float, unique: bool) -> str:
+    return "1 node at most" if unique else f"~{max(rows, 1.0):,.0f} {'node' if rows < 1.5 else 'nodes'}"
 
 
 def _labels(labels: LabelExpr | None) -> str:

@@ -29,6 +29,7 @@ from qengine.plan.physical import (
     Eliminate,
     HashJoin,
     Level,
+    LookUp,
     Optional,
     PhysicalPlan,
     Search,
@@ -93,6 +94,9 @@ def _columns(operator: Operator, outer: Columns | None) -> Columns:
             return _by_node(operator, given)
         case Walk() | Shortest():
             return _walk(operator, given)
+        case LookUp(name=name, value=value):
+            _exprs((value,), given)
+            return _with(given, (name,))
     return _row_by_row(operator, given)
 
 

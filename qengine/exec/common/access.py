@@ -35,11 +35,9 @@ _scans: WeakKeyDictionary[ExecView, dict[tuple[str, str], list[int]]] = WeakKeyD
 """By graph, of each kind of index and key: scans since it was made last, and how often it was made."""
 
 
-def note_scan(store: ExecView, level: VertexLevel) -> None:
-    """Remember that columns were read for a level that indexes would have answered with few nodes."""
-    for access in level.access:
-        for key in access.keys:
-            _record(store, access.kind, key)[0] += 1
+def note_scan(store: ExecView, kind: str, key: str) -> None:
+    """Remember that a property's column was read where an index would have found few nodes."""
+    _record(store, kind, key)[0] += 1
 
 
 def indexed_nodes(runtime: Runtime, level: VertexLevel, ranges: Sequence[Sequence[int]]) -> tuple[Array, Access] | None:
@@ -100,6 +98,8 @@ def _within(ids: Array, ranges: Sequence[Sequence[int]]) -> Array:
     if len(ids) == 1:
         found = ids[0]
         return ids if any(low <= found < high for low, high in ranges) else ids[:0]
+    if not ranges:
+        return ids[:0]
     places = np.searchsorted(ids, np.asarray(ranges).ravel())
     parts = [ids[low:high] for low, high in places.reshape(-1, 2).tolist()]
     return parts[0] if len(parts) == 1 else np.concatenate(parts)

@@ -67,7 +67,9 @@ class Masks:
 
     def scanned(self, level: VertexLevel) -> None:
         """Remember that a mask was made for a level which admits few vertices."""
-        note_scan(self._runtime.store, level)
+        for access in level.access:
+            for key in access.keys:
+                note_scan(self._runtime.store, access.kind, key)
 
     def vertex_mask(self, name: str, predicates: tuple[Expr, ...], begin: int, end: int) -> BoolArray:
         """Return for each vertex of ``[begin, end)``, as variable ``name``, whether all predicates are true.

@@ -17,6 +17,7 @@ from qengine.exec.common.operators.apply import attach_stage, optional_stage
 from qengine.exec.common.operators.distinct import distinct_stage, union_stage
 from qengine.exec.common.operators.join import hash_join_stage
 from qengine.exec.common.operators.limit import limit_stage, skip_stage
+from qengine.exec.common.operators.look_up import look_up_stage
 from qengine.exec.common.operators.matching import eliminate_stage, search_stage, shortest_stage, walk_stage
 from qengine.exec.common.operators.rows import argument_stage, filter_stage, project_stage, unit_stage, unwind_stage
 from qengine.exec.common.operators.sort import sort_stage
@@ -44,6 +45,7 @@ _STAGES: dict[type[logical.Operator], Callable[[Any, Build, int], Stage]] = {
     logical.Union: union_stage,
     physical.Search: search_stage,
     physical.HashJoin: hash_join_stage,
+    physical.LookUp: look_up_stage,
     physical.Eliminate: eliminate_stage,
     physical.AggregateByNode: aggregate_by_node_stage,
     physical.Walk: walk_stage,
