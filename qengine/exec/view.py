@@ -35,6 +35,9 @@ class ColumnReader(Protocol):
     def nbytes(self) -> int:
         """Bytes of all values."""
 
+    def value(self, id: int) -> Any:
+        """Return the value of one id."""
+
     def values(self, ids: Any) -> list[Any]:
         """Return the values of ids, an integer array, as Python values; None for null."""
 

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from qengine.errors import InternalError
-from qengine.exec.common.batch import BATCH_ROWS, Batch
+from qengine.exec.common.batch import BATCH_ROWS, Batch, concatenate_batches
 from qengine.exec.common.masks import Masks, conditions_hold_out
 from qengine.exec.common.operators.aggregate import aggregate_stage
 from qengine.exec.common.operators.aggregate_by_node import aggregate_by_node_stage
@@ -26,6 +26,7 @@ from qengine.exec.common.results import ResultRows, result_rows
 from qengine.exec.common.runtime import Matchers, Runtime
 from qengine.exec.context import ExecutionContext, OperatorStats, Status
 from qengine.exec.host.count_fast_path import count_fast_path
+from qengine.exec.host.few_rows import FewRows, few_rows
 from qengine.exec.view import ExecView
 from qengine.plan import logical, physical
 
@@ -57,7 +58,7 @@ _STAGES: dict[type[logical.Operator], Callable[[Any, Build, int], Stage]] = {
 
 def run(
     plan: physical.PhysicalPlan, store: ExecView, context: ExecutionContext, matchers: Matchers | None = None
-) -> Iterator[ResultRows]:
+) -> Iterator[ResultRows | FewRows]:
     """Run a plan lazily: each batch is computed when it is asked for.
 
     Parameters
@@ -73,7 +74,7 @@ def run(
 
     Yields
     ------
-    ResultRows
+    ResultRows or FewRows
         Rows of the plan's columns.
 
     Raises
@@ -87,6 +88,23 @@ def run(
         context.check()
         yield ResultRows(counted, store, context)
         return
+    if matchers is None and (rows := few_rows(plan, store, context)) is not None:
+        if rows:
+            yield FewRows(plan.columns, rows, lambda: _at_once(plan, store, context))
+        return
+    for batch in _batches(plan, store, context, matchers):
+        yield from result_rows(batch, store, context)
+
+
+def _at_once(plan: physical.PhysicalPlan, store: ExecView, context: ExecutionContext) -> ResultRows:
+    """Return all rows of a plan that has some."""
+    return ResultRows(concatenate_batches(list(_batches(plan, store, context, None))), store, context)
+
+
+def _batches(
+    plan: physical.PhysicalPlan, store: ExecView, context: ExecutionContext, matchers: Matchers | None
+) -> Iterator[Batch]:
+    """Run a plan by a pipeline of stages."""
     runtime = Runtime(store, context, matchers)
     build = _Builder(runtime)
     root = plan.root
@@ -96,7 +114,7 @@ def run(
     try:
         for batch in stage(Batch(1, {})):
             context.check()
-            yield from result_rows(batch.select(plan.columns), store, context)
+            yield batch.select(plan.columns)
     except (MemoryError, pa.ArrowCapacityError):
         context.raise_for(Status.OUT_OF_MEMORY)
 

@@ -30,6 +30,8 @@ from qengine.temporal.arrow import UNITS
 __all__ = ["HashIndex", "SortedIndex", "Unanswered", "hash_bytes", "sorted_bytes"]
 
 _MOST_BITS = 31
+_NUMBERS = (ctypes.c_int64, ctypes.c_double, ctypes.c_int32, ctypes.c_uint8)
+_OFFSETS = {4: ctypes.c_uint32, 5: ctypes.c_uint64}
 _INT64 = range(-(2**63), 2**63)
 _INTEGERS, _FLOATS, _DAYS, _BITS, _TEXTS, _LARGE_TEXTS = range(6)
 _TIMES = {LocalTime: pa.types.is_time64, LocalDateTime: lambda kind: pa.types.is_timestamp(kind) and kind.tz is None}
@@ -254,7 +256,7 @@ class HashIndex(_Index):
         """
         self._check(value)
         found = [
-            part.ids(self._places(place, _keys(part, [key]), context)[1], self.begin)
+            part.ids(self._places(place, *_one_key(part, key), context)[1], self.begin)
             for place, part in enumerate(self._parts)
             if (key := part.key(value)) is not None
         ]
@@ -278,7 +280,7 @@ class HashIndex(_Index):
         for place, part in enumerate(self._parts):
             keys = [None if value is None else part.key(value) for value in values]
             if any(key is not None for key in keys):
-                key_of, places = self._places(place, _keys(part, keys), context)
+                key_of, places = self._places(place, *_keys(part, keys), context)
                 rows.append(key_of.astype(np.int64))
                 ids.append(part.ids(places, self.begin))
         row, found = np.concatenate(rows), np.concatenate(ids)
@@ -287,31 +289,43 @@ class HashIndex(_Index):
             row, found = row[order], found[order]
         return row, found
 
-    def _places(self, part: int, keys: Any, context: ExecutionContext) -> tuple[Array, Array]:
-        """Return which keys are found, and at which places of a part's array."""
+    def _places(self, part: int, column: _Column, keys: Any, context: ExecutionContext) -> tuple[Array, Array]:
+        """Return which keys are found, and at which places of a part's array; ``column`` points into ``keys``."""
         index = ctypes.byref(self._tables[part][0])
-        column = _column(keys, self._parts[part].kind)
-        control = ctypes.byref(context.control)
-        room, found = len(keys), ctypes.c_uint64()
+        room, found = int(column.n), ctypes.c_uint64()
         while True:
-            pairs = np.empty((2, max(1, room)), np.uint32)
-            at = pairs.ctypes.data
-            context.raise_for(
-                self._find(index, ctypes.byref(column), room, at, at + pairs.strides[0], ctypes.byref(found), control)
-            )
+            pairs = (ctypes.c_uint32 * max(1, 2 * room))()  # ``keys`` is kept until here
+            at = ctypes.addressof(pairs)
+            where = room, at, at + 4 * room, ctypes.byref(found)
+            context.raise_for(self._find(index, ctypes.byref(column), *where, ctypes.byref(context.control)))
             if found.value <= room:
-                return pairs[0, : found.value], pairs[1, : found.value]
+                both = np.frombuffer(pairs, np.uint32)
+                return both[: found.value], both[room : room + found.value]
             room = found.value
 
 
-def _keys(part: _Part, keys: Sequence[Any]) -> Any:
-    """Return keys as an array of the part's type; texts that aren't Unicode are found nowhere."""
+def _one_key(part: _Part, key: Any) -> tuple[_Column, Any]:
+    """Return a key as a column of the part's kind, and what that points into."""
+    if part.kind < _TEXTS:
+        number = _NUMBERS[part.kind](key)
+        return _Column(ctypes.addressof(number), 0, 0, 0, 1, part.kind), number
+    try:
+        text = key.encode()
+    except UnicodeEncodeError:
+        return _Column(0, 0, 0, 0, 0, part.kind), None
+    kept = ctypes.create_string_buffer(text, len(text) + 1), (_OFFSETS[part.kind] * 2)(0, len(text))
+    return _Column(ctypes.addressof(kept[0]), ctypes.addressof(kept[1]), 0, 0, 1, part.kind), kept
+
+
+def _keys(part: _Part, keys: Sequence[Any]) -> tuple[_Column, Any]:
+    """Return keys as a column of the part's kind, and as an array; texts that aren't Unicode are found nowhere."""
     kind = part.array.type
     if part.kind in (_INTEGERS, _DAYS):
-        return pa.array(keys, pa.int64() if part.kind == _INTEGERS else pa.int32())
+        kind = pa.int64() if part.kind == _INTEGERS else pa.int32()
     if part.kind >= _TEXTS:
         keys = [None if key is None or not _is_unicode(key) else key for key in keys]
-    return pa.array(keys, kind)
+    array = pa.array(keys, kind)
+    return _column(array, part.kind), array
 
 
 def _is_unicode(text: str) -> bool:
