@@ -294,7 +294,7 @@ class HashIndex(_Index):
         index = ctypes.byref(self._tables[part][0])
         room, found = int(column.n), ctypes.c_uint64()
         while True:
-            pairs = (ctypes.c_uint32 * max(1, 2 * room))()  # ``keys`` is kept until here
+            pairs: Any = (ctypes.c_uint32 * max(1, 2 * room))()  # ``keys`` is kept until here
             at = ctypes.addressof(pairs)
             where = room, at, at + 4 * room, ctypes.byref(found)
             context.raise_for(self._find(index, ctypes.byref(column), *where, ctypes.byref(context.control)))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from qengine.exec.common.results import ResultRows
-from qengine.exec.host.few_rows import FewRows
 from qengine.exec.context import ExecutionContext
+from qengine.exec.host.few_rows import FewRows
 from qengine.exec.view import ExecView
 from qengine.plan.physical import PhysicalPlan
 
