@@ -20,7 +20,7 @@ from qengine._assets import asset
 from qengine._nearest import nearest
 from qengine.errors import QengineError
 
-__all__ = ["built_in", "costs", "costs_file", "device_search_cost", "using"]
+__all__ = ["built_in", "costs", "costs_file", "using"]
 
 _only_built_in: ContextVar[bool] = ContextVar("only_built_in", default=False)
 _instead: ContextVar[tuple[str, Mapping[str, float]] | None] = ContextVar("costs", default=None)
@@ -38,12 +38,6 @@ def costs(device: str, section: str) -> Mapping[str, float]:
     if instead is not None and device == "cpu" and section == instead[0]:
         return instead[1]
     return _built_in(device, section) if _only_built_in.get() else _known(device, section)
-
-
-def device_search_cost(cost: float, rows: float) -> float:
-    """Return the nanoseconds that a search for ``rows`` embeddings takes on a GPU, given its ``cost`` on one core."""
-    found = costs("gpu", "search")
-    return found["start"] + cost / found["cores"] + rows * found["row"]
 
 
 @contextmanager

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from qengine._frozen import frozen
-from qengine.catalog.costs import costs, device_search_cost
+from qengine.catalog.costs import costs
+from qengine.plan.device_cost import device_search_cost
 from qengine.plan.physical import (
     MAX_DEVICE_LEVELS,
     AggregateByNode,
+    AggregateEntries,
     Eliminate,
     PhysicalPlan,
     Search,
@@ -76,8 +78,9 @@ def choose(asked: str, largest: LargestSearch | None) -> tuple[str, str]:
     on_cpu = None if eliminate is None else eliminate.schedule("cpu")
     if on_cpu is not None and on_cpu.cost < costs("gpu", "choice")["elimination"]:
         return "cpu", f"elimination takes about {on_cpu.cost / 1e6:,.3g} ms"
+    search = largest.search
     if on_cpu is not None and eliminate is not None and eliminate.schedule("gpu") is None:
-        searched = device_search_cost(largest.search.cost or 0.0, rows)
+        searched = device_search_cost(search.shapes, search.cost, search.rows)
         if on_cpu.cost < searched:
             return (
                 "cpu",
@@ -94,9 +97,9 @@ def _expected(rows: float) -> str:
 def largest_search(plan: PhysicalPlan) -> LargestSearch | None:
     """Return the plan's search that is estimated to find the most embeddings, None if it has none.
 
-    Terms of an elimination are part of it, and what the host sums up by a node is no search.
+    Terms of an elimination are part of it, and what the host folds is no search.
     """
-    by_host = [each.input for each in operators(plan.root) if isinstance(each, AggregateByNode)]
+    by_host = [each.input for each in operators(plan.root) if isinstance(each, AggregateByNode | AggregateEntries)]
     found = [each for each in operators(plan.root) if isinstance(each, Search | Eliminate)]
     instead = {id(below) for root in by_host for below in operators(root)}
     instead |= {id(search) for each in found if isinstance(each, Eliminate) for search in each.searches}

@@ -12,7 +12,7 @@ from dataclasses import replace
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.labels import vertex_count
 from qengine.optimizer.selectivity import selectivity
-from qengine.plan.access import HASH, Access, access_paths
+from qengine.plan.access import FEW, HASH, Access, access_paths
 from qengine.plan.expr import Comparison, Expr, Parameter, Property, Variable
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.pattern import LabelExpr, PatternNode
@@ -23,8 +23,6 @@ __all__ = ["LEAST_ROWS", "accessed", "looked_up_rows", "with_access"]
 
 LEAST_ROWS = 1024
 """Vertices with a node's labels from which indexes are used: fewer are scanned in some microseconds."""
-
-_FEW = 16  # an index pays where it leaves at most 1 in this many
 
 
 def with_access(levels: tuple[Level, ...], seeds: int, catalog: CatalogView) -> tuple[Level, ...]:
@@ -52,7 +50,7 @@ def accessed(
         rows = count * selectivity(answered, catalog, "node", labels)
         parts = (part for each in answered for part in preorder(each))
         open_ended = access.kind != HASH and any(isinstance(part, Parameter) for part in parts)
-        if rows * _FEW <= count or open_ended:
+        if rows * FEW <= count or open_ended:
             unique = len(access.probes) == 1 and catalog.is_key(access.keys[0])
             found.append(replace(access, rows=rows, unique=unique))
     return tuple(sorted(found, key=lambda access: access.rows))
@@ -69,4 +67,4 @@ def looked_up_rows(node: PatternNode, key: str, catalog: CatalogView) -> float |
         return None
     equation = Comparison(("=",), (Property(Variable(node.name), key), Parameter("")))
     rows = count * selectivity((equation,), catalog, "node", node.labels)
-    return rows if rows * _FEW <= count else None
+    return rows if rows * FEW <= count else None

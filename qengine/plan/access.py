@@ -13,9 +13,12 @@ from qengine.plan.expr import Call, Comparison, Expr, ListOf, Literal, Logical, 
 from qengine.plan.fallible import can_fail
 from qengine.plan.traverse import preorder
 
-__all__ = ["HASH", "SORTED", "Access", "Probe", "access_paths", "constant", "equality"]
+__all__ = ["FEW", "HASH", "SORTED", "Access", "Probe", "access_paths", "constant", "equality"]
 
 HASH, SORTED = "hash", "sorted"
+
+FEW = 16
+"""Nodes that conditions admit are found by indexes, and listed, not marked, where they are at most 1 in this many."""
 
 _TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 

@@ -174,6 +174,19 @@ class ByRoot:
     vector: int
 
 
+@frozen
+class Clique:
+    """Nothing of its own: it says what the sum of the vector at ``total`` is, so that this may be found without it.
+
+    It is the sum over all ways to give vertices to roles of the product of what ``vectors`` (None: 1 each) say of the
+    vertex in each role and ``pairs`` of each two of them: of roles (0, 1), (0, 2), …, (1, 2), …, seen from the first.
+    """
+
+    total: int
+    pairs: tuple[int, ...]
+    vectors: tuple[int | None, ...]
+
+
 def operands(step: Step) -> tuple[int, ...]:
     """Return the places of the steps that one reads, in the order of its fields."""
     match step:
@@ -191,6 +204,8 @@ def operands(step: Step) -> tuple[int, ...]:
             found = pairs, vector
         case OfPairs(pairs=pairs, matrix=matrix) | EndRows(pairs=pairs, by=matrix):
             found = pairs, matrix
+        case Clique(pairs=pairs, vectors=vectors):
+            found = *pairs, *vectors
         case _:
             found = ()
     return tuple(place for place in found if place is not None)
@@ -218,12 +233,14 @@ def moved(step: Step, place_of: Mapping[int, int]) -> Step:
             return Pairs(nodes_of(nodes), new(vector))
         case Neighbourhoods() | AtEnds() | OfPairs() | EndRows() | ByRoot():
             return type(step)(*(place_of[each] for each in operands(step)))
+        case Clique(total=total, pairs=pairs, vectors=vectors):
+            return Clique(place_of[total], tuple(place_of[each] for each in pairs), tuple(map(new, vectors)))
     return step
 
 
 Step = (
     NodeIndicator | NodeValues | Matrix | Product | MatVec | MaskedProduct | RootedForest | Pairs
-    | Neighbourhoods | AtEnds | OfPairs | EndRows | ByRoot
+    | Neighbourhoods | AtEnds | OfPairs | EndRows | ByRoot | Clique
 )  # fmt: skip
 
 Domain = int | None

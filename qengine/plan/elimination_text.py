@@ -8,6 +8,7 @@ from itertools import groupby
 from qengine.plan.elimination import (
     AtEnds,
     ByRoot,
+    Clique,
     EndRows,
     ForestNode,
     MaskedProduct,
@@ -26,23 +27,38 @@ from qengine.plan.elimination import (
     is_matrix,
 )
 from qengine.plan.expr_text import ExprText, labels_text, name_text
+from qengine.plan.kernels import kernel
 from qengine.plan.pattern import Direction
 from qengine.plan.physical import Eliminate
-from qengine.plan.schedule import Among, Call, KernelCall
+from qengine.plan.schedule import Among, Call, KernelCall, Schedule
 
 __all__ = ["elimination_lines"]
 
 
 def elimination_lines(operator: Eliminate, expr: ExprText) -> Iterator[str]:
-    """Yield a line for each step, numbered, one for the terms, and one for each device's kernels."""
+    """Yield a line for each step, numbered, one for the terms, and one for each device's kernels.
+
+    A ``Clique`` is named where a kernel counts by it.
+    """
     names = [f"{'M' if is_matrix(operator.steps, place) else 'v'}{place}" for place in range(len(operator.steps))]
-    for name, step in zip(names, operator.steps, strict=True):
-        yield f"{name} = {_step(step, names, expr)}"
+    counted_by = {place for each in operator.schedules for place in _cliques(each)}
+    for place, step in enumerate(operator.steps):
+        if not isinstance(step, Clique):
+            yield f"{names[place]} = {_step(step, names, expr)}"
+        elif place in counted_by:
+            yield _step(step, names, expr)
     yield "count = " + (" ".join(_term(term, names) for term in operator.terms) or "0")
     for schedule in operator.schedules:
         where = "GPU" if schedule.device == "gpu" else "CPU"
         calls = [*_calls(schedule.calls, names), *(["searches"] if operator.searches else [])]
         yield f"on the {where}, ~{_time(schedule.cost)}: {', '.join(calls)}"
+
+
+def _cliques(schedule: Schedule) -> Iterator[int]:
+    """Yield the places of the cliques by which sums are found."""
+    for call in schedule.every:
+        if kernel(schedule.device, call.kernel).step is Clique:
+            yield from call.results
 
 
 def _calls(calls: Sequence[Call], names: list[str]) -> Iterator[str]:
@@ -53,10 +69,10 @@ def _calls(calls: Sequence[Call], names: list[str]) -> Iterator[str]:
                 assert isinstance(each, Among)
                 yield f"for some roots after the other ({', '.join(_calls(each.all, names))})"
             continue
-        for kernel, run in groupby(same, lambda call: call.kernel if isinstance(call, KernelCall) else ""):
+        for name, run in groupby(same, lambda call: call.kernel if isinstance(call, KernelCall) else ""):
             of = [call for call in run if isinstance(call, KernelCall)]
             given = " ".join(names[place] for call in of for place in call.places)
-            yield f"{kernel} {given} ~{_time(sum(call.cost for call in of))}"
+            yield f"{name} {given} ~{_time(sum(call.cost for call in of))}"
 
 
 def _time(nanoseconds: float) -> str:
@@ -99,6 +115,11 @@ def _step(step: Step, names: list[str], expr: ExprText) -> str:
             return f"rows of {names[by]} of the ends of {names[pairs]}"
         case ByRoot(pairs=pairs, vector=vector):
             return f"sum by root of {names[pairs]} {names[vector]}"
+        case Clique(total=total, pairs=pairs, vectors=vectors):
+            weights = [names[place] for place in vectors if place is not None]
+            return (
+                f"Σ{names[total]} by cliques of {len(vectors)}: {' '.join([names[each] for each in pairs] + weights)}"
+            )
         case Pairs(nodes=(), vector=vector):
             return f"each root{of(vector)} with itself"
         case Pairs(nodes=nodes, vector=vector):

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from qengine._frozen import frozen
 from qengine.errors import Span, Unsupported
 from qengine.plan.access import Access
+from qengine.plan.count_shapes import Component, View
 from qengine.plan.elimination import Step, Term
 from qengine.plan.expr import Expr
 from qengine.plan.logical import Aggregate, Operator
@@ -142,7 +143,8 @@ class Search(Operator):
     ``strategy``: "search" (depth first) or "extend" (breadth first, a frontier a level). ``fixed``: the order is the
     user's, no other one is tried.
     ``reason`` says in EXPLAIN why this order and strategy were chosen; ``rows`` is the estimate, ``cost`` what a search
-    is expected to take, in nanoseconds of one core.
+    is expected to take, in nanoseconds of one core. ``shapes``: what a GPU has kernels for and multiplies to the count;
+    () where it has none.
     """
 
     input: Operator
@@ -158,6 +160,7 @@ class Search(Operator):
     reason: str = ""
     rows: float | None = None
     cost: float | None = None
+    shapes: tuple[Component[View], ...] = ()
 
 
 @node("input", "build")
@@ -265,6 +268,26 @@ class AggregateByNode(Operator):
     counts: Eliminate
     sums: tuple[NodeSums, ...]
     pairs: tuple[NodePairs, ...] = ()
+
+
+@node("input")
+class AggregateEntries(Operator):
+    """Emits what ``input``, an ``Aggregate`` of one vertex or of one relationship and its ends, does; makes no rows.
+
+    Keys and arguments are each of one variable: they are evaluated for each vertex or relationship once, and folded
+    while the stored lists are read (``plan.folding``). Where values are not of one kind, or not finite, ``input`` runs.
+    The host runs it whatever the device. Holds what is evaluated, and the groups, for each thread.
+    """
+
+    input: Aggregate
+
+    @property
+    def search(self) -> Search:
+        """What would find the rows."""
+        below = self.input.input
+        found = below.search if isinstance(below, Eliminate) else below
+        assert isinstance(found, Search)
+        return found
 
 
 @node("input", "end", "predicates", "inner")

@@ -12,6 +12,7 @@ from typing import Any
 from qengine._frozen import frozen
 from qengine._printable import printable_line
 from qengine.plan import logical, physical
+from qengine.plan.count_shapes import kernels_of
 from qengine.plan.elimination_text import elimination_lines
 from qengine.plan.expr import Expr, Subquery
 from qengine.plan.expr_text import ExprText, labels_text, name_text
@@ -100,6 +101,10 @@ class _Writer:
         for place, level in enumerate(search.levels):
             given = " (given)" if place < search.seeds else ""
             yield Line(depth, f"· {self._level(level, names)}{given}")
+        if search.shapes:
+            roots = (name_text(names[each.root]) for each in search.shapes)
+            kernels = zip(kernels_of(search.shapes), roots, strict=True)
+            yield Line(depth, f"· on a GPU: {' × '.join(f'{kernel} from {root}' for kernel, root in kernels)}")
 
     # ------------------------------------------------------------ logical
 
@@ -267,6 +272,7 @@ _RULES: dict[type[Operator], Callable[[_Writer, Any], str]] = {
     physical.LookUp: _Writer._look_up,
     physical.Eliminate: _Writer._eliminate,
     physical.AggregateByNode: _Writer._by_node,
+    physical.AggregateEntries: lambda writer, operator: "AggregateEntries: folded as lists are read, without rows",
     physical.Walk: _Writer._walk,
     physical.Shortest: _Writer._walk,
     physical.Optional: _Writer._optional,

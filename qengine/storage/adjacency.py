@@ -136,6 +136,16 @@ class Adjacency:
         vertices, begins, ends = self.rows()
         return vertices, 0, begins, ends
 
+    def list_index(self) -> tuple[int | Array, Array]:
+        """Return whose lists follow each other in ``neighbours``, and where each begins, and at last where they end.
+
+        The vertices, uint32, or the first of as many as there are lists; begins, uint64.
+        """
+        if self.form is Form.DENSE and self.offsets is not None:
+            return self.lo, self.offsets
+        vertices, begins = self._by_offset
+        return vertices, np.append(begins, np.uint64(len(self.neighbours)))
+
     @cached_property
     def struct(self) -> PcsrStruct:
         """The ctypes mirror, kept."""

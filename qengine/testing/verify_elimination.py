@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from qengine.plan.elimination import (
     AtEnds,
     ByRoot,
+    Clique,
     Domain,
     EndRows,
     ForestNode,
@@ -62,6 +63,7 @@ def verify_elimination(steps: Sequence[Step], terms: Sequence[Term], outputs: in
     )
     used = {place for step in steps for place in operands(step)}
     used |= {place for term in terms for place in (*term.totals, term.output) if place is not None}
+    used |= {place for place, step in enumerate(steps) if isinstance(step, Clique) and step.total in used}
     unused = set(range(len(steps))) - used
     assert not unused, f"steps {sorted(unused)} are not read"
 
@@ -190,6 +192,12 @@ class _Program:
                 self.over(pairs, vector, place)
             case NodeValues():
                 pass
+            case Clique(total=total, pairs=pairs, vectors=vectors):
+                size = len(vectors)
+                assert size > 2, f"step {place}: a clique of {size}"
+                assert len(pairs) == size * (size - 1) // 2, f"step {place}: {len(pairs)} pairs of {size}"
+                assert all(isinstance(self.steps[each], Matrix) for each in pairs), f"step {place}: pairs of no Matrix"
+                self.are(_VECTOR, (total, *vectors), place)
             case _:
                 raise AssertionError(f"no step: {step!r}")
         self.kinds.append(kind)

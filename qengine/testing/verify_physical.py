@@ -7,6 +7,7 @@ from typing import Any
 
 from qengine.plan.elimination import NodeValues
 from qengine.plan.expr import AggregateCall, Expr, ListOf, Subquery
+from qengine.plan.folding import entry_levels, folded_variables
 from qengine.plan.logical import (
     Aggregate,
     Argument,
@@ -24,6 +25,7 @@ from qengine.plan.logical import (
 from qengine.plan.physical import (
     MAX_LEVELS,
     AggregateByNode,
+    AggregateEntries,
     Attach,
     EdgeLevel,
     Eliminate,
@@ -92,6 +94,10 @@ def _columns(operator: Operator, outer: Columns | None) -> Columns:
             return _eliminate(operator, given)
         case AggregateByNode():
             return _by_node(operator, given)
+        case AggregateEntries():
+            assert folded_variables(operator.input) is not None, "an expression reads several variables, or none"
+            assert entry_levels(operator.search) is not None, "a row is no entry of a list"
+            return given
         case Walk() | Shortest():
             return _walk(operator, given)
         case LookUp(name=name, value=value):

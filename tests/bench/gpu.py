@@ -19,7 +19,7 @@ import statistics
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
 from math import exp, log
@@ -29,13 +29,11 @@ import numpy as np
 
 from qengine import Graph
 from qengine.exec.common.match_plan import PCSR
-from qengine.exec.common.resolve import resolve
 from qengine.exec.context import ExecutionContext
-from qengine.exec.gpu.count_kernels import Roots, ShapeCounter
-from qengine.exec.gpu.count_plan import components
-from qengine.exec.gpu.count_shapes import CountShape, StarFactor, ViewSpec
+from qengine.exec.gpu.count_kernels import Roots, ShapeCounter, ViewSpec
 from qengine.exec.gpu.device import cupy
 from qengine.exec.gpu.launch import DeviceRun, device_run
+from qengine.plan.count_shapes import CountShape, View, with_views
 from qengine.plan.physical import Search
 from qengine.plan.traverse import operators
 from qengine.testing.data import data_set
@@ -208,7 +206,7 @@ def table(graphs: Sequence[str], patterns: dict[str, tuple[CountShape, Fraction]
     return 0 if all(cell.is_right for cell in cells) else 1
 
 
-def planned(pattern: Pattern) -> tuple[CountShape, Fraction]:
+def planned(pattern: Pattern) -> tuple[CountShape[View], Fraction]:
     """Return the shape that the engine finds in the pattern's plan, and how many subgraphs each count stands for."""
     random = np.random.default_rng(1)
     ends = np.unique(np.sort(random.integers(0, 200, (2000, 2)), axis=1), axis=0)
@@ -217,22 +215,14 @@ def planned(pattern: Pattern) -> tuple[CountShape, Fraction]:
     plan = graph.prepare(cypher_for_qengine(pattern))._planned.physical
     assert plan is not None
     search = next(each for each in operators(plan.root) if isinstance(each, Search))
-    resolved = resolve(graph._store, search, None)  # type: ignore[arg-type]
-    found = components(resolved.plan) if resolved is not None else None
-    if found is None or len(found) != 1:
+    if len(search.shapes) != 1:
         raise SystemExit(f"{pattern.name} has no kernel of its own")
-    return found[0].shape, Fraction(search.orbits, len(pattern.automorphisms))
+    return search.shapes[0].shape, Fraction(search.orbits, len(pattern.automorphisms))
 
 
-def widened(shape: Any, n: int) -> Any:
-    """Return the shape with its views over n vertices."""
-    fields = {name: getattr(shape, name) for name in shape.__dataclass_fields__}
-    for name, value in fields.items():
-        if isinstance(value, ViewSpec):
-            fields[name] = replace(value, lo=0, hi=n)
-        elif isinstance(value, tuple):
-            fields[name] = tuple(widened(each, n) if isinstance(each, StarFactor) else each for each in value)
-    return type(shape)(**fields)
+def widened(shape: CountShape[View], n: int) -> CountShape[ViewSpec]:
+    """Return the shape over the one list of a graph of n vertices."""
+    return with_views(shape, lambda view: ViewSpec(0, 0, n, view.below, view.above))
 
 
 def load(name: str) -> gpu_graphs.DeviceCsr:
@@ -251,7 +241,7 @@ def load(name: str) -> gpu_graphs.DeviceCsr:
 
 
 def measure(
-    name: str, pattern: str, graph: gpu_graphs.DeviceCsr, shape: CountShape, times: Fraction, run: DeviceRun
+    name: str, pattern: str, graph: gpu_graphs.DeviceCsr, shape: CountShape[View], times: Fraction, run: DeviceRun
 ) -> Cell:
     """Count a pattern on a graph, once to warm up and then five times."""
     lists = np.zeros(1, PCSR)

@@ -19,7 +19,6 @@ import numpy as np
 
 from qengine import Graph
 from qengine.errors import QengineError, QueryTimeout
-from qengine.exec.gpu.eliminate import eliminates
 from qengine.exec.gpu.memory import device_memory
 from qengine.exec.gpu.triangle_counts import LINKS_OF_TRIANGLES, TRIANGLES_OF_VERTICES
 from qengine.plan.elimination import MatVec
@@ -95,7 +94,7 @@ def measure(name: str, graph: Graph, pattern: str, no_cpu: bool) -> bool:
     plan = graph.prepare(text)._planned.physical
     assert plan is not None
     operator = next(each for each in operators(plan.root) if isinstance(each, Eliminate))
-    way = "" if eliminates(graph._store, operator) else " (searched)"
+    way = "" if operator.schedule("gpu") else " (searched)"
     count = answer(graph, text, "gpu")
     whole, anew, kernels = times(graph, text)
     messages = sum(isinstance(step, MatVec) and step.vector is not None for step in operator.steps)

@@ -159,7 +159,7 @@ def measure(name: str, graph: Graph, links: Links, tree: Tree) -> bool:
     plan = graph.prepare(tree.text)._planned.physical
     assert plan is not None
     found = [each for each in operators(plan.root) if isinstance(each, Eliminate)]
-    way = "" if found and eliminate.eliminates(graph._store, found[0]) else " (searched)"
+    way = "" if found and found[0].schedule("gpu") else " (searched)"
     sums: list[int] = []
     checked = eliminate.checked_count
     eliminate.checked_count = lambda count, context: (sums.append(count), checked(count, context))[1]

@@ -10,7 +10,6 @@ import pytest
 
 import qengine
 from qengine import Graph
-from qengine.errors import OutOfMemory
 from qengine.optimizer import access
 
 NAN = float("nan")
@@ -56,7 +55,7 @@ def graph() -> Graph:
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let indexes be used however few nodes there are, and however many they find."""
     monkeypatch.setattr(access, "LEAST_ROWS", 0)
-    monkeypatch.setattr(access, "_FEW", 0)
+    monkeypatch.setattr(access, "FEW", 0)
     monkeypatch.setattr("qengine.exec.common.access.FEW", 1)
 
 

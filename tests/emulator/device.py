@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 
 from qengine.errors import QueryTimeout
+from qengine.exec.common.runtime import Runtime
 from qengine.exec.context import ExecutionContext
 from qengine.exec.gpu import extend, host_rows, pcsr_build, search
 from qengine.exec.gpu.compiled import source_path
@@ -332,6 +333,11 @@ class EmulatedRun:
         if Kernel.stopped:
             Kernel.stopped = False
             raise QueryTimeout("The kernels were stopped.")
+
+
+def searched(patch: pytest.MonkeyPatch) -> None:
+    """Let the device search what it would eliminate; the host goes on eliminating."""
+    patch.setattr(Runtime, "eliminates", lambda runtime, each: runtime.matchers is None and bool(each.schedule("cpu")))
 
 
 @contextmanager

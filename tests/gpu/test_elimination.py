@@ -42,19 +42,11 @@ SHAPES = (
 )
 
 
-@pytest.fixture(scope="module", autouse=True)
-def everything() -> Iterator[None]:
-    """Eliminate what has kernels of its shape, too."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(eliminate, "components", lambda plan: None)
-        yield
-
-
 def elimination(graph: Graph, text: str) -> Eliminate | None:
     plan = graph.prepare(text)._planned.physical
     assert plan is not None
     found = [each for each in operators(plan.root) if isinstance(each, Eliminate)]
-    return found[0] if found and all(eliminate.eliminates(graph._store, each) for each in found) else None
+    return found[0] if found and all(each.schedule("gpu") for each in found) else None
 
 
 @settings(max_examples=300)

@@ -317,9 +317,9 @@ def counted(case: Any) -> Any:
 
 
 @st.composite
-def dense_cases(draw: st.DrawFn) -> Any:
-    """Draw a simple undirected graph of up to 150 vertices and a pattern whose levels share sources."""
-    n = draw(st.sampled_from([6, 20, 70, 150]))
+def dense_cases(draw: st.DrawFn, sizes: tuple[int, ...] = (6, 20, 70, 150)) -> Any:
+    """Draw a simple undirected graph of so many vertices and a pattern whose levels share sources."""
+    n = draw(st.sampled_from(sizes))
     generator = np.random.default_rng(draw(st.integers(0, 1000)))
     start, end = np.triu_indices(n, 1)
     kept = generator.random(len(start)) < min(0.7, 12 / n)
@@ -340,16 +340,24 @@ def dense_cases(draw: st.DrawFn) -> Any:
 
 
 def count_by_sets(store: Any, search: Search) -> int:
-    lists = [set(expand(store, v, 0, Direction.BOTH)[0].tolist()) for v in range(store.vertex_count)]
+    """Count by naive backtracking; sets of vertices are bits of Python's integers."""
+    n = store.vertex_count
+    lists = [sum(1 << u for u in set(expand(store, v, 0, Direction.BOTH)[0].tolist())) for v in range(n)]
 
     def extend(bound: list[int]) -> int:
         level = search.levels[len(bound)]
         assert isinstance(level, VertexLevel)
-        found = set(range(store.vertex_count)).intersection(*(lists[bound[s.level]] for s in level.sources))
-        found -= {bound[k] for k in level.different}
-        found = {v for v in found if all(v < bound[k] for k in level.less) and all(v > bound[k] for k in level.greater)}
+        found = (1 << n) - 1
+        for source in level.sources:
+            found &= lists[bound[source.level]]
+        for k in level.different:
+            found &= ~(1 << bound[k])
+        for k in level.less:
+            found &= (1 << bound[k]) - 1
+        for k in level.greater:
+            found &= -1 << bound[k] + 1
         if len(bound) + 1 == len(search.levels):
-            return len(found)
-        return sum(extend([*bound, v]) for v in found)
+            return found.bit_count()
+        return sum(extend([*bound, v]) for v in range(n) if found >> v & 1)
 
     return extend([])

@@ -76,7 +76,7 @@ def is_by_node(graph: Graph, query: str) -> bool:
     return any(isinstance(each, AggregateByNode) for each in operators(physical.root))
 
 
-@settings(max_examples=examples(400))
+@settings(max_examples=examples(250))
 @given(valued_graphs(), patterns(SHAPES), st.sampled_from(MODES), st.integers(0, 10**6))
 def test_equals_reference(graph: Graph, pattern: str, mode: str, choice: int) -> None:
     results = [each for each in RESULTS if names_known(pattern, each)]

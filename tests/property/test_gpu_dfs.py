@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from qengine import Graph
 from qengine.errors import OutOfMemory, ResourceError
 from qengine.exec import choice
-from qengine.exec.gpu import dfs, dfs_plan, eliminate
+from qengine.exec.gpu import dfs, dfs_plan
 from qengine.exec.gpu import search as search_module
 from qengine.exec.gpu.search import run_search
 from qengine.testing.generate import rmat, to_csr
-from tests.emulator.device import WARPS, device_memory, emulated
+from tests.emulator.device import WARPS, device_memory, emulated, searched
 from tests.property.search_cases import count_by_sets, dense_cases, found
 
 PATTERNS = (
@@ -35,7 +35,7 @@ PATTERNS = (
     "(a)--(b)--(c)--(a) WHERE a.x < 5",
     "(a)--(b)--(c)--(d) WHERE c.x <> 7 AND d.x < 4",
 )
-small_cases = dense_cases().filter(lambda case: case[0].vertex_count <= 20)
+small_cases = dense_cases((6, 20))
 memory = device_memory()
 MODES = ("DIFFERENT NODES", "DIFFERENT RELATIONSHIPS", "REPEATABLE ELEMENTS")
 
@@ -95,7 +95,7 @@ def test_patterns_count_as_on_the_cpu(
 
 
 def test_a_product_beyond_64_bits_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(eliminate, "eliminates", lambda *_: False)
+    searched(monkeypatch)
     graph = Graph.from_edge_list((np.zeros(100, np.int64), np.arange(1, 101)), undirected=True)
     star = ", ".join(f"(a)--(v{k})" for k in range(10))
     with pytest.raises(ResourceError, match="64 bits"):
@@ -107,7 +107,7 @@ def test_long_patterns_have_as_many_warps_as_shared_memory_has_room_for(
     nodes: int, warps: int, shared: bool, counted: list[int | None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of 64 KB; where not even one fits stacks are in device memory."""
-    monkeypatch.setattr(eliminate, "eliminates", lambda *_: False)
+    searched(monkeypatch)
     variant, seen = dfs._variant, []
     monkeypatch.setattr(dfs, "_variant", lambda *given: (seen.append(variant(*given)), seen[-1])[1])
     graph = Graph.from_edge_list((np.arange(70), np.arange(1, 71)))

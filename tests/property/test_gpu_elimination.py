@@ -86,7 +86,6 @@ def emulated(context: ExecutionContext) -> Iterator[Run]:
 def device() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(eliminate, "device_run", emulated)
-        patch.setattr(eliminate, "components", lambda plan: None)
         for module in (neighbourhoods, symmetric_links):
             patch.setattr(module, "cupy", lambda: cupy)
             patch.setattr(module, "_FEW", 2)
@@ -118,7 +117,7 @@ def elimination(graph: Graph, text: str) -> Eliminate | None:
     plan = graph.prepare(text)._planned.physical
     assert plan is not None
     found = [each for each in operators(plan.root) if isinstance(each, Eliminate)]
-    return found[0] if found and all(eliminate.eliminates(graph._store, each) for each in found) else None
+    return found[0] if found and all(each.schedule("gpu") for each in found) else None
 
 
 @settings(max_examples=examples(100))
@@ -154,7 +153,7 @@ def skewed() -> Graph:
     return Graph.from_edge_list((start.astype(np.int64), end.astype(np.int64)), undirected=True)
 
 
-@pytest.mark.parametrize("window", [5, 150])
+@pytest.mark.parametrize("window", [5, pytest.param(150, marks=pytest.mark.nets)])
 @pytest.mark.parametrize(
     "pattern",
     [
@@ -217,7 +216,14 @@ CORNERS = (
 )
 
 
-@pytest.mark.parametrize(("hubs", "few", "kept"), [(40, 5, 1024), (0, 3, 1024), (128, 0, 2048)])
+@pytest.mark.parametrize(
+    ("hubs", "few", "kept"),
+    [
+        (40, 5, 1024),
+        pytest.param(0, 3, 1024, marks=pytest.mark.nets),
+        pytest.param(128, 0, 2048, marks=pytest.mark.nets),
+    ],
+)
 def test_weights_at_triangles_corners(
     skewed: Graph, hubs: int, few: int, kept: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -471,7 +477,11 @@ WALKS = (
 
 @pytest.mark.parametrize(
     ("kind", "roots", "room", "worth"),
-    [("skewed", 20, 1 << 20, 0), ("skewed", 40, 1 << 15, 1), ("dense", 64, 1 << 15, 2)],
+    [
+        ("skewed", 20, 1 << 20, 0),
+        ("skewed", 40, 1 << 15, 1),
+        pytest.param("dense", 64, 1 << 15, 2, marks=pytest.mark.nets),
+    ],
 )
 def test_sums_of_closed_walks(
     skewed: Graph, kind: str, roots: int, room: int, worth: int, monkeypatch: pytest.MonkeyPatch

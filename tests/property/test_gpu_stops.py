@@ -31,7 +31,7 @@ from qengine.exec.gpu import eliminate as eliminate_module
 from qengine.exec.gpu import search as search_module
 from qengine.exec.gpu.count_policy import house_launches
 from tests.emulator.arrays import cupy
-from tests.emulator.device import CHECKOUT, PASSES, WARPS, Kernel, device_memory, emulated
+from tests.emulator.device import CHECKOUT, PASSES, WARPS, Kernel, device_memory, emulated, searched
 from tests.gpu.test_counting import PATTERNS, graph_of
 from tests.property import test_gpu_elimination
 
@@ -161,7 +161,7 @@ def device(case: Case) -> Iterator[None]:
         patch = after.enter_context(emulated(memory, case.free))
         patch.setattr(choice, "choose", lambda asked, *_: (asked, "as asked"))
         if not case.eliminates:
-            patch.setattr(eliminate_module, "eliminates", lambda *_: False)
+            searched(patch)
         else:
             threads = test_gpu_elimination.THREADS
 
@@ -170,7 +170,6 @@ def device(case: Case) -> Iterator[None]:
                 yield test_gpu_elimination.Run(context, memory)
 
             patch.setattr(eliminate_module, "device_run", run)
-            patch.setattr(eliminate_module, "components", lambda plan: None)
             for module in (
                 elimination_steps,
                 triangle_counts,

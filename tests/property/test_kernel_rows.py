@@ -60,6 +60,8 @@ PATTERNS: dict[str, tuple[str, ...]] = {
     "link_squares": (f"{SQUARE}, (h)-[:U]-(a), (h)-[:U]-(b), (h)-[:U]-(c)",),
     "symmetric_links": (f"{CLIQUE}, (a)-[:U]-(e)",),
     "row_squares": (f"{SQUARE}, (h)-[:U]-(a), (h)-[:U]-(b), (h)-[:U]-(c)",),
+    "mixed_walks": (SQUARE,),
+    "cliques": (CLIQUE, f"{CLIQUE}, (a)-[:R]->(b), (c:A)-[:R]->(d)", "(a)-[:R]->(b)-[:U]-(c)-[:R]->(a), (a)-[:R]->(d)"),
     "rooted_forest": (SQUARE, "(a)-[:R]->(b)-[:U]-(c)<-[:R]-(d)-[:U]-(a)"),
     "pairs": ("(a)-[:U]-(b)-[:R]->(c)",),
     "neighbours": (f"{CLIQUE}, (a)-[:U]-(e)",),

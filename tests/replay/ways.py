@@ -20,9 +20,8 @@ from qengine.exec.common.runtime import Runtime
 from qengine.exec.context import ExecutionContext
 from qengine.exec.gpu import device
 from qengine.exec.gpu.bfs_plan import bfs_plan
-from qengine.exec.gpu.count_plan import components
 from qengine.exec.gpu.derived_plan import Derived, NodeKind, Wedge, derive
-from qengine.exec.gpu.eliminate import eliminates
+from qengine.plan.elimination import Clique
 from qengine.plan.kernels import KERNEL_NAMES
 from qengine.plan.physical import Eliminate, PhysicalPlan, Search
 from qengine.plan.traverse import operators
@@ -90,10 +89,10 @@ def ways(graph: Graph, plan: PhysicalPlan, parameters: dict[str, Any]) -> Iterat
         if isinstance(operator, Search):
             found = resolve(store, operator, masks)
             word = "or search" if id(operator) in stand_ins else "search"
-            yield f"{word}: cpu {_on_cpu(found, operator)}; gpu {_on_gpu(found)}"
+            yield f"{word}: cpu {_on_cpu(found, operator)}; gpu {_on_gpu(found, operator)}"
         elif isinstance(operator, Eliminate):
             host = "" if operator.schedule("cpu") is not None else "cpu searches; "
-            yield f"eliminate: {host}gpu {_eliminated(operator) if eliminates(store, operator) else 'searches'}"
+            yield f"eliminate: {host}gpu {_eliminated(operator) if operator.schedule('gpu') else 'searches'}"
 
 
 def _on_cpu(resolved: ResolvedSearch | None, search: Search) -> str:
@@ -122,16 +121,15 @@ def _tree(derived: Derived, place: int, names: list[str]) -> str:
     return text + (f"({' '.join(below)})" if node["shape"] == NodeKind.BRANCH and below else "")
 
 
-def _on_gpu(resolved: ResolvedSearch | None) -> str:
+def _on_gpu(resolved: ResolvedSearch | None, search: Search) -> str:
     """Return what counts a search on the GPU where there is room for it; rows go breadth first."""
     if resolved is None:
         return "nothing"
     header = resolved.plan[0]
     if header["seeds"] or header["enumerated"]:
         return "rows"
-    found = components(resolved.plan)
-    if found is not None:
-        return " × ".join(type(each.shape).__name__.removesuffix("Shape").lower() for each in found)
+    if search.shapes:
+        return " × ".join(type(each.shape).__name__.removesuffix("Shape").lower() for each in search.shapes)
     steps = bfs_plan(resolved)
     return "nothing" if steps is None else f"total in {len(steps.steps)} steps"
 
@@ -147,7 +145,10 @@ def _eliminated(operator: Eliminate) -> str:
     }
     steps = {place for call in schedule.every if id(call) not in totals for place in call.places} | set(walks)
     dots = [c for c in by["dot"] if c in schedule.calls]
-    parts = [f"{len(steps)} of {len(operator.steps)} steps", f"{sum(len(c.places) for c in dots) + len(walks)} sums"]
+    parts = [
+        f"{len(steps)} of {sum(not isinstance(each, Clique) for each in operator.steps)} steps",
+        f"{sum(len(c.places) for c in dots) + len(walks)} sums",
+    ]
     parts += [f"corners of {len(each.places)}" for each in by["triangle_weight_sums"]]
     parts += [
         f"walks {each.results.count(4)}+{each.results.count(0)}+{each.results.count(5)}"

@@ -22,11 +22,10 @@ from qengine._printable import printable_line
 from qengine.cli.values import to_text as value_text
 from qengine.errors import render
 from qengine.exec import choice
-from qengine.exec.gpu import eliminate
 from qengine.explain import PlanResult
 from qengine.plan.text import to_text as plan_text
 from qengine.syntax import ast, parse
-from tests.emulator.device import device_memory, emulated
+from tests.emulator.device import device_memory, emulated, searched
 from tests.scripts.described import FOLDER, graph_of, value_of
 from tests.scripts.script import GraphText, Query, Script, ScriptError, read
 
@@ -57,7 +56,7 @@ def test_script_on_the_gpu(path: Path) -> None:
 def test_script_on_the_emulated_gpu(path: Path) -> None:
     with emulated(device_memory(), free=1 << 30) as patch:
         patch.setattr(choice, "choose", lambda asked, *_: (asked, "as asked"))
-        patch.setattr(eliminate, "eliminates", lambda *_: False)  # the emulator has no such kernels: it searches
+        searched(patch)  # the emulator has no such kernels
         assert replayed(read(path), ("gpu",)) == path.read_text()
 
 

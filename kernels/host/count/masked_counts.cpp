@@ -67,12 +67,10 @@ class HybridRows {
   }
   // How many of an ascending list's ids row k has, if it is all bits from column 0 on.
   bool is_whole(uint32_t k) const { return bounds_[k].whole; }
-  uint64_t members(uint32_t k, const uint32_t* list, size_t n) const {
-    const uint64_t* bits = bits_.data() + bounds_[k].bits;
+  uint64_t members(uint32_t k, const uint32_t* list, size_t n, const SetOps& ops) const {
     const uint32_t end = 64 * bounds_[k].n_words;
-    uint64_t found = 0;
-    for (size_t i = 0; i < n && list[i] < end; ++i) found += bits[list[i] >> 6] >> (list[i] & 63) & 1;
-    return found;
+    if (list[n - 1] >= end) n = lower_bound(list, n, end);
+    return ops.filter_count(bits_.data() + bounds_[k].bits, list, n);
   }
   // What `common` takes, in ids.
   uint64_t work(uint32_t k, const SetOps& ops) const {
@@ -225,7 +223,7 @@ class Worker {
     const uint64_t work = rows_.work(k, ops_);
     if (n < work && rows_.is_whole(k)) {
       spend(n);
-      return rows_.members(k, own, n);
+      return rows_.members(k, own, n, ops_);
     }
     const bool sought = n * kGallop < work;
     spend(sought ? n * kGallop : work);

@@ -205,7 +205,7 @@ uint64_t Worker::local_branch(const Node& node) {
     const View& view = plan_.views[static_cast<size_t>(index)];
     const uint64_t* rows = local_.rows.data() + static_cast<size_t>(view.kind) * local_.universe.n * local_.words;
     here.words = {0, 0};
-    return ops_.pair_count(kept, rows, local_.words, words.begin, words.end, view.below);
+    return ops_.pair_count(kept, kept, rows, local_.words, words.begin, words.end, view.below);
   }
   for (size_t w = words.begin; w < words.end; ++w) {
     for (uint64_t rest = kept[w]; rest; rest &= rest - 1) {

@@ -37,10 +37,10 @@ size_t and_count(const uint64_t* a, const uint64_t* b, size_t words) {
   return n;
 }
 
-uint64_t pair_count(const uint64_t* set, const uint64_t* rows, size_t words, size_t begin, size_t end, bool below) {
+uint64_t pair_count(const uint64_t* from, const uint64_t* set, const uint64_t* rows, size_t words, size_t begin, size_t end, bool below) {
   uint64_t n = 0;
   for (size_t w = begin; w < end; ++w)
-    for (uint64_t rest = set[w]; rest; rest &= rest - 1) {
+    for (uint64_t rest = from[w]; rest; rest &= rest - 1) {
       const uint64_t* row = rows + (w * 64 + static_cast<size_t>(__builtin_ctzll(rest))) * words;
       n += and_count(set + begin, row + begin, (below ? w + 1 : end) - begin);
     }
@@ -202,7 +202,7 @@ QE_API int64_t qe_bitmap_operation(int32_t isa, const uint64_t* bits, const uint
   const qe::SetOps& ops = qe::set_ops(static_cast<qe::Isa>(isa));
   const auto size = static_cast<size_t>(n);
   if (list == nullptr && out != nullptr) {  // pairs: n words a row, `other` holds the rows, out[0] says "below"
-    return static_cast<int64_t>(ops.pair_count(bits, other, size, 0, size, out[0] != 0));
+    return static_cast<int64_t>(ops.pair_count(bits, bits, other, size, 0, size, out[0] != 0));
   }
   if (list == nullptr) return static_cast<int64_t>(ops.and_count(bits, other, size));
   return static_cast<int64_t>(out ? ops.filter(bits, list, size, out) : ops.filter_count(bits, list, size));

@@ -67,9 +67,9 @@ struct SetOps {
   void (*member_bits)(const uint64_t* bits, const uint32_t* list, size_t n, uint64_t* out);
   // Bits common to two bitmaps of `words` words.
   size_t (*and_count)(const uint64_t* a, const uint64_t* b, size_t words);
-  // Pairs (x, y) of bits of `set` where y is in row x. Rows have `words` words; only words [begin, end) of the set and
-  // the rows count, and of row x only the words up to x's where `below` (its other bits are 0).
-  uint64_t (*pair_count)(const uint64_t* set, const uint64_t* rows, size_t words, size_t begin, size_t end, bool below);
+  // Pairs of a bit x of `from` and a bit y of `set` where y is in row x. Rows have `words` words; only words [begin, end) of the
+  // sets and the rows count, and of row x only the words up to x's where `below` (its other bits are 0).
+  uint64_t (*pair_count)(const uint64_t* from, const uint64_t* set, const uint64_t* rows, size_t words, size_t begin, size_t end, bool below);
   // counts[places[i]] grows by the bits common to the i-th of n rows and the set.
   void (*row_counts)(const uint64_t* set, const BitRow* rows, size_t n, const uint32_t* places, uint32_t* counts);
   size_t row_cost;  // of 8 words in row_counts, in ids looked up by filter_count

@@ -92,11 +92,11 @@ QE_AVX2 size_t and_count(const uint64_t* a, const uint64_t* b, size_t words) {
   return n;
 }
 
-QE_AVX2 uint64_t pair_count(const uint64_t* set, const uint64_t* rows, size_t words, size_t begin, size_t end,
+QE_AVX2 uint64_t pair_count(const uint64_t* from, const uint64_t* set, const uint64_t* rows, size_t words, size_t begin, size_t end,
                             bool below) {
   uint64_t n = 0;
   for (size_t w = begin; w < end; ++w)
-    for (uint64_t rest = set[w]; rest; rest &= rest - 1) {
+    for (uint64_t rest = from[w]; rest; rest &= rest - 1) {
       const uint64_t* row = rows + (w * 64 + _tzcnt_u64(rest)) * words;
       const size_t last = below ? w + 1 : end;
       for (size_t i = begin; i < last; ++i) n += static_cast<uint64_t>(_mm_popcnt_u64(set[i] & row[i]));

@@ -121,11 +121,11 @@ QE_AVX512 size_t and_count(const uint64_t* a, const uint64_t* b, size_t words) {
   return static_cast<size_t>(_mm512_reduce_add_epi64(sum));
 }
 
-QE_AVX512 uint64_t pair_count(const uint64_t* set, const uint64_t* rows, size_t words, size_t begin, size_t end,
+QE_AVX512 uint64_t pair_count(const uint64_t* from, const uint64_t* set, const uint64_t* rows, size_t words, size_t begin, size_t end,
                               bool below) {
   __m512i sum = _mm512_setzero_si512();
   for (size_t w = begin; w < end; ++w)
-    for (uint64_t rest = set[w]; rest; rest &= rest - 1) {
+    for (uint64_t rest = from[w]; rest; rest &= rest - 1) {
       const uint64_t* row = rows + (w * 64 + _tzcnt_u64(rest)) * words;
       const size_t last = below ? w + 1 : end;
       for (size_t i = begin; i < last; i += 8) {

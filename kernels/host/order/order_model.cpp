@@ -407,9 +407,13 @@ double OrderModel<Set>::formula(const Set& bound, const Set& part, const Set& ne
   bool alike = true;
   for_each(part, [&](int vertex) { alike = alike && same_kind(part.first(), vertex, bound); });
   if (!alike && part.size() > 3) return kNoCost;
-  double cost = 0.0;
-  for_each(part, [&](int vertex) { cost += size_cost(bound, vertex, newest); });
-  return alike ? cost / part.size() : cost;
+  double cost = 0.0, read = 0.0;
+  for_each(part, [&](int vertex) {
+    cost += size_cost(bound, vertex, newest);
+    read += step(bound, vertex).size;
+  });
+  // Those of different candidates may meet: what these have in common is counted.
+  return alike ? cost / part.size() : cost + constants.set_up + constants.read * read;
 }
 
 // Whether two vertices have the same candidates.

@@ -24,7 +24,7 @@ const int32_t kLayout[] = {
     sizeof(PlanCondition), QE_AT(PlanCondition, op), QE_AT(PlanCondition, left), QE_AT(PlanCondition, right),
     QE_AT(PlanCondition, unused), QE_AT(PlanCondition, left_columns), QE_AT(PlanCondition, right_columns), kEnd,
     sizeof(PlanEdgeType), QE_AT(PlanEdgeType, list), QE_AT(PlanEdgeType, way), QE_AT(PlanEdgeType, base),
-    QE_AT(PlanEdgeType, bitset), kEnd,
+    QE_AT(PlanEdgeType, bitset), QE_AT(PlanEdgeType, in_list), QE_AT(PlanEdgeType, unused), kEnd,
     sizeof(PlanLevel), QE_AT(PlanLevel, kind), QE_AT(PlanLevel, output), QE_AT(PlanLevel, sources),
     QE_AT(PlanLevel, ranges), QE_AT(PlanLevel, different), QE_AT(PlanLevel, less), QE_AT(PlanLevel, greater),
     QE_AT(PlanLevel, pairs), QE_AT(PlanLevel, conditions), QE_AT(PlanLevel, types), QE_AT(PlanLevel, start),

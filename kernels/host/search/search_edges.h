@@ -5,21 +5,36 @@
 
 namespace qe {
 
+// Calls visit(type, id) for each relationship of an edge level before its filters, with its id within the type. It is looked
+// for in the list of the end that was bound first, which many rows in a row have in common.
+template <typename Visit>
+void each_id(const MatchPlan& match, const PlanLevel& level, uint32_t start, uint32_t end, Visit visit) {
+  for (int k = 0; k < level.types.count; ++k) {
+    const PlanEdgeType& type = match.types[level.types.first + k];
+    const Pcsr* in = type.in_list < 0 ? nullptr : match.lists + type.in_list;
+    const auto between = [&](uint32_t u, uint32_t v, bool v_first) {
+      const bool backward = v_first && in && in->edge_ids;
+      const Slice run = backward ? edges_between(*in, v, u) : edges_between(match.lists[type.list], u, v);
+      for (uint64_t at = run.begin; at < run.end; ++at) visit(type, backward ? in->edge_ids[at] : at);
+    };
+    if (type.way != kBackward) between(start, end, level.end < level.start);
+    if (type.way == kBackward || (type.way == kEitherWay && start != end)) between(end, start, level.start < level.end);
+  }
+}
+
 // Binds the level to each of its relationships in turn.
 template <typename Visit>
 void Worker::each_edge(int level, Visit visit) {
   const LevelInfo& of = info(level);
   const PlanLevel& plan = *of.plan;
-  each_run(match_, plan, vertex(plan.start), vertex(plan.end), [&](const PlanEdgeType& type, Slice run) {
-    for (uint64_t at = run.begin; at < run.end; ++at) {
-      if (type.bitset && !(type.bitset[at >> 6] >> (at & 63) & 1)) continue;
-      value_[level] = type.base + static_cast<int64_t>(at);
-      bool apart = true;
-      for (const Avoided& other : of.avoided) apart = apart && value_[other.level] != value_[level];
-      if (!apart || !passes_rest(level)) continue;
-      spend(1);
-      visit();
-    }
+  each_id(match_, plan, vertex(plan.start), vertex(plan.end), [&](const PlanEdgeType& type, uint64_t at) {
+    if (type.bitset && !(type.bitset[at >> 6] >> (at & 63) & 1)) return;
+    value_[level] = type.base + static_cast<int64_t>(at);
+    bool apart = true;
+    for (const Avoided& other : of.avoided) apart = apart && value_[other.level] != value_[level];
+    if (!apart || !passes_rest(level)) return;
+    spend(1);
+    visit();
   });
 }
 

@@ -55,18 +55,22 @@ QE_BOTH inline bool satisfies(int32_t op, Order o) {
   }
 }
 
-// Does the condition hold between the ids that its two levels are bound to? Null makes it false; NaN differs from
-// everything.
-QE_BOTH inline bool holds(const MatchPlan& plan, const PlanCondition& condition, int64_t left, int64_t right) {
-  const Number a = number_of(plan.columns + condition.left_columns.first, condition.left_columns.count, left);
-  const Number b = number_of(plan.columns + condition.right_columns.first, condition.right_columns.count, right);
+// Does `a op b` hold? Null makes it false; NaN differs from everything.
+QE_BOTH inline bool compares(int32_t op, const Number& a, const Number& b) {
   if (!a.present || !b.present) return false;
   Order o;
   if (a.whole && b.whole) o = order(a.integer, b.integer);
   else if (a.whole) o = order(a.integer, b.real);
   else if (b.whole) o = reversed(order(b.integer, a.real));
   else o = order(a.real, b.real);
-  return satisfies(condition.op, o);
+  return satisfies(op, o);
+}
+
+// Does the condition hold between the ids that its two levels are bound to?
+QE_BOTH inline bool holds(const MatchPlan& plan, const PlanCondition& condition, int64_t left, int64_t right) {
+  const Number a = number_of(plan.columns + condition.left_columns.first, condition.left_columns.count, left);
+  const Number b = number_of(plan.columns + condition.right_columns.first, condition.right_columns.count, right);
+  return compares(condition.op, a, b);
 }
 
 // Do a level's pairs and conditions hold? `value`: what the levels are bound to, its own included.

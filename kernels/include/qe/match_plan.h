@@ -66,6 +66,8 @@ struct PlanEdgeType {
   int32_t way;
   int64_t base;            // global id = base + position in OUT
   const uint64_t* bitset;  // admitted local ids, or null: all
+  int32_t in_list;         // the type's IN adjacency, with ids, where the plan reads it; else -1
+  int32_t unused;
 };
 
 struct PlanLevel {

@@ -18,16 +18,13 @@ from qengine.exec.common.value_index import HashIndex, SortedIndex, Unanswered, 
 from qengine.exec.context import ExecutionContext
 from qengine.exec.scalar import evaluate as scalar
 from qengine.exec.view import ExecView
-from qengine.plan.access import HASH, Access
+from qengine.plan.access import FEW, HASH, Access
 from qengine.plan.expr import Expr, Literal, Parameter
 from qengine.plan.physical import VertexLevel
 from qengine.storage.arrays import Array
 from qengine.storage.columns import PropertyColumn
 
-__all__ = ["FEW", "hash_index", "indexed_nodes", "note_scan", "value_of"]
-
-FEW = 16
-"""Nodes that conditions admit are listed, not marked, where they are at most 1 in this many."""
+__all__ = ["hash_index", "indexed_nodes", "note_scan", "value_of"]
 
 _Index = TypeVar("_Index", HashIndex, SortedIndex)
 

@@ -41,7 +41,9 @@ CONDITION = np.dtype(
     [("op", "<i4"), ("left", "<i4"), ("right", "<i4"), ("unused", "<i4"), ("left_columns", SPAN),
      ("right_columns", SPAN)]
 )  # fmt: skip
-EDGE_TYPE = np.dtype([("list", "<i4"), ("way", "<i4"), ("base", "<i8"), ("bitset", "<u8")])
+EDGE_TYPE = np.dtype(
+    [("list", "<i4"), ("way", "<i4"), ("base", "<i8"), ("bitset", "<u8"), ("in_list", "<i4"), ("unused", "<i4")]
+)
 LEVEL = np.dtype(
     [("kind", "<i4"), ("output", "<i4"), ("sources", SPAN), ("ranges", SPAN), ("different", SPAN), ("less", SPAN),
      ("greater", SPAN), ("pairs", SPAN), ("conditions", SPAN), ("types", SPAN), ("start", "<i4"), ("end", "<i4"),
@@ -128,7 +130,7 @@ class PlanTables:
     pairs: list[tuple[int, int, int, int]] = field(default_factory=list)
     conditions: list[tuple[int, int, int, int, Span, Span]] = field(default_factory=list)
     columns: list[tuple[int, int, int, int, int, int, int]] = field(default_factory=list)
-    types: list[tuple[int, int, int, int]] = field(default_factory=list)
+    types: list[tuple[int, ...]] = field(default_factory=list)
     level_ids: list[int] = field(default_factory=list)
     list_ids: list[int] = field(default_factory=list)
     lists: list[bytes] = field(default_factory=list)

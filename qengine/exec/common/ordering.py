@@ -23,7 +23,7 @@ from qengine.exec.common.columns import (
 from qengine.exec.common.property_texts import PropertyTexts
 from qengine.exec.scalar.compare import order_key
 
-__all__ = ["ranks", "sort_keys", "sorted_rows"]
+__all__ = ["lasting_ranks", "ranks", "sort_keys", "sorted_rows"]
 
 
 def ranks(column: Column) -> IntArray:
@@ -43,6 +43,28 @@ def ranks(column: Column) -> IntArray:
     found = np.empty(len(keys), dtype=np.int64)
     found[places] = np.cumsum(steps[: len(keys)])
     return found
+
+
+def lasting_ranks(column: Column, *, ascending: bool) -> tuple[object, IntArray] | None:
+    """Return int64 by which rows of several batches sort ascending, nulls included, and what tells whose compare.
+
+    Ranks of one column compare with those of another where what tells is equal. None where they don't last.
+    """
+    of: object
+    if isinstance(column, PropertyTexts):
+        if (coded := column.codes()) is None:
+            return None
+        found, of = coded
+    elif isinstance(column, NodeColumn | RelationshipColumn):
+        of, found = type(column), column.ids
+    elif isinstance(column, ArrowColumn) and (pa.types.is_int64(column.type) or pa.types.is_float64(column.type)):
+        of, found = column.type, _arrow_ranks(column.array)
+    else:
+        return None
+    null = column.is_null()
+    if null.any():
+        found = np.where(null, np.int64(2**63 - 1), found)
+    return of, found if ascending else ~found
 
 
 def _arrow_ranks(array: pa.Array) -> IntArray:

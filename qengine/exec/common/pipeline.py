@@ -10,9 +10,11 @@ import pyarrow as pa
 
 from qengine.errors import InternalError
 from qengine.exec.common.batch import BATCH_ROWS, Batch, concatenate_batches
+from qengine.exec.common.few_rows import FewRows, few_rows
 from qengine.exec.common.masks import Masks, conditions_hold_out
 from qengine.exec.common.operators.aggregate import aggregate_stage
 from qengine.exec.common.operators.aggregate_by_node import aggregate_by_node_stage
+from qengine.exec.common.operators.aggregate_entries import aggregate_entries_stage
 from qengine.exec.common.operators.apply import attach_stage, optional_stage
 from qengine.exec.common.operators.distinct import distinct_stage, union_stage
 from qengine.exec.common.operators.join import hash_join_stage
@@ -26,7 +28,6 @@ from qengine.exec.common.results import ResultRows, result_rows
 from qengine.exec.common.runtime import Matchers, Runtime
 from qengine.exec.context import ExecutionContext, OperatorStats, Status
 from qengine.exec.host.count_fast_path import count_fast_path
-from qengine.exec.host.few_rows import FewRows, few_rows
 from qengine.exec.view import ExecView
 from qengine.plan import logical, physical
 
@@ -49,6 +50,7 @@ _STAGES: dict[type[logical.Operator], Callable[[Any, Build, int], Stage]] = {
     physical.LookUp: look_up_stage,
     physical.Eliminate: eliminate_stage,
     physical.AggregateByNode: aggregate_by_node_stage,
+    physical.AggregateEntries: aggregate_entries_stage,
     physical.Walk: walk_stage,
     physical.Shortest: shortest_stage,
     physical.Optional: optional_stage,

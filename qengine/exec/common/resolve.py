@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +13,6 @@ import pyarrow as pa
 from qengine._frozen import frozen
 from qengine.catalog.functions import lookup
 from qengine.errors import InternalError
-from qengine.exec.common.access import FEW
 from qengine.exec.common.match_plan import (
     NO_SPAN,
     ColumnKind,
@@ -28,12 +27,13 @@ from qengine.exec.common.match_plan import (
 )
 from qengine.exec.common.operator_cache import PerOperatorCache
 from qengine.exec.view import ExecView, MaskProvider
+from qengine.plan.access import FEW
 from qengine.plan.expr import Call, Expr, Parameter, Subquery
 from qengine.plan.pattern import Direction
-from qengine.plan.physical import ColumnCondition, EdgeLevel, Level, Search, VertexLevel, check_levels
+from qengine.plan.physical import ColumnCondition, EdgeLevel, Search, VertexLevel, check_levels
 from qengine.plan.traverse import preorder
 
-__all__ = ["ResolvedSearch", "resolve", "resolve_pattern"]
+__all__ = ["ResolvedSearch", "resolve"]
 
 _WITHIN = int(SourceFlag.WITHIN)
 
@@ -60,7 +60,8 @@ class ResolvedSearch:
 
     ``plan``: one ``match_plan.PLAN`` record. ``tables``: what it points to, in the order of its fields. ``keep``: the
     arrays that the tables point into. ``outputs``: names of its output columns. ``summed``: no level is enumerated, so
-    that the result is a count for each input row. ``reusable``: it is remembered, since it holds for every execution.
+    that the result is a count for each input row. ``lists``: the places of its lists, by type and direction.
+    ``reusable``: it is remembered, since it holds for every execution.
     """
 
     plan: npt.NDArray[Any]
@@ -69,6 +70,7 @@ class ResolvedSearch:
     outputs: tuple[str, ...]
     mode: SearchMode
     summed: bool
+    lists: Mapping[tuple[int, Direction], int]
     reusable: bool = False
 
     @property
@@ -93,37 +95,6 @@ def resolve(store: ExecView, search: Search, masks: MaskProvider) -> ResolvedSea
         return (replace(resolved, reusable=True) if keep and resolved is not None else resolved), keep
 
     return _resolved.get(store, search, find)
-
-
-def resolve_pattern(store: ExecView, search: Search) -> ResolvedSearch | None:
-    """Return the plan for the pattern of ``search`` alone, without the predicates of its levels; not remembered."""
-    levels = tuple(_bare(level) for level in search.levels)
-    return _Resolver(store, replace(search, levels=levels), _NoMasks()).run()
-
-
-def _bare(level: Level) -> Level:
-    """Return a level without predicates."""
-    if isinstance(level, VertexLevel):
-        return replace(level, predicates=(), access=())
-    return replace(level, predicates=())
-
-
-class _NoMasks:
-    """Stands in where no level has predicates."""
-
-    def vertex_list(self, level: VertexLevel, ranges: Sequence[Sequence[int]]) -> npt.NDArray[np.int64] | None:
-        return None
-
-    def scanned(self, level: VertexLevel) -> None:
-        raise InternalError(f"There is a predicate of {level.name}.")
-
-    def vertex_mask(self, name: str, predicates: tuple[Expr, ...], begin: int, end: int) -> npt.NDArray[np.bool_]:
-        raise InternalError(f"There is a predicate of {name}.")
-
-    def edge_mask(
-        self, name: str, predicates: tuple[Expr, ...], type_index: int, begin: int, end: int
-    ) -> npt.NDArray[np.bool_]:
-        raise InternalError(f"There is a predicate of {name}.")
 
 
 def _differs(search: Search) -> bool:
@@ -165,7 +136,7 @@ class _Resolver:
         mode = SearchMode.EXISTS if search.exists else SearchMode.COUNT if search.count else SearchMode.ROWS
         summed = enumerated == search.seeds
         plan, tables = self.tables.plan(search.seeds, enumerated, mode, len(outputs), search.strategy == "extend")
-        return ResolvedSearch(plan, tables, tuple(self.tables.keep), outputs, mode, summed)
+        return ResolvedSearch(plan, tables, tuple(self.tables.keep), outputs, mode, summed, self.list_index)
 
     def vertex_level(self, level: VertexLevel, output: int) -> tuple[Any, ...] | None:
         ranges = self.store.label_ranges(level.labels).tolist()
@@ -237,7 +208,8 @@ class _Resolver:
             if level.predicates:
                 mask = self.masks.edge_mask(level.name, level.predicates, index, 0, info.count)
                 bitset = self.hold(_packed(mask))
-            types.append((self.list_of(index, Direction.OUT), int(way), info.base, bitset))
+            into = self.list_index.get((index, Direction.IN), -1)
+            types.append((self.list_of(index, Direction.OUT), int(way), info.base, bitset, into, 0))
         tables = self.tables
         return (
             LevelKind.EDGE,

@@ -21,14 +21,12 @@ __all__ = ["Matchers", "Runtime"]
 class Matchers:
     """How another executor matches patterns.
 
-    ``search``: runs a ``Search``, as ``cpu.search.run_search`` does. ``eliminate``: runs an ``Eliminate``, as
-    ``cpu.eliminate.run_eliminate`` does, where ``eliminates``, asked with the store and the operator, says so; else it
-    is searched.
+    ``search``: runs a ``Search``, as ``host.search.run_search`` does. ``eliminate``: runs an ``Eliminate``, as
+    ``host.eliminate.run_eliminate`` does, where the plan has a schedule for it; else it is searched.
     """
 
     search: Callable[[ExecView, Search, Sequence[Ids], int, ExecutionContext, MaskProvider], Iterator[SearchChunk]]
     eliminate: Callable[[Eliminate, Runtime, MaskProvider], tuple[tuple[Ids, ...], Ids]]
-    eliminates: Callable[[ExecView, Eliminate], bool]
 
 
 class Runtime:
@@ -55,6 +53,4 @@ class Runtime:
 
     def eliminates(self, operator: Eliminate) -> bool:
         """Tell whether the executor runs the steps of an ``Eliminate``, rather than its search."""
-        if self.matchers is None:
-            return operator.schedule("cpu") is not None
-        return operator.schedule("gpu") is not None and self.matchers.eliminates(self.store, operator)
+        return operator.schedule("cpu" if self.matchers is None else "gpu") is not None

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from qengine.exec.common.few_rows import FewRows
 from qengine.exec.common.results import ResultRows
 from qengine.exec.context import ExecutionContext
-from qengine.exec.host.few_rows import FewRows
 from qengine.exec.view import ExecView
 from qengine.plan.physical import PhysicalPlan
 
@@ -23,7 +23,7 @@ def run(plan: PhysicalPlan, store: ExecView, context: ExecutionContext) -> Itera
     """
     from qengine.exec.common import pipeline
     from qengine.exec.common.runtime import Matchers
-    from qengine.exec.gpu.eliminate import eliminates, run_eliminate
+    from qengine.exec.gpu.eliminate import run_eliminate
     from qengine.exec.gpu.search import run_search
 
-    return pipeline.run(plan, store, context, Matchers(run_search, run_eliminate, eliminates))
+    return pipeline.run(plan, store, context, Matchers(run_search, run_eliminate))

@@ -14,13 +14,14 @@ import numpy.typing as npt
 
 from qengine.errors import OutOfMemory
 from qengine.exec.common.match_plan import LEVEL, RANGE
-from qengine.exec.gpu.count_kernels import Roots, ShapeCounter
-from qengine.exec.gpu.count_plan import Component, components
+from qengine.exec.common.resolve import ResolvedSearch
+from qengine.exec.gpu.count_kernels import Roots, ShapeCounter, ViewSpec
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.upload import DevicePlan
 from qengine.exec.view import ExecView
+from qengine.plan.count_shapes import Component, View, with_views
 
-__all__ = ["CountedPlan", "try_count"]
+__all__ = ["CountedPlan", "components", "try_count"]
 
 _ROOM = 256
 _MOST_ENTRIES = 2**32 - 1
@@ -43,8 +44,8 @@ class CountedPlan:
         return sum(counter.n_bytes for counter in self.counters or ())
 
 
-def try_count(store: ExecView, plan: DevicePlan, run: DeviceRun) -> int | None:
-    """Return how many embeddings a plan without seeds has, if kernels for its shape can tell; else None.
+def try_count(store: ExecView, shapes: Sequence[Component[View]], plan: DevicePlan, run: DeviceRun) -> int | None:
+    """Return how many embeddings a plan of these shapes has; None without any, or where their kernels can't tell.
 
     The counters of a plan that can be used again stay on the device, as long as there is room.
 
@@ -54,8 +55,7 @@ def try_count(store: ExecView, plan: DevicePlan, run: DeviceRun) -> int | None:
         By the run's limits.
     """
     resolved = plan.resolved
-    header = resolved.plan[0]
-    if header["seeds"] or header["enumerated"]:
+    if not shapes:
         return None
     key = (id(store), "count", id(resolved))
     resident = run.memory.pin(key) if resolved.reusable else None
@@ -67,7 +67,7 @@ def try_count(store: ExecView, plan: DevicePlan, run: DeviceRun) -> int | None:
         finally:
             run.memory.unpin(resident)
     try:
-        made = _prepared(plan, run)
+        made = _prepared(store, shapes, plan, run)
     except OutOfMemory:  # the general search takes less
         return None
     if not resolved.reusable:
@@ -97,9 +97,27 @@ def _counted(plan: CountedPlan, run: DeviceRun) -> int | None:
     return None if None in found else prod(each for each in found if each is not None)
 
 
-def _prepared(plan: DevicePlan, run: DeviceRun) -> CountedPlan:
+def components(
+    store: ExecView, shapes: Sequence[Component[View]], resolved: ResolvedSearch
+) -> list[Component[ViewSpec]] | None:
+    """Return shapes of the lists of a graph; None where the vertices of some labels are in several ranges."""
+    header = resolved.plan[0]
+    levels = _table(header, "levels", LEVEL, int(header["n_levels"]))
+    if any(int(level["ranges"]["count"]) != 1 for level in levels):
+        return None
+
+    def seen(view: View) -> ViewSpec:
+        ((lo, hi),) = store.label_ranges(view.labels).tolist()
+        index = store.type_index(view.type)
+        assert index is not None
+        return ViewSpec(resolved.lists[index, view.direction], lo, hi, view.below, view.above)
+
+    return [Component(with_views(each.shape, seen), each.root) for each in shapes]
+
+
+def _prepared(store: ExecView, shapes: Sequence[Component[View]], plan: DevicePlan, run: DeviceRun) -> CountedPlan:
     made = CountedPlan(None, [])
-    parts = components(plan.resolved.plan)
+    parts = components(store, shapes, plan.resolved)
     if parts is None or any(int(each["n_entries"]) > _MOST_ENTRIES for each in plan.lists):
         return made
     counters = []
@@ -112,7 +130,7 @@ def _prepared(plan: DevicePlan, run: DeviceRun) -> CountedPlan:
     return made
 
 
-def _roots(plan: DevicePlan, part: Component, run: DeviceRun, uploaded: list[Any]) -> Roots:
+def _roots(plan: DevicePlan, part: Component[ViewSpec], run: DeviceRun, uploaded: list[Any]) -> Roots:
     """Return the vertices of the component's first level; its bitset or candidates are copied to the device."""
     header = plan.resolved.plan[0]
     levels = _table(header, "levels", LEVEL, int(header["n_levels"]))

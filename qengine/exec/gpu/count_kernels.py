@@ -22,18 +22,10 @@ from qengine.exec.gpu.count_policy import (
     star_launch,
     wedge_launches,
 )
-from qengine.exec.gpu.count_shapes import (
-    CliqueShape,
-    CountShape,
-    EdgeShape,
-    HouseShape,
-    StarShape,
-    ViewSpec,
-    WedgeShape,
-)
 from qengine.exec.gpu.launch import DeviceRun
+from qengine.plan.count_shapes import CliqueShape, CountShape, EdgeShape, HouseShape, StarShape, WedgeShape
 
-__all__ = ["DeviceView", "Roots", "ShapeCounter"]
+__all__ = ["DeviceView", "Roots", "ShapeCounter", "ViewSpec"]
 
 _SLICE = 16
 """Bytes of a ``ViewSlice``."""
@@ -92,6 +84,20 @@ WEDGE_TASK = np.dtype(
 
 
 @dataclass(frozen=True, slots=True)
+class ViewSpec:
+    """The members in ``[lo, hi)`` of a vertex's list, less (greater) than the vertex itself if ``below`` (``above``).
+
+    ``list``: index into ``MatchPlan::lists``.
+    """
+
+    list: int
+    lo: int
+    hi: int
+    below: bool = False
+    above: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Roots:
     """The vertices ``[begin, end)``, or ``candidates`` (device address of uint32[end]; begin is 0) where not 0.
 
@@ -133,7 +139,7 @@ class ShapeCounter:
         ``match_plan.PCSR`` records with the device's pointers, as in ``MatchPlan::lists``.
     """
 
-    def __init__(self, lists: npt.NDArray[Any], shape: CountShape, roots: Roots) -> None:
+    def __init__(self, lists: npt.NDArray[Any], shape: CountShape[ViewSpec], roots: Roots) -> None:
         self.lists = lists
         self.shape = shape
         self.roots = roots
@@ -200,7 +206,7 @@ class ShapeCounter:
             return 2 * first
         return None if isinstance(self.shape, StarShape) and second else first
 
-    def _prepare_edges(self, shape: EdgeShape) -> bool:
+    def _prepare_edges(self, shape: EdgeShape[ViewSpec]) -> bool:
         span = shape.marked.hi - shape.marked.lo
         outer, marked = self.view(shape.outer), self.view(shape.marked)
         streamed = self.view(shape.streamed, hub_words(span), shape.marked.lo)
@@ -221,7 +227,7 @@ class ShapeCounter:
             self._add("count_edges", "count_edges", launch, task)
         return True
 
-    def _prepare_cliques(self, shape: CliqueShape) -> bool:
+    def _prepare_cliques(self, shape: CliqueShape[ViewSpec]) -> bool:
         span = shape.outer.hi - shape.outer.lo
         outer = self.view(shape.outer)
         streamed = self.view(shape.streamed, hub_words(span), shape.outer.lo)
@@ -243,7 +249,7 @@ class ShapeCounter:
             self._add("count_cliques", "count_cliques", launch, task)
         return True
 
-    def _prepare_wedges(self, shape: WedgeShape) -> bool:
+    def _prepare_wedges(self, shape: WedgeShape[ViewSpec]) -> bool:
         outer, inner = self.view(shape.outer), self.view(shape.inner)
         lo, reach = shape.inner.lo, self.roots.reach
         launches = wedge_launches(self.device, shape.inner.hi - lo)
@@ -268,7 +274,7 @@ class ShapeCounter:
             self._add("count_wedges", "count_wedges_tiled", launch, task)
         return True
 
-    def _prepare_houses(self, shape: HouseShape) -> bool:
+    def _prepare_houses(self, shape: HouseShape[ViewSpec]) -> bool:
         whole = self.view(shape.whole)
         span = shape.whole.hi - shape.whole.lo
         launches = house_launches(self.device, span)
@@ -303,7 +309,7 @@ class ShapeCounter:
         self._add("count_houses", "keep_triangular", launch, first)
         task["roots"], task["n_roots"] = kept, n_kept
 
-    def _prepare_stars(self, shape: StarShape) -> bool:
+    def _prepare_stars(self, shape: StarShape[ViewSpec]) -> bool:
         views = [self.view(factor.view) for factor in shape.factors]
         classes, counts, numbers, _ = self.sort_roots(views[0], views[0], (2**32 - 1,), 1)
         if numbers[0] == 0:

@@ -14,12 +14,11 @@ __all__ = ["OperatorFacts"]
 class OperatorFacts:
     """What is known of an operator on one graph.
 
-    ``eliminates``: its steps are run, rather than its search. ``wide``: a number of it has been too large for 64 bits.
-    ``general``: a kernel has found that it doesn't take what it is given.
+    ``wide``: a number of it has been too large for 64 bits. ``general``: a kernel has found that it doesn't take what
+    it is given.
     """
 
     operator: Eliminate
-    eliminates: bool
     wide: bool = False
     general: bool = False
 

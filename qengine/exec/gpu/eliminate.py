@@ -16,10 +16,8 @@ import numpy as np
 
 from qengine.errors import InternalError
 from qengine.exec.common.relations import Relations
-from qengine.exec.common.resolve import resolve_pattern
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.context import Status
-from qengine.exec.gpu.count_plan import components
 from qengine.exec.gpu.device_program import OperatorFacts
 from qengine.exec.gpu.elimination_steps import FLAGS, LANES, DeviceSteps, Unfit, blocks_of, integer
 from qengine.exec.gpu.kernels import Sums, run_call, start_total
@@ -29,10 +27,10 @@ from qengine.exec.gpu.neighbourhoods import run_among
 from qengine.exec.host.eliminate import Counts, NumberOverflow, of_vertices, only_count
 from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.kernels import kernel
-from qengine.plan.physical import MAX_DEVICE_LEVELS, Eliminate
+from qengine.plan.physical import Eliminate
 from qengine.plan.schedule import Among, Call
 
-__all__ = ["eliminates", "run_eliminate"]
+__all__ = ["run_eliminate"]
 
 _MOST_FACTOR = 2**62
 """Of the terms together: 64 bits more than numbers have are enough then."""
@@ -45,29 +43,13 @@ _PARTS = 4_096
 _known: WeakKeyDictionary[Any, dict[int, OperatorFacts]] = WeakKeyDictionary()
 
 
-def eliminates(store: ExecView, operator: Eliminate) -> bool:
-    """Tell whether the device sums the pattern's vertices out, rather than searches."""
-    return _of(store, operator).eliminates
-
-
 def _of(store: ExecView, operator: Eliminate) -> OperatorFacts:
     known: dict[int, OperatorFacts] = _known.setdefault(store, {})
     if (found := known.get(id(operator))) is None:
         if len(known) >= _MOST_KNOWN:
             known.clear()
-        found = known[id(operator)] = OperatorFacts(operator, _eliminates(store, operator))
+        found = known[id(operator)] = OperatorFacts(operator)
     return found
-
-
-def _eliminates(store: ExecView, operator: Eliminate) -> bool:
-    """Tell whether steps are run: where the plan says so, unless the pattern has kernels made for its shape."""
-    if operator.schedule("gpu") is None:
-        return False
-    search = operator.search
-    if operator.emit or len(search.levels) > MAX_DEVICE_LEVELS or any(level.predicates for level in search.levels):
-        return True
-    resolved = resolve_pattern(store, search)
-    return resolved is None or components(resolved.plan) is None
 
 
 def run_eliminate(operator: Eliminate, runtime: Runtime, masks: MaskProvider) -> Counts:

@@ -45,7 +45,7 @@ def run_search(
         return
     with device_run(context) as run, device_plan(store, resolved, run) as plan:
         inputs = rows if search.seeds else 1
-        total = _total(store, plan, run)
+        total = _total(store, search, plan, run)
         if total is not None:
             chunks = one_total(total, search)
         elif has_room(shape := level_table(resolved), run.free_bytes()) and block_warps(shape.warp_bytes, run.device):
@@ -55,11 +55,11 @@ def run_search(
         yield from completed(chunks, resolved, search, seeds, rows, _most_rows(resolved, context))
 
 
-def _total(store: ExecView, plan: DevicePlan, run: DeviceRun) -> int | None:
+def _total(store: ExecView, search: Search, plan: DevicePlan, run: DeviceRun) -> int | None:
     """Return the count of a plan that has nothing else to give, None where that is left to those who give rows."""
     if plan.resolved.mode is SearchMode.EXISTS:
         return None
-    total = try_count(store, plan, run)
+    total = try_count(store, search.shapes, plan, run)
     if total is None:
         total = try_total(plan, run)
     return dfs_total(store, plan, run) if total is None else total

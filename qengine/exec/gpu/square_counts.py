@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from qengine.exec.common.match_plan import PCSR
-from qengine.exec.gpu.count_kernels import Roots, ShapeCounter
-from qengine.exec.gpu.count_shapes import ViewSpec, WedgeShape
+from qengine.exec.gpu.count_kernels import Roots, ShapeCounter, ViewSpec
 from qengine.exec.gpu.eliminate_matrix import DeviceMatrix
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.memory import Resident
 from qengine.exec.view import ExecView
+from qengine.plan.count_shapes import WedgeShape
 
 __all__ = ["closed_walks_of_four"]
 

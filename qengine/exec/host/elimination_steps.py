@@ -255,5 +255,7 @@ def _library() -> ctypes.CDLL:
     library.qe_row_squares.argtypes = (pointer, pointer)
     library.qe_rooted_forest.argtypes = (pointer, i32, pointer, pointer)
     library.qe_eliminate_pairs.argtypes = (pointer, i32, u32, i32, pointer, pointer)
+    library.qe_mixed_walks.argtypes = (pointer, pointer)
+    library.qe_cliques.argtypes = (pointer, pointer)
     library.qe_fold_pairs.argtypes = (pointer, i32, pointer)
     return library

@@ -26,6 +26,7 @@ from qengine.exec.host.elimination_steps import (
     told_apart,
 )
 from qengine.exec.host.neighbourhoods import Piece
+from qengine.exec.host.ranked_kernels import cliques, walks
 from qengine.plan.elimination import (
     MaskedProduct,
     Matrix,
@@ -373,6 +374,8 @@ NUMBERS_OF_STEPS: Mapping[str, Callable[[Steps, KernelCall], Found]] = {
 TOTALS_OF_STEPS: Mapping[str, Callable[[Steps, KernelCall], dict[int, int]]] = {
     "closed_walks": _closed_walks,
     "long_closed_walks": _long_closed_walks,
+    "mixed_walks": walks,
+    "cliques": cliques,
     "dot": _dot,
 }
 """Of rows that give sums."""

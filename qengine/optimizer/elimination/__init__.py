@@ -155,21 +155,21 @@ class _TermSums:
             return self._search(quotient, factor, None)
         totals, by_vertex = result
         key = tuple(sorted(totals)), by_vertex
+        clique = elimination.clique
         if self.summed is not None:
             more = reached(self.program.steps, (*totals, by_vertex), self.needed)
             self.needed |= more
             self.summed[key] = self.summed.get(key, 0) + factor
-            if not self.spending.affords(more):
+            if not self.spending.affords(more, clique):
                 self.summed = None
-        return self._search(quotient, factor, key) or self.summed is not None
+        return self._search(quotient, factor, key, clique) or self.summed is not None
 
-    def _search(self, quotient: Quotient, factor: int, key: Key | None) -> bool:
+    def _search(self, quotient: Quotient, factor: int, key: Key | None, clique: int | None = None) -> bool:
         """Add a term to those of which some are searched, the cheaper way; tell whether these may still pay."""
         if self.searches is None:
             return False
-        steps = self.program.steps
-        more = set() if key is None else reached(steps, (*key[0], key[1]), self.mixed_needed)
-        cost = sum(self.spending.costs.of(place) for place in more if not isinstance(steps[place], Matrix))
+        more = set() if key is None else reached(self.program.steps, (*key[0], key[1]), self.mixed_needed)
+        cost = self.spending.cost(more, clique)
         if self.searches.add(quotient, factor, None if key is None else cost):
             cost = 0.0
         elif key is None:
@@ -231,7 +231,7 @@ class _Spending:
         self._costs = {device: StepCosts(facts.on(device)) for device in limits}
         self._limits = limits
         self._spent = dict.fromkeys(limits, 0.0)
-        self._places: list[int] = []
+        self._added: list[tuple[list[int], int | None]] = []
         self._counted = dict.fromkeys(limits, 0)
 
     @property
@@ -239,19 +239,29 @@ class _Spending:
         """The costs on the CPU, by which steps are chosen."""
         return self._costs["cpu"]
 
-    def affords(self, places: Iterable[int]) -> bool:
-        """Add the costs of steps; tell whether any device may still run them all.
+    def cost(self, places: Iterable[int], clique: int | None) -> float:
+        """Return what steps cost on the CPU, or their sum as that of a clique."""
+        return _cheaper(self.costs, [each for each in places if not isinstance(self.steps[each], Matrix)], clique)
+
+    def affords(self, places: Iterable[int], clique: int | None) -> bool:
+        """Add the costs of steps, or of their sum as that of a clique; tell whether any device may still run them all.
 
         What a matrix costs is settled by the steps that are used in the end.
         """
-        self._places += [place for place in places if not isinstance(self.steps[place], Matrix)]
+        self._added.append(([place for place in places if not isinstance(self.steps[place], Matrix)], clique))
         return any(self._spends(device) < limit for device, limit in self._limits.items())
 
     def _spends(self, device: str) -> float:
         costs = self._costs[device]
-        self._spent[device] += sum(map(costs.of, self._places[self._counted[device] :]))
-        self._counted[device] = len(self._places)
+        for places, clique in self._added[self._counted[device] :]:
+            self._spent[device] += _cheaper(costs, places, clique)
+        self._counted[device] = len(self._added)
         return self._spent[device]
+
+
+def _cheaper(costs: StepCosts, places: Sequence[int], clique: int | None) -> float:
+    steps = sum(map(costs.of, places))
+    return steps if clique is None else min(steps, costs.of_clique(clique))
 
 
 class _Relations:

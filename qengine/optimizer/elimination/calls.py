@@ -9,7 +9,7 @@ from qengine.catalog.view import CatalogView
 from qengine.optimizer.elimination.cost import groups_of, rows_of
 from qengine.optimizer.elimination.facts import ProgramFacts
 from qengine.optimizer.elimination.order import PlacesAmong, in_order
-from qengine.plan.elimination import Matrix, Step, Term, among_pairs
+from qengine.plan.elimination import Clique, Matrix, Step, Term, among_pairs
 from qengine.plan.kernels import KERNELS, Group, Kernel, kernel
 from qengine.plan.kernels.shapes import one
 from qengine.plan.physical import Eliminate
@@ -102,34 +102,38 @@ class _Choice:
 
     def calls(self) -> tuple[Call, ...] | None:
         """Return the calls; None where a step has no kernel."""
-        totals = {place for term in self.terms for place in term.totals if not among_pairs(self.steps, place)}
+        every = {place for term in self.terms for place in term.totals}
+        totals = {place for place in every if not among_pairs(self.steps, place)}
         last: list[KernelCall] = []
         given: dict[int, Sequence[int]] = {}
         facts = self.facts
         facts.given = given
         needed = facts.needed({})
         for row in self._grouping(total=True):
-            for group in self._groups(row, totals - given.keys()):
-                found_so = dict.fromkeys(group.places, group.reads)
+            groups = list(self._groups(row, (every if row.step is Clique else totals) - given.keys()))
+            for some in (*([each] for each in groups), groups):  # those that don't pay alone may do so together
+                left = [group for group in some if not given.keys() & set(group.places)]
+                found_so = {place: group.reads for group in left for place in group.places}
                 less = facts.needed(found_so)
-                if self._pays(row, group, needed - less):
+                if left and self._pays(row, left, needed - less):
                     given |= found_so
                     needed = less
-                    last.append(self._made(row, group))
+                    last += [self._made(row, group) for group in left]
         begun: dict[int, KernelCall] = {}
         covered: set[int] = set()
         for row in self._grouping(total=False):
             for group in self._groups(row, needed - covered):
-                if self._pays(row, group, group.places):
+                if self._pays(row, [group], group.places):
                     covered.update(group.places)
                     begun[min(group.places)] = self._made(row, group)
         found: list[Call] = []
         for each in self.order:
             if isinstance(each, PlacesAmong):
-                among = self._among(each, needed)
+                among = self._among(each, needed, given)
                 if among is None:
                     return None
-                found.append(among)
+                if among.all:
+                    found.append(among)
             elif each in begun:
                 found.append(begun[each])
             elif each in needed and each not in covered:
@@ -153,7 +157,7 @@ class _Choice:
             self._single[place] = None if best is None else best[1:]
         return self._single[place]
 
-    def _among(self, places: PlacesAmong, needed: Collection[int]) -> Among | None:
+    def _among(self, places: PlacesAmong, needed: Collection[int], given: Collection[int]) -> Among | None:
         calls: list[list[KernelCall]] = []
         for part in (places.steps, places.by_root):
             found = [self.single(place) for place in part if place in needed]
@@ -161,7 +165,9 @@ class _Choice:
                 return None
             calls.append([self._noted(*each) for each in found if each is not None])
         (dot,) = (row for row in KERNELS[self.device] if row.name == "dot")
-        totals = tuple(self._made(dot, Group((place,), (place,), (1,))) for place in places.totals)
+        totals = tuple(
+            self._made(dot, Group((place,), (place,), (1,))) for place in places.totals if place not in given
+        )
         return Among(tuple(calls[0]), tuple(calls[1]), totals)
 
     # ------------------------------------------------------------ rows
@@ -184,8 +190,8 @@ class _Choice:
         lists = (place for place in group.places if isinstance(self.steps[place], Matrix))
         return all(self.facts.form(place) in row.forms for place in lists)
 
-    def _pays(self, row: Kernel, group: Group, spared: Collection[int]) -> bool:
-        """Tell whether a group is computed together, which spares some steps their own kernels."""
+    def _pays(self, row: Kernel, groups: Sequence[Group], spared: Collection[int]) -> bool:
+        """Tell whether groups are each computed together, which spares some steps their own kernels."""
         if row.name == "dot" or row.name in self.forced:
             return True
         apart = [self.single(place) for place in spared]
@@ -193,7 +199,8 @@ class _Choice:
             return False
         if None in apart:
             return True
-        return self._made(row, group, note=False).cost <= sum(each[1].cost for each in apart if each is not None)
+        cost = sum(self._made(row, group, note=False).cost for group in groups)
+        return cost <= sum(each[1].cost for each in apart if each is not None)
 
     def _made(self, row: Kernel, group: Group, *, note: bool = True) -> KernelCall:
         cost = self.facts.take["step"] + row.cost(self.facts, group)

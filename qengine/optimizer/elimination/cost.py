@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from functools import cache
+from math import inf
 from typing import cast
 
 from qengine.optimizer.elimination.facts import ProgramFacts
+from qengine.plan.elimination import Clique
 from qengine.plan.kernels import KERNELS, Kernel
+from qengine.plan.kernels.cliques import clique_group
 from qengine.plan.kernels.shapes import one
 
 __all__ = ["StepCosts", "groups_of", "rows_of"]
@@ -38,6 +41,12 @@ class StepCosts:
         if place not in self._known:
             self._known[place] = self._facts.take["step"] + self._cost(place)
         return self._known[place]
+
+    def of_clique(self, place: int) -> float:
+        """Return the cost of the sum that a ``Clique`` says something of, found by that; infinity where it can't be."""
+        facts = self._facts
+        rows = [row for row in groups_of(facts.device, True) if row.step is Clique and row.matches(facts, place)]
+        return min((row.cost(facts, clique_group(facts, place)) for row in rows), default=inf)
 
     def _cost(self, place: int) -> float:
         facts, form = self._facts, cast("Hashable", type(self._steps[place]))

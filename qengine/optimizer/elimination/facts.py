@@ -1,7 +1,7 @@
 """What rows of the kernel table go by (``plan.kernels.row.Facts``): what a catalogue settles, and estimates.
 
 Estimates are from whole types, labels left aside: matrices are read whole, so that their entries and the squares of
-their rows' lengths say what a step takes.
+their rows' lengths say what a step takes. Only forests leave out vertices that a vector of labels doesn't have.
 """
 
 from __future__ import annotations
@@ -14,14 +14,17 @@ from typing import Any, TypeVar, cast
 
 from qengine.catalog.costs import costs
 from qengine.catalog.view import CatalogView, EdgeStatistics, RelationshipTypeInfo
+from qengine.optimizer.labels import vertex_count
 from qengine.plan.elimination import (
     EndRows,
-    ForestNode,
     MaskedProduct,
     Matrix,
     Neighbourhoods,
+    NodeIndicator,
+    Pairs,
     Product,
     Relation,
+    RootedForest,
     Step,
     Term,
     domain_of,
@@ -167,6 +170,16 @@ class ProgramFacts:
         return False
 
     @_once
+    def is_plain(self, place: int) -> bool | None:
+        """Tell whether a matrix links pairs once and no vertex with itself, without numbers; None: running tells."""
+        step = self.steps[place]
+        if not isinstance(step, Matrix):
+            return False
+        if all(any(info.loops for info in self._infos(each)) for each in step.relations):
+            return None if any(each.conditions for each in step.relations) else False
+        return self.links_once(place)
+
+    @_once
     def most_entries(self, place: int) -> float:
         """Return how many pairs a matrix of relationships links at the most."""
         step = self.steps[place]
@@ -235,12 +248,24 @@ class ProgramFacts:
         spread = sqrt(max(0.0, log(self._squares(place, False) / vertices / mean**2)))
         return vertices / 3 * exp(-0.81 * spread - 0.265 * spread**2)
 
-    def forest(self, nodes: Sequence[ForestNode], tops: Sequence[int]) -> tuple[float, float, float]:
+    @_once
+    def share(self, place: int) -> float:
+        """Return about which share of a vector's numbers aren't 0, as far as labels say."""
+        match self.steps[place]:
+            case NodeIndicator(nodes=nodes):
+                return min((vertex_count(self.catalog, labels) / self.vertices for _, labels, _ in nodes), default=1.0)
+            case Product(factors=factors):
+                return min(map(self.share, factors))
+        return 1.0
+
+    def forest(self, forest: RootedForest | Pairs) -> tuple[float, float, float]:
         """Return how many numbers the nodes of a forest add to sparse vectors, over all roots, and how many are read.
 
         The third is how many the last node's vectors hold.
         """
-        roots = self.vertices
+        nodes, tops = forest.nodes, forest.tops if isinstance(forest, RootedForest) else ()
+        roots = self.vertices * (1.0 if forest.vector is None else self.share(forest.vector))
+        shares = [1.0 if node.vector is None else self.share(node.vector) for node in nodes]
         scattered = read = 0.0
         reach: list[float] = []  # of each node: what its sparse vectors hold, over all roots
         for place, node in enumerate(nodes):
@@ -251,7 +276,7 @@ class ProgramFacts:
                 under = nodes[child]
                 assert under.link is not None
                 if under.start is not None and not under.nodes:
-                    pushed = self.meetings(under.start, under.link)
+                    pushed = self.meetings(under.start, under.link) * shares[child] * roots / self.vertices
                 else:
                     pushed = reach[child] * self.entries(under.link) / self.vertices
                 pushed = min(pushed, roots * self.entries(under.link))
@@ -261,8 +286,8 @@ class ProgramFacts:
                     scattered += pushed
                 held = min(held, pushed)
             if node.start is not None:
-                held = min(held, self.entries(node.start))
-            reach.append(held)
+                held = min(held, self.entries(node.start) * roots / self.vertices)
+            reach.append(held * shares[place])
         return scattered, read, reach[-1] if reach else roots
 
     def look_up(self) -> float:
@@ -335,7 +360,7 @@ class ProgramFacts:
             case Matrix(relations=relations):
                 squares = min(self._squares_of(each.reversed() if back else each) for each in relations)
                 mutual = self._mutual(relations) / min(map(self.relation_entries, relations))
-                return squares if mutual >= 1 else max(self.entries(place), squares * mutual * mutual)
+                return squares * min(1.0, mutual)  # most pairs that are joined both ways are between hubs
             case MaskedProduct(across=across):
                 return self._squares(across, back)
             case Product(factors=factors):

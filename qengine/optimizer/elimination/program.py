@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence, Set
 
 from qengine.plan.elimination import (
+    Clique,
     MaskedProduct,
     Matrix,
     Neighbourhoods,
@@ -114,8 +115,10 @@ def reached(steps: Sequence[Step], places: Iterable[int | None], known: Set[int]
 
 
 def used(steps: Sequence[Step], terms: Sequence[Term]) -> tuple[tuple[Step, ...], tuple[Term, ...]]:
-    """Return the steps that terms need, and both with their places anew."""
-    needed = sorted(reached(steps, (place for term in terms for place in (*term.totals, term.output))))
+    """Return the steps that terms need, and what says of these what they are, and both with their places anew."""
+    found = reached(steps, (place for term in terms for place in (*term.totals, term.output)))
+    cliques = [place for place, step in enumerate(steps) if isinstance(step, Clique) and step.total in found]
+    needed = [*sorted((reached(steps, cliques) | found).difference(cliques)), *cliques]
     place_of = {place: number for number, place in enumerate(needed)}
     return tuple(moved(steps[place], place_of) for place in needed), tuple(
         Term(

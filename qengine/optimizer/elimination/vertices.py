@@ -19,9 +19,11 @@ from qengine.optimizer.elimination.program import StepBuilder, reached
 from qengine.plan.elimination import (
     AtEnds,
     ByRoot,
+    Clique,
     EndRows,
     ForestNode,
     MaskedProduct,
+    Matrix,
     MatVec,
     Neighbourhoods,
     NodeIndicator,
@@ -41,6 +43,9 @@ _MOST_LEFT = 12
 _MOST_NEAR = 7
 """Vertices of a part that is eliminated among the neighbours of a root."""
 
+_LEAST_CLIQUE, _MOST_CLIQUE = 3, 7
+"""Vertices of cliques that are counted as such."""
+
 _DEEPEST = 3
 """Roots whose neighbourhoods lie in one another."""
 
@@ -50,7 +55,7 @@ class Elimination:
 
     A pair's matrices are seen from a, or from b where it is in ``turned``: then they can't be seen from a.
     ``outputs``: the vertices that stay, up to two, which may be one vertex. ``depth``: roots in whose neighbourhoods
-    this is.
+    this is. ``clique``: once it was run, the step that says which cliques the only sum is over, if it is.
     """
 
     def __init__(self, program: StepBuilder, costs: StepCosts, outputs: tuple[int, ...], depth: int = 0) -> None:
@@ -62,6 +67,7 @@ class Elimination:
         self.matrices: dict[tuple[int, int], list[int]] = {}
         self.turned: set[tuple[int, int]] = set()
         self._linked: dict[int, list[int]] = {}
+        self.clique: int | None = None
 
     def vertex(self, vertex: int, own: NodeIndicator) -> None:
         """Add a vertex."""
@@ -98,6 +104,7 @@ class Elimination:
             pass
         if len(self.vectors) > _MOST_LEFT:
             return None
+        clique = self._clique()
         while self._sum_out() or self._close() or self._take_root():
             pass
         if len(self.outputs) == 2:
@@ -106,7 +113,28 @@ class Elimination:
             return None
         found = self._left()
         by_vertex = found.pop(self.outputs[0]) if self.outputs else None
-        return [self._summed(place) for _, place in sorted(found.items())], by_vertex
+        totals = [self._summed(place) for _, place in sorted(found.items())]
+        if clique is not None:
+            self.clique = self.program.add(Clique(totals[0], *clique))
+        return totals, by_vertex
+
+    def _clique(self) -> tuple[tuple[int, ...], tuple[int | None, ...]] | None:
+        """Return the matrices and vectors of a pattern that is a clique, of which only the sum is wanted."""
+        roles = sorted(self.vectors)
+        pairs = list(combinations(roles, 2))
+        if (
+            not _LEAST_CLIQUE <= len(roles) <= _MOST_CLIQUE
+            or self.outputs
+            or any(p not in self.matrices for p in pairs)
+        ):
+            return None
+        found: list[int] = []
+        for one, other in pairs:
+            matrix = self._matrix(one, other)
+            if matrix is None or not isinstance(self.program.steps[matrix], Matrix):
+                return None
+            found.append(matrix)
+        return tuple(found), tuple(map(self._vector, roles))
 
     def _summed(self, place: int) -> int:
         """Return a vector that has the same sum, and takes no sums by root."""

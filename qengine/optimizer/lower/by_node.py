@@ -16,6 +16,7 @@ from math import inf
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.lower.demand import Demand, Duplicates
 from qengine.optimizer.lower.match import MatchLowering, Purpose, check_kernels
+from qengine.optimizer.lower.over_entries import over_entries
 from qengine.plan.expr import AggregateCall, Expr
 from qengine.plan.logical import Aggregate, Match, Operator, Unit
 from qengine.plan.physical import AggregateByNode, Eliminate, NodePairs, NodeSums, Search
@@ -40,18 +41,21 @@ def by_node(
     if not isinstance(match, Match) or match.optional or not isinstance(match.input, Unit):
         return lower(aggregate)
     graph = match.graph
-    found = _nodes([expr for _, expr in aggregate.keys], calls, {node.name for node in graph.nodes})
-    if found is None:
-        return lower(aggregate)
-    node, summed, met = found
     hinted = graph.hints.eliminates
     lowered = lower(_unhinted(aggregate, match) if hinted else aggregate)
     budget = inf if hinted else _cost_of_rows(lowered.input)
+    otherwise: Operator = lowered
+    if not graph.hints.strategy and (entries := over_entries(lowered, catalog)) is not None and entries[1] < budget:
+        otherwise, budget = entries
+    found = _nodes([expr for _, expr in aggregate.keys], calls, {node.name for node in graph.nodes})
+    if found is None:
+        return lower(aggregate) if hinted else otherwise
+    node, summed, met = found
     programs: list[Eliminate] = []
     for emit, valued in _asked(node, summed, met):
         program = _program(match, emit, valued, budget, catalog)
         if program is None or sum(map(_cost, (*programs, program))) >= budget:
-            return lower(aggregate) if hinted else lowered
+            return lower(aggregate) if hinted else otherwise
         programs.append(program)
     check_kernels(graph.hints, (schedule for program in programs for schedule in program.schedules))
     counts, sums, pairs = programs[0], programs[1 : len(summed) + 1], programs[len(summed) + 1 :]

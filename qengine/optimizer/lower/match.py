@@ -14,10 +14,10 @@ from math import inf
 
 from qengine._deadline import check_planning
 from qengine._frozen import frozen, record
-from qengine.catalog.costs import device_search_cost
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.access import looked_up_rows, with_access
 from qengine.optimizer.cardinality import Cardinality
+from qengine.optimizer.count_shapes import count_shapes
 from qengine.optimizer.difference import Differences, differences
 from qengine.optimizer.elimination import Eliminated, Wanted, eliminated
 from qengine.optimizer.existence import first_match, rows_first
@@ -32,6 +32,8 @@ from qengine.optimizer.pattern_edges import SAME, PatternEdge, edge_of_types, gi
 from qengine.optimizer.search_levels import NamedCondition, SearchSpec, build_levels
 from qengine.optimizer.symmetry import Symmetry
 from qengine.plan.access import equality
+from qengine.plan.count_shapes import Component, View
+from qengine.plan.device_cost import device_search_cost
 from qengine.plan.expr import Call, Comparison, Expr, HasLabels, Literal, PathOf, Variable
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.logical import Filter, Limit, Operator, Project, Unit
@@ -63,13 +65,14 @@ class _MatchRequest:
 class _MatchStrategy:
     """How that is done: in an order, or instead by a join, or by elimination, on the devices of its schedules.
 
-    ``counted``: what isn't wanted is counted, not enumerated.
+    ``counted``: what isn't wanted is counted, not enumerated. ``shapes``: as in ``Search``.
     """
 
     order: MatchingOrder
     counted: bool
     elimination: Eliminated | None = None
     join: Join | None = None
+    shapes: tuple[Component[View], ...] = ()
 
 
 @frozen
@@ -349,7 +352,10 @@ class MatchLowering:
         enumerated = enumerated_instead(matching, order, cardinality) if request.existence else None
         found = order if enumerated is None else matching_order(enumerated, cardinality)
         least = _WIDE_COST if order.rows > _WIDE_ROWS and not request.existence else 0.0
-        limits = {"cpu": max(found.cost, least), "gpu": max(device_search_cost(found.cost, order.rows), least)}
+        levels = self._built(request, order)
+        shapes = self._shapes(request, levels)
+        searched = device_search_cost(shapes, found.cost, order.rows)
+        limits = {"cpu": max(found.cost, least), "gpu": max(searched, least)}
         if self.purpose is not None:
             limits = {"cpu": max(limits["cpu"], self.purpose.budget)}
         elimination = self._elimination(matching, request.emitted, limits)
@@ -359,15 +365,22 @@ class MatchLowering:
                 return _MatchStrategy(order, matching.counted, join=join)
         if elimination is not None and elimination.schedules[0].device == "cpu":
             instead = rows_first(matching, order, cardinality) if request.existence else order
-            return _MatchStrategy(instead, matching.counted, elimination=elimination)
+            return _MatchStrategy(instead, matching.counted, elimination=elimination, shapes=shapes)
         if enumerated is not None:
             matching, order = enumerated, found
         join = better_join(matching, order, cardinality)
         if join is None and request.existence:
             join = reversed_semi_join(matching, order, cardinality, self.demand.times)
         if elimination is not None and not (join or request.existence) and len(request.emitted) < 2:
-            return _MatchStrategy(order, matching.counted, elimination=elimination)
-        return _MatchStrategy(order, matching.counted, join=join)
+            return _MatchStrategy(order, matching.counted, elimination=elimination, shapes=shapes)
+        return _MatchStrategy(order, matching.counted, join=join, shapes=shapes)
+
+    def _shapes(self, request: _MatchRequest, levels: Sequence[Level]) -> tuple[Component[View], ...]:
+        """Return the shapes that a GPU counts all embeddings by."""
+        matching = request.matching
+        if not matching.counted or matching.bound or request.emitted or request.existence:
+            return ()
+        return count_shapes(levels, self.catalog)
 
     def _emit(self, request: _MatchRequest, strategy: _MatchStrategy) -> None:
         """Put the search, or its elimination, on top of the plan."""
@@ -391,6 +404,7 @@ class MatchLowering:
             reason=order.told(),
             rows=order.rows,
             cost=order.cost,
+            shapes=strategy.shapes,
         )
         if strategy.elimination is not None:
             self.root = self._eliminate(search, strategy, self._outputs(matching, request.emitted))
@@ -411,22 +425,25 @@ class MatchLowering:
 
     def _levels(self, request: _MatchRequest, strategy: _MatchStrategy) -> tuple[Level, ...]:
         """Lay out the levels of a search; they must be few enough where it is run as one."""
+        levels = with_access(self._built(request, strategy.order), len(request.matching.bound), self.catalog)
+        if strategy.elimination is None:
+            check_levels(len(levels), self.graph.span)
+        return levels
+
+    def _built(self, request: _MatchRequest, order: MatchingOrder) -> tuple[Level, ...]:
         matching = request.matching
         parts = SearchSpec(
             self.nodes,
             matching.edges,
             matching.bound,
-            strategy.order.names,
+            order.names,
             request.emitted,
             matching.difference,
-            strategy.order.symmetry.greater,
+            order.symmetry.greater,
             matching.conditions,
             existence=request.existence,
         )
-        levels = with_access(build_levels(parts), len(matching.bound), self.catalog)
-        if strategy.elimination is None:
-            check_levels(len(levels), self.graph.span)
-        return levels
+        return build_levels(parts)
 
     def _check_size(self, names: Sequence[str], edges: Sequence[PatternEdge]) -> None:
         """Refuse a pattern whose search would be too large before its order is looked for, which takes long.
@@ -486,7 +503,9 @@ class MatchLowering:
         if len(emitted) == 2 and not isinstance(self.root, Unit):
             return None  # pairs are not kept for the next input row
         if not asked and not emitted and _is_clique(matching):
-            return None  # no vertex can be summed out apart from the others, and a search need not keep sums
+            if len(matching.names) == 3 and all(edge.symmetric for edge in matching.edges):
+                return None  # a search finds each triangle once, and keeps no index
+            limits = {"cpu": limits["cpu"]}  # a GPU's search has kernels for them
         purpose = self.purpose
         wanted = Wanted(self._outputs(matching, emitted), None if purpose is None else purpose.valued)
         edges, difference = self._for_elimination(matching)
@@ -523,14 +542,15 @@ class MatchLowering:
         found = strategy.elimination
         assert found is not None
         first = found.schedules[0]
-        searched, rows = search.cost or 0.0, search.rows or 0.0
+        searched = search.cost or 0.0
         if self.graph.hints.eliminates:
             if self.purpose is None:
                 check_kernels(self.graph.hints, found.schedules)
             reason = "as hinted"
         elif first.device == "gpu":
             reason = (
-                f"on the GPU only: ~{_ms(first.cost)} instead of {_ms(device_search_cost(searched, rows))} by search"
+                f"on the GPU only: ~{_ms(first.cost)} instead of "
+                f"{_ms(device_search_cost(search.shapes, searched, search.rows))} by search"
             )
         else:
             reason = f"~{_ms(first.cost)} instead of {_ms(searched)} by search"

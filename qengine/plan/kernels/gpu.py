@@ -117,7 +117,8 @@ def _by_ranks(facts: Facts, matrix: int) -> float:
 
 
 def _triangle_counts_cost(facts: Facts, group: Group) -> float:
-    return facts.take["triangle_pair"] * _by_ranks(facts, group.reads[0])
+    take, matrix = facts.take, group.reads[0]
+    return take["triangle"] * _by_ranks(facts, matrix) + take["triangle_pair"] * facts.entries(matrix)
 
 
 def _vertex_triangles_cost(facts: Facts, group: Group) -> float:
@@ -153,7 +154,7 @@ def _unless_corners(facts: Facts, group: Group) -> str:
 def _rooted_forest_cost(facts: Facts, group: Group) -> float:
     step, take = facts.steps[group.places[0]], facts.take
     assert isinstance(step, RootedForest)
-    scattered, read, _ = facts.forest(step.nodes, step.tops)
+    scattered, read, _ = facts.forest(step)
     return take["root"] * facts.vertices + take["scatter"] * (scattered + read)
 
 

@@ -8,6 +8,7 @@ from math import sqrt
 from qengine.plan.elimination import (
     AtEnds,
     ByRoot,
+    Clique,
     EndRows,
     MaskedProduct,
     Matrix,
@@ -22,6 +23,8 @@ from qengine.plan.elimination import (
     column_domain_of,
 )
 from qengine.plan.kernels import shapes
+from qengine.plan.kernels.cliques import clique_cost, clique_groups, counts_cliques, unless_plain
+from qengine.plan.kernels.mixed_walks import mixed_walk_groups, mixed_walks, mixed_walks_cost, unless_plain_walks
 from qengine.plan.kernels.row import Facts, Group, Kernel
 
 __all__ = ["HOST_KERNELS"]
@@ -174,14 +177,14 @@ def _local_triangles_cost(facts: Facts, group: Group) -> float:
 def _rooted_forest_cost(facts: Facts, group: Group) -> float:
     step, take = facts.steps[group.places[0]], facts.take
     assert isinstance(step, RootedForest)
-    scattered, read, _ = facts.forest(step.nodes, step.tops)
+    scattered, read, _ = facts.forest(step)
     return take["root"] * facts.vertices + take["scatter"] * scattered + take["read"] * read
 
 
 def _pairs_cost(facts: Facts, group: Group) -> float:
     step, take = facts.steps[group.places[0]], facts.take
     assert isinstance(step, Pairs)
-    scattered, read, rows = facts.forest(step.nodes, ())
+    scattered, read, rows = facts.forest(step)
     summed = take["root"] * facts.vertices + take["scatter"] * scattered + take["read"] * read
     return summed + take["row"] * rows
 
@@ -321,6 +324,15 @@ HOST_KERNELS = (
     Kernel("of_pairs", "cpu", OfPairs, "x[(c, y)] = A[c, y]", _over_pairs_cost),
     Kernel("end_rows", "cpu", EndRows, "row (c, y) is row y of A", _none),
     Kernel("by_root", "cpu", ByRoot, "y[c] = Σ over y of x[(c, y)]", _over_pairs_cost),
+    Kernel(
+        "mixed_walks", "cpu", RootedForest, "tr(A B Cᵀ Dᵀ), all plain", mixed_walks_cost,
+        lambda facts, place: mixed_walks(facts.steps[place]) is not None,
+        groups=mixed_walk_groups, total=True, unless=unless_plain_walks, otherwise="rooted_forest",
+    ),
+    Kernel(
+        "cliques", "cpu", Clique, "Σ over cliques along A, B, … of x[u] y[v] z[w] …, all plain",
+        clique_cost, counts_cliques, groups=clique_groups, total=True, unless=unless_plain,
+    ),
     Kernel("dot", "cpu", Product, "Σ over v of x[v] y[v] …", _dot_cost, groups=_dots, total=True),
 )  # fmt: skip
 """In the order in which they are preferred at the same cost."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from qengine._frozen import frozen
-from qengine.plan.elimination import ForestNode, Relation, Step
+from qengine.plan.elimination import Pairs, Relation, RootedForest, Step
 
 __all__ = ["BOTH_WIDTHS", "Facts", "Group", "Kernel", "always"]
 
@@ -62,6 +62,9 @@ class Facts(Protocol):
     def is_simple(self, place: int) -> bool | None:
         """Tell whether a matrix is that of a simple graph: symmetric, without loops, each pair linked at most once."""
 
+    def is_plain(self, place: int) -> bool | None:
+        """Tell whether a matrix links each pair at most once, no vertex with itself, and has no numbers but 1."""
+
     def symmetric(self, place: int) -> bool:
         """Tell whether a matrix is the same from both ends."""
 
@@ -91,7 +94,7 @@ class Facts(Protocol):
     def first_rank(self, place: int) -> float:
         """Return the average rank of the first end of a pair of a matrix, where vertices go by degree."""
 
-    def forest(self, nodes: Sequence[ForestNode], tops: Sequence[int]) -> tuple[float, float, float]:
+    def forest(self, forest: RootedForest | Pairs) -> tuple[float, float, float]:
         """Return how many numbers the nodes of a forest add to sparse vectors, over all roots, and how many are read.
 
         The third is how many the last node's vectors hold.

@@ -54,7 +54,7 @@ def _way(graph: Graph, result: Result) -> str:
     names: list[str] = []
     replaced: set[int] = set()
     for operator in operators(result.stats.plan.root):  # what an operator reads comes after it
-        if isinstance(operator, Eliminate) and _eliminates(graph, operator, result.stats.device):
+        if isinstance(operator, Eliminate) and operator.schedule(result.stats.device):
             names.append("eliminate")
             replaced.add(id(operator.search))
         elif isinstance(operator, HashJoin):
@@ -62,14 +62,6 @@ def _way(graph: Graph, result: Result) -> str:
         elif isinstance(operator, Search) and id(operator) not in replaced:
             names.append(operator.strategy)
     return "+".join(dict.fromkeys(names))
-
-
-def _eliminates(graph: Graph, operator: Eliminate, device: str) -> bool:
-    if device != "gpu":
-        return True
-    from qengine.exec.gpu.eliminate import eliminates
-
-    return eliminates(graph._store, operator)
 
 
 if __name__ == "__main__":

@@ -58,10 +58,10 @@ def test_an_elimination_that_the_gpu_lacks_kernels_for_is_compared_with_its_sear
 ) -> None:
     query = "MATCH /*+ eliminate */ (a)-[:R]-(b)-[:R]-(c)-[:R]-(d) RETURN a, d, count(*)"
     assert "Eliminate" in str(graph.explain(query))
-    monkeypatch.setattr(choice, "device_search_cost", lambda cost, rows: 1e12)
+    monkeypatch.setattr(choice, "device_search_cost", lambda *_: 1e12)
     device, reason = chosen(graph, query, monkeypatch)
     assert device == "cpu" and "a search on the GPU 1e+06" in reason
-    monkeypatch.setattr(choice, "device_search_cost", lambda cost, rows: 1.0)
+    monkeypatch.setattr(choice, "device_search_cost", lambda *_: 1.0)
     assert chosen(graph, query + " // again", monkeypatch)[0] == "gpu"
 
 

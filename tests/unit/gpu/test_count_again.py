@@ -19,10 +19,13 @@ class Owner:
 
 def test_counters_are_made_anew_when_lists_have_moved(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[Any] = []
-    monkeypatch.setattr(count, "_prepared", lambda plan, run: made.append(plan.parts) or count.CountedPlan([], []))
+    monkeypatch.setattr(
+        count, "_prepared", lambda store, shapes, plan, run: made.append(plan.parts) or count.CountedPlan([], [])
+    )
     run: Any = EmulatedRun(ExecutionContext({}), device_memory())
-    store, resolved = Owner(), SimpleNamespace(plan=[{"seeds": 0, "enumerated": 0}], reusable=True)
+    store, resolved = Owner(), SimpleNamespace(reusable=True)
+    shapes: Any = ["one"]
     before, after = (SimpleNamespace(resolved=resolved, parts=(Resident("lists", None, 0, None),)) for _ in range(2))
     for plan, times in ((before, 1), (before, 1), (after, 2), (after, 2)):
-        assert count.try_count(store, plan, run) == 1  # type: ignore[arg-type]
+        assert count.try_count(store, shapes, plan, run) == 1  # type: ignore[arg-type]
         assert len(made) == times

@@ -34,7 +34,7 @@ from qengine.exec.common.columns import (
 from qengine.exec.common.expressions.compiler import compile_expression
 from qengine.exec.common.expressions.operand import numpy_values, operand
 from qengine.exec.common.grouping import Groups, group_rows
-from qengine.exec.common.operators.aggregate import Aggregation, StateOf
+from qengine.exec.common.operators.aggregation import Aggregation, StateOf, counted_call
 from qengine.exec.common.operators.stage import ROW, Build, Stage
 from qengine.exec.common.ordering import ranks
 from qengine.plan import physical
@@ -64,7 +64,7 @@ def aggregate_by_node_stage(operator: physical.AggregateByNode, build: Build, fi
     rows = build(operator.input, first)
     calls = [call for _, call in operator.input.aggregates]
     given = {place: source for place, call in enumerate(calls) if (source := _source(operator, call, build))}
-    counted = [_counted(call) if isinstance(given.get(place), _Met) else call for place, call in enumerate(calls)]
+    counted = [counted_call(call) if isinstance(given.get(place), _Met) else call for place, call in enumerate(calls)]
     named = zip((name for name, _ in operator.input.aggregates), counted, strict=True)
     grouping = Aggregation(replace(operator.input, aggregates=tuple(named)), _WEIGHT, runtime)
 
@@ -104,11 +104,6 @@ def _source(operator: physical.AggregateByNode, call: AggregateCall, build: Buil
         return None if pairs is None else _Met(call, pairs, build)
     sums = next((each for each in operator.sums if each.node in names), None)
     return None if sums is None else _Summed(call, sums, build)
-
-
-def _counted(call: AggregateCall) -> AggregateCall:
-    """Return an aggregate whose state is the number of different values where that is what is asked for."""
-    return call if call.name != "count" else AggregateCall("count", (), type=call.type, span=call.span)
 
 
 class _Summed:

@@ -9,14 +9,39 @@ import numpy as np
 from qengine.exec.common.batch import BATCH_ROWS, Batch, concatenate_batches
 from qengine.exec.common.batch_parts import evaluated, pieces, working_bytes
 from qengine.exec.common.columns import IntArray
-from qengine.exec.common.expressions.compiler import compile_expression
+from qengine.exec.common.expressions.compiler import Evaluate, compile_expression
 from qengine.exec.common.operators.limit import count_of, places_within_rows
 from qengine.exec.common.operators.stage import Build, Stage, rows_of
-from qengine.exec.common.ordering import sort_keys, sorted_rows
+from qengine.exec.common.ordering import lasting_ranks, sort_keys, sorted_rows
 from qengine.exec.memory import Holding
 from qengine.plan import logical
 
 __all__ = ["sort_stage"]
+
+
+class _Bound:
+    """The greatest first key of the rows that come first so far: rows beyond it are left out before they are held."""
+
+    def __init__(self, evaluate: Evaluate, ascending: bool) -> None:
+        self._evaluate = evaluate
+        self._ascending = ascending
+        self._of: object = None
+        self._greatest: int | None = None
+
+    def tighten(self, rows: Batch) -> None:
+        """Note the bound of the rows that come first, in their order."""
+        if rows_of(rows) is None and (found := self._ranks(rows.slice(rows.length - 1, 1))) is not None:
+            self._of, self._greatest = found[0], int(found[1][0])
+
+    def within(self, batch: Batch) -> Batch:
+        """Return the rows that aren't beyond the bound."""
+        if self._greatest is None or (found := self._ranks(batch)) is None or found[0] != self._of:
+            return batch
+        kept = np.flatnonzero(found[1] <= self._greatest)
+        return batch if len(kept) == batch.length else batch.take(kept)
+
+    def _ranks(self, batch: Batch) -> tuple[object, IntArray] | None:
+        return lasting_ranks(self._evaluate(batch), ascending=self._ascending)
 
 
 def sort_stage(operator: logical.Sort, build: Build, first: int) -> Stage:
@@ -55,9 +80,13 @@ def sort_stage(operator: logical.Sort, build: Build, first: int) -> Stage:
             return
         held: list[Batch] = []
         rows, last, last_bytes = 0, 0, 0
+        bound = _Bound(*keys[0]) if limit is not None and keys else None
         with memory.holding("Sort") as holding:
-            for batch in upstream(outer):
+            for found in upstream(outer):
                 runtime.context.check()
+                batch = found if bound is None else bound.within(found)
+                if not batch.length:
+                    continue
                 held.append(batch)
                 rows += batch.length
                 holding.add(batch.nbytes)
@@ -66,6 +95,8 @@ def sort_stage(operator: logical.Sort, build: Build, first: int) -> Stage:
                     held = [ordered_aside(held, holding, rows)]
                     rows = last = held[0].length
                     last_bytes = held[0].nbytes
+                    if bound is not None and last == limit:
+                        bound.tighten(held[0])
                     holding.set(last_bytes)
             if not held:
                 return

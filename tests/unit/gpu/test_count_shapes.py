@@ -16,17 +16,18 @@ from hypothesis import strategies as st
 
 import qengine
 from qengine.exec.common.match_plan import LEVEL, PCSR, RANGE
-from qengine.exec.gpu.count_plan import Component, components
-from qengine.exec.gpu.count_shapes import (
+from qengine.exec.gpu.count import components
+from qengine.exec.gpu.count_kernels import ViewSpec
+from qengine.exec.host import search
+from qengine.plan.count_shapes import (
     CliqueShape,
+    Component,
     CountShape,
     EdgeShape,
     HouseShape,
     StarShape,
-    ViewSpec,
     WedgeShape,
 )
-from qengine.exec.host import search
 
 PATTERNS = {
     "triangle": ("(a)--(b), (a)--(c), (b)--(c)", EdgeShape),
@@ -72,7 +73,7 @@ def chosen(n: int, taken: int, ordered: bool) -> int:
     return comb(max(n, 0), taken) if ordered else perm(max(n, 0), taken)
 
 
-def evaluate(shape: CountShape, lists: Lists, root: int) -> float:
+def evaluate(shape: CountShape[ViewSpec], lists: Lists, root: int) -> float:
     """Count what hangs on one root."""
     if isinstance(shape, StarShape):
         return prod(
@@ -98,13 +99,13 @@ def evaluate(shape: CountShape, lists: Lists, root: int) -> float:
     return sum(houses(shape, lists, root, b) for b in lists.members(shape.whole, root)) / (2 if shape.once else 1)
 
 
-def chains(shape: CliqueShape, lists: Lists, among: set[int], depth: int) -> int:
+def chains(shape: CliqueShape[ViewSpec], lists: Lists, among: set[int], depth: int) -> int:
     if depth == 0:
         return 1
     return sum(chains(shape, lists, among & set(lists.members(shape.streamed, v)), depth - 1) for v in among)
 
 
-def houses(shape: HouseShape, lists: Lists, a: int, b: int) -> int:
+def houses(shape: HouseShape[ViewSpec], lists: Lists, a: int, b: int) -> int:
     near_a, near_b = lists.members(shape.whole, a), lists.members(shape.whole, b)
     roofs = set(near_a) & set(near_b)
     return sum(
@@ -115,7 +116,7 @@ def houses(shape: HouseShape, lists: Lists, a: int, b: int) -> int:
     )
 
 
-def found_in(graph: qengine.Graph, query: str) -> tuple[Any, tuple[Component, ...] | None, Any, int]:
+def found_in(graph: qengine.Graph, query: str) -> tuple[Any, list[Component[ViewSpec]] | None, Any, int]:
     """Return the plan of a query, its shapes, what it keeps alive, and how many embeddings an orbit has."""
     seen: list[Any] = []
     original = search.resolve
@@ -123,7 +124,8 @@ def found_in(graph: qengine.Graph, query: str) -> tuple[Any, tuple[Component, ..
     def resolve(store: Any, physical: Any, masks: Any) -> Any:
         resolved = original(store, physical, masks)
         if resolved is not None:
-            seen.append((resolved.plan, components(resolved.plan), resolved.keep, physical.orbits))
+            parts = components(store, physical.shapes, resolved) or None
+            seen.append((resolved.plan, parts, resolved.keep, physical.orbits))
         return resolved
 
     with pytest.MonkeyPatch.context() as patch:
@@ -133,7 +135,7 @@ def found_in(graph: qengine.Graph, query: str) -> tuple[Any, tuple[Component, ..
     return seen[0]
 
 
-def total(plan: Any, parts: tuple[Component, ...]) -> float:
+def total(plan: Any, parts: list[Component[ViewSpec]]) -> float:
     lists = Lists(plan[0])
     factors = []
     for part in parts:
@@ -212,4 +214,4 @@ def test_the_evaluation_knows_houses() -> None:
     assert total(plan, parts) * orbits == tuples
     (part,) = parts
     assert isinstance(part.shape, HouseShape)
-    assert total(plan, (replace(part, shape=replace(part.shape, once=False)),)) == tuples
+    assert total(plan, [replace(part, shape=replace(part.shape, once=False))]) == tuples

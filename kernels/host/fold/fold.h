@@ -1,0 +1,155 @@
+// Rows folded into groups: what an aggregate needs of them, when keys and arguments are numbers of the rows' elements.
+//
+// A row is an id for each variable. A key or an argument is a column by one variable's ids. Rows come in blocks; a block's keys
+// become the records of its groups, and each operation then goes through the block, so that what it reads stays in cache.
+// All that records hold are whole numbers: floats are added as fixed-point digits, so sums are the same in any order, on any
+// number of threads. Source: block-at-a-time execution, Boncz, Zukowski and Nes 2005; reproducible sums, Demmel and Nguyen 2015.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/charged_memory.h"
+#include "count/eliminate.h"
+
+namespace qe::fold {
+
+using eliminate::check;
+
+constexpr int kBlock = 1024;
+
+enum Kind : int32_t { kIds = 0, kInt64 = 1, kFloat64 = 2, kCodes = 3 };  // kIds: the id itself; kCodes: int32, below 0: null
+enum Operation : int32_t { kCount = 0, kSum = 1, kMin = 2, kMax = 3, kDistinct = 4 };
+
+// A number of each element with an id in [base, base + count); others have none. whole: all rows' elements have one.
+struct Column {
+  const void* values;
+  const uint8_t* validity;  // bits, from validity_offset on; or null
+  int64_t base, count, validity_offset;
+  int32_t kind, variable;
+  int32_t whole, unused;
+};
+
+// A key: 0 for null, else number - low + 1, below places.
+struct Key {
+  Column column;
+  int64_t low;
+  uint64_t places;
+};
+
+// An operation on the numbers of a column, without one on rows (kCount alone). Its record has from `slot` on:
+// kCount: how many; kMin, kMax: the number, floats as integers of the same order with NaN greatest; kDistinct: `digits` words of
+// bits, one for each code; kSum: `digits` sums of `bits` bits of each number, the highest first. Floats are first multiplied by
+// `scale`, so that they are below 2^bits, and the highest digit is their nearest integer.
+struct Task {
+  Column column;
+  int32_t operation, has_column, slot, digits;
+  int64_t bits;
+  double scale;
+};
+
+// `places`: the product of the keys' places. Weights add up to `most` at most.
+struct Plan {
+  const Key* keys;
+  const Task* tasks;
+  uint64_t places, most;
+  int32_t n_keys, n_tasks, n_slots, n_variables;
+  int32_t hashed, unused;
+};
+
+// Up to kBlock rows. weights: how often each counts, or null: once.
+struct Block {
+  int n;
+  const int64_t* const* ids;
+  const int64_t* weights;
+};
+
+// The groups met so far and their records, of which slot 0 counts rows: by code, or in a hash table.
+class Table {
+ public:
+  Table(const Plan& plan, const int64_t* empty, Charge& charge);
+
+  void add(const Block& block);
+  void merge(const Table& other);
+  uint64_t groups() const;
+  // Calls each(code, record) for each group, in no order where hashed.
+  template <typename Each>
+  void each(Each&& each) const {
+    for (uint64_t g = 0; g < size_; ++g)
+      if (plan_.hashed || record(g)[0]) each(plan_.hashed ? codes_[g] : g, record(g));
+  }
+
+ private:
+  const int64_t* record(uint64_t g) const { return slots_.data() + g * static_cast<uint64_t>(plan_.n_slots); }
+  int64_t* record(uint64_t g) { return slots_.data() + g * static_cast<uint64_t>(plan_.n_slots); }
+  void find(const uint64_t* codes, int n, int64_t** records);
+  void reserve(uint64_t more);
+  uint64_t place(uint64_t code);
+
+  const Plan& plan_;
+  const int64_t* empty_;  // a record of no rows
+  Charge& charge_;
+  std::vector<int64_t> slots_;
+  std::vector<uint64_t> codes_;   // hashed: of each group
+  std::vector<uint32_t> index_;   // hashed: 1 + a group, or 0; a power of two long
+  uint64_t size_ = 0, room_ = 0;  // groups
+  int shift_ = 64;
+};
+
+// A column's numbers, of the type that it has. get: whether an element has one.
+template <typename T, bool kWhole>
+struct Reader {
+  const T* values;
+  const uint8_t* validity;
+  int64_t base, count, offset;
+
+  explicit Reader(const Column& column)
+      : values(static_cast<const T*>(column.values)), validity(column.validity), base(column.base), count(column.count),
+        offset(column.validity_offset) {}
+
+  bool get(int64_t id, T* number) const {
+    const int64_t at = id - base;
+    if constexpr (!kWhole) {
+      if (static_cast<uint64_t>(at) >= static_cast<uint64_t>(count)) return false;
+      if (validity && !(validity[(at + offset) >> 3] >> ((at + offset) & 7) & 1)) return false;
+    }
+    *number = values[at];
+    return !std::is_same_v<T, int32_t> || *number >= 0;
+  }
+};
+
+struct IdReader {
+  bool get(int64_t id, int64_t* number) const {
+    *number = id;
+    return true;
+  }
+};
+
+template <typename Read>
+void with_reader(const Column& column, Read&& read) {
+  switch (column.kind) {
+    case kIds: return read(IdReader{}, int64_t{});
+    case kInt64: return column.whole ? read(Reader<int64_t, true>(column), int64_t{}) : read(Reader<int64_t, false>(column), int64_t{});
+    case kFloat64: return column.whole ? read(Reader<double, true>(column), double{}) : read(Reader<double, false>(column), double{});
+    default: return column.whole ? read(Reader<int32_t, true>(column), int32_t{}) : read(Reader<int32_t, false>(column), int32_t{});
+  }
+}
+
+// A fold under way: its plan, and the table of all rows so far.
+struct Fold {
+  Fold(const Plan& given, Control* control);
+
+  // Charges the weights of rows to what they may add up to; false, and nothing done, where that is too much.
+  bool counts(const int64_t* weights, uint64_t n);
+
+  std::vector<Key> keys;
+  std::vector<Task> tasks;
+  std::vector<int64_t> empty;  // a record of no rows
+  Plan plan;                   // over these
+  Control* control;
+  Charge charge;
+  std::unique_ptr<Table> table;
+  uint64_t total = 0;
+};
+
+}  // namespace qe::fold

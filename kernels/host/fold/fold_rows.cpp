@@ -1,0 +1,220 @@
+// Folding rows that are given, or the entries of stored lists as they are read (fold.h).
+//
+// Entries are dealt in pieces of the lists, whoever's they are, to threads with a table each; these are merged at the end. The
+// results are the same for every number of threads. Bytes moved: lists once, those of fold_table.cpp.
+#include <algorithm>
+
+#include "fold/fold.h"
+#include "qe/conditions.h"
+
+namespace qe::fold {
+
+// Relationships of one type. begins: n + 1 places in `ends`, of the lists of n vertices from `first` on, or of `vertices`.
+// edges: the id of each entry's relationship, or null: its place; both from edge_base on. admits: a byte a vertex (from 0 on), or
+// a relationship (by id - edge_base), or null: all. Variables that a row's owner, end and relationship are, -1: none.
+struct Lists {
+  const uint32_t* vertices;
+  const uint64_t* begins;
+  const uint32_t* ends;
+  const uint32_t* edges;
+  const uint8_t* admits_owner;
+  const uint8_t* admits_end;
+  const uint8_t* admits_edge;
+  int64_t edge_base;
+  uint64_t n;
+  uint32_t first;
+  int32_t owner, end, edge;
+  int32_t skip_loops, unused;
+};
+
+// A comparison of two columns' numbers (qe/match_plan.h): null makes it false.
+struct Condition {
+  Column left, right;
+  int32_t op, unused;
+};
+
+namespace {
+
+constexpr uint64_t kPiece = 1 << 14;  // entries
+
+Number number_at(const Column& column, int64_t id) {
+  Number found{false, false, 0, 0};
+  with_reader(column, [&](const auto& reader, auto number) {
+    if (!reader.get(id, &number)) return;
+    found.present = true;
+    if constexpr (std::is_same_v<decltype(number), double>) {
+      found.real = number;
+    } else {
+      found.whole = true;
+      found.integer = number;
+    }
+  });
+  return found;
+}
+
+bool holds(const Condition& condition, const int64_t* row) {
+  const Number a = number_at(condition.left, row[condition.left.variable]);
+  const Number b = number_at(condition.right, row[condition.right.variable]);
+  return compares(condition.op, a, b);
+}
+
+class EntryRows {
+ public:
+  EntryRows(const Lists& lists, const Condition* conditions, int n_conditions, int n_variables, Table& table)
+      : lists_(lists), conditions_(conditions), n_conditions_(n_conditions), table_(table) {
+    buffer_.resize(static_cast<size_t>(n_variables + 1) * kBlock);
+    for (int k = 0; k <= n_variables; ++k) columns_.push_back(buffer_.data() + k * kBlock);
+    spare_ = columns_.back();
+  }
+
+  void entries(uint64_t begin, uint64_t end) {
+    const uint64_t* after = std::upper_bound(lists_.begins, lists_.begins + lists_.n + 1, begin);
+    for (uint64_t k = static_cast<uint64_t>(after - lists_.begins) - 1; begin < end; ++k) {
+      const uint64_t stop = std::min(end, lists_.begins[k + 1]);
+      const uint32_t owner = lists_.vertices ? lists_.vertices[k] : lists_.first + static_cast<uint32_t>(k);
+      if (lists_.admits_owner && !lists_.admits_owner[owner]) begin = stop;
+      while (begin < stop) {
+        const uint64_t to = std::min(stop, begin + static_cast<uint64_t>(kBlock - n_));
+        if (filtered()) some(owner, begin, to);
+        else all(owner, begin, to);
+        begin = to;
+        if (n_ == kBlock) flush();
+      }
+    }
+  }
+  void flush() {
+    if (n_) table_.add({n_, columns_.data(), nullptr});
+    n_ = 0;
+  }
+
+ private:
+  bool filtered() const {
+    return lists_.admits_end || lists_.admits_edge || lists_.skip_loops || n_conditions_;
+  }
+  int64_t* column(int variable) const { return variable < 0 ? spare_ : columns_[static_cast<size_t>(variable)]; }
+  int64_t edge(uint64_t e) const { return lists_.edge_base + (lists_.edges ? lists_.edges[e] : static_cast<int64_t>(e)); }
+
+  void all(uint32_t owner, uint64_t begin, uint64_t end) {
+    const auto count = static_cast<int>(end - begin);
+    if (lists_.owner >= 0) std::fill_n(column(lists_.owner) + n_, count, owner);
+    if (lists_.end >= 0) std::copy_n(lists_.ends + begin, count, column(lists_.end) + n_);
+    if (lists_.edge >= 0)
+      for (int64_t* to = column(lists_.edge) + n_; begin < end; ++begin) *to++ = edge(begin);
+    n_ += count;
+  }
+
+  void some(uint32_t owner, uint64_t begin, uint64_t end) {
+    int64_t *owners = column(lists_.owner), *ends = column(lists_.end), *edges = column(lists_.edge);
+    for (uint64_t e = begin; e < end; ++e) {
+      const uint32_t other = lists_.ends[e];
+      if (lists_.admits_end && !lists_.admits_end[other]) continue;
+      if (lists_.skip_loops && other == owner) continue;
+      if (lists_.admits_edge && !lists_.admits_edge[edge(e) - lists_.edge_base]) continue;
+      owners[n_] = owner;
+      ends[n_] = other;
+      if (lists_.edge >= 0) edges[n_] = edge(e);
+      if (passes()) ++n_;
+    }
+  }
+  bool passes() const {
+    if (!n_conditions_) return true;
+    int64_t row[8];
+    for (size_t k = 0; k + 1 < columns_.size(); ++k) row[k] = columns_[k][n_];
+    return std::all_of(conditions_, conditions_ + n_conditions_, [&](const Condition& each) { return holds(each, row); });
+  }
+
+  const Lists& lists_;
+  const Condition* conditions_;
+  int n_conditions_;
+  Table& table_;
+  std::vector<int64_t> buffer_;
+  std::vector<int64_t*> columns_;
+  int64_t* spare_;
+  int n_ = 0;
+};
+
+}  // namespace
+}  // namespace qe::fold
+
+using namespace qe::fold;
+using qe::Charge;
+using qe::Control;
+
+QE_API int32_t qe_fold_open(const Plan* plan, Control* control, Fold** fold) {
+  return qe::eliminate::guarded([&] { *fold = new Fold(*plan, control); });
+}
+
+QE_API void qe_fold_close(Fold* fold) { delete fold; }
+
+// Folds n rows, an array of ids for each variable. kOverflow, with nothing done: their weights, not negative, add up to too much.
+QE_API int32_t qe_fold_rows(Fold* fold, uint64_t n, const int64_t* const* ids, const int64_t* weights) {
+  return qe::eliminate::guarded([&] {
+    check(stopped(fold->control));
+    if (!fold->counts(weights, n)) throw qe::Halt{qe::kOverflow};
+    std::vector<const int64_t*> at(ids, ids + fold->plan.n_variables);
+    for (uint64_t begin = 0; begin < n; begin += kBlock) {
+      const auto count = static_cast<int>(std::min<uint64_t>(kBlock, n - begin));
+      fold->table->add({count, at.data(), weights ? weights + begin : nullptr});
+      for (const int64_t*& each : at) each += count;
+    }
+  });
+}
+
+// Folds the entries of lists, of at most 8 variables.
+QE_API int32_t qe_fold_entries(Fold* fold, const Lists* lists, const Condition* conditions, int32_t n_conditions) {
+  const uint64_t n = lists->begins[lists->n];
+  return qe::eliminate::guarded([&] {
+    if (!fold->counts(nullptr, n)) throw qe::Halt{qe::kOverflow};
+    const int threads = qe::eliminate::workers_for(fold->control, n);
+    qe::eliminate::WorkQueue queue(fold->control, n, kPiece);
+    std::vector<std::unique_ptr<Table>> tables(static_cast<size_t>(threads));
+    check(qe::eliminate::deal(threads, queue, [&](int worker) {
+      auto& own = tables[static_cast<size_t>(worker)];
+      if (worker) own = std::make_unique<Table>(fold->plan, fold->empty.data(), fold->charge);
+      EntryRows rows(*lists, conditions, n_conditions, fold->plan.n_variables, worker ? *own : *fold->table);
+      for (uint64_t begin, end; queue.take(&begin, &end);) rows.entries(begin, end);
+      rows.flush();
+    }));
+    for (const auto& table : tables)
+      if (table) fold->table->merge(*table);
+  });
+}
+
+QE_API uint64_t qe_fold_groups(const Fold* fold) { return fold->table->groups(); }
+
+// Writes the code of each group, and for each task its slots, one column after the other: of kDistinct one, how many bits are set.
+QE_API void qe_fold_take(const Fold* fold, uint64_t* codes, int64_t* columns) {
+  const uint64_t n = fold->table->groups();
+  uint64_t g = 0;
+  fold->table->each([&](uint64_t code, const int64_t* record) {
+    int64_t* to = columns + g;
+    for (const Task& task : fold->tasks) {
+      if (task.operation == kDistinct) {
+        int64_t bits = 0;
+        for (int k = 0; k < task.digits; ++k) bits += __builtin_popcountll(static_cast<uint64_t>(record[task.slot + k]));
+        *to = bits;
+        to += n;
+        continue;
+      }
+      for (int k = 0; k < task.digits; ++k, to += n) *to = record[task.slot + k];
+    }
+    codes[g++] = code;
+  });
+}
+
+// The least (0 for none) and the greatest amount of the numbers but 0, as bits: an infinity or NaN is at least 0x7FF0000000000000.
+QE_API void qe_fold_float_range(const Column* column, uint64_t* least, uint64_t* greatest) {
+  uint64_t low = UINT64_MAX, high = 0;
+  const Reader<double, false> reader(*column);
+  for (int64_t k = 0; k < column->count; ++k) {
+    double number;
+    if (!reader.get(column->base + k, &number)) continue;
+    uint64_t bits;
+    __builtin_memcpy(&bits, &number, sizeof bits);
+    bits &= INT64_MAX;
+    high = std::max(high, bits);
+    low = std::min(low, bits - 1);  // 0 becomes the greatest
+  }
+  *least = low + 1;
+  *greatest = high;
+}

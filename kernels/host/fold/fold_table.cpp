@@ -1,0 +1,213 @@
+// Blocks of rows folded into the records of their groups (fold.h).
+//
+// Bytes moved: each column of a key or an argument at the rows' ids, and a record a row and operation, in cache where groups are few.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "fold/fold.h"
+
+namespace qe::fold {
+namespace {
+
+constexpr uint64_t kLeast = 1024;  // groups that a hash table has room for
+
+uint64_t hash_of(uint64_t code) { return (code ^ code >> 32) * 0x9E3779B97F4A7C15u; }
+
+// An integer of the same order: of floats with NaN greatest, and both zeros equal.
+template <typename Number>
+int64_t ordered(Number number) {
+  if constexpr (std::is_same_v<Number, double>) {
+    number = std::isnan(number) ? NAN : number + 0.0;
+    int64_t bits;
+    std::memcpy(&bits, &number, sizeof bits);
+    return bits < 0 ? bits ^ INT64_MAX : bits;
+  } else {
+    return number;
+  }
+}
+
+template <bool kWeighted, typename Reader, typename Number, typename Add>
+void for_each(const Block& block, const Reader& reader, int variable, Number number, Add&& add) {
+  const int64_t* ids = block.ids[variable];
+  for (int i = 0; i < block.n; ++i)
+    if (reader.get(ids[i], &number)) add(i, number, kWeighted ? block.weights[i] : 1);
+}
+
+// The sum of whole numbers by digits: the lower ones are not negative.
+struct IntegerDigits {
+  int digits;
+  int64_t bits;
+
+  void add(int64_t* to, int64_t number, int64_t weight) const {
+    const int64_t mask = (int64_t{1} << bits) - 1;
+    for (int k = digits - 1; k > 0; --k, number >>= bits) to[k] += (number & mask) * weight;
+    to[0] += number * weight;
+  }
+};
+
+template <int kDigits>
+struct FloatDigits {
+  int digits;
+  double scale, step;
+
+  void add(int64_t* to, double number, int64_t weight) const {
+    double left = number * scale;
+    const int n = kDigits ? kDigits : digits;
+    for (int k = 0; k < n; ++k) {
+      const auto digit = static_cast<int64_t>(std::lrint(left));
+      to[k] += digit * weight;
+      left = (left - static_cast<double>(digit)) * step;
+    }
+  }
+};
+
+template <bool kWeighted>
+void run(const Task& task, const Block& block, int64_t* const* records) {
+  const int slot = task.slot, variable = task.column.variable;
+  if (!task.has_column) {
+    for (int i = 0; i < block.n; ++i) records[i][slot] += kWeighted ? block.weights[i] : 1;
+    return;
+  }
+  with_reader(task.column, [&](const auto& reader, auto number) {
+    using Number = decltype(number);
+    const auto each = [&](auto&& add) { for_each<kWeighted>(block, reader, variable, number, add); };
+    const auto digits = [&](const auto& sums) {
+      each([&](int i, Number value, int64_t weight) { sums.add(records[i] + slot, value, weight); });
+    };
+    switch (task.operation) {
+      case kCount: return each([&](int i, Number, int64_t weight) { records[i][slot] += weight; });
+      case kMin:
+        return each([&](int i, Number value, int64_t) { records[i][slot] = std::min(records[i][slot], ordered(value)); });
+      case kMax:
+        return each([&](int i, Number value, int64_t) { records[i][slot] = std::max(records[i][slot], ordered(value)); });
+      case kDistinct:
+        if constexpr (!std::is_same_v<Number, double>)
+          each([&](int i, Number value, int64_t) { records[i][slot + (value >> 6)] |= static_cast<int64_t>(uint64_t{1} << (value & 63)); });
+        return;
+      default: {
+        const double step = std::ldexp(1.0, static_cast<int>(task.bits));
+        if constexpr (!std::is_same_v<Number, double>) digits(IntegerDigits{task.digits, task.bits});
+        else if (task.digits == 1) digits(FloatDigits<1>{1, task.scale, step});
+        else if (task.digits == 2) digits(FloatDigits<2>{2, task.scale, step});
+        else digits(FloatDigits<0>{task.digits, task.scale, step});
+      }
+    }
+  });
+}
+
+}  // namespace
+
+Table::Table(const Plan& plan, const int64_t* empty, Charge& charge) : plan_(plan), empty_(empty), charge_(charge) {
+  if (plan.hashed) return;
+  size_ = plan.places;
+  charge.add(size_ * static_cast<uint64_t>(plan.n_slots) * sizeof(int64_t));
+  slots_.resize(size_ * static_cast<uint64_t>(plan.n_slots));
+  if (std::all_of(empty, empty + plan.n_slots, [](int64_t slot) { return slot == 0; })) return;
+  for (uint64_t g = 0; g < size_; ++g) std::copy(empty, empty + plan.n_slots, record(g));
+}
+
+void Table::reserve(uint64_t more) {
+  if (size_ + more <= room_) return;
+  const uint64_t room = std::max(kLeast, std::max(2 * room_, size_ + more));
+  const auto bytes = [&](uint64_t n) { return n * (static_cast<uint64_t>(plan_.n_slots) * 8 + 8 + 4 * sizeof(uint32_t)); };
+  charge_.add(bytes(room) - bytes(room_));
+  slots_.resize(room * static_cast<uint64_t>(plan_.n_slots));
+  codes_.resize(room);
+  room_ = room;
+  shift_ = 63;
+  while ((uint64_t{1} << (64 - shift_)) < 2 * room) --shift_;
+  if (room > UINT32_MAX / 4) throw Halt{kOutOfMemory};
+  index_.assign(uint64_t{1} << (64 - shift_), 0);
+  for (uint64_t g = 0; g < size_; ++g) {
+    uint64_t at = hash_of(codes_[g]) >> shift_;
+    while (index_[at]) at = (at + 1) & (index_.size() - 1);
+    index_[at] = static_cast<uint32_t>(g + 1);
+  }
+}
+
+uint64_t Table::place(uint64_t code) {
+  uint64_t at = hash_of(code) >> shift_;
+  for (; index_[at]; at = (at + 1) & (index_.size() - 1))
+    if (codes_[index_[at] - 1] == code) return index_[at] - 1;
+  index_[at] = static_cast<uint32_t>(size_ + 1);
+  codes_[size_] = code;
+  std::copy(empty_, empty_ + plan_.n_slots, record(size_));
+  return size_++;
+}
+
+void Table::find(const uint64_t* codes, int n, int64_t** records) {
+  if (!plan_.hashed) {
+    for (int i = 0; i < n; ++i) records[i] = record(codes[i]);
+    return;
+  }
+  reserve(static_cast<uint64_t>(n));
+  for (int i = 0; i < n; ++i) __builtin_prefetch(&index_[hash_of(codes[i]) >> shift_]);
+  for (int i = 0; i < n; ++i) records[i] = record(place(codes[i]));
+}
+
+void Table::add(const Block& block) {
+  uint64_t codes[kBlock];
+  int64_t* records[kBlock];
+  std::fill(codes, codes + block.n, 0);
+  for (int k = 0; k < plan_.n_keys; ++k) {
+    const Key& key = plan_.keys[k];
+    const int64_t* ids = block.ids[key.column.variable];
+    with_reader(key.column, [&](const auto& reader, auto number) {
+      for (int i = 0; i < block.n; ++i) {
+        const uint64_t code = reader.get(ids[i], &number) ? static_cast<uint64_t>(static_cast<int64_t>(number) - key.low + 1) : 0;
+        codes[i] = codes[i] * key.places + code;
+      }
+    });
+  }
+  find(codes, block.n, records);
+  for (int k = 0; k < plan_.n_tasks; ++k) {
+    if (block.weights) run<true>(plan_.tasks[k], block, records);
+    else run<false>(plan_.tasks[k], block, records);
+  }
+}
+
+void Table::merge(const Table& other) {
+  other.each([&](uint64_t code, const int64_t* from) {
+    if (plan_.hashed) reserve(1);
+    int64_t* to = record(plan_.hashed ? place(code) : code);
+    for (int k = 0; k < plan_.n_tasks; ++k) {
+      const Task& task = plan_.tasks[k];
+      for (int s = task.slot; s < task.slot + task.digits; ++s) switch (task.operation) {
+        case kMin: to[s] = std::min(to[s], from[s]); break;
+        case kMax: to[s] = std::max(to[s], from[s]); break;
+        case kDistinct: to[s] |= from[s]; break;
+        default: to[s] += from[s];
+      }
+    }
+  });
+}
+
+uint64_t Table::groups() const {
+  uint64_t n = 0;
+  each([&](uint64_t, const int64_t*) { ++n; });
+  return n;
+}
+
+Fold::Fold(const Plan& given, Control* control)
+    : keys(given.keys, given.keys + given.n_keys), tasks(given.tasks, given.tasks + given.n_tasks),
+      empty(static_cast<size_t>(given.n_slots)), plan(given), control(control), charge(control) {
+  plan.keys = keys.data();
+  plan.tasks = tasks.data();
+  for (const Task& task : tasks) {
+    if (task.operation == kMin) empty[static_cast<size_t>(task.slot)] = INT64_MAX;
+    if (task.operation == kMax) empty[static_cast<size_t>(task.slot)] = INT64_MIN;
+  }
+  table = std::make_unique<Table>(plan, empty.data(), charge);
+}
+
+bool Fold::counts(const int64_t* weights, uint64_t n) {
+  unsigned __int128 sum = total;
+  if (weights) for (uint64_t i = 0; i < n; ++i) sum += static_cast<uint64_t>(weights[i]);
+  else sum += n;
+  if (sum > plan.most) return false;
+  total = static_cast<uint64_t>(sum);
+  return true;
+}
+
+}  // namespace qe::fold

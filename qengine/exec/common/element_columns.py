@@ -1,0 +1,236 @@
+"""Expressions of one node or relationship, evaluated for each element once: columns by id that native folds read.
+
+Rows of a pattern are folded into groups without making any of them (``exec.host.folds``) where every key and argument
+is such a column: a row is then but an id for each variable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from qengine._frozen import frozen
+from qengine.errors import ExecutionError
+from qengine.exec.common.batch import Batch
+from qengine.exec.common.batch_parts import by_parts
+from qengine.exec.common.columns import (
+    ArrowColumn,
+    Column,
+    ConstantColumn,
+    IntArray,
+    NodeColumn,
+    RelationshipColumn,
+    concatenate,
+    integer_column,
+    null_column,
+)
+from qengine.exec.common.expressions.compiler import compile_expression
+from qengine.exec.common.grouping import group_rows
+from qengine.exec.common.ordering import ranks
+from qengine.exec.common.property_texts import PropertyTexts
+from qengine.exec.common.runtime import Runtime
+from qengine.plan.expr import Expr, Property, Variable
+from qengine.plan.physical import EdgeLevel, Level, VertexLevel
+
+__all__ = ["CODES", "FLOATS", "IDS", "INTEGERS", "Elements", "Keyed", "Numbers", "elements_of", "evaluated", "keyed",
+           "numbers_of", "ranked"]  # fmt: skip
+
+IDS, INTEGERS, FLOATS, CODES = range(4)
+"""Kinds of numbers, as ``qe::fold::Kind``."""
+
+_RANGE = 1 << 19  # elements that are evaluated at a time
+_WIDEST = 2**40  # a range of integers that are codes as they are
+
+
+@frozen
+class Elements:
+    """The ids that a variable may have: ``ranges`` ``(begin, end)``, ascending, of each label set or type."""
+
+    name: str
+    of_nodes: bool
+    ranges: tuple[tuple[int, int], ...]
+
+    @property
+    def begin(self) -> int:
+        """The least id."""
+        return self.ranges[0][0]
+
+    @property
+    def end(self) -> int:
+        """One more than the greatest id."""
+        return self.ranges[-1][1]
+
+
+@frozen
+class Numbers:
+    """A number for each element with an id in ``[base, base + len(values))``, where ``validity`` has its bit.
+
+    ``values``: int64, float64 or (codes, below 0 for null) int32; None for ids themselves. ``whole``: neither place nor
+    bit need be looked at. ``nullable``: an element may have null. ``keep``: what the addresses point into.
+    """
+
+    kind: int
+    values: Any
+    base: int
+    whole: bool = True
+    nullable: bool = False
+    validity: int = 0
+    offset: int = 0
+    keep: Any = None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that were made for it."""
+        return 0 if self.keep is not None or self.values is None else int(self.values.nbytes)
+
+
+@frozen
+class Keyed:
+    """A group key: its code is 0 for null, else the number less ``low``, plus 1, below ``places``.
+
+    ``decode`` returns the values of codes.
+    """
+
+    numbers: Numbers
+    low: int
+    places: int
+    decode: Callable[[IntArray], Column]
+
+
+def elements_of(level: Level, runtime: Runtime) -> Elements | None:
+    """Return what a level may bind, None for nothing at all."""
+    store = runtime.store
+    if isinstance(level, VertexLevel):
+        ranges = [(low, high) for low, high in store.label_ranges(level.labels).tolist()]
+    else:
+        assert isinstance(level, EdgeLevel)
+        named = (store.type_index(name) for name in dict.fromkeys(level.types))
+        chosen = range(len(store.types)) if not level.types else sorted(each for each in named if each is not None)
+        ranges = [(info.base, info.base + info.count) for info in (store.types[k] for k in chosen) if info.count]
+    return Elements(level.name, isinstance(level, VertexLevel), tuple(ranges)) if ranges else None
+
+
+def evaluated(expr: Expr, elements: Elements, runtime: Runtime) -> Column | None:
+    """Return the values of an expression from the least id of some elements to the greatest; None if one fails.
+
+    Ids between their ranges have null.
+    """
+    evaluate = compile_expression(expr, runtime)
+    kind = NodeColumn if elements.of_nodes else RelationshipColumn
+    whole = isinstance(expr, Property) and isinstance(expr.subject, Variable)  # a slice of what is stored
+    parts: list[Column] = []
+    place = elements.begin
+    try:
+        for begin, end in elements.ranges:
+            if begin > place:
+                parts.append(null_column(begin - place))
+            for start in range(begin, end, end - begin if whole else _RANGE):
+                runtime.context.check()
+                stop = end if whole else min(start + _RANGE, end)
+                batch = Batch(stop - start, {elements.name: kind(None, (start, stop))})
+                parts += (found for _, found in by_parts(batch, evaluate, runtime.memory))
+            place = end
+    except ExecutionError:
+        return None
+    column = concatenate(parts)
+    return column.expanded() if isinstance(column, ConstantColumn) else column
+
+
+def keyed(expr: Expr, elements: Elements, runtime: Runtime) -> Keyed | None:
+    """Return an expression as a group key, None if it fails for an element."""
+    if isinstance(expr, Variable):
+        kind = NodeColumn if elements.of_nodes else RelationshipColumn
+        low = elements.begin
+        return Keyed(Numbers(IDS, None, 0), low, elements.end - low + 1, lambda codes: kind(codes + np.int64(low - 1)))
+    column = evaluated(expr, elements, runtime)
+    if column is None:
+        return None
+    if isinstance(column, PropertyTexts) and (coded := _text_codes(column, elements)) is not None:
+        numbers, texts = coded
+        return Keyed(numbers, 0, len(texts) + 1, lambda codes: _taken(ArrowColumn(texts), codes - 1))
+    if (key := _small_integers(column, elements)) is not None:
+        return key
+    null = column.is_null()
+    kept = np.flatnonzero(~null)
+    codes = np.full(len(column), -1, np.int32)
+
+    def grouped() -> Column:
+        some = column.take(kept)
+        groups = group_rows([some], len(some))
+        codes[kept] = groups.codes
+        return groups.firsts(some)
+
+    firsts = runtime.context.aside(grouped, len(column))
+    numbers = Numbers(CODES, codes, elements.begin, nullable=bool(null.any()))
+    return Keyed(numbers, 0, len(firsts) + 1, lambda found: _taken(firsts, found - 1))
+
+
+def _small_integers(column: Column, elements: Elements) -> Keyed | None:
+    if not isinstance(column, ArrowColumn) or not pa.types.is_int64(column.type) or not len(column):
+        return None
+    numbers = numbers_of(column, elements)
+    least = pc.min_max(column.array)
+    low, high = least["min"].as_py(), least["max"].as_py()
+    if numbers is None or low is None or high - low >= _WIDEST:
+        return None
+    return Keyed(numbers, low, high - low + 2, lambda codes: integer_column(codes + np.int64(low - 1), codes == 0))
+
+
+def _taken(values: Column, places: IntArray) -> Column:
+    """Return values at places, null where they are below 0."""
+    if not (places < 0).any():
+        return values.take(places)
+    return concatenate([values, null_column(1)]).take(np.where(places < 0, len(values), places))
+
+
+def _text_codes(column: PropertyTexts, elements: Elements) -> tuple[Numbers, Any] | None:
+    """Return the codes of strings that are stored, and the strings in their order."""
+    found = column.of.codes(len(column))
+    if found is None or column.bounds is None:
+        return None
+    source = column.of.column
+    begin, end = column.bounds
+    inside = source.begin <= begin and end <= source.end
+    base = elements.begin - begin + source.begin
+    nullable = not inside or source.array.null_count > 0
+    return Numbers(CODES, found.codes[:-1], base, inside, nullable, keep=found), found.texts
+
+
+def numbers_of(column: Column, elements: Elements) -> Numbers | None:
+    """Return the numbers of a column, from the least id of the elements on; None of one that holds other values."""
+    if not isinstance(column, ArrowColumn) or isinstance(column, PropertyTexts):
+        return None
+    array = column.array
+    if not (pa.types.is_int64(array.type) or pa.types.is_float64(array.type)) or not len(array):
+        return None
+    integers = pa.types.is_int64(array.type)
+    validity, buffer = array.buffers()
+    values = np.frombuffer(buffer, np.int64 if integers else np.float64, len(array), 8 * array.offset)
+    nulls = array.null_count > 0
+    valid = validity.address if nulls else 0
+    return Numbers(
+        INTEGERS if integers else FLOATS, values, elements.begin, not nulls, nulls, valid, array.offset, array
+    )
+
+
+def ranked(column: Column, elements: Elements, runtime: Runtime) -> tuple[Numbers, int, Callable[[IntArray], Column]]:
+    """Return codes of values in their order, equal for those that tie, how many, and what gives the values of codes."""
+    if isinstance(column, PropertyTexts) and (coded := _text_codes(column, elements)) is not None:
+        numbers, texts = coded
+        return numbers, len(texts), lambda codes: ArrowColumn(texts).take(codes)
+    null = column.is_null()
+    kept = np.flatnonzero(~null)
+    codes = np.full(len(column), -1, np.int32)
+
+    def compute() -> Column:
+        some = column.take(kept)
+        _, first, classes = np.unique(ranks(some), return_index=True, return_inverse=True)
+        codes[kept] = classes
+        return some.take(first)
+
+    values = runtime.context.aside(compute, len(column)) if len(kept) else null_column(0)
+    return Numbers(CODES, codes, elements.begin, nullable=bool(null.any())), len(values), values.take

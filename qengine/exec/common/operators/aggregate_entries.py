@@ -1,0 +1,239 @@
+"""``AggregateEntries``: aggregates of vertices or relationships, folded as stored lists are read; no row is made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from qengine._frozen import frozen
+from qengine.exec.common.batch import Batch
+from qengine.exec.common.element_columns import FLOATS, INTEGERS, Elements, Numbers, elements_of
+from qengine.exec.common.match_plan import CompareOp
+from qengine.exec.common.operators.aggregation import Aggregation, counted_call
+from qengine.exec.common.operators.folded import Folded
+from qengine.exec.common.operators.stage import ROW, Build, Stage
+from qengine.plan import physical
+from qengine.plan.folding import entry_levels, folded_variables
+from qengine.plan.pattern import Direction
+from qengine.plan.physical import ColumnCondition, EdgeLevel, VertexLevel
+
+if TYPE_CHECKING:
+    from qengine.exec.host.folds import Condition, EntryLists
+    from qengine.storage.store import EdgeType
+
+__all__ = ["aggregate_entries_stage"]
+
+_OPS = {"=": CompareOp.EQUAL, "<>": CompareOp.NOT_EQUAL, "<": CompareOp.LESS, "<=": CompareOp.LESS_EQUAL,
+        ">": CompareOp.GREATER, ">=": CompareOp.GREATER_EQUAL}  # fmt: skip
+_IDS = 1 << 18  # vertices that are folded at a time
+
+
+def aggregate_entries_stage(operator: physical.AggregateEntries, build: Build, first: int) -> Stage:
+    """Emit what the aggregate below does; where its values can't be folded, what it does with rows."""
+    runtime = build.runtime
+    rows = build(operator.input, first)
+    named = ((name, counted_call(call)) for name, call in operator.input.aggregates)
+    grouping = Aggregation(replace(operator.input, aggregates=tuple(named)), None, runtime)
+    levels = entry_levels(operator.search)
+    assert levels is not None
+
+    def run(outer: Batch) -> Iterator[Batch]:
+        if ROW in outer.columns:
+            yield from rows(outer)
+            return
+        with runtime.memory.holding("AggregateEntries") as holding:
+            entries = _Entries(operator, levels, build)
+            if not entries.some:
+                yield from grouping.run(iter(()), outer)
+                return
+            folded = entries.folded()
+            try:
+                if not folded.open(holding):
+                    runtime.context.note(operator, "rows are made: values are not of one kind, or not finite")
+                    holding.set(0)
+                    yield from rows(outer)
+                    return
+                entries.add(folded)
+                groups = folded.groups()
+            finally:
+                folded.close()
+            if not groups.length:
+                yield from grouping.run(iter(()), outer)
+                return
+            yield from grouping.of_groups(groups)
+
+    return run
+
+
+@frozen
+class _Way:
+    """The lists of a type in one direction, and whether their owners are the second vertex."""
+
+    type: EdgeType
+    lists: Any
+    turned: bool
+    skip_loops: bool
+
+
+class _Entries:
+    """The vertices or relationships that a search would find, one after the other."""
+
+    def __init__(
+        self,
+        operator: physical.AggregateEntries,
+        levels: tuple[VertexLevel, VertexLevel | None, EdgeLevel | None],
+        build: Build,
+    ) -> None:
+        self._operator = operator
+        self._build = build
+        self._runtime = build.runtime
+        self._first, self._second, self._edge = levels
+        self._levels = [level for level in levels if level is not None]
+        found = {level.name: elements_of(level, self._runtime) for level in self._levels}
+        self.some = all(found.values())
+        self._elements: dict[str, Elements] = {name: each for name, each in found.items() if each is not None}
+        self._conditions = [each for level in self._levels for each in level.conditions]
+        read = folded_variables(operator.input) or frozenset()
+        compared = {self._levels[at].name for each in self._conditions for at in (each.left, each.right)}
+        self._names = read | compared
+        self._ways = list(self._found_ways()) if self.some and self._second else []
+
+    def folded(self) -> Folded:
+        """Return the aggregate as it is folded."""
+        if self._second is None:
+            rows = sum(end - begin for begin, end in self._elements[self._first.name].ranges)
+        else:
+            rows = sum(len(way.lists) for way in self._ways)
+        elements = {name: self._elements[name] for name in self._names}
+        return Folded(self._operator.input, elements, self._runtime, rows, max(1, rows.bit_length()))
+
+    def add(self, folded: Folded) -> None:
+        """Give all entries to the folds."""
+        if self._second is None:
+            self._add_vertices(folded)
+            return
+        owners = self._wanted(self._first)
+        ends = self._wanted(self._second)
+        for way in self._ways:
+            conditions = self._compared(way.type)
+            if conditions is None:
+                continue
+            lists = self._lists(way, owners, ends)
+            for fold in folded.folds:
+                fold.add_entries(lists, conditions)
+
+    def _add_vertices(self, folded: Folded) -> None:
+        """Fold the vertices of the only level."""
+        level = self._first
+        for begin, end in self._elements[level.name].ranges:
+            for start in range(begin, end, _IDS):
+                self._runtime.context.check()
+                stop = min(start + _IDS, end)
+                ids = np.arange(start, stop, dtype=np.int64)
+                if level.predicates:
+                    mask = self._build.masks.vertex_mask(level.name, level.predicates, begin, end)
+                    ids = ids[mask[start - begin : stop - begin]]
+                for fold in folded.folds:
+                    fold.add([ids] if self._names else [], len(ids), None)
+
+    def _found_ways(self) -> Iterator[_Way]:
+        """Yield the lists that hold each relationship once, or both ways where the pattern has no direction.
+
+        A type's OUT lists are read where they can be: there relationships stand in the order of their ids.
+        """
+        assert self._second is not None
+        source = self._second.sources[0]
+        store = self._runtime.store
+        named = (store.type_index(name) for name in dict.fromkeys(source.types))
+        skip = bool(self._second.different)
+        for index in [each for each in named if each is not None] if source.types else range(len(store.types)):
+            info = store.types[index]
+            if info.undirected:
+                yield _Way(info, store.adjacency(index, Direction.BOTH), False, skip)
+                continue
+            lists = store.adjacency(index, Direction.OUT)
+            if source.direction is not Direction.IN:
+                yield _Way(info, lists, False, skip)
+            if source.direction is not Direction.OUT:
+                yield _Way(info, lists, True, skip or source.direction is Direction.BOTH)
+
+    def _lists(self, way: _Way, first: Any, second: Any) -> EntryLists:
+        from qengine.exec.host.folds import EntryLists
+
+        assert self._second is not None
+        names = [name if name in self._names else "" for name in (self._first.name, self._second.name)]
+        vertices, begins = way.lists.list_index()
+        admitted = None
+        if self._edge is not None and self._edge.predicates:
+            index = self._runtime.store.type_index(way.type.name)
+            assert index is not None
+            mask = self._build.masks.edge_mask(self._edge.name, self._edge.predicates, index, 0, way.type.count)
+            admitted = mask.view(np.uint8)
+        owners, others = (second, first) if way.turned else (first, second)
+        owner, end = reversed(names) if way.turned else names
+        edge = self._edge.name if self._edge is not None and self._edge.name in self._names else ""
+        return EntryLists(
+            vertices, begins, way.lists.neighbours, way.lists.edge_ids, way.type.base, owner, end, edge,
+            owners, others, admitted, way.skip_loops,
+        )  # fmt: skip
+
+    def _wanted(self, level: VertexLevel) -> Any:
+        """Return for each vertex whether a level admits it (uint8); None where it admits all that lists have."""
+        ranges = self._elements[level.name].ranges
+        if not level.predicates and all(self._within(way.lists, ranges) for way in self._ways):
+            return None
+        wanted = np.zeros(self._runtime.store.vertex_count, np.uint8)
+        for begin, end in ranges:
+            if level.predicates:
+                wanted[begin:end] = self._build.masks.vertex_mask(level.name, level.predicates, begin, end)
+            else:
+                wanted[begin:end] = 1
+        return wanted
+
+    @staticmethod
+    def _within(lists: Any, ranges: tuple[tuple[int, int], ...]) -> bool:
+        low, high = lists.reach
+        return any(begin <= min(low, lists.lo) and max(high, lists.hi) <= end for begin, end in ranges)
+
+    def _compared(self, kind: EdgeType) -> list[Condition] | None:
+        """Return the conditions on relationships of a type; None where one never holds, for a property is null."""
+        from qengine.exec.host.folds import Condition
+
+        found = []
+        for each in self._conditions:
+            left, right = (self._property(at, key, kind) for at, key in _sides(each))
+            if left is None or right is None:
+                return None
+            found.append(
+                Condition(_OPS[each.op], (self._levels[each.left].name, left), (self._levels[each.right].name, right))
+            )
+        return found
+
+    def _property(self, place: int, key: str, kind: EdgeType) -> Numbers | None:
+        """Return a numeric property of a level's elements, None where all of them have null."""
+        store = self._runtime.store
+        base = 0
+        if isinstance(self._levels[place], VertexLevel):
+            column = store.node_property(key)
+        else:
+            index = store.type_index(kind.name)
+            assert index is not None
+            column, base = store.relationship_property(index, key), kind.base
+        if column is None or pa.types.is_null(column.array.type) or not len(column.array):
+            return None
+        array = column.array
+        floats = pa.types.is_float64(array.type)
+        validity, buffer = array.buffers()
+        values = np.frombuffer(buffer, np.float64 if floats else np.int64, len(array), 8 * array.offset)
+        valid = validity.address if array.null_count else 0
+        return Numbers(
+            FLOATS if floats else INTEGERS, values, base + column.begin, False, True, valid, array.offset, array
+        )
+
+
+def _sides(condition: ColumnCondition) -> tuple[tuple[int, str], tuple[int, str]]:
+    return (condition.left, condition.left_key), (condition.right, condition.right_key)

@@ -1,0 +1,337 @@
+"""Aggregates whose keys and arguments are each of one variable, folded natively from rows of ids."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import frexp, isfinite
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from qengine._frozen import frozen
+from qengine.exec.common.aggregates import State
+from qengine.exec.common.columns import (
+    ArrowColumn,
+    Column,
+    IntArray,
+    NodeColumn,
+    ObjectColumn,
+    RelationshipColumn,
+    concatenate,
+    integer_column,
+    null_column,
+)
+from qengine.exec.common.element_columns import (
+    CODES,
+    IDS,
+    INTEGERS,
+    Elements,
+    Keyed,
+    Numbers,
+    evaluated,
+    keyed,
+    numbers_of,
+    ranked,
+)
+from qengine.exec.common.runtime import Runtime
+from qengine.exec.memory import Holding
+from qengine.plan.expr import AggregateCall, Expr, Variable
+from qengine.plan.folding import variable_of
+from qengine.plan.logical import Aggregate
+
+if TYPE_CHECKING:
+    from qengine.exec.host.folds import Fold, Task
+
+__all__ = ["Folded", "FoldedGroups"]
+
+_SUMMED_BITS = 62
+_MANTISSA, _EXACT = 52, 42  # bits of a digit of floats at most; of the least amount that must be added up
+_MOST_DIGITS, _MOST_EXPONENT = 8, 900
+_DISTINCT_BYTES = 1 << 24  # of the bits of different values, in the tables of all threads
+_SURE = 2**62
+
+Columns = list[list[IntArray]]
+_StateOf = Callable[[Columns, Sequence[IntArray]], State]
+
+
+@frozen
+class FoldedGroups:
+    """Groups, in the order of their keys' codes: their keys and the state of each aggregate."""
+
+    length: int
+    keys: list[Column]
+    states: list[State]
+
+
+class Folded:
+    """An aggregate as it is folded.
+
+    Parameters
+    ----------
+    operator
+        One of which ``plan.folding.folded_variables`` names the variables.
+    elements
+        What each of these may bind.
+    runtime
+        Evaluates expressions; all that is made is charged to ``holding``.
+    rows
+        How many rows are expected.
+    weight_bits
+        Weights of rows add up to less than 2 to the power of this.
+    """
+
+    def __init__(
+        self, operator: Aggregate, elements: Mapping[str, Elements], runtime: Runtime, rows: int, weight_bits: int
+    ) -> None:
+        self.names = sorted(elements)
+        self._elements = elements
+        self._runtime = runtime
+        self._keys = [expr for _, expr in operator.keys]
+        self._calls = [call for _, call in operator.aggregates]
+        self._rows = rows
+        self._weight_bits = weight_bits
+        self._columns: dict[Expr, Column | None] = {}
+        self._tasks: dict[tuple[int, Expr | None], tuple[int, Task]] = {}
+        self._by: list[tuple[str, Keyed]] = []
+        self._apart: list[tuple[str, Keyed]] = []  # different values that are counted as groups of their own
+        self._states: list[_StateOf] = []
+        self._folds: list[Fold] = []
+
+    def open(self, holding: Holding) -> bool:
+        """Evaluate all expressions; False where one fails, or has values that can't be folded."""
+        from qengine.exec.host.folds import COUNT, Fold, Task
+
+        self._tasks[COUNT, None] = (0, Task(COUNT))
+        for expr in self._keys:
+            name = variable_of(expr)
+            key = keyed(expr, self._elements[name], self._runtime)
+            if key is None:
+                return False
+            holding.add(key.numbers.nbytes)
+            self._by.append((name, key))
+        for call in self._calls:
+            state = self._state_of(call, holding)
+            if state is None:
+                return False
+            self._states.append(state)
+        keys = [key for _, key in self._by]
+        if not all(Fold.takes(self.names, [*keys, *more]) for more in ([], *([key] for _, key in self._apart))):
+            return False
+        most, context = 2**self._weight_bits, self._runtime.context
+        tasks = [task for _, task in self._tasks.values()]
+        self._folds.append(Fold(self.names, self._by, tasks, most, self._rows, context))
+        for each in self._apart:
+            self._folds.append(Fold(self.names, [*self._by, each], [Task(COUNT)], most, self._rows, context))
+        return True
+
+    @property
+    def folds(self) -> Sequence[Fold]:
+        """What rows are to be given to, all of them to each."""
+        return self._folds
+
+    def close(self) -> None:
+        """Free the groups."""
+        for fold in self._folds:
+            fold.close()
+
+    def groups(self) -> FoldedGroups:
+        """Return what was folded."""
+        codes, columns = self._folds[0].groups()
+        length = len(columns[0][0])
+        apart = [self._different(fold, length) for fold in self._folds[1:]]
+        keys = [key.decode(code) for (_, key), code in zip(self._by, codes, strict=True)]
+        return FoldedGroups(length, keys, [state(columns, apart) for state in self._states])
+
+    def _different(self, fold: Fold, length: int) -> IntArray:
+        """Return for each group how many codes but that of null its last key has, whose groups come in a row."""
+        codes, _ = fold.groups()
+        *by, last = codes
+        new = np.zeros(len(last), np.bool_)
+        new[:1] = True
+        for each in by:
+            new[1:] |= each[1:] != each[:-1]
+        group = np.cumsum(new) - 1
+        return np.bincount(group[last > 0], minlength=length).astype(np.int64)
+
+    # ------------------------------------------------------------ aggregates
+
+    def _column(self, expr: Expr, holding: Holding) -> Column | None:
+        if expr not in self._columns:
+            column = evaluated(expr, self._elements[variable_of(expr)], self._runtime)
+            self._columns[expr] = column
+            if column is not None and isinstance(column, ArrowColumn | ObjectColumn):
+                holding.add(0 if type(column) is not ArrowColumn else column.nbytes)
+        return self._columns[expr]
+
+    def _task(self, task: Task, expr: Expr) -> int:
+        """Add a task, once; return its place among all."""
+        return self._tasks.setdefault((task.operation, expr), (len(self._tasks), task))[0]
+
+    def _state_of(self, call: AggregateCall, holding: Holding) -> _StateOf | None:
+        """Add the tasks of an aggregate, and return what makes its state; None where its values can't be folded."""
+        if not call.args:
+            return lambda columns, apart: [integer_column(columns[0][0])]
+        (expr,) = call.args
+        if call.distinct and call.name == "count":
+            return self._distinct(expr, holding)
+        if isinstance(expr, Variable):
+            return (lambda columns, apart: [integer_column(columns[0][0])]) if call.name == "count" else None
+        column = self._column(expr, holding)
+        if column is None:
+            return None
+        if call.name == "count":
+            present = self._count(expr, column)
+            return lambda columns, apart: [integer_column(columns[present][0])]
+        if call.name in ("sum", "avg"):
+            return self._sum(expr, column)
+        return self._extreme(expr, column, call.name == "max", holding)
+
+    def _count(self, expr: Expr, column: Column) -> int:
+        """Return the place of the task that counts values but null."""
+        from qengine.exec.host.folds import COUNT, Task
+
+        name = variable_of(expr)
+        elements = self._elements[name]
+        numbers = numbers_of(column, elements)
+        if numbers is None:
+            null = column.is_null()
+            codes = np.where(null, -1, 0).astype(np.int32)
+            numbers = Numbers(CODES, codes, elements.begin, nullable=bool(null.any()))
+        return self._task(Task(COUNT, name, numbers), expr) if numbers.nullable else 0
+
+    def _sum(self, expr: Expr, column: Column) -> _StateOf | None:
+        from qengine.exec.host.folds import SUM, Task
+
+        name = variable_of(expr)
+        numbers = numbers_of(column, self._elements[name])
+        if numbers is None:
+            if not column.is_null().all():
+                return None
+            return lambda columns, apart: _no_numbers(len(columns[0][0]))
+        room = _SUMMED_BITS - self._weight_bits
+        present = self._count(expr, column)
+        if numbers.kind == INTEGERS:
+            ends = pc.min_max(column.array)  # type: ignore[attr-defined]
+            most = max(abs(ends["min"].as_py() or 0), abs(ends["max"].as_py() or 0)).bit_length()
+            digits = max(1, -(-most // room))
+            place = self._task(Task(SUM, name, numbers, digits, room), expr)
+            return lambda columns, apart: [
+                _whole(columns[place], room),
+                ArrowColumn(pa.nulls(len(columns[0][0]), pa.float64())),
+                integer_column(columns[present][0]),
+            ]
+        room = min(room, _MANTISSA)
+        scaled = self._scaled(numbers, room)
+        if scaled is None:
+            return None
+        digits, top = scaled
+        place = self._task(Task(SUM, name, numbers, digits, room, 2.0 ** (room - top)), expr)
+
+        def state(columns: Columns, apart: Sequence[IntArray]) -> State:
+            count = columns[present][0]
+            total = np.zeros(len(count))
+            for k in reversed(range(digits)):
+                total += np.ldexp(columns[place][k].astype(np.float64), top - room * (k + 1))
+            floats = pa.array(total, pa.float64(), mask=count == 0)
+            return [integer_column(np.zeros(len(count), np.int64)), ArrowColumn(floats), integer_column(count)]
+
+        return state
+
+    def _scaled(self, numbers: Numbers, room: int) -> tuple[int, int] | None:
+        """Return how many digits floats take, and the power of two that all are below."""
+        from qengine.exec.host.folds import float_range
+
+        least, greatest = float_range(numbers, self._runtime.context)
+        if not isfinite(greatest):
+            return None
+        top, low = frexp(greatest)[1], frexp(least)[1]
+        digits = max(1, -(-(top - low + _EXACT) // room))
+        return (digits, top) if digits <= _MOST_DIGITS and abs(top) < _MOST_EXPONENT else None
+
+    def _extreme(self, expr: Expr, column: Column, greatest: bool, holding: Holding) -> _StateOf | None:
+        from qengine.exec.host.folds import GREATEST, LEAST, Task
+
+        name = variable_of(expr)
+        elements = self._elements[name]
+        operation = GREATEST if greatest else LEAST
+        if isinstance(column, NodeColumn | RelationshipColumn):
+            return None
+        if (numbers := numbers_of(column, elements)) is not None:
+            place, present = self._task(Task(operation, name, numbers), expr), self._count(expr, column)
+            decode: Callable[[IntArray], Column] = integer_column if numbers.kind == INTEGERS else _floats
+        else:
+            numbers, _, decode = ranked(column, elements, self._runtime)
+            holding.add(numbers.nbytes)
+            place = self._task(Task(operation, name, numbers), expr)
+            present = self._task(Task(0, name, numbers), expr) if numbers.nullable else 0
+
+        def state(columns: Columns, apart: Sequence[IntArray]) -> State:
+            none = columns[present][0] == 0
+            if not none.any():
+                return [decode(columns[place][0])]
+            if none.all():
+                return [null_column(len(none))]
+            values = decode(columns[place][0][~none])
+            places = np.where(none, len(values), np.cumsum(~none) - 1)
+            return [concatenate([values, null_column(1)]).take(places)]
+
+        return state
+
+    def _distinct(self, expr: Expr, holding: Holding) -> _StateOf | None:
+        """Count different values: by a bit each where few are possible, else as groups."""
+        from qengine.exec.host.folds import DISTINCT, Task
+
+        name = variable_of(expr)
+        key = keyed(expr, self._elements[name], self._runtime)
+        if key is None:
+            return None
+        holding.add(key.numbers.nbytes)
+        words = key.places // 64 + 1
+        places = 1
+        for _, each in self._by:
+            places *= each.places
+        if 8 * words * places * self._runtime.context.threads <= _DISTINCT_BYTES:
+            place = self._task(Task(DISTINCT, name, _bit_numbers(key, self._elements[name]), words), expr)
+            return lambda columns, apart: [integer_column(columns[place][0])]
+        number = len(self._apart)
+        self._apart.append((name, key))
+        return lambda columns, apart: [integer_column(apart[number])]
+
+
+def _bit_numbers(key: Keyed, elements: Elements) -> Numbers:
+    """Return the codes of a key, below 0 for null."""
+    numbers = key.numbers
+    if numbers.kind == CODES:
+        return numbers
+    if numbers.kind == IDS:
+        codes = np.arange(elements.end - elements.begin, dtype=np.int32)
+        return Numbers(CODES, codes, elements.begin)
+    codes = (numbers.values - key.low).astype(np.int32)
+    if numbers.nullable:
+        codes[numbers.keep.is_null().to_numpy(zero_copy_only=False)] = -1
+    return Numbers(CODES, codes, numbers.base, nullable=numbers.nullable)
+
+
+def _whole(digits: list[IntArray], bits: int) -> Column:
+    """Return sums of integers of their digits, the highest first, exactly."""
+    total: Any = digits[0]
+    for more in digits[1:]:
+        if total.dtype != object and int(np.abs(total).max(initial=0)) << bits >= _SURE:
+            total = total.astype(object)
+        total = (total << bits) + more
+    if total.dtype == object:
+        return ObjectColumn(total.tolist())
+    return integer_column(total)
+
+
+def _floats(numbers: IntArray) -> Column:
+    """Return floats of the integers of the same order that stand for them."""
+    bits = np.where(numbers < 0, numbers ^ np.int64(2**63 - 1), numbers)
+    return ArrowColumn(pa.array(bits.view(np.float64), pa.float64()))
+
+
+def _no_numbers(length: int) -> State:
+    zeros = integer_column(np.zeros(length, np.int64))
+    return [zeros, ArrowColumn(pa.nulls(length, pa.float64())), zeros]

@@ -1,0 +1,116 @@
+"""Rows of a pattern folded into groups as they come, where keys and arguments are each of one variable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import chain
+
+from qengine.exec.common.aggregates import weights_of
+from qengine.exec.common.batch import Batch
+from qengine.exec.common.columns import NodeColumn, RelationshipColumn
+from qengine.exec.common.element_columns import Elements, elements_of
+from qengine.exec.common.operators.aggregation import Aggregation, counted_call
+from qengine.exec.common.operators.folded import Folded
+from qengine.exec.common.runtime import Runtime
+from qengine.exec.memory import Holding
+from qengine.plan import logical, physical
+from qengine.plan.expr import Expr, Property, Variable
+from qengine.plan.folding import folded_variables, variable_of
+from qengine.plan.traverse import operators
+
+__all__ = ["FoldedRows", "folded_rows"]
+
+_WEIGHT_BITS = 40
+_STORED = 16  # elements whose stored values are read in the time of evaluating an expression for one
+_A_ROW = 2  # elements that an expression is evaluated for in the time that folding saves for a row
+_MORE_ROWS = 8  # that are expected behind those that waited
+
+
+def folded_rows(operator: logical.Aggregate, runtime: Runtime) -> FoldedRows | None:
+    """Return how to fold an aggregate's rows; None where it can't be done, or a variable may be null."""
+    names = folded_variables(operator)
+    if not names or (operator.weight is not None and any(call.distinct for _, call in operator.aggregates)):
+        return None
+    found: dict[str, Elements] = {}
+    for below in operators(operator.input):
+        match below:
+            case physical.Search(levels=levels):
+                for level in levels:
+                    elements = elements_of(level, runtime) if level.name in names else None
+                    if elements is not None:
+                        found[level.name] = elements
+            case physical.HashJoin() | physical.Eliminate() | logical.Filter() | logical.Unit():
+                pass
+            case _:
+                return None
+    return FoldedRows(operator, found, runtime) if found.keys() == names else None
+
+
+class FoldedRows:
+    """Folds the rows of an ``Aggregate`` at the top of a plan.
+
+    Parameters
+    ----------
+    elements
+        What each of its variables may bind.
+    """
+
+    def __init__(self, operator: logical.Aggregate, elements: Mapping[str, Elements], runtime: Runtime) -> None:
+        self._operator = operator
+        self._elements = elements
+        self._runtime = runtime
+        named = tuple((name, counted_call(call)) for name, call in operator.aggregates)
+        self._grouping = Aggregation(replace(operator, aggregates=named), operator.weight, runtime)
+        exprs = {expr for _, expr in operator.keys} | {arg for _, call in operator.aggregates for arg in call.args}
+        self._evaluated = sum(map(self._elements_of, exprs))
+
+    def _elements_of(self, expr: Expr) -> int:
+        """Return for how many elements an expression is evaluated, fewer where it only reads what is stored."""
+        elements = self._elements[variable_of(expr)]
+        stored = isinstance(expr, Variable) or (isinstance(expr, Property) and isinstance(expr.subject, Variable))
+        return (elements.end - elements.begin) // (_STORED if stored else 1)
+
+    def gathered(self, batches: Iterator[Batch], holding: Holding) -> tuple[list[Batch], bool]:
+        """Return the first rows, and whether they are worth evaluating expressions for all elements."""
+        waiting: list[Batch] = []
+        rows = 0
+        for batch in batches:
+            self._runtime.context.check()
+            waiting.append(batch)
+            rows += batch.length
+            holding.add(batch.nbytes)
+            if _A_ROW * rows >= self._evaluated:
+                return waiting, True
+        return waiting, False
+
+    def run(
+        self, waiting: list[Batch], batches: Iterator[Batch], outer: Batch, holding: Holding
+    ) -> Iterator[Batch] | None:
+        """Return the groups of all rows; None, with nothing done, where their values can't be folded."""
+        rows = _MORE_ROWS * sum(batch.length for batch in waiting)
+        folded = Folded(self._operator, self._elements, self._runtime, rows, _WEIGHT_BITS)
+        if not folded.open(holding):
+            folded.close()
+            return None
+        return self._groups(folded, chain(waiting, batches), outer)
+
+    def _groups(self, folded: Folded, batches: Iterator[Batch], outer: Batch) -> Iterator[Batch]:
+        left = (batch for batch in batches if not self._add(folded, batch))
+        try:
+            yield from self._grouping.run(left, outer, folded.groups)
+        finally:
+            folded.close()
+
+    def _add(self, folded: Folded, batch: Batch) -> bool:
+        """Fold a batch; tell whether that was possible."""
+        self._runtime.context.check()
+        weight = self._operator.weight
+        weights = None if weight is None else weights_of(batch.columns[weight])
+        if weights is not None and weights.dtype == object:
+            return False
+        columns = [batch.columns[name] for name in folded.names]
+        ids = [column.ids for column in columns if isinstance(column, NodeColumn | RelationshipColumn)]
+        if len(ids) < len(columns):
+            return False
+        return all(fold.add(ids, batch.length, weights) for fold in folded.folds)

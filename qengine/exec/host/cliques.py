@@ -1,0 +1,103 @@
+"""How cliques are counted around their last vertices: in which orders the roles of a pattern are given to vertices.
+
+Each role that the root may have, but for symmetric ones, has a chain: the other roles one after the other. Roles that a
+symmetry of the rest exchanges are given to vertices in one order, and counted as often as there are such orders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from itertools import permutations
+
+import numpy as np
+
+from qengine.exec.host.elimination_steps import Array
+
+__all__ = ["TASK", "chain_records"]
+
+_MOST_ROLES = 8
+
+_CHAIN = np.dtype(
+    [("roles", "<i4", _MOST_ROLES), ("planes", "<i4", (_MOST_ROLES, _MOST_ROLES)), ("below", "<i4", _MOST_ROLES),
+     ("factor", "<u8")], align=True,
+)  # fmt: skip
+"""As ``qe::eliminate::Chain``."""
+
+TASK = np.dtype(
+    [("matrices", "<u8"), ("chains", "<u8"), ("weights", "<u8"), ("n_roles", "<i4"), ("n_chains", "<i4"),
+     ("valued", "<u4"), ("unused", "<u4"), ("sum", "<u8", 2)]
+)  # fmt: skip
+"""As ``qe::eliminate::CliqueTask``; ``weights``: ``NUMBERS`` records."""
+
+Planes = tuple[tuple[int, ...], ...]
+"""Of each role and each other one along which plane they are linked, seen from the first; -1 with itself."""
+
+
+@cache
+def chain_records(planes: Planes, kinds: tuple[int, ...], sizes: tuple[int, ...], valued: frozenset[int]) -> Array:
+    """Return the ``_CHAIN`` records of a clique.
+
+    Parameters
+    ----------
+    kinds
+        Equal for roles whose vertices have the same weights.
+    sizes
+        Of each plane about how many pairs it links.
+    valued
+        The roles whose vertices have weights other than 0 and 1.
+    """
+    roles = range(len(kinds))
+    group = [turn for turn in permutations(roles) if _is_symmetry(turn, planes, kinds)]
+    chains = []
+    for root in roles:
+        orbit = {turn[root] for turn in group}
+        if root == min(orbit):
+            chains.append(
+                _chain(root, len(orbit), [turn for turn in group if turn[root] == root], planes, sizes, valued)
+            )
+    return np.array(chains, _CHAIN)
+
+
+def _is_symmetry(turn: Sequence[int], planes: Planes, kinds: tuple[int, ...]) -> bool:
+    return all(kinds[turn[i]] == kinds[i] for i in range(len(kinds))) and all(
+        planes[turn[i]][turn[j]] == planes[i][j] for i in range(len(kinds)) for j in range(len(kinds)) if i != j
+    )
+
+
+def _chain(
+    root: int,
+    factor: int,
+    group: Sequence[Sequence[int]],
+    planes: Planes,
+    sizes: tuple[int, ...],
+    valued: frozenset[int],
+) -> tuple[object, ...]:
+    """Return the chain of a root's role; ``group``: the symmetries that leave it."""
+    order = [root]
+    left = [role for role in range(len(planes)) if role != root]
+    below: list[set[int]] = [set()]
+    while left:
+        orbits = {role: {turn[role] for turn in group} for role in left}
+        last_pair = len(left) <= 2
+        best = min(
+            left,
+            key=lambda role: (
+                0 if last_pair else -len(orbits[role]),
+                role not in valued if last_pair else False,
+                sum(sizes[planes[other][role]] for other in order),
+                role,
+            ),
+        )
+        below.append(set() if last_pair else orbits[best] - {best})
+        factor *= 1 if last_pair else len(orbits[best])
+        order.append(best)
+        left.remove(best)
+        group = [turn for turn in group if turn[best] == best]
+    by_level = np.zeros((_MOST_ROLES, _MOST_ROLES), np.int32)
+    flags = np.zeros(_MOST_ROLES, np.int32)
+    for i, role in enumerate(order):
+        for j in range(i + 1, len(order)):
+            by_level[i, j] = planes[role][order[j]]
+            flags[i] |= (order[j] in below[i]) << j
+    return np.array(order + [0] * (_MOST_ROLES - len(order)), np.int32), by_level, flags, factor

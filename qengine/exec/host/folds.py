@@ -1,0 +1,297 @@
+"""Rows of ids folded into groups by the native library: codes of keys, and for each aggregate whole numbers."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from qengine import _native
+from qengine._control import Control, Status
+from qengine._frozen import frozen
+from qengine.exec.common.element_columns import FLOATS, IDS, Keyed, Numbers
+from qengine.exec.common.match_plan import CompareOp
+from qengine.exec.context import ExecutionContext
+
+__all__ = ["COUNT", "DISTINCT", "GREATEST", "LEAST", "SUM", "Condition", "EntryLists", "Fold", "Task", "float_range"]
+
+COUNT, SUM, LEAST, GREATEST, DISTINCT = range(5)
+"""As ``qe::fold::Operation``."""
+
+COLUMN = np.dtype(
+    [("values", "<u8"), ("validity", "<u8"), ("base", "<i8"), ("count", "<i8"), ("offset", "<i8")]
+    + [(name, "<i4") for name in ("kind", "variable", "whole", "unused")]
+)
+KEY = np.dtype([("column", COLUMN), ("low", "<i8"), ("places", "<u8")])
+TASK = np.dtype(
+    [("column", COLUMN)]
+    + [(name, "<i4") for name in ("operation", "has_column", "slot", "digits")]
+    + [("bits", "<i8"), ("scale", "<f8")]
+)
+PLAN = np.dtype(
+    [("keys", "<u8"), ("tasks", "<u8"), ("places", "<u8"), ("most", "<u8")]
+    + [(name, "<i4") for name in ("n_keys", "n_tasks", "n_slots", "n_variables", "hashed", "unused")]
+)
+LISTS = np.dtype(
+    [(name, "<u8") for name in ("vertices", "begins", "ends", "edges", "owners", "others", "admitted")]
+    + [("edge_base", "<i8"), ("n", "<u8"), ("first", "<u4")]
+    + [(name, "<i4") for name in ("owner", "end", "edge", "skip_loops", "unused")]
+)
+CONDITION = np.dtype([("left", COLUMN), ("right", COLUMN), ("op", "<i4"), ("unused", "<i4")])
+
+MOST_VARIABLES = 8
+_DENSE_BYTES = 1 << 26  # of the tables of all threads
+_DENSE_SHARE = 4  # places for each row that is expected
+_FEW_PLACES = 1 << 12
+_MOST_PLACES = 2**62
+_SUMMED_BITS = 62
+_CHUNK = 1 << 20
+
+Ids = npt.NDArray[np.int64]
+
+
+@frozen
+class Task:
+    """An operation on the numbers of a variable's elements; ``numbers`` is None where rows are counted.
+
+    ``digits``: slots of its record; ``bits`` and ``scale``: of sums, as ``qe::fold::Task`` has them.
+    """
+
+    operation: int
+    variable: str = ""
+    numbers: Numbers | None = None
+    digits: int = 1
+    bits: int = 0
+    scale: float = 1.0
+
+
+@frozen
+class Condition:
+    """A comparison of numbers of two variables."""
+
+    op: CompareOp
+    left: tuple[str, Numbers]
+    right: tuple[str, Numbers]
+
+
+@frozen
+class EntryLists:
+    """Relationships of one type, and which variables their owners, ends and themselves are, "" for none.
+
+    ``vertices``: uint32, or the first of as many as there are lists. ``edges``: local ids, None where places are.
+    ``owners``, ``others`` and ``admitted``: uint8, which vertices and relationships are wanted, None for all.
+    """
+
+    vertices: Any
+    begins: Any
+    ends: Any
+    edges: Any
+    edge_base: int
+    owner: str
+    end: str
+    edge: str
+    owners: Any = None
+    others: Any = None
+    admitted: Any = None
+    skip_loops: bool = False
+
+
+def digits_of(bits: int, room: int) -> int:
+    """Return how many digits numbers of so many bits have, where ``room`` bits are one."""
+    return max(1, -(-bits // room))
+
+
+class Fold:
+    """Groups of rows and their records, that rows are added to.
+
+    Parameters
+    ----------
+    names
+        The variables that rows have ids for.
+    keys
+        With the variable of each.
+    tasks
+        The first counts rows.
+    most
+        What weights of rows may add up to.
+    rows
+        How many are expected.
+    context
+        Limits.
+
+    Raises
+    ------
+    OutOfMemory
+        By the context's limits.
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        keys: Sequence[tuple[str, Keyed]],
+        tasks: Sequence[Task],
+        most: int,
+        rows: int,
+        context: ExecutionContext,
+    ) -> None:
+        self._library = _library()
+        self._context = context
+        self._names = list(names)
+        self._handle = ctypes.c_void_p()
+        self._keep: list[Any] = [keys, tasks]
+        self._slots = [task.digits for task in tasks]
+        self._columns = [1 if task.operation == DISTINCT else task.digits for task in tasks]
+        self._places = [key.places for _, key in keys]
+        places = 1
+        for each in self._places:
+            places *= each
+        record = np.zeros(1, PLAN)
+        key_records = np.array([(self._column(name, key.numbers), key.low, key.places) for name, key in keys], KEY)
+        task_records = np.array([self._task(task, k) for k, task in enumerate(tasks)], TASK)
+        hashed = not self._fits(places, rows)
+        record[0] = (
+            key_records.ctypes.data, task_records.ctypes.data, places, most, len(keys), len(tasks),
+            sum(self._slots), len(self._names), hashed, 0,
+        )  # fmt: skip
+        context.raise_for(
+            self._library.qe_fold_open(record.ctypes.data, ctypes.byref(context.control), ctypes.byref(self._handle))
+        )
+
+    @staticmethod
+    def takes(names: Sequence[str], keys: Sequence[Keyed]) -> bool:
+        """Tell whether there are not too many variables, nor too many codes."""
+        places = 1
+        for key in keys:
+            places *= key.places
+        return len(names) <= MOST_VARIABLES and places < _MOST_PLACES
+
+    def _fits(self, places: int, rows: int) -> bool:
+        limit = self._context.memory_limit
+        taken = 8 * places * sum(self._slots) * self._context.threads
+        return (
+            taken <= _DENSE_BYTES
+            and places <= _DENSE_SHARE * rows + _FEW_PLACES
+            and (limit is None or taken <= limit // 8)
+        )
+
+    def _column(self, name: str, numbers: Numbers) -> tuple[int, ...]:
+        values = numbers.values
+        address, count = (0, 0) if values is None else (values.ctypes.data, len(values))
+        variable = self._names.index(name)
+        return (
+            address, numbers.validity, numbers.base, count, numbers.offset, numbers.kind, variable,
+            int(numbers.whole or numbers.kind == IDS), 0,
+        )  # fmt: skip
+
+    def _task(self, task: Task, place: int) -> tuple[Any, ...]:
+        column = (0,) * 9 if task.numbers is None else self._column(task.variable, task.numbers)
+        slot = sum(self._slots[:place])
+        has_column = int(task.numbers is not None)
+        return column, task.operation, has_column, slot, task.digits, task.bits, task.scale
+
+    def add(self, ids: Sequence[Ids], n: int, weights: Ids | None) -> bool:
+        """Fold rows: ids of each variable, and how often each counts; False, and nothing done, if that is too much."""
+        arrays = [np.ascontiguousarray(each, np.int64) for each in ids]
+        addresses = (ctypes.c_void_p * max(1, len(arrays)))(*(each.ctypes.data for each in arrays))
+        times = None if weights is None else np.ascontiguousarray(weights, np.int64)
+        given = None if times is None else times.ctypes.data
+        status = self._library.qe_fold_rows(self._handle, n, addresses, given)
+        if status == Status.OVERFLOW:
+            return False
+        self._context.raise_for(status)
+        return True
+
+    def add_entries(self, lists: EntryLists, conditions: Sequence[Condition]) -> None:
+        """Fold the entries of lists for which all conditions hold.
+
+        Raises
+        ------
+        QueryTimeout, QueryInterrupted, OutOfMemory
+            By the context's limits.
+        """
+        dense = isinstance(lists.vertices, int)
+        arrays = (None if dense else lists.vertices, lists.begins, lists.ends, lists.edges, lists.owners, lists.others,
+                  lists.admitted)  # fmt: skip
+        places = (self._names.index(name) if name else -1 for name in (lists.owner, lists.end, lists.edge))
+        record = np.zeros(1, LISTS)
+        record[0] = (
+            *(0 if each is None else each.ctypes.data for each in arrays), lists.edge_base, len(lists.begins) - 1,
+            lists.vertices if dense else 0, *places, lists.skip_loops, 0,
+        )  # fmt: skip
+        compared = np.array(
+            [(self._column(*each.left), self._column(*each.right), int(each.op), 0) for each in conditions], CONDITION
+        )
+        self._keep += [record, compared, lists, conditions]  # an interrupted call may go on for a while
+        self._context.run(
+            self._library.qe_fold_entries, self._handle, record.ctypes.data, compared.ctypes.data, len(compared),
+            reads=int(lists.begins[-1]),
+        )  # fmt: skip
+
+    def groups(self) -> tuple[list[Ids], list[list[Ids]]]:
+        """Return the codes of each key, and for each task its columns, a row a group, in the order of the codes."""
+        n = int(self._library.qe_fold_groups(self._handle))
+        codes = np.empty(n, np.uint64)
+        columns = np.empty((sum(self._columns), n), np.int64)
+        self._library.qe_fold_take(self._handle, codes.ctypes.data, columns.ctypes.data)
+        if not (codes[1:] > codes[:-1]).all():
+            order = np.argsort(codes)
+            codes, columns = codes[order], columns[:, order]
+        keys: list[Ids] = []
+        for places in reversed(self._places):
+            codes, code = np.divmod(codes, np.uint64(places))
+            keys.append(code.astype(np.int64))
+        ends = np.cumsum(self._columns)
+        found = [list(columns[end - width : end]) for end, width in zip(ends, self._columns, strict=True)]
+        return keys[::-1], found
+
+    def close(self) -> None:
+        """Free it."""
+        if self._handle:
+            self._library.qe_fold_close(self._handle)
+            self._handle = ctypes.c_void_p()
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None):
+            self.close()
+
+
+def float_range(numbers: Numbers, context: ExecutionContext) -> tuple[float, float]:
+    """Return the least amount but 0 (0 for none), and the greatest, of floats; not finite where one isn't."""
+    assert numbers.kind == FLOATS
+    least, greatest = np.zeros(1, np.uint64), np.zeros(1, np.uint64)
+    low, high = 2**64 - 1, 0
+    for start in range(0, len(numbers.values), _CHUNK):
+        context.check()
+        part = numbers.values[start : start + _CHUNK]
+        column = np.zeros(1, COLUMN)
+        column[0] = (
+            part.ctypes.data, numbers.validity, 0, len(part), numbers.offset + start, numbers.kind, 0, 0, 0,
+        )  # fmt: skip
+        _library().qe_fold_float_range(column.ctypes.data, least.ctypes.data, greatest.ctypes.data)
+        low = min(low, (int(least[0]) - 1) % 2**64)
+        high = max(high, int(greatest[0]))
+    bits = np.array([0 if low == 2**64 - 1 else low + 1, high], np.uint64)
+    amounts = bits.view(np.float64)
+    return float(amounts[0]), float(amounts[1])
+
+
+@cache
+def _library() -> ctypes.CDLL:
+    library = _native.load()
+    pointer, i32, u64 = ctypes.c_void_p, ctypes.c_int32, ctypes.c_uint64
+    library.qe_fold_open.argtypes = (pointer, ctypes.POINTER(Control), pointer)
+    library.qe_fold_rows.argtypes = (pointer, u64, pointer, pointer)
+    library.qe_fold_entries.argtypes = (pointer, pointer, pointer, i32)
+    library.qe_fold_groups.argtypes = (pointer,)
+    library.qe_fold_groups.restype = u64
+    library.qe_fold_take.argtypes = (pointer, pointer, pointer)
+    library.qe_fold_take.restype = None
+    library.qe_fold_float_range.argtypes = (pointer, pointer, pointer)
+    library.qe_fold_float_range.restype = None
+    library.qe_fold_close.argtypes = (pointer,)
+    library.qe_fold_close.restype = None
+    return library

@@ -1,0 +1,72 @@
+"""Matrices by descending length of rows, all together: what cliques and closed walks along several are counted by."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from qengine import _native
+from qengine.exec.common.relations import MATRIX, SparseMatrix
+from qengine.exec.context import ExecutionContext
+
+__all__ = ["RankedMatrices"]
+
+
+class RankedMatrices:
+    """The native index of matrices: which vertex comes when, and the rows so; any number of threads may count by it.
+
+    ``nbytes``: what it takes. ``plain``: whether the matrices have no loops and repeats; else nothing may be counted.
+
+    Parameters
+    ----------
+    matrices
+        Without numbers.
+    symmetric
+        Of each whether it is the same from both ends.
+    n
+        The number of vertices.
+    context
+        Limits for making it.
+
+    Raises
+    ------
+    QueryTimeout, QueryInterrupted, OutOfMemory
+        By the context's limits.
+    """
+
+    def __init__(
+        self, matrices: Sequence[SparseMatrix], symmetric: Sequence[bool], n: int, context: ExecutionContext
+    ) -> None:
+        self._library = _library()
+        self._handle = ctypes.c_void_p()
+        size, plain = ctypes.c_uint64(), ctypes.c_int32()
+        records = np.array([each.record() for each in matrices], MATRIX)
+        ways = np.array(symmetric, np.int32)
+        given = records.ctypes.data, ways.ctypes.data, len(matrices), n
+        results = ctypes.byref(self._handle), ctypes.byref(size), ctypes.byref(plain)
+        context.run(self._library.qe_ranked_matrices, *given, *results, ctypes.byref(context.control))
+        self.nbytes = size.value
+        self.plain = bool(plain.value)
+
+    @property
+    def address(self) -> int:
+        """Where the native index is."""
+        return self._handle.value or 0
+
+    def __del__(self) -> None:
+        if handle := getattr(self, "_handle", None):
+            self._library.qe_ranked_matrices_close(handle)
+
+
+@cache
+def _library() -> Any:
+    library = _native.load()
+    pointer = ctypes.c_void_p
+    library.qe_ranked_matrices.argtypes = (pointer, pointer, ctypes.c_int32, ctypes.c_uint32, *(pointer,) * 4)
+    library.qe_ranked_matrices_close.argtypes = (pointer,)
+    library.qe_ranked_matrices_close.restype = None
+    return library

@@ -1,0 +1,24 @@
+"""What a search is expected to take on a GPU, by the constants ``[search]`` of ``catalog/cost/gpu.toml``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from qengine.catalog.costs import costs
+from qengine.plan.count_shapes import Component, View, kernels_of
+
+__all__ = ["device_search_cost"]
+
+
+def device_search_cost(shapes: Sequence[Component[View]], cost: float | None, rows: float | None) -> float:
+    """Return the nanoseconds that a search takes on a GPU.
+
+    Parameters
+    ----------
+    shapes, cost, rows
+        As in ``Search``: ``cost`` is that on one core.
+    """
+    found = costs("gpu", "search")
+    if shapes:
+        return found["shaped"] + (cost or 0.0) / min(found[kernel] for kernel in kernels_of(shapes))
+    return found["start"] + (cost or 0.0) / found["cores"] + found["row"] * (rows or 0.0)

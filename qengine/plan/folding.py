@@ -1,0 +1,62 @@
+"""Which aggregates can be folded from rows of ids: those whose keys and arguments are each of one variable."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from qengine.plan.expr import AggregateCall, Expr
+from qengine.plan.logical import Aggregate
+from qengine.plan.physical import EdgeLevel, Search, VertexLevel
+from qengine.plan.traverse import free_variables, is_repeatable
+
+__all__ = ["entry_levels", "folded_variables", "ignores_repeats", "variable_of"]
+
+_FOLDED = frozenset({"count", "sum", "avg", "min", "max"})
+_EXTREMES = frozenset({"min", "max"})
+
+
+def folded_variables(operator: Aggregate) -> frozenset[str] | None:
+    """Return the variables that an aggregate's keys and arguments read; None where it can't be folded."""
+    exprs: list[Expr] = [expr for _, expr in operator.keys]
+    for _, call in operator.aggregates:
+        if call.name not in _FOLDED or len(call.args) > 1 or (call.distinct and call.name in ("sum", "avg")):
+            return None
+        exprs += call.args
+    if not all(len(free_variables(expr)) == 1 and is_repeatable(expr) for expr in exprs):
+        return None
+    return frozenset(map(variable_of, exprs))
+
+
+def variable_of(expr: Expr) -> str:
+    """Return the only variable of an expression."""
+    (name,) = free_variables(expr)
+    return name
+
+
+def ignores_repeats(calls: Sequence[AggregateCall]) -> bool:
+    """Tell whether aggregates are the same however often a row comes."""
+    return all(call.distinct or call.name in _EXTREMES for call in calls)
+
+
+def entry_levels(search: Search) -> tuple[VertexLevel, VertexLevel | None, EdgeLevel | None] | None:
+    """Return the levels of a search that reads one vertex, or the relationships of one pattern: each entry is a row.
+
+    None of other searches. A second vertex may have to differ from the first.
+    """
+    first, *more = search.levels if search.levels else (None,)
+    if not isinstance(first, VertexLevel) or first.sources or first.conditions or search.orbits > 1 or search.images:
+        return None
+    if not more:
+        return first, None, None
+    second, *more = more
+    edge = more[0] if more else None
+    if not isinstance(second, VertexLevel) or len(second.sources) != 1 or len(more) > 1:
+        return None
+    if second.less or second.greater or second.pairs or not isinstance(edge, EdgeLevel | None):
+        return None
+    source = second.sources[0]
+    if edge is not None:
+        ways = {(0, 1): edge.direction, (1, 0): edge.direction.reversed}
+        if edge.different or edge.types != source.types or ways.get((edge.start, edge.end)) != source.direction:
+            return None
+    return first, second, edge

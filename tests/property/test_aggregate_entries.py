@@ -1,0 +1,165 @@
+"""Aggregates folded from entries of stored lists, or from rows of ids, against the reference and exact sums."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from qengine import Graph, OutOfMemory
+from qengine.optimizer.lower import over_entries
+from qengine.plan.physical import AggregateEntries
+from qengine.plan.traverse import operators
+from qengine.testing.compare import difference
+from qengine.testing.verify_physical import verify_physical
+from tests.examples import examples
+from tests.property.test_aggregate_by_node import VALUES as LIMITS
+from tests.property.test_aggregate_by_node import outcome
+
+ENTRIES = (
+    "(a)", "(a:A)", "(a:A|B)", "(a)-[k:R]->(b)", "(a:A)-[k:R]->(b)", "(a)<-[k:R]-(b:B)", "(a)-[k:R]-(b)",
+    "(a)-[k:U]-(b)",
+    "(a:A)-[k]->(b)", "(a)-[k]-(b)", "(a)-[k:R|S]->(b:A)", "(a:A|B)-[k:U|R]-(b:B)", "(a)-[k:S]->(b)",
+)  # fmt: skip
+ROWS = (
+    "(a)-[k:R]->(a)", "(a)-[k:R]->(b)-[m:R]->(c)", "(a:A)-[k:U]-(b)-[:S|R]-(c:B)", "(a)-[k:R]->(b), (a)-[:U]-(b)",
+    "(a)-[k:R]->(b)-[:R]->(c)-[:R]->(a)", "(a)-[k:R]->(b) MATCH (b)-[m:U]-(c)",
+)  # fmt: skip
+VALUES = (*LIMITS[:-1], st.sampled_from([1e200, -1e200, 5e-324]))  # whose sums are finite in any order
+MODES = ("", "DIFFERENT NODES ", "REPEATABLE ELEMENTS ")
+OF_NODE = ("a.v", "a.i", "a.k", "b.v", "b.i", "b.k % 2", "a.v + 1", "a:A", "a", "b", "a.none", "coalesce(b.v, 0)")
+OF_EDGE = ("k.i", "k.v", "k.i + 1", "k", "k.none", "type(k)")
+CONDITIONS = (
+    "a.i > 0",
+    "b.i <> 1",
+    "k.i >= 1",
+    "a.i < b.i",
+    "k.i <> b.i",
+    "a.v = b.v",
+    "k.v IS NOT NULL",
+    "a.i = k.i",
+    "k.v > 0",
+)
+CALLS = ("count(*)", "count({})", "sum({})", "avg({})", "min({})", "max({})", "count(DISTINCT {})", "max(DISTINCT {})")
+
+
+@st.composite
+def valued_graphs(draw: st.DrawFn) -> Graph:
+    """Make up to 6 nodes and 14 relationships, both with values, some parallel or loops; U has no direction."""
+    n = draw(st.integers(1, 6))
+    labels = st.sampled_from([(), ("A",), ("B",), ("A", "B")])
+    values, others = draw(st.sampled_from(VALUES)), draw(st.sampled_from(VALUES))
+    place = st.integers(0, 2)
+    nodes = [
+        {"id": k, "labels": draw(labels), "properties": {"k": k, "i": draw(place), "v": draw(values)}} for k in range(n)
+    ]
+    vertex = st.integers(0, n - 1)
+    triples = draw(st.lists(st.tuples(st.sampled_from("RRRSUU"), vertex, vertex), max_size=14))
+    relationships = [
+        {"type": kind, "start": a, "end": b, "properties": {"i": draw(place), "v": draw(others)}}
+        for kind, a, b in triples
+    ]
+    return Graph.from_records(nodes, relationships, undirected=("U",))
+
+
+@st.composite
+def queries(draw: st.DrawFn, patterns: tuple[str, ...]) -> str:
+    pattern = draw(st.sampled_from(patterns))
+
+    def known(text: str) -> bool:
+        return all(name in pattern for name, mark in (("(b", "b."), ("[k", "k.")) if mark in text)
+
+    exprs = [each for each in (*OF_NODE, *OF_EDGE) if known(each.replace("type(k)", "k."))]
+    exprs = [each for each in exprs if not (each in "bk" and not known(each + "."))]
+    keys = draw(st.lists(st.sampled_from(exprs), max_size=2, unique=True))
+    summed = [each for each in exprs if each not in ("a", "b", "k", "a:A", "type(k)")]
+    calls = draw(st.lists(st.sampled_from(CALLS), min_size=1, max_size=3))
+    filled = [
+        call.format(draw(st.sampled_from(summed if call.startswith(("sum", "avg", "m")) else exprs))) for call in calls
+    ]
+    conditions = draw(st.lists(st.sampled_from([each for each in CONDITIONS if known(each)]), max_size=2, unique=True))
+    where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+    columns = [f"{each} AS c{place}" for place, each in enumerate([*keys, *filled])]
+    having = draw(st.sampled_from(["", "", f" WITH * WHERE c{len(columns) - 1} IS NOT NULL"]))
+    mode = draw(st.sampled_from(MODES)) if "MATCH" not in pattern else ""
+    result = f"RETURN {', '.join(columns)}"
+    if having:
+        names = ", ".join(f"c{place}" for place in range(len(columns)))
+        result = f"WITH {', '.join(columns)} WHERE c{len(columns) - 1} IS NOT NULL RETURN {names}"
+    return f"MATCH {mode}{pattern}{where} {result}"
+
+
+def agrees(graph: Graph, query: str) -> None:
+    expected, found = outcome(graph, query, "reference"), outcome(graph, query, "cpu")
+    if isinstance(expected, str) or isinstance(found, str):
+        assert expected == found, query
+    else:
+        assert difference(expected, found) is None, query
+
+
+def plan_of(graph: Graph, query: str) -> Any:
+    physical = graph.prepare(query)._planned.physical
+    assert physical is not None
+    verify_physical(physical)
+    return physical
+
+
+@settings(max_examples=examples(150))
+@given(valued_graphs(), queries(ENTRIES))
+def test_entries_equal_reference(graph: Graph, query: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(over_entries, "_AN_ENTRY", 0.0)
+        patch.setattr(over_entries, "_AN_ELEMENT", 0.0)
+        agrees(graph, query)
+
+
+@settings(max_examples=examples(120))
+@given(valued_graphs(), queries(ROWS))
+def test_rows_equal_reference(graph: Graph, query: str) -> None:
+    agrees(graph, query)
+
+
+def random_graph(n: int, edges: int, weights: Any) -> tuple[Graph, np.ndarray, np.ndarray]:
+    random = np.random.default_rng(5)
+    start, end = random.integers(0, n, edges), random.integers(0, n, edges)
+    nodes = pa.table({"id": np.arange(n), "g": np.arange(n) % 7, "t": [f"t{k % 11}" for k in range(n)]})
+    table = pa.table({"start": start, "end": end, "w": weights, "i": np.arange(edges) % 5})
+    return Graph.from_arrow([("P", nodes)], [("R", table)], key="id"), start, end
+
+
+@pytest.mark.parametrize("spread", [0, 3, 30])
+def test_sums_of_floats_do_not_depend_on_threads(spread: int) -> None:
+    random = np.random.default_rng(spread)
+    edges = 100_000
+    values = random.normal(size=edges) * 10.0 ** random.integers(-spread, spread + 1, edges)
+    graph, start, end = random_graph(1000, edges, values)
+    query = "MATCH (a:P)-[k:R]->(b:P) RETURN a.g AS g, b.t AS t, sum(k.w) AS s, avg(k.w) AS m ORDER BY g, t"
+    assert any(isinstance(each, AggregateEntries) for each in operators(plan_of(graph, query).root))
+    rows = graph.query(query, device="cpu", threads=1).fetchall()
+    assert len(rows) == 77
+    for group, text, total, mean in rows:
+        mine = values[(start % 7 == group) & (end % 11 == int(text[1:]))]
+        slack = 1e-12 * math.fsum(np.abs(mine))
+        assert abs(total - math.fsum(mine)) <= slack
+        assert abs(mean - math.fsum(mine) / len(mine)) <= slack / len(mine)
+    assert rows == graph.query(query, device="cpu", threads=3).fetchall()
+
+
+def test_integers_beyond_64_bits_on_the_way_are_exact() -> None:
+    values = np.resize(np.array([2**62, -(2**62), 2**62 - 1], np.int64), 4200)
+    graph, start, _ = random_graph(50, 4200, values)
+    query = "MATCH (a:P)-[k:R]->(b:P) RETURN a.g AS g, avg(k.w) AS m ORDER BY g"
+    exact = [sum(values[start % 7 == g].tolist()) / int((start % 7 == g).sum()) for g in range(7)]
+    assert [mean for _, mean in graph.query(query, device="cpu").fetchall()] == exact
+
+
+def test_memory_limit_is_kept() -> None:
+    graph, _, _ = random_graph(3000, 90_000, np.ones(90_000))
+    with pytest.raises(OutOfMemory):
+        query = "MATCH (a:P)-[k:R]->(b:P) RETURN a.id, b.id, sum(k.w), max(k.i)"
+        graph.query(query, device="cpu", memory_limit=1_000_000).fetchall()
