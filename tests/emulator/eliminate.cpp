@@ -2,7 +2,7 @@
 #include "on_host.h"
 #include "count/eliminate.cu"
 #include "count/rooted_forest.cu"
-#include "count/row_powers.cu"
+#include "count/row_products.cu"
 #include "count/masked_product.cu"
 #include "count/triangle_weight_sums.cu"
 #include "count/eliminate_neighbours.cu"
@@ -43,8 +43,8 @@ QE_ON_HOST(pair_ends)
 QE_ON_HOST(pair_rows)
 QE_ON_HOST(local_rows)
 QE_ON_HOST(local_triangles)
-QE_ON_HOST(row_powers_light)
-QE_ON_HOST(row_powers_heavy)
+QE_ON_HOST(row_products_light)
+QE_ON_HOST(row_products_heavy)
 QE_ON_HOST(links_sizes)
 QE_ON_HOST(links_light)
 QE_ON_HOST(links_heavy)

@@ -67,6 +67,18 @@ def valued_graphs(draw: st.DrawFn) -> Graph:
     return Graph.from_records(nodes, relationships, undirected=("U",))
 
 
+@pytest.mark.parametrize("key", ["id(k)", "type(k)", "k, id(a)"])
+@pytest.mark.parametrize("pattern", ["(a)-[k]-(b)", "(a)-[k:U]-(b)", "(a:A)-[k:U|R]->(b)"])
+def test_relationships_of_lists_without_ids_are_told(pattern: str, key: str) -> None:
+    nodes = [{"id": k, "labels": ("A",) if k % 2 else (), "properties": {}} for k in range(12)]
+    ends = [("RUS"[(a + b) % 3], a, b) for a in range(12) for b in range(a, 12) if (a * b) % 4 < 2]
+    relationships = [{"type": kind, "start": a, "end": b} for kind, a, b in ends]
+    graph = Graph.from_records(nodes, relationships, undirected=("U",))
+    query = f"MATCH {pattern} RETURN {key}, count(*) AS n"
+    found = sorted(graph.query(query, device="cpu").fetchall(), key=repr)
+    assert found == sorted(graph.query(query, device="reference").fetchall(), key=repr)
+
+
 @st.composite
 def queries(draw: st.DrawFn, patterns: tuple[str, ...]) -> str:
     pattern = draw(st.sampled_from(patterns))

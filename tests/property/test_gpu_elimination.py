@@ -32,7 +32,7 @@ from qengine.exec.gpu import (
     elimination_steps,
     kernels,
     neighbourhoods,
-    row_powers,
+    row_products,
     symmetric_links,
     triangle_counts,
 )
@@ -103,9 +103,9 @@ def device() -> Iterator[None]:
         for name in ("_LIGHT_THREADS", "_HEAVY_THREADS"):
             patch.setattr(closed_walk_counts, name, THREADS)
         patch.setattr(closed_walk_counts, "_SLOTS", 64)
-        patch.setattr(row_powers, "_THREADS", THREADS)
-        patch.setattr(row_powers, "_MOST_THREADS", THREADS)
-        patch.setattr(row_powers, "_SLOTS", 64)
+        patch.setattr(row_products, "_THREADS", THREADS)
+        patch.setattr(row_products, "_MOST_THREADS", THREADS)
+        patch.setattr(row_products, "_SLOTS", 64)
         patch.setattr(closed_walk_counts, "_FIRST_ROOTS", 32)
         patch.setattr(closed_walk_counts, "_WORTH", 0)
         patch.setattr(choice, "choose", lambda asked, *_: (asked, "as asked"))

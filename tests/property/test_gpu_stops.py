@@ -23,7 +23,7 @@ from qengine.exec.gpu import (
     dfs_plan,
     elimination_steps,
     neighbourhoods,
-    row_powers,
+    row_products,
     symmetric_links,
     triangle_counts,
 )
@@ -175,12 +175,12 @@ def device(case: Case) -> Iterator[None]:
                 triangle_counts,
                 closed_walk_counts,
                 neighbourhoods,
-                row_powers,
+                row_products,
                 symmetric_links,
             ):
                 patch.setattr(module, "_THREADS", threads)
             patch.setattr(neighbourhoods, "_MANY_THREADS", threads)
-            for module in (row_powers, symmetric_links):
+            for module in (row_products, symmetric_links):
                 patch.setattr(module, "_MOST_THREADS", threads)
             for module in (neighbourhoods, symmetric_links):
                 patch.setattr(module, "cupy", lambda: cupy)

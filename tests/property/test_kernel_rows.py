@@ -56,7 +56,11 @@ PATTERNS: dict[str, tuple[str, ...]] = {
     "closed_walks": (SQUARE, f"{SQUARE}, (e)-[:U]-(f)"),
     "long_closed_walks": ("(a)-[:U]-(b)-[:U]-(c)-[:U]-(d)-[:U]-(e)-[:U]-(a)", f"{SQUARE}, (a)-[:U]-(e)"),
     "local_walks": (f"{SQUARE}, (h)-[:U]-(a), (h)-[:U]-(b), (h)-[:U]-(c), (h)-[:U]-(d)",),
-    "row_powers": (SQUARE, "(a)-[:U]-(b)-[:R]->(c), (a)-[:U]-(d)-[:R]->(c), (a)-[:U]-(e)-[:R]->(c)"),
+    "row_products": (
+        SQUARE,
+        "(a)-[:U]-(b)-[:R]->(c), (a)-[:U]-(d)-[:R]->(c), (a)-[:U]-(e)-[:R]->(c)",
+        "(a)-[:U]-(b:A)-[:R]->(c), (a)-[:R]->(d)-[:U]-(c)",
+    ),
     "link_squares": (f"{SQUARE}, (h)-[:U]-(a), (h)-[:U]-(b), (h)-[:U]-(c)",),
     "symmetric_links": (f"{CLIQUE}, (a)-[:U]-(e)",),
     "row_squares": (f"{SQUARE}, (h)-[:U]-(a), (h)-[:U]-(b), (h)-[:U]-(c)",),

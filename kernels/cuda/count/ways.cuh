@@ -5,16 +5,20 @@
 
 namespace qe::eliminate {
 
-// By a block. Linear probing; empty places have the key kNoVertex.
+// By a block. Linear probing; empty places have the key kNoVertex. Ways of several kinds have a number each.
 class WaysTable {
  public:
-  // words: 2 * slots, a power of two.
-  __device__ WaysTable(uint32_t* words, uint32_t slots) : keys_(words), counts_(words + slots), slots_(slots) {}
+  // words: (1 + kinds) * slots, a power of two.
+  __device__ WaysTable(uint32_t* words, uint32_t slots, uint32_t kinds = 1)
+      : keys_(words), counts_(words + slots), slots_(slots), kinds_(kinds) {}
 
   __device__ void clear() {
     for (uint32_t i = threadIdx.x; i < slots_; i += blockDim.x) clear(i);
   }
-  __device__ void clear(uint32_t i) { keys_[i] = kNoVertex, counts_[i] = 0; }
+  __device__ void clear(uint32_t i) {
+    keys_[i] = kNoVertex;
+    for (uint32_t kind = 0; kind < kinds_; ++kind) counts_[kind * slots_ + i] = 0;
+  }
 
   // How many ways it has room for: a third is left free.
   __device__ uint32_t room() const { return slots_ / 3 * 2; }
@@ -24,14 +28,22 @@ class WaysTable {
     while ((1u << bits_) < ways + ways / 2) ++bits_;
   }
 
-  __device__ void add(uint32_t id) {
+  __device__ void add(uint32_t id, uint32_t kind = 0) {
     uint32_t i = first(id);
     while (true) {
       const uint32_t key = keys_[i];
       if (key == id || (key == kNoVertex && is_mine(atomicCAS(&keys_[i], kNoVertex, id), id))) break;
       i = (i + 1) & (size() - 1);
     }
-    atomicAdd(&counts_[i], 1u);
+    atomicAdd(&counts_[kind * slots_ + i], 1u);
+  }
+  // Counts a way to a vertex that it has, and none to others.
+  __device__ void raise(uint32_t id, uint32_t kind) {
+    for (uint32_t i = first(id);; i = (i + 1) & (size() - 1)) {
+      const uint32_t key = keys_[i];
+      if (key == id) atomicAdd(&counts_[kind * slots_ + i], 1u);
+      if (key == id || key == kNoVertex) return;
+    }
   }
   __device__ uint32_t get(uint32_t id) const {
     for (uint32_t i = first(id);; i = (i + 1) & (size() - 1)) {
@@ -44,14 +56,14 @@ class WaysTable {
   // Its places in use: the vertex, or kNoVertex, and its number.
   __device__ uint32_t size() const { return 1u << bits_; }
   __device__ uint32_t id(uint32_t i) const { return keys_[i]; }
-  __device__ uint32_t count(uint32_t i) const { return counts_[i]; }
+  __device__ uint32_t count(uint32_t i, uint32_t kind = 0) const { return counts_[kind * slots_ + i]; }
 
  private:
   __device__ uint32_t first(uint32_t id) const { return id * 0x9E3779B1u >> (32 - bits_); }
   __device__ static bool is_mine(uint32_t before, uint32_t id) { return before == kNoVertex || before == id; }
 
   uint32_t *keys_, *counts_;
-  uint32_t slots_, bits_ = 5;
+  uint32_t slots_, kinds_, bits_ = 5;
 };
 
 // Gives the warps of a block, and their lanes, lists of their own: list(entry) for each entry of a row, then

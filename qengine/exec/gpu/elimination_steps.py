@@ -14,12 +14,12 @@ from qengine.exec.gpu.eliminate_matrix import WORK_QUEUE, DeviceMatrix
 from qengine.exec.gpu.families import MESSAGE_WINDOW
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.memory import Resident
-from qengine.exec.gpu.row_powers import ROW_POWERS, run_row_powers
+from qengine.exec.gpu.row_products import ROW_PRODUCTS, run_row_products
 from qengine.exec.gpu.triangle_counts import TriangleCounter
 from qengine.exec.host.eliminate import Unfit, indicator_vector
 from qengine.plan.elimination import Domain, MaskedProduct, Matrix, NodeIndicator, RootedForest
 from qengine.plan.kernels.gpu import MOST_FOREST_NODES
-from qengine.plan.kernels.shapes import RaisedRows
+from qengine.plan.kernels.shapes import RowProducts
 from qengine.plan.kernels.sums import MOST_FACTORS
 from qengine.plan.physical import Eliminate
 
@@ -267,10 +267,10 @@ class DeviceSteps:
         self.run.wait()
         return out
 
-    def row_powers(
-        self, of: RaisedRows, roots: int, columns: int, most: int | None = None, local: tuple[Any, Any] = (0, 0)
+    def row_products(
+        self, of: RowProducts, roots: int, columns: int, most: int | None = None, local: tuple[Any, Any] = (0, 0)
     ) -> Any:
-        """Add powers of the ways from some roots up; their columns have numbers below ``columns``.
+        """Add products of the ways from some roots up; their columns have numbers below ``columns``.
 
         Parameters
         ----------
@@ -280,12 +280,14 @@ class DeviceSteps:
             The addresses of where the rows of a root of roots begin, and of which one each root is among.
         """
         out = self.allocate(self.width * max(1, roots), "a vector")
-        task = np.zeros((), ROW_POWERS)
-        task["start"], task["link"] = self.matrices[of.start].record, self.matrices[of.link].record
+        task = np.zeros((), ROW_PRODUCTS)
+        for ways, to in zip(of.ways, task["ways"], strict=False):
+            to["start"], to["link"] = self.matrices[ways.start].record, self.matrices[ways.link].record
+            to["through"], to["exponent"] = self.address(ways.through), ways.exponent
         task["weights"], task["factors"] = self.address(of.weights), self.address(of.factors)
         task["ends"], task["owners"] = local
-        task["out"], task["n"], task["n_rows"], task["exponent"] = out.ptr, columns, roots, of.exponent
-        run_row_powers(self.run, task, columns if most is None else most, self.wide, self.flag, self.blocks)
+        task["out"], task["n"], task["n_rows"], task["n_kinds"] = out.ptr, columns, roots, len(of.ways)
+        run_row_products(self.run, task, columns if most is None else most, self.wide, self.flag, self.blocks)
         return out
 
     def forest(self, step: RootedForest) -> tuple[tuple[npt.NDArray[Any], ...], int]:

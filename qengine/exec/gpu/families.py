@@ -45,7 +45,7 @@ FAMILIES: Mapping[str, tuple[Mapping[str, int | str], ...]] = {
     "candidate_graph": ({},),
     "eliminate": tuple({"QE_WIDE": wide, "QE_WINDOW": MESSAGE_WINDOW} for wide in (0, 1)),
     "rooted_forest": ({"QE_WIDE": 0}, {"QE_WIDE": 1}),
-    "row_powers": ({"QE_WIDE": 0}, {"QE_WIDE": 1}),
+    "row_products": ({"QE_WIDE": 0}, {"QE_WIDE": 1}),
     "masked_product": ({"QE_WIDE": 0}, {"QE_WIDE": 1}),
     "triangle_weight_sums": ({},),
     "eliminate_neighbours": ({"QE_WIDE": 0}, {"QE_WIDE": 1}),

@@ -29,7 +29,7 @@ from qengine.exec.gpu.square_counts import closed_walks_of_four
 from qengine.exec.gpu.symmetric_links import link_squares
 from qengine.exec.gpu.triangle_counts import MOST_WEIGHT
 from qengine.plan.elimination import MaskedProduct, Matrix, NodeIndicator, RootedForest, column_domain_of, domain_of
-from qengine.plan.kernels.shapes import raised_rows
+from qengine.plan.kernels.shapes import row_products
 from qengine.plan.schedule import KernelCall
 
 __all__ = ["NUMBERS_OF_STEPS", "TOTALS_OF_STEPS", "Sums", "run_call", "start_total"]
@@ -151,15 +151,16 @@ def _rooted_forest(steps: DeviceSteps, call: KernelCall) -> None:
     steps.vectors[place] = steps.around(step, roots, max(map(steps.size, domains)))
 
 
-def _row_powers(steps: DeviceSteps, call: KernelCall) -> None:
+def _row_products(steps: DeviceSteps, call: KernelCall) -> None:
     place = call.places[0]
-    raised = raised_rows(steps.steps[place])
-    assert raised is not None
-    if steps.piece is not None and raised.start == raised.link and _piece(steps).is_within_roots(raised.link):
-        steps.vectors[place] = _piece(steps).powers_within_roots(raised)
+    products = row_products(steps.steps[place])
+    assert products is not None
+    links = {each for ways in products.ways for each in (ways.start, ways.link)}
+    if steps.piece is not None and all(map(_piece(steps).is_within_roots, links)):
+        steps.vectors[place] = _piece(steps).products_within_roots(products)
         return
-    rows, columns = domain_of(steps.steps, place), column_domain_of(steps.steps, raised.link)
-    steps.vectors[place] = steps.row_powers(raised, steps.size(rows), steps.size(columns))
+    rows, columns = domain_of(steps.steps, place), column_domain_of(steps.steps, products.ways[0].link)
+    steps.vectors[place] = steps.row_products(products, steps.size(rows), steps.size(columns))
 
 
 def _link_squares(steps: DeviceSteps, call: KernelCall) -> None:
@@ -286,7 +287,7 @@ NUMBERS_OF_STEPS: Mapping[str, Callable[[DeviceSteps, KernelCall], None]] = {
     "masked_product": _masked_product,
     "local_triangles": _local_triangles,
     "rooted_forest": _rooted_forest,
-    "row_powers": _row_powers,
+    "row_products": _row_products,
     "link_squares": _link_squares,
     "symmetric_links": _symmetric_links,
     "neighbours": _neighbours,

@@ -18,7 +18,7 @@ from qengine.exec.gpu.elimination_steps import DeviceSteps
 from qengine.exec.gpu.symmetric_links import LinkedPairs, linked_pairs
 from qengine.exec.root_ranges import most_links, root_matrices, root_ranges
 from qengine.plan.elimination import Domain, Neighbourhoods, column_domain_of, domain_of
-from qengine.plan.kernels.shapes import RaisedRows
+from qengine.plan.kernels.shapes import RowProducts
 from qengine.plan.schedule import Among, KernelCall
 
 __all__ = ["Piece", "run_among"]
@@ -345,10 +345,13 @@ class Piece:
         step = self.program[place]
         return isinstance(step, Neighbourhoods) and step.first == step.second
 
-    def powers_within_roots(self, of: RaisedRows) -> Any:
-        """Add powers of the ways between neighbours of the same root up: the columns of a row are its root's pairs."""
-        step = self.program[of.link]
+    def products_within_roots(self, of: RowProducts) -> Any:
+        """Add products of the ways between neighbours of the same root up: the columns of a row are its root's pairs.
+
+        All lead along matrices that link the neighbours of the same roots.
+        """
+        step = self.program[of.ways[0].link]
         assert isinstance(step, Neighbourhoods)
-        task, pairs = self.local(of.link), self.pairs(step.first)
+        task, pairs = self.local(of.ways[0].link), self.pairs(step.first)
         most = int(np.diff(pairs.ends).max(initial=0))
-        return self.steps.row_powers(of, pairs.size, pairs.size, most, (task["ends"], task["owners"]))
+        return self.steps.row_products(of, pairs.size, pairs.size, most, (task["ends"], task["owners"]))

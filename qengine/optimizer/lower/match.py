@@ -505,7 +505,8 @@ class MatchLowering:
         if not asked and not emitted and _is_clique(matching):
             if len(matching.names) == 3 and all(edge.symmetric for edge in matching.edges):
                 return None  # a search finds each triangle once, and keeps no index
-            limits = {"cpu": limits["cpu"]}  # a GPU's search has kernels for them
+            if len({(edge.types, edge.symmetric) for edge in matching.edges}) == 1 and matching.edges[0].symmetric:
+                limits = {"cpu": limits["cpu"]}  # a GPU's search has a kernel for them
         purpose = self.purpose
         wanted = Wanted(self._outputs(matching, emitted), None if purpose is None else purpose.valued)
         edges, difference = self._for_elimination(matching)

@@ -17,6 +17,7 @@ from qengine.plan.elimination import (
     OfPairs,
     Product,
     RootedForest,
+    Step,
     among_pairs,
     is_labels_alone,
 )
@@ -25,9 +26,12 @@ from qengine.plan.kernels.corners import corner_groups, vertex_groups
 from qengine.plan.kernels.row import Facts, Group, Kernel
 from qengine.plan.kernels.sums import MOST_FACTORS, vector_sums
 
-__all__ = ["GPU_KERNELS", "MOST_FOREST_NODES"]
+__all__ = ["GPU_KERNELS", "MOST_FOREST_NODES", "MOST_KINDS"]
 
 MOST_FOREST_NODES = 32
+
+MOST_KINDS = 3
+"""Of ways whose products are summed by row."""
 
 _FIRST = 0.1
 """The share of making what stays on the device that a run is charged: others find it there."""
@@ -164,14 +168,26 @@ def _few_nodes(facts: Facts, place: int) -> bool:
 
 
 def _plain_rows(facts: Facts, place: int) -> bool:
-    found = shapes.raised_rows(facts.steps[place])
-    return found is not None and all(shapes.is_numberless(facts, each) for each in (found.start, found.link))
+    """Match products of ways of few kinds, along matrices without numbers."""
+    found = shapes.row_products(facts.steps[place])
+    if found is None or len(found.ways) > MOST_KINDS:
+        return False
+    plain = all(shapes.is_numberless(facts, each) for ways in found.ways for each in (ways.start, ways.link))
+    return plain and all(ways.through is None or _says_which(facts.steps[ways.through]) for ways in found.ways)
 
 
-def _row_powers_cost(facts: Facts, group: Group) -> float:
-    found = shapes.raised_rows(facts.steps[group.places[0]])
+def _says_which(step: Step) -> bool:
+    """Tell whether a vector has no numbers but 0 and 1."""
+    return isinstance(step, NodeIndicator) and not step.loops
+
+
+def _row_products_cost(facts: Facts, group: Group) -> float:
+    found = shapes.row_products(facts.steps[group.places[0]])
     assert found is not None
-    return facts.take["counter"] * facts.meetings(found.start, found.link)
+    roots = 1.0 if found.factors is None else facts.share(found.factors)
+    shares = [roots if ways.through is None else roots * facts.share(ways.through) for ways in found.ways]
+    met = (share * facts.meetings(ways.start, ways.link) for share, ways in zip(shares, found.ways, strict=True))
+    return facts.take["counter"] * sum(met)
 
 
 def _symmetric(facts: Facts, place: int) -> bool:
@@ -198,7 +214,7 @@ def _ends_of_links(facts: Facts, place: int) -> bool:
 
 
 def _link_squares_cost(facts: Facts, group: Group) -> float:
-    return _row_powers_cost(facts, group) / 2
+    return _row_products_cost(facts, group) / 2
 
 
 def _closed_walks_cost(facts: Facts, group: Group) -> float:
@@ -288,8 +304,9 @@ GPU_KERNELS = (
         _link_squares_cost, _ends_of_links, unless=shapes.unless_symmetric, otherwise="rooted_forest",
     ),
     Kernel(
-        "row_powers", "gpu", RootedForest, "y[u] = x[u] Σ over v of w[v] (A B)[u, v]ᵏ, A and B without numbers",
-        _row_powers_cost, _plain_rows, otherwise="rooted_forest",
+        "row_products", "gpu", RootedForest,
+        "y[u] = x[u] Σ over v of w[v] Π (A diag(z) B)[u, v]ᵏ, A, B … without numbers, z of 0 and 1",
+        _row_products_cost, _plain_rows, otherwise="rooted_forest",
     ),
     Kernel(
         "rooted_forest", "gpu", RootedForest, "y[u] = x[u] · Π over tops of the sum of their sparse vectors around u",

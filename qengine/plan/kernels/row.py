@@ -82,6 +82,9 @@ class Facts(Protocol):
     def meetings(self, one: int, other: int) -> float:
         """Return about how many pairs of entries meet: (a, b) of one matrix, (b, c) of the other."""
 
+    def share(self, place: int) -> float:
+        """Return about which share of a vector's numbers aren't 0, as far as labels say."""
+
     def relation_entries(self, relation: Relation) -> float:
         """Return how many pairs a relation links, each as often as it does."""
 

@@ -26,7 +26,8 @@ from qengine.plan.kernels.row import Facts, Group
 __all__ = [
     "MOST_ENTRIES",
     "ClosedWalks",
-    "RaisedRows",
+    "RowProducts",
+    "Ways",
     "closed_walks",
     "degrees",
     "is_numberless",
@@ -38,7 +39,7 @@ __all__ = [
     "local_walks",
     "matrices",
     "one",
-    "raised_rows",
+    "row_products",
     "row_squares",
     "squared_rows",
     "triangles_of_one_matrix",
@@ -168,30 +169,43 @@ def local_walks(facts: Facts, place: int) -> bool:
 
 
 @frozen
-class RaisedRows:
-    """For each root r ``factors[r]`` times the sum over z of ``weights[z]`` times a power of the ways from r to z.
+class Ways:
+    """Ways of two steps from each root, along the matrices that the steps ``start`` and ``link`` are.
 
-    Ways lead along the matrices that the steps ``start`` and ``link`` are; ``exponent`` is the power's. None for a
-    vector is 1 everywhere.
+    ``through``: which vertices they may lead over, None for all. ``exponent``: the power of their number.
     """
 
     start: int
     link: int
+    through: int | None
     exponent: int
+
+
+@frozen
+class RowProducts:
+    """For each root r ``factors[r]`` times the sum over z of ``weights[z]`` times the powers of the ways from r to z.
+
+    None for a vector is 1 everywhere.
+    """
+
+    ways: tuple[Ways, ...]
     weights: int | None
     factors: int | None
 
 
-def raised_rows(step: Step) -> RaisedRows | None:
-    """Return of which ways from each root a step adds up powers, or None where it does something else."""
-    if not isinstance(step, RootedForest) or len(step.nodes) != 2 or step.tops != (1,):
+def row_products(step: Step) -> RowProducts | None:
+    """Return the products of ways that a step adds up for each root, or None where it does something else."""
+    if not isinstance(step, RootedForest) or not step.nodes or step.tops != (len(step.nodes) - 1,):
         return None
-    first, last = step.nodes
-    if first.vector is not None or first.nodes or first.start is None or first.link is None:
+    *before, last = step.nodes
+    if last.start is not None or last.link is not None or set(last.nodes) != set(range(len(before))):
         return None
-    if last.start is not None or last.link is not None or set(last.nodes) != {0}:
-        return None
-    return RaisedRows(first.start, first.link, len(last.nodes), last.vector, step.vector)
+    found = []
+    for place, node in enumerate(before):
+        if node.nodes or node.start is None or node.link is None:
+            return None
+        found.append(Ways(node.start, node.link, node.vector, last.nodes.count(place)))
+    return RowProducts(tuple(found), last.vector, step.vector) if found else None
 
 
 def squared_rows(step: Step) -> tuple[int, int] | None:
@@ -199,10 +213,11 @@ def squared_rows(step: Step) -> tuple[int, int] | None:
 
     None where it does something else, or has vectors.
     """
-    rows = raised_rows(step)
-    if rows is None or rows.exponent != 2 or rows.weights is not None or rows.factors is not None:
+    rows = row_products(step)
+    if rows is None or len(rows.ways) > 1 or rows.weights is not None or rows.factors is not None:
         return None
-    return rows.start, rows.link
+    (ways,) = rows.ways
+    return (ways.start, ways.link) if ways.exponent == 2 and ways.through is None else None
 
 
 def row_squares(facts: Facts, place: int) -> bool:

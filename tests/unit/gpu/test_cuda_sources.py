@@ -30,8 +30,9 @@ from qengine.exec.gpu.closed_walk_counts import GROUP, REMAINS, REST, REST_SHARE
 from qengine.exec.gpu.eliminate_matrix import MATRIX, WORK_QUEUE
 from qengine.exec.gpu.families import FAMILIES, MESSAGE_WINDOW
 from qengine.exec.gpu.neighbourhoods import LOCAL, NEIGHBOURS
-from qengine.exec.gpu.row_powers import ROW_POWERS, SHARED_BYTES
+from qengine.exec.gpu.row_products import ROW_PRODUCTS, SHARED_BYTES, WAYS
 from qengine.exec.gpu.symmetric_links import LINK_SQUARES, SYMMETRIC_LINKS
+from qengine.plan.kernels.gpu import MOST_KINDS
 
 CHECKOUT = Path(__file__).resolve().parents[3]
 ARCHITECTURES = (80, 90)
@@ -153,8 +154,11 @@ def test_elimination_gets_what_it_expects() -> None:
         check_layouts("count/eliminate_neighbours.cu", among, 90, macros=macros)
         links = {"SymmetricLinks": SYMMETRIC_LINKS, "LinkSquares": LINK_SQUARES}
         check_layouts("count/symmetric_links.cu", links, 90, macros=macros)
-        shared = f"static_assert(sizeof(PowersShared) <= {SHARED_BYTES});"
-        check_layouts("count/row_powers.cu", {"RowPowers": ROW_POWERS}, 90, shared, macros=macros)
+        sizes = (
+            f"static_assert(sizeof(ProductsShared) <= {SHARED_BYTES});",
+            f"static_assert(kMostKinds == {MOST_KINDS});",
+        )
+        check_layouts("count/row_products.cu", {"Ways": WAYS, "RowProducts": ROW_PRODUCTS}, 90, *sizes, macros=macros)
     walks = {"Remains": REMAINS, "Strip": STRIP, "Group": GROUP, "Rest": REST}
     sizes = (
         f"static_assert(kWindowEntries == {WINDOW});",

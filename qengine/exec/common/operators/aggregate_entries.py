@@ -143,23 +143,27 @@ class _Entries:
     def _found_ways(self) -> Iterator[_Way]:
         """Yield the lists that hold each relationship once, or both ways where the pattern has no direction.
 
-        A type's OUT lists are read where they can be: there relationships stand in the order of their ids.
+        A type's OUT lists are read where they can be: there relationships stand in the order of their ids. Those of
+        both directions may not tell them.
         """
         assert self._second is not None
+        edge = self._edge
+        told = edge is not None and (edge.name in self._names or bool(edge.predicates))
         source = self._second.sources[0]
         store = self._runtime.store
         named = (store.type_index(name) for name in dict.fromkeys(source.types))
         skip = bool(self._second.different)
         for index in [each for each in named if each is not None] if source.types else range(len(store.types)):
             info = store.types[index]
-            if info.undirected:
+            if info.undirected and not told:
                 yield _Way(info, store.adjacency(index, Direction.BOTH), False, skip)
                 continue
             lists = store.adjacency(index, Direction.OUT)
-            if source.direction is not Direction.IN:
+            either = info.undirected or source.direction is Direction.BOTH
+            if either or source.direction is Direction.OUT:
                 yield _Way(info, lists, False, skip)
-            if source.direction is not Direction.OUT:
-                yield _Way(info, lists, True, skip or source.direction is Direction.BOTH)
+            if either or source.direction is Direction.IN:
+                yield _Way(info, lists, True, skip or either)
 
     def _lists(self, way: _Way, first: Any, second: Any) -> EntryLists:
         from qengine.exec.host.folds import EntryLists

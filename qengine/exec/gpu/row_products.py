@@ -1,0 +1,72 @@
+"""Products of the ways along pairs of matrices, summed by row (``kernels/cuda/count/row_products.cu``)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from qengine.exec.gpu.eliminate_matrix import MATRIX, WORK_QUEUE
+from qengine.exec.gpu.launch import DeviceRun
+from qengine.plan.kernels.gpu import MOST_KINDS
+
+__all__ = ["ROW_PRODUCTS", "SHARED_BYTES", "WAYS", "run_row_products"]
+
+WAYS = np.dtype([("start", MATRIX), ("link", MATRIX), ("through", "<u8"), ("exponent", "<u4"), ("unused", "<u4")])
+"""As the kernels' ``Ways``."""
+
+ROW_PRODUCTS = np.dtype(
+    [("ways", WAYS, MOST_KINDS)]
+    + [(name, "<u8") for name in ("weights", "factors", "ends", "owners", "out", "left", "n_left", "n")]
+    + [(name, "<u4") for name in ("n_rows", "n_kinds", "slots", "counters")]
+)
+"""As the kernels' ``RowProducts``, of which a caller fills all but ``left``, ``n_left``, ``slots`` and ``counters``."""
+
+SHARED_BYTES = 32 + 32 * 24
+"""Of shared memory that a block has beside its table or counters: ``ProductsShared``, at most."""
+
+_SLOTS = 4_096
+"""Of a block's table, fewer where there are several kinds of ways: six blocks run at a time."""
+
+_COUNTERS, _FEW_COUNTERS = 28_000, 8_192
+"""Of a block: with more, fewer than two blocks run at a time; with few, blocks have few threads."""
+
+_THREADS, _MOST_THREADS = 256, 1024
+_WHAT = "the ways to each vertex"
+
+
+def run_row_products(run: DeviceRun, task: Any, columns: int, wide: bool, flag: np.uint64, blocks: list[Any]) -> None:
+    """Start the kernels for a ``ROW_PRODUCTS``, whose matrices have no numbers.
+
+    Parameters
+    ----------
+    columns
+        How many columns a row may have, at the most.
+    flag
+        The address of what becomes 1 where numbers are too large.
+    blocks
+        Gets what kernels may use until they are waited for.
+
+    Raises
+    ------
+    OutOfMemory
+        If it doesn't fit.
+    """
+    rows = int(task["n_rows"])
+    blocks += [run.allocate(4 * max(1, rows), _WHAT), run.zeroed(8, _WHAT), run.zeroed(16, _WHAT)]
+    task["left"], task["n_left"], queues = (int(each.ptr) for each in blocks[-3:])
+    kinds = int(task["n_kinds"])
+    task["slots"] = slots = _SLOTS if kinds == 1 else _SLOTS // 2
+    room = min(4 * _COUNTERS, run.device.dynamic_bytes - SHARED_BYTES)
+    task["counters"] = counters = min(columns, room // (4 * kinds))
+    many = _MOST_THREADS if counters > _FEW_COUNTERS else _THREADS
+    for at, (name, threads, shared) in enumerate(
+        (
+            ("light", _THREADS, SHARED_BYTES + 4 * (1 + kinds) * slots),
+            ("heavy", many, SHARED_BYTES + 4 * kinds * counters),
+        )
+    ):
+        kernel = run.kernel("row_products", f"row_products_{name}", {"QE_WIDE": int(wide)}, shared)
+        n_blocks = max(1, int(run.device.resident_blocks(kernel, threads, shared)))
+        queue = np.array((queues + 8 * at, run.stop_flag), WORK_QUEUE)
+        run.launch(kernel, n_blocks, threads, (task, queue, flag), shared)
