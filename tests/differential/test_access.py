@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,9 @@ import pytest
 
 import qengine
 from qengine import Graph
+from qengine.exec.common import access as runtime_access
 from qengine.optimizer import access
+from qengine.temporal import Date, LocalDateTime, LocalTime
 
 NAN = float("nan")
 VALUES = [
@@ -57,6 +61,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(access, "LEAST_ROWS", 0)
     monkeypatch.setattr(access, "FEW", 0)
     monkeypatch.setattr("qengine.exec.common.access.FEW", 1)
+    monkeypatch.setattr("qengine.exec.common.access.SCANS", {"hash": 1, "sorted": 1})
 
 
 def rows(graph: Graph, query: str, device: str, **params: Any) -> Counter[str]:
@@ -136,3 +141,60 @@ def test_saved_graphs_answer_the_same(graph: Graph, tmp_path: Path) -> None:
         for query in ("MATCH (n) WHERE n.x = $v RETURN n.id", "MATCH (n) WHERE n.x >= $v RETURN n.id"):
             for _ in range(3):
                 assert rows(saved, query, "cpu", v=value) == rows(graph, query, "cpu", v=value)
+
+
+def test_times_and_durations_are_found_as_a_scan_finds_them() -> None:
+    made = [
+        Date.from_days(1),
+        Date.from_days(3),
+        LocalTime.from_nanoseconds(1500),
+        LocalDateTime.from_nanoseconds(10**15),
+        [Date.from_days(1)],
+        1,
+        "1970-01-02",
+    ]
+    for values in ([made[0], made[1], None], [made[2], None], [made[3]], made):
+        graph = Graph.from_records([
+            {"id": k, "labels": ["A"], "properties": {"id": k} | ({} if x is None else {"x": x})}
+            for k, x in enumerate([*values, *values])
+        ])  # fmt: skip
+        for value in [*made, None]:
+            for condition in ("n.x = $v", "n.x >= $v", "n.x < $v", "n.x IN [$v, 1]"):
+                agree(graph, f"MATCH (n) WHERE {condition} RETURN n.id", v=value)
+        agree(graph, "MATCH (n) WHERE n.x = date('1970-01-02') + duration('P0D') RETURN n.id")
+
+
+def test_an_index_is_made_after_some_scans_and_where_memory_allows(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+    monkeypatch.setattr(runtime_access, "SCANS", {"hash": 3, "sorted": 5})
+    for kind in (runtime_access.HashIndex, runtime_access.SortedIndex):
+        monkeypatch.setattr(kind, "__init__", _noted(kind.__init__, made))
+    for condition, scans in (("n.id = $v", 3), ("n.d < $v", 5)):
+        graph = Graph.from_records([{"id": k, "properties": {"id": k, "d": k / 2}} for k in range(40_000)])
+        query = f"MATCH (n) WHERE {condition} RETURN n.id"
+        for k in range(scans):
+            assert len(graph.query(query, {"v": 1}, device="cpu").fetchall()) in (1, 2) and not made, k
+        assert len(graph.query(query, {"v": 1}, memory_limit="400KB", device="cpu").fetchall()) in (1, 2) and not made
+        for _ in range(3):
+            graph.query(query, {"v": 1}, device="cpu").fetchall()
+        assert len(made) == 1
+        made.clear()
+
+
+def test_threads_make_an_index_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+    first = runtime_access.HashIndex.__init__
+    monkeypatch.setattr(runtime_access.HashIndex, "__init__", _noted(first, made))
+    graph = Graph.from_records([{"id": k, "properties": {"id": k}} for k in range(5000)])
+    query = "UNWIND range(1, 50) AS i MATCH (n {id: i}) RETURN sum(n.id)"
+    with ThreadPoolExecutor(8) as pool:
+        assert set(pool.map(lambda _: graph.query(query, device="cpu").value(), range(32))) == {1275}
+    assert len(made) == 1
+
+
+def _noted(first: Callable[..., None], made: list[str]) -> Callable[..., None]:
+    def init(self: Any, *args: Any) -> None:
+        made.append(type(self).__name__)
+        first(self, *args)
+
+    return init
