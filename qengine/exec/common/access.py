@@ -32,7 +32,7 @@ __all__ = ["hash_index", "indexed_nodes", "note_scan", "value_of"]
 _Index = TypeVar("_Index", HashIndex, SortedIndex)
 
 SCANS = {HASH: 4, SORTED: 16}
-"""Scans before an index is made. Of 10 M nodes one by hash takes as long as 20 to 32 of them, a sorted one as 10 to 81."""
+"""Scans before an index is made. Of 10 M nodes one by hash takes as long as 20 to 32 of them, one by order 10 to 81."""
 
 
 @record
