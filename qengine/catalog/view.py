@@ -93,6 +93,9 @@ class CatalogView(Protocol):
     def property_type(self, entity: str, key: str) -> Type | None:
         """Return the type of property ``key`` of "node" or "relationship"s; ANY if mixed, None if unknown."""
 
+    def is_key(self, key: str) -> bool:
+        """Tell whether it is known that no two nodes have the same value of a property."""
+
     def property_keys(self, entity: str) -> tuple[str, ...]:
         """Return all property keys of "node" or "relationship"s."""
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from qengine._lru import LruCache
     from qengine.plan.expr import Expr
     from qengine.plan.pattern import Direction, LabelExpr
+    from qengine.plan.physical import VertexLevel
     from qengine.storage.adjacency import Adjacency
     from qengine.storage.arrays import Array
     from qengine.storage.columns import PropertyColumn
@@ -33,6 +34,9 @@ class ColumnReader(Protocol):
     @property
     def nbytes(self) -> int:
         """Bytes of all values."""
+
+    def value(self, id: int) -> Any:
+        """Return the value of one id."""
 
     def values(self, ids: Any) -> list[Any]:
         """Return the values of ids, an integer array, as Python values; None for null."""
@@ -149,6 +153,12 @@ class ExecView(CatalogView, GraphReader, Protocol):
 
 class MaskProvider(Protocol):
     """Evaluates the predicates of one variable over a range of ids."""
+
+    def vertex_list(self, level: VertexLevel, ranges: Sequence[Sequence[int]]) -> npt.NDArray[np.int64] | None:
+        """Return the vertices, ascending, of a level's ranges that satisfy its predicates, where indexes find few."""
+
+    def scanned(self, level: VertexLevel) -> None:
+        """Take note that a mask was made for a level which admits few vertices."""
 
     def vertex_mask(self, name: str, predicates: tuple[Expr, ...], begin: int, end: int) -> npt.NDArray[np.bool_]:
         """Return for each vertex of ``[begin, end)`` whether all predicates are true."""

@@ -15,7 +15,7 @@ from qengine.optimizer.rows import constant_count
 from qengine.plan import logical
 from qengine.plan.logical import Operator
 from qengine.plan.pattern import LabelIs
-from qengine.plan.physical import Attach, EdgeLevel, HashJoin, Optional, Search, Shortest, VertexLevel, Walk
+from qengine.plan.physical import Attach, EdgeLevel, HashJoin, LookUp, Optional, Search, Shortest, VertexLevel, Walk
 
 __all__ = ["Interval", "embeddings_of", "row_intervals"]
 
@@ -84,6 +84,8 @@ class _Intervals:
         match operator:
             case HashJoin():
                 return below + self(operator.build) + _JOIN
+            case LookUp():
+                return below if operator.unique else below + _CONDITION
             case Search():
                 return below + _of_search(operator)
             case Walk() | Shortest():

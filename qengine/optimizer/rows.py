@@ -12,7 +12,7 @@ from qengine.plan import logical
 from qengine.plan.expr import Expr, ListOf, Literal
 from qengine.plan.logical import Operator
 from qengine.plan.pattern import Direction, certain_label
-from qengine.plan.physical import Attach, Eliminate, HashJoin, Optional, Search, Shortest, Walk
+from qengine.plan.physical import Attach, Eliminate, HashJoin, LookUp, Optional, Search, Shortest, Walk
 
 __all__ = ["constant_count", "estimated_rows"]
 
@@ -58,6 +58,8 @@ class _Estimate:
                 return times * (rows if operator.rows is None else operator.rows)
             case Eliminate(search=search):
                 return rows * min(1.0 if not search.emit else float(self.catalog.vertex_count), search.rows or 1.0)
+            case LookUp():
+                return rows * operator.rows
             case Search(count=count, exists=exists, emit=()) if count is not None or exists:
                 return rows * min(1.0, operator.rows or 1.0)
             case Search():

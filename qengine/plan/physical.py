@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from qengine._frozen import frozen
 from qengine.errors import Span, Unsupported
+from qengine.plan.access import Access
 from qengine.plan.count_shapes import Component, View
 from qengine.plan.elimination import Step, Term
 from qengine.plan.expr import Expr
@@ -92,7 +93,8 @@ class VertexLevel:
     No source: every vertex that satisfies labels and predicates (or the input's value, for a seed).
     ``different``: levels whose vertex must differ. ``less``/``greater``: levels whose vertex id must be
     greater/less than this one's (symmetry). ``pairs``: (a, b, c, d) levels, all bound by now: not both
-    vertex a = vertex b and vertex c = vertex d. ``predicates`` mention only this variable.
+    vertex a = vertex b and vertex c = vertex d. ``predicates`` mention only this variable. ``access``: indexes that
+    may answer some of them, that of the fewest vertices first.
     """
 
     name: str
@@ -104,6 +106,7 @@ class VertexLevel:
     greater: tuple[int, ...] = ()
     pairs: tuple[tuple[int, int, int, int], ...] = ()
     conditions: tuple[ColumnCondition, ...] = ()
+    access: tuple[Access, ...] = ()
 
 
 @node("predicates")
@@ -178,6 +181,24 @@ class HashJoin(Operator):
     semi: bool = False
     reason: str = ""
     rows: float | None = None
+
+
+@node("input", "value")
+class LookUp(Operator):
+    """Emits each input row with each node that has ``labels`` and whose property ``key`` equals ``value`` of the row.
+
+    Columns: the input's, then ``name``. Null equals nothing. Where ``value`` fails for a row, its batch's rows get all
+    nodes that have the labels: a condition behind it fails, too, if it is asked. ``rows``: nodes that a row is expected
+    to find; ``unique``: one at most, by an index that is there.
+    """
+
+    input: Operator
+    name: str
+    labels: LabelExpr | None
+    key: str
+    value: Expr
+    rows: float
+    unique: bool = False
 
 
 @node("input", "search", "steps", "searches")

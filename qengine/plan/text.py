@@ -172,6 +172,12 @@ class _Writer:
         text += f" images {len(operator.images)}" if operator.images else ""
         return text + (f" ({operator.reason})" if operator.reason else "")
 
+    def _look_up(self, operator: physical.LookUp) -> str:
+        found = f"{name_text(operator.name)}{_labels(operator.labels)}"
+        equation = f"{name_text(operator.name)}.{name_text(operator.key)} = {self.expr(operator.value)}"
+        rows = _found_by_index(operator.rows, operator.unique)
+        return f"LookUp {found} by hash index on {name_text(operator.key)}, {equation}: {rows}"
+
     def _hash_join(self, operator: physical.HashJoin) -> str:
         text = f"{'SemiJoin' if operator.semi else 'HashJoin'} on {_names(operator.keys)}"
         text += f" emit {_names(operator.emit)}" if operator.emit else ""
@@ -208,6 +214,8 @@ class _Writer:
             f"{names[each.left]}.{name_text(each.left_key)} {each.op} {names[each.right]}.{name_text(each.right_key)}"
             for each in level.conditions
         ]
+        if isinstance(level, VertexLevel):
+            constraints += _accesses(level)
         return ", ".join([text + self._where(level.predicates), *constraints])
 
     def _walk(self, operator: physical.Walk | physical.Shortest) -> str:
@@ -261,6 +269,7 @@ _RULES: dict[type[Operator], Callable[[_Writer, Any], str]] = {
     logical.Union: lambda writer, each: "UnionAll" if each.all else "Union",
     physical.Search: _Writer._search,
     physical.HashJoin: _Writer._hash_join,
+    physical.LookUp: _Writer._look_up,
     physical.Eliminate: _Writer._eliminate,
     physical.AggregateByNode: _Writer._by_node,
     physical.AggregateEntries: lambda writer, operator: "AggregateEntries: folded as lists are read, without rows",
@@ -308,6 +317,16 @@ def _given(subquery: Subquery) -> str:
 
 def _names(names: Iterable[str]) -> str:
     return ", ".join(map(name_text, names))
+
+
+def _accesses(level: VertexLevel) -> Iterator[str]:
+    """Yield how the vertices of a level are found by indexes, where these are there."""
+    for access in level.access[:1]:
+        yield f"by {access.kind} index on {_names(access.keys)}: {_found_by_index(access.rows, access.unique)}"
+
+
+def _found_by_index(rows: float, unique: bool) -> str:
+    return "1 node at most" if unique else f"~{max(rows, 1.0):,.0f} {'node' if rows < 1.5 else 'nodes'}"
 
 
 def _labels(labels: LabelExpr | None) -> str:

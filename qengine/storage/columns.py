@@ -44,7 +44,7 @@ class PropertyColumn:
         """The array's type."""
         return self.array.type
 
-    @property
+    @cached_property
     def nbytes(self) -> int:
         """Bytes of the array's buffers."""
         return int(self.array.nbytes)
@@ -72,6 +72,28 @@ class PropertyColumn:
     def values(self, ids: Array) -> list[Any]:
         """Return the values of ``ids`` as Python values, None for null."""
         return to_values(self.take(ids))
+
+    def value(self, id: int) -> Any:
+        """Return the value of one id, which may be any, as a Python value; None for null."""
+        place = id - self.begin
+        if not 0 <= place < len(self.array):
+            return None
+        if self._is_scalar:
+            return self.array[place].as_py()
+        return to_values(self.array.slice(place, 1))[0]
+
+    @cached_property
+    def _is_scalar(self) -> bool:
+        """Whether Arrow's own Python values are the language's."""
+        kind = self.arrow_type
+        tests = (
+            pa.types.is_int64,
+            pa.types.is_float64,
+            pa.types.is_boolean,
+            pa.types.is_string,
+            pa.types.is_large_string,
+        )
+        return any(test(kind) for test in tests)
 
     def occurs(self, begin: int, end: int) -> bool:
         """Tell whether an id in ``[begin, end)`` has a value."""

@@ -335,12 +335,22 @@ class Statistics:
         return list(self._antiparallel.items())
 
     def known_values(self) -> list[tuple[tuple[str, str, str | None], ValueSummary]]:
-        """Return the summaries made by now, by entity, property and label or type; none of other label expressions."""
+        """Return the summaries made by now, by entity, property and label or type that has it.
+
+        There are none of other label expressions.
+        """
         return [
             ((entity, key, owner), found)
             for (entity, key, owner), found in list(self._values.items())
-            if owner is None or isinstance(owner, str)
+            if (owner is None or isinstance(owner, str)) and self._has(entity, key, owner)
         ]
+
+    def _has(self, entity: str, key: str, owner: str | None) -> bool:
+        """Tell whether there is a column of a property: queries may ask for others."""
+        if entity == "node":
+            return self._store.node_property(key) is not None and (owner is None or owner in self._store.labels)
+        index = None if owner is None else self._store.type_index(owner)
+        return index is not None and self._store.relationship_property(index, key) is not None
 
     def pairs(self, type_index: int) -> dict[tuple[int, int], EdgeStatistics]:
         """Return statistics of a type between label groups, by the indices of both ends' groups."""

@@ -145,6 +145,11 @@ class GraphStore:
         types = {column.type for column in self._columns(entity, key)}
         return None if not types else types.pop() if len(types) == 1 else ANY
 
+    def is_key(self, key: str) -> bool:
+        """Tell whether an index that is kept knows that no two nodes have the same value of a property."""
+        index = self.derived.find(("hash", key))
+        return index is not None and bool(index.unique)
+
     def edge_statistics(self, source: str | None, type: str | None, target: str | None) -> EdgeStatistics:
         """Return statistics of the matches of ``(:source)-[:type]->(:target)``, any of them None for all.
 

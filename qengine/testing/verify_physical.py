@@ -31,6 +31,7 @@ from qengine.plan.physical import (
     Eliminate,
     HashJoin,
     Level,
+    LookUp,
     Optional,
     PhysicalPlan,
     Search,
@@ -99,6 +100,9 @@ def _columns(operator: Operator, outer: Columns | None) -> Columns:
             return given
         case Walk() | Shortest():
             return _walk(operator, given)
+        case LookUp(name=name, value=value):
+            _exprs((value,), given)
+            return _with(given, (name,))
     return _row_by_row(operator, given)
 
 

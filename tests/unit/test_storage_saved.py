@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from qengine import Graph
 from qengine.catalog.view import Incidence
 from qengine.errors import StorageError
 from qengine.plan.pattern import Direction
@@ -258,3 +259,15 @@ def test_the_manifest_follows_its_schema(saved):
     assert len(list(violations(manifest, wanted, "manifest"))) == 2
     text = (saved / "manifest.json").read_bytes()
     assert encode(decode(text)) == text
+
+
+def test_a_graph_is_opened_that_was_asked_for_properties_that_are_not_there(tmp_path: Path) -> None:
+    graph = Graph.from_records(
+        [{"id": 0, "labels": "A", "properties": {"x": 1}}],
+        [{"type": "T", "start": 0, "end": 0, "properties": {"w": 1}}, {"type": "S", "start": 0, "end": 0}],
+    )
+    assert graph.query("MATCH (n)-[r]->() WHERE r.w = 1 RETURN n.x").fetchall() == [(1,)]
+    assert graph.query("MATCH (n:A {y: 1})-[r {v: 1}]->() RETURN n.x").fetchall() == []
+    assert graph.query("MATCH (n:B {x: 1}) RETURN n.x").fetchall() == []
+    graph.save(tmp_path / "graph")
+    assert Graph.open(tmp_path / "graph").node_count == 1

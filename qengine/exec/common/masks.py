@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from qengine.errors import ExecutionError
+from qengine.exec.common.access import indexed_nodes, note_scan
 from qengine.exec.common.batch import Batch
-from qengine.exec.common.columns import BoolArray, NodeColumn, RelationshipColumn
+from qengine.exec.common.columns import BoolArray, IntArray, NodeColumn, RelationshipColumn
 from qengine.exec.common.expressions.compiler import compile_predicate, is_volatile
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.view import ExecView
@@ -34,6 +35,41 @@ class Masks:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self._known: dict[tuple[int, int, int], tuple[tuple[Expr, ...], BoolArray]] = {}
+        self._listed: dict[int, tuple[VertexLevel, IntArray | None]] = {}
+
+    def vertex_list(self, level: VertexLevel, ranges: Sequence[Sequence[int]]) -> IntArray | None:
+        """Return the vertices, ascending, of a level's ranges that satisfy its predicates, where indexes find few.
+
+        Raises
+        ------
+        ExecutionError
+            Where a predicate fails on one that indexes find.
+        """
+        if (known := self._listed.get(id(level))) is not None:
+            return known[1]
+        found, ids = indexed_nodes(self._runtime, level, ranges), None
+        if found is not None:
+            ids, access = found
+            left = [each for place, each in enumerate(level.predicates) if place not in access.answers]
+            if left and len(ids):
+                ids = ids[self.holds_for(level.name, left, ids)]
+        self._listed[id(level)] = level, ids
+        return ids
+
+    def holds_for(self, name: str, predicates: Sequence[Expr], ids: IntArray) -> BoolArray:
+        """Return for each of some vertices, as variable ``name``, whether all predicates are true."""
+        mask: BoolArray = np.ones(len(ids), dtype=np.bool_)
+        compiled = [(compile_predicate(predicate, self._runtime), predicate) for predicate in predicates]
+        for begin in range(0, len(ids), _RANGE):
+            part = ids[begin : begin + _RANGE]
+            self._narrow(mask[begin : begin + _RANGE], Batch(len(part), {name: NodeColumn(part)}), compiled)
+        return mask
+
+    def scanned(self, level: VertexLevel) -> None:
+        """Remember that a mask was made for a level which admits few vertices."""
+        for access in level.access:
+            for key in access.keys:
+                note_scan(self._runtime.store, access.kind, key)
 
     def vertex_mask(self, name: str, predicates: tuple[Expr, ...], begin: int, end: int) -> BoolArray:
         """Return for each vertex of ``[begin, end)``, as variable ``name``, whether all predicates are true.
@@ -111,6 +147,8 @@ def _try(level: Level, store: ExecView, masks: Masks) -> None:
     if not any(map(condition_can_fail, level.predicates)):
         return
     if isinstance(level, VertexLevel):
+        if level.access and masks.vertex_list(level, store.label_ranges(level.labels).tolist()) is not None:
+            return
         for begin, end in store.label_ranges(level.labels).tolist():
             masks.vertex_mask(level.name, level.predicates, begin, end)
         return

@@ -9,7 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from qengine.errors import InternalError
-from qengine.exec.common.batch import BATCH_ROWS, Batch
+from qengine.exec.common.batch import BATCH_ROWS, Batch, concatenate_batches
+from qengine.exec.common.few_rows import FewRows, few_rows
 from qengine.exec.common.masks import Masks, conditions_hold_out
 from qengine.exec.common.operators.aggregate import aggregate_stage
 from qengine.exec.common.operators.aggregate_by_node import aggregate_by_node_stage
@@ -18,6 +19,7 @@ from qengine.exec.common.operators.apply import attach_stage, optional_stage
 from qengine.exec.common.operators.distinct import distinct_stage, union_stage
 from qengine.exec.common.operators.join import hash_join_stage
 from qengine.exec.common.operators.limit import limit_stage, skip_stage
+from qengine.exec.common.operators.look_up import look_up_stage
 from qengine.exec.common.operators.matching import eliminate_stage, search_stage, shortest_stage, walk_stage
 from qengine.exec.common.operators.rows import argument_stage, filter_stage, project_stage, unit_stage, unwind_stage
 from qengine.exec.common.operators.sort import sort_stage
@@ -45,6 +47,7 @@ _STAGES: dict[type[logical.Operator], Callable[[Any, Build, int], Stage]] = {
     logical.Union: union_stage,
     physical.Search: search_stage,
     physical.HashJoin: hash_join_stage,
+    physical.LookUp: look_up_stage,
     physical.Eliminate: eliminate_stage,
     physical.AggregateByNode: aggregate_by_node_stage,
     physical.AggregateEntries: aggregate_entries_stage,
@@ -57,7 +60,7 @@ _STAGES: dict[type[logical.Operator], Callable[[Any, Build, int], Stage]] = {
 
 def run(
     plan: physical.PhysicalPlan, store: ExecView, context: ExecutionContext, matchers: Matchers | None = None
-) -> Iterator[ResultRows]:
+) -> Iterator[ResultRows | FewRows]:
     """Run a plan lazily: each batch is computed when it is asked for.
 
     Parameters
@@ -73,7 +76,7 @@ def run(
 
     Yields
     ------
-    ResultRows
+    ResultRows or FewRows
         Rows of the plan's columns.
 
     Raises
@@ -87,6 +90,23 @@ def run(
         context.check()
         yield ResultRows(counted, store, context)
         return
+    if matchers is None and (rows := few_rows(plan, store, context)) is not None:
+        if rows:
+            yield FewRows(plan.columns, rows, lambda: _at_once(plan, store, context))
+        return
+    for batch in _batches(plan, store, context, matchers):
+        yield from result_rows(batch, store, context)
+
+
+def _at_once(plan: physical.PhysicalPlan, store: ExecView, context: ExecutionContext) -> ResultRows:
+    """Return all rows of a plan that has some."""
+    return ResultRows(concatenate_batches(list(_batches(plan, store, context, None))), store, context)
+
+
+def _batches(
+    plan: physical.PhysicalPlan, store: ExecView, context: ExecutionContext, matchers: Matchers | None
+) -> Iterator[Batch]:
+    """Run a plan by a pipeline of stages."""
     runtime = Runtime(store, context, matchers)
     build = _Builder(runtime)
     root = plan.root
@@ -96,7 +116,7 @@ def run(
     try:
         for batch in stage(Batch(1, {})):
             context.check()
-            yield from result_rows(batch.select(plan.columns), store, context)
+            yield batch.select(plan.columns)
     except (MemoryError, pa.ArrowCapacityError):
         context.raise_for(Status.OUT_OF_MEMORY)
 

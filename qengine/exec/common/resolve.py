@@ -27,15 +27,13 @@ from qengine.exec.common.match_plan import (
 )
 from qengine.exec.common.operator_cache import PerOperatorCache
 from qengine.exec.view import ExecView, MaskProvider
+from qengine.plan.access import FEW
 from qengine.plan.expr import Call, Expr, Parameter, Subquery
 from qengine.plan.pattern import Direction
 from qengine.plan.physical import ColumnCondition, EdgeLevel, Search, VertexLevel, check_levels
 from qengine.plan.traverse import preorder
 
 __all__ = ["ResolvedSearch", "resolve"]
-
-_FEW = 16
-"""Vertices that predicates admit are listed, not only marked, where they are at most 1 in this many."""
 
 _WITHIN = int(SourceFlag.WITHIN)
 
@@ -144,14 +142,20 @@ class _Resolver:
         ranges = self.store.label_ranges(level.labels).tolist()
         bitset = candidates = n_candidates = begin = 0
         if level.predicates and ranges:
-            mask = self.mask(level, ranges)
-            found = np.flatnonzero(mask)
             begin = ranges[0][0]
-            if not len(found):
+            listed = self.masks.vertex_list(level, ranges) if level.access else None
+            mask = None if listed is not None else self.mask(level, ranges)
+            if mask is not None:
+                found = np.flatnonzero(mask)
+                few = len(found) * FEW <= len(mask)
+                listed = found + begin if few or not level.sources else None
+                if few and level.access:
+                    self.masks.scanned(level)
+            if listed is not None and not len(listed):
                 return None
-            if not level.sources or len(found) * _FEW <= len(mask):
-                candidates, n_candidates = self.hold((found + begin).astype(np.uint32)), len(found)
-            else:
+            if listed is not None:
+                candidates, n_candidates = self.hold(listed.astype(np.uint32)), len(listed)
+            elif mask is not None:
                 bitset = self.hold(_packed(mask))
         sources = []
         for source in level.sources:

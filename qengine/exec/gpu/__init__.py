@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from qengine.exec.common.few_rows import FewRows
 from qengine.exec.common.results import ResultRows
 from qengine.exec.context import ExecutionContext
 from qengine.exec.view import ExecView
@@ -12,7 +13,7 @@ from qengine.plan.physical import PhysicalPlan
 __all__ = ["run"]
 
 
-def run(plan: PhysicalPlan, store: ExecView, context: ExecutionContext) -> Iterator[ResultRows]:
+def run(plan: PhysicalPlan, store: ExecView, context: ExecutionContext) -> Iterator[ResultRows | FewRows]:
     """Run a plan as ``qengine.exec.common.pipeline.run`` does, each ``Search`` and ``Eliminate`` on the GPU.
 
     Raises

@@ -25,6 +25,7 @@ __all__ = ["Environment", "Row"]
 
 Row = Mapping[str, Any]
 
+_ALONE = 16  # property values that are read before it looks as if a page were needed
 _PAGE = 256  # property values are read and kept in pages of so many ids
 _LONG_VALUE = 1 << 12  # bytes of a value, on average, from which each is a page by itself
 _PAGES_BYTES = 1 << 22  # what the pages of one property may take before they are dropped
@@ -157,9 +158,9 @@ class Environment:
 
 
 class _Pages:
-    """Property values by id, read in pages when first needed; those that are kept take little."""
+    """Property values by id, the first few read alone, the others in pages; those that are kept take little."""
 
-    __slots__ = ("_bytes", "_column", "_count", "_memory", "_page", "_pages")
+    __slots__ = ("_alone", "_bytes", "_column", "_count", "_memory", "_page", "_pages")
 
     def __init__(self, column: ColumnReader, count: int, memory: MemoryAccount) -> None:
         self._column = column
@@ -168,8 +169,12 @@ class _Pages:
         self._page = _PAGE if column.nbytes <= _LONG_VALUE * count else 1
         self._pages: dict[int, list[Any]] = {}
         self._bytes = 0
+        self._alone = _ALONE
 
     def value(self, id: int) -> Any:
+        if self._alone:
+            self._alone -= 1
+            return self._column.value(id)
         number, offset = divmod(id, self._page)
         page = self._pages.get(number)
         if page is None:

@@ -14,6 +14,7 @@ from math import isinf
 from qengine._deadline import check_planning
 from qengine._frozen import frozen
 from qengine.catalog.view import CatalogView
+from qengine.optimizer.access import with_access
 from qengine.optimizer.cardinality import Cardinality
 from qengine.optimizer.difference import Differences
 from qengine.optimizer.elimination.quotients import Bundle, Quotient
@@ -142,7 +143,7 @@ def _search_of(quotient: Quotient, pattern: Pattern, catalog: CatalogView) -> Se
     matching = Matching(tuple(nodes), tuple(edges.values()), (), Differences(), counted=True, symmetric=True)
     order = matching_order(matching, Cardinality(catalog, nodes))
     spec = SearchSpec(nodes, matching.edges, (), order.names, (), matching.difference, order.symmetry.greater)
-    levels = build_levels(spec)
+    levels = with_access(build_levels(spec), 0, catalog)
     if len(levels) > MAX_LEVELS:
         return None
     same = [" = ".join(members) for members in classes.values() if len(members) > 1]

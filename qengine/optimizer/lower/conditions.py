@@ -13,7 +13,7 @@ from qengine.plan.expr import Call, Comparison, Expr, Logical, Property, Variabl
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.pattern import QueryGraph
 from qengine.plan.traverse import free_variables
-from qengine.types import BOOLEAN, Kind
+from qengine.types import BOOLEAN, NODE, Kind
 
 
 @record
@@ -55,7 +55,7 @@ class PostFilters:
 def as_filter(condition: NamedCondition) -> Expr:
     """Return a condition that is checked on rows instead of inside a search."""
     sides = ((condition.left, condition.left_key), (condition.right, condition.right_key))
-    return Comparison((condition.op,), tuple(Property(Variable(name), key) for name, key in sides))
+    return Comparison((condition.op,), tuple(Property(Variable(name, type=NODE), key) for name, key in sides))
 
 
 def split_predicates(

@@ -15,6 +15,7 @@ from math import inf
 from qengine._deadline import check_planning
 from qengine._frozen import frozen, record
 from qengine.catalog.view import CatalogView
+from qengine.optimizer.access import looked_up_rows, with_access
 from qengine.optimizer.cardinality import Cardinality
 from qengine.optimizer.count_shapes import count_shapes
 from qengine.optimizer.difference import Differences, differences
@@ -28,23 +29,26 @@ from qengine.optimizer.lower.subquery import attach_subqueries
 from qengine.optimizer.lower.walks import WalkDemand, WalkPart, lower_walk, walk_parts
 from qengine.optimizer.matching import Matching, MatchingOrder, matching_order
 from qengine.optimizer.pattern_edges import SAME, PatternEdge, edge_of_types, given_name, pattern_edge
-from qengine.optimizer.search_levels import SearchSpec, build_levels
+from qengine.optimizer.search_levels import NamedCondition, SearchSpec, build_levels
 from qengine.optimizer.symmetry import Symmetry
+from qengine.plan.access import equality
 from qengine.plan.count_shapes import Component, View
 from qengine.plan.device_cost import device_search_cost
 from qengine.plan.expr import Call, Comparison, Expr, HasLabels, Literal, PathOf, Variable
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.logical import Filter, Limit, Operator, Project, Unit
 from qengine.plan.pattern import Hints, MatchMode, PatternNode, PatternRelationship, QueryGraph
-from qengine.plan.physical import Eliminate, HashJoin, Level, Search, check_levels
+from qengine.plan.physical import Eliminate, HashJoin, Level, LookUp, Search, check_levels
 from qengine.plan.schedule import Schedule
-from qengine.plan.traverse import conjunction, free_variables, substitute
+from qengine.plan.traverse import conjunction, free_variables, is_repeatable, substitute
 from qengine.types import BOOLEAN, INTEGER, NODE, RELATIONSHIP
 
 _WIDE_ROWS = 2.0**50
 """Where so many embeddings are expected, a search's counts, of 64 bits, may not do: elimination has more."""
 _WIDE_COST = 1e9
 """Nanoseconds that elimination may then take, however little a search would."""
+_FEW_FOUND = 2.0
+"""Nodes that a look-up may find where the node is a neighbour of one that is there."""
 _ALONE = 12  # nodes of a pattern that may be eliminated, or be cut into parts
 
 
@@ -132,7 +136,9 @@ class MatchLowering:
             return self._nothing()
         filters.inequalities_into(difference)
         self.difference, self.inequalities = difference, filters.inequalities
-        if not self.walks:
+        while self._look_up(filters):
+            pass
+        if not (self.walks or self._equated(filters)):
             last = all(name in self.bound for name in self.nodes) and not self.fixed
             if not last:
                 wanted = self._wanted(filters, difference)
@@ -208,6 +214,8 @@ class MatchLowering:
         wanted = self._wanted(filters, difference)
         todo = list(self.walks)
         while components or todo:
+            if self._look_up(filters):
+                continue
             ready = next((each for each in components if each & self.bound), None)
             if ready is not None:
                 components.remove(ready)
@@ -232,6 +240,51 @@ class MatchLowering:
             components.remove(start)
             edges = [edge for edge in self.fixed if set(edge.ends) <= start]
             self._search(sorted(start, key=list(self.nodes).index), edges, difference, filters, wanted)
+
+    def _look_up(self, filters: PostFilters) -> bool:
+        """Find one of the nodes by the value of a property that the rows give, if any is; tell whether one is."""
+        conditions: list[Expr | NamedCondition] = [*filters.general, *filters.conditions]
+        for condition in conditions:
+            predicate = as_filter(condition) if isinstance(condition, NamedCondition) else condition
+            look_up = self._looked_up(predicate)
+            if look_up is None:
+                continue
+            if isinstance(condition, NamedCondition):
+                filters.conditions.remove(condition)
+            elif not condition_can_fail(condition):
+                filters.general.remove(condition)
+            self.root = look_up
+            self.columns.append(look_up.name)
+            self.bound.add(look_up.name)
+            self._filter(self.nodes[look_up.name].predicates)
+            return True
+        return False
+
+    def _looked_up(self, predicate: Expr) -> LookUp | None:
+        """Return what finds an unbound node by an equation with what the rows give; None where that doesn't pay."""
+        for node in self.nodes.values():
+            found = None if node.name in self.bound else equality(predicate, node.name)
+            if found is None or not (free_variables(found[1]) <= set(self.columns) and is_repeatable(found[1])):
+                continue
+            near = any(node.name in edge.ends and not self.bound.isdisjoint(edge.ends) for edge in self.fixed)
+            rows = looked_up_rows(node, found[0], self.catalog)
+            if rows is not None and (not near or rows < _FEW_FOUND):
+                unique = self.catalog.is_key(found[0])
+                return LookUp(self.root, node.name, node.labels, *found, rows, unique)
+        return None
+
+    def _equated(self, filters: PostFilters) -> bool:
+        """Tell whether a node in one component is looked up by the value that a node in another one has."""
+        components = self._components()
+        conditions = [*filters.general, *map(as_filter, filters.conditions)]
+        return len(components) > 1 and any(
+            len([each for each in components if each & free_variables(predicate)]) > 1
+            and any(
+                (found := equality(predicate, node.name)) and looked_up_rows(node, found[0], self.catalog) is not None
+                for node in self.nodes.values()
+            )
+            for predicate in conditions
+        )
 
     def _search(
         self,
@@ -372,7 +425,7 @@ class MatchLowering:
 
     def _levels(self, request: _MatchRequest, strategy: _MatchStrategy) -> tuple[Level, ...]:
         """Lay out the levels of a search; they must be few enough where it is run as one."""
-        levels = self._built(request, strategy.order)
+        levels = with_access(self._built(request, strategy.order), len(request.matching.bound), self.catalog)
         if strategy.elimination is None:
             check_levels(len(levels), self.graph.span)
         return levels

@@ -1,0 +1,195 @@
+// A hash index of a column: which rows have a value. Rows are sorted by the bucket that their value's hash falls into (a
+// counting sort, so that the rows of a bucket ascend), and a look-up reads one bucket and compares. Null and NaN equal
+// nothing and are left out; the zeros of either sign are one. Deterministic. Building reads the column twice, or three
+// times where no value repeats, and writes 4 bytes a row and bucket; it polls the context.
+#include <cstring>
+
+#include "base/stop.h"
+#include "qe/abi.h"
+
+namespace qe {
+
+enum ValueKind : int32_t { kInt64Values = 0, kFloat64Values = 1, kInt32Values = 2, kBitValues = 3, kTextValues = 4, kLargeTextValues = 5 };
+
+// Mirrored, as ValueIndex is, by exec/common/value_index.py: `n` values of an Arrow array. `values`: the numbers, bits or bytes of texts; `offsets`: of
+// texts; `valid`: bits, null where no value is missing. `first`: the array's offset into the bits.
+struct ValueColumn {
+  const void* values;
+  const void* offsets;
+  const uint8_t* valid;
+  uint64_t first;
+  uint64_t n;
+  int32_t kind;
+};
+
+// `starts`: where the rows of each of 2^bits buckets begin, and the end; `rows`: by bucket.
+struct ValueIndex {
+  ValueColumn column;
+  uint32_t* starts;
+  uint32_t* rows;
+  uint32_t bits;
+};
+
+static_assert(sizeof(ValueColumn) == 48 && sizeof(ValueIndex) == 72, "mirrored in Python");
+
+namespace {
+
+constexpr uint64_t kPolled = 1 << 16;  // rows between two looks
+constexpr uint64_t kBlock = 32;        // rows whose buckets are fetched together
+constexpr uint64_t kMostPairs = 16;    // rows of a bucket that are compared with each other
+constexpr uint32_t kAbsent = 0xFFFFFFFF;
+
+uint64_t mixed(uint64_t x) {  // the finalizer of MurmurHash3
+  x ^= x >> 33;
+  x *= 0xff51afd7ed558ccdULL;
+  x ^= x >> 33;
+  x *= 0xc4ceb9fe1a85ec53ULL;
+  return x ^ (x >> 33);
+}
+
+struct Text {
+  const uint8_t* bytes;
+  uint64_t length;
+};
+
+Text text_at(const ValueColumn& column, uint64_t i) {
+  uint64_t begin, end;
+  if (column.kind == kTextValues) {
+    const auto* offsets = static_cast<const uint32_t*>(column.offsets);
+    begin = offsets[i], end = offsets[i + 1];
+  } else {
+    const auto* offsets = static_cast<const uint64_t*>(column.offsets);
+    begin = offsets[i], end = offsets[i + 1];
+  }
+  return {static_cast<const uint8_t*>(column.values) + begin, end - begin};
+}
+
+bool bit_at(const void* bits, uint64_t i) { return static_cast<const uint8_t*>(bits)[i >> 3] >> (i & 7) & 1; }
+
+// A number that is the same for equal values of a column, and for texts a hash.
+uint64_t word_at(const ValueColumn& column, uint64_t i) {
+  switch (column.kind) {
+    case kInt64Values: return static_cast<const uint64_t*>(column.values)[i];
+    case kInt32Values: return static_cast<const uint32_t*>(column.values)[i];
+    case kBitValues: return bit_at(column.values, column.first + i);
+    case kFloat64Values: {
+      const double value = static_cast<const double*>(column.values)[i];
+      uint64_t word;
+      std::memcpy(&word, &value, sizeof word);
+      return value == 0 ? 0 : word;
+    }
+    default: {
+      Text text = text_at(column, i);
+      uint64_t hash = 0x9e3779b97f4a7c15ULL ^ text.length;
+      while (text.length > 0) {
+        const uint64_t part = text.length < 8 ? text.length : 8;
+        uint64_t word = 0;
+        std::memcpy(&word, text.bytes, part);
+        hash = mixed(hash ^ word) + 0x9e3779b97f4a7c15ULL;
+        text.bytes += part;
+        text.length -= part;
+      }
+      return hash;
+    }
+  }
+}
+
+bool present(const ValueColumn& column, uint64_t i) {
+  if (column.valid && !bit_at(column.valid, column.first + i)) return false;
+  if (column.kind != kFloat64Values) return true;
+  const double value = static_cast<const double*>(column.values)[i];
+  return value == value;
+}
+
+bool equal(const ValueColumn& one, uint64_t i, const ValueColumn& other, uint64_t k) {
+  if (one.kind < kTextValues) return word_at(one, i) == word_at(other, k);
+  const Text a = text_at(one, i), b = text_at(other, k);
+  return a.length == b.length && std::memcmp(a.bytes, b.bytes, a.length) == 0;
+}
+
+uint32_t bucket(const ValueColumn& column, uint64_t i, uint32_t bits) {
+  return static_cast<uint32_t>(mixed(word_at(column, i) + 0x9e3779b97f4a7c15ULL) >> (64 - bits));
+}
+
+// Calls each(row, bucket) for all rows with a value, ascending; the buckets' entries are in the cache by then.
+template <class Each>
+Status for_rows(const ValueIndex& index, const Control* control, Each&& each) {
+  const ValueColumn& column = index.column;
+  uint32_t buckets[kBlock];
+  for (uint64_t begin = 0; begin < column.n; begin += kBlock) {
+    if (begin % kPolled == 0)
+      if (const Status status = stopped(control); status != kOk) return status;
+    const uint64_t size = column.n - begin < kBlock ? column.n - begin : kBlock;
+    for (uint64_t k = 0; k < size; ++k) {
+      buckets[k] = present(column, begin + k) ? bucket(column, begin + k, index.bits) : kAbsent;
+      if (buckets[k] != kAbsent) __builtin_prefetch(index.starts + buckets[k], 1);
+    }
+    for (uint64_t k = 0; k < size; ++k)
+      if (buckets[k] != kAbsent) each(static_cast<uint32_t>(begin + k), buckets[k]);
+  }
+  return kOk;
+}
+
+// Whether two rows before the end of a bucket have the same value; so many in one bucket are taken for such.
+bool repeats(const ValueIndex& index, uint32_t begin, uint32_t end) {
+  if (end - begin > kMostPairs) return true;
+  for (uint32_t i = begin; i < end; ++i)
+    for (uint32_t k = begin; k < i; ++k)
+      if (equal(index.column, index.rows[i], index.column, index.rows[k])) return true;
+  return false;
+}
+
+}  // namespace
+}  // namespace qe
+
+// Fills an index's arrays: starts has 2^bits + 1 entries (bits from 1 to 31), rows as many as the column, whose length is
+// below 2^32 - 1. *unique: whether no two rows have the same value.
+QE_API int32_t qe_value_index_build(const qe::ValueIndex* index, int32_t* unique, const qe::Control* control) {
+  using namespace qe;
+  if (index->bits < 1 || index->bits > 31 || index->column.n >= kAbsent) return kInvalid;
+  const uint64_t buckets = 1ULL << index->bits;
+  uint32_t* starts = index->starts;
+  std::memset(starts, 0, (buckets + 1) * sizeof *starts);
+  Status status = for_rows(*index, control, [&](uint32_t, uint32_t at) { ++starts[at]; });
+  if (status != kOk) return status;
+  uint32_t sum = 0;
+  for (uint64_t at = 0; at <= buckets; ++at) {
+    const uint32_t size = starts[at];
+    starts[at] = sum;
+    sum += size;
+  }
+  status = for_rows(*index, control, [&](uint32_t row, uint32_t at) { index->rows[starts[at]++] = row; });
+  if (status != kOk) return status;
+  std::memmove(starts + 1, starts, buckets * sizeof *starts);  // each has moved to the end of its bucket
+  starts[0] = 0;
+  *unique = 1;
+  for (uint64_t at = 0; at < buckets && *unique; ++at) {
+    if (at % kPolled == 0 && (status = stopped(control)) != kOk) return status;
+    if (starts[at + 1] - starts[at] > 1) *unique = !repeats(*index, starts[at], starts[at + 1]);
+  }
+  return kOk;
+}
+
+// Looks values of the column's kind up: *found pairs, of which the first `capacity` are written; key_of: which of the
+// keys, ascending; row_of: its rows, ascending.
+QE_API int32_t qe_value_index_find(const qe::ValueIndex* index, const qe::ValueColumn* keys, uint64_t capacity,
+                                   uint32_t* key_of, uint32_t* row_of, uint64_t* found, const qe::Control* control) {
+  using namespace qe;
+  uint64_t n = 0;
+  for (uint64_t key = 0; key < keys->n; ++key) {
+    if (!present(*keys, key)) continue;
+    const uint32_t at = bucket(*keys, key, index->bits);
+    for (uint32_t i = index->starts[at]; i < index->starts[at + 1]; ++i) {
+      const uint32_t row = index->rows[i];
+      if (i % kPolled == 0)
+        if (const Status status = stopped(control); status != kOk) return status;
+      if (!equal(index->column, row, *keys, key)) continue;
+      if (n < capacity) key_of[n] = static_cast<uint32_t>(key), row_of[n] = row;
+      ++n;
+    }
+    if (key % kPolled == 0)
+      if (const Status status = stopped(control); status != kOk) return status;
+  }
+  *found = n;
+  return kOk;
+}

@@ -1,0 +1,176 @@
+"""Finds nodes by the values of their properties, through indexes that the graph keeps once they pay.
+
+A scan reads a column once, making an index takes as long as many scans. Which of them is cheaper depends on the
+look-ups that follow, which nobody knows; so an index is made after some scans that found few nodes, as one rents skis
+before one buys them. An index that was evicted is made again after twice as many scans as the time before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import field
+from threading import Lock
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from qengine._frozen import record
+from qengine.exec.common.runtime import Runtime
+from qengine.exec.common.value_index import HashIndex, SortedIndex, Unanswered, hash_bytes, sorted_bytes
+from qengine.exec.context import ExecutionContext
+from qengine.exec.scalar import evaluate as scalar
+from qengine.exec.view import ExecView
+from qengine.plan.access import FEW, HASH, SORTED, Access
+from qengine.plan.expr import Expr, Literal, Parameter
+from qengine.plan.physical import VertexLevel
+from qengine.storage.arrays import Array
+from qengine.storage.columns import PropertyColumn
+
+__all__ = ["hash_index", "indexed_nodes", "note_scan", "value_of"]
+
+_Index = TypeVar("_Index", HashIndex, SortedIndex)
+
+SCANS = {HASH: 4, SORTED: 16}
+"""Scans before an index is made. Of 10 M nodes one by hash takes as long as 20 to 32 of them, one by order 10 to 81."""
+
+
+@record
+class _Past:
+    """Of a kind of index and a key: scans since it was made last, how often it was made, and held while it is made."""
+
+    scans: int = 0
+    made: int = 0
+    lock: Lock = field(default_factory=Lock)
+
+
+_WAIT = 0.02  # seconds between two looks, where another thread makes what is needed
+
+_pasts: WeakKeyDictionary[ExecView, dict[tuple[str, str], _Past]] = WeakKeyDictionary()
+
+
+def note_scan(store: ExecView, kind: str, key: str) -> None:
+    """Remember that a property's column was read where an index would have found few nodes."""
+    _past(store, kind, key).scans += 1
+
+
+def indexed_nodes(runtime: Runtime, level: VertexLevel, ranges: Sequence[Sequence[int]]) -> tuple[Array, Access] | None:
+    """Return the nodes, int64 ascending within ranges of ids, that indexes find for some of a level's predicates.
+
+    Returns
+    -------
+    tuple or None
+        The nodes and what found them; None where there is no index, or it finds too many.
+    """
+    best: tuple[Array, Access] | None = None
+    most = sum(high - low for low, high in ranges) // FEW
+    for access in level.access:
+        try:
+            found = _nodes(runtime, access, most)
+        except Unanswered:
+            continue
+        if found is None:
+            continue
+        found = _within(found, ranges)
+        if (not level.sources or len(found) <= most) and (best is None or len(found) < len(best[0])):
+            best = found, access
+            if len(found) < FEW:
+                break
+    return best
+
+
+def _nodes(runtime: Runtime, access: Access, most: int) -> Array | None:
+    store, context = runtime.store, runtime.context
+    if access.kind == HASH:
+        parts = []
+        for probe in access.probes:
+            index = hash_index(store, probe.key, context)
+            if index is None:
+                return None
+            parts.append(_looked_up(index, probe.op, value_of(runtime, probe.value), context))
+        return parts[0] if len(parts) == 1 else np.unique(np.concatenate(parts))
+    (key,) = access.keys
+    ordered = _index(store, SortedIndex, key, context)
+    bounds = [(probe.op, value_of(runtime, probe.value)) for probe in access.probes]
+    if ordered is None or any(value is None for _, value in bounds):
+        return None if ordered is None else np.empty(0, np.int64)
+    return ordered.ids(bounds, most)
+
+
+def _looked_up(index: HashIndex, op: str, value: Any, context: ExecutionContext) -> Array:
+    if value is None:
+        return np.empty(0, np.int64)
+    if op == "=":
+        return index.ids(value, context)
+    if type(value) is not list:
+        raise Unanswered
+    return np.unique(index.pairs(value, context)[1])
+
+
+def _within(ids: Array, ranges: Sequence[Sequence[int]]) -> Array:
+    """Return those of some ascending ids that lie in ascending ranges."""
+    if len(ids) == 1:
+        found = ids[0]
+        return ids if any(low <= found < high for low, high in ranges) else ids[:0]
+    if not ranges:
+        return ids[:0]
+    places = np.searchsorted(ids, np.asarray(ranges).ravel())
+    parts = [ids[low:high] for low, high in places.reshape(-1, 2).tolist()]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def hash_index(store: ExecView, key: str, context: ExecutionContext, *, now: bool = False) -> HashIndex | None:
+    """Return the hash index of a node property; None where there is none, unless it is to be made ``now``."""
+    return _index(store, HashIndex, key, context, now=now)
+
+
+def _index(
+    store: ExecView, kind: type[_Index], key: str, context: ExecutionContext, *, now: bool = False
+) -> _Index | None:
+    """Return an index of a node property, made where scans have paid for it and the memory allows it."""
+    place = (kind.KIND, key)
+    if (known := store.derived.find(place)) is not None:
+        return known  # type: ignore[no-any-return]
+    column = store.node_property(key)
+    past = _past(store, kind.KIND, key)
+    if column is None or not (now or past.scans >= SCANS[kind.KIND] << past.made):
+        return None
+    if not _fits(store, kind, column, context):
+        return None
+    while not past.lock.acquire(timeout=_WAIT if now else 0):
+        if not now:
+            return None  # another thread makes it
+        context.check()
+    try:
+        if (known := store.derived.find(place)) is not None:
+            return known  # type: ignore[no-any-return]
+        with context.memory.holding("The index") as holding:
+            holding.set(_bytes(kind, column))
+            made = store.derived.get(place, lambda: kind(column, context))
+        past.scans, past.made = 0, past.made + 1
+    finally:
+        past.lock.release()
+    return made  # type: ignore[no-any-return]
+
+
+def _fits(store: ExecView, kind: type[_Index], column: PropertyColumn, context: ExecutionContext) -> bool:
+    needed = _bytes(kind, column)
+    limited = context.memory_limit is not None and needed > context.memory.left()
+    return not limited and needed <= store.derived.most
+
+
+def _bytes(kind: type[_Index], column: PropertyColumn) -> int:
+    return hash_bytes(column) if kind is HashIndex else sorted_bytes(column)
+
+
+def _past(store: ExecView, kind: str, key: str) -> _Past:
+    return _pasts.setdefault(store, {}).setdefault((kind, key), _Past())
+
+
+def value_of(runtime: Runtime, expr: Expr) -> Any:
+    """Return the value of an expression that reads no row."""
+    if isinstance(expr, Literal):
+        return expr.value
+    if isinstance(expr, Parameter):
+        return runtime.environment.parameter(expr.name)
+    return scalar.compile(expr, runtime.environment)({})

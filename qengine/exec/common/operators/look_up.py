@@ -1,0 +1,102 @@
+"""``LookUp``: the nodes whose property equals a value of the input row, by a hash index of the property."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from qengine.errors import ExecutionError
+from qengine.exec.common.access import hash_index, note_scan
+from qengine.exec.common.batch import Batch
+from qengine.exec.common.batch_parts import pieces, repeated_pieces
+from qengine.exec.common.columns import IntArray, NodeColumn
+from qengine.exec.common.expressions.compiler import compile_expression
+from qengine.exec.common.operators.stage import Build, Stage
+from qengine.exec.common.value_index import Unanswered
+from qengine.exec.scalar.compare import group_key
+from qengine.plan import physical
+from qengine.plan.access import HASH
+from qengine.plan.expr import Comparison, Literal, Property, Variable
+from qengine.types import NODE
+
+__all__ = ["look_up_stage"]
+
+_NONE: IntArray = np.empty(0, np.int64)
+_FEW_VALUES = 2  # different ones, that a column without an index is scanned for
+
+
+def look_up_stage(operator: physical.LookUp, build: Build, first: int) -> Stage:
+    """Emit each input row with each node that it finds."""
+    runtime = build.runtime
+    upstream = build(operator.input, first)
+    finder = _Finder(operator, build)
+
+    def run(outer: Batch) -> Iterator[Batch]:
+        for batch in upstream(outer):
+            rows, ids = finder.found(batch)
+            for offset, length in pieces(len(rows), first):
+                for begin, count in repeated_pieces(batch, rows[offset : offset + length], runtime.memory):
+                    part = slice(offset + begin, offset + begin + count)
+                    kept = batch.take(rows[part]) if batch.columns else batch
+                    yield Batch(count, {**kept.columns, operator.name: NodeColumn(ids[part])})
+            runtime.context.check()
+
+    return run
+
+
+class _Finder:
+    """Finds the nodes of rows: by an index, or where few values are asked of a column without one, by scans."""
+
+    def __init__(self, operator: physical.LookUp, build: Build) -> None:
+        self._operator = operator
+        self._masks = build.masks
+        self._store, self._context = build.runtime.store, build.runtime.context
+        self._evaluate = compile_expression(operator.value, build.runtime)
+        self._ranges = self._store.label_ranges(operator.labels).astype(np.int64)
+
+    def found(self, batch: Batch) -> tuple[IntArray, IntArray]:
+        """Return which rows find which nodes, by row."""
+        try:
+            values = self._evaluate(batch).values()
+        except ExecutionError:
+            every = np.concatenate([np.arange(low, high) for low, high in self._ranges.tolist()] or [_NONE])
+            return np.repeat(np.arange(batch.length), len(every)), np.tile(every, batch.length)
+        rows, ids = self._looked_up(values)
+        places = np.searchsorted(self._ranges.ravel(), ids, side="right")  # odd: within a range
+        inside = np.flatnonzero(places & 1)
+        return rows[inside], ids[inside]
+
+    def _looked_up(self, values: Sequence[Any]) -> tuple[IntArray, IntArray]:
+        few = len(values) <= _FEW_VALUES or len({group_key(value) for value in values}) <= _FEW_VALUES
+        index = hash_index(self._store, self._operator.key, self._context, now=not few)
+        if index is not None:
+            try:
+                return index.pairs(values, self._context)
+            except Unanswered:  # a list, or the like
+                pass
+        return self._scanned(values)
+
+    def _scanned(self, values: Sequence[Any]) -> tuple[IntArray, IntArray]:
+        """Return the same by reading the column once for each different value."""
+        known: dict[Any, IntArray] = {}
+        for value in values:
+            key = group_key(value)
+            if key not in known:
+                known[key] = self._scan(value)
+        parts = [known[group_key(value)] for value in values]
+        rows = np.repeat(np.arange(len(values)), [len(part) for part in parts])
+        return rows, np.concatenate(parts)
+
+    def _scan(self, value: Any) -> IntArray:
+        if value is None:
+            return _NONE
+        name, key = self._operator.name, self._operator.key
+        equation = (Comparison(("=",), (Property(Variable(name, type=NODE), key), Literal(value))),)
+        note_scan(self._store, HASH, key)
+        parts = [
+            low + np.flatnonzero(self._masks.vertex_mask(name, equation, low, high))
+            for low, high in self._ranges.tolist()
+        ]
+        return np.concatenate(parts) if parts else _NONE

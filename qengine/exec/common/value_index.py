@@ -1,0 +1,428 @@
+"""Indexes of a property's values: which ids have a value (hash), which have one in a range or with a prefix (sorted).
+
+A column of mixed types has a part for each type; values of different types are unequal and not ordered, but for
+integers and floats, which compare exactly. Lists, durations, times with offsets and moments of a zone are not indexed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
+from functools import cache
+from math import isnan
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from qengine import _native
+from qengine._frozen import frozen
+from qengine.exec.context import ExecutionContext
+from qengine.plan.access import HASH, SORTED
+from qengine.storage.arrays import Array
+from qengine.storage.columns import PropertyColumn
+from qengine.storage.variant import is_variant
+from qengine.temporal import Date, LocalDateTime, LocalTime
+from qengine.temporal.arrow import UNITS
+
+__all__ = ["HashIndex", "SortedIndex", "Unanswered", "hash_bytes", "sorted_bytes"]
+
+_MOST_BITS = 31
+_NUMBERS = (ctypes.c_int64, ctypes.c_double, ctypes.c_int32, ctypes.c_uint8)
+_OFFSETS = {4: ctypes.c_uint32, 5: ctypes.c_uint64}
+_INT64 = range(-(2**63), 2**63)
+_INTEGERS, _FLOATS, _DAYS, _BITS, _TEXTS, _LARGE_TEXTS = range(6)
+_TIMES = {LocalTime: pa.types.is_time64, LocalDateTime: lambda kind: pa.types.is_timestamp(kind) and kind.tz is None}
+
+
+class _Column(ctypes.Structure):
+    """Mirror of ``qe::ValueColumn``."""
+
+    _fields_ = (
+        ("values", ctypes.c_void_p),
+        ("offsets", ctypes.c_void_p),
+        ("valid", ctypes.c_void_p),
+        ("first", ctypes.c_uint64),
+        ("n", ctypes.c_uint64),
+        ("kind", ctypes.c_int32),
+    )
+
+
+class _Table(ctypes.Structure):
+    """Mirror of ``qe::ValueIndex``."""
+
+    _fields_ = (
+        ("column", _Column),
+        ("starts", ctypes.c_void_p),
+        ("rows", ctypes.c_void_p),
+        ("bits", ctypes.c_uint32),
+    )
+
+
+class Unanswered(Exception):
+    """The index doesn't tell: the value is of a type that isn't indexed."""
+
+
+@frozen
+class _Part:
+    """The values of one type of a column: those of ``array``, at ``rows`` of it (None: at their own places).
+
+    ``kind``: as ``qe::ValueKind``. ``of``: the class of the values in Python. ``unit``: nanoseconds of times.
+    """
+
+    array: Any
+    rows: Array | None
+    kind: int
+    of: type
+    unit: int = 1
+
+    def key(self, value: Any) -> int | float | str | None:
+        """Return what the array holds for values that are equal to ``value``; None where it has none of them."""
+        given = type(value)
+        if given is not self.of:
+            return _converted(value, self.of) if given in (int, float) and self.of in (int, float) else None
+        if given is int:
+            return value if value in _INT64 else None
+        if given is Date:
+            return value.days if abs(value.days) < 2**31 else None
+        if given in _TIMES:
+            whole, rest = divmod(value.nanoseconds, self.unit)
+            return whole if not rest and whole in _INT64 else None
+        return value  # type: ignore[no-any-return]
+
+    def place(self, value: Any) -> Any:
+        """Return what the numbers of ``item`` are compared with for ``value``; None where they can't be."""
+        given = type(value)
+        if given is not self.of:
+            return value if given in (int, float) and self.of in (int, float) else None
+        return value.days if given is Date else value.nanoseconds if given in _TIMES else value
+
+    def item(self) -> Callable[[int], Any]:
+        """Return what gives the value at a place, times as nanoseconds."""
+        if self.kind >= _TEXTS:
+            array = self.array
+            return lambda at: array[at].as_py()
+        unit, numbers = self.unit, _numbers(self.array, self.kind)
+        return lambda at: numbers[at].item() * unit
+
+    def ids(self, places: Array, begin: int) -> Array:
+        """Return the ids, int64, of places, where the column begins with id ``begin``."""
+        rows = places if self.rows is None else self.rows[places]
+        return rows.astype(np.int64) + begin
+
+
+def _converted(value: float, kind: type) -> int | float | None:
+    """Return the equal number of the other kind; None where there is none."""
+    if kind is int:
+        return int(value) if float(value).is_integer() and int(value) in _INT64 else None
+    try:
+        return float(value) if float(value) == value else None
+    except OverflowError:
+        return None
+
+
+def _parts(array: Any) -> tuple[list[_Part], bool]:
+    """Return the parts of a column that are indexed, and whether these are all."""
+    if not is_variant(array.type):
+        found = _part(array, None)
+        return ([] if found is None else [found]), found is not None or pa.types.is_null(array.type)
+    codes = np.frombuffer(array.buffers()[1], np.int8)[array.offset :][: len(array)]
+    offsets = np.frombuffer(array.buffers()[2], np.int32)[array.offset :][: len(array)]
+    parts, whole = [], True
+    for child, code in enumerate(array.type.type_codes):
+        values = array.field(child)
+        rows = np.flatnonzero(codes == code).astype(np.uint32)
+        if not len(rows) or pa.types.is_null(values.type):
+            continue
+        places = offsets[rows]
+        if len(places) != len(values) or (np.diff(places) != 1).any():  # a part of a longer array
+            values = values.take(pa.array(places))
+        found = _part(values, rows)
+        parts += [] if found is None else [found]
+        whole = whole and found is not None
+    return parts, whole
+
+
+def _part(array: Any, rows: Array | None) -> _Part | None:
+    kind = array.type
+    if pa.types.is_int64(kind):
+        return _Part(array, rows, _INTEGERS, int)
+    if pa.types.is_float64(kind):
+        return _Part(array, rows, _FLOATS, float)
+    if pa.types.is_boolean(kind):
+        return _Part(array, rows, _BITS, bool)
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return _Part(array, rows, _TEXTS if pa.types.is_string(kind) else _LARGE_TEXTS, str)
+    if pa.types.is_date32(kind):
+        return _Part(array, rows, _DAYS, Date)
+    for each, test in _TIMES.items():
+        if test(kind):
+            return _Part(array, rows, _INTEGERS, each, UNITS[kind.unit])
+    return None
+
+
+def _numbers(array: Any, kind: int) -> Array:
+    """Return the numbers of an array, what is missing as anything."""
+    dtype = {_FLOATS: np.float64, _DAYS: np.int32}.get(kind, np.int64)
+    return np.frombuffer(array.buffers()[1], dtype)[array.offset :][: len(array)]
+
+
+def _column(array: Any, kind: int) -> _Column:
+    """Return an array as a native function reads it; it must be kept."""
+    buffers = [0 if each is None else each.address for each in array.buffers()]
+    if kind >= _TEXTS:
+        width = 8 if kind == _LARGE_TEXTS else 4
+        offsets = buffers[1] + width * array.offset
+        return _Column(buffers[2], offsets, buffers[0], array.offset, len(array), kind)
+    width = {_BITS: 0, _DAYS: 4}.get(kind, 8)
+    return _Column(buffers[1] + width * array.offset, 0, buffers[0], array.offset, len(array), kind)
+
+
+def _bits(count: int) -> int:
+    """Return which power of two the number of buckets is, for so many values: one or two a bucket."""
+    return max(1, min(_MOST_BITS, count.bit_length() - 1))
+
+
+def hash_bytes(column: PropertyColumn) -> int:
+    """Return the most bytes that a column's hash index takes."""
+    return 4 * len(column.array) + 4 * (2 << _bits(len(column.array))) + _row_bytes(column)
+
+
+def sorted_bytes(column: PropertyColumn) -> int:
+    """Return the most bytes that a column's sorted index takes, while it is made."""
+    return 16 * len(column.array) + _row_bytes(column)
+
+
+def _row_bytes(column: PropertyColumn) -> int:
+    return 4 * len(column.array) if is_variant(column.arrow_type) else 0
+
+
+class _Index:
+    """What both kinds of index have: the parts of a column, and what they leave out."""
+
+    def __init__(self, column: PropertyColumn) -> None:
+        self.begin = column.begin
+        self._parts, self._whole = _parts(column.array)
+
+    def _check(self, value: Any) -> None:
+        """Refuse a value that what isn't indexed may be equal to."""
+        if type(value) not in (int, float, str, bool) and not (
+            self._whole and type(value) in (Date, LocalTime, LocalDateTime)
+        ):
+            raise Unanswered
+
+
+class HashIndex(_Index):
+    """Which ids have one of some values. Any number of threads may ask it.
+
+    ``unique``: no two ids have equal values.
+
+    Raises
+    ------
+    QueryTimeout, QueryInterrupted
+        By the context's limits, while it is made.
+    """
+
+    KIND = HASH
+
+    def __init__(self, column: PropertyColumn, context: ExecutionContext) -> None:
+        super().__init__(column)
+        self._build, self._find = _library()
+        self._tables = [self._table(part, context) for part in self._parts]
+        numbers = sum(part.of in (int, float) for part in self._parts)
+        self.unique = all(unique for _, _, unique in self._tables) and numbers < 2
+        kept = [array for _, arrays, _ in self._tables for array in arrays]
+        kept += [part.rows for part in self._parts if part.rows is not None]
+        self.nbytes = sum(array.nbytes for array in kept)
+
+    def _table(self, part: _Part, context: ExecutionContext) -> tuple[_Table, tuple[Array, Array], bool]:
+        bits = _bits(len(part.array))
+        starts, rows = np.empty((1 << bits) + 1, np.uint32), np.empty(len(part.array), np.uint32)
+        index = _Table(_column(part.array, part.kind), starts.ctypes.data, rows.ctypes.data, bits)
+        unique = ctypes.c_int32()
+        control = ctypes.byref(context.control)
+        context.run(self._build, ctypes.byref(index), ctypes.byref(unique), control, reads=len(rows))
+        return index, (starts, rows), bool(unique.value)
+
+    def ids(self, value: Any, context: ExecutionContext) -> Array:
+        """Return the ids, ascending, whose value equals ``value``.
+
+        Raises
+        ------
+        Unanswered
+            For a value of a type that isn't indexed.
+        """
+        self._check(value)
+        found = [
+            part.ids(self._places(place, *_one_key(part, key), context)[1], self.begin)
+            for place, part in enumerate(self._parts)
+            if (key := part.key(value)) is not None
+        ]
+        if len(found) == 1 and self._parts[0].rows is None:
+            return found[0]
+        return np.sort(np.concatenate(found)) if found else np.empty(0, np.int64)
+
+    def pairs(self, values: Sequence[Any], context: ExecutionContext) -> tuple[Array, Array]:
+        """Return for each id whose value equals one of ``values`` which of them it is, and the id, int64 each.
+
+        Raises
+        ------
+        Unanswered
+            For a value of a type that isn't indexed.
+        """
+        rows: list[Array] = [np.empty(0, np.int64)]
+        ids: list[Array] = [np.empty(0, np.int64)]
+        for value in values:
+            if value is not None:
+                self._check(value)
+        for place, part in enumerate(self._parts):
+            keys = [None if value is None else part.key(value) for value in values]
+            if any(key is not None for key in keys):
+                key_of, places = self._places(place, *_keys(part, keys), context)
+                rows.append(key_of.astype(np.int64))
+                ids.append(part.ids(places, self.begin))
+        row, found = np.concatenate(rows), np.concatenate(ids)
+        if len(rows) > 2:
+            order = np.lexsort((found, row))
+            row, found = row[order], found[order]
+        return row, found
+
+    def _places(self, part: int, column: _Column, keys: Any, context: ExecutionContext) -> tuple[Array, Array]:
+        """Return which keys are found, and at which places of a part's array; ``column`` points into ``keys``."""
+        index = ctypes.byref(self._tables[part][0])
+        room, found = int(column.n), ctypes.c_uint64()
+        while True:
+            pairs: Any = (ctypes.c_uint32 * max(1, 2 * room))()  # ``keys`` is kept until here
+            at = ctypes.addressof(pairs)
+            where = room, at, at + 4 * room, ctypes.byref(found)
+            context.raise_for(self._find(index, ctypes.byref(column), *where, ctypes.byref(context.control)))
+            if found.value <= room:
+                both = np.frombuffer(pairs, np.uint32)
+                return both[: found.value], both[room : room + found.value]
+            room = found.value
+
+
+def _one_key(part: _Part, key: Any) -> tuple[_Column, Any]:
+    """Return a key as a column of the part's kind, and what that points into."""
+    if part.kind < _TEXTS:
+        number = _NUMBERS[part.kind](key)
+        return _Column(ctypes.addressof(number), 0, 0, 0, 1, part.kind), number
+    try:
+        text = key.encode()
+    except UnicodeEncodeError:
+        return _Column(0, 0, 0, 0, 0, part.kind), None
+    kept = ctypes.create_string_buffer(text, len(text) + 1), (_OFFSETS[part.kind] * 2)(0, len(text))
+    return _Column(ctypes.addressof(kept[0]), ctypes.addressof(kept[1]), 0, 0, 1, part.kind), kept
+
+
+def _keys(part: _Part, keys: Sequence[Any]) -> tuple[_Column, Any]:
+    """Return keys as a column of the part's kind, and as an array; texts that aren't Unicode are found nowhere."""
+    kind = part.array.type
+    if part.kind in (_INTEGERS, _DAYS):
+        kind = pa.int64() if part.kind == _INTEGERS else pa.int32()
+    if part.kind >= _TEXTS:
+        keys = [None if key is None or not _is_unicode(key) else key for key in keys]
+    array = pa.array(keys, kind)
+    return _column(array, part.kind), array
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+class SortedIndex(_Index):
+    """Which ids have a value within bounds, or with a prefix. Any number of threads may ask it.
+
+    Raises
+    ------
+    QueryTimeout, QueryInterrupted
+        By the context's limits, while it is made.
+    """
+
+    KIND = SORTED
+
+    def __init__(self, column: PropertyColumn, context: ExecutionContext) -> None:
+        super().__init__(column)
+        self._orders = [_ordered(part, context) for part in self._parts]
+        kept = [*self._orders, *(part.rows for part in self._parts if part.rows is not None)]
+        self.nbytes = sum(array.nbytes for array in kept)
+
+    def ids(self, bounds: Sequence[tuple[str, Any]], most: int) -> Array | None:
+        """Return the ids, ascending, whose value satisfies all of ``(operator, value)``.
+
+        None where they exceed ``most``. Operators are ``< <= > >=`` and ``STARTS WITH``.
+
+        Raises
+        ------
+        Unanswered
+            For a value of a type that isn't indexed.
+        """
+        for op, value in bounds:
+            self._check(value)
+            if op == "STARTS WITH" and not (
+                self._whole and type(value) is str and all(part.of is str for part in self._parts)
+            ):
+                raise Unanswered  # it fails on values that are no texts
+        found, count = [], 0
+        for part, order in zip(self._parts, self._orders, strict=True):
+            low, high = _range(part, order, bounds)
+            count += max(0, high - low)
+            if count > most:
+                return None
+            found.append(part.ids(order[low:high], self.begin))
+        return np.sort(np.concatenate(found)) if found else np.empty(0, np.int64)
+
+
+def _ordered(part: _Part, context: ExecutionContext) -> Array:
+    """Return the places of a part's array by value, those without one, and of NaN, left out."""
+    array = part.array
+    if part.kind == _BITS:
+        array = array.cast(pa.uint8())
+    order = context.aside(lambda: pc.array_sort_indices(array).to_numpy().astype(np.uint32), len(array))
+    absent = array.null_count
+    if part.kind == _FLOATS:
+        absent += int(pc.sum(pc.is_nan(array)).as_py() or 0)
+    ordered: Array = order[: len(order) - absent]
+    return ordered
+
+
+def _range(part: _Part, order: Array, bounds: Sequence[tuple[str, Any]]) -> tuple[int, int]:
+    """Return which run of a part's order has the values within bounds."""
+    low, high = 0, len(order)
+    value_at = part.item() if part.kind != _BITS else _bit_at(part.array)
+    item: Callable[[int], Any] = lambda at: value_at(int(order[at]))  # noqa: E731
+    places = range(len(order))
+    for op, value in bounds:
+        place = part.place(value)
+        if place is None or (part.of in (int, float) and isnan(place)):
+            return 0, 0
+        if op == "STARTS WITH":
+            size = len(place)
+            low = max(low, bisect_left(places, place, key=item))
+            high = min(high, bisect_right(places, place, key=lambda at: item(at)[:size]))
+        elif op.startswith(">"):
+            cut = bisect_right if op == ">" else bisect_left
+            low = max(low, cut(places, place, key=item))
+        else:
+            cut = bisect_left if op == "<" else bisect_right
+            high = min(high, cut(places, place, key=item))
+    return low, max(low, high)
+
+
+def _bit_at(array: Any) -> Callable[[int], Any]:
+    return lambda at: array[at].as_py()
+
+
+@cache
+def _library() -> tuple[Callable[..., int], Callable[..., int]]:
+    library: Any = _native.load()
+    pointer = ctypes.c_void_p
+    library.qe_value_index_build.argtypes = (pointer, pointer, pointer)
+    library.qe_value_index_find.argtypes = (pointer, pointer, ctypes.c_uint64, pointer, pointer, pointer, pointer)
+    return library.qe_value_index_build, library.qe_value_index_find

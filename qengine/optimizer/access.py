@@ -1,0 +1,70 @@
+"""Which levels of a search begin with an index of property values instead of a scan of the column.
+
+An index pays where it leaves few of many vertices; how many a range leaves that depends on parameters is seen when it
+runs. Small columns are read faster than anything is looked up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from qengine.catalog.view import CatalogView
+from qengine.optimizer.labels import vertex_count
+from qengine.optimizer.selectivity import selectivity
+from qengine.plan.access import FEW, HASH, Access, access_paths
+from qengine.plan.expr import Comparison, Expr, Parameter, Property, Variable
+from qengine.plan.fallible import condition_can_fail
+from qengine.plan.pattern import LabelExpr, PatternNode
+from qengine.plan.physical import Level, VertexLevel
+from qengine.plan.traverse import preorder
+
+__all__ = ["LEAST_ROWS", "accessed", "looked_up_rows", "with_access"]
+
+LEAST_ROWS = 1024
+"""Vertices with a node's labels from which indexes are used: fewer are scanned in some microseconds."""
+
+
+def with_access(levels: tuple[Level, ...], seeds: int, catalog: CatalogView) -> tuple[Level, ...]:
+    """Return the levels of a search, each with the indexes that may find its vertices."""
+    found = list(levels)
+    for place, level in enumerate(levels[seeds:], seeds):
+        if isinstance(level, VertexLevel) and level.predicates:
+            access = accessed(level.name, level.labels, level.predicates, catalog)
+            found[place] = replace(level, access=access) if access else level
+    return tuple(found)
+
+
+def accessed(
+    name: str, labels: LabelExpr | None, predicates: Sequence[Expr], catalog: CatalogView
+) -> tuple[Access, ...]:
+    """Return the indexes that may find a node by its predicates, that of the fewest vertices first."""
+    count = vertex_count(catalog, labels)
+    if count < LEAST_ROWS:
+        return ()
+    found = []
+    for access in access_paths(name, predicates):
+        if any(catalog.property_type("node", key) is None for key in access.keys):
+            continue
+        answered = [predicates[place] for place in access.answers]
+        rows = count * selectivity(answered, catalog, "node", labels)
+        parts = (part for each in answered for part in preorder(each))
+        open_ended = access.kind != HASH and any(isinstance(part, Parameter) for part in parts)
+        if rows * FEW <= count or open_ended:
+            unique = len(access.probes) == 1 and catalog.is_key(access.keys[0])
+            found.append(replace(access, rows=rows, unique=unique))
+    return tuple(sorted(found, key=lambda access: access.rows))
+
+
+def looked_up_rows(node: PatternNode, key: str, catalog: CatalogView) -> float | None:
+    """Return how many nodes are expected to have one value of a property; None where these are not looked up."""
+    count = vertex_count(catalog, node.labels)
+    if (
+        count < LEAST_ROWS
+        or catalog.property_type("node", key) is None
+        or any(map(condition_can_fail, node.predicates))
+    ):
+        return None
+    equation = Comparison(("=",), (Property(Variable(node.name), key), Parameter("")))
+    rows = count * selectivity((equation,), catalog, "node", node.labels)
+    return rows if rows * FEW <= count else None

@@ -1,0 +1,119 @@
+"""Which conditions on one node an index of a property's values can answer.
+
+``n.x = $v``, ``n.x IN $list`` and what is joined of such by OR are looked up; ``<``, ``<=``, ``>``, ``>=`` and
+``STARTS WITH`` on one property, put together, are a run of its values in their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from qengine._frozen import frozen
+from qengine.plan.expr import Call, Comparison, Expr, ListOf, Literal, Logical, Parameter, Property, Variable
+from qengine.plan.fallible import can_fail
+from qengine.plan.traverse import preorder
+
+__all__ = ["FEW", "HASH", "SORTED", "Access", "Probe", "access_paths", "constant", "equality"]
+
+HASH, SORTED = "hash", "sorted"
+
+FEW = 16
+"""Nodes that conditions admit are found by indexes, and listed, not marked, where they are at most 1 in this many."""
+
+_TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
+
+
+@frozen
+class Probe:
+    """``key OP value``, where ``value`` reads no row; OP is ``=``, ``IN``, ``< <= > >=`` or ``STARTS WITH``."""
+
+    key: str
+    op: str
+    value: Expr
+
+
+@frozen
+class Access:
+    """Conditions on one node that indexes answer: any of the probes by hash, or all of them, of one key, by order.
+
+    ``answers``: places of the predicates that need no further look. ``rows``: how many nodes are
+    expected. ``unique``: no value is that of two nodes, by an index that is there.
+    """
+
+    kind: str
+    probes: tuple[Probe, ...]
+    answers: tuple[int, ...]
+    rows: float = 0.0
+    unique: bool = False
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The properties whose indexes are read."""
+        return tuple(dict.fromkeys(probe.key for probe in self.probes))
+
+
+def access_paths(name: str, predicates: Sequence[Expr]) -> list[Access]:
+    """Return the ways to find the nodes that satisfy some of the predicates, which mention ``name`` alone."""
+    found = []
+    ranges: dict[str, tuple[list[Probe], list[int]]] = {}
+    for place, predicate in enumerate(predicates):
+        if alternatives := _alternatives(predicate, name):
+            found.append(Access(HASH, tuple(alternatives), (place,)))
+        for probe in _bounds(predicate, name):
+            probes, answers = ranges.setdefault(probe.key, ([], []))
+            probes.append(probe)
+            if place not in answers:
+                answers.append(place)
+    found += [Access(SORTED, tuple(probes), tuple(answers)) for probes, answers in ranges.values()]
+    return found
+
+
+def equality(predicate: Expr, name: str) -> tuple[str, Expr] | None:
+    """Return the key and the other side of ``name.key = expression``; None for another condition."""
+    match predicate:
+        case Comparison(ops=("=",), args=(Property(subject=Variable(name=subject), key=key), other)) if subject == name:
+            return key, other
+        case Comparison(ops=("=",), args=(other, Property(subject=Variable(name=subject), key=key))) if subject == name:
+            return key, other
+    return None
+
+
+def constant(expr: Expr) -> bool:
+    """Tell whether an expression has the same value in each row of an execution, and can't fail."""
+    parts = tuple(preorder(expr))
+    return all(isinstance(part, Literal | Parameter | ListOf) for part in parts) and not can_fail(expr)
+
+
+def _alternatives(predicate: Expr, name: str) -> list[Probe]:
+    """Return probes, one of which answers the predicate where it holds; none where it can't be looked up."""
+    match predicate:
+        case Comparison(ops=("=",)):
+            found = equality(predicate, name)
+            return [Probe(found[0], "=", found[1])] if found is not None and constant(found[1]) else []
+        case Call(name="IN", args=(Property(subject=Variable(name=subject), key=key), items)) if subject == name:
+            return [Probe(key, "IN", items)] if constant(items) else []
+        case Logical(op="OR", args=args):
+            each = [_alternatives(arg, name) for arg in args]
+            return [probe for probes in each for probe in probes] if all(each) else []
+    return []
+
+
+def _bounds(predicate: Expr, name: str) -> list[Probe]:
+    """Return probes that a predicate, a chain of comparisons or a prefix, is the conjunction of; none for others."""
+    match predicate:
+        case Call(name="STARTS WITH", args=(Property(subject=Variable(name=subject), key=key), text)) if (
+            subject == name and constant(text)
+        ):
+            return [Probe(key, "STARTS WITH", text)]
+        case Comparison(ops=ops, args=args) if set(ops) <= _TURNED.keys():
+            found = []
+            for op, left, right in zip(ops, args, args[1:], strict=False):
+                match left, right:
+                    case Property(subject=Variable(name=subject), key=key), _ if subject == name and constant(right):
+                        found.append(Probe(key, op, right))
+                    case _, Property(subject=Variable(name=subject), key=key) if subject == name and constant(left):
+                        found.append(Probe(key, _TURNED[op], left))
+                    case _:
+                        return []
+            return found if len({probe.key for probe in found}) == 1 else []
+    return []

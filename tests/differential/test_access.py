@@ -1,0 +1,200 @@
+"""Queries by value give what the reference executor gives: by a scan at first, by an index then, and once saved."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import qengine
+from qengine import Graph
+from qengine.exec.common import access as runtime_access
+from qengine.optimizer import access
+from qengine.temporal import Date, LocalDateTime, LocalTime
+
+NAN = float("nan")
+VALUES = [
+    0,
+    -0.0,
+    1.0,
+    2**53,
+    float(2**53),
+    2**53 + 1,
+    True,
+    "1",
+    "",
+    "é",
+    "e\u0301x",
+    "\U0001f600",
+    NAN,
+    0.5,
+    [1],
+    None,
+]
+PARAMETERS = [*VALUES, 7, 7.0, -1, "n1", "n12", False, [], [1, None, 2.0, "n7", NAN], [None], [[1]], 1e300, -(2**63)]
+
+LABELS = ["A", "B", ["A", "B"], ["A", "C"], []]
+
+
+@pytest.fixture(scope="module")
+def graph() -> Graph:
+    """Return 60 nodes of several labels, some without the property, whose values are of many types."""
+    nodes = []
+    for k in range(60):
+        x: Any = VALUES[k // 2] if k < 2 * len(VALUES) else k if k % 3 else f"n{k}"
+        properties = {"id": k, "name": f"n{k}", "boss": (k * 7) % 61, "d": k / 2}
+        if x is not None:
+            properties["x"] = x
+        nodes.append({"id": k, "labels": LABELS[k % 5], "properties": properties})
+    edges = [{"type": "T", "start": k, "end": (k * k + 1) % 60, "properties": {"w": k % 4}} for k in range(60)]
+    edges += [{"type": "S", "start": k, "end": k // 2} for k in range(60)] + edges[:5]
+    return Graph.from_records(nodes, edges)
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let indexes be used however few nodes there are, and however many they find."""
+    monkeypatch.setattr(access, "LEAST_ROWS", 0)
+    monkeypatch.setattr(access, "FEW", 0)
+    monkeypatch.setattr("qengine.exec.common.access.FEW", 1)
+    monkeypatch.setattr("qengine.exec.common.access.SCANS", {"hash": 1, "sorted": 1})
+
+
+def rows(graph: Graph, query: str, device: str, **params: Any) -> Counter[str]:
+    try:
+        return Counter(map(repr, graph.query(query, params, device=device).fetchall()))
+    except qengine.QengineError as error:
+        return Counter([f"{type(error).__name__}: {error.code}"])
+
+
+def agree(graph: Graph, query: str, **params: Any) -> None:
+    expected = rows(graph, query, "reference", **params)
+    for _ in range(2):
+        assert rows(graph, query, "cpu", **params) == expected, (query, params)
+
+
+@pytest.mark.parametrize("condition", [
+    "n.x = $v", "$v = n.x", "n.x IN $v", "n.x IN [$v, 1]", "n.x < $v", "n.x <= $v", "n.x > $v", "n.x >= $v",
+    "1 <= n.x <= $v", "n.x STARTS WITH $v", "n.name STARTS WITH $v", "n.name STARTS WITH $v AND n.name < 'n5'",
+    "n.x = $v OR n.x = 7", "n.x = $v OR n.id = 3", "n.x = $v OR n.id > 50", "n.x = $v AND n.id < 20", "n.x <> $v",
+    "NOT n.x = $v", "n.x = $v AND 10 / n.id > 0", "n.x > $v AND n.x > 3 AND n.id IN [1, 3, 50, 55]",
+])  # fmt: skip
+def test_conditions(graph: Graph, condition: str) -> None:
+    for value in PARAMETERS:
+        agree(graph, f"MATCH (n) WHERE {condition} RETURN n.id", v=value)
+    for labels, value in ((":A", 1.0), (":A&!B", 7), (":A|C", "n12"), (":Nope", 1)):
+        agree(graph, f"MATCH (n{labels}) WHERE {condition} RETURN n.id", v=value)
+
+
+@pytest.mark.parametrize("query", [
+    "MATCH (n:A {id: 10})-[:T]->(m) RETURN m.id",
+    "MATCH (n {id: $v})-[r:T]->(m)-[:S]-(o) WHERE m.id > 3 RETURN m.id, o.id, r.w",
+    "MATCH (n {id: $v})--(m {id: 5}) RETURN count(*)",
+    "MATCH (n {id: 10})-[:T]->(m) RETURN count(*)",
+    "MATCH (n {id: 10})-[:T {w: 2}]->(m) RETURN m.id",
+    "MATCH (n) WHERE n.id = 10 OR n.name = 'n11' RETURN n.id",
+    "MATCH (n:A), (m:B) WHERE n.id = m.boss RETURN n.id, m.id",
+    "MATCH (n:A), (m:B) WHERE n.name = m.x RETURN n.id, m.id",
+    "MATCH (n:A)-[:T]->(k), (m:B)-[:S]->(l) WHERE n.id = m.boss AND k.id = l.id RETURN n.id, m.id, k.id",
+    "MATCH DIFFERENT NODES (n), (m) WHERE n.id = m.id RETURN n.id",
+    "MATCH DIFFERENT NODES (n), (m) WHERE n.id = m.boss RETURN n.id, m.id",
+    "MATCH (n {id: 3}) MATCH (m {id: n.boss}) RETURN m.id",
+    "MATCH (n {id: 3})-[:T]->(k) MATCH (k)--(m {id: n.boss}) RETURN m.id",
+    "UNWIND $list AS i MATCH (n {x: i}) RETURN i, n.id",
+    "UNWIND $list AS i MATCH (n:A {id: i})-[:T]->(m) RETURN i, m.id",
+    "UNWIND $list AS i MATCH (n:A {id: i})-[:T]->(m) RETURN i, count(*)",
+    "UNWIND $list AS i OPTIONAL MATCH (n:A {id: i})-[:T]->(m) WHERE m.id > 2 RETURN i, m.id",
+    "UNWIND $maps AS row MATCH (n {id: row.id}) RETURN n.name, row.id",
+    "UNWIND $list AS row MATCH (n {id: row.id}) RETURN n.name",
+    "UNWIND $list AS row MATCH (n {id: row.id, name: 'nobody'}) RETURN n.name",
+    "UNWIND $list AS i MATCH (n) WHERE n.x = i + 1 RETURN n.name",
+    "UNWIND [1, 2] AS i MATCH (n) WHERE n.id = i + 1 AND n.d > 0.5 RETURN n.name",
+    "MATCH (n:A) WHERE EXISTS { MATCH (m:B {id: n.boss}) } RETURN n.id",
+    "MATCH (n:A) WHERE EXISTS { (n)-[:T]->({id: 2}) } RETURN n.id",
+    "MATCH (n:A) RETURN n.id, COUNT { MATCH (m {id: n.boss})-->(k) } AS c",
+    "MATCH (n:A) RETURN n.id, [(n)-[:T]->(m {x: 1}) | m.id] AS c",
+    "MATCH (n {id: 3})-[:T*1..3]->(m {id: 10}) RETURN m.name",
+    "MATCH p = shortestPath((a {id: 3})-[:T*]->(b {id: 10})) RETURN length(p)",
+    "UNWIND $list AS i MATCH (a {id: i})-[:T*1..2]->(b) RETURN i, b.id",
+    "UNWIND $list AS i MATCH (a:A {id: i}), (b {id: i + 0}) RETURN i, a.id, b.id",
+    "MATCH (n)-[r]->(m) WHERE r.w = 2 AND n.id IN $list RETURN m.id",
+    "MATCH (n) WHERE n.id IN $list AND n.name STARTS WITH 'n' RETURN n.id",
+    "MATCH (n) WHERE n.id = rand() RETURN n.id",
+    "MATCH (n {id: $v}) RETURN n",
+    "MATCH (n {id: $v})-[r]->(m) RETURN n, r, m",
+])  # fmt: skip
+def test_queries(graph: Graph, query: str) -> None:
+    lists = [[], [1, 2.0, None, "n3", 2, True, 10, 10], list(range(60))]
+    for items in lists:
+        maps = [{"id": item} for item in items]
+        agree(graph, query, v=10, list=items, maps=maps)
+
+
+def test_saved_graphs_answer_the_same(graph: Graph, tmp_path: Path) -> None:
+    graph.save(tmp_path / "graph")
+    saved = qengine.open(tmp_path / "graph")
+    for value in (1, 2**53 + 1, "é", [1, 7, "n33"]):
+        for query in ("MATCH (n) WHERE n.x = $v RETURN n.id", "MATCH (n) WHERE n.x >= $v RETURN n.id"):
+            for _ in range(3):
+                assert rows(saved, query, "cpu", v=value) == rows(graph, query, "cpu", v=value)
+
+
+def test_times_and_durations_are_found_as_a_scan_finds_them() -> None:
+    made = [
+        Date.from_days(1),
+        Date.from_days(3),
+        LocalTime.from_nanoseconds(1500),
+        LocalDateTime.from_nanoseconds(10**15),
+        [Date.from_days(1)],
+        1,
+        "1970-01-02",
+    ]
+    for values in ([made[0], made[1], None], [made[2], None], [made[3]], made):
+        graph = Graph.from_records([
+            {"id": k, "labels": ["A"], "properties": {"id": k} | ({} if x is None else {"x": x})}
+            for k, x in enumerate([*values, *values])
+        ])  # fmt: skip
+        for value in [*made, None]:
+            for condition in ("n.x = $v", "n.x >= $v", "n.x < $v", "n.x IN [$v, 1]"):
+                agree(graph, f"MATCH (n) WHERE {condition} RETURN n.id", v=value)
+        agree(graph, "MATCH (n) WHERE n.x = date('1970-01-02') + duration('P0D') RETURN n.id")
+
+
+def test_an_index_is_made_after_some_scans_and_where_memory_allows(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+    monkeypatch.setattr(runtime_access, "SCANS", {"hash": 3, "sorted": 5})
+    for kind in (runtime_access.HashIndex, runtime_access.SortedIndex):
+        monkeypatch.setattr(kind, "__init__", _noted(kind.__init__, made))
+    for condition, scans in (("n.id = $v", 3), ("n.d < $v", 5)):
+        graph = Graph.from_records([{"id": k, "properties": {"id": k, "d": k / 2}} for k in range(40_000)])
+        query = f"MATCH (n) WHERE {condition} RETURN n.id"
+        for k in range(scans):
+            assert len(graph.query(query, {"v": 1}, device="cpu").fetchall()) in (1, 2) and not made, k
+        assert len(graph.query(query, {"v": 1}, memory_limit="400KB", device="cpu").fetchall()) in (1, 2) and not made
+        for _ in range(3):
+            graph.query(query, {"v": 1}, device="cpu").fetchall()
+        assert len(made) == 1
+        made.clear()
+
+
+def test_threads_make_an_index_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+    first = runtime_access.HashIndex.__init__
+    monkeypatch.setattr(runtime_access.HashIndex, "__init__", _noted(first, made))
+    graph = Graph.from_records([{"id": k, "properties": {"id": k}} for k in range(5000)])
+    query = "UNWIND range(1, 50) AS i MATCH (n {id: i}) RETURN sum(n.id)"
+    with ThreadPoolExecutor(8) as pool:
+        assert set(pool.map(lambda _: graph.query(query, device="cpu").value(), range(32))) == {1275}
+    assert len(made) == 1
+
+
+def _noted(first: Callable[..., None], made: list[str]) -> Callable[..., None]:
+    def init(self: Any, *args: Any) -> None:
+        made.append(type(self).__name__)
+        first(self, *args)
+
+    return init
