@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from qengine._frozen import frozen
 from qengine.plan.expr import Call, Comparison, Expr, ListOf, Literal, Logical, Parameter, Property, Variable
 from qengine.plan.fallible import can_fail
+from qengine.plan.node import node
 from qengine.plan.traverse import preorder
 
 __all__ = ["FEW", "HASH", "SORTED", "Access", "Probe", "access_paths", "constant", "equality"]
@@ -23,7 +23,7 @@ FEW = 16
 _TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
 
-@frozen
+@node("value")
 class Probe:
     """``key OP value``, where ``value`` reads no row; OP is ``=``, ``IN``, ``< <= > >=`` or ``STARTS WITH``."""
 
@@ -32,7 +32,7 @@ class Probe:
     value: Expr
 
 
-@frozen
+@node("probes")
 class Access:
     """Conditions on one node that indexes answer: any of the probes by hash, or all of them, of one key, by order.
 

@@ -86,7 +86,7 @@ class ColumnCondition:
     right_key: str
 
 
-@node("predicates")
+@node("predicates", "access")
 class VertexLevel:
     """Binds a vertex: the intersection of ``sources``, within ``labels`` and ``predicates``.
 

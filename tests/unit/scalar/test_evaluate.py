@@ -22,8 +22,11 @@ class Column:
     def __init__(self, values):
         self._values = values
 
+    def value(self, id):
+        return self._values[id] if id < len(self._values) else None
+
     def values(self, ids):
-        return [self._values[id] if id < len(self._values) else None for id in ids.tolist()]
+        return [self.value(id) for id in ids.tolist()]
 
 
 class Type:
