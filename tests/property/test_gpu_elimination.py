@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import product
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
@@ -276,6 +276,26 @@ def test_links_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
         expected = graph.query(text, device="cpu").value()
         assert [graph.query(text, device="gpu").value() for _ in range(2)] == [expected] * 2
     assert made.count("links") == 1
+
+
+def test_neighbourhoods_among_neighbours_are_counted_by_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sums by root, too, are over vertices or over pairs."""
+    summed = []
+    by_root = neighbourhoods.Piece.by_root
+    monkeypatch.setattr(
+        neighbourhoods.Piece,
+        "by_root",
+        lambda piece, place, *given: (summed.append(place in piece.of_pairs), by_root(piece, place, *given))[1],
+    )
+    start, end = np.triu_indices(9, 1)
+    graph = Graph.from_edge_list((start, end), undirected=True)
+    clique = ", ".join(f"(v{a})--(v{b})" for a, b in combinations(range(5), 2))
+    for result in ("id(v0) AS v", "v1.p AS v"):
+        text = f"/*+ eliminate */ MATCH {clique} RETURN {result}, count(*)"
+        assert elimination(graph, text)
+        expected, found = (sorted(graph.query(text, device=device).fetchall()) for device in ("cpu", "gpu"))
+        assert found == expected
+    assert set(summed) == {True, False}
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,8 @@
 //   shared memory for the branches of each warp, or `stacks`.
 // Work: up to 32 candidates are bound at a time on each level: those of all prefixes are one pool, each lane tests one of the
 //   pool, whichever prefix it belongs to, and what passes is packed into the next 32. Leaves count theirs without binding them.
+//   Where one is enough for a prefix, all prefixes' first few candidates come before the pool, one of each prefix at a time: else
+//   32 of one prefix would be searched to their ends, on each level, before it is known that one was enough.
 //   How warps get their work: dfs_work.cuh.
 // Rows: places are taken from one counter once a row's count is known, so there are no holes, and none without completions. They
 //   come in no fixed order.
@@ -25,6 +27,8 @@ namespace {
 #endif
 constexpr int kBatch = QE_BATCH;       // vertices bound at a time; 1: a prefix a warp
 constexpr int kProbes = 8;             // places of a remembered count
+constexpr int kTurns = 8;              // candidates that each entry is asked for in turn where one is enough
+constexpr Ordinal kInTurn = kTurns * kLanes;
 
 class DepthFirst : DfsWork {
  public:
@@ -77,6 +81,18 @@ class DepthFirst : DfsWork {
     return mine;
   }
 
+  // How many candidates an entry has. All lanes; `end`: as for `owner`.
+  __device__ static Ordinal own(Ordinal end, int entry) {
+    const Ordinal upto = __shfl_sync(kAllLanes, end, entry), before = __shfl_sync(kAllLanes, end, entry > 0 ? entry - 1 : 0);
+    return entry > 0 ? upto - before : upto;
+  }
+
+  // Whether each entry above has found one, or has no candidates. All lanes.
+  __device__ static bool settled(const DfsBranch& branch) {
+    const Ordinal candidates = own(branch.end[lane_id()], lane_id());
+    return __all_sync(kAllLanes, branch.sum[lane_id()] > 0 || candidates == 0);
+  }
+
   // Binds the next batch; false if there is none.
   __device__ bool draw(const DfsNode& node) {
     DfsBranch& branch = branches_[node.depth];
@@ -84,14 +100,35 @@ class DepthFirst : DfsWork {
     const bool once = exists_ && !node.spine;  // an entry above is done when one has been found
     Ordinal at = branch.at;
     int n = 0;
+    if (once && settled(branch)) at = count;
     while (n < kBatch && at < count) {
-      const Ordinal k = at + static_cast<Ordinal>(lane_id()), number = first + k * step;
-      const int entry = owner(end, number);
-      const Ordinal before = __shfl_sync(kAllLanes, end, entry > 0 ? entry - 1 : 0);
+      const Ordinal k = at + static_cast<Ordinal>(lane_id());
+      const bool in_turn = once && at < kInTurn;
+      int entry;
+      Ordinal number;  // of the entry's candidates
+      bool wanted;
+      if (in_turn) {
+        entry = static_cast<int>(k % kLanes);
+        number = k / kLanes;
+        const Ordinal candidates = own(end, entry);
+        wanted = k < kInTurn && number < candidates;
+      } else {
+        const Ordinal ahead = once ? kInTurn : 0, pooled = first + (k - ahead) * step;
+        entry = owner(end, pooled);
+        if (once) {  // what is left of an entry that is done is passed over
+          const int here = __shfl_sync(kAllLanes, entry, 0);
+          if (branch.sum[here] > 0) {
+            at = ahead + __shfl_sync(kAllLanes, end, here);
+            continue;
+          }
+        }
+        const Ordinal before = __shfl_sync(kAllLanes, end, entry > 0 ? entry - 1 : 0);
+        number = entry > 0 ? pooled - before : pooled;
+        wanted = k < count && !(once && number < kTurns);
+      }
       Value value = 0;
-      const bool found = k < count && !(once && branch.sum[entry] > 0) &&
-                         test(node, entry, branch.pivot[entry], branch.begin[entry],
-                              entry > 0 ? number - before : number, &value);
+      const bool found = wanted && !(once && branch.sum[entry] > 0) &&
+                         test(node, entry, branch.pivot[entry], branch.begin[entry], number, &value);
       const uint32_t mask = __ballot_sync(kAllLanes, found);
       const int taken = min(__popc(mask), kBatch - n), rank = rank_in(mask);
       if (found && rank < taken) {
@@ -101,6 +138,7 @@ class DepthFirst : DfsWork {
         if (node.spine && node.depth == row_depth_) branch.sum[n + rank] = 0;
       }
       at += static_cast<Ordinal>(taken < __popc(mask) ? nth_lane(mask, taken) : kLanes);
+      if (in_turn) at = min(at, kInTurn);
       n += taken;
       if (!go_on()) break;
     }
@@ -196,6 +234,7 @@ class DepthFirst : DfsWork {
       below.step = cut ? parts_ : 1;
       below.at = 0;
       below.count = total > below.first ? (total - below.first + below.step - 1) / below.step : 0;
+      if (exists_ && !node.spine && total > 0) below.count += kInTurn;
       below.node = index;
       below.child = kDraw;
       below.computed = computed;
@@ -206,27 +245,45 @@ class DepthFirst : DfsWork {
 
   // ------------------------------------------------------------------ leaves
 
-  // How many candidates the leaf has below this lane's entry; whether any, where that is enough.
+  // How many candidates the leaf has below this lane's entry; at least `enough` of them where it is only asked whether one is.
   __device__ uint64_t count_leaf(const DfsNode& node, bool live) {
     const int lane = lane_id();
     const Pool pool = live ? open(node, lane) : Pool{0, 0, 0};
     if (node.plain) return live ? count_plain_leaf(node, lane, pool) : 0;
-    const Ordinal end = scan(pool.n), start = end - pool.n, total = __shfl_sync(kAllLanes, end, kLanes - 1);
     uint64_t found = 0;
-    for (Ordinal base = 0; base < total; base += kLanes) {
+    Ordinal asked = 0, left = pool.n;
+    if (exists_) {
+      const auto enough = static_cast<uint64_t>(node.enough);
+      for (; asked < kTurns; ++asked) {
+        const bool wanted = asked < pool.n && found < enough;
+        if (!__any_sync(kAllLanes, wanted)) return found;
+        Value value;
+        found += wanted && test(node, lane, pool.pivot, pool.begin, asked, &value);
+      }
+      left = found < enough && pool.n > asked ? pool.n - asked : 0;
+    }
+    const Ordinal end = scan(left), start = end - left, total = __shfl_sync(kAllLanes, end, kLanes - 1);
+    for (Ordinal base = 0; base < total;) {
       const Ordinal number = base + static_cast<Ordinal>(lane);
       const int entry = owner(end, number);
+      if (exists_) {  // what is left of an entry that has enough is passed over
+        const int here = __shfl_sync(kAllLanes, entry, 0);
+        if (__shfl_sync(kAllLanes, found, here) >= static_cast<uint64_t>(node.enough)) {
+          base = __shfl_sync(kAllLanes, end, here);
+          continue;
+        }
+      }
       const uint64_t begin = __shfl_sync(kAllLanes, pool.begin, entry);
       const int pivot = __shfl_sync(kAllLanes, pool.pivot, entry);
       const Ordinal before = __shfl_sync(kAllLanes, start, entry);
       Value value;
-      const bool passes = number < total && test(node, entry, pivot, begin, number - before, &value);
+      const bool passes = number < total && test(node, entry, pivot, begin, asked + number - before, &value);
       const uint32_t mask = __ballot_sync(kAllLanes, passes);
       const auto from = static_cast<uint32_t>(max(start, base) - base);  // of this lane's numbers
       const auto to = static_cast<uint32_t>(min(end, base + kLanes) - base);
       if (start < base + kLanes && end > base) found += __popc(mask & bits_between(from, to));
       if (!go_on()) break;
-      if (exists_ && __all_sync(kAllLanes, found > 0 || pool.n == 0)) break;
+      base += kLanes;
     }
     return found;
   }

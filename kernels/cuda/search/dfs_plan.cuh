@@ -79,7 +79,7 @@ struct DfsNode {
   int32_t memo_depth[2]; // by the vertices at these depths, -1: by one alone
   // The rest is of viewed nodes.
   int32_t filter;        // DfsFilter
-  int32_t unused;
+  int32_t enough;        // leaf: so many candidates settle whether there is an embedding
   PlanSpan checks;       // those at the lowest depths first
   PlanSpan ranges;       // where it has several
   PlanSpan pairs;        // of DfsPlan::pairs

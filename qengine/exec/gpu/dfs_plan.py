@@ -33,7 +33,7 @@ CHECK = np.dtype([("kind", "<i4"), ("depth", "<i4"), ("view", "<i4"), ("unused",
 NODE = np.dtype(
     [("leaf", "<i4"), ("depth", "<i4"), ("child", "<i4"), ("next", "<i4"), ("kind", "<i4"), ("level", "<i4"),
      ("output", "<i4"), ("spine", "<i4"), ("plain", "<i4"), ("minus", "<i4"), ("again", "<i4"), ("memo", "<i4"),
-     ("memo_depth", "<i4", 2), ("filter", "<i4"), ("unused", "<i4"), ("checks", SPAN), ("ranges", SPAN),
+     ("memo_depth", "<i4", 2), ("filter", "<i4"), ("enough", "<i4"), ("checks", SPAN), ("ranges", SPAN),
      ("pairs", SPAN), ("bitset_begin", "<u4"), ("n_candidates", "<u4"), ("bitset", "<u8"), ("candidates", "<u8")]
 )  # fmt: skip
 PLAN = np.dtype(
@@ -256,8 +256,9 @@ class _Layout:
             return [number]
         viewed = all(self.is_viewed(level, bound) for level in levels)
         if derived["shape"] == NodeKind.GROUP and derived["nested"] and bound and viewed:
+            again = [bool(derived["repeats"] >> k & 1) for k in range(len(levels))]
             return [
-                self.node(level, bound, leaf=True, besides=levels, minus=k, again=bool(derived["repeats"] >> k & 1))
+                self.node(level, bound, leaf=True, besides=levels, minus=k, again=again[k], enough=_enough(again, k))
                 for k, level in enumerate(levels)
             ]
         return [self.chain(sorted(levels), bound, spine)]
@@ -342,10 +343,12 @@ class _Layout:
         besides: Sequence[int] = (),
         minus: int = 0,
         again: bool = False,
+        enough: int = 1,
     ) -> int:
         """Add the node of one level; return its number."""
         level = self.all_levels[index]
-        given = {"leaf": leaf, "spine": spine, "minus": minus, "again": again, "output": level["output"]}
+        given = {"leaf": leaf, "spine": spine, "minus": minus, "again": again, "enough": enough}
+        given["output"] = level["output"]
         free = level["kind"] == LevelKind.VERTEX and level["ranges"][1] == 1 and not level["conditions"][1]
         free = free and not (level["bitset"] or level["candidates"] or level["pairs"][1])
         if not self.is_viewed(index, bound):
@@ -415,6 +418,11 @@ class _Layout:
     def named(self, span: tuple[int, int]) -> set[int]:
         """Return the levels that a span of the plan names."""
         return set(_part(self.level_ids, span))
+
+
+def _enough(again: Sequence[bool], k: int) -> int:
+    """Return how many candidates of a group's leaf k leave one for each of those leaves that count the same ones."""
+    return k + 1 + next((n for n, same in enumerate(again[k + 1 :]) if not same), len(again) - k - 1)
 
 
 def _rows(table: npt.NDArray[Any]) -> list[dict[str, Any]]:

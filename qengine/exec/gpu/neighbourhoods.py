@@ -186,9 +186,12 @@ class Piece:
     # ------------------------------------------------------------ what leaves
 
     def by_root(self, place: int, pairs: int, vector: int) -> None:
-        """Write the sums by root of these roots to their vector."""
+        """Write the sums by root of these roots to their vector; those of pairs are a vector of their own."""
         of = self.steps
         sums = self.sums(self.pairs(pairs), vector)
+        if place in self.of_pairs:
+            of.vectors[place] = sums
+            return
         self.copy(sums.ptr, of.vectors[place].ptr + of.width * self.first, of.width * (self.last - self.first))
 
     def total(self, place: int) -> int:

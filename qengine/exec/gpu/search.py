@@ -48,7 +48,11 @@ def run_search(
         total = _total(store, search, plan, run)
         if total is not None:
             chunks = one_total(total, search)
-        elif has_room(shape := level_table(resolved), run.free_bytes()) and block_warps(shape.warp_bytes, run.device):
+        elif (
+            not search.exists
+            and has_room(shape := level_table(resolved), run.free_bytes())
+            and block_warps(shape.warp_bytes, run.device)
+        ):
             chunks = extended(plan, shape, search, seeds, inputs, run)
         else:
             chunks = dfs_chunks(store, plan, search, seeds, inputs, _most_rows(resolved, context), run)
