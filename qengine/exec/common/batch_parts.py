@@ -15,7 +15,8 @@ __all__ = ["by_parts", "evaluated", "pieces", "repeated_pieces", "working_bytes"
 
 _Found = TypeVar("_Found")
 
-_PLACES = 32  # bytes a row of what says where rows stand: codes, order, places
+_PLACES = 32  # bytes a row and column of what says where rows stand: codes, order, places
+_TABLE = 40  # bytes a row of a table of codes
 
 
 def by_parts(
@@ -55,7 +56,8 @@ def evaluated(batch: Batch, evaluate: Callable[[Batch], Column], memory: MemoryA
 
 def working_bytes(columns: Iterable[Column]) -> int:
     """Return what it takes for a while to lay columns in a row, to group or order their rows, and to copy those."""
-    return sum(map(_working, columns))
+    given = list(columns)
+    return sum(map(_working, given)) + _TABLE * max(map(len, given), default=0)
 
 
 def _working(column: Column) -> int:

@@ -6,12 +6,17 @@ and mixed values are looked at one by one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import ctypes
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from qengine import _native
+from qengine._control import Status
 from qengine._frozen import frozen
 from qengine.exec.common.batch import BATCH_ROWS
 from qengine.exec.common.columns import (
@@ -30,7 +35,7 @@ __all__ = ["Groups", "ascends", "group_rows", "known_apart", "rows_alone"]
 _CODE_LIMIT = 2**62
 _ROWS = np.arange(BATCH_ROWS, dtype=np.int64)
 _ROWS.flags.writeable = False
-_SPARSE = 16  # a table with up to so many places for each row beats hashing
+_SPARSE = 8  # a table with up to so many places for each row, of 5 bytes each, beats hashing
 
 
 @frozen
@@ -80,6 +85,8 @@ def group_rows(columns: Sequence[Column], length: int) -> Groups:
         return Groups(codes, np.zeros(1, dtype=np.int64))
     if bound >= length and ascends(codes):
         return rows_alone(length)
+    if not _dense(bound, length):
+        return _numbered(codes)
     codes, bound = _compact(codes, bound)
     first = np.empty(bound, dtype=np.int64)
     first[codes[::-1]] = np.arange(length - 1, -1, -1, dtype=np.int64)  # the last to be written is the first row
@@ -116,16 +123,42 @@ def _compact(codes: IntArray, bound: int) -> tuple[IntArray, int]:
     """Return codes without gaps, and how many there are."""
     if bound == 1:
         return codes, 1
-    if bound <= _SPARSE * len(codes) + 1024:
+    if _dense(bound, len(codes)):
         present = np.zeros(bound, dtype=np.bool_)
         present[codes] = True
         places = np.flatnonzero(present)
         if len(places) == bound:
             return codes, bound
-        number = np.empty(bound, dtype=np.int64)
-        number[places] = np.arange(len(places), dtype=np.int64)
-        return number[codes], len(places)
-    return _dictionary(pa.array(codes))
+        number = np.empty(bound, dtype=np.int32 if len(places) < 2**31 else np.int64)
+        number[places] = np.arange(len(places), dtype=number.dtype)
+        return number[codes].astype(np.int64, copy=False), len(places)
+    groups = _numbered(codes)
+    return groups.codes, groups.count
+
+
+def _dense(bound: int, rows: int) -> bool:
+    """Tell whether a table with a place for each code below a bound beats hashing them."""
+    return bound <= _SPARSE * rows + 1024
+
+
+def _numbered(values: IntArray) -> Groups:
+    """Return the groups of integers, in the order of their first rows."""
+    values = np.ascontiguousarray(values)
+    codes = np.empty(len(values), dtype=np.int64)
+    first = np.empty(len(values), dtype=np.int64)  # what isn't written takes no memory
+    count = ctypes.c_uint64()
+    status = _kernel()(values.ctypes.data, len(values), codes.ctypes.data, first.ctypes.data, ctypes.byref(count))
+    if status != Status.OK:  # no memory for its table, or more rows than it can number
+        raise MemoryError
+    return Groups(codes, first[: count.value])
+
+
+@cache
+def _kernel() -> Callable[..., int]:
+    library: Any = _native.load()
+    pointer = ctypes.c_void_p
+    library.qe_integer_codes.argtypes = (pointer, ctypes.c_uint64, pointer, pointer, pointer)
+    return library.qe_integer_codes  # type: ignore[no-any-return]
 
 
 def _dictionary(array: pa.Array) -> tuple[IntArray, int]:
@@ -146,6 +179,9 @@ def _codes(column: Column) -> tuple[IntArray, int]:
         if pa.types.is_float64(array.type):
             # Adding 0.0 makes negative zero positive; all NaNs get the same bits.
             array = pc.if_else(pc.is_nan(array), float("nan"), pc.add(array, 0.0))
+            if not array.null_count:
+                groups = _numbered(array.to_numpy().view(np.int64))
+                return groups.codes, groups.count
         return _dictionary(array)
     known: dict[object, int] = {}
     codes = [known.setdefault(group_key(value), len(known)) for value in column.values()]
@@ -164,6 +200,7 @@ def _integers(column: Column) -> IntArray | None:
 
 def _integer_codes(values: IntArray) -> tuple[IntArray, int]:
     low, high = int(values.min()), int(values.max())
-    if high - low <= _SPARSE * len(values) + 1024:
+    if _dense(high - low, len(values)):
         return values - low, high - low + 1
-    return _dictionary(pa.array(values))
+    groups = _numbered(values)
+    return groups.codes, groups.count

@@ -10,7 +10,7 @@ from sys import getsizeof
 from typing import Any
 
 from qengine.exec.scalar.text import scalar_text
-from qengine.exec.scalar.values import NUMBERS, PathHandle, no_longer
+from qengine.exec.scalar.values import NUMBERS, NodeHandle, PathHandle, RelationshipHandle, no_longer
 from qengine.exec.sizes import ITEM, text_bytes, width
 
 __all__ = ["GROWTH"]
@@ -19,6 +19,9 @@ _JOINED = frozenset({int, float, bool})  # what + appends to a string
 _POINTER = 8
 _STRING = 76  # a string beside its characters
 _NORMAL_FORMS = {"NFC": 3, "NFD": 4, "NFKC": 18, "NFKD": 18}  # characters of one at most, as Unicode tells
+_ENTITIES = frozenset({NodeHandle, RelationshipHandle})
+_FEW_NAMES = 128
+_FEW_PROPERTIES = 400
 _CASED = 3  # characters that one becomes in upper or lower case at most
 
 
@@ -130,8 +133,16 @@ def _text(value: Any) -> int:
     return 0 if type(value) is str else _STRING
 
 
-def _keys(value: Any) -> int:
-    return _POINTER * (len(value) + 8) if type(value) is dict else 0
+def _names(value: Any) -> int:
+    """Of the keys of a map; of the keys or labels of a node or relationship, if they are as many as is usual."""
+    if type(value) is dict:
+        return _POINTER * (len(value) + 8)
+    return _FEW_NAMES if type(value) in _ENTITIES else 0
+
+
+def _properties(value: Any) -> int:
+    """Of the map of an entity's properties, if they are as many as is usual."""
+    return _FEW_PROPERTIES if type(value) in _ENTITIES else 0
 
 
 GROWTH: dict[str, Callable[..., int]] = {
@@ -160,7 +171,9 @@ GROWTH: dict[str, Callable[..., int]] = {
     "tostringlist": _texts,
     "nodes": _of_path,
     "relationships": _of_path,
-    "keys": _keys,
+    "keys": _names,
+    "labels": _names,
+    "properties": _properties,
 }
 """By the name of the function: bytes of its result for these arguments, whatever they are; 0 where it will refuse them.
 
