@@ -1,11 +1,13 @@
 // Elimination of a vertex between two that are linked: for each pair (a, b) of a matrix the sum over c of
 // left[a, c] * vector[c] * right[b, c].
 //
-// Problem: as kernels/host/count/masked_product.cpp. The members of the shorter of two rows are sought in the longer one; a
+// Problem: as kernels/host/count/masked_product.cpp. The members of the shorter of two rows are sought in the longer one, in its
+// row of bits if there is one: the longest rows of a matrix without numbers and repeats have one, over all vertices. A
 // warp takes 32 pairs at a time and shares them out by the shorter rows' lengths. Where all three are one symmetric matrix
 // without numbers, loops and repeats (`eliminate_triangle_sums`), each triangle is found once, at the pair of its greatest
 // ids, and added to its three pairs; `eliminate_mirror` copies them to the pairs' other places. Ids are by descending degree,
 // so lists of lesser ids are short. Triangles that are only counted come from triangle_counts.cu.
+// Bytes moved: a pair, the ids of the shorter rows, and for each of them a sector of a row of bits, or a binary search.
 // Preconditions: owners[p] is the row of entry p; `eliminate_triangle_sums`: out is clear, middles[v] is where v's row of
 // lesser ids ends. Launch: as many blocks of whole warps as run at a time. Deterministic. `flag` becomes 1 where numbers are too
 // large. Sources: Azad, Buluç and Gilbert 2015 (masked products); Latapy 2008
@@ -14,13 +16,63 @@
 #include "qe/lists.h"
 #include "qe/match_plan.h"
 
+namespace qe::eliminate {
+
+// The rows of bits of a matrix: row of[v - lo] of `words` words each is that of vertex v, below 0: it has none. of: null if none has.
+struct BitRows {
+  const uint32_t* bits;
+  const int32_t* of;
+  uint64_t words;
+
+  __device__ const uint32_t* row(const Matrix& m, uint32_t v) const {
+    if (of == nullptr || v < m.lo || v >= m.hi) return nullptr;
+    const int32_t at = of[v - m.lo];
+    return at < 0 ? nullptr : bits + static_cast<uint64_t>(at) * words;
+  }
+};
+
+// A matrix, and its rows of bits: those of one with numbers aren't asked for.
+struct Side {
+  Matrix of;
+  BitRows rows;
+};
+
+}  // namespace qe::eliminate
+
 using namespace qe;
 using namespace qe::eliminate;
 
 namespace {
 
-// For each pair p below n: lists(p, &one, &other) tells whose common members are sought, meet(i, j, &sum) is called for entry
-// i of the one and entry j of the other that are the same id, and done(p, sum) once at the end.
+// Some entries, and a row of bits of their ids, or null.
+struct List {
+  Span span;
+  const uint32_t* bits = nullptr;
+
+  __device__ uint64_t size() const { return span.size(); }
+};
+
+constexpr uint64_t kSomewhere = ~uint64_t{0};  // an entry that was found by its bit
+constexpr int kAtOnce = 4;                     // ids whose bits are read at a time
+
+// Calls found(id, entry) for the entries of `few` whose bits are set, those of one lane of a team.
+template <typename Found>
+__device__ void each_set(const uint32_t* ids, const Span& few, const uint32_t* bits, int first, int team, Stop& stop, Found found) {
+  for (uint64_t begin = few.begin + first; begin < few.end && !stop.thread(); begin += kAtOnce * team) {
+    uint32_t id[kAtOnce], word[kAtOnce];
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) id[k] = begin + k * team < few.end ? ids[begin + k * team] : 0;
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) word[k] = begin + k * team < few.end ? bits[id[k] / 32] : 0;
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k)
+      if (word[k] >> id[k] % 32 & 1) found(id[k], begin + k * team);
+  }
+}
+
+// For each pair p below n: lists(p, &one, &other) tells whose common members are sought, meet(id, i, j, &sum) is called for entry
+// i of the one and entry j of the other that are the same id, and done(p, sum) once at the end. kSomewhere stands for an entry of
+// a list that has a row of bits.
 template <typename Lists, typename Meet, typename Done>
 __device__ void each_pair(const WorkQueue& queue, uint64_t n, const uint32_t* ones, const uint32_t* others, Lists lists, Meet meet,
                           Done done) {
@@ -29,23 +81,30 @@ __device__ void each_pair(const WorkQueue& queue, uint64_t n, const uint32_t* on
   while (true) {
     const uint64_t first = __shfl_sync(kAllLanes, lane == 0 ? taker.take(kLanes) : uint64_t{0}, 0);
     if (first >= n) return;
-    Span one, other;
+    List one, other;
     if (first + lane < n) lists(first + lane, &one, &other);
     const bool turned = one.size() > other.size();
     const uint64_t least = turned ? other.size() : one.size();
     const int team = team_of(least);
+    const uint64_t rows = reinterpret_cast<uint64_t>(turned ? one.bits : other.bits);
     for (int k = lane / team; k < kLanes; k += kLanes / team) {
-      const Span at = one.of_lane(k), there = other.of_lane(k);
+      const Span at = one.span.of_lane(k), there = other.span.of_lane(k);
       const bool turn = __shfl_sync(kAllLanes, turned, k);
+      const auto* bits = reinterpret_cast<const uint32_t*>(__shfl_sync(kAllLanes, rows, k));
       Sum sum;
       if (at.size() > 0 && there.size() > 0) {
         const Span& few = turn ? there : at;
         const Span& many = turn ? at : there;
         const uint32_t *seeking = turn ? others : ones, *sought = (turn ? ones : others) + many.begin;
-        for (uint64_t i = few.begin + lane % team; i < few.end && !taker.stop().thread(); i += team) {
-          const uint32_t id = seeking[i];
-          for (uint64_t j = lower_bound(sought, many.size(), id); j < many.size() && sought[j] == id; ++j)
-            meet(turn ? many.begin + j : i, turn ? i : many.begin + j, &sum);
+        if (bits != nullptr) {
+          each_set(seeking, few, bits, lane % team, team, taker.stop(),
+                   [&](uint32_t id, uint64_t i) { meet(id, turn ? kSomewhere : i, turn ? i : kSomewhere, &sum); });
+        } else {
+          for (uint64_t i = few.begin + lane % team; i < few.end && !taker.stop().thread(); i += team) {
+            const uint32_t id = seeking[i];
+            for (uint64_t j = lower_bound(sought, many.size(), id); j < many.size() && sought[j] == id; ++j)
+              meet(id, turn ? many.begin + j : i, turn ? i : many.begin + j, &sum);
+          }
         }
       }
       sum.gather(team);
@@ -70,19 +129,28 @@ extern "C" __global__ void eliminate_owners(const Matrix m, uint32_t* owners, ui
   }
 }
 
+// Sets the bits of rows hubs[k], of a matrix without repeats, in rows k, which are clear.
+extern "C" __global__ void eliminate_bit_rows(const Matrix m, const uint32_t* hubs, uint64_t n_hubs, uint32_t* bits, uint64_t words) {
+  for (uint64_t k = blockIdx.x; k < n_hubs; k += gridDim.x) {
+    const Span span = row(m, hubs[k]);
+    for (uint64_t e = span.begin + threadIdx.x; e < span.end; e += blockDim.x)
+      atomicOr(&bits[k * words + m.ids[e] / 32], 1u << m.ids[e] % 32);
+  }
+}
+
 // out[p], for each entry p of `across`: see above.
-extern "C" __global__ void masked_product(const Matrix across, const uint32_t* owners, const Matrix left,
-                                          const Matrix right, const Number* vector, Number* out, const WorkQueue queue,
-                                          uint32_t* flag) {
+extern "C" __global__ void masked_product(const Matrix across, const uint32_t* owners, const Side one_side, const Side other_side,
+                                          const Number* vector, Number* out, const WorkQueue queue, uint32_t* flag) {
+  const Matrix &left = one_side.of, &right = other_side.of;
   bool over = false;
   each_pair(
       queue, across.n_entries, left.ids, right.ids,
-      [&](uint64_t p, Span* one, Span* other) {
-        *one = row(left, owners[p]);
-        *other = row(right, across.ids[p]);
+      [&](uint64_t p, List* one, List* other) {
+        *one = {row(left, owners[p]), one_side.rows.row(left, owners[p])};
+        *other = {row(right, across.ids[p]), other_side.rows.row(right, across.ids[p])};
       },
-      [&](uint64_t i, uint64_t j, Sum* sum) {
-        Number found = vector ? vector[left.ids[i]] : number_of(1);
+      [&](uint32_t id, uint64_t i, uint64_t j, Sum* sum) {
+        Number found = vector ? vector[id] : number_of(1);
         if (left.values) found = times(found, left.values[i], &over);
         if (right.values) found = times(found, right.values[j], &over);
         sum->add(found);
@@ -98,14 +166,14 @@ extern "C" __global__ void eliminate_triangle_sums(const Matrix m, const uint32_
   auto weight = [&](uint32_t v) { return vector ? vector[v] : number_of(1); };
   each_pair(
       queue, m.n_entries, m.ids, m.ids,
-      [&](uint64_t p, Span* one, Span* other) {
+      [&](uint64_t p, List* one, List* other) {
         const uint32_t v = owners[p], w = m.ids[p];
         if (w >= v) return;
-        *one = {m.offsets[v - m.lo], p};
-        *other = {m.offsets[w - m.lo], middles[w - m.lo]};
+        one->span = {m.offsets[v - m.lo], p};
+        other->span = {m.offsets[w - m.lo], middles[w - m.lo]};
       },
-      [&](uint64_t i, uint64_t j, Sum* sum) {
-        const uint32_t x = m.ids[i], v = owners[i], w = owners[j];
+      [&](uint32_t x, uint64_t i, uint64_t j, Sum* sum) {
+        const uint32_t v = owners[i], w = owners[j];
         sum->add(weight(x));
         add_number(&out[i], weight(w), flag);
         add_number(&out[j], weight(v), flag);

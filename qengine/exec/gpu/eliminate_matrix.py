@@ -40,13 +40,16 @@ class DeviceMatrix:
     """A matrix on the device.
 
     ``record``: its ``MATRIX``. ``pairs``: as ``SparseMatrix.pairs``. ``keep``: blocks that it lies in, residents aside.
-    ``key``: what names of residents that are made of it begin with, None where conditions decide what it is.
+    ``key``: what names of residents that are made of it begin with, None where conditions decide what it is. ``offsets``:
+    the host's, None where it has none. ``repeats``: as ``SparseMatrix.repeats``.
     """
 
     record: npt.NDArray[Any]
     pairs: bool
     keep: tuple[Any, ...] = ()
     key: tuple[Any, ...] | None = None
+    offsets: npt.NDArray[np.uint64] | None = None
+    repeats: bool = True
 
     @property
     def entries(self) -> int:
@@ -94,7 +97,7 @@ def uploaded(
     if found.owned:
         for name, array in (("offsets", found.offsets), ("ids", found.ids)):
             record[name] = resident_array(known.store, array, run, held) if array.nbytes else 0
-        return DeviceMatrix(record, found.pairs, key=merged)
+        return DeviceMatrix(record, found.pairs, (), merged, found.offsets, found.repeats)
     arrays = {"offsets": found.offsets, "ids": found.ids}
     for factor in found.factors:
         values = factor.astype(np.uint64)
@@ -105,8 +108,8 @@ def uploaded(
     for name, block in blocks.items():
         record[name] = block.ptr
     if any(relation.conditions for relation in step.relations):
-        return DeviceMatrix(record, found.pairs, tuple(blocks.values()))
-    matrix = DeviceMatrix(record, found.pairs, key=merged)
+        return DeviceMatrix(record, found.pairs, tuple(blocks.values()), None, found.offsets, found.repeats)
+    matrix = DeviceMatrix(record, found.pairs, (), merged, found.offsets, found.repeats)
     held.append(run.memory.add(key, blocks, sum(array.nbytes for array in arrays.values()), matrix))
     run.memory.follow(known.store)
     return matrix

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from qengine.exec.common.relations import Relations
 from qengine.exec.common.runtime import Runtime
+from qengine.exec.gpu.bit_rows import side_of
 from qengine.exec.gpu.eliminate_matrix import WORK_QUEUE, DeviceMatrix
 from qengine.exec.gpu.families import MESSAGE_WINDOW
 from qengine.exec.gpu.launch import DeviceRun
@@ -243,11 +244,15 @@ class DeviceSteps:
         out = self.allocate(self.width * across.entries, "a matrix", clear=True)
         if across.entries:
             rows, _ = self.owners(across)
-            matrices = across.record, rows, left.record, right.record
+            matrices = across.record, rows, self.side(left), self.side(right)
             vector, to = self.address(step.vector), np.uint64(out.ptr)
             self.launch_all("masked_product", *matrices, vector, to, self.deal(), self.flag)
             self.run.wait()
         return across.with_values(out)
+
+    def side(self, matrix: DeviceMatrix) -> Any:
+        """Return a matrix with rows of bits, as kernels of masked products take it."""
+        return side_of(matrix, self.store, self.run, self.held, self.blocks)
 
     def around(self, step: RootedForest, roots: int, reached: int) -> Any:
         """Sum a forest out around each of some roots; its vertices have numbers below ``reached``."""

@@ -15,6 +15,7 @@ from qengine.errors import DeviceError, InternalError, QueryTimeout
 from qengine.exec.common import match_plan
 from qengine.exec.gpu import (
     bfs_plan,
+    bit_rows,
     candidate_job,
     compiled,
     compiling,
@@ -152,6 +153,7 @@ def test_elimination_gets_what_it_expects() -> None:
         check_layouts("count/rooted_forest.cu", around, 90, *sizes, macros=macros)
         among = {"Neighbours": NEIGHBOURS, "Local": LOCAL}
         check_layouts("count/eliminate_neighbours.cu", among, 90, macros=macros)
+        check_layouts("count/masked_product.cu", {"BitRows": bit_rows.BIT_ROWS, "Side": bit_rows.SIDE}, 90, macros=macros)
         links = {"SymmetricLinks": SYMMETRIC_LINKS, "LinkSquares": LINK_SQUARES}
         check_layouts("count/symmetric_links.cu", links, 90, macros=macros)
         sizes = (
