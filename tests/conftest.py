@@ -41,6 +41,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write the golden files anew from what is now")
 
 
+_LONGEST = ("test_sanitizers.py", "test_warnings.py", "test_saved_graphs_fuzz.py")
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     def left_out(item: pytest.Item) -> bool:
         slow, nets, gpu = (item.get_closest_marker(name) is not None for name in ("slow", "nets", "gpu"))
@@ -51,6 +54,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if out := [item for item in items if left_out(item)]:
         config.hook.pytest_deselected(items=out)
         items[:] = [item for item in items if not left_out(item)]
+    # What takes minutes begins first, so that no worker is left alone with it at the end.
+    items.sort(key=lambda item: item.path.name not in _LONGEST)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
