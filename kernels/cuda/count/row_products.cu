@@ -5,7 +5,8 @@
 // up: closed walks of four steps along any matrices, K2,3 of any relationships (k up to 3), the common neighbours of linked
 // pairs. A row of few ways of one kind is made in a hash table in shared memory by a block (`row_products_light`), in which those
 // of other kinds are looked up; it lists rows of more. These have a counter in shared memory for each column and kind, some
-// columns at a time (`row_products_heavy`). QE_KINDS: of ways; 0, on the host alone: as many as the task has.
+// columns at a time (`row_products_heavy`). Where rows are `ranked` only ways over vertices after the row's, to columns that aren't
+// before it, are taken: each closed walk of four is found once, at its first vertex. QE_KINDS: of ways; 0, on the host alone: as many as the task has.
 // Preconditions: `through` is 0 or 1; *n_left is 0 before `row_products_light`. Launch: as many blocks of whole warps as run at a
 // time. Bytes moved: 4 for each way, and a place of the table, or a counter at random, in shared memory; counters are read once
 // for each row. Deterministic. `flag` becomes 1 where numbers are too large.
@@ -33,7 +34,8 @@ struct Ways {
 };
 
 // weights, factors: of columns, and of rows, or null. ends, owners: as in `Local` (eliminate_neighbours.cu) where columns are
-// rows of one root's, else null: they are [0, n). left: rows that have many ways.
+// rows of one root's, else null: they are [0, n). left: rows that have many ways. ranked: see above; products in columns after the
+// row's count `factor` times, that in its own `back` times. adds: to what `out` has.
 struct RowProducts {
   Ways ways[kMostKinds];
   const Number *weights, *factors;
@@ -44,6 +46,7 @@ struct RowProducts {
   uint64_t n;
   uint32_t n_rows, n_kinds;
   uint32_t slots, counters;  // of the table, a power of two; of columns, for each kind
+  uint32_t ranked, adds, factor, back;
 };
 
 __device__ inline uint32_t kinds_of(const RowProducts& task) { return QE_KINDS ? QE_KINDS : task.n_kinds; }
@@ -55,15 +58,29 @@ struct ProductsShared {
   Sum sums[32];
 };
 
-// The second steps of the ways whose first is an entry.
-__device__ inline Span beyond(const Ways& ways, uint64_t e) {
-  const uint32_t v = ways.start.ids[e];
-  return ways.through && is_zero(ways.through[v]) ? Span{} : row(ways.link, v);
+// A span of entries without those whose ids are less than `least`.
+__device__ inline Span since(const Matrix& m, Span span, uint32_t least) {
+  span.begin += lower_bound(m.ids + span.begin, span.size(), least);
+  return span;
 }
 
-// Adds what a column counts for; of(kind): the ways to it.
+// The first steps of the ways from a row.
+__device__ inline Span first_steps(const RowProducts& task, const Ways& ways, uint32_t r) {
+  const Span all = row(ways.start, r);
+  return task.ranked ? since(ways.start, all, r + 1) : all;
+}
+
+// The second steps of the ways from row r whose first is an entry.
+__device__ inline Span beyond(const RowProducts& task, const Ways& ways, uint32_t r, uint64_t e) {
+  const uint32_t v = ways.start.ids[e];
+  if (ways.through && is_zero(ways.through[v])) return {};
+  const Span all = row(ways.link, v);
+  return task.ranked ? since(ways.link, all, r) : all;
+}
+
+// Adds what a column of row r counts for; of(kind): the ways to it.
 template <typename Of>
-__device__ void add_product(const RowProducts& task, uint32_t column, Of of, Sum& sum, bool* over) {
+__device__ void add_product(const RowProducts& task, uint32_t r, uint32_t column, Of of, Sum& sum, bool* over) {
   uint32_t ways[kMostKinds] = {};
 #pragma unroll
   for (uint32_t kind = 0; kind < kinds_of(task); ++kind)
@@ -72,6 +89,7 @@ __device__ void add_product(const RowProducts& task, uint32_t column, Of of, Sum
 #pragma unroll
   for (uint32_t kind = 0; kind < kinds_of(task); ++kind)
     for (uint32_t k = kind == 0; k < task.ways[kind].exponent; ++k) found = times(found, number_of(ways[kind]), over);
+  if (task.ranked) found = times(found, number_of(column == r ? task.back : task.factor), over);
   sum.add(task.weights ? times(found, task.weights[column], over) : found);
 }
 
@@ -85,6 +103,7 @@ __device__ void write_row(const RowProducts& task, uint32_t r, Sum sum, Products
     if (threadIdx.x < blockDim.x / kLanes) all = own.sums[threadIdx.x];
     all.gather(kLanes);
     if (threadIdx.x == 0) {
+      if (task.adds) all.add(task.out[r]);
       const Number number = all.number(over);
       task.out[r] = task.factors ? times(number, task.factors[r], over) : number;
     }
@@ -116,10 +135,10 @@ extern "C" __global__ void __launch_bounds__(256)
 #pragma unroll
     for (uint32_t kind = 0; kind < n_kinds; ++kind) {
       if (none) break;
-      const Span mine = row(task.ways[kind].start, r);
+      const Span mine = first_steps(task, task.ways[kind], r);
       uint64_t ways = 0;
       for (uint64_t e = mine.begin + threadIdx.x; e < mine.end && !stop.thread(); e += blockDim.x)
-        ways += beyond(task.ways[kind], e).size();
+        ways += beyond(task, task.ways[kind], r, e).size();
       ways = sum_over(ways);
       if (lane_id() == 0 && ways > 0) atomicAdd(&own.ways[kind], static_cast<unsigned long long>(ways));
     }
@@ -141,7 +160,7 @@ extern "C" __global__ void __launch_bounds__(256)
     const auto each_way = [&](uint32_t kind, auto take) {
       const Ways& of = task.ways[kind];
       each_list_of(
-          ways > 0 ? row(of.start, r) : Span{}, stop, [&](uint64_t e) { return beyond(of, e); },
+          ways > 0 ? first_steps(task, of, r) : Span{}, stop, [&](uint64_t e) { return beyond(task, of, r, e); },
           [&](int, const Span& part, int place, int team) {
             for (uint64_t e = part.begin + place; e < part.end; e += team) take(of.link.ids[e]);
           });
@@ -158,7 +177,7 @@ extern "C" __global__ void __launch_bounds__(256)
     for (uint32_t i = threadIdx.x; i < table.size() && ways > 0; i += blockDim.x) {
       const uint32_t column = table.id(i);
       if (column == kNoVertex) continue;
-      add_product(task, column, [&](uint32_t kind) { return table.count(i, kind); }, sum, &over);
+      add_product(task, r, column, [&](uint32_t kind) { return table.count(i, kind); }, sum, &over);
       table.clear(i);
     }
     write_row(task, r, sum, own, &over);
@@ -185,7 +204,7 @@ extern "C" __global__ void __launch_bounds__(1024)
     const uint32_t r = task.left[own.taken];
     const uint64_t begin = task.owners ? task.ends[task.owners[r]] : 0, end = task.owners ? task.ends[task.owners[r] + 1] : task.n;
     Sum sum;
-    for (uint64_t tile = begin; tile < end; tile += task.counters) {
+    for (uint64_t tile = task.ranked ? r : begin; tile < end; tile += task.counters) {
       const uint64_t last = tile + task.counters < end ? tile + task.counters : end;
       stop.warp();  // warps that take nothing look, too
 #pragma unroll
@@ -193,9 +212,9 @@ extern "C" __global__ void __launch_bounds__(1024)
         const Ways& of = task.ways[kind];
         uint32_t* to = counts + kind * task.counters;
         each_list_of(
-            row(of.start, r), stop,
+            first_steps(task, of, r), stop,
             [&](uint64_t e) {
-              Span its = beyond(of, e);
+              Span its = beyond(task, of, r, e);
               const uint32_t* ids = of.link.ids + its.begin;
               const uint64_t from = its.begin, size = its.size();
               if (last < end) its.end = from + lower_bound(ids, size, static_cast<uint32_t>(last));
@@ -210,7 +229,7 @@ extern "C" __global__ void __launch_bounds__(1024)
       __syncthreads();
       for (uint32_t i = threadIdx.x; i < last - tile; i += blockDim.x) {
         add_product(
-            task, static_cast<uint32_t>(tile + i), [&](uint32_t kind) { return counts[kind * task.counters + i]; }, sum, &over);
+            task, r, static_cast<uint32_t>(tile + i), [&](uint32_t kind) { return counts[kind * task.counters + i]; }, sum, &over);
 #pragma unroll
         for (uint32_t kind = 0; kind < n_kinds; ++kind) counts[kind * task.counters + i] = 0;
       }

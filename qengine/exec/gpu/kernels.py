@@ -24,6 +24,7 @@ from qengine.exec.gpu.elimination_steps import (
     blocks_of,
     integer,
 )
+from qengine.exec.gpu.mixed_walks import start_mixed_walks, total_of
 from qengine.exec.gpu.neighbourhoods import Piece
 from qengine.exec.gpu.square_counts import closed_walks_of_four
 from qengine.exec.gpu.symmetric_links import link_squares
@@ -244,6 +245,12 @@ def _closed_walks(steps: DeviceSteps, call: KernelCall) -> Sums:
     return lambda: dict.fromkeys(call.places, closed_walks_of_four(steps.store, matrix, steps.run, steps.held))
 
 
+def _mixed_walks(steps: DeviceSteps, call: KernelCall) -> Sums:
+    (place,) = call.places
+    block = start_mixed_walks(steps, place)
+    return lambda: {place: total_of(steps, block)}
+
+
 def _dot(steps: DeviceSteps, call: KernelCall) -> Sums:
     """Add products of vectors up, some totals a launch."""
     if steps.piece is not None:
@@ -302,6 +309,7 @@ TOTALS_OF_STEPS: Mapping[str, Callable[[DeviceSteps, KernelCall], Sums]] = {
     "triangle_weight_sums": _corner_sums,
     "long_closed_walks": _long_closed_walks,
     "closed_walks": _closed_walks,
+    "mixed_walks": _mixed_walks,
     "dot": _dot,
 }
 """Of rows that give sums."""

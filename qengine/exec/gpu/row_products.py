@@ -18,7 +18,7 @@ WAYS = np.dtype([("start", MATRIX), ("link", MATRIX), ("through", "<u8"), ("expo
 ROW_PRODUCTS = np.dtype(
     [("ways", WAYS, MOST_KINDS)]
     + [(name, "<u8") for name in ("weights", "factors", "ends", "owners", "out", "left", "n_left", "n")]
-    + [(name, "<u4") for name in ("n_rows", "n_kinds", "slots", "counters")]
+    + [(name, "<u4") for name in ("n_rows", "n_kinds", "slots", "counters", "ranked", "adds", "factor", "back")]
 )
 """As the kernels' ``RowProducts``, of which a caller fills all but ``left``, ``n_left``, ``slots`` and ``counters``."""
 

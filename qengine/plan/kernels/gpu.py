@@ -23,6 +23,7 @@ from qengine.plan.elimination import (
 )
 from qengine.plan.kernels import shapes
 from qengine.plan.kernels.corners import corner_groups, vertex_groups
+from qengine.plan.kernels.mixed_walks import mixed_walks, plain_walk_groups, ranked_meetings
 from qengine.plan.kernels.row import Facts, Group, Kernel
 from qengine.plan.kernels.sums import MOST_FACTORS, vector_sums
 
@@ -190,6 +191,10 @@ def _row_products_cost(facts: Facts, group: Group) -> float:
     return facts.take["counter"] * sum(met)
 
 
+def _mixed_walks_cost(facts: Facts, group: Group) -> float:
+    return facts.take["counter"] * ranked_meetings(facts, facts.steps[group.places[0]])
+
+
 def _symmetric(facts: Facts, place: int) -> bool:
     """Match the links of a simple graph's neighbours."""
     step = facts.steps[place]
@@ -302,6 +307,10 @@ GPU_KERNELS = (
     Kernel(
         "link_squares", "gpu", RootedForest, "y[(c, y)] = Σ over z of (T A)[(c, y), z]², of symmetric links T",
         _link_squares_cost, _ends_of_links, unless=shapes.unless_symmetric, otherwise="rooted_forest",
+    ),
+    Kernel(
+        "mixed_walks", "gpu", RootedForest, "tr(A B Cᵀ Dᵀ), all plain", _mixed_walks_cost,
+        lambda facts, place: mixed_walks(facts.steps[place]) is not None, groups=plain_walk_groups, total=True,
     ),
     Kernel(
         "row_products", "gpu", RootedForest,

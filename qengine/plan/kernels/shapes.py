@@ -259,7 +259,7 @@ def is_numberless(facts: Facts, place: int) -> bool:
     """Tell whether a matrix has no numbers but 1, whatever pairs it links how often."""
     match facts.steps[place]:
         case Matrix(relations=relations, once=once):
-            return len(relations) == 1 and (not once or facts.links_once(place) is True)
+            return (len(relations) == 1 and not once) or facts.links_once(place) is True
         case Neighbourhoods(by=by) | EndRows(by=by):
             return is_numberless(facts, by)
     return False

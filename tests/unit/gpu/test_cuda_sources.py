@@ -153,7 +153,9 @@ def test_elimination_gets_what_it_expects() -> None:
         check_layouts("count/rooted_forest.cu", around, 90, *sizes, macros=macros)
         among = {"Neighbours": NEIGHBOURS, "Local": LOCAL}
         check_layouts("count/eliminate_neighbours.cu", among, 90, macros=macros)
-        check_layouts("count/masked_product.cu", {"BitRows": bit_rows.BIT_ROWS, "Side": bit_rows.SIDE}, 90, macros=macros)
+        check_layouts(
+            "count/masked_product.cu", {"BitRows": bit_rows.BIT_ROWS, "Side": bit_rows.SIDE}, 90, macros=macros
+        )
         links = {"SymmetricLinks": SYMMETRIC_LINKS, "LinkSquares": LINK_SQUARES}
         check_layouts("count/symmetric_links.cu", links, 90, macros=macros)
         sizes = (
