@@ -4,6 +4,7 @@
 #include "count/rooted_forest.cu"
 #include "count/row_products.cu"
 #include "count/masked_product.cu"
+#include "count/cliques.cu"
 #include "count/triangle_weight_sums.cu"
 #include "count/eliminate_neighbours.cu"
 #include "count/symmetric_links.cu"
@@ -22,6 +23,8 @@ QE_ON_HOST(eliminate_present)
 QE_ON_HOST(eliminate_gather)
 QE_ON_HOST(rooted_forest)
 QE_ON_HOST(eliminate_owners)
+QE_ON_HOST(clique_universes)
+QE_ON_HOST(cliques)
 QE_ON_HOST(eliminate_bit_rows)
 QE_ON_HOST(masked_product)
 QE_ON_HOST(eliminate_triangle_sums)

@@ -24,7 +24,8 @@ QUERIES = {
     "labels": "MATCH REPEATABLE ELEMENTS (a:A)-[:S]->(b:B)-[:S]->(c), (a)-[:R]-(c), (b)-[:R]-(d) "
     "RETURN id(a) AS a, count(*) ORDER BY a",
     "by node": "MATCH REPEATABLE ELEMENTS (a)-[:S]->(b)-[:R]-(c)-[:S]->(a) RETURN id(a) AS a, count(*) ORDER BY a",
-    "pairs both ways": "MATCH (a)-[:S]->(b)-[:S]->(a), (a)-[:S]->(c)-[:S]->(b), (b)-[:S]->(d)-[:S]->(a) RETURN count(*)",
+    "pairs both ways": "MATCH (a)-[:S]->(b)-[:S]->(a), (a)-[:S]->(c)-[:S]->(b), (b)-[:S]->(d)-[:S]->(a) "
+    "RETURN count(*)",
     "a condition": "MATCH REPEATABLE ELEMENTS (a)-[r:S WHERE r.w > 2]->(b)-[:S]->(c), (a)-[:S]->(c) RETURN count(*)",
     "parallel relationships": "MATCH REPEATABLE ELEMENTS (a)-[:P]->(b)-[:S]->(c), (a)-[:S]->(c) RETURN count(*)",
 }

@@ -12,32 +12,8 @@
 // lesser ids ends. Launch: as many blocks of whole warps as run at a time. Deterministic. `flag` becomes 1 where numbers are too
 // large. Sources: Azad, Buluç and Gilbert 2015 (masked products); Latapy 2008
 // (compact-forward).
-#include "count/eliminate.cuh"
-#include "qe/lists.h"
+#include "count/matrix_rows.cuh"
 #include "qe/match_plan.h"
-
-namespace qe::eliminate {
-
-// The rows of bits of a matrix: row of[v - lo] of `words` words each is that of vertex v, below 0: it has none. of: null if none has.
-struct BitRows {
-  const uint32_t* bits;
-  const int32_t* of;
-  uint64_t words;
-
-  __device__ const uint32_t* row(const Matrix& m, uint32_t v) const {
-    if (of == nullptr || v < m.lo || v >= m.hi) return nullptr;
-    const int32_t at = of[v - m.lo];
-    return at < 0 ? nullptr : bits + static_cast<uint64_t>(at) * words;
-  }
-};
-
-// A matrix, and its rows of bits: those of one with numbers aren't asked for.
-struct Side {
-  Matrix of;
-  BitRows rows;
-};
-
-}  // namespace qe::eliminate
 
 using namespace qe;
 using namespace qe::eliminate;

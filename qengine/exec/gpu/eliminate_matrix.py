@@ -40,8 +40,8 @@ class DeviceMatrix:
     """A matrix on the device.
 
     ``record``: its ``MATRIX``. ``pairs``: as ``SparseMatrix.pairs``. ``keep``: blocks that it lies in, residents aside.
-    ``key``: what names of residents that are made of it begin with, None where conditions decide what it is. ``offsets``:
-    the host's, None where it has none. ``repeats``: as ``SparseMatrix.repeats``.
+    ``key``: what names of residents that are made of it begin with, None where conditions decide what it is.
+    ``offsets``: the host's, None where it has none. ``repeats``: as ``SparseMatrix.repeats``.
     """
 
     record: npt.NDArray[Any]

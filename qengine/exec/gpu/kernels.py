@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from qengine.exec.gpu.cliques import start_cliques
 from qengine.exec.gpu.closed_walk_counts import WalkCounter
 from qengine.exec.gpu.eliminate_matrix import uploaded
 from qengine.exec.gpu.elimination_steps import (
@@ -29,7 +30,15 @@ from qengine.exec.gpu.neighbourhoods import Piece
 from qengine.exec.gpu.square_counts import closed_walks_of_four
 from qengine.exec.gpu.symmetric_links import link_squares
 from qengine.exec.gpu.triangle_counts import MOST_WEIGHT
-from qengine.plan.elimination import MaskedProduct, Matrix, NodeIndicator, RootedForest, column_domain_of, domain_of
+from qengine.plan.elimination import (
+    Clique,
+    MaskedProduct,
+    Matrix,
+    NodeIndicator,
+    RootedForest,
+    column_domain_of,
+    domain_of,
+)
 from qengine.plan.kernels.shapes import row_products
 from qengine.plan.schedule import KernelCall
 
@@ -251,6 +260,13 @@ def _mixed_walks(steps: DeviceSteps, call: KernelCall) -> Sums:
     return lambda: {place: total_of(steps, block)}
 
 
+def _cliques(steps: DeviceSteps, call: KernelCall) -> Sums:
+    step = steps.steps[call.results[0]]
+    assert isinstance(step, Clique)
+    block = start_cliques(steps, step)
+    return lambda: dict.fromkeys(call.places, total_of(steps, block))
+
+
 def _dot(steps: DeviceSteps, call: KernelCall) -> Sums:
     """Add products of vectors up, some totals a launch."""
     if steps.piece is not None:
@@ -310,6 +326,7 @@ TOTALS_OF_STEPS: Mapping[str, Callable[[DeviceSteps, KernelCall], Sums]] = {
     "long_closed_walks": _long_closed_walks,
     "closed_walks": _closed_walks,
     "mixed_walks": _mixed_walks,
+    "cliques": _cliques,
     "dot": _dot,
 }
 """Of rows that give sums."""

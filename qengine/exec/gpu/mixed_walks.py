@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from qengine.exec.gpu.eliminate_matrix import DeviceMatrix, uploaded
 from qengine.exec.gpu.elimination_steps import SUMS, TOTAL, TOTAL_BLOCKS, DeviceSteps, blocks_of, integer
+from qengine.exec.gpu.planes import matrix_along
 from qengine.exec.gpu.row_products import ROW_PRODUCTS, run_row_products
-from qengine.plan.elimination import Matrix
 from qengine.plan.kernels.cliques import numbered_matrices
-from qengine.plan.kernels.mixed_walks import Way, mixed_walks, passes_of
+from qengine.plan.kernels.mixed_walks import mixed_walks, passes_of
 
 __all__ = ["start_mixed_walks", "total_of"]
 
@@ -36,7 +33,7 @@ def start_mixed_walks(steps: DeviceSteps, place: int) -> Any:
         task = np.zeros((), ROW_PRODUCTS)
         paths = (each.one, each.other) if each.one != each.other else (each.one,)
         for (start, link), to in zip(paths, task["ways"], strict=False):
-            to["start"], to["link"] = (_matrix(steps, given, way).record for way in (start, link))
+            to["start"], to["link"] = (matrix_along(steps, given, way).record for way in (start, link))
             to["exponent"] = 3 - len(paths)
         task["out"], task["n"], task["n_rows"], task["n_kinds"] = out.ptr, steps.n, steps.n, len(paths)
         task["ranked"], task["adds"], task["factor"], task["back"] = 1, number > 0, each.factor, each.back
@@ -48,16 +45,6 @@ def start_mixed_walks(steps: DeviceSteps, place: int) -> Any:
     blocks = min(TOTAL_BLOCKS, blocks_of(steps.n))
     steps.launch("eliminate_sums", blocks, sums, np.uint64(steps.n), np.uint64(total.ptr), flag)
     return total
-
-
-def _matrix(steps: DeviceSteps, given: Mapping[Way, DeviceMatrix], way: Way) -> DeviceMatrix:
-    """Return a matrix of the walks, or one of them seen from the other end."""
-    if way in given:
-        return given[way]
-    step = steps.steps[way[0]]
-    assert isinstance(step, Matrix)
-    turned = replace(step, relations=tuple(each.reversed() for each in step.relations)) if way[1] else step
-    return uploaded(steps.relations, turned, steps.run, steps.held, steps.wide)
 
 
 def total_of(steps: DeviceSteps, block: Any) -> int:

@@ -14,12 +14,12 @@ import numpy as np
 
 from qengine.exec.host.elimination_steps import Array
 
-__all__ = ["TASK", "chain_records"]
+__all__ = ["CHAIN", "MOST_ROLES", "TASK", "Planes", "chain_records"]
 
-_MOST_ROLES = 8
+MOST_ROLES = 8
 
-_CHAIN = np.dtype(
-    [("roles", "<i4", _MOST_ROLES), ("planes", "<i4", (_MOST_ROLES, _MOST_ROLES)), ("below", "<i4", _MOST_ROLES),
+CHAIN = np.dtype(
+    [("roles", "<i4", MOST_ROLES), ("planes", "<i4", (MOST_ROLES, MOST_ROLES)), ("below", "<i4", MOST_ROLES),
      ("factor", "<u8"), ("by", "<i4"), ("unused", "<i4")], align=True,
 )  # fmt: skip
 """As ``qe::eliminate::Chain``."""
@@ -38,7 +38,7 @@ Planes = tuple[tuple[int, ...], ...]
 def chain_records(
     planes: Planes, kinds: tuple[int, ...], sizes: tuple[int, ...], valued: frozenset[int], by: int | None = None
 ) -> Array:
-    """Return the ``_CHAIN`` records of a clique.
+    """Return the ``CHAIN`` records of a clique.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def chain_records(
             chains.append(
                 _chain(root, len(orbit), [turn for turn in group if turn[root] == root], planes, sizes, valued, by)
             )
-    return np.array(chains, _CHAIN)
+    return np.array(chains, CHAIN)
 
 
 def _is_symmetry(turn: Sequence[int], planes: Planes, kinds: tuple[int, ...]) -> bool:
@@ -102,11 +102,11 @@ def _chain(
         order.append(best)
         left.remove(best)
         group = [turn for turn in group if turn[best] == best]
-    by_level = np.zeros((_MOST_ROLES, _MOST_ROLES), np.int32)
-    flags = np.zeros(_MOST_ROLES, np.int32)
+    by_level = np.zeros((MOST_ROLES, MOST_ROLES), np.int32)
+    flags = np.zeros(MOST_ROLES, np.int32)
     for i, role in enumerate(order):
         for j in range(i + 1, len(order)):
             by_level[i, j] = planes[role][order[j]]
             flags[i] |= (order[j] in below[i]) << j
-    padded = np.array(order + [0] * (_MOST_ROLES - len(order)), np.int32)
+    padded = np.array(order + [0] * (MOST_ROLES - len(order)), np.int32)
     return padded, by_level, flags, factor, -1 if by is None else order.index(by), 0

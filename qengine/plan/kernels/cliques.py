@@ -17,7 +17,9 @@ __all__ = [
     "clique_groups",
     "counts_cliques",
     "counts_cliques_by_vertex",
+    "looked_at",
     "numbered_matrices",
+    "plain_clique_groups",
     "unless_plain",
 ]
 
@@ -48,6 +50,13 @@ def clique_group(facts: Facts, place: int) -> Group:
 def clique_groups(facts: Facts, places: Collection[int]) -> Iterator[Group]:
     """Yield sums over cliques of which nothing else is asked for."""
     return _groups(facts, places, counts_cliques)
+
+
+def plain_clique_groups(facts: Facts, places: Collection[int]) -> Iterator[Group]:
+    """Yield those of whose matrices it is known before that they are plain."""
+    for group in clique_groups(facts, places):
+        if not unless_plain(facts, group):
+            yield group
 
 
 def clique_by_vertex_groups(facts: Facts, places: Collection[int]) -> Iterator[Group]:
@@ -108,13 +117,18 @@ def clique_cost(facts: Facts, group: Group) -> float:
     """Rows of bits are made as triangles are found, for each matrix and way; cliques less two roles take one each."""
     step, take = facts.steps[group.results[0]], facts.take
     assert isinstance(step, Clique)
+    entries, rows = looked_at(facts, step)
+    return take["root"] * facts.vertices + take["pair"] * entries + take["triangle"] * rows
+
+
+def looked_at(facts: Facts, step: Clique) -> tuple[float, float]:
+    """Return about how many entries the matrices of a clique have, and how many times they are looked at."""
     ways = {place: 1 if facts.symmetric(place) else 2 for place in _firsts(facts, step)}
     entries = sum(facts.entries(place) * way for place, way in ways.items())
     met = sum(facts.meetings(place, place) * way * way for place, way in ways.items())
-    looked_at = min(entries * sqrt(entries), _LISTS * met)
-    more = max(1.0, _MORE * looked_at / entries)
-    rows = looked_at * (_ROWS * sum(ways.values()) + _COUNTS * more ** max(0, len(step.vectors) - 4))
-    return take["root"] * facts.vertices + take["pair"] * entries + take["triangle"] * rows
+    each = min(entries * sqrt(entries), _LISTS * met)
+    more = max(1.0, _MORE * each / entries)
+    return entries, each * (_ROWS * sum(ways.values()) + _COUNTS * more ** max(0, len(step.vectors) - 4))
 
 
 def clique_by_vertex_cost(facts: Facts, group: Group) -> float:

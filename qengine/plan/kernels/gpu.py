@@ -8,6 +8,7 @@ from math import sqrt
 from qengine.plan.elimination import (
     AtEnds,
     ByRoot,
+    Clique,
     EndRows,
     MaskedProduct,
     Matrix,
@@ -22,6 +23,7 @@ from qengine.plan.elimination import (
     is_labels_alone,
 )
 from qengine.plan.kernels import shapes
+from qengine.plan.kernels.cliques import counts_cliques, looked_at, plain_clique_groups
 from qengine.plan.kernels.corners import corner_groups, vertex_groups
 from qengine.plan.kernels.mixed_walks import mixed_walks, plain_walk_groups, ranked_meetings
 from qengine.plan.kernels.row import Facts, Group, Kernel
@@ -112,7 +114,7 @@ def _masked_product_cost(facts: Facts, group: Group) -> float:
 def _triangle_sums_cost(facts: Facts, group: Group) -> float:
     """Each triangle is found once for its three pairs."""
     across, take = group.reads[0], facts.take
-    return take["pair"] * facts.entries(across) + take["read"] / 2 * facts.meetings(across, across)
+    return take["pair_of_three"] * facts.entries(across) + take["read_of_three"] / 2 * facts.meetings(across, across)
 
 
 def _by_ranks(facts: Facts, matrix: int) -> float:
@@ -193,6 +195,12 @@ def _row_products_cost(facts: Facts, group: Group) -> float:
 
 def _mixed_walks_cost(facts: Facts, group: Group) -> float:
     return facts.take["counter"] * ranked_meetings(facts, facts.steps[group.places[0]])
+
+
+def _cliques_cost(facts: Facts, group: Group) -> float:
+    step, take = facts.steps[group.results[0]], facts.take
+    assert isinstance(step, Clique)
+    return take["clique_root"] * facts.vertices + take["clique"] * looked_at(facts, step)[1]
 
 
 def _symmetric(facts: Facts, place: int) -> bool:
@@ -330,6 +338,10 @@ GPU_KERNELS = (
     Kernel("of_pairs", "gpu", OfPairs, "x[(c, y)] = A[c, y]", _over_pairs_cost),
     Kernel("end_rows", "gpu", EndRows, "row (c, y) is row y of A", _none),
     Kernel("by_root", "gpu", ByRoot, "y[c] = Σ over y of x[(c, y)]", _over_pairs_cost),
+    Kernel(
+        "cliques", "gpu", Clique, "Σ over cliques along A, B, … of x[u] y[v] z[w] …, all plain", _cliques_cost,
+        counts_cliques, groups=plain_clique_groups, total=True,
+    ),
     Kernel("dot", "gpu", Product, "Σ over v of x[v] y[v] …", _dot_cost, groups=_dots, total=True),
 )  # fmt: skip
 """In the order in which they are preferred at the same cost."""

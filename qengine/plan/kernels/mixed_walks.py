@@ -125,7 +125,7 @@ def ranked_meetings(facts: Facts, step: Step) -> float:
     passes = passes_of(facts.steps, places)
     share = max(1.0, min(map(facts.first_rank, places))) / facts.vertices
     paths = (path for each in passes for path in {each.one, each.other})
-    return share ** (2 / 3) * sum(facts.meetings(one, other) for (one, _), (other, _) in paths)
+    return float(share ** (2 / 3)) * sum(facts.meetings(one, other) for (one, _), (other, _) in paths)
 
 
 def mixed_walks_cost(facts: Facts, group: Group) -> float:
