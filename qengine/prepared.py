@@ -74,12 +74,15 @@ class Prepared:
         """Start the statement under the limits with which it was accepted; else as ``run``."""
         from qengine.explain import Explanation
 
-        assert self._planned.physical is not None
-        plan = self._planned.physical
         planned = self._planned
         if (known := planned.devices.get(device)) is None:
             known = planned.devices[device] = chosen_device(device, planned)
         chosen, reason = known
+        if chosen == "gpu":
+            planned, seconds = self._statements.on_gpu(planned, context, self._cardinalities)
+            self._planning_seconds += seconds
+        plan = planned.physical
+        assert plan is not None
         if device == "reference":
             planned, _ = self._statements.plan(self.text, True, context)
         check_parameters(planned.text, planned.parameters, params)

@@ -93,8 +93,9 @@ class Statements:
         cardinalities: Cardinalities | None = None,
         *,
         explaining: bool = False,
+        gpu: bool = False,
     ) -> tuple[Planned, float]:
-        """Return what a statement was planned to, or plan it: for the reference; with what EXPLAIN warns of.
+        """Return what a statement was planned to, or plan it: for the reference, for a GPU; with what EXPLAIN warns of.
 
         ``context``: of the statement that asks for the plan.
 
@@ -118,14 +119,31 @@ class Statements:
         def make() -> Planned:
             nonlocal seconds
             begin = time.perf_counter()
-            with planning(text, context.check_planning), limited_by(context), gc_paused():
+            from qengine.optimizer.target import for_gpu
+
+            with planning(text, context.check_planning), limited_by(context), gc_paused(), for_gpu(wanted=gpu):
                 planned = self._plan_anew(text, reference, cardinalities or {}, context, explaining)
             seconds = time.perf_counter() - begin
-            if planned.notices and not reference:  # which is planned beside another
+            if planned.notices and not (reference or gpu):  # which are planned beside another
                 log(planned.notices)
             return planned
 
-        return self._plans.get((text, reference, given, explaining), make), seconds
+        return self._plans.get((text, reference, given, explaining, gpu), make), seconds
+
+    def on_gpu(
+        self,
+        planned: Planned,
+        context: ExecutionContext,
+        cardinalities: Cardinalities | None = None,
+        *,
+        explaining: bool = False,
+    ) -> tuple[Planned, float]:
+        """Return a statement as it is planned for a GPU, where that may be another plan; else as ``plan``."""
+        from qengine.optimizer.target import differs_on_gpu
+
+        if planned.physical is None or not differs_on_gpu(planned.physical):
+            return planned, 0.0
+        return self.plan(planned.text, False, context, cardinalities, explaining=explaining, gpu=True)
 
     def _plan_anew(
         self, text: str, reference: bool, cardinalities: Cardinalities, context: ExecutionContext, explaining: bool
@@ -165,6 +183,9 @@ class Statements:
         planned, _ = self.plan(text, False, self.accept(), cardinalities, explaining=True)
         assert planned.physical is not None
         chosen, reason = chosen_device(device, planned)
+        if chosen == "gpu":
+            planned, _ = self.on_gpu(planned, self.accept(), cardinalities, explaining=True)
+        assert planned.physical is not None
         return Explanation(planned.physical, self.store, chosen, reason, planned.notices)
 
     def start(self, planned: Planned, context: ExecutionContext, stats: ResultStats) -> Iterator[ResultBatch]:

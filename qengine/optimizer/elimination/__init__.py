@@ -82,10 +82,10 @@ def eliminated(
     """Return how to count a pattern by elimination.
 
     None where it can't be, or would cost each device as many nanoseconds as ``limits`` says, or more. Devices that it
-    would cost so much are left out of the schedules. ``kernels``: names of rows of the kernel table that are taken
+    would cost so much are left out of the schedules; by the costs of the first one steps are chosen. ``kernels``: names of rows of the kernel table that are taken
     where they match.
     """
-    outputs, limit = wanted.by, limits["cpu"]
+    outputs, limit = wanted.by, limits[_first(limits)]
     large = len(names) > _MOST_APART
     if len(names) > _MOST_VERTICES or not edges or limit < _LEAST or (large and difference.vertices):
         return None
@@ -97,7 +97,8 @@ def eliminated(
     told_apart = any(kind != -1 for kind in kinds)
 
     def sums() -> _TermSums:
-        searches = None if outputs or kernels else TermSearches(pattern, catalog, limit, told_apart)
+        searched = "cpu" in limits and not (outputs or kernels)
+        searches = TermSearches(pattern, catalog, limit, told_apart) if searched else None
         return _TermSums(pattern, retained, valued, catalog, limits, searches)
 
     quotients = signed_quotients(
@@ -206,6 +207,11 @@ class _TermSums:
         return Eliminated(steps, terms, tuple(search for search, _ in searches), paying) if paying else None
 
 
+def _first(limits: Mapping[str, float]) -> str:
+    """Return the device by whose costs steps are chosen."""
+    return next(iter(limits))
+
+
 def _cost_on_cpu(found: Eliminated) -> float:
     return next((each.cost for each in found.schedules if each.device == "cpu"), inf)
 
@@ -221,13 +227,13 @@ def _own(node: PatternNode) -> _Own | None:
 
 
 class _Spending:
-    """What the steps of a program have cost by now, on the CPU and, where that is too much, on other devices."""
+    """What the steps of a program have cost by now, on the first device and, where that is too much, on others."""
 
     def __init__(
         self, catalog: CatalogView, steps: list[Step], limits: Mapping[str, float], outputs: Sequence[int]
     ) -> None:
         self.steps = steps
-        facts = ProgramFacts(catalog, steps, "cpu", outputs=bool(outputs))
+        facts = ProgramFacts(catalog, steps, _first(limits), outputs=bool(outputs))
         self._costs = {device: StepCosts(facts.on(device)) for device in limits}
         self._limits = limits
         self._spent = dict.fromkeys(limits, 0.0)
@@ -236,11 +242,11 @@ class _Spending:
 
     @property
     def costs(self) -> StepCosts:
-        """The costs on the CPU, by which steps are chosen."""
-        return self._costs["cpu"]
+        """The costs on the first device, by which steps are chosen."""
+        return self._costs[_first(self._limits)]
 
     def cost(self, places: Iterable[int], clique: int | None) -> float:
-        """Return what steps cost on the CPU, or their sum as that of a clique."""
+        """Return what steps cost on the first device, or their sum as that of a clique."""
         return _cheaper(self.costs, [each for each in places if not isinstance(self.steps[each], Matrix)], clique)
 
     def affords(self, places: Iterable[int], clique: int | None) -> bool:

@@ -31,6 +31,7 @@ from qengine.optimizer.matching import Matching, MatchingOrder, matching_order
 from qengine.optimizer.pattern_edges import SAME, PatternEdge, edge_of_types, given_name, pattern_edge
 from qengine.optimizer.search_levels import NamedCondition, SearchSpec, build_levels
 from qengine.optimizer.symmetry import Symmetry
+from qengine.optimizer.target import is_for_gpu
 from qengine.plan.access import equality
 from qengine.plan.count_shapes import Component, View
 from qengine.plan.device_cost import device_search_cost
@@ -358,10 +359,10 @@ class MatchLowering:
         limits = {"cpu": max(found.cost, least), "gpu": max(searched, least)}
         if self.purpose is not None:
             limits = {"cpu": max(limits["cpu"], self.purpose.budget)}
-        elimination = self._elimination(matching, request.emitted, limits)
+        elimination = self._elimination(matching, request.emitted, limits, bool(shapes))
         if elimination is not None and elimination.searches:
             join = better_join(matching, order, cardinality)
-            if join is not None and join.cost < elimination.schedules[0].cost:
+            if join is not None and join.cost < elimination.schedules[0].cost and not _is_better(elimination, join):
                 return _MatchStrategy(order, matching.counted, join=join)
         if elimination is not None and elimination.schedules[0].device == "cpu":
             instead = rows_first(matching, order, cardinality) if request.existence else order
@@ -369,6 +370,8 @@ class MatchLowering:
         if enumerated is not None:
             matching, order = enumerated, found
         join = better_join(matching, order, cardinality)
+        if join is not None and elimination is not None and _is_better(elimination, join):
+            join = None
         if join is None and request.existence:
             join = reversed_semi_join(matching, order, cardinality, self.demand.times)
         if elimination is not None and not (join or request.existence) and len(request.emitted) < 2:
@@ -492,8 +495,13 @@ class MatchLowering:
         self._search(list(side.names), list(side.edges), side.difference, own, needed, final)
         return own.general
 
-    def _elimination(self, matching: Matching, emitted: set[str], limits: Mapping[str, float]) -> Eliminated | None:
-        """Return how to eliminate what is counted, where that costs less than ``limits`` or the hints ask for it."""
+    def _elimination(
+        self, matching: Matching, emitted: set[str], limits: Mapping[str, float], shaped: bool
+    ) -> Eliminated | None:
+        """Return how to eliminate what is counted, where that costs less than ``limits`` or the hints ask for it.
+
+        ``shaped``: a GPU's search has a kernel for the pattern.
+        """
         hints = self.graph.hints
         asked = hints.eliminates
         free = hints.strategy is None and not (hints.order or hints.rule or hints.join)
@@ -506,14 +514,17 @@ class MatchLowering:
         if not asked and purpose is None and _is_clique(matching, len(emitted)):
             if len(matching.names) == 3 and all(edge.symmetric for edge in matching.edges):
                 return None  # a search finds each triangle once, and keeps no index
-            same = len({(edge.types, edge.symmetric) for edge in matching.edges}) == 1
-            if not emitted and same and matching.edges[0].symmetric:
-                limits = {"cpu": limits["cpu"]}  # a GPU's search has a kernel for them
+            if shaped:
+                limits = {"cpu": limits["cpu"]}
         wanted = Wanted(self._outputs(matching, emitted), None if purpose is None else purpose.valued)
         edges, difference = self._for_elimination(matching)
         if asked:
             limits = dict.fromkeys(limits, inf)
-        found = eliminated(matching.names, self.nodes, edges, difference, wanted, self.catalog, limits, hints.kernels)
+        found = None
+        for some in ({"gpu": limits["gpu"]}, limits) if is_for_gpu() and "gpu" in limits else (limits,):
+            found = eliminated(matching.names, self.nodes, edges, difference, wanted, self.catalog, some, hints.kernels)
+            if found is not None:
+                break
         if found is None:
             return None
         if self.demand.duplicates is Duplicates.IGNORE and (found.searches or (len(found.terms) > 1 and not asked)):
@@ -647,6 +658,11 @@ class MatchLowering:
         none = Limit(self.root, Literal(0, type=INTEGER))
         self.root = Project(none, (*items, *((name, Literal(None)) for name in new)))
         return Lowered(self.root, (*self.columns, *new), self.input_weight)
+
+
+def _is_better(elimination: Eliminated, join: Join) -> bool:
+    """Tell whether an elimination takes less than a join, which the host runs, where a GPU will run the plan."""
+    return is_for_gpu() and any(each.device == "gpu" and each.cost < join.cost for each in elimination.schedules)
 
 
 def _renamed(graph: QueryGraph) -> QueryGraph:

@@ -53,9 +53,12 @@ def clique_groups(facts: Facts, places: Collection[int]) -> Iterator[Group]:
 
 
 def plain_clique_groups(facts: Facts, places: Collection[int]) -> Iterator[Group]:
-    """Yield those of whose matrices it is known before that they are plain."""
+    """Yield those of whose matrices it is known before that they are plain, but for triangles along one of them."""
     for group in clique_groups(facts, places):
-        if not unless_plain(facts, group):
+        step = facts.steps[group.results[0]]
+        assert isinstance(step, Clique)
+        triangle = len(step.pairs) == 3 and len(set(step.pairs)) == 1
+        if not triangle and not unless_plain(facts, group):
             yield group
 
 

@@ -108,7 +108,9 @@ def _neighbours_cost(facts: Facts, group: Group) -> float:
 def _masked_product_cost(facts: Facts, group: Group) -> float:
     (across, left, right), take = group.reads[:3], facts.take
     met = min(facts.meetings(left, across), facts.meetings(across, right))
-    return take["pair"] * facts.entries(across) + take["read"] * met
+    bits = all(isinstance(facts.steps[each], Matrix) and facts.links_once(each) is not False for each in (left, right))
+    kind = "" if bits else "_sought"
+    return take["pair" + kind] * facts.entries(across) + take["read" + kind] * met
 
 
 def _triangle_sums_cost(facts: Facts, group: Group) -> float:

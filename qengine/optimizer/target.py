@@ -1,0 +1,40 @@
+"""Where what is planned will run.
+
+Plans are for both devices, with a choice for each, but where the best for the host leaves none for a GPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from qengine.plan.physical import Eliminate, HashJoin, PhysicalPlan
+from qengine.plan.traverse import operators
+
+__all__ = ["differs_on_gpu", "for_gpu", "is_for_gpu"]
+
+_FOR_GPU = ContextVar("planned for a GPU", default=False)
+
+
+@contextmanager
+def for_gpu(*, wanted: bool = True) -> Iterator[None]:
+    """Let plans be for a GPU meanwhile: what it takes decides, and joins, which the host runs, are the last choice."""
+    token = _FOR_GPU.set(wanted)
+    try:
+        yield
+    finally:
+        _FOR_GPU.reset(token)
+
+
+def is_for_gpu() -> bool:
+    """Tell whether what is planned will run on a GPU."""
+    return _FOR_GPU.get()
+
+
+def differs_on_gpu(plan: PhysicalPlan) -> bool:
+    """Tell whether a plan may be another one for a GPU."""
+    return any(
+        isinstance(each, HashJoin) or (isinstance(each, Eliminate) and each.schedule("gpu") is None)
+        for each in operators(plan.root)
+    )
