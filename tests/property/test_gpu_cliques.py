@@ -1,4 +1,4 @@
-"""Cliques along several matrices, on the emulated device, against the reference and the host."""
+"""Cliques along several matrices, on the emulated device: by warps and by blocks, against the reference and the host."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import pytest
 
 from qengine import Graph
 from qengine.errors import Unsupported
-from qengine.exec.gpu import bit_rows
+from qengine.exec.gpu import cliques
 from qengine.plan.physical import Eliminate
 from qengine.plan.traverse import operators
-from tests.emulator.device import Kernel
+from tests.emulator.device import SMALL, Kernel
 from tests.examples import examples
 from tests.property import test_gpu_elimination
 from tests.property.test_mixed_matrices import ARROWS, SEMANTICS, drawn, drawn_clique
@@ -18,13 +18,13 @@ from tests.property.test_mixed_matrices import ARROWS, SEMANTICS, drawn, drawn_c
 device = test_gpu_elimination.device
 """The emulated device, for all tests of this file."""
 
-HINT = "/*+ eliminate, kernel(cliques) */"
+FORCED = "/*+ eliminate, kernel(cliques) */"
 
 
 def is_taken(graph: Graph, text: str) -> bool:
-    """Tell whether a GPU counts cliques for a query."""
+    """Tell whether a GPU counts a query's cliques at their last vertices."""
     try:
-        plan = graph.prepare(text)._planned.physical
+        plan = graph.prepare(f"{FORCED} {text}")._planned.physical
     except Unsupported:
         return False
     assert plan is not None
@@ -32,41 +32,81 @@ def is_taken(graph: Graph, text: str) -> bool:
     return any(schedule and "cliques" in [call.kernel for call in schedule.every] for schedule in schedules)
 
 
-@pytest.mark.parametrize("least", [1, 48])
+def counted(graph: Graph, text: str) -> int:
+    return int(graph.query(f"{FORCED} {text}", device="gpu").fetchall()[0][0])
+
+
+@pytest.mark.parametrize("few", [0, 3, 64])
 @pytest.mark.parametrize("seed", range(examples(12)))
-def test_cliques_are_those_of_the_reference(seed: int, least: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cliques_are_those_of_the_reference(seed: int, few: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of all directions, both ways, types, labels and conditions, with tails that weigh corners."""
-    monkeypatch.setattr(bit_rows, "_LEAST", least)
+    monkeypatch.setattr(cliques, "_FEW", few)
     rng = np.random.default_rng(seed)
-    graph = drawn(rng, 8, 0.6)
+    graph = drawn(rng, 8, 0.6, loose=seed % 3 == 2)
     taken = 0
     for size in (3, 3, 4, 4, 4, 5, 6):
         pattern = drawn_clique(rng, size, ARROWS, int(rng.integers(3)) if size < 5 else 0)
-        text = f"{HINT} MATCH {SEMANTICS[seed % 3]}{pattern} RETURN count(*)"
-        if not is_taken(graph, text):
-            continue
-        taken += 1
-        Kernel.seen.clear()
-        found = graph.query(text, device="gpu").fetchall()
-        assert "cliques" in Kernel.seen
-        assert found == graph.query(text, device="cpu" if size > 5 else "reference").fetchall(), text
-    assert taken > 1
+        text = f"MATCH {SEMANTICS[seed % 3]}{pattern} RETURN count(*)"
+        if is_taken(graph, text):
+            taken += 1
+            expected = graph.query(text, device="cpu" if size > 5 else "reference").fetchall()[0][0]
+            assert counted(graph, text) == expected, text
+    assert taken > 1 or seed % 3 == 2
 
 
-@pytest.mark.parametrize("size", [3, 4, 5])
-@pytest.mark.parametrize("arrows", [("-[:R]->",), ("-[:R]->", "-[:S]->", "both")])
-def test_cliques_of_many_members(size: int, arrows: tuple[str, ...]) -> None:
-    """Universes of several words, and roots of each kind; symmetric roles among them where all arrows are one."""
+@pytest.mark.parametrize("parts", [1, pytest.param(3, marks=pytest.mark.nets)])
+@pytest.mark.parametrize(("size", "density"), [(3, 0.6), (4, 0.4), (5, 0.35), (6, 0.3)])
+@pytest.mark.parametrize("arrows", [("-[:U]-",), ("-[:R]->", "<-[:R]-"), ARROWS], ids=["one", "directed", "mixed"])
+@pytest.mark.parametrize("tails", [0, 3])
+def test_cliques_of_many_neighbours(
+    size: int, density: float, arrows: tuple[str, ...], tails: int, parts: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Roots with a warp or a block each, of one word of neighbours or of several, some in parts."""
+    monkeypatch.setattr(cliques, "_FEW", 12)
+    monkeypatch.setattr(cliques, "_MOST_PARTS", parts)
     rng = np.random.default_rng(size)
-    graph = drawn(rng, 90, 0.3 if size < 5 else 0.15)
-    text = f"{HINT} MATCH {drawn_clique(rng, size, arrows, 0)} RETURN count(*)"
+    graph = drawn(rng, 80, density)
+    mode = "REPEATABLE ELEMENTS" if tails else "DIFFERENT NODES"
+    text = f"MATCH {mode} {drawn_clique(rng, size, arrows, tails)} RETURN count(*)"
     assert is_taken(graph, text)
-    assert graph.query(text, device="gpu").fetchall() == graph.query(text, device="cpu").fetchall()
+    Kernel.seen.clear()
+    found = counted(graph, text)
+    assert {"cliques_light", "cliques_heavy"} <= Kernel.seen.keys()
+    assert found == graph.query(f"/*+ search */ {text}", device="cpu").fetchall()[0][0]
 
 
-def test_types_that_may_join_a_pair_twice_have_other_kernels() -> None:
-    graph = drawn(np.random.default_rng(2), 7, 0.5, loose=True)
-    assert not is_taken(graph, f"{HINT} MATCH (a)-[:R]->(b)-[:S]->(c)-[:R]->(a) RETURN count(*)")
+@pytest.mark.parametrize("lanes", [2, 32])
+@pytest.mark.parametrize("size", [3, 4, 5])
+def test_rows_that_shared_memory_has_no_room_for(size: int, lanes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows in device memory, of more words than lanes share, or of fewer."""
+    monkeypatch.setattr(cliques, "_FEW", 8)
+    monkeypatch.setattr(cliques, "_LANES", lanes)
+    monkeypatch.setattr(type(SMALL), "dynamic_bytes", property(lambda own: 700))
+    graph = drawn(np.random.default_rng(size), 110, 0.4 if size < 5 else 0.25)
+    pattern = ", ".join(f"(n{a})-[:R]->(n{b})" for b in range(size) for a in range(b))
+    text = f"MATCH DIFFERENT NODES {pattern} RETURN count(*)"
+    assert is_taken(graph, text)
+    Kernel.seen.clear()
+    found = counted(graph, text)
+    assert "cliques_global" in Kernel.seen
+    assert found == graph.query(text, device="cpu").fetchall()[0][0] > 0
+
+
+def test_pairs_that_turn_out_to_be_joined_twice_are_left_to_other_kernels() -> None:
+    graph = drawn(np.random.default_rng(4), 7, 0.5)
+    text = "MATCH REPEATABLE ELEMENTS (a)-[:R|S]->(b)-[:R|S]->(c)-[:R|S]->(a) RETURN count(*)"
+    assert is_taken(graph, text)
+    assert counted(graph, text) == graph.query(text, device="reference").fetchall()[0][0]
+
+
+def test_lists_of_neighbours_stay_on_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+    first = cliques._made
+    monkeypatch.setattr(cliques, "_made", lambda *given: (made.append(given), first(*given))[1])
+    graph = drawn(np.random.default_rng(5), 20, 0.5)
+    text = "MATCH (a)-[:R]->(b)-[:R]->(c), (a)-[:R]->(c), (d)-[:R]->(a), (d)-[:R]->(b), (d)-[:R]->(c) RETURN count(*)"
+    assert len({counted(graph, text) for _ in range(3)}) == 1
+    assert len(made) == 1
 
 
 def test_sums_beyond_64_bits_are_exact() -> None:
@@ -79,8 +119,8 @@ def test_sums_beyond_64_bits_are_exact() -> None:
     links += [{"type": "S", "start": a, "end": b, "properties": {}} for a, b in tails]
     graph = Graph.from_records(nodes, links)
     leaves = ", ".join(f"({corner})-[:S]->(x{corner}{k})" for corner in "abc" for k in range(2))
-    text = (
-        f"{HINT} MATCH REPEATABLE ELEMENTS (a)-[:R]->(b), (a)-[:R]->(c), (b)-[:R]->(c), {leaves} RETURN count(*) / 1000"
-    )
+    text = f"MATCH REPEATABLE ELEMENTS (a)-[:R]->(b), (a)-[:R]->(c), (b)-[:R]->(c), {leaves} RETURN count(*) / 1000"
     assert is_taken(graph, text)
-    assert graph.query(text, device="gpu").fetchall()[0][0] == n**6 // 1000
+    Kernel.seen.clear()
+    assert counted(graph, text) == n**6 // 1000
+    assert "cliques_light" in Kernel.seen

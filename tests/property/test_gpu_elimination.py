@@ -27,6 +27,7 @@ from qengine.exec.common.relations import Relations
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.context import ExecutionContext
 from qengine.exec.gpu import (
+    cliques,
     closed_walk_counts,
     eliminate,
     elimination_steps,
@@ -106,6 +107,8 @@ def device() -> Iterator[None]:
         patch.setattr(row_products, "_THREADS", THREADS)
         patch.setattr(row_products, "_MOST_THREADS", THREADS)
         patch.setattr(row_products, "_SLOTS", 64)
+        patch.setattr(cliques, "_THREADS", THREADS)
+        patch.setattr(cliques, "_MOST_THREADS", THREADS)
         patch.setattr(closed_walk_counts, "_FIRST_ROOTS", 32)
         patch.setattr(closed_walk_counts, "_WORTH", 0)
         patch.setattr(choice, "choose", lambda asked, *_: (asked, "as asked"))

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ import pytest
 from qengine import Graph, QueryTimeout
 from qengine.exec import choice
 from qengine.exec.gpu import (
+    cliques,
     closed_walk_counts,
     count_kernels,
     dfs,
@@ -31,7 +33,7 @@ from qengine.exec.gpu import eliminate as eliminate_module
 from qengine.exec.gpu import search as search_module
 from qengine.exec.gpu.count_policy import house_launches
 from tests.emulator.arrays import cupy
-from tests.emulator.device import CHECKOUT, PASSES, WARPS, Kernel, device_memory, emulated, searched
+from tests.emulator.device import CHECKOUT, PASSES, SMALL, WARPS, Kernel, device_memory, emulated, searched
 from tests.gpu.test_counting import PATTERNS, graph_of
 from tests.property import test_gpu_elimination
 
@@ -111,6 +113,22 @@ def summed(pattern: str, result: str = "count(*)") -> str:
     return f"/*+ eliminate */ MATCH {pattern} RETURN {result}"
 
 
+def with_cliques(pattern: str) -> str:
+    return f"/*+ eliminate, kernel(cliques) */ MATCH {pattern} RETURN count(*)"
+
+
+def no_room_for_rows(patch: pytest.MonkeyPatch) -> None:
+    """Let the rows of no root with many neighbours fit shared memory."""
+    patch.setattr(cliques, "_FEW", 8)
+    patch.setattr(type(SMALL), "dynamic_bytes", property(lambda own: 800))
+
+
+def all_by_warps(patch: pytest.MonkeyPatch) -> None:
+    """Let warps go around roots with many neighbours."""
+    patch.setattr(cliques, "_FEW", 256)
+
+
+FIVE = ", ".join(f"({a})--({b})" for a, b in combinations("abcde", 2))
 SQUARE = "DIFFERENT NODES (a)-[:E]-(b)-[:E]-(c)-[:E]-(d)-[:E]-(a), (b)-[:E]-(d), (a)-[:E]-(e)"
 FEW = f"{SQUARE} WHERE id(a) < 3 AND id(c) < 3"
 MANY = f"{SQUARE}, (e)-[:E]-(f)-[:E]-(d)"
@@ -140,6 +158,11 @@ CASES = {
     "squares among the ends of pairs": Case(
         summed("REPEATABLE ELEMENTS (a)--(x)--(b)--(y)--(a), (a)--(z)--(b), (x)--(y)"), no_change, True, stops=(3,)
     ),
+    "cliques of four": Case(with_cliques("(a)--(b)--(c)--(a), (a)--(d), (b)--(d), (c)--(d)"), no_change, True),
+    "cliques of four, in global memory": Case(
+        with_cliques("(a)--(b)--(c)--(a), (a)--(d), (b)--(d), (c)--(d)"), no_room_for_rows, True
+    ),
+    "cliques of five, by warps": Case(with_cliques(FIVE), all_by_warps, True, stops=(3,)),
     "5-cycle": Case(summed("(a)--(b)--(c)--(d)--(e)--(a)"), no_change, True),
     "K2,3 by node": Case(
         summed("REPEATABLE ELEMENTS (a)--(x)--(b)--(y)--(a), (a)--(z)--(b)", BY_NODE), no_change, True, stops=(3,)
@@ -171,6 +194,7 @@ def device(case: Case) -> Iterator[None]:
 
             patch.setattr(eliminate_module, "device_run", run)
             for module in (
+                cliques,
                 elimination_steps,
                 triangle_counts,
                 closed_walk_counts,
@@ -180,7 +204,7 @@ def device(case: Case) -> Iterator[None]:
             ):
                 patch.setattr(module, "_THREADS", threads)
             patch.setattr(neighbourhoods, "_MANY_THREADS", threads)
-            for module in (row_products, symmetric_links):
+            for module in (cliques, row_products, symmetric_links):
                 patch.setattr(module, "_MOST_THREADS", threads)
             for module in (neighbourhoods, symmetric_links):
                 patch.setattr(module, "cupy", lambda: cupy)

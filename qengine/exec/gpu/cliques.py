@@ -1,38 +1,75 @@
-"""Cliques along several matrices, each at its last vertex by rank (``kernels/cuda/count/cliques.cu``)."""
+"""Cliques along several matrices, each found once at its last vertex (``kernels/cuda/count/cliques.cu``)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import combinations
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from qengine.exec.gpu.bit_rows import SIDE
-from qengine.exec.gpu.eliminate_matrix import WORK_QUEUE, DeviceMatrix
-from qengine.exec.gpu.elimination_steps import TOTAL, DeviceSteps
-from qengine.exec.gpu.planes import matrix_along
-from qengine.exec.host.cliques import MOST_ROLES, chain_records
+from qengine.exec.common.relations import SparseMatrix
+from qengine.exec.gpu.eliminate_matrix import WORK_QUEUE
+from qengine.exec.gpu.elimination_steps import TOTAL, DeviceSteps, Unfit
+from qengine.exec.host.cliques import MOST_ROLES, Planes, chain_records, planes_of
+from qengine.exec.host.ranked_matrices import RankedMatrices
 from qengine.plan.elimination import Clique, Matrix, NodeIndicator, is_symmetric
-from qengine.plan.kernels.cliques import numbered_matrices
 
-__all__ = ["CLIQUE_TASK", "start_cliques"]
+__all__ = ["CLIQUE_CHAIN", "CLIQUE_INDEX", "CLIQUE_TASK", "start_cliques"]
 
-_MOST_PLANES = 32
+_MOST_SLOTS = 16
+
+CLIQUE_INDEX = np.dtype([(name, "<u8") for name in ("offsets", "ids", "planes", "order", "roots")])
+"""As the kernels' ``CliqueIndex``."""
+
+CLIQUE_CHAIN = np.dtype(
+    [("factor", "<u8"), ("roles", "u1", MOST_ROLES), ("links", "u1", (MOST_ROLES, MOST_ROLES)),
+     ("below", "u1", MOST_ROLES)]
+)  # fmt: skip
+"""As the kernels' ``CliqueChain``."""
 
 CLIQUE_TASK = np.dtype(
-    [("sides", "<u8"), ("chains", "<u8"), ("rank", "<u8"), ("weights", "<u8", MOST_ROLES), ("scratch", "<u8"),
-     ("scratch_words", "<u8"), ("total", "<u8"), ("slots", "<u4", _MOST_PLANES)]
-    + [(name, "<u4") for name in ("n", "n_roles", "n_chains", "n_planes", "from_root", "between", "n_between",
-                                  "valued", "most", "unused")]
+    [("index", CLIQUE_INDEX), ("weights", "<u8", MOST_ROLES), ("total", "<u8"), ("scratch", "<u8"),
+     ("chains", CLIQUE_CHAIN, MOST_ROLES), ("own", "u1", _MOST_SLOTS), ("back", "u1", _MOST_SLOTS)]
+    + [(name, "<u4") for name in ("n_roles", "n_chains", "n_slots", "n_planes", "first", "n_roots", "parts", "most",
+                                  "valued", "lanes")]
 )  # fmt: skip
 """As the kernels' ``CliqueTask``."""
 
-_THREADS = 128
+_FEW, _FEW_WARPS = 64, 8
+"""Roots of so many vertices before them have a warp each, of blocks of so many warps."""
+
+_STEP = 2
+"""How many times more vertices the roots of one launch have than those of the next, at most."""
+
+_THREADS, _MOST_THREADS, _SMALL = 128, 512, 128
+"""Of a block; fewer where no root has more than so many vertices."""
+
+_ROUNDS, _MOST_PARTS = 4, 16
+"""Roots are cut into parts where they are fewer than so many times the blocks that run at a time."""
+
 _LANES = 32
-_SHARED_BYTES = 16
-_WHAT = "cliques"
+"""Lanes that share a row of no more words in the last step."""
+
+_WHAT = "counting cliques"
+
+
+@dataclass(frozen=True, slots=True)
+class _Index:
+    """``record``: a ``CLIQUE_INDEX``. ``sizes``: of each of its roots how many vertices are before it, descending."""
+
+    record: npt.NDArray[Any]
+    sizes: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class _Tier:
+    """Roots ``[first, end)`` of an index, with up to ``most`` vertices before them each."""
+
+    first: int
+    end: int
+    most: int
 
 
 def start_cliques(steps: DeviceSteps, step: Clique) -> Any:
@@ -40,70 +77,47 @@ def start_cliques(steps: DeviceSteps, step: Clique) -> Any:
 
     Raises
     ------
+    Unfit
+        If a matrix has numbers, loops or repeats.
     OutOfMemory
         If it doesn't fit.
-    QueryTimeout, QueryInterrupted
-        By the run's limits.
     """
-    task = np.zeros((), CLIQUE_TASK)
-    size = len(step.vectors)
-    numbered = numbered_matrices(steps.steps, step.pairs)
-    places = list(dict.fromkeys(place for place, _ in numbered.values()))
-    planes = np.full((size, size), -1)
-    for (i, j), place in zip(combinations(range(size), 2), step.pairs, strict=True):
-        first, turned = numbered[place]
-        at, matrix = 2 * places.index(first), steps.steps[first]
-        assert isinstance(matrix, Matrix)
-        planes[i, j], planes[j, i] = (at, at) if is_symmetric(matrix.relations) else (at + turned, at + 1 - turned)
-    valued = frozenset(role for role, place in enumerate(step.vectors) if not _says_which(steps, place))
-    kinds = tuple(-1 if place is None else place for place in step.vectors)
-    sizes = tuple(steps.matrices[place].entries for place in places for _ in range(2))
-    chains = chain_records(tuple(map(tuple, planes.tolist())), kinds, sizes, valued)
-    task["from_root"], task["between"] = (sum(1 << p for p in some) for some in _uses(chains, size))
-    given = {way: steps.matrices[at] for at, way in numbered.items()}
-    sides = np.zeros(2 * len(places), SIDE)
-    matrices = []
-    for p in range(len(sides)):
-        if int(task["from_root"] | task["between"]) >> p & 1:
-            matrices.append(matrix_along(steps, given, (places[p // 2], bool(p % 2))))
-            sides[p] = steps.side(matrices[-1])
-    slots = np.cumsum([int(task["between"]) >> p & 1 for p in range(len(sides))])
-    task["slots"][1 : len(sides)], task["n_between"] = slots[:-1], slots[-1]
-    task["sides"], task["chains"], task["rank"] = steps.upload(sides), steps.upload(chains), _ranks(steps, matrices)
-    for role, weights in enumerate(step.vectors):
-        block = None if weights is None else steps.vectors[weights]
-        task["weights"][role] = 0 if block is None else block.ptr
-    task["n"], task["n_roles"], task["n_chains"], task["n_planes"] = steps.n, size, len(chains), len(sides)
-    task["valued"] = sum(1 << role for role in valued)
+    places, planes = planes_of(steps.steps, step)
+    index = _index(steps, places)
     total = steps.allocate(TOTAL, "a total", clear=True)
-    task["total"] = total.ptr
-    _launch(steps, task)
+    sizes = tuple(steps.matrices[place].entries for place in places for _ in range(2))
+    task = _task(steps, step, planes, sizes)
+    task["index"], task["total"] = index.record, total.ptr
+    tiers = list(_tiers(index.sizes, len(step.vectors)))
+    queues = steps.allocate(8 * max(1, len(tiers)), _WHAT, clear=True)
+    for number, tier in enumerate(tiers):
+        task["first"], task["n_roots"], task["most"] = tier.first, tier.end - tier.first, tier.most
+        _launch(steps, task.copy(), np.array((queues.ptr + 8 * number, steps.run.stop_flag), WORK_QUEUE))
     return total
 
 
-def _launch(steps: DeviceSteps, task: Any) -> None:
-    """Find how large universes are, make room for them, and count."""
-    macros = {"QE_WIDE": int(steps.wide)}
-    queues = steps.allocate(16, "the roots dealt", clear=True)
-    most = steps.allocate(4, "the largest universe", clear=True)
-    kernel = steps.run.kernel("cliques", "clique_universes", macros)
-    blocks = max(1, int(steps.run.device.resident_blocks(kernel, _THREADS, 0)))
-    queue = np.array((queues.ptr, steps.run.stop_flag), WORK_QUEUE)
-    steps.run.launch(kernel, blocks, _THREADS, (task, np.uint64(most.ptr), queue))
-    found = np.zeros(1, np.uint32)
-    steps.read(most, found)
-    task["most"] = members = int(found[0])
-    if members + 1 < int(task["n_roles"]):
-        return
-    words, roles = -(-members // _LANES), int(task["n_roles"])
-    rows = int(task["n_planes"]) + roles + int(task["n_between"]) * members + _THREADS // _LANES * roles**2
-    task["scratch_words"] = each = members + words * rows
-    kernel = steps.run.kernel("cliques", "cliques", macros, _SHARED_BYTES)
-    blocks = max(1, int(steps.run.device.resident_blocks(kernel, _THREADS, _SHARED_BYTES)))
-    blocks = max(1, min(blocks, steps.n, steps.run.free_bytes() // 2 // (4 * each)))
-    task["scratch"] = steps.allocate(4 * each * blocks, "what roots reach").ptr
-    queue = np.array((queues.ptr + 8, steps.run.stop_flag), WORK_QUEUE)
-    steps.run.launch(kernel, blocks, _THREADS, (task, queue, steps.flag), _SHARED_BYTES)
+def _task(steps: DeviceSteps, step: Clique, planes: Planes, sizes: tuple[int, ...]) -> npt.NDArray[Any]:
+    """Return a task without index and roots."""
+    kinds = tuple(-1 if place is None else place for place in step.vectors)
+    valued = frozenset(role for role, place in enumerate(step.vectors) if not _says_which(steps, place))
+    records = chain_records(planes, kinds, sizes, valued)
+    size = len(kinds)
+    backs = {planes[i][j]: planes[j][i] for i in range(size) for j in range(size) if i != j}
+    slots: dict[int, int] = {}
+    task = np.zeros((), CLIQUE_TASK)
+    for record, to in zip(records, task["chains"], strict=False):
+        to["factor"], to["below"] = record["factor"], record["below"]
+        to["roles"] = record["roles"]
+        for i in range(size):
+            for j in range(i + 1, size):
+                plane = int(record["planes"][i, j])
+                to["links"][i, j] = slots.setdefault(plane, len(slots)) if i else plane
+    for plane, slot in slots.items():
+        task["own"][slot], task["back"][slot] = plane, backs[plane]
+    task["weights"][:size] = [steps.address(place) for place in step.vectors]
+    task["n_roles"], task["n_chains"], task["n_slots"], task["n_planes"] = size, len(records), len(slots), len(sizes)
+    task["valued"], task["lanes"] = sum(1 << role for role in valued), _LANES
+    return task
 
 
 def _says_which(steps: DeviceSteps, place: int | None) -> bool:
@@ -112,31 +126,97 @@ def _says_which(steps: DeviceSteps, place: int | None) -> bool:
     return step is None or (isinstance(step, NodeIndicator) and not step.loops)
 
 
-def _uses(chains: npt.NDArray[Any], size: int) -> tuple[set[int], set[int]]:
-    """Return the planes that chains go along from the root, and between the others."""
-    planes = chains["planes"]
-    pairs = list(combinations(range(size), 2))
-    first = {int(p) for i, j in pairs if i == 0 for p in planes[:, i, j]}
-    return first, {int(p) for i, j in pairs if i > 0 for p in planes[:, i, j]}
+# ---------------------------------------------------------------- roots
 
 
-def _ranks(steps: DeviceSteps, matrices: Sequence[DeviceMatrix]) -> int:
-    """Return the address of the vertices' ranks, by descending length of their rows; they stay on the device."""
-    keys = [each.key for each in matrices]
-    key = None if None in keys else (*keys, "ranks")
-    if key is not None and (resident := steps.run.memory.pin(key)) is not None:
+def _tiers(sizes: npt.NDArray[np.int64], n_roles: int) -> Iterator[_Tier]:
+    """Yield the roots that may have cliques, those with the most vertices before them first."""
+    enough = int(np.searchsorted(-sizes, -(n_roles - 1), "right"))
+    first = 0
+    while first < enough:
+        most = int(sizes[first])
+        least = 0 if most <= _FEW else max(_FEW, most // _STEP)
+        end = min(enough, int(np.searchsorted(-sizes, -least, "left")))
+        yield _Tier(first, end, most)
+        first = end
+
+
+def _launch(steps: DeviceSteps, task: npt.NDArray[Any], queue: npt.NDArray[Any]) -> None:
+    """Start the kernel that suits a task's roots."""
+    run, room = steps.run, steps.run.device.dynamic_bytes
+    macros = {"QE_WIDE": int(steps.wide), "QE_ROLES": int(task["n_roles"]), "QE_VALUED": int(task["valued"] > 0)}
+    most, name = int(task["most"]), "heavy"
+    threads = _THREADS if most <= _SMALL else _MOST_THREADS
+    n_bytes = 4 * _words(task, threads // 32)
+    shared = 8 + n_bytes
+    if most <= _FEW:
+        each = 8 + 4 * _words(task, 1)
+        name, warps = "light", min(_FEW_WARPS, room // each)
+        threads, shared = 32 * warps, warps * each
+    elif shared > room:
+        name, shared = "global", 8
+    kernel = run.kernel("cliques", f"cliques_{name}", macros, shared)
+    blocks = max(1, int(run.device.resident_blocks(kernel, threads, shared)))
+    if name == "global":
+        blocks = max(1, min(blocks, int(task["n_roots"]), run.free_bytes() // 2 // n_bytes))
+        task["scratch"] = steps.allocate(blocks * n_bytes, _WHAT).ptr
+    task["parts"] = parts = 1 if name == "light" else min(_MOST_PARTS, -(-_ROUNDS * blocks // int(task["n_roots"])))
+    blocks = min(blocks, -(-int(task["n_roots"]) * parts // (threads // 32 if name == "light" else 1)))
+    run.launch(kernel, blocks, threads, (task, queue, steps.flag), shared)
+
+
+def _words(task: npt.NDArray[Any], warps: int) -> int:
+    """Return the words of memory that a team of so many warps has: the kernels' ``team_words``."""
+    roles, slots, planes, most = (int(task[name]) for name in ("n_roles", "n_slots", "n_planes", "most"))
+    words = -(-most // 32)
+    sets = sum(roles - depth for depth in range(2, roles - 1))
+    return most + words * (planes + roles + warps * sets + slots * most)
+
+
+
+
+# ---------------------------------------------------------------- index
+
+
+def _index(steps: DeviceSteps, places: Sequence[int]) -> _Index:
+    """Return matrices by descending length of rows, all together; they stay on the device unless conditions decide.
+
+    Raises
+    ------
+    Unfit
+        If one has numbers, loops or repeats.
+    """
+    run, matrices = steps.run, [steps.steps[place] for place in places]
+    key = id(steps.store), _WHAT, tuple(matrices)
+    if (resident := run.memory.pin(key)) is not None:
         steps.held.append(resident)
-        return int(resident.block.ptr)
-    lengths = np.zeros(steps.n, np.int64)
-    for each in matrices:
-        assert each.offsets is not None
-        lengths[int(each.record["lo"]) : int(each.record["hi"])] += np.diff(each.offsets).astype(np.int64)
-    ranks = np.empty(steps.n, np.uint32)
-    ranks[np.argsort(-lengths, kind="stable")] = np.arange(steps.n, dtype=np.uint32)
-    if key is None:
-        return steps.upload(ranks)
-    block = steps.run.upload(ranks, _WHAT)
-    steps.run.publish()
-    steps.held.append(steps.run.memory.add(key, block, ranks.nbytes, block))
-    steps.run.memory.follow(steps.store)
-    return int(block.ptr)
+        found: _Index = resident.keep
+        return found
+    arrays, sizes = _made(steps, matrices)
+    record = np.zeros((), CLIQUE_INDEX)
+    blocks = {name: run.upload(array, _WHAT) for name, array in arrays.items() if array.nbytes}
+    for name, block in blocks.items():
+        record[name] = block.ptr
+    index = _Index(record, sizes)
+    if any(each.conditions for of in matrices if isinstance(of, Matrix) for each in of.relations):
+        steps.blocks += blocks.values()
+        return index
+    steps.held.append(run.memory.add(key, blocks, sum(array.nbytes for array in arrays.values()), index))
+    run.memory.follow(steps.store)
+    return index
+
+
+def _made(steps: DeviceSteps, matrices: Sequence[Any]) -> tuple[dict[str, npt.NDArray[Any]], npt.NDArray[np.int64]]:
+    """Return the arrays of an index, and the sizes of its roots."""
+    ways = [is_symmetric(each.relations) for each in matrices]
+    found: list[SparseMatrix] = [steps.relations.matrix(each) for each in matrices]
+    if any(each.factors or each.repeats for each in found):
+        raise Unfit("some relationships join a pair twice")
+    ranked = RankedMatrices(found, ways, steps.n, steps.context)
+    if not ranked.plain:
+        raise Unfit("some relationships join a pair twice, or a node with itself")
+    offsets, ids, planes, order = ranked.lists(steps.n, steps.context)
+    sizes = np.diff(offsets).astype(np.int64)
+    roots = np.argsort(-sizes, kind="stable")[: int(np.count_nonzero(sizes))].astype(np.uint32)
+    arrays = {"offsets": offsets, "ids": ids, "planes": planes, "order": order, "roots": roots}
+    return arrays, sizes[roots]

@@ -46,7 +46,11 @@ FAMILIES: Mapping[str, tuple[Mapping[str, int | str], ...]] = {
     "eliminate": tuple({"QE_WIDE": wide, "QE_WINDOW": MESSAGE_WINDOW} for wide in (0, 1)),
     "rooted_forest": ({"QE_WIDE": 0}, {"QE_WIDE": 1}),
     "row_products": tuple({"QE_WIDE": wide, "QE_KINDS": kinds} for wide in (0, 1) for kinds in (1, 2, 3)),
-    "cliques": ({"QE_WIDE": 0}, {"QE_WIDE": 1}),
+    "cliques": tuple(
+        {"QE_WIDE": wide, "QE_ROLES": roles, "QE_VALUED": valued}
+        for wide, roles in ((0, 3), (0, 4), (0, 5), (0, 6), (0, 7), (1, 4))
+        for valued in (0, 1)
+    ),
     "masked_product": ({"QE_WIDE": 0}, {"QE_WIDE": 1}),
     "triangle_weight_sums": ({},),
     "eliminate_neighbours": ({"QE_WIDE": 0}, {"QE_WIDE": 1}),

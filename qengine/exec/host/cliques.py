@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from itertools import permutations
+from itertools import combinations, permutations
 
 import numpy as np
 
 from qengine.exec.host.elimination_steps import Array
+from qengine.plan.elimination import Clique, Matrix, Step, is_symmetric
+from qengine.plan.kernels.cliques import numbered_matrices
 
-__all__ = ["CHAIN", "MOST_ROLES", "TASK", "Planes", "chain_records"]
+__all__ = ["CHAIN", "MOST_ROLES", "TASK", "Planes", "chain_records", "planes_of"]
 
 MOST_ROLES = 8
 
@@ -32,6 +34,23 @@ TASK = np.dtype(
 
 Planes = tuple[tuple[int, ...], ...]
 """Of each role and each other one along which plane they are linked, seen from the first; -1 with itself."""
+
+
+def planes_of(steps: Sequence[Step], step: Clique) -> tuple[list[int], Planes]:
+    """Return the different matrices that a clique is along, and along which of their planes two roles are linked.
+
+    Matrix m of these has the planes 2 m and, from the other end, 2 m + 1; a symmetric one has only the first.
+    """
+    numbered = numbered_matrices(steps, step.pairs)
+    places = list(dict.fromkeys(place for place, _ in numbered.values()))
+    size = len(step.vectors)
+    planes = np.full((size, size), -1)
+    for (i, j), place in zip(combinations(range(size), 2), step.pairs, strict=True):
+        matrix, turned = numbered[place]
+        at, of = 2 * places.index(matrix), steps[matrix]
+        assert isinstance(of, Matrix)
+        planes[i, j], planes[j, i] = (at, at) if is_symmetric(of.relations) else (at + turned, at + 1 - turned)
+    return places, tuple(map(tuple, planes.tolist()))
 
 
 @cache

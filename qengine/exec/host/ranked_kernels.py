@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
 
 import numpy as np
 
 from qengine.exec.common.relations import NUMBERS, SparseMatrix, numbers
-from qengine.exec.host.cliques import TASK, chain_records
+from qengine.exec.host.cliques import TASK, chain_records, planes_of
 from qengine.exec.host.elimination_steps import Array, Steps, Unfit, address
 from qengine.exec.host.ranked_matrices import RankedMatrices
 from qengine.plan.elimination import Clique, Matrix, is_symmetric
@@ -44,20 +43,14 @@ def _count_cliques(steps: Steps, call: KernelCall, out: Array | None) -> int:
     """Return the sum over cliques, and write it by vertex to ``out`` where there is one."""
     step = steps.steps[call.results[0]]
     assert isinstance(step, Clique)
-    numbered = numbered_matrices(steps.steps, step.pairs)
-    places = list(dict.fromkeys(place for place, _ in numbered.values()))
+    places, planes = planes_of(steps.steps, step)
     matrices = _ranked_matrices(steps, places)
     size = len(step.vectors)
-    planes = np.full((size, size), -1)
-    for (i, j), place in zip(combinations(range(size), 2), step.pairs, strict=True):
-        matrix, turned = numbered[place]
-        at = 2 * places.index(matrix)
-        planes[i, j], planes[j, i] = (at, at) if _is_symmetric(steps, matrix) else (at + turned, at + 1 - turned)
     vectors = [steps.optional(place) for place in step.vectors]
     valued = frozenset(role for role, each in enumerate(vectors) if each is not None and _exceeds_one(each))
     lengths = tuple(len(_numberless(steps, place).ids) for place in places for _ in range(2))
     kinds = tuple(-1 if place is None else place for place in step.vectors)
-    chains = chain_records(tuple(map(tuple, planes.tolist())), kinds, lengths, valued, step.by)
+    chains = chain_records(planes, kinds, lengths, valued, step.by)
     weights = np.array([numbers(each) for each in vectors], NUMBERS)
     where = matrices.address, chains.ctypes.data, weights.ctypes.data
     flags = sum(1 << role for role in valued), int(steps.wide)

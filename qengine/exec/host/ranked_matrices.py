@@ -8,12 +8,15 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from qengine import _native
 from qengine.exec.common.relations import MATRIX, SparseMatrix
 from qengine.exec.context import ExecutionContext
 
 __all__ = ["RankedMatrices"]
+
+Array = npt.NDArray[Any]
 
 
 class RankedMatrices:
@@ -57,6 +60,28 @@ class RankedMatrices:
         """Where the native index is."""
         return self._handle.value or 0
 
+    def lists(self, n: int, context: ExecutionContext) -> tuple[Array, Array, Array, Array]:
+        """Return of each vertex those before it that a matrix links it with: offsets, ids, planes; and the order.
+
+        All by rank. Bit 2 m of ``planes``: matrix m links it with the other; bit 2 m + 1: that one with it, unless the
+        matrix is symmetric. At most 8 matrices.
+
+        Raises
+        ------
+        QueryTimeout, QueryInterrupted
+            By the context's limits.
+        """
+        offsets = np.empty(n + 1, np.uint64)
+        order = np.empty(n, np.uint32)
+        control = ctypes.byref(context.control)
+        of = self._handle, offsets.ctypes.data
+        context.run(self._library.qe_ranked_lists, *of, None, None, None, control)
+        ids, planes = np.empty(int(offsets[-1]), np.uint32), np.empty(int(offsets[-1]), np.uint16)
+        to = ids.ctypes.data, planes.ctypes.data, order.ctypes.data
+        if len(ids):
+            context.run(self._library.qe_ranked_lists, *of, *to, control)
+        return offsets, ids, planes, order
+
     def __del__(self) -> None:
         if handle := getattr(self, "_handle", None):
             self._library.qe_ranked_matrices_close(handle)
@@ -67,6 +92,7 @@ def _library() -> Any:
     library = _native.load()
     pointer = ctypes.c_void_p
     library.qe_ranked_matrices.argtypes = (pointer, pointer, ctypes.c_int32, ctypes.c_uint32, *(pointer,) * 4)
+    library.qe_ranked_lists.argtypes = (pointer,) * 6
     library.qe_ranked_matrices_close.argtypes = (pointer,)
     library.qe_ranked_matrices_close.restype = None
     return library

@@ -12,6 +12,7 @@ import pytest
 from qengine.errors import DeviceError
 from qengine.exec.gpu import (
     candidate_graph,
+    cliques,
     closed_walk_counts,
     compiled,
     dfs,
@@ -67,6 +68,9 @@ LAUNCHES = {
     "link_squares": (symmetric_links._MOST_THREADS, RTX_2070.dynamic_bytes),
     "row_products_light": (row_products._THREADS, row_products.SHARED_BYTES + 8 * row_products._SLOTS),
     "row_products_heavy": (row_products._MOST_THREADS, RTX_2070.dynamic_bytes),
+    "cliques_light": (32 * cliques._FEW_WARPS, RTX_2070.dynamic_bytes),
+    "cliques_heavy": (cliques._MOST_THREADS, RTX_2070.dynamic_bytes),
+    "cliques_global": (cliques._MOST_THREADS, 8),
     "walks_light": (closed_walk_counts._LIGHT_THREADS, closed_walk_counts.REST_SHARED + 8 * closed_walk_counts._SLOTS),
     "walks_heavy": (closed_walk_counts._HEAVY_THREADS, closed_walk_counts.REST_SHARED),
     "walks_strip": (closed_walk_counts._THREADS, closed_walk_counts._STRIP_SHARED),

@@ -27,14 +27,13 @@ from qengine.exec.gpu import (
     pcsr_build,
     sample_job,
 )
-from qengine.exec.gpu.cliques import CLIQUE_TASK
+from qengine.exec.gpu.cliques import CLIQUE_CHAIN, CLIQUE_INDEX, CLIQUE_TASK
 from qengine.exec.gpu.closed_walk_counts import GROUP, REMAINS, REST, REST_SHARED, STRIP, WINDOW
 from qengine.exec.gpu.eliminate_matrix import MATRIX, WORK_QUEUE
 from qengine.exec.gpu.families import FAMILIES, MESSAGE_WINDOW
 from qengine.exec.gpu.neighbourhoods import LOCAL, NEIGHBOURS
 from qengine.exec.gpu.row_products import ROW_PRODUCTS, SHARED_BYTES, WAYS
 from qengine.exec.gpu.symmetric_links import LINK_SQUARES, SYMMETRIC_LINKS
-from qengine.exec.host.cliques import CHAIN
 from qengine.plan.kernels.gpu import MOST_KINDS
 
 CHECKOUT = Path(__file__).resolve().parents[3]
@@ -158,7 +157,8 @@ def test_elimination_gets_what_it_expects() -> None:
         check_layouts(
             "count/masked_product.cu", {"BitRows": bit_rows.BIT_ROWS, "Side": bit_rows.SIDE}, 90, macros=macros
         )
-        check_layouts("count/cliques.cu", {"Chain": CHAIN, "CliqueTask": CLIQUE_TASK}, 90, macros=macros)
+        cliques = {"CliqueIndex": CLIQUE_INDEX, "CliqueChain": CLIQUE_CHAIN, "CliqueTask": CLIQUE_TASK}
+        check_layouts("count/cliques.cu", cliques, 90, macros={**macros, "QE_ROLES": 5})
         links = {"SymmetricLinks": SYMMETRIC_LINKS, "LinkSquares": LINK_SQUARES}
         check_layouts("count/symmetric_links.cu", links, 90, macros=macros)
         sizes = (
