@@ -1,4 +1,4 @@
-"""Cliques along several matrices, on the emulated device: by warps and by blocks, against the reference and the host."""
+"""Cliques along several matrices, on the emulated device: by warps and by blocks, as the reference counts them."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_rows_that_shared_memory_has_no_room_for(size: int, lanes: int, monkeypa
     """Rows in device memory, of more words than lanes share, or of fewer."""
     monkeypatch.setattr(cliques, "_FEW", 8)
     monkeypatch.setattr(cliques, "_LANES", lanes)
-    monkeypatch.setattr(type(SMALL), "dynamic_bytes", property(lambda own: 700))
+    monkeypatch.setattr(type(SMALL), "dynamic_bytes", property(lambda own: 500))
     graph = drawn(np.random.default_rng(size), 110, 0.4 if size < 5 else 0.25)
     pattern = ", ".join(f"(n{a})-[:R]->(n{b})" for b in range(size) for a in range(b))
     text = f"MATCH DIFFERENT NODES {pattern} RETURN count(*)"

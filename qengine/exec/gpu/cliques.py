@@ -173,8 +173,6 @@ def _words(task: npt.NDArray[Any], warps: int) -> int:
     return most + words * (planes + roles + warps * sets + slots * most)
 
 
-
-
 # ---------------------------------------------------------------- index
 
 
