@@ -68,7 +68,9 @@ def test_cliques_of_many_neighbours(
     graph = drawn(rng, 80, density)
     mode = "REPEATABLE ELEMENTS" if tails else "DIFFERENT NODES"
     text = f"MATCH {mode} {drawn_clique(rng, size, arrows, tails)} RETURN count(*)"
-    assert is_taken(graph, text)
+    if not is_taken(graph, text):  # triangles along one matrix have kernels of their own
+        assert size == 3 and len(arrows) == 1
+        return
     Kernel.seen.clear()
     found = counted(graph, text)
     assert {"cliques_light", "cliques_heavy"} <= Kernel.seen.keys()
@@ -83,7 +85,7 @@ def test_rows_that_shared_memory_has_no_room_for(size: int, lanes: int, monkeypa
     monkeypatch.setattr(cliques, "_LANES", lanes)
     monkeypatch.setattr(type(SMALL), "dynamic_bytes", property(lambda own: 500))
     graph = drawn(np.random.default_rng(size), 110, 0.4 if size < 5 else 0.25)
-    pattern = ", ".join(f"(n{a})-[:R]->(n{b})" for b in range(size) for a in range(b))
+    pattern = ", ".join(f"(n{a})-[:{'RS'[b == 2]}]->(n{b})" for b in range(size) for a in range(b))
     text = f"MATCH DIFFERENT NODES {pattern} RETURN count(*)"
     assert is_taken(graph, text)
     Kernel.seen.clear()
@@ -92,11 +94,9 @@ def test_rows_that_shared_memory_has_no_room_for(size: int, lanes: int, monkeypa
     assert found == graph.query(text, device="cpu").fetchall()[0][0] > 0
 
 
-def test_pairs_that_turn_out_to_be_joined_twice_are_left_to_other_kernels() -> None:
-    graph = drawn(np.random.default_rng(4), 7, 0.5)
-    text = "MATCH REPEATABLE ELEMENTS (a)-[:R|S]->(b)-[:R|S]->(c)-[:R|S]->(a) RETURN count(*)"
-    assert is_taken(graph, text)
-    assert counted(graph, text) == graph.query(text, device="reference").fetchall()[0][0]
+def test_types_that_may_join_a_pair_twice_have_other_kernels() -> None:
+    graph = drawn(np.random.default_rng(2), 7, 0.5, loose=True)
+    assert not is_taken(graph, "MATCH (a)-[:R]->(b)-[:S]->(c)-[:R]->(a) RETURN count(*)")
 
 
 def test_lists_of_neighbours_stay_on_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,11 +115,11 @@ def test_sums_beyond_64_bits_are_exact() -> None:
     hubs = [(a, b) for a in range(3) for b in range(a)]
     tails = [(a, 3 + k) for a in range(3) for k in range(n)]
     nodes = [{"id": k, "labels": (), "properties": {}} for k in range(n + 3)]
-    links = [{"type": "R", "start": a, "end": b, "properties": {}} for a, b in hubs]
+    links = [{"type": "RT"[a == 1], "start": a, "end": b, "properties": {}} for a, b in hubs]
     links += [{"type": "S", "start": a, "end": b, "properties": {}} for a, b in tails]
     graph = Graph.from_records(nodes, links)
     leaves = ", ".join(f"({corner})-[:S]->(x{corner}{k})" for corner in "abc" for k in range(2))
-    text = f"MATCH REPEATABLE ELEMENTS (a)-[:R]->(b), (a)-[:R]->(c), (b)-[:R]->(c), {leaves} RETURN count(*) / 1000"
+    text = f"MATCH REPEATABLE ELEMENTS (a)-[:R]->(b), (a)-[:R]->(c), (b)-[:T]->(c), {leaves} RETURN count(*) / 1000"
     assert is_taken(graph, text)
     Kernel.seen.clear()
     assert counted(graph, text) == n**6 // 1000
