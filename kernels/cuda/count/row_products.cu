@@ -6,7 +6,8 @@
 // pairs. A row of few ways of one kind is made in a hash table in shared memory by a block (`row_products_light`), in which those
 // of other kinds are looked up; it lists rows of more. These have a counter in shared memory for each column and kind, some
 // columns at a time (`row_products_heavy`). Where rows are `ranked` only ways over vertices after the row's, to columns that aren't
-// before it, are taken: each closed walk of four is found once, at its first vertex. QE_KINDS: of ways; 0, on the host alone: as many as the task has.
+// before it, are taken: each closed walk of four is found once, at its first vertex. QE_KINDS: of ways, QE_RANKED: whether
+// rows are ranked; 0 and -1, on the host alone: as the task says.
 // Preconditions: `through` is 0 or 1; *n_left is 0 before `row_products_light`. Launch: as many blocks of whole warps as run at a
 // time. Bytes moved: 4 for each way, and a place of the table, or a counter at random, in shared memory; counters are read once
 // for each row. Deterministic. `flag` becomes 1 where numbers are too large.
@@ -16,6 +17,9 @@
 
 #ifndef QE_KINDS
 #define QE_KINDS 0
+#endif
+#ifndef QE_RANKED
+#define QE_RANKED -1
 #endif
 
 using namespace qe;
@@ -51,6 +55,8 @@ struct RowProducts {
 
 __device__ inline uint32_t kinds_of(const RowProducts& task) { return QE_KINDS ? QE_KINDS : task.n_kinds; }
 
+__device__ inline bool is_ranked(const RowProducts& task) { return QE_RANKED >= 0 ? QE_RANKED : task.ranked; }
+
 // What a block has beside its table or counters.
 struct ProductsShared {
   uint64_t taken;
@@ -67,7 +73,7 @@ __device__ inline Span since(const Matrix& m, Span span, uint32_t least) {
 // The first steps of the ways from a row.
 __device__ inline Span first_steps(const RowProducts& task, const Ways& ways, uint32_t r) {
   const Span all = row(ways.start, r);
-  return task.ranked ? since(ways.start, all, r + 1) : all;
+  return is_ranked(task) ? since(ways.start, all, r + 1) : all;
 }
 
 // The second steps of the ways from row r whose first is an entry.
@@ -75,7 +81,7 @@ __device__ inline Span beyond(const RowProducts& task, const Ways& ways, uint32_
   const uint32_t v = ways.start.ids[e];
   if (ways.through && is_zero(ways.through[v])) return {};
   const Span all = row(ways.link, v);
-  return task.ranked ? since(ways.link, all, r) : all;
+  return is_ranked(task) ? since(ways.link, all, r) : all;
 }
 
 // Adds what a column of row r counts for; of(kind): the ways to it.
@@ -89,7 +95,7 @@ __device__ void add_product(const RowProducts& task, uint32_t r, uint32_t column
 #pragma unroll
   for (uint32_t kind = 0; kind < kinds_of(task); ++kind)
     for (uint32_t k = kind == 0; k < task.ways[kind].exponent; ++k) found = times(found, number_of(ways[kind]), over);
-  if (task.ranked) found = times(found, number_of(column == r ? task.back : task.factor), over);
+  if (is_ranked(task)) found = times(found, number_of(column == r ? task.back : task.factor), over);
   sum.add(task.weights ? times(found, task.weights[column], over) : found);
 }
 
@@ -103,7 +109,7 @@ __device__ void write_row(const RowProducts& task, uint32_t r, Sum sum, Products
     if (threadIdx.x < blockDim.x / kLanes) all = own.sums[threadIdx.x];
     all.gather(kLanes);
     if (threadIdx.x == 0) {
-      if (task.adds) all.add(task.out[r]);
+      if (is_ranked(task) && task.adds) all.add(task.out[r]);
       const Number number = all.number(over);
       task.out[r] = task.factors ? times(number, task.factors[r], over) : number;
     }
@@ -204,7 +210,7 @@ extern "C" __global__ void __launch_bounds__(1024)
     const uint32_t r = task.left[own.taken];
     const uint64_t begin = task.owners ? task.ends[task.owners[r]] : 0, end = task.owners ? task.ends[task.owners[r] + 1] : task.n;
     Sum sum;
-    for (uint64_t tile = task.ranked ? r : begin; tile < end; tile += task.counters) {
+    for (uint64_t tile = is_ranked(task) ? r : begin; tile < end; tile += task.counters) {
       const uint64_t last = tile + task.counters < end ? tile + task.counters : end;
       stop.warp();  // warps that take nothing look, too
 #pragma unroll

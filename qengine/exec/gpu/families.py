@@ -45,7 +45,11 @@ FAMILIES: Mapping[str, tuple[Mapping[str, int | str], ...]] = {
     "candidate_graph": ({},),
     "eliminate": tuple({"QE_WIDE": wide, "QE_WINDOW": MESSAGE_WINDOW} for wide in (0, 1)),
     "rooted_forest": ({"QE_WIDE": 0}, {"QE_WIDE": 1}),
-    "row_products": tuple({"QE_WIDE": wide, "QE_KINDS": kinds} for wide in (0, 1) for kinds in (1, 2, 3)),
+    "row_products": tuple(
+        {"QE_WIDE": wide, "QE_KINDS": kinds, "QE_RANKED": ranked}
+        for wide in (0, 1)
+        for kinds, ranked in ((1, 0), (2, 0), (3, 0), (1, 1), (2, 1))
+    ),
     "cliques": tuple(
         {"QE_WIDE": wide, "QE_ROLES": roles, "QE_VALUED": valued}
         for wide, roles in ((0, 3), (0, 4), (0, 5), (0, 6), (0, 7), (1, 4))

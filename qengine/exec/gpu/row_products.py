@@ -66,7 +66,8 @@ def run_row_products(run: DeviceRun, task: Any, columns: int, wide: bool, flag: 
             ("heavy", many, SHARED_BYTES + 4 * kinds * counters),
         )
     ):
-        kernel = run.kernel("row_products", f"row_products_{name}", {"QE_WIDE": int(wide), "QE_KINDS": kinds}, shared)
+        macros = {"QE_WIDE": int(wide), "QE_KINDS": kinds, "QE_RANKED": int(task["ranked"])}
+        kernel = run.kernel("row_products", f"row_products_{name}", macros, shared)
         n_blocks = max(1, int(run.device.resident_blocks(kernel, threads, shared)))
         queue = np.array((queues + 8 * at, run.stop_flag), WORK_QUEUE)
         run.launch(kernel, n_blocks, threads, (task, queue, flag), shared)
