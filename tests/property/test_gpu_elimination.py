@@ -107,8 +107,8 @@ def device() -> Iterator[None]:
         patch.setattr(row_products, "_THREADS", THREADS)
         patch.setattr(row_products, "_MOST_THREADS", THREADS)
         patch.setattr(row_products, "_SLOTS", 64)
-        patch.setattr(cliques, "_THREADS", THREADS)
-        patch.setattr(cliques, "_MOST_THREADS", THREADS)
+        for name in ("_THREADS", "_MANY_THREADS", "_MOST_THREADS"):
+            patch.setattr(cliques, name, THREADS)
         patch.setattr(closed_walk_counts, "_FIRST_ROOTS", 32)
         patch.setattr(closed_walk_counts, "_WORTH", 0)
         patch.setattr(choice, "choose", lambda asked, *_: (asked, "as asked"))

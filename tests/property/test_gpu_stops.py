@@ -203,7 +203,8 @@ def device(case: Case) -> Iterator[None]:
                 symmetric_links,
             ):
                 patch.setattr(module, "_THREADS", threads)
-            patch.setattr(neighbourhoods, "_MANY_THREADS", threads)
+            for module in (cliques, neighbourhoods):
+                patch.setattr(module, "_MANY_THREADS", threads)
             for module in (cliques, row_products, symmetric_links):
                 patch.setattr(module, "_MOST_THREADS", threads)
             for module in (neighbourhoods, symmetric_links):

@@ -84,7 +84,8 @@ struct Team {
   // The same; is it true for one of them?
   __device__ bool sync_or(bool mine) const {
     if constexpr (kBlock) return __syncthreads_or(mine);
-    else return __any_sync(kAllLanes, mine);
+    __syncwarp();
+    return __any_sync(kAllLanes, mine);
   }
 };
 
@@ -132,6 +133,23 @@ __device__ void gather(const CliqueTask& task, const Team<kBlock>& team, uint32_
   const uint32_t threads = team.warps * kLanes;
   const uint64_t all = uint64_t{task.n_slots} * of.n * of.words;
   for (uint64_t i = team.warp * kLanes + lane; i < all && !stop.thread(); i += threads) of.rows[i] = 0;
+}
+
+// The chains of those given for whose levels there are candidates next to the root; by each warp.
+__device__ inline uint32_t begun(const CliqueTask& task, const Around& of) {
+  uint32_t found = 0;
+  for (uint32_t left = of.chains; left != 0; left &= left - 1) {
+    const CliqueChain& chain = task.chains[__ffs(left) - 1];
+    bool all = true;
+    for (uint32_t j = 1; j < task.n_roles && all; ++j) {
+      const uint32_t *linked = of.root_rows + chain.links[0][j] * of.words, *admitted = of.role_rows + chain.roles[j] * of.words;
+      uint32_t any = 0;
+      for (uint32_t w = lane_id(); w < of.words; w += kLanes) any |= linked[w] & admitted[w];
+      all = __any_sync(kAllLanes, any != 0);
+    }
+    if (all) found |= left & (0u - left);
+  }
+  return found;
 }
 
 // How many of the first n ids are less.
@@ -341,10 +359,10 @@ __device__ void count_cliques(const CliqueTask& task, const WorkQueue& queue, ui
     const uint32_t rows = kLanes / of.lanes;
     of.mask = (rows < 32 ? ~0u / ((1u << rows) - 1) : 1u) << lane / of.lanes;
     of.chains = __ballot_sync(kAllLanes, lane < task.n_chains && admits(task, task.chains[lane % kMostCliqueRoles].roles[0], root));
-    gather(task, team, root, of, stop);
-    if (team.sync_or(stop.stopped())) continue;  // what others would read is not all there
-    team.sync();
-    link(task, team, of, stop);
+    if (of.chains != 0) gather(task, team, root, of, stop);
+    if (team.sync_or(stop.stopped()) || of.chains == 0) continue;  // stopped: what others would read is not all there
+    of.chains = begun(task, of);
+    if (of.chains != 0) link(task, team, of, stop);
     team.sync();
     count_around<kRoles, kValued>(task, team, of, item, stop, sum, &over);
     team.sync();
@@ -391,13 +409,13 @@ extern "C" __global__ void __launch_bounds__(256) cliques_light(const CliqueTask
 }
 
 // Roots whose rows fit, a block each. Shared memory: 8 bytes, then team_words.
-extern "C" __global__ void __launch_bounds__(512) cliques_heavy(const CliqueTask task, const WorkQueue queue, uint32_t* flag) {
+extern "C" __global__ void __launch_bounds__(1024) cliques_heavy(const CliqueTask task, const WorkQueue queue, uint32_t* flag) {
   QE_SHARED(uint32_t, shared);
   count_all<true>(task, queue, flag, shared + 2, reinterpret_cast<uint64_t*>(shared));
 }
 
 // Other roots, a block each, which has team_words of the scratch. Shared memory: 8 bytes.
-extern "C" __global__ void __launch_bounds__(512) cliques_global(const CliqueTask task, const WorkQueue queue, uint32_t* flag) {
+extern "C" __global__ void __launch_bounds__(1024) cliques_global(const CliqueTask task, const WorkQueue queue, uint32_t* flag) {
   QE_SHARED(uint32_t, shared);
   const uint64_t words = team_words(task, blockDim.x / kLanes, sets_of(static_cast<int>(task.n_roles)));
   count_all<true>(task, queue, flag, task.scratch + blockIdx.x * words, reinterpret_cast<uint64_t*>(shared));

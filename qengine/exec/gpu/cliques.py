@@ -43,8 +43,10 @@ _FEW, _FEW_WARPS = 64, 8
 _STEP = 2
 """How many times more vertices the roots of one launch have than those of the next, at most."""
 
-_THREADS, _MOST_THREADS, _SMALL = 128, 512, 128
-"""Of a block; fewer where no root has more than so many vertices."""
+_THREADS, _MANY_THREADS, _MOST_THREADS = 128, 512, 1024
+"""Of a block: where no root has more than ``_SMALL`` vertices, where several blocks run at a time, and else."""
+
+_SMALL = 128
 
 _ROUNDS, _MOST_PARTS = 4, 16
 """Roots are cut into parts where they are fewer than so many times the blocks that run at a time."""
@@ -146,7 +148,9 @@ def _launch(steps: DeviceSteps, task: npt.NDArray[Any], queue: npt.NDArray[Any])
     run, room = steps.run, steps.run.device.dynamic_bytes
     macros = {"QE_WIDE": int(steps.wide), "QE_ROLES": int(task["n_roles"]), "QE_VALUED": int(task["valued"] > 0)}
     most, name = int(task["most"]), "heavy"
-    threads = _THREADS if most <= _SMALL else _MOST_THREADS
+    threads = _THREADS if most <= _SMALL else _MANY_THREADS
+    if 8 * _words(task, threads // 32) > room:
+        threads = _MOST_THREADS
     n_bytes = 4 * _words(task, threads // 32)
     shared = 8 + n_bytes
     if most <= _FEW:
