@@ -13,7 +13,8 @@ from qengine.plan.physical import Eliminate, HashJoin
 from qengine.plan.traverse import operators
 from qengine.testing.generate import rmat, to_csr
 
-TEXT = "MATCH DIFFERENT NODES (a:A)-[:E]-(b:A)-[:E]-(c:C)-[:E]-(a), (a)-[:E]-(d:B)-[:E]-(e:C)-[:E]-(a) RETURN count(*) AS n"
+TEXT = """MATCH DIFFERENT NODES (a:A)-[:E]-(b:A)-[:E]-(c:C)-[:E]-(a), (a)-[:E]-(d:B)-[:E]-(e:C)-[:E]-(a)
+RETURN count(*) AS n"""
 
 
 @pytest.fixture(scope="module")

@@ -82,8 +82,8 @@ def eliminated(
     """Return how to count a pattern by elimination.
 
     None where it can't be, or would cost each device as many nanoseconds as ``limits`` says, or more. Devices that it
-    would cost so much are left out of the schedules; by the costs of the first one steps are chosen. ``kernels``: names of rows of the kernel table that are taken
-    where they match.
+    would cost so much are left out of the schedules; steps are chosen by the costs of the first one. ``kernels``: names
+    of rows of the kernel table that are taken where they match.
     """
     outputs, limit = wanted.by, limits[_first(limits)]
     large = len(names) > _MOST_APART

@@ -514,7 +514,7 @@ class MatchLowering:
         if not asked and purpose is None and _is_clique(matching, len(emitted)):
             if len(matching.names) == 3 and all(edge.symmetric for edge in matching.edges):
                 return None  # a search finds each triangle once, and keeps no index
-            if shaped:
+            if shaped and all(edge.symmetric for edge in matching.edges):
                 limits = {"cpu": limits["cpu"]}
         wanted = Wanted(self._outputs(matching, emitted), None if purpose is None else purpose.valued)
         edges, difference = self._for_elimination(matching)
