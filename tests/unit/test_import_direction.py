@@ -93,6 +93,7 @@ SEAMS: dict[str, dict[str, set[str]]] = {
         "runtime.py": {"search"},
     },
     "exec/gpu": {
+        "cliques.py": {"cliques", "ranked_matrices"},
         "eliminate.py": {"eliminate"},
         "elimination_steps.py": {"eliminate"},
         "dfs.py": {"search"},
