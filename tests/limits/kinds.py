@@ -182,7 +182,7 @@ def _expressions() -> list[Kind]:
         Kind("regex of rows", "MATCH (a), (b) WHERE a.s + b.s =~ '.*(x+x+)+y' RETURN count(*)"),
         Kind("regex nested", f"RETURN {text} =~ '(a+)+b'", clean=True),
         Kind("regex look-ahead", f"RETURN {text} =~ '(a|aa)+(?=b)b'", clean=True),
-        Kind("regex word", "RETURN 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\u00e9' =~ '(?i)(\\\\w+\\\\w+)+b'"),
+        Kind("regex word", "RETURN 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\u00e9' =~ '(?i)(\\\\w+\\\\w+)+b'", clean=True),
         Kind("split", "MATCH (a), (b) RETURN sum(size(split(a.s + b.s, 'x')))"),
         Kind("replace rows", "MATCH (a), (b) RETURN sum(size(replace(a.s + b.s, 'x', 'yy')))"),
         Kind("replace", "RETURN size(replace(reduce(s = 'a', x IN range(1, 26) | s + s), 'a', "

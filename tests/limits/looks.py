@@ -65,7 +65,20 @@ def watched(stop_at: int = 0, stop: Callable[[ExecutionContext], None] = Executi
     with pytest.MonkeyPatch.context() as patch:
         for name in ("check", "check_planning"):
             patch.setattr(ExecutionContext, name, _counted(getattr(ExecutionContext, name), looks))
+        patch.setattr(ExecutionContext, "__init__", _begun(ExecutionContext.__init__, looks))
         yield looks
+
+
+def _begun(begin: Any, looks: Looks) -> Any:
+    """Let a native look be the one of a statement that is run without a look of Python's before: its plan is kept."""
+
+    def begun(context: ExecutionContext, *args: Any, **options: Any) -> None:
+        begin(context, *args, **options)
+        looks._seen.pop(id(context), None)
+        if looks.stop_at:
+            context.control.stop_at = max(1, looks.stop_at - looks.count)
+
+    return begun
 
 
 def _counted(check: Any, looks: Looks) -> Any:
