@@ -80,7 +80,7 @@ def choose(asked: str, largest: LargestSearch | None) -> tuple[str, str]:
         return "cpu", f"elimination takes about {on_cpu.cost / 1e6:,.3g} ms"
     search = largest.search
     if on_cpu is not None and eliminate is not None and eliminate.schedule("gpu") is None:
-        searched = device_search_cost(search.shapes, search.cost, search.rows)
+        searched = device_search_cost(search.shapes, search.cost, search.on_gpu)
         if on_cpu.cost < searched:
             return (
                 "cpu",

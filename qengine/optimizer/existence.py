@@ -46,7 +46,7 @@ def first_match(matching: Matching, order: MatchingOrder, cardinality: Cardinali
     share = _TRIES / max(each_row[-1], _TRIES)
     tried = sum(min(number_of, max(1.0, number_of * share)) for number_of in each_row[1:])
     cost = _A_STEP * max(times, 1.0) * (1.0 + tried)
-    return replace(order, names=names, cost=min(order.cost, cost))
+    return replace(order, names=names, cost=min(order.cost, cost), on_gpu=None)
 
 
 def rows_first(matching: Matching, order: MatchingOrder, cardinality: Cardinality) -> MatchingOrder:

@@ -24,13 +24,20 @@ from qengine.optimizer.search_levels import NamedCondition
 from qengine.optimizer.symmetry import NO_SYMMETRY, Symmetry, break_symmetry
 from qengine.plan.pattern import NO_HINTS, CardinalitySource, Hints, certain_label
 
+_COMPARED = 1e6
+"""Nanoseconds of one core from which on it is worth knowing what a GPU takes."""
+
+_MARGIN = 3.0
+"""How many times less an order must cost a GPU than the host's to be taken instead: costs are only estimated."""
+
 _FEWEST = 1e-3  # rows that a part is taken to have
 
 
 @frozen
 class MatchingOrder:
-    """Names of vertices in the order of binding, how many embeddings are expected, the cost in nanoseconds.
+    """Names of vertices in the order of binding, how many embeddings are expected, the cost in nanoseconds of one core.
 
+    ``on_gpu``: nanoseconds that a GPU takes to count in this order, None where that isn't asked for, or is little.
     ``reason``: which hint the order comes from, "" for none. ``known``: what was told of cardinalities, "" for nothing.
     """
 
@@ -40,6 +47,7 @@ class MatchingOrder:
     symmetry: Symmetry = NO_SYMMETRY
     reason: str = ""
     known: str = ""
+    on_gpu: float | None = None
 
     def told(self) -> str:
         """Return what EXPLAIN says of it."""
@@ -76,30 +84,59 @@ class Matching:
 def matching_order(matching: Matching, cardinality: Cardinality) -> MatchingOrder:
     """Return the cheapest order of a matching's vertices, and which symmetric embeddings to leave out."""
     names, problem = order_problem(matching, cardinality)
-    number = {name: place for place, name in enumerate(names)}
     model = CostModel(problem)
     hinted, reason = _hinted(matching, cardinality)
     if reason:
+        number = {name: place for place, name in enumerate(names)}
         order = (*hinted, *(name for name in _numbered(matching, cardinality) if name not in hinted))
         vertices = tuple(number[name] for name in order)
         found = Ordered(vertices, model.cost(vertices))
     else:
         found = model.best_order()
-    symmetry = NO_SYMMETRY
+    found, symmetry, used = _without_symmetric(matching, cardinality, names, model, found)
+    source = matching.hints.known
+    known = _counted(len(problem.known), source) if source is not None and problem.known else ""
+    compared = matching.counted and found.cost > _COMPARED
+    return MatchingOrder(
+        tuple(names[vertex] for vertex in found.vertices),
+        model.rows(model.all),
+        found.cost,
+        symmetry,
+        reason,
+        known,
+        used.on("gpu").cost(found.vertices) if compared else None,
+    )
+
+
+def order_on_gpu(matching: Matching, order: MatchingOrder, cardinality: Cardinality) -> MatchingOrder:
+    """Return the order that costs a GPU least, where that is far less than this one does; else this one."""
+    if order.reason or order.on_gpu is None:
+        return order
+    names, problem = order_problem(matching, cardinality)
+    model = CostModel(problem, device="gpu")
+    found, symmetry, _ = _without_symmetric(matching, cardinality, names, model, model.best_order())
+    if _MARGIN * found.cost > order.on_gpu:
+        return order
+    return replace(order, names=tuple(names[vertex] for vertex in found.vertices), symmetry=symmetry, on_gpu=found.cost)
+
+
+def _without_symmetric(
+    matching: Matching, cardinality: Cardinality, names: Sequence[str], model: CostModel, found: Ordered
+) -> tuple[Ordered, Symmetry, CostModel]:
+    """Leave symmetric embeddings out where that costs less; return what the order costs then, and the model of that."""
+    number = {name: place for place, name in enumerate(names)}
+    symmetry, used = NO_SYMMETRY, model
     if matching.symmetric and (matching.listed or names[found.vertices[-1]] not in matching.wanted):
         plain = tuple(names[vertex] for vertex in found.vertices)
         fixed = () if matching.listed else matching.wanted
         broken = break_symmetry(plain, cardinality.nodes, matching.edges, matching.difference, matching.listed, fixed)
         for each in (broken, broken.turned()) if broken.orbits > 1 else ():
             less = tuple((number[small], number[big]) for big, small in each.greater)
-            cost = model.constrained(less).cost(found.vertices)
+            constrained = model.constrained(less)
+            cost = constrained.cost(found.vertices)
             if cost < found.cost:
-                found, symmetry = replace(found, cost=cost), each
-    source = matching.hints.known
-    known = _counted(len(problem.known), source) if source is not None and problem.known else ""
-    return MatchingOrder(
-        tuple(names[vertex] for vertex in found.vertices), model.rows(model.all), found.cost, symmetry, reason, known
-    )
+                found, symmetry, used = replace(found, cost=cost), each, constrained
+    return found, symmetry, used
 
 
 def _counted(parts: int, source: CardinalitySource) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import chain
+from math import inf
 from typing import Any
 
 from qengine import _native
@@ -23,7 +24,8 @@ from qengine.optimizer.order_problem import DegreeStatistics, Link, Problem, mas
 EXACT = 12  # vertices to order up to which every connected order is considered
 MOST_VERTICES = 1024  # of one pattern
 _SMALL = 64  # vertices up to which a set of them is one word
-_REMEMBERED = float(1 << 17)  # counts that a table of the search holds
+_REMEMBERED = {"cpu": float(1 << 17), "gpu": inf}  # counts that a table of the search holds; rows are brought together
+_RECALLED = {"cpu": float(1 << 16), "gpu": 0.0}  # the same by three vertices
 _CHEAP = 2e4  # nanoseconds: looking for a better order would take longer than this one
 
 
@@ -39,8 +41,8 @@ class CostModel:
     """Sizes and costs over the sub-patterns of one problem; remembers what it has worked out.
 
     Up to ``EXACT`` free vertices the best order is found, up to 64 a good one by looking ahead, beyond that one by
-    simple rules. ``all``: the set of all vertices. ``adjacent``: for each vertex the set of those that it shares an
-    edge with.
+    simple rules. ``device``: "cpu" or "gpu"; costs are nanoseconds of one core, or of the whole GPU. ``all``: the set
+    of all vertices. ``adjacent``: for each vertex the set of those that it shares an edge with.
 
     Raises
     ------
@@ -48,8 +50,9 @@ class CostModel:
         For more vertices than a set holds.
     """
 
-    def __init__(self, problem: Problem, given: _Given | None = None) -> None:
+    def __init__(self, problem: Problem, given: _Given | None = None, device: str = "cpu") -> None:
         self.problem = problem
+        self.device = device
         self.count = len(problem.candidates)
         if self.count > MOST_VERTICES:
             raise Unsupported(
@@ -64,7 +67,7 @@ class CostModel:
         self._given = _Given(problem) if given is None else given
         self._library = _library()
         self._handle = ctypes.c_void_p()
-        self._constants = _Constants(**costs("cpu", "search"), remembered=_REMEMBERED)
+        self._constants = _constants(device)
         _check(self._library.qe_order_open(self._given.struct, self._constants, ctypes.byref(self._handle)))
 
     def __del__(self) -> None:
@@ -73,7 +76,11 @@ class CostModel:
 
     def constrained(self, less: Sequence[tuple[int, int]]) -> CostModel:
         """Return the model of the same problem with other pairs (a, b) of which id(a) < id(b)."""
-        return CostModel(replace(self.problem, less=less), self._given.with_less(less))
+        return CostModel(replace(self.problem, less=less), self._given.with_less(less), self.device)
+
+    def on(self, device: str) -> CostModel:
+        """Return the model of the same problem on another device."""
+        return CostModel(self.problem, self._given, device)
 
     def near(self, part: int) -> int:
         """Return the vertices that share an edge with some vertex of a set."""
@@ -105,11 +112,10 @@ class CostModel:
 class _Constants(ctypes.Structure):
     """Mirror of ``qe::OrderConstants``."""
 
-    _fields_ = tuple(
-        (name, ctypes.c_double)
-        for name in (
-            *("locate", "at_hand", "set_up", "read", "bind", "check", "counter", "look_up", "row", "remembered"),
-        )
+    _fields_ = (
+        *((name, ctypes.c_double) for name in ("locate", "at_hand", "set_up", "read", "bind", "check", "counter")),
+        *((name, ctypes.c_double) for name in ("look_up", "row", "remembered", "recalled")),
+        *((name, ctypes.c_int32) for name in ("tabled", "wedges", "overlaps", "unused")),
     )
 
 
@@ -176,6 +182,13 @@ class _Given:
         found.struct = _Struct.from_buffer_copy(self.struct)
         found.struct.less, found.struct.n_less = pairs.buffer_info()[0], len(less)
         return found
+
+
+def _constants(device: str) -> _Constants:
+    host = device == "cpu"
+    found = costs(device, "search" if host else "depth_first")
+    kept = {"remembered": _REMEMBERED[device], "recalled": _RECALLED[device]}
+    return _Constants(**found, **kept, tabled=host, wedges=host, overlaps=host)
 
 
 def _numbers(link: Link) -> tuple[float, ...]:

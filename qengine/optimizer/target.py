@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from qengine.plan.physical import Eliminate, HashJoin, PhysicalPlan
+from qengine.catalog.costs import costs
+from qengine.plan.physical import Eliminate, HashJoin, PhysicalPlan, Search
 from qengine.plan.traverse import operators
 
 __all__ = ["differs_on_gpu", "for_gpu", "is_for_gpu"]
@@ -33,8 +34,10 @@ def is_for_gpu() -> bool:
 
 
 def differs_on_gpu(plan: PhysicalPlan) -> bool:
-    """Tell whether a plan may be another one for a GPU."""
+    """Tell whether a plan may be another one for a GPU: one that joins, or that searches there for long."""
     return any(
-        isinstance(each, HashJoin) or (isinstance(each, Eliminate) and each.schedule("gpu") is None)
+        isinstance(each, HashJoin)
+        or (isinstance(each, Eliminate) and each.schedule("gpu") is None)
+        or (isinstance(each, Search) and not each.shapes and (each.on_gpu or 0.0) > costs("gpu", "choice")["replan"])
         for each in operators(plan.root)
     )

@@ -10,15 +10,15 @@ from qengine.plan.count_shapes import Component, View, kernels_of
 __all__ = ["device_search_cost"]
 
 
-def device_search_cost(shapes: Sequence[Component[View]], cost: float | None, rows: float | None) -> float:
+def device_search_cost(shapes: Sequence[Component[View]], cost: float | None, on_gpu: float | None) -> float:
     """Return the nanoseconds that a search takes on a GPU.
 
     Parameters
     ----------
-    shapes, cost, rows
-        As in ``Search``: ``cost`` is that on one core.
+    shapes, cost, on_gpu
+        As in ``Search``: ``cost`` is that on one core, ``on_gpu`` what its general kernels take.
     """
     found = costs("gpu", "search")
     if shapes:
         return found["shaped"] + (cost or 0.0) / min(found[kernel] for kernel in kernels_of(shapes))
-    return found["start"] + (cost or 0.0) / found["cores"] + found["row"] * (rows or 0.0)
+    return found["start"] + ((cost or 0.0) / found["cores"] if on_gpu is None else found["doubt"] * on_gpu)

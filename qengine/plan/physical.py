@@ -143,7 +143,8 @@ class Search(Operator):
     ``strategy``: "search" (depth first) or "extend" (breadth first, a frontier a level). ``fixed``: the order is the
     user's, no other one is tried.
     ``reason`` says in EXPLAIN why this order and strategy were chosen; ``rows`` is the estimate, ``cost`` what a search
-    is expected to take, in nanoseconds of one core. ``shapes``: what a GPU has kernels for and multiplies to the count;
+    is expected to take, in nanoseconds of one core, ``on_gpu`` what it takes there without kernels for its shape, where
+    that is known. ``shapes``: what a GPU has kernels for and multiplies to the count;
     () where it has none.
     """
 
@@ -161,6 +162,7 @@ class Search(Operator):
     rows: float | None = None
     cost: float | None = None
     shapes: tuple[Component[View], ...] = ()
+    on_gpu: float | None = None
 
 
 @node("input", "build")

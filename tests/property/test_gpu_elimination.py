@@ -343,9 +343,9 @@ def test_weights_that_are_too_large(skewed: Graph, monkeypatch: pytest.MonkeyPat
     executions = []
     counts = eliminate._Run.counts
 
-    def noted(run: eliminate._Run, calls: Sequence[Call]) -> Any:
+    def noted(run: eliminate._Run, calls: Sequence[Call], searched: Sequence[int]) -> Any:
         executions.append(sum(getattr(call, "kernel", "") == "triangle_weight_sums" for call in calls))
-        return counts(run, calls)
+        return counts(run, calls, searched)
 
     monkeypatch.setattr(eliminate._Run, "counts", noted)
     for _ in range(2):
@@ -415,7 +415,7 @@ def test_wide_numbers_are_remembered(hub: Graph, monkeypatch: pytest.MonkeyPatch
     operator = replace(operator, terms=(operator.terms[0], replace(operator.terms[0], factor=-1)))
     widths = []
     counts = eliminate._Run.counts
-    monkeypatch.setattr(eliminate._Run, "counts", lambda run, calls: (widths.append(run.width), counts(run, calls))[1])
+    monkeypatch.setattr(eliminate._Run, "counts", lambda run, *of: (widths.append(run.width), counts(run, *of))[1])
     for _ in range(2):
         assert [*run(hub, operator)[1]] == []
     assert widths == [8, 16, 16]
@@ -430,10 +430,10 @@ def test_an_execution_beside_may_find_out_first_that_numbers_are_wide(
     widths = []
     counts = eliminate._Run.counts
 
-    def with_another(one: eliminate._Run, calls: Sequence[Call]) -> Any:
+    def with_another(one: eliminate._Run, calls: Sequence[Call], searched: Sequence[int]) -> Any:
         widths.append(one.width)
         eliminate._of(hub._store, operator).wide = True
-        return counts(one, calls)
+        return counts(one, calls, searched)
 
     monkeypatch.setattr(eliminate._Run, "counts", with_another)
     assert [*run(hub, operator)[1]] == []

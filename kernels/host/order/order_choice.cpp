@@ -440,7 +440,8 @@ Path<Set> best_order(OrderModel<Set>& model, double cheap) {
   found = cheaper(Orderer<Set>(model, kSmall).order(), found);
   if (free <= kExact) {
     found = cheaper(found, Orderer<Set>(model, kExact, found.cost).order());
-    return problem.counted && !model.wanted && model.given.empty() && found.cost > kWorthRoots ? by_root(model, found) : found;
+    const bool rooted = model.constants.tabled && problem.counted && !model.wanted && model.given.empty();
+    return rooted && found.cost > kWorthRoots ? by_root(model, found) : found;
   }
   return emits ? cheaper(found, Orderer<Set>(model, kSmall, kInfinite, nullptr, true).order()) : found;
 }

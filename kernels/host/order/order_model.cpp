@@ -11,7 +11,6 @@ namespace {
 
 constexpr double kLeast = 1e-9;  // rows; nothing is taken for impossible
 constexpr double kMost = 1e200;  // rows, so that what they cost is finite
-constexpr double kRecalled = 65536;   // counts of a component that must avoid vertices which are kept (search_recall.cpp)
 constexpr double kRepeated = 0.25;  // exponent of what further sorts of edges say, beside the one that says most
 
 class GeometricMean {
@@ -366,11 +365,11 @@ double OrderModel<Set>::times(const Set& bound, const Set& part) {
   const Set context = mentions(part) & bound;
   if (context == bound || bound.meets(given)) return calls;
   const int size = context.size();
-  if (size > 3) return calls;
+  if (size > (constants.recalled > 0.0 ? 3 : 2)) return calls;
   const double distinct = std::min(calls, rows(context));
-  if (size <= 2 && root && context.contains(root)) return distinct;  // search_tables.cpp
+  if (constants.tabled && size <= 2 && root && context.contains(root)) return distinct;  // search_tables.cpp
   if (size > 2 && near(part).contains(context)) return distinct;  // no count of its own is kept, but those above it are
-  const double kept = size > 2 ? kRecalled : constants.remembered;
+  const double kept = size > 2 ? constants.recalled : constants.remembered;
   return calls - (calls - distinct) * std::min(1.0, kept / std::max(distinct, 1.0));
 }
 
@@ -406,7 +405,7 @@ double OrderModel<Set>::formula(const Set& bound, const Set& part, const Set& ne
   }
   bool alike = true;
   for_each(part, [&](int vertex) { alike = alike && same_kind(part.first(), vertex, bound); });
-  if (!alike && part.size() > 3) return kNoCost;
+  if (!alike && (part.size() > 3 || !constants.overlaps)) return kNoCost;
   double cost = 0.0, read = 0.0;
   for_each(part, [&](int vertex) {
     cost += size_cost(bound, vertex, newest);
@@ -435,7 +434,7 @@ bool OrderModel<Set>::same_kind(int some, int other, const Set& bound) const {
 template <class Set>
 double OrderModel<Set>::wedge(const Set& bound, const Set& part, int first) {
   const Set rest = part - Set::of(first);
-  if (bound.empty() || part.size() != 3) return kNoCost;
+  if (!constants.wedges || bound.empty() || part.size() != 3) return kNoCost;
   const Set ends = adjacent[first] & rest;
   if (ends.empty() || ends == rest) return kNoCost;
   const int last = ends.last(), second = (rest - ends).last();

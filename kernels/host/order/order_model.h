@@ -1,4 +1,4 @@
-// What an order of binding costs: a model of what the search reads, in nanoseconds of one core.
+// What an order of binding costs: a model of what the search reads, in nanoseconds of one core, or of a GPU.
 //
 // The rows of a bound set, and the candidates of a vertex given such a set, depend on the set alone, so that
 // sub-patterns can be solved once (order_choice.cpp).

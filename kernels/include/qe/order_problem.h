@@ -10,7 +10,7 @@ namespace qe {
 
 constexpr int kMaxOrdered = 1024;
 
-// What the kernels take on a machine, in nanoseconds of one core.
+// What the kernels take on a machine, in nanoseconds of one core (of the whole device for a GPU), and what they can do.
 struct OrderConstants {
   double locate;      // finding a vertex's list
   double at_hand;     // a list that was found before
@@ -21,7 +21,12 @@ struct OrderConstants {
   double counter;     // a counter of a wedge, and its clearing
   double look_up;     // a remembered count
   double row;         // writing one
-  double remembered;  // counts that a table holds
+  double remembered;  // counts by one or two vertices that a table holds
+  double recalled;    // the same by three; 0: none are kept
+  int32_t tabled;     // whether all counts by the first vertex and another are kept
+  int32_t wedges;     // whether squares are counted by their wedges
+  int32_t overlaps;   // whether vertices of different candidates that must only differ are counted by what these share
+  int32_t unused;
 };
 
 // Degrees in one pattern edge, seen from one end; qengine.optimizer.order_problem.Ties says what each is.

@@ -24,10 +24,11 @@ from qengine.exec.gpu.kernels import Sums, run_call, start_total
 from qengine.exec.gpu.launch import device_run
 from qengine.exec.gpu.memory import Resident
 from qengine.exec.gpu.neighbourhoods import run_among
+from qengine.exec.gpu.search import run_search
 from qengine.exec.host.eliminate import Counts, NumberOverflow, of_vertices, only_count
 from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.kernels import kernel
-from qengine.plan.physical import Eliminate
+from qengine.plan.physical import Eliminate, Search
 from qengine.plan.schedule import Among, Call
 
 __all__ = ["run_eliminate"]
@@ -66,6 +67,7 @@ def run_eliminate(operator: Eliminate, runtime: Runtime, masks: MaskProvider) ->
     """
     counted: dict[tuple[int, bool], Any] = {}
     known = _of(runtime.store, operator)
+    searched = tuple(_searched(each, runtime, masks) for each in operator.searches)
 
     def run(wide: bool) -> Counts:
         held: list[Resident] = []
@@ -79,7 +81,8 @@ def run_eliminate(operator: Eliminate, runtime: Runtime, masks: MaskProvider) ->
             on = after.enter_context(device_run(runtime.context))
             host = after.enter_context(runtime.memory.holding("Eliminate"))
             relations = Relations(runtime.store, masks, runtime.context, host.add)
-            return _Run(operator, runtime, relations, known.totals(), wide, on, held, counted).counts(known.calls)
+            steps = _Run(operator, runtime, relations, known.totals(), wide, on, held, counted)
+            return steps.counts(known.calls, searched)
 
     while True:
         wide = known.wide  # executions beside this one may find out, too
@@ -96,11 +99,17 @@ def run_eliminate(operator: Eliminate, runtime: Runtime, masks: MaskProvider) ->
             known.wide = True
 
 
+def _searched(search: Search, runtime: Runtime, masks: MaskProvider) -> int:
+    """Return the count that a search of a term finds."""
+    found = run_search(runtime.store, search, [], 1, runtime.context, masks)
+    return sum(int(count) for chunk in found if chunk.count is not None for count in chunk.count)
+
+
 class _Run(DeviceSteps):
     """One execution of the program, and its terms."""
 
-    def counts(self, calls: Sequence[Call]) -> Counts:
-        """Run the calls, then add the terms up."""
+    def counts(self, calls: Sequence[Call], searched: Sequence[int]) -> Counts:
+        """Run the calls, then add the terms up. ``searched``: counts of the operator's searches."""
         found: dict[int, int] = {}
         started: list[Sums] = []
         for each in calls:
@@ -112,7 +121,12 @@ class _Run(DeviceSteps):
                 run_call(self, each)
             self.context.check()
         sums = self.totals(started) | found
-        factors = [term.factor * prod(sums[place] for place in term.totals) for term in self.operator.terms]
+        factors = [
+            term.factor
+            * prod(sums[place] for place in term.totals)
+            * (1 if term.search is None else searched[term.search])
+            for term in self.operator.terms
+        ]
         if self.operator.emit:
             return self.by_vertex(factors)
         return only_count(sum(factors))

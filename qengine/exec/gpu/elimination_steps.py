@@ -50,12 +50,19 @@ FOREST_NODE = np.dtype([(name, "<i4") for name in ("start", "vector", "link", "f
 FOREST_PLAN = np.dtype(
     [("nodes", "<u8"), ("children", "<u8"), ("tops", "<u8"), ("matrices", "<u8"), ("vectors", "<u8"), ("roots", "<u8"),
      ("scratch", "<u8"), ("scratch_bytes", "<u8"), ("n_nodes", "<i4"), ("n_tops", "<i4"), ("n_slots", "<i4"),
-     ("n", "<u4"), ("n_roots", "<u4"), ("unused", "<u4")]
+     ("n", "<u4"), ("n_roots", "<u4"), ("words", "<u4")]
 )  # fmt: skip
+_ROW, _SUMMED = -1, -2
+"""Slots of nodes that are rows of the root, and of those of which only the sum is wanted."""
+
 SHARED = np.dtype(
-    [("root", "<u8"), ("touched", "<u4"), ("sizes", "<u4", (MOST_FOREST_NODES,)), ("sums", "<u8", (32, 3))], align=True
-)
-"""At most so large: a sum has two words, or three."""
+    [("totals", "<u8", (MOST_FOREST_NODES, 2)), ("sums", "<u8", (32, 3)), ("pushed", "<u8", (MOST_FOREST_NODES,)),
+     ("root", "<u8", 2), ("ends", "<u4", (3, MOST_FOREST_NODES))], align=True
+)  # fmt: skip
+"""At most so large: a number has one word or two, a sum one more."""
+
+_FOREST_WORDS, _FEWEST_WORDS = 25_000, 5_120
+"""Of a block's shared memory for what it adds up: at most, so that two blocks run at a time, and at least."""
 
 _THREADS = 256
 _AROUND_THREADS = 512
@@ -259,16 +266,19 @@ class DeviceSteps:
         tables, slots = self.forest(step)
         places = [self.upload(table) for table in tables]
         out = self.allocate(self.width * max(1, roots), "a vector")
-        kernel = self.run.kernel("rooted_forest", "rooted_forest", {"QE_WIDE": int(self.wide)})
-        each = -(-reached * (self.width * (1 + slots) + 4 * (2 + slots)) // 256) * 256
-        resident = self.run.device.resident_blocks(kernel, _AROUND_THREADS, SHARED.itemsize)
-        blocks = max(1, min(resident, self.run.free_bytes() // 2 // max(1, each)))
-        scratch = self.allocate(blocks * each, "what roots reach", clear=True)
-        sizes = len(step.nodes), len(step.tops), slots, reached, roots, 0
+        room = (self.run.device.dynamic_bytes - SHARED.itemsize) // 4
+        words = min(_FOREST_WORDS, room, max(_FEWEST_WORDS, self.width * reached))
+        shared = SHARED.itemsize + 4 * words
+        kernel = self.run.kernel("rooted_forest", "rooted_forest", {"QE_WIDE": int(self.wide)}, shared)
+        each = max(256, -(-reached * slots * (self.width + 4) // 256) * 256)
+        resident = self.run.device.resident_blocks(kernel, _AROUND_THREADS, shared)
+        blocks = max(1, min(resident, self.run.free_bytes() // 2 // each))
+        scratch = self.allocate(blocks * each, "what roots reach")
+        sizes = len(step.nodes), len(step.tops), slots, reached, roots, words
         plan = np.array((*places, self.address(step.vector), scratch.ptr, each, *sizes), FOREST_PLAN)
         queue = np.array((self.allocate(8, "the roots dealt", clear=True).ptr, self.run.stop_flag), WORK_QUEUE)
         arguments = (plan, np.uint64(out.ptr), queue, self.flag)
-        self.run.launch(kernel, blocks, _AROUND_THREADS, arguments, SHARED.itemsize)
+        self.run.launch(kernel, blocks, _AROUND_THREADS, arguments, shared)
         self.run.wait()
         return out
 
@@ -296,13 +306,14 @@ class DeviceSteps:
         return out
 
     def forest(self, step: RootedForest) -> tuple[tuple[npt.NDArray[Any], ...], int]:
-        """Return nodes, children, tops, matrices and vectors as the kernel takes them, and how many nodes are kept."""
+        """Return nodes, children, tops, matrices and vectors as the kernel takes them, and how many it keeps."""
         matrices: dict[int, int] = {}
         vectors: dict[int, int] = {}
         children: list[int] = []
         nodes = []
         slots = 0
-        for node in step.nodes:
+        read = {child for node in step.nodes for child in node.nodes}
+        for number, node in enumerate(step.nodes):
             vector = (
                 -1
                 if not self.address(node.vector)
@@ -311,8 +322,10 @@ class DeviceSteps:
             start, link = (
                 -1 if place is None else matrices.setdefault(place, len(matrices)) for place in (node.start, node.link)
             )
-            nodes.append((start, vector, link, len(children), len(node.nodes), slots if node.nodes else -1))
-            slots += bool(node.nodes)
+            listed = bool(node.nodes) and number in read
+            slot = slots if listed else _SUMMED if node.nodes else _ROW
+            nodes.append((start, vector, link, len(children), len(node.nodes), slot))
+            slots += listed
             children += node.nodes
         records = np.array([self.matrices[place].record for place in matrices])
         tables = (

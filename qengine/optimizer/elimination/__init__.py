@@ -97,8 +97,8 @@ def eliminated(
     told_apart = any(kind != -1 for kind in kinds)
 
     def sums() -> _TermSums:
-        searched = "cpu" in limits and not (outputs or kernels)
-        searches = TermSearches(pattern, catalog, limit, told_apart) if searched else None
+        searched = not (outputs or kernels)
+        searches = TermSearches(pattern, catalog, _first(limits), limit, told_apart) if searched else None
         return _TermSums(pattern, retained, valued, catalog, limits, searches)
 
     quotients = signed_quotients(
@@ -191,7 +191,8 @@ class _TermSums:
         mixed = self._made(self.mixed, searches, kernels) if searches else None
         if self.searches is None or mixed is None:
             return summed
-        pays = self.searches.pays(_cost_on_cpu(mixed), None if summed is None else _cost_on_cpu(summed))
+        first = _first(self.limits)
+        pays = self.searches.pays(_cost_on(first, mixed), None if summed is None else _cost_on(first, summed))
         return mixed if pays else summed
 
     def _made(
@@ -200,8 +201,9 @@ class _TermSums:
         terms = tuple(Term(factor, *key) for key, factor in factors.items() if factor)
         terms += tuple(Term(factor, (), search=number) for number, (_, factor) in enumerate(searches))
         steps, terms = used(self.program.steps, terms)
-        made = scheduled(self.catalog, steps, terms, ("cpu",) if searches else tuple(self.limits), kernels)
-        more = sum(search.cost or 0.0 for search, _ in searches)
+        devices = (_first(self.limits),) if searches else tuple(self.limits)
+        made = scheduled(self.catalog, steps, terms, devices, kernels)
+        more = 0.0 if self.searches is None else sum(self.searches.cost(search) for search, _ in searches)
         whole = (replace(each, cost=each.cost + more) for each in made)
         paying = Schedules(each for each in whole if each.cost < self.limits[each.device])
         return Eliminated(steps, terms, tuple(search for search, _ in searches), paying) if paying else None
@@ -212,8 +214,8 @@ def _first(limits: Mapping[str, float]) -> str:
     return next(iter(limits))
 
 
-def _cost_on_cpu(found: Eliminated) -> float:
-    return next((each.cost for each in found.schedules if each.device == "cpu"), inf)
+def _cost_on(device: str, found: Eliminated) -> float:
+    return next((each.cost for each in found.schedules if each.device == device), inf)
 
 
 _Own = tuple[str, LabelExpr | None, tuple[Expr, ...]]

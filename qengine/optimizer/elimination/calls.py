@@ -9,6 +9,7 @@ from qengine.catalog.view import CatalogView
 from qengine.optimizer.elimination.cost import groups_of, rows_of
 from qengine.optimizer.elimination.facts import ProgramFacts
 from qengine.optimizer.elimination.order import PlacesAmong, in_order
+from qengine.optimizer.elimination.searched import search_cost
 from qengine.plan.elimination import Clique, Matrix, Step, Term, among_pairs
 from qengine.plan.kernels import KERNELS, Group, Kernel, kernel
 from qengine.plan.kernels.shapes import one
@@ -58,7 +59,7 @@ def schedule_cost(catalog: CatalogView, operator: Eliminate, schedule: Schedule)
     cost = facts.take["start"] + facts.take["step"] * len(schedule.every)
     for call in schedule.every:
         cost += kernel(schedule.device, call.kernel).cost(facts, _group(call))
-    return cost + sum(search.cost or 0.0 for search in operator.searches)
+    return cost + sum(search_cost(schedule.device, search) for search in operator.searches)
 
 
 def _group(call: KernelCall) -> Group:

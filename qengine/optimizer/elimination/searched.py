@@ -16,16 +16,19 @@ from qengine._frozen import frozen
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.access import with_access
 from qengine.optimizer.cardinality import Cardinality
+from qengine.optimizer.count_shapes import count_shapes
 from qengine.optimizer.difference import Differences
 from qengine.optimizer.elimination.quotients import Bundle, Quotient
-from qengine.optimizer.matching import Matching, matching_order
+from qengine.optimizer.matching import Matching, MatchingOrder, matching_order, order_on_gpu
 from qengine.optimizer.pattern_edges import PatternEdge, edge_of_types
 from qengine.optimizer.search_levels import SearchSpec, build_levels
+from qengine.optimizer.target import is_for_gpu
+from qengine.plan.device_cost import device_search_cost
 from qengine.plan.logical import Unit
 from qengine.plan.pattern import Direction, LabelAnd, PatternNode
-from qengine.plan.physical import MAX_LEVELS, Search
+from qengine.plan.physical import MAX_LEVELS, Level, Search
 
-__all__ = ["Pattern", "TermSearches"]
+__all__ = ["Pattern", "TermSearches", "search_cost"]
 
 _LEAST, _LEAST_UNLABELLED = 5e6, 2e8
 """Nanoseconds that a search must cost for terms of it to be searched instead, where labels tell vertices apart and
@@ -57,6 +60,8 @@ class TermSearches:
 
     Parameters
     ----------
+    device
+        What counts: "cpu" or "gpu".
     limit
         Nanoseconds that counting may cost; infinite where elimination is asked for, so that only those terms are
         searched that can't be summed out.
@@ -64,9 +69,10 @@ class TermSearches:
         Whether labels tell some vertices apart.
     """
 
-    def __init__(self, pattern: Pattern, catalog: CatalogView, limit: float, told_apart: bool) -> None:
+    def __init__(self, pattern: Pattern, catalog: CatalogView, device: str, limit: float, told_apart: bool) -> None:
         self._pattern = pattern
         self._catalog = catalog
+        self._device = device
         self._limit = limit
         self._any = told_apart and not isinf(limit)
         self._most = int(min(limit / _A_SEARCH, _MOST)) if limit >= (_LEAST if told_apart else _LEAST_UNLABELLED) else 0
@@ -87,14 +93,18 @@ class TermSearches:
         check_planning()
         self._tried += 1
         search = _search_of(quotient, self._pattern, self._catalog)
-        if search is None or (summed is not None and not self._gains(_A_SEARCH + (search.cost or 0.0), summed)):
+        if search is None or (summed is not None and not self._gains(_A_SEARCH + self.cost(search), summed)):
             return False
         key = tuple(each if each.predicates else replace(each, name="") for each in search.levels), search.orbits
         if key not in self._found:
-            self._cost += _A_SEARCH + (search.cost or 0.0)
+            self._cost += _A_SEARCH + self.cost(search)
         first, before = self._found.get(key, (search, 0))
         self._found[key] = first, before + factor
         return True
+
+    def cost(self, search: Search) -> float:
+        """Return the nanoseconds that the search of a term takes."""
+        return search_cost(self._device, search)
 
     def affords(self, beside: float) -> bool:
         """Tell whether the searches, and ``beside`` them so many nanoseconds, cost little enough."""
@@ -121,6 +131,13 @@ class TermSearches:
         return _GAIN * cost < instead
 
 
+def search_cost(device: str, search: Search) -> float:
+    """Return the nanoseconds that a search takes on a device, "cpu" or "gpu"."""
+    if device == "cpu":
+        return search.cost or 0.0
+    return device_search_cost(search.shapes, search.cost, search.on_gpu)
+
+
 def _search_of(quotient: Quotient, pattern: Pattern, catalog: CatalogView) -> Search | None:
     """Return a search that counts a quotient's homomorphisms; None where conditions of several nodes or edges meet."""
     classes: dict[str, list[str]] = {}
@@ -141,16 +158,27 @@ def _search_of(quotient: Quotient, pattern: Pattern, catalog: CatalogView) -> Se
         alone = edge.multiple or edge.relationship.predicates
         edges.setdefault(edge.name if alone else (ends, bundle.types, edge.symmetric), edge)
     matching = Matching(tuple(nodes), tuple(edges.values()), (), Differences(), counted=True, symmetric=True)
-    order = matching_order(matching, Cardinality(catalog, nodes))
-    spec = SearchSpec(nodes, matching.edges, (), order.names, (), matching.difference, order.symmetry.greater)
-    levels = with_access(build_levels(spec), 0, catalog)
+    cardinality = Cardinality(catalog, nodes)
+    order = matching_order(matching, cardinality)
+    levels = _levels(matching, nodes, order, catalog)
+    shapes = count_shapes(levels, catalog)
+    if is_for_gpu() and not shapes:
+        order = order_on_gpu(matching, order, cardinality)
+        levels = _levels(matching, nodes, order, catalog)
     if len(levels) > MAX_LEVELS:
         return None
     same = [" = ".join(members) for members in classes.values() if len(members) > 1]
     return Search(
         Unit(), levels, 0, (), count=_COUNT, orbits=order.symmetry.orbits, reason=", ".join([order.told(), *same]),
-        rows=order.rows, cost=order.cost,
+        rows=order.rows, cost=order.cost, shapes=shapes, on_gpu=order.on_gpu,
     )  # fmt: skip
+
+
+def _levels(
+    matching: Matching, nodes: dict[str, PatternNode], order: MatchingOrder, catalog: CatalogView
+) -> tuple[Level, ...]:
+    spec = SearchSpec(nodes, matching.edges, (), order.names, (), matching.difference, order.symmetry.greater)
+    return with_access(build_levels(spec), 0, catalog)
 
 
 def _one_node(members: Sequence[PatternNode]) -> PatternNode | None:

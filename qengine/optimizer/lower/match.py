@@ -27,7 +27,7 @@ from qengine.optimizer.lower.demand import Demand, Duplicates, Lowered
 from qengine.optimizer.lower.inner_nodes import repetition_conditions, walk_mode
 from qengine.optimizer.lower.subquery import attach_subqueries
 from qengine.optimizer.lower.walks import WalkDemand, WalkPart, lower_walk, walk_parts
-from qengine.optimizer.matching import Matching, MatchingOrder, matching_order
+from qengine.optimizer.matching import Matching, MatchingOrder, matching_order, order_on_gpu
 from qengine.optimizer.pattern_edges import SAME, PatternEdge, edge_of_types, given_name, pattern_edge
 from qengine.optimizer.search_levels import NamedCondition, SearchSpec, build_levels
 from qengine.optimizer.symmetry import Symmetry
@@ -351,17 +351,18 @@ class MatchLowering:
         if request.existence:
             order = first_match(matching, order, cardinality)
         enumerated = enumerated_instead(matching, order, cardinality) if request.existence else None
+        shapes = self._shapes(request, self._built(request, order))
+        if is_for_gpu() and not (shapes or request.existence):
+            order = order_on_gpu(matching, order, cardinality)
         found = order if enumerated is None else matching_order(enumerated, cardinality)
         least = _WIDE_COST if order.rows > _WIDE_ROWS and not request.existence else 0.0
-        levels = self._built(request, order)
-        shapes = self._shapes(request, levels)
-        searched = device_search_cost(shapes, found.cost, order.rows)
+        searched = device_search_cost(shapes, found.cost, found.on_gpu)
         limits = {"cpu": max(found.cost, least), "gpu": max(searched, least)}
         if self.purpose is not None:
             limits = {"cpu": max(limits["cpu"], self.purpose.budget)}
         elimination = self._elimination(matching, request.emitted, limits, bool(shapes))
         if elimination is not None and elimination.searches:
-            join = better_join(matching, order, cardinality)
+            join = _better_join(matching, order, cardinality, searched)
             if join is not None and join.cost < elimination.schedules[0].cost and not _is_better(elimination, join):
                 return _MatchStrategy(order, matching.counted, join=join)
         if elimination is not None and elimination.schedules[0].device == "cpu":
@@ -369,7 +370,7 @@ class MatchLowering:
             return _MatchStrategy(instead, matching.counted, elimination=elimination, shapes=shapes)
         if enumerated is not None:
             matching, order = enumerated, found
-        join = better_join(matching, order, cardinality)
+        join = _better_join(matching, order, cardinality, searched)
         if join is not None and elimination is not None and _is_better(elimination, join):
             join = None
         if join is None and request.existence:
@@ -408,6 +409,7 @@ class MatchLowering:
             rows=order.rows,
             cost=order.cost,
             shapes=strategy.shapes,
+            on_gpu=order.on_gpu,
         )
         if strategy.elimination is not None:
             self.root = self._eliminate(search, strategy, self._outputs(matching, request.emitted))
@@ -561,10 +563,8 @@ class MatchLowering:
                 check_kernels(self.graph.hints, found.schedules)
             reason = "as hinted"
         elif first.device == "gpu":
-            reason = (
-                f"on the GPU only: ~{_ms(first.cost)} instead of "
-                f"{_ms(device_search_cost(search.shapes, searched, search.rows))} by search"
-            )
+            instead = device_search_cost(search.shapes, searched, search.on_gpu)
+            reason = f"on the GPU only: ~{_ms(first.cost)} instead of {_ms(instead)} by search"
         else:
             reason = f"~{_ms(first.cost)} instead of {_ms(searched)} by search"
         plain = replace(search, input=Unit())
@@ -658,6 +658,14 @@ class MatchLowering:
         none = Limit(self.root, Literal(0, type=INTEGER))
         self.root = Project(none, (*items, *((name, Literal(None)) for name in new)))
         return Lowered(self.root, (*self.columns, *new), self.input_weight)
+
+
+def _better_join(matching: Matching, order: MatchingOrder, cardinality: Cardinality, searched: float) -> Join | None:
+    """Return a join that costs much less than a search, for a GPU less than the ``searched`` nanoseconds there."""
+    join = better_join(matching, order, cardinality)
+    if join is None or matching.hints.join is not None or not is_for_gpu():
+        return join
+    return join if join.cost < searched else None
 
 
 def _is_better(elimination: Eliminated, join: Join) -> bool:
