@@ -99,7 +99,7 @@ def _on_cpu(resolved: ResolvedSearch | None, search: Search) -> str:
     """Return the levels whose vertices are rows, and the tree that counts what is below them."""
     if resolved is None:
         return "nothing"
-    derived = derive(resolved.plan)
+    derived = derive(resolved.plan, overlaps=True)
     if derived.header["impossible"]:
         return "nothing"
     names = [level.name for level in search.levels]

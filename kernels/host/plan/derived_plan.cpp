@@ -84,13 +84,13 @@ struct Derivation {
 
 }  // namespace qe
 
-// Derives the plan, of at most kMaxDeviceLevels levels. *derived is null unless the status is kOk; free it with qe_derived_close. The header that
-// qe_derived_plan returns lives as long.
-QE_API int32_t qe_derived_open(const qe::MatchPlan* plan, qe::Derivation** derived) {
+// Derives the plan, of at most kMaxDeviceLevels levels. overlaps: 0 or 1, as for the host (Deriver). *derived is null
+// unless the status is kOk; free it with qe_derived_close. The header that qe_derived_plan returns lives as long.
+QE_API int32_t qe_derived_open(const qe::MatchPlan* plan, int32_t overlaps, qe::Derivation** derived) {
   *derived = nullptr;
   if (plan->n_levels < 0 || plan->n_levels > qe::kMaxDeviceLevels || plan->seeds > plan->n_levels) return qe::kInvalid;
   try {
-    *derived = new qe::Derivation(qe::Deriver<qe::Bits<1>>(*plan));
+    *derived = new qe::Derivation(qe::Deriver<qe::Bits<1>>(*plan, overlaps != 0));
   } catch (const std::bad_alloc&) {
     return qe::kOutOfMemory;
   }

@@ -31,8 +31,13 @@ class Deriver {
  public:
   using Facts = LevelFacts<Levels>;
 
-  explicit Deriver(const MatchPlan& plan)
-      : plan_(plan), facts_(static_cast<size_t>(plan.n_levels)), less_(facts_.size()), near_(facts_.size()) {}
+  // overlaps: are up to three vertices of different candidates that must only differ counted by what these share?
+  explicit Deriver(const MatchPlan& plan, bool overlaps = true)
+      : plan_(plan),
+        overlaps_(overlaps),
+        facts_(static_cast<size_t>(plan.n_levels)),
+        less_(facts_.size()),
+        near_(facts_.size()) {}
 
   SearchPlan run();
 
@@ -96,6 +101,7 @@ class Deriver {
   bool inside(int i, int k, const Levels& part);
 
   const MatchPlan& plan_;
+  const bool overlaps_;
   SearchPlan out_{};
   std::vector<Facts> facts_;
   std::vector<Levels> less_;  // less_[x] holds y where id(x) < id(y) is known

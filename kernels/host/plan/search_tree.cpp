@@ -42,7 +42,7 @@ Node Deriver<Levels>::shaped(const Levels& part, const Levels& above) {
   if (only_different(made.levels, part)) {
     made.shape = NodeKind::kGroup;
     made.nested = nest(made, part);
-    if (made.nested || made.levels.size() <= 3) {
+    if (made.nested || (overlaps_ && made.levels.size() <= 3)) {
       for (int j : made.levels) {
         facts(j).grouped = part;
         set_operands(j, above);

@@ -88,11 +88,15 @@ class Derived:
     ids: npt.NDArray[np.int32]
 
 
-def derive(plan: npt.NDArray[Any]) -> Derived:
-    """Return what the host library derives from one ``match_plan.PLAN`` record, whose arrays must be alive."""
+def derive(plan: npt.NDArray[Any], *, overlaps: bool = False) -> Derived:
+    """Return what the host library derives from one ``match_plan.PLAN`` record, whose arrays must be alive.
+
+    ``overlaps``: as for the host, which counts up to three vertices of different candidates that must only differ by
+    what their candidates share. No kernel of a device does.
+    """
     library = _library()
     handle = ctypes.c_void_p()
-    if library.qe_derived_open(plan.ctypes.data, ctypes.byref(handle)) != 0:
+    if library.qe_derived_open(plan.ctypes.data, overlaps, ctypes.byref(handle)) != 0:
         raise InternalError("A plan can't be derived: it is malformed, or memory ran out.")
     try:
         header = _records(library.qe_derived_plan(handle), PLAN, 1)[0]
@@ -121,7 +125,7 @@ def _records(address: int, dtype: np.dtype[Any], n: int) -> npt.NDArray[Any]:
 def _library() -> ctypes.CDLL:
     library = _native.load()
     pointer = ctypes.c_void_p
-    library.qe_derived_open.argtypes = (pointer, pointer)
+    library.qe_derived_open.argtypes = (pointer, ctypes.c_int32, pointer)
     library.qe_derived_plan.argtypes = (pointer,)
     library.qe_derived_plan.restype = pointer
     library.qe_derived_close.argtypes = (pointer,)
