@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from qengine._frozen import frozen
 from qengine.catalog.costs import costs
 from qengine.plan.device_cost import device_search_cost
@@ -14,6 +16,7 @@ from qengine.plan.physical import (
     Search,
     check_device_levels,
 )
+from qengine.plan.schedule import Schedule
 from qengine.plan.traverse import operators
 
 __all__ = ["LargestSearch", "choose", "devices_of", "largest_search"]
@@ -78,15 +81,24 @@ def choose(asked: str, largest: LargestSearch | None) -> tuple[str, str]:
     on_cpu = None if eliminate is None else eliminate.schedule("cpu")
     if on_cpu is not None and on_cpu.cost < costs("gpu", "choice")["elimination"]:
         return "cpu", f"elimination takes about {on_cpu.cost / 1e6:,.3g} ms"
-    search = largest.search
-    if on_cpu is not None and eliminate is not None and eliminate.schedule("gpu") is None:
-        searched = device_search_cost(search.shapes, search.cost, search.on_gpu)
-        if on_cpu.cost < searched:
-            return (
-                "cpu",
-                f"elimination takes about {on_cpu.cost / 1e6:,.3g} ms, a search on the GPU {searched / 1e6:,.3g}",
-            )
+    if longer := _longer_there(largest, on_cpu):
+        return "cpu", longer
     return "gpu", _expected(rows)
+
+
+def _longer_there(largest: LargestSearch, on_cpu: Schedule | None) -> str:
+    """Say how much longer a GPU searches for a count than the host counts, "" where it doesn't, or that isn't known."""
+    search, eliminate = largest.search, largest.eliminate
+    if eliminate is not None and eliminate.schedule("gpu") is not None:
+        return ""
+    if on_cpu is None and (search.shapes or search.on_gpu is None):
+        return ""
+    here = (search.cost or 0.0) / len(os.sched_getaffinity(0)) if on_cpu is None else on_cpu.cost
+    there = device_search_cost(search.shapes, search.cost, search.on_gpu)
+    if here >= there:
+        return ""
+    way = "a search" if on_cpu is None else "elimination"
+    return f"{way} takes about {here / 1e6:,.3g} ms, a search on the GPU {there / 1e6:,.3g}"
 
 
 def _expected(rows: float) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from qengine import Graph
@@ -63,6 +65,18 @@ def test_an_elimination_that_the_gpu_lacks_kernels_for_is_compared_with_its_sear
     assert device == "cpu" and "a search on the GPU 1e+06" in reason
     monkeypatch.setattr(choice, "device_search_cost", lambda *_: 1.0)
     assert chosen(graph, query + " // again", monkeypatch)[0] == "gpu"
+
+
+def test_a_count_is_searched_where_that_takes_less(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device_module, "missing", lambda: None)
+    monkeypatch.setattr(choice, "costs", lambda device, section: {"rows": 0.0, "elimination": 0.0})
+    largest = choice.largest_search(graph.explain("/*+ search */ MATCH (a)-->(b)-->(c) RETURN count(*)").plan)
+    assert largest is not None
+    search = replace(largest.search, shapes=(), cost=1e9, on_gpu=1e11)
+    device, reason = choice.choose("auto", replace(largest, search=search))
+    assert device == "cpu" and reason.startswith("a search takes about ") and "on the GPU 2e+05" in reason
+    assert choice.choose("auto", replace(largest, search=replace(search, on_gpu=1.0)))[0] == "gpu"
+    assert choice.choose("auto", replace(largest, search=replace(search, on_gpu=None)))[0] == "gpu"
 
 
 def test_a_short_elimination_stays_on_the_cpu(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
