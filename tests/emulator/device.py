@@ -113,6 +113,7 @@ PASSES = frozenset({
     "eliminate_counts", "eliminate_gather", "eliminate_join", "eliminate_lengths", "eliminate_message",
     "eliminate_mirror",
     "eliminate_ones", "eliminate_owners", "eliminate_present", "eliminate_product", "eliminate_sums", "eliminate_term",
+    "eliminate_turned",
     "extend_bound", "extend_gather", "extend_link", "extend_seeds", "extend_report", "guide_temper",
     "pcsr_dense", "pcsr_empty", "pcsr_groups", "pcsr_homes", "pcsr_locate", "pcsr_move", "pcsr_pairs", "pcsr_ranks",
     "pcsr_starts", "pcsr_unpack", "signature_build", "triangle_ends", "triangle_link_places",

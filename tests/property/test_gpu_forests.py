@@ -55,6 +55,38 @@ def test_equal_the_host(graph: Graph, name: str, words: str, monkeypatch: pytest
     assert found == graph.query(query, device="cpu").fetchall()
 
 
+K23 = "(a)-[:R]-(b)-[:R]-(c)-[:R]-(d)-[:R]-(a), (a)-[:R]-(e)-[:R]-(c)"
+BY_NODE = {
+    "K2,3": ({"masked_forest", "eliminate_turned"}, f"MATCH {K23} RETURN id(b) AS b, count(*) ORDER BY b"),
+    "house": ({"masked_forest", "eliminate_turned"}, f"MATCH {HOUSE} RETURN id(e) AS e, count(*) ORDER BY e"),
+    "house of labels": (
+        {"masked_forest"},
+        f"MATCH REPEATABLE ELEMENTS {HOUSE.replace('(c)', '(c:A)')} RETURN id(e) AS e, count(*) ORDER BY e",
+    ),
+    "of two types": (
+        {"masked_forest", "eliminate_turned"},
+        "MATCH REPEATABLE ELEMENTS (a)-[:S]->(b)-[:R]-(c), (a)-[:R]-(d)-[:S]->(c), (a)-[:R]-(e)-[:R]-(c) "
+        "RETURN id(b) AS b, count(*) ORDER BY b",
+    ),
+    "K2,3 with an edge": (
+        {"eliminate_turned"},
+        f"MATCH REPEATABLE ELEMENTS {K23}, (b)-[:R]-(d) RETURN id(a) AS a, count(*) ORDER BY a",
+    ),
+}
+
+
+@pytest.mark.parametrize("words", WORDS)
+@pytest.mark.parametrize("name", BY_NODE)
+def test_what_hangs_at_pairs(graph: Graph, name: str, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(elimination_steps, "_FOREST_WORDS", WORDS[words])
+    monkeypatch.setattr(elimination_steps, "_FEWEST_WORDS", WORDS[words])
+    Kernel.seen.clear()
+    kernels, query = BY_NODE[name]
+    found = graph.query(f"/*+ eliminate */ {query}", device="gpu").fetchall()
+    assert kernels <= Kernel.seen.keys()
+    assert found == graph.query(query, device="cpu").fetchall()
+
+
 @pytest.mark.parametrize("words", [25_000, 540])
 def test_numbers_beyond_64_bits(words: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(elimination_steps, "_FOREST_WORDS", words)

@@ -105,6 +105,15 @@ extern "C" __global__ void eliminate_owners(const Matrix m, uint32_t* owners, ui
   }
 }
 
+// out[p], for each entry p = (u, v) of `back`: the number of the matrix for (v, u), which it links.
+extern "C" __global__ void eliminate_turned(const Matrix back, const uint32_t* owners, const Matrix m, Number* out) {
+  for (uint64_t p = thread_id(); p < back.n_entries; p += uint64_t{gridDim.x} * blockDim.x) {
+    const Span at = row(m, back.ids[p]);
+    const uint64_t e = at.begin + lower_bound(m.ids + at.begin, at.size(), owners[p]);
+    out[p] = e < at.end && m.ids[e] == owners[p] ? value(m, e) : number_of(0);
+  }
+}
+
 // Sets the bits of rows hubs[k], of a matrix without repeats, in rows k, which are clear.
 extern "C" __global__ void eliminate_bit_rows(const Matrix m, const uint32_t* hubs, uint64_t n_hubs, uint32_t* bits, uint64_t words) {
   for (uint64_t k = blockIdx.x; k < n_hubs; k += gridDim.x) {

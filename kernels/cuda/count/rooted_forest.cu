@@ -3,7 +3,8 @@
 //
 // Problem: as kernels/host/count/rooted_forest.cpp. A block takes a root at a time. What is pushed over links is added up in
 // shared memory: few numbers in a hash table, many in an array of some columns at a time. What is there makes the next sparse
-// vector, or is only summed.
+// vector, or is only summed. masked_forest: the last node's sparse vector of each root a is looked up by the rows of another
+// matrix, one for each pair (a, b) that a third one links.
 // Preconditions: scratch_bytes of scratch for each block; nodes stand after those that they sum up; at most kMostForestNodes.
 // Launch: blocks of whole warps, of shared memory sizeof(Shared) and `words` words. Bytes moved: for each number that is pushed
 // its row, once more for each array of columns where it begins there, and an addition in shared memory for each entry.
@@ -96,12 +97,18 @@ class SharedNumbers {
 
   // By one thread, when all has been added.
   __device__ Number take(uint32_t i) {
+    const Number found = get(i);
+    clear(i);
+    return found;
+  }
+  __device__ void clear(uint32_t i) {
+#pragma unroll
+    for (int half = 0; half < kHalves; ++half) words_[half * n_ + i] = 0;
+  }
+  __device__ Number get(uint32_t i) const {
     Number found{};
 #pragma unroll
-    for (int half = 0; half < kHalves; ++half) {
-      found.word[half / 2] |= uint64_t{words_[half * n_ + i]} << 32 * (half % 2);
-      words_[half * n_ + i] = 0;
-    }
+    for (int half = 0; half < kHalves; ++half) found.word[half / 2] |= uint64_t{words_[half * n_ + i]} << 32 * (half % 2);
     return found;
   }
   __device__ void put(uint32_t i, const Number& number) {
@@ -126,6 +133,7 @@ struct Columns {
 
   __device__ uint32_t size() const { return end - begin; }
   __device__ uint32_t id(uint32_t i) const { return begin + i; }
+  __device__ bool has(uint32_t id) const { return id >= begin && id < end; }
   __device__ uint32_t place(uint32_t id, bool) const { return id - begin; }
   __device__ Span clipped(const Matrix& m, Span all) const {
     const uint32_t* ids = m.ids + all.begin;
@@ -157,6 +165,7 @@ struct Hashed {
       if (key == kNoVertex) return kNoVertex;
     }
   }
+  __device__ bool has(uint32_t) const { return true; }
   __device__ Span clipped(const Matrix&, const Span& all) const { return all; }
   __device__ void clear(uint32_t i) const { keys[i] = kNoVertex; }
 };
@@ -188,6 +197,31 @@ class Roots {
       if (is_zero(product)) return product;
     }
     return product;
+  }
+
+  // out[p], for each pair p = (a, b) of `across`: the sum of the last node's numbers around a at the row of `right` for b; by
+  // the whole block.
+  __device__ void pairs_of(uint32_t a, const Matrix& across, const Matrix& right, Number* out) {
+    const Span pairs = row(across, a);
+    if (pairs.size() == 0) return;
+    for (int k = 0; k < plan_.n_nodes; ++k)
+      if (plan_.nodes[k].slot != kRow && !make(k, a)) return;
+    const Sparse found = of(plan_.nodes[plan_.n_nodes - 1], a);
+    if (found.n == 0) return;
+    if (found.n <= (uint64_t{1} << most_bits_) / 3 * 2) {
+      const Hashed hashed = table(found.n);
+      look_up(found, hashed, pairs, across, right, SharedNumbers(words_, hashed.size()), out);
+      if (block_stopped()) return;
+      for (uint32_t i = threadIdx.x; i < hashed.size(); i += blockDim.x) hashed.keys[i] = 0;
+      __syncthreads();
+      return;
+    }
+    const uint32_t each = plan_.words / kHalves;
+    for (uint64_t from = 0; from < plan_.n; from += each) {
+      const Columns columns{static_cast<uint32_t>(from), from + each < plan_.n ? static_cast<uint32_t>(from) + each : plan_.n};
+      look_up(found, columns, pairs, across, right, SharedNumbers(words_, each), out);
+      if (block_stopped()) return;
+    }
   }
   __device__ bool over() const { return over_; }
 
@@ -244,10 +278,7 @@ class Roots {
         if (!add_up(node, u, columns, fewest, words_, each, sum)) return false;
       }
     } else if (least > 0 && begin < end) {
-      Hashed hashed{words_ + 2 * kHalves * (1u << most_bits_), 5};
-      while ((1u << hashed.bits) < least + least / 2) ++hashed.bits;
-      for (uint32_t i = threadIdx.x; i < hashed.size(); i += blockDim.x) hashed.clear(i);
-      __syncthreads();
+      const Hashed hashed = table(least);
       if (!add_up(node, u, hashed, fewest, words_, hashed.size(), sum)) return false;
       for (uint32_t i = threadIdx.x; i < hashed.size(); i += blockDim.x) hashed.keys[i] = 0;
     }
@@ -256,6 +287,48 @@ class Roots {
       if (threadIdx.x == 0) shared_.totals[k] = found;
     }
     return !block_stopped();
+  }
+
+  // An empty table with room for so many columns.
+  __device__ Hashed table(uint64_t n) {
+    Hashed made{words_ + 2 * kHalves * (1u << most_bits_), 5};
+    while ((1u << made.bits) < n + n / 2) ++made.bits;
+    for (uint32_t i = threadIdx.x; i < made.size(); i += blockDim.x) made.clear(i);
+    __syncthreads();
+    return made;
+  }
+
+  // Adds to each pair's number what a vector has at those places of its row that are here; the numbers are zeros again.
+  template <typename Places>
+  __device__ void look_up(const Sparse& from, const Places& places, const Span& pairs, const Matrix& across,
+                          const Matrix& right, SharedNumbers numbers, Number* out) {
+    for (uint64_t i = threadIdx.x; i < from.n && !stop_.thread(); i += blockDim.x)
+      if (places.has(from.ids[i])) numbers.add(places.place(from.ids[i], true), from.number(i, &over_), &over_);
+    if (block_stopped()) return;
+    const uint64_t warps = blockDim.x / kLanes, warp = threadIdx.x / kLanes;
+    for (uint64_t first = pairs.begin + warp; first < pairs.end && !stop_.warp(); first += warps * kLanes) {
+      const uint64_t pair = first + lane_id() * warps;
+      Span its;
+      if (pair < pairs.end) its = places.clipped(right, row(right, across.ids[pair]));
+      each_list(its, [&](int k, const Span& at, int lane, int team) {
+        Sum sum;
+        each_part(at, stop_, [&](const Span& part) {
+          for (uint64_t e = part.begin + lane; e < part.end; e += team) {
+            const uint32_t place = places.place(right.ids[e], false);
+            if (place != kNoVertex) sum.add(times(numbers.get(place), value(right, e), &over_));
+          }
+        });
+        __syncwarp();
+        sum.gather(team);
+        const uint64_t of = first + k * warps;
+        if (lane != 0 || at.size() == 0) return;
+        sum.add(out[of]);
+        out[of] = sum.number(&over_);
+      });
+    }
+    __syncthreads();
+    for (uint32_t i = threadIdx.x; i < places.size(); i += blockDim.x) numbers.clear(i);
+    __syncthreads();
   }
 
   // The child after those that are child j of a node.
@@ -418,6 +491,26 @@ extern "C" __global__ void __launch_bounds__(512)
     taker.stop().warp();  // warps that take nothing look, too, where roots have little to do
     const Number number = roots.root(static_cast<uint32_t>(u));
     if (threadIdx.x == 0) out[u] = number;
+  }
+  raise_flag(flag, roots.over());
+}
+
+// out[p], for each pair p of `across`, which has plan.n_roots rows from `lo` on: see above. out: zeros.
+extern "C" __global__ void __launch_bounds__(512)
+    masked_forest(const ForestPlan plan, const Matrix across, const Matrix right, Number* out, const WorkQueue queue,
+                  uint32_t* flag) {
+  QE_SHARED(uint32_t, shared);
+  Shared& own = *reinterpret_cast<Shared*>(shared);
+  WorkTaker taker(queue, plan.n_roots);
+  Roots roots(plan, own, shared + sizeof(Shared) / 4, taker.stop());
+  while (true) {
+    if (threadIdx.x == 0) own.root = taker.take(1);
+    __syncthreads();
+    const uint64_t taken = own.root;
+    __syncthreads();
+    if (taken >= plan.n_roots) break;
+    taker.stop().warp();
+    roots.pairs_of(across.lo + static_cast<uint32_t>(taken), across, right, out);
   }
   raise_flag(flag, roots.over());
 }

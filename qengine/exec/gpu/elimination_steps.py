@@ -18,7 +18,15 @@ from qengine.exec.gpu.memory import Resident
 from qengine.exec.gpu.row_products import ROW_PRODUCTS, run_row_products
 from qengine.exec.gpu.triangle_counts import TriangleCounter
 from qengine.exec.host.eliminate import Unfit, indicator_vector
-from qengine.plan.elimination import Domain, MaskedProduct, Matrix, NodeIndicator, RootedForest
+from qengine.plan.elimination import (
+    Domain,
+    ForestNode,
+    MaskedForest,
+    MaskedProduct,
+    Matrix,
+    NodeIndicator,
+    RootedForest,
+)
 from qengine.plan.kernels.gpu import MOST_FOREST_NODES
 from qengine.plan.kernels.shapes import RowProducts
 from qengine.plan.kernels.sums import MOST_FACTORS
@@ -155,6 +163,13 @@ class DeviceSteps:
                 self.launch("eliminate_ones", blocks_of(end - begin), *bounds, np.uint64(out.ptr))
         return out
 
+    def ones(self, n: int) -> Any:
+        """Return a vector of n numbers, each 1."""
+        out = self.allocate(self.width * max(1, n), "a vector")
+        if n:
+            self.launch("eliminate_ones", blocks_of(n), np.uint64(0), np.uint64(n), np.uint64(out.ptr))
+        return out
+
     def matrix_product(self, factors: Sequence[DeviceMatrix]) -> DeviceMatrix:
         """Multiply matrices that link the same pairs."""
         numbered = [each for each in factors if each.record["values"]]
@@ -263,24 +278,53 @@ class DeviceSteps:
 
     def around(self, step: RootedForest, roots: int, reached: int) -> Any:
         """Sum a forest out around each of some roots; its vertices have numbers below ``reached``."""
-        tables, slots = self.forest(step)
-        places = [self.upload(table) for table in tables]
         out = self.allocate(self.width * max(1, roots), "a vector")
+        given = np.uint64(out.ptr), self.deal(), self.flag
+        self.launch_forest("rooted_forest", self.forest(step.nodes, step.tops), step.vector, roots, reached, given)
+        return out
+
+    def masked_forest(self, step: MaskedForest, reached: int) -> DeviceMatrix:
+        """Look the last node's vector around each root up by the rows of ``right``, for the pairs of ``across``."""
+        across, right = self.matrices[step.across], self.matrices[step.right]
+        out = self.allocate(self.width * across.entries, "a matrix", clear=True)
+        if across.entries:
+            tables = self.forest(step.nodes, (), last=True)
+            given = across.record, right.record, np.uint64(out.ptr), self.deal(), self.flag
+            self.launch_forest("masked_forest", tables, None, across.rows, reached, given)
+        return across.with_values(out)
+
+    def turned(self, back: DeviceMatrix, matrix: DeviceMatrix) -> DeviceMatrix:
+        """Return the pairs of ``back`` with the numbers that ``matrix`` has for them from their other ends."""
+        out = self.allocate(self.width * back.entries, "a matrix")
+        if back.entries:
+            rows, _ = self.owners(back)
+            self.launch_all("eliminate_turned", back.record, rows, matrix.record, np.uint64(out.ptr))
+        return back.with_values(out)
+
+    def launch_forest(
+        self,
+        name: str,
+        forest: tuple[tuple[npt.NDArray[Any], ...], int],
+        vector: int | None,
+        roots: int,
+        reached: int,
+        given: tuple[Any, ...],
+    ) -> None:
+        """Run a kernel around each root of a forest's tables, which has so many vectors kept; ``given``: the rest."""
+        tables, slots = forest
+        places = [self.upload(table) for table in tables]
         room = (self.run.device.dynamic_bytes - SHARED.itemsize) // 4
         words = min(_FOREST_WORDS, room, max(_FEWEST_WORDS, self.width * reached))
         shared = SHARED.itemsize + 4 * words
-        kernel = self.run.kernel("rooted_forest", "rooted_forest", {"QE_WIDE": int(self.wide)}, shared)
+        kernel = self.run.kernel("rooted_forest", name, {"QE_WIDE": int(self.wide)}, shared)
         each = max(256, -(-reached * slots * (self.width + 4) // 256) * 256)
         resident = self.run.device.resident_blocks(kernel, _AROUND_THREADS, shared)
         blocks = max(1, min(resident, self.run.free_bytes() // 2 // each))
         scratch = self.allocate(blocks * each, "what roots reach")
-        sizes = len(step.nodes), len(step.tops), slots, reached, roots, words
-        plan = np.array((*places, self.address(step.vector), scratch.ptr, each, *sizes), FOREST_PLAN)
-        queue = np.array((self.allocate(8, "the roots dealt", clear=True).ptr, self.run.stop_flag), WORK_QUEUE)
-        arguments = (plan, np.uint64(out.ptr), queue, self.flag)
-        self.run.launch(kernel, blocks, _AROUND_THREADS, arguments, shared)
+        sizes = len(tables[0]), len(tables[2]), slots, reached, roots, words
+        plan = np.array((*places, self.address(vector), scratch.ptr, each, *sizes), FOREST_PLAN)
+        self.run.launch(kernel, blocks, _AROUND_THREADS, (plan, *given), shared)
         self.run.wait()
-        return out
 
     def row_products(
         self, of: RowProducts, roots: int, columns: int, most: int | None = None, local: tuple[Any, Any] = (0, 0)
@@ -305,15 +349,20 @@ class DeviceSteps:
         run_row_products(self.run, task, columns if most is None else most, self.wide, self.flag, self.blocks)
         return out
 
-    def forest(self, step: RootedForest) -> tuple[tuple[npt.NDArray[Any], ...], int]:
-        """Return nodes, children, tops, matrices and vectors as the kernel takes them, and how many it keeps."""
+    def forest(
+        self, given: Sequence[ForestNode], tops: Sequence[int], last: bool = False
+    ) -> tuple[tuple[npt.NDArray[Any], ...], int]:
+        """Return nodes, children, tops, matrices and vectors as the kernel takes them, and how many it keeps.
+
+        ``last``: that of the last node, too.
+        """
         matrices: dict[int, int] = {}
         vectors: dict[int, int] = {}
         children: list[int] = []
         nodes = []
         slots = 0
-        read = {child for node in step.nodes for child in node.nodes}
-        for number, node in enumerate(step.nodes):
+        read = {child for node in given for child in node.nodes} | ({len(given) - 1} if last else set())
+        for number, node in enumerate(given):
             vector = (
                 -1
                 if not self.address(node.vector)
@@ -331,7 +380,7 @@ class DeviceSteps:
         tables = (
             np.array(nodes, FOREST_NODE),
             np.array([*children, 0], np.int32),
-            np.array(step.tops, np.int32),
+            np.array(tops, np.int32),
             records,
         )
         return (*tables, np.array([*vectors, 0], np.uint64)), slots

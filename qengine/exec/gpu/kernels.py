@@ -32,6 +32,7 @@ from qengine.exec.gpu.symmetric_links import link_squares
 from qengine.exec.gpu.triangle_counts import MOST_WEIGHT
 from qengine.plan.elimination import (
     Clique,
+    MaskedForest,
     MaskedProduct,
     Matrix,
     NodeIndicator,
@@ -161,6 +162,20 @@ def _rooted_forest(steps: DeviceSteps, call: KernelCall) -> None:
     steps.vectors[place] = steps.around(step, roots, max(map(steps.size, domains)))
 
 
+def _masked_forest(steps: DeviceSteps, call: KernelCall) -> None:
+    place = call.places[0]
+    step = steps.steps[place]
+    assert isinstance(step, MaskedForest)
+    linked = {each for node in step.nodes for each in (node.start, node.link) if each is not None}
+    domains = {column_domain_of(steps.steps, each) for each in (*linked, step.right)}
+    steps.matrices[place] = steps.masked_forest(step, max(map(steps.size, domains)))
+
+
+def _turned(steps: DeviceSteps, call: KernelCall) -> None:
+    back, matrix = (steps.matrices[place] for place in call.reads)
+    steps.matrices[call.places[0]] = steps.turned(back, matrix) if matrix.record["values"] else back
+
+
 def _row_products(steps: DeviceSteps, call: KernelCall) -> None:
     place = call.places[0]
     products = row_products(steps.steps[place])
@@ -200,6 +215,10 @@ def _of_pairs(steps: DeviceSteps, call: KernelCall) -> None:
 def _end_rows(steps: DeviceSteps, call: KernelCall) -> None:
     pairs, by = call.reads
     steps.matrices[call.places[0]] = _piece(steps).end_rows(_piece(steps).pairs(pairs), steps.matrices[by])
+
+
+def _at_pairs(steps: DeviceSteps, call: KernelCall) -> None:
+    _piece(steps).at_pairs(call.places[0], *call.reads)
 
 
 def _by_root(steps: DeviceSteps, call: KernelCall) -> None:
@@ -310,12 +329,15 @@ NUMBERS_OF_STEPS: Mapping[str, Callable[[DeviceSteps, KernelCall], None]] = {
     "masked_product": _masked_product,
     "local_triangles": _local_triangles,
     "rooted_forest": _rooted_forest,
+    "masked_forest": _masked_forest,
+    "turned": _turned,
     "row_products": _row_products,
     "link_squares": _link_squares,
     "symmetric_links": _symmetric_links,
     "neighbours": _neighbours,
     "at_ends": _at_ends,
     "of_pairs": _of_pairs,
+    "at_pairs": _at_pairs,
     "end_rows": _end_rows,
     "by_root": _by_root,
 }

@@ -17,7 +17,7 @@ from qengine.exec.gpu.eliminate_matrix import MATRIX, DeviceMatrix
 from qengine.exec.gpu.elimination_steps import DeviceSteps
 from qengine.exec.gpu.symmetric_links import LinkedPairs, linked_pairs
 from qengine.exec.root_ranges import most_links, root_matrices, root_ranges
-from qengine.plan.elimination import Domain, Neighbourhoods, column_domain_of, domain_of
+from qengine.plan.elimination import AtPairs, Domain, Neighbourhoods, column_domain_of, domain_of
 from qengine.plan.kernels.shapes import RowProducts
 from qengine.plan.schedule import Among, KernelCall
 
@@ -82,7 +82,7 @@ def run_among(
     """
     totals = {place: 0 for call in among.totals for place in call.places}
     for call in among.by_root:
-        steps.vectors[call.places[0]] = steps.allocate(steps.width * steps.n, "a vector", clear=True)
+        _leave(steps, call)
     kept, steps.blocks = steps.blocks, []
     try:
         for first, last in _ranges(steps, among):
@@ -99,6 +99,17 @@ def run_among(
         steps.piece = None
         steps.blocks += kept
     return totals
+
+
+def _leave(steps: DeviceSteps, call: KernelCall) -> None:
+    """Make room for what leaves the pairs: a number for each vertex, or for each pair of a matrix."""
+    place, step = call.places[0], steps.steps[call.places[0]]
+    if isinstance(step, AtPairs):
+        matrix = steps.matrices[step.pairs]
+        numbers = steps.allocate(steps.width * matrix.entries, "a matrix", clear=True)
+        steps.matrices[place] = matrix.with_values(numbers)
+    else:
+        steps.vectors[place] = steps.allocate(steps.width * steps.n, "a vector", clear=True)
 
 
 def _ranges(steps: DeviceSteps, among: Among) -> Iterator[tuple[int, int]]:
@@ -193,6 +204,18 @@ class Piece:
             of.vectors[place] = sums
             return
         self.copy(sums.ptr, of.vectors[place].ptr + of.width * self.first, of.width * (self.last - self.first))
+
+    def at_pairs(self, place: int, pairs: int, vector: int) -> None:
+        """Write a vector over pairs as the numbers of their matrix; that of pairs of pairs is one of its own."""
+        of, domain = self.steps, self.pairs(pairs)
+        numbers = of.vectors[vector]
+        if numbers is None:
+            numbers = of.ones(domain.size)
+        if place in self.of_pairs:
+            of.matrices[place] = domain.matrix.with_values(numbers)
+            return
+        to = int(of.matrices[place].record["values"])
+        self.copy(numbers.ptr, to + of.width * domain.first, of.width * domain.size)
 
     def total(self, place: int) -> int:
         """Return the sum of a vector's numbers."""

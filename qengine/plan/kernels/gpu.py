@@ -7,9 +7,11 @@ from math import sqrt
 
 from qengine.plan.elimination import (
     AtEnds,
+    AtPairs,
     ByRoot,
     Clique,
     EndRows,
+    MaskedForest,
     MaskedProduct,
     Matrix,
     MatVec,
@@ -19,6 +21,7 @@ from qengine.plan.elimination import (
     Product,
     RootedForest,
     Step,
+    Turned,
     among_pairs,
     is_labels_alone,
 )
@@ -167,9 +170,21 @@ def _rooted_forest_cost(facts: Facts, group: Group) -> float:
     return take["root"] * facts.vertices + take["scatter"] * (scattered + read)
 
 
+def _masked_forest_cost(facts: Facts, group: Group) -> float:
+    step, take = facts.steps[group.places[0]], facts.take
+    assert isinstance(step, MaskedForest)
+    scattered, read, _ = facts.forest(step)
+    found = take["scatter"] * (scattered + read) + take["counter"] * facts.meetings(step.across, step.right)
+    return take["root"] * facts.vertices + found
+
+
+def _turned_cost(facts: Facts, group: Group) -> float:
+    return facts.take["pair"] * facts.entries(group.reads[0])
+
+
 def _few_nodes(facts: Facts, place: int) -> bool:
     step = facts.steps[place]
-    return isinstance(step, RootedForest) and len(step.nodes) <= MOST_FOREST_NODES
+    return isinstance(step, RootedForest | MaskedForest) and len(step.nodes) <= MOST_FOREST_NODES
 
 
 def _plain_rows(facts: Facts, place: int) -> bool:
@@ -332,12 +347,19 @@ GPU_KERNELS = (
         _rooted_forest_cost, _few_nodes,
     ),
     Kernel(
+        "masked_forest", "gpu", MaskedForest,
+        "C⟨A⟩[u, v] = Σ over x of s[x] B[v, x], s the sparse vector of a forest around u",
+        _masked_forest_cost, _few_nodes,
+    ),
+    Kernel("turned", "gpu", Turned, "Aᵀ, its numbers in the order of the pairs from there", _turned_cost),
+    Kernel(
         "symmetric_links", "gpu", Neighbourhoods, "T[(c, y), (c, z)] = A[y, z], A simple, each link found once",
         _symmetric_links_cost, _symmetric, unless=shapes.unless_simple, otherwise="neighbours",
     ),
     Kernel("neighbours", "gpu", Neighbourhoods, "T[(c, y), (c, z)] = A[y, z]", _neighbours_cost),
     Kernel("at_ends", "gpu", AtEnds, "x[(c, y)] = x[y]", _over_pairs_cost),
     Kernel("of_pairs", "gpu", OfPairs, "x[(c, y)] = A[c, y]", _over_pairs_cost),
+    Kernel("at_pairs", "gpu", AtPairs, "B⟨A⟩[c, y] = x[(c, y)]", _over_pairs_cost),
     Kernel("end_rows", "gpu", EndRows, "row (c, y) is row y of A", _none),
     Kernel("by_root", "gpu", ByRoot, "y[c] = Σ over y of x[(c, y)]", _over_pairs_cost),
     Kernel(
