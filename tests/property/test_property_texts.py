@@ -137,3 +137,15 @@ def test_many_different_strings_have_no_codes(monkeypatch: pytest.MonkeyPatch) -
     assert isinstance(late, PropertyTexts)
     assert late.codes() is None
     assert group_rows([late], len(late)).count == group_rows([plain], len(plain)).count
+
+
+def test_few_strings_among_many_have_codes_however_rare_each_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(property_texts, "_LEAST", 0)
+    monkeypatch.setattr(property_texts, "_MOST_DIFFERENT", 0.5)
+    different, each = 3_000, 10
+    graph = graph_of([f"name {place % different}" for place in range(different * each)])
+    late, _ = both(graph, range(different * each))
+    assert isinstance(late, PropertyTexts)
+    coded = late.codes()
+    assert coded is not None
+    assert len(coded[1].texts) == different

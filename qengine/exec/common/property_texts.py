@@ -30,8 +30,9 @@ __all__ = ["Codes", "PropertyTexts", "TextProperty"]
 _LEAST = 1_024
 """Rows that are worth making codes for."""
 
-_SAMPLED, _MOST_DIFFERENT = 4_096, 0.5
-"""Of so many values at most this part may differ: else codes would be as large as the strings."""
+_SAMPLED, _MOST_DIFFERENT = 65_536, 0.5
+"""Of all values at most this part may differ, else codes would be as large as the strings; of so many it is known
+before all are looked at. A small sample has few strings twice even where all are of a few thousand."""
 
 
 class Codes:
