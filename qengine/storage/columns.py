@@ -51,11 +51,12 @@ class PropertyColumn:
 
     def take(self, ids: Array) -> Any:
         """Return the values of ``ids`` (integers, any order; -1 or outside: null) as an Arrow array."""
-        index = np.asarray(ids).astype(np.int64) - self.begin
-        outside = (index < 0) | (index >= len(self.array))
-        if not outside.any():
+        index = np.asarray(ids).astype(np.int64, copy=False)
+        if self.begin:
+            index = index - self.begin
+        if not len(index) or index.view(np.uint64).max() < len(self.array):  # negative ones become large
             return self.array.take(pa.array(index))
-        return self.array.take(pa.array(index, mask=outside))
+        return self.array.take(pa.array(index, mask=(index < 0) | (index >= len(self.array))))
 
     def slice(self, begin: int, end: int) -> Any:
         """Return the values of the ids ``[begin, end)`` as an Arrow array; no copy where the array covers them."""

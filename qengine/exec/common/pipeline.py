@@ -148,7 +148,10 @@ class _Builder:
         make = _STAGES.get(type(operator))
         if make is None:
             raise InternalError(f"The CPU executor doesn't know the operator {type(operator).__name__}.")
-        stage = make(operator, self, first)
+        return self.measured(operator, make(operator, self, first))
+
+    def measured(self, operator: logical.Operator, stage: Stage) -> Stage:
+        """Return the stage of an operator, with what it does counted where a query is profiled."""
         profile = self.runtime.context.profile
         return stage if profile is None else _measured(stage, profile.setdefault(id(operator), OperatorStats()))
 

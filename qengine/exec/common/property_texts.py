@@ -169,8 +169,11 @@ class PropertyTexts(ArrowColumn):
 
     def widths(self) -> IntArray:
         offsets = text_offsets(self.of.column.array)
-        places = np.where(self._outside(), -1, self.ids - self.of.column.begin)
-        return np.append(np.diff(offsets).astype(np.int64), 0)[places]
+        outside = self._outside()
+        places = np.where(outside, 0, self.ids - self.of.column.begin)
+        if len(offsets) == 1:
+            return np.zeros(len(self), np.int64)
+        return np.where(outside, 0, offsets[places + 1] - offsets[places]).astype(np.int64)
 
     def joined(self, columns: Sequence[Column]) -> Column | None:
         if all(isinstance(each, PropertyTexts) and each.of.column is self.of.column for each in columns):
@@ -186,9 +189,10 @@ class PropertyTexts(ArrowColumn):
         if self.bounds is not None and column.begin <= self.bounds[0] and self.bounds[1] <= column.end:
             codes = found.codes[self.bounds[0] - column.begin : self.bounds[1] - column.begin]
         else:
-            outside = self._outside()
-            places = self.ids - column.begin
-            codes = found.codes[np.where(outside, -1, places) if outside.any() else places]
+            places = self.ids - column.begin if column.begin else self.ids
+            if len(places) and places.view(np.uint64).max() >= len(column.array):  # negative ones are large
+                places = np.where(self._outside(), -1, places)
+            codes = found.codes.take(places)
         return codes.astype(np.int64), found
 
     def _outside(self) -> BoolArray:

@@ -21,13 +21,14 @@ from qengine.exec.common.columns import (
 from qengine.exec.common.expressions.compiler import compile_expression, compile_predicate
 from qengine.exec.common.operators.stage import ROW, Build, Stage
 from qengine.exec.common.operators.unwind_range import unwind_range_stage
+from qengine.exec.common.runtime import Runtime
 from qengine.exec.memory import Holding, MemoryAccount
 from qengine.exec.scalar.values import wrong_argument
 from qengine.exec.sizes import size_of
 from qengine.plan import logical
 from qengine.plan.expr import Call, Variable
 
-__all__ = ["argument_stage", "filter_stage", "project_stage", "unit_stage", "unwind_stage"]
+__all__ = ["argument_stage", "filter_stage", "project_stage", "projected_stage", "unit_stage", "unwind_stage"]
 
 _FILTER_SHARE = 8  # rows that a filter asks for, for each one that is wanted of it
 
@@ -64,10 +65,14 @@ def filter_stage(operator: logical.Filter, build: Build, first: int) -> Stage:
 
 def project_stage(operator: logical.Project, build: Build, first: int) -> Stage:
     """Emit the named expressions for each input row."""
-    upstream = build(operator.input, first)
-    items = [(name, compile_expression(expr, build.runtime)) for name, expr in operator.items]
+    return projected_stage(operator, build(operator.input, first), build.runtime)
+
+
+def projected_stage(operator: logical.Project, upstream: Stage, runtime: Runtime) -> Stage:
+    """Emit the expressions of a ``Project`` for each row of a stage."""
+    items = [(name, compile_expression(expr, runtime)) for name, expr in operator.items]
     grown = [name for name, expr in operator.items if not isinstance(expr, Variable)]
-    memory = build.runtime.memory
+    memory = runtime.memory
 
     def projected(batch: Batch) -> Batch:
         columns = {name: evaluate(batch) for name, evaluate in items}

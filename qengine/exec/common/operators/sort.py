@@ -9,48 +9,32 @@ import numpy as np
 from qengine.exec.common.batch import BATCH_ROWS, Batch, concatenate_batches
 from qengine.exec.common.batch_parts import evaluated, pieces, working_bytes
 from qengine.exec.common.columns import IntArray
-from qengine.exec.common.expressions.compiler import Evaluate, compile_expression
+from qengine.exec.common.expressions.compiler import compile_expression
+from qengine.exec.common.operators.first_rows import FirstRows
 from qengine.exec.common.operators.limit import count_of, places_within_rows
+from qengine.exec.common.operators.rows import projected_stage
 from qengine.exec.common.operators.stage import Build, Stage, rows_of
-from qengine.exec.common.ordering import lasting_ranks, sort_keys, sorted_rows
+from qengine.exec.common.ordering import sort_keys, sorted_rows
+from qengine.exec.common.runtime import Runtime
 from qengine.exec.memory import Holding
 from qengine.plan import logical
+from qengine.plan.expr import Expr, Variable
+from qengine.plan.fallible import can_fail
+from qengine.plan.traverse import is_repeatable
 
 __all__ = ["sort_stage"]
 
-
-class _Bound:
-    """The greatest first key of the rows that come first so far: rows beyond it are left out before they are held."""
-
-    def __init__(self, evaluate: Evaluate, ascending: bool) -> None:
-        self._evaluate = evaluate
-        self._ascending = ascending
-        self._of: object = None
-        self._greatest: int | None = None
-
-    def tighten(self, rows: Batch) -> None:
-        """Note the bound of the rows that come first, in their order."""
-        if rows_of(rows) is None and (found := self._ranks(rows.slice(rows.length - 1, 1))) is not None:
-            self._of, self._greatest = found[0], int(found[1][0])
-
-    def within(self, batch: Batch) -> Batch:
-        """Return the rows that aren't beyond the bound."""
-        if self._greatest is None or (found := self._ranks(batch)) is None or found[0] != self._of:
-            return batch
-        kept = np.flatnonzero(found[1] <= self._greatest)
-        return batch if len(kept) == batch.length else batch.take(kept)
-
-    def _ranks(self, batch: Batch) -> tuple[object, IntArray] | None:
-        return lasting_ranks(self._evaluate(batch), ascending=self._ascending)
+_FEW_ROWS = 1024  # beyond those that are wanted, before they are ordered again
 
 
 def sort_stage(operator: logical.Sort, build: Build, first: int) -> Stage:
     """Emit the input rows in order. Holds all of them; with a limit at most a few times as many as it says."""
     runtime = build.runtime
     memory = runtime.memory
-    upstream = build(operator.input)
     keys = [(compile_expression(key.expr, runtime), key.ascending) for key in operator.keys]
     limit = None if operator.limit is None else count_of(operator.limit, "LIMIT", runtime)
+    firsts = _first_rows(operator, limit, runtime)
+    upstream = build(operator.input) if firsts is None else _sieved(operator, firsts, build)
 
     def ordered(batch: Batch, holding: Holding) -> Batch:
         columns = [evaluated(batch, evaluate, memory, holding) for evaluate, _ in keys]
@@ -75,28 +59,31 @@ def sort_stage(operator: logical.Sort, build: Build, first: int) -> Stage:
 
         return runtime.context.aside(compute, rows)
 
+    def many(rows: int, last: int) -> bool:
+        """Tell whether so many rows are to be ordered, and but the first kept, of which ``last`` are already."""
+        if firsts is None:
+            return rows > 2 * last + BATCH_ROWS
+        return rows > 2 * last + _FEW_ROWS if last else limit is not None and rows >= limit
+
     def run(outer: Batch) -> Iterator[Batch]:
         if limit == 0:
             return
         held: list[Batch] = []
         rows, last, last_bytes = 0, 0, 0
-        bound = _Bound(*keys[0]) if limit is not None and keys else None
         with memory.holding("Sort") as holding:
-            for found in upstream(outer):
+            for batch in upstream(outer):
                 runtime.context.check()
-                batch = found if bound is None else bound.within(found)
-                if not batch.length:
-                    continue
                 held.append(batch)
                 rows += batch.length
                 holding.add(batch.nbytes)
-                many = rows > 2 * last + BATCH_ROWS or holding.bytes > 2 * (last_bytes + memory.batch_bytes)
-                if limit is not None and many and len(held) > 1:
+                wide = len(held) > 1 and holding.bytes > 2 * (last_bytes + memory.batch_bytes)
+                if limit is not None and (wide or many(rows, last)):
                     held = [ordered_aside(held, holding, rows)]
                     rows = last = held[0].length
                     last_bytes = held[0].nbytes
-                    if bound is not None and last == limit:
-                        bound.tighten(held[0])
+                    if firsts is not None and last == limit and rows_of(held[0]) is None:
+                        row = held[0].slice(last - 1, 1)
+                        firsts.tighten([evaluate(row) for evaluate, _ in keys])
                     holding.set(last_bytes)
             if not held:
                 return
@@ -106,3 +93,34 @@ def sort_stage(operator: logical.Sort, build: Build, first: int) -> Stage:
                 yield whole.slice(offset, length)
 
     return run
+
+
+def _first_rows(operator: logical.Sort, limit: int | None, runtime: Runtime) -> FirstRows | None:
+    """Return what leaves out rows below the sort, or its projection; None where each must be looked at."""
+    if not limit or not operator.keys or any(can_fail(key.expr) for key in operator.keys):
+        return None
+    items = _harmless_items(operator)
+    exprs = (items[key.expr.name] if isinstance(key.expr, Variable) and items else key.expr for key in operator.keys)
+    keys = [(compile_expression(expr, runtime), key.ascending) for expr, key in zip(exprs, operator.keys, strict=True)]
+    return FirstRows(keys, limit, runtime.memory)
+
+
+def _harmless_items(operator: logical.Sort) -> dict[str, Expr]:
+    """Return the items of a projection below, where all keys are some and rows may be left out before it; else none."""
+    below = operator.input
+    if not isinstance(below, logical.Project):
+        return {}
+    items = dict(below.items)
+    whole = all(isinstance(key.expr, Variable) and key.expr.name in items for key in operator.keys)
+    return items if whole and all(is_repeatable(each) and not can_fail(each) for each in items.values()) else {}
+
+
+def _sieved(operator: logical.Sort, firsts: FirstRows, build: Build) -> Stage:
+    """Return the stage below a sort, of the rows that can be among the first."""
+    below = operator.input
+    if not _harmless_items(operator):
+        upstream = build(below)
+        return lambda outer: firsts.of(upstream(outer))
+    assert isinstance(below, logical.Project)
+    upstream = build(below.input)
+    return build.measured(below, projected_stage(below, lambda outer: firsts.of(upstream(outer)), build.runtime))

@@ -1,0 +1,99 @@
+"""Which rows can be among the first of an order: told of each batch by the keys alone, before anything else is made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from qengine.exec.common.batch import Batch
+from qengine.exec.common.batch_parts import by_parts, working_bytes
+from qengine.exec.common.columns import Column, IntArray
+from qengine.exec.common.expressions.compiler import Evaluate
+from qengine.exec.common.operators.stage import rows_of
+from qengine.exec.common.ordering import lasting_ranks, sort_keys
+from qengine.exec.memory import MemoryAccount
+
+__all__ = ["FirstRows"]
+
+_FEW_TIES = 1024  # rows that are cheaper to keep than to look at by another key
+
+
+class FirstRows:
+    """The rows of batches that can be among the first ``limit``, by their keys, the most significant first.
+
+    Each key is evaluated for the rows that those before it leave undecided.
+
+    Parameters
+    ----------
+    keys
+        Each with whether it is ascending. None of them can fail, for not every row is looked at.
+    """
+
+    def __init__(self, keys: Sequence[tuple[Evaluate, bool]], limit: int, memory: MemoryAccount) -> None:
+        self._keys = list(keys)
+        self._limit = limit
+        self._memory = memory
+        self._bounds: list[tuple[object, int]] = []
+
+    def tighten(self, last: Sequence[Column]) -> None:
+        """Note the keys of the last one, a row, of as many rows as are wanted: whoever comes after it is left out."""
+        self._bounds = []
+        for column, (_, ascending) in zip(last, self._keys, strict=True):
+            found = lasting_ranks(column, ascending=ascending)
+            if found is None:
+                return
+            self._bounds.append((found[0], int(found[1][0])))
+
+    def of(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+        """Yield the rows of batches that can be among the first; all that belong to outer rows."""
+        for batch in batches:
+            if rows_of(batch) is not None:
+                yield batch
+                continue
+            for part, kept in by_parts(batch, self._kept, self._memory):
+                if len(kept):
+                    yield part if len(kept) == part.length else part.take(kept)
+
+    def _kept(self, batch: Batch) -> IntArray:
+        rows = self._within(batch) if self._bounds else np.arange(batch.length, dtype=np.int64)
+        return rows if len(rows) <= 2 * self._limit else self._few(batch, rows)
+
+    def _within(self, batch: Batch) -> IntArray:
+        """Return the rows that don't come after the bound."""
+        rows, kept = np.arange(batch.length, dtype=np.int64), []
+        for (evaluate, ascending), (of, bound) in zip(self._keys, self._bounds, strict=False):
+            found = lasting_ranks(self._column(evaluate, batch, rows), ascending=ascending)
+            if found is None or found[0] != of:
+                break
+            within = np.flatnonzero(found[1] <= bound)
+            ranks, rows = found[1][within], rows[within]
+            if len(rows) <= _FEW_TIES:
+                break
+            kept.append(rows[np.flatnonzero(ranks < bound)])
+            rows = rows[np.flatnonzero(ranks == bound)]
+        return np.sort(np.concatenate([*kept, rows])) if kept else rows
+
+    def _few(self, batch: Batch, rows: IntArray) -> IntArray:
+        """Return the first of some rows: as many as are wanted, ties in the order in which they came."""
+        left, kept = self._limit, []
+        for evaluate, ascending in self._keys:
+            if len(rows) <= left:
+                break
+            places = np.arange(len(rows), dtype=np.int64)  # of those that tie
+            for ranks in sort_keys([(self._column(evaluate, batch, rows), ascending)]):
+                found = ranks[places]
+                bound = np.partition(found, left - 1)[left - 1]
+                first = places[np.flatnonzero(found < bound)]
+                kept.append(rows[first])
+                left -= len(first)
+                places = places[np.flatnonzero(found == bound)]
+            rows = rows[places]
+        return np.sort(np.concatenate([*kept, rows[:left]]))
+
+    def _column(self, evaluate: Evaluate, batch: Batch, rows: IntArray) -> Column:
+        column = evaluate(batch if len(rows) == batch.length else batch.take(rows))
+        if self._memory.limit is not None:
+            with self._memory.holding("Sort") as holding:
+                holding.also(working_bytes([column]))
+        return column
