@@ -161,3 +161,36 @@ def test_breadth_first_rows_come_in_one_order(dense: Any) -> None:
     assert runs[0].shape == (3, 120 * 119 * 118)
     assert (runs[0] == runs[1]).all()
     assert (runs[0] == runs[2]).all()
+
+
+@threads
+@strategies
+def test_rows_stay_as_they_are_while_somebody_reads_them(
+    dense: Any, strategy: str, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("qengine.exec.host.search._CHUNK_ROWS", 4096)
+    context = ExecutionContext(threads=threads)
+    plan = search(ENDLESS[:3], emit=("v0", "v1", "v2"), strategy=strategy)
+    kept = []
+    for place, chunk in enumerate(start(dense, plan, context)):
+        if place % 3:  # the others' memory is written to again
+            kept.append((chunk, {name: column.copy() for name, column in chunk.columns.items()}))
+    assert context.control.memory_used == 0
+    assert len(kept) > 100
+    for chunk, columns in kept:
+        assert all((chunk.columns[name] == column).all() for name, column in columns.items())
+
+
+@threads
+def test_every_row_comes_once_whoever_had_its_memory_before(
+    dense: Any, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("qengine.exec.host.search._CHUNK_ROWS", 4096)
+    plan = search(ENDLESS[:3], emit=("v0", "v1", "v2"))
+    seen = np.zeros(120**3, np.int64)
+    for chunk in start(dense, plan, ExecutionContext(threads=threads)):
+        v0, v1, v2 = (chunk.columns[name] for name in plan.emit)
+        np.add.at(seen, (v0 * 120 + v1) * 120 + v2, 1)
+        assert not chunk.row.any()
+    assert seen.max() == 1
+    assert seen.sum() == 120 * 119 * 118

@@ -28,6 +28,12 @@ class Charge {
     if (control_->memory_limit > 0 && used > control_->memory_limit) throw Halt{kOutOfMemory};
   }
 
+  void give_back(size_t bytes) {
+    const auto less = static_cast<int64_t>(bytes);
+    __atomic_fetch_sub(&control_->memory_used, less, __ATOMIC_RELAXED);
+    __atomic_fetch_sub(&held_, less, __ATOMIC_RELAXED);
+  }
+
   // Is there room for something that would be nice to have?
   bool affords(size_t bytes) const {
     const int64_t used = __atomic_load_n(&control_->memory_used, __ATOMIC_RELAXED);

@@ -4,6 +4,7 @@
 #include "search/search_run.h"
 
 using qe::Control;
+using qe::Lent;
 using qe::MatchPlan;
 using qe::SearchRun;
 
@@ -41,6 +42,26 @@ QE_API int32_t qe_search_wait(SearchRun* run, int64_t wait_ms, int64_t* n, int32
 // Copies those rows: columns[0] gets the input rows, then one column an output, then counts (mode kCount).
 // A seeded search that walks nothing gives (input row, count).
 QE_API int32_t qe_search_take(SearchRun* run, int64_t* const* columns) { return run->take(columns); }
+
+// Lends those rows: *columns is the first of as many columns as `take` fills, *capacity numbers apart; input rows are not written
+// without seeds. Null where they must be taken. The consumer gives them back by qe_search_return, also after the search is closed.
+QE_API int32_t qe_search_lend(SearchRun* run, Lent** lent, int64_t** columns, int64_t* capacity) {
+  *lent = nullptr;
+  try {
+    *lent = run->lend().release();
+  } catch (const std::bad_alloc&) {
+    return qe::kOutOfMemory;
+  }
+  if (*lent == nullptr) return qe::kOk;
+  *columns = (*lent)->chunk->rows();
+  *capacity = static_cast<int64_t>((*lent)->chunk->capacity);
+  return qe::kOk;
+}
+
+QE_API void qe_search_return(Lent* lent) {
+  const std::unique_ptr<Lent> owned(lent);
+  owned->pool->give(std::move(owned->chunk));
+}
 
 // After an unseeded search that walks nothing: the factors of its count, as (low, high) halves; returns how many.
 QE_API int32_t qe_search_totals(SearchRun* run, uint64_t* halves, int32_t capacity) {

@@ -1,5 +1,5 @@
 // The way of a search's rows to its consumer: chunks that workers fill, a bounded queue, and the sums where nothing is
-// enumerated. A worker whose chunk is full waits until the consumer has taken one.
+// enumerated. A worker whose chunk is full waits until the consumer has taken one. Full chunks are lent as they are, others copied.
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -7,15 +7,30 @@
 #include "search/search_run.h"
 
 namespace qe {
+namespace {
+
+constexpr size_t kLentShare = 4;  // of a chunk's room that must be filled
+
+}  // namespace
 
 std::unique_ptr<Chunk> SearchRun::make_chunk(bool trial) {
   const size_t capacity = trial ? std::min(kTrialRows, chunk_rows_) : chunk_rows_;
   std::lock_guard<std::mutex> lock(mutex_);
-  auto chunk = std::make_unique<Chunk>();
-  chunk->n_outputs = match_.n_outputs;
   const size_t columns = static_cast<size_t>(match_.n_outputs) + (match_.mode == kCount ? 2 : 1);
-  chunk->data.reserve(capacity * columns, charge_);
-  chunk->capacity = capacity;
+  std::unique_ptr<Chunk> chunk = capacity == chunk_rows_ ? pool_->get() : nullptr;
+  if (lent_ > 0 && capacity == chunk_rows_) {  // what was lent is still charged: this one takes its place
+    --lent_;
+    charge_.give_back(capacity * columns * sizeof(int64_t));
+  }
+  if (chunk) {
+    charge_.add(chunk->bytes());
+    chunk->n = 0;
+  } else {
+    chunk = std::make_unique<Chunk>();
+    chunk->n_outputs = match_.n_outputs;
+    chunk->data.reserve(capacity * columns, charge_);
+    chunk->capacity = capacity;
+  }
   ++chunks_;
   return chunk;
 }
@@ -79,6 +94,19 @@ Status SearchRun::take(int64_t* const* columns) {
   else --chunks_;
   freed_.notify_one();
   return kOk;
+}
+
+std::unique_ptr<Lent> SearchRun::lend() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (full_.empty() || full_.front()->capacity != chunk_rows_ || kLentShare * full_.front()->n < chunk_rows_) return nullptr;
+  auto lent = std::make_unique<Lent>();
+  lent->chunk = std::move(full_.front());
+  lent->pool = pool_;
+  full_.pop_front();
+  ++lent_;
+  --chunks_;
+  freed_.notify_one();
+  return lent;
 }
 
 // Rows (input row, count) of a seeded search that walks nothing, without those that count 0.

@@ -41,6 +41,7 @@ SearchRun::~SearchRun() {
   }
   freed_.notify_all();
   for (std::thread& thread : threads_) thread.join();
+  pool_->close();
 }
 
 int64_t SearchRun::count_roots(const PlanLevel& level) const {

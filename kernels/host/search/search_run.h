@@ -15,6 +15,7 @@
 
 #include "base/charged_memory.h"
 #include "plan/search_plan.h"
+#include "search/search_pool.h"
 #include "search/search_worker.h"
 
 namespace qe {
@@ -24,17 +25,6 @@ using Count = unsigned __int128;
 constexpr size_t kTrialRows = 4096;                       // of a chunk or piece in a trial
 constexpr Status kTrialOver = static_cast<Status>(100);  // never leaves the library
 constexpr int64_t kPollEvery = 1 << 18;                  // ids read between two looks at the clock
-
-// Rows, column by column: input row, outputs, count.
-struct Chunk {
-  size_t n = 0, capacity = 0;
-  Buffer<int64_t> data;
-  int n_outputs = 0;
-
-  int64_t* rows() { return data.data(); }
-  int64_t* column(int k) { return data.data() + capacity * static_cast<size_t>(k + 1); }
-  int64_t* counts() { return column(n_outputs); }
-};
 
 struct Output {
   int level, column;
@@ -51,10 +41,12 @@ class SearchRun {
   // Waits up to wait_ms for the next rows; *n: how many there are to take, *done: none will follow.
   Status wait(int64_t wait_ms, int64_t* n, bool* done);
   Status take(int64_t* const* columns);
+  std::unique_ptr<Lent> lend();  // those rows themselves, null where they are few or sums
 
   // For an unseeded search that walks nothing: the count of each component; their product is the result.
   const std::vector<Count>& totals() const { return totals_; }
 
+  bool seeded() const { return plan_.seeds > 0; }
   const SearchPlan& plan() const { return plan_; }
   const SetOps& ops() const { return ops_; }
   Control* control() const { return control_; }
@@ -73,7 +65,6 @@ class SearchRun {
     int64_t first_unit, n_units, n_roots;
   };
 
-  bool seeded() const { return plan_.seeds > 0; }
   bool summed() const { return plan_.enumerated <= plan_.seeds; }  // nothing is enumerated: results are counts
   void lay_out_units();
   void add_job(int component, const PlanLevel* root);
@@ -116,7 +107,9 @@ class SearchRun {
   std::condition_variable filled_, freed_;
   std::deque<std::unique_ptr<Chunk>> full_;
   std::vector<std::unique_ptr<Chunk>> free_;
+  std::shared_ptr<ChunkPool> pool_ = std::make_shared<ChunkPool>();
   size_t chunks_ = 0, max_chunks_ = 0;
+  size_t lent_ = 0;  // chunks in whose place there is none yet
   int working_ = 0;
   Status status_ = kOk;
   std::vector<std::thread> threads_;

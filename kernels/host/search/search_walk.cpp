@@ -125,7 +125,7 @@ void Worker::emit(uint64_t count) {
   if (count > INT64_MAX) throw Halt{kOverflow};
   if (chunk->n == chunk->capacity) run_.exchange(*this);
   const size_t at = chunk->n++;
-  chunk->rows()[at] = row_;
+  if (run_.seeded()) chunk->rows()[at] = row_;
   for (const Output& output : run_.outputs()) chunk->column(output.column)[at] = value_[output.level];
   if (match_.mode == kCount) chunk->counts()[at] = static_cast<int64_t>(count);
 }
@@ -135,7 +135,7 @@ void Worker::emit_all(int level, Set set) {
   while (set.n > 0) {
     if (chunk->n == chunk->capacity) run_.exchange(*this);
     const size_t at = chunk->n, n = std::min(set.n, chunk->capacity - at);
-    std::fill_n(chunk->rows() + at, n, row_);
+    if (run_.seeded()) std::fill_n(chunk->rows() + at, n, row_);
     for (const Output& output : run_.outputs()) {
       int64_t* to = chunk->column(output.column) + at;
       if (output.level == level) std::copy_n(set.data, n, to);

@@ -67,7 +67,18 @@ class SearchHandle:
         return n.value, bool(done.value)
 
     def take(self, n: int, width: int) -> npt.NDArray[np.int64]:
-        """Return the rows that there are, int64[width, n]: input rows, outputs, counts where the search counts."""
+        """Return the rows that there are, int64[width, n]: input rows, outputs, counts where the search counts.
+
+        Input rows are undefined without seeds. Many rows are read where the search wrote them, which gets that memory
+        back for others once nobody reads them any more.
+        """
+        lent, first, capacity = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_int64()
+        status = self._library.qe_search_lend(
+            self._handle, ctypes.byref(lent), ctypes.byref(first), ctypes.byref(capacity)
+        )
+        self._context.raise_for(status)
+        if lent:
+            return np.asarray(_Lent(lent, first.value or 0, (width, n), capacity.value))
         data = np.empty((width, n), np.int64)
         columns = (ctypes.c_void_p * width)(*(data.ctypes.data + 8 * n * k for k in range(width)))
         self._context.raise_for(self._library.qe_search_take(self._handle, columns))
@@ -86,6 +97,20 @@ class SearchHandle:
             self._handle = ctypes.c_void_p()
 
 
+class _Lent:
+    """Rows of a search, given back when the last array over them is gone."""
+
+    def __init__(self, lent: ctypes.c_void_p, address: int, shape: tuple[int, int], capacity: int) -> None:
+        self._lent = lent
+        self._return = _library().qe_search_return
+        self.__array_interface__ = {
+            "data": (address, False), "shape": shape, "strides": (8 * capacity, 8), "typestr": "<i8", "version": 3,
+        }  # fmt: skip
+
+    def __del__(self) -> None:
+        self._return(self._lent)
+
+
 @cache
 def _library() -> ctypes.CDLL:
     library = _native.load()
@@ -93,6 +118,9 @@ def _library() -> ctypes.CDLL:
     library.qe_search_open.argtypes = (pointer, pointer, i64, pointer, i64, pointer)
     library.qe_search_wait.argtypes = (pointer, i64, pointer, pointer)
     library.qe_search_take.argtypes = (pointer, pointer)
+    library.qe_search_lend.argtypes = (pointer, pointer, pointer, pointer)
+    library.qe_search_return.argtypes = (pointer,)
+    library.qe_search_return.restype = None
     library.qe_search_totals.argtypes = (pointer, pointer, i32)
     library.qe_search_close.argtypes = (pointer,)
     library.qe_search_close.restype = None

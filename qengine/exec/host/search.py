@@ -22,6 +22,9 @@ __all__ = ["SearchChunk", "run_search"]
 _CHUNK_ROWS = 65_536
 _MAX_COUNT = 2**63 - 1
 
+_ROW_0 = np.zeros(_CHUNK_ROWS, np.int64)
+_ROW_0.flags.writeable = False
+
 Ids = npt.NDArray[np.int64]
 
 
@@ -125,7 +128,8 @@ def _taken(running: SearchHandle, resolved: ResolvedSearch, search: Search, n: i
     count = scaled(data[-1], search) if counted else None
     if resolved.mode is SearchMode.EXISTS:
         count = None
-    return SearchChunk(data[0], dict(zip(resolved.outputs, data[1:], strict=False)), count)
+    row = data[0] if search.seeds else _ROW_0[:n] if n <= _CHUNK_ROWS else np.zeros(n, np.int64)
+    return SearchChunk(row, dict(zip(resolved.outputs, data[1:], strict=False)), count)
 
 
 def scaled(count: Ids, search: Search) -> Ids:
