@@ -68,6 +68,7 @@ def _eliminations() -> list[Kind]:
         Kind("groups of entries", "MATCH (a)-[r]->(b) RETURN a.id, b.id, r.w, sum(r.w), max(b.f), count(DISTINCT a.f)",
              quick=True, clean=True),
         Kind("groups of rows", "MATCH (a)-[r]->(b)-[q]->(c) RETURN a.id, c.id, sum(r.w), min(b.f), count(*)"),
+        Kind("groups of pairs", "MATCH (a)--(b)--(c)--(d) RETURN a.k, d.s, sum(d.k), max(d.f), count(*)"),
         Kind("different by node", "MATCH (a)--(b)--(c)--(d) RETURN a.k % 3, count(DISTINCT d), min(d.f)"),
         Kind("cycle6 star", "MATCH (a)--(b)--(c)--(d)--(e)--(f)--(a) RETURN count(*)", graph="star"),
         Kind("path7 star", "MATCH DIFFERENT NODES (a)--(b)--(c)--(d)--(e)--(f)--(g) RETURN count(*)", graph="star"),

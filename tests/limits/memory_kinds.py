@@ -172,6 +172,7 @@ _HELD = [
     ("percentile", "UNWIND range(1, 60) AS y UNWIND range(1, 100000) AS x RETURN percentileDisc(x * y, 0.5)"),
     ("standard deviation", "UNWIND range(1, 60) AS y UNWIND range(1, 100000) AS x RETURN stDev(x * y)"),
     ("groups", "UNWIND range(1, 60) AS y UNWIND range(1, 100000) AS x WITH x * 100 + y AS k, count(*) AS c RETURN sum(c)"),
+    ("groups of pairs", "/*+ eliminate */ MATCH (a:A)-->()-->(c:A) WITH a.id AS a, c.id AS c, count(*) AS n RETURN sum(n)"),
     ("groups of strings", f"UNWIND range(1, 5000) AS x WITH {long(15)} + x AS k, count(*) AS c RETURN sum(c)"),
     ("groups of lists", "UNWIND range(1, 30) AS y UNWIND range(1, 30000) AS x WITH [x, y] AS k, count(*) AS c RETURN sum(c)"),
     ("max of strings", f"UNWIND range(1, 3000) AS x WITH x AS k, max({long(16)} + x) AS m RETURN max(size(m))"),

@@ -87,6 +87,7 @@ SEAMS: dict[str, dict[str, set[str]]] = {
         "operators/aggregate_entries.py": {"folds"},
         "operators/aggregate_by_node.py": {"eliminate", "pair_folds", "vertex_sums"},
         "operators/folded.py": {"folds"},
+        "operators/folded_pairs.py": {"folds", "pair_folds"},
         "operators/join.py": {"hash_join"},
         "operators/matching.py": {"eliminate", "search", "shortest", "walk"},
         "pipeline.py": {"count_fast_path"},

@@ -1,6 +1,7 @@
 // Rows of counts by two vertices: for each root u the signed sum of terms, each a sparse vector over the other vertex
 // (forest_roots.h) times its root's number, or a number where both are one vertex.
 #pragma once
+#include <utility>
 #include <vector>
 
 #include "count/forest_roots.h"
@@ -20,9 +21,17 @@ template <typename V>
 class PairRows {
  public:
   PairRows(const PairTerm* terms, int32_t n_terms, uint32_t n, const WorkQueue& queue)
-      : terms_(terms), sums_(n, Signed{0}) {
+      : terms_(terms) {
     roots_.reserve(static_cast<size_t>(n_terms));
     for (int32_t t = 0; t < n_terms; ++t) roots_.emplace_back(*terms[t].plan, queue);
+    size_t vectors = 0;
+    for (int32_t t = 0; t < n_terms; ++t) {
+      if (terms[t].plan->n_tops == 0) continue;
+      vector_ = static_cast<size_t>(t);
+      ++vectors;
+    }
+    alone_ = vectors == 1;
+    if (!alone_) sums_.assign(n, Signed{0});
   }
 
   // What a worker takes.
@@ -35,6 +44,7 @@ class PairRows {
   // Calls take(v, count) for each vertex of the row of u; counts are positive.
   template <typename Take>
   void row(uint32_t u, Take&& take) {
+    if (alone_) return alone(u, take);
     touched_.clear();
     for (size_t t = 0; t < roots_.size(); ++t) add(terms_[t], roots_[t], u);
     for (const uint32_t v : touched_) {
@@ -61,15 +71,51 @@ class PairRows {
   }
 
  private:
-  void add(const PairTerm& term, Forest<V, V>& roots, uint32_t u) {
-    const ForestPlan& plan = *term.plan;
-    const V own = plan.roots ? static_cast<const V*>(plan.roots)[u] : V{1};
-    if (own == 0) return;
+  // The row where one term has a vector, which is read as it is, and the others only numbers of u with itself.
+  template <typename Take>
+  void alone(uint32_t u, Take&& take) {
+    Signed own = 0;
+    for (size_t t = 0; t < roots_.size(); ++t)
+      if (t != vector_) own = plus(own, scale(terms_[t], u));
+    const Signed scaled = scale(terms_[vector_], u);
+    if (scaled != 0) {
+      const Sparse<V>& made = roots_[vector_].vector(terms_[vector_].plan->tops[0], u);
+      const uint32_t* members = made.members();
+      for (size_t i = 0; i < made.n;) {
+        const uint32_t v = members[i];
+        Signed sum = product(scaled, made.number(i));
+        for (++i; i < made.n && members[i] == v; ++i) sum = plus(sum, product(scaled, made.number(i)));
+        if (v == u) sum = plus(sum, std::exchange(own, Signed{0}));
+        give(v, sum, take);
+      }
+    }
+    give(u, own, take);
+  }
+  template <typename Take>
+  static void give(uint32_t v, Signed count, Take&& take) {
+    if (count < 0) throw Halt{kInvalid};
+    if (count > 0) take(v, count);
+  }
+
+  // What the numbers of a term's vector around u are multiplied by.
+  Signed scale(const PairTerm& term, uint32_t u) const {
+    const V own = term.plan->roots ? static_cast<const V*>(term.plan->roots)[u] : V{1};
+    if (own == 0) return 0;
     const Signed factor = static_cast<Signed>(term.factor_high) * (Signed{1} << 64) + term.factor_low;
-    const Signed scaled = times(factor, signed_of(own));
-    if (plan.n_tops == 0) return add(u, scaled);
-    const Sparse<V>& made = roots.vector(plan.tops[0], u);
-    for (size_t i = 0; i < made.n; ++i) add(made.members()[i], times(scaled, signed_of(made.number(i))));
+    return product(factor, own);
+  }
+  static Signed product(Signed factor, V number) {
+    if (factor == static_cast<int64_t>(factor) && number >> 63 == 0)
+      return static_cast<Signed>(static_cast<int64_t>(factor)) * static_cast<int64_t>(number);
+    return times(factor, signed_of(number));
+  }
+
+  void add(const PairTerm& term, Forest<V, V>& roots, uint32_t u) {
+    const Signed scaled = scale(term, u);
+    if (scaled == 0) return;
+    if (term.plan->n_tops == 0) return add(u, scaled);
+    const Sparse<V>& made = roots.vector(term.plan->tops[0], u);
+    for (size_t i = 0; i < made.n; ++i) add(made.members()[i], product(scaled, made.number(i)));
   }
   void add(uint32_t v, Signed more) {
     if (sums_[v] == 0) touched_.push_back(v);  // twice where terms cancel each other in between
@@ -82,8 +128,10 @@ class PairRows {
 
   const PairTerm* terms_;
   std::vector<Forest<V, V>> roots_;
-  std::vector<Signed> sums_;
+  std::vector<Signed> sums_;  // where several terms have vectors
   std::vector<uint32_t> touched_;
+  size_t vector_ = 0;  // the last term that has one
+  bool alone_ = false;
 };
 
 }  // namespace qe::eliminate

@@ -70,7 +70,7 @@ class Table {
   Table(const Plan& plan, const int64_t* empty, Charge& charge);
 
   void add(const Block& block);
-  void merge(const Table& other);
+  void merge(const Table& other, const Control* control);
   uint64_t groups() const;
   // Calls each(code, record) for each group, in no order where hashed.
   template <typename Each>

@@ -175,7 +175,7 @@ QE_API int32_t qe_fold_entries(Fold* fold, const Lists* lists, const Condition* 
       rows.flush();
     }));
     for (const auto& table : tables)
-      if (table) fold->table->merge(*table);
+      if (table) fold->table->merge(*table, fold->control);
   });
 }
 

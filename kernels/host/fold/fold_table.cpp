@@ -11,6 +11,7 @@ namespace qe::fold {
 namespace {
 
 constexpr uint64_t kLeast = 1024;  // groups that a hash table has room for
+constexpr uint64_t kMergedAtOnce = 1 << 16;  // groups, between two looks whether to stop
 
 uint64_t hash_of(uint64_t code) { return (code ^ code >> 32) * 0x9E3779B97F4A7C15u; }
 
@@ -167,8 +168,10 @@ void Table::add(const Block& block) {
   }
 }
 
-void Table::merge(const Table& other) {
+void Table::merge(const Table& other, const Control* control) {
+  eliminate::Patience patience(control, kMergedAtOnce);
   other.each([&](uint64_t code, const int64_t* from) {
+    patience.spend(1);
     if (plan_.hashed) reserve(1);
     int64_t* to = record(plan_.hashed ? place(code) : code);
     for (int k = 0; k < plan_.n_tasks; ++k) {

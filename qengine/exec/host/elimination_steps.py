@@ -261,4 +261,5 @@ def _library() -> ctypes.CDLL:
     library.qe_mixed_walks.argtypes = (pointer, pointer)
     library.qe_cliques.argtypes = (pointer, pointer)
     library.qe_fold_pairs.argtypes = (pointer, i32, pointer)
+    library.qe_fold_pair_rows.argtypes = (pointer, pointer, i32, pointer)
     return library

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,9 @@ from qengine._frozen import frozen
 from qengine.exec.common.element_columns import FLOATS, IDS, Keyed, Numbers
 from qengine.exec.common.match_plan import CompareOp
 from qengine.exec.context import ExecutionContext
+
+if TYPE_CHECKING:
+    from qengine.exec.host.elimination_steps import Steps
 
 __all__ = ["COUNT", "DISTINCT", "GREATEST", "LEAST", "SUM", "Condition", "EntryLists", "Fold", "Task", "float_range"]
 
@@ -40,6 +43,10 @@ LISTS = np.dtype(
     [(name, "<u8") for name in ("vertices", "begins", "ends", "owners", "others", "admitted")]
     + [("edge_base", "<i8"), ("n", "<u8"), ("first", "<u4")]
     + [(name, "<i4") for name in ("owner", "end", "edge", "skip_loops", "unused")]
+)
+PAIRS = np.dtype(
+    [("terms", "<u8"), ("n_terms", "<i4"), ("n", "<u4")]
+    + [(name, "<i4") for name in ("root", "end", "weighted", "unused")]
 )
 CONDITION = np.dtype([("left", COLUMN), ("right", COLUMN), ("op", "<i4"), ("unused", "<i4")])
 
@@ -230,12 +237,40 @@ class Fold:
             reads=int(lists.begins[-1]),
         )  # fmt: skip
 
+    def add_pairs(self, steps: Steps, terms: Any, n: int, ends: Sequence[str], weighted: bool) -> None:
+        """Fold counts by two of n nodes, given the terms that they are the sums of, and the two variables.
+
+        Raises
+        ------
+        QueryTimeout, QueryInterrupted, OutOfMemory
+            By the context's limits.
+        NumberOverflow
+            Where numbers, or what all counts add up to, are too large; the fold is of no use any more.
+        """
+        root, end = (self._names.index(name) if name in self._names else -1 for name in ends)
+        record = np.zeros(1, PAIRS)
+        record[0] = (terms.ctypes.data, len(terms), n, root, end, weighted, 0)
+        self._keep += [record, terms]
+        steps.call("qe_fold_pair_rows", self._handle, record.ctypes.data, int(steps.wide))
+
     def groups(self) -> tuple[list[Ids], list[list[Ids]]]:
-        """Return the codes of each key, and for each task its columns, a row a group, in the order of the codes."""
+        """Return the codes of each key, and for each task its columns, a row a group, in the order of the codes.
+
+        Raises
+        ------
+        QueryTimeout, QueryInterrupted, OutOfMemory
+            By the context's limits.
+        """
         n = int(self._library.qe_fold_groups(self._handle))
+        width = sum(self._columns)
+        with self._context.memory.holding("Aggregate") as holding:
+            holding.also(8 * n * (2 * width + 2 * len(self._places) + 3))
         codes = np.empty(n, np.uint64)
-        columns = np.empty((sum(self._columns), n), np.int64)
+        columns = np.empty((width, n), np.int64)
         self._library.qe_fold_take(self._handle, codes.ctypes.data, columns.ctypes.data)
+        return self._context.aside(lambda: self._ordered(codes, columns), n)
+
+    def _ordered(self, codes: npt.NDArray[np.uint64], columns: Ids) -> tuple[list[Ids], list[list[Ids]]]:
         if not (codes[1:] > codes[:-1]).all():
             order = np.argsort(codes)
             codes, columns = codes[order], columns[:, order]

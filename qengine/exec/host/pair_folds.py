@@ -1,6 +1,8 @@
-"""Classes of vertices at the far end of a pattern, by groups of roots: how many, the least, and the greatest."""
+"""Counts by two nodes folded as their rows are made: into groups of both, or to what groups of one node meet."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -9,10 +11,11 @@ from qengine._frozen import frozen
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.host.eliminate import Array, with_pair_terms
 from qengine.exec.host.elimination_steps import Steps
+from qengine.exec.host.folds import Fold
 from qengine.exec.view import MaskProvider
 from qengine.plan.physical import Eliminate
 
-__all__ = ["NO_CLASS", "PAIR_FOLD", "Met", "fold_pairs"]
+__all__ = ["NO_CLASS", "PAIR_FOLD", "Met", "fold_pair_rows", "fold_pairs"]
 
 NO_CLASS = 2**32 - 1
 """The class of vertices that don't count."""
@@ -80,3 +83,37 @@ def fold_pairs(
     none = distinct == 0
     ends = (np.where(none, -1, each.astype(np.int64)) for each in (least, greatest))
     return Met(distinct.astype(np.int64), *ends)
+
+
+def fold_pair_rows(
+    operator: Eliminate,
+    weighted: bool,
+    begun: Callable[[], Sequence[Fold] | None],
+    runtime: Runtime,
+    masks: MaskProvider,
+) -> bool:
+    """Fold the pairs of an elimination by two nodes; False, and nothing done, where ``begun`` returns None.
+
+    Parameters
+    ----------
+    weighted
+        Whether a pair counts as often as its count says.
+    begun
+        Returns empty folds; it is called again where numbers take more bits.
+
+    Raises
+    ------
+    QueryTimeout, QueryInterrupted, OutOfMemory
+        By the context's limits.
+    ResourceError
+        If a number on the way exceeds 128 bits, or all counts add up to too much.
+    """
+
+    def fold(steps: Steps, terms: Array) -> bool:
+        folds = begun()
+        for each in folds or ():
+            if len(terms):
+                each.add_pairs(steps, terms, runtime.store.vertex_count, operator.emit, weighted)
+        return folds is not None
+
+    return with_pair_terms(operator, runtime, masks, fold)

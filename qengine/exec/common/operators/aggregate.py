@@ -18,6 +18,7 @@ from qengine.exec.common.columns import Column, ConstantColumn, IntArray, NodeCo
 from qengine.exec.common.expressions.compiler import is_volatile
 from qengine.exec.common.grouping import ascends
 from qengine.exec.common.operators.aggregation import Aggregation
+from qengine.exec.common.operators.folded_pairs import folded_pairs
 from qengine.exec.common.operators.folded_rows import folded_rows
 from qengine.exec.common.operators.stage import ROW, Build, Stage
 from qengine.exec.common.runtime import Runtime
@@ -45,6 +46,7 @@ def aggregate_stage(operator: logical.Aggregate, build: Build, first: int) -> St
     counted = None if subject is None else Aggregation(operator, _WEIGHT, runtime)
 
     folding = None if apart else folded_rows(operator, runtime)
+    pairs = None if folding is None else folded_pairs(operator, folding, build)
 
     def run(outer: Batch) -> Iterator[Batch]:
         batches = upstream(outer)
@@ -52,6 +54,11 @@ def aggregate_stage(operator: logical.Aggregate, build: Build, first: int) -> St
             yield from grouped(batches, outer)
             return
         with runtime.memory.holding("Aggregate") as holding:
+            found = None if pairs is None else pairs.run(outer, holding)
+            if found is not None:
+                yield from found
+                return
+            holding.set(0)
             waiting, many = folding.gathered(batches, holding)
             found = folding.run(waiting, batches, outer, holding) if many else None
             if found is not None:

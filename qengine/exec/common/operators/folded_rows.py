@@ -54,6 +54,11 @@ class FoldedRows:
     ----------
     elements
         What each of its variables may bind.
+
+    Attributes
+    ----------
+    grouping
+        Makes results of groups that were folded, and of rows that can't be.
     """
 
     def __init__(self, operator: logical.Aggregate, elements: Mapping[str, Elements], runtime: Runtime) -> None:
@@ -61,7 +66,7 @@ class FoldedRows:
         self._elements = elements
         self._runtime = runtime
         named = tuple((name, counted_call(call)) for name, call in operator.aggregates)
-        self._grouping = Aggregation(replace(operator, aggregates=named), operator.weight, runtime)
+        self.grouping = Aggregation(replace(operator, aggregates=named), operator.weight, runtime)
         exprs = {expr for _, expr in operator.keys} | {arg for _, call in operator.aggregates for arg in call.args}
         self._evaluated = sum(map(self._elements_of, exprs))
 
@@ -70,6 +75,14 @@ class FoldedRows:
         elements = self._elements[variable_of(expr)]
         stored = isinstance(expr, Variable) or (isinstance(expr, Property) and isinstance(expr.subject, Variable))
         return (elements.end - elements.begin) // (_STORED if stored else 1)
+
+    def is_worth(self, rows: int) -> bool:
+        """Tell whether so many rows are worth evaluating expressions for all elements."""
+        return _A_ROW * rows >= self._evaluated
+
+    def folded(self, rows: int) -> Folded:
+        """Return the aggregate as it is folded, where so many rows are expected."""
+        return Folded(self._operator, self._elements, self._runtime, rows, _WEIGHT_BITS)
 
     def gathered(self, batches: Iterator[Batch], holding: Holding) -> tuple[list[Batch], bool]:
         """Return the first rows, and whether they are worth evaluating expressions for all elements."""
@@ -80,7 +93,7 @@ class FoldedRows:
             waiting.append(batch)
             rows += batch.length
             holding.add(batch.nbytes)
-            if _A_ROW * rows >= self._evaluated:
+            if self.is_worth(rows):
                 return waiting, True
         return waiting, False
 
@@ -88,8 +101,7 @@ class FoldedRows:
         self, waiting: list[Batch], batches: Iterator[Batch], outer: Batch, holding: Holding
     ) -> Iterator[Batch] | None:
         """Return the groups of all rows; None, with nothing done, where their values can't be folded."""
-        rows = _MORE_ROWS * sum(batch.length for batch in waiting)
-        folded = Folded(self._operator, self._elements, self._runtime, rows, _WEIGHT_BITS)
+        folded = self.folded(_MORE_ROWS * sum(batch.length for batch in waiting))
         if not folded.open(holding):
             folded.close()
             return None
@@ -98,7 +110,7 @@ class FoldedRows:
     def _groups(self, folded: Folded, batches: Iterator[Batch], outer: Batch) -> Iterator[Batch]:
         left = (batch for batch in batches if not self._add(folded, batch))
         try:
-            yield from self._grouping.run(left, outer, folded.groups)
+            yield from self.grouping.run(left, outer, folded.groups)
         finally:
             folded.close()
 

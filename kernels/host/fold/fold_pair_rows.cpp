@@ -1,0 +1,94 @@
+// Rows of counts by two vertices (pair_rows.h) folded as they are made: none is kept, or seen by anybody else.
+//
+// A worker takes some roots at a time, writes their rows into a block, and folds that into a table of its own; the tables are merged
+// at the end. Bytes moved: those of the rows' vectors, and of fold_table.cpp. The same for every number of threads.
+#include <algorithm>
+
+#include "count/pair_rows.h"
+#include "fold/fold.h"
+
+namespace qe::fold {
+
+using eliminate::PairTerm;
+
+// Rows of all n vertices. root, end: variables that a pair's ends are, -1: none. weighted: a pair counts as often as its count
+// says, else once.
+struct PairSource {
+  const PairTerm* terms;
+  int32_t n_terms;
+  uint32_t n;
+  int32_t root, end;
+  int32_t weighted, unused;
+};
+
+namespace {
+
+constexpr uint64_t kRoots = 16;  // between two looks whether to stop: a row may be as long as there are vertices
+
+class Blocks {
+ public:
+  Blocks(Fold& fold, const PairSource& source, Table& table) : fold_(fold), source_(source), table_(table) {
+    buffer_.resize(static_cast<size_t>(fold.plan.n_variables + 2) * kBlock);
+    for (int k = 0; k < fold.plan.n_variables; ++k) columns_.push_back(column(k));
+  }
+
+  void add(uint32_t root, uint32_t end, eliminate::Signed count) {
+    if (count > INT64_MAX) throw Halt{kOverflow};
+    place(source_.root)[n_] = root;
+    place(source_.end)[n_] = end;
+    weights()[n_] = static_cast<int64_t>(count);
+    if (++n_ == kBlock) flush();
+  }
+  void flush() {
+    unsigned __int128 sum = 0;
+    for (int i = 0; i < n_; ++i) sum += source_.weighted ? static_cast<uint64_t>(weights()[i]) : 1;
+    if (sum > fold_.plan.most) throw Halt{kOverflow};
+    const auto more = static_cast<uint64_t>(sum);
+    if (__atomic_add_fetch(&fold_.total, more, __ATOMIC_RELAXED) > fold_.plan.most) throw Halt{kOverflow};
+    if (n_) table_.add({n_, columns_.data(), source_.weighted ? weights() : nullptr});
+    n_ = 0;
+  }
+
+ private:
+  int64_t* column(int k) { return buffer_.data() + static_cast<size_t>(k) * kBlock; }
+  int64_t* place(int variable) { return column(variable < 0 ? fold_.plan.n_variables : variable); }
+  int64_t* weights() { return column(fold_.plan.n_variables + 1); }
+
+  Fold& fold_;
+  const PairSource& source_;
+  Table& table_;
+  std::vector<int64_t> buffer_;
+  std::vector<const int64_t*> columns_;
+  int n_ = 0;
+};
+
+template <typename V>
+void fold_rows(Fold& fold, const PairSource& source) {
+  const int threads = eliminate::workers_for(fold.control, source.n * kRoots);
+  eliminate::WorkQueue queue(fold.control, source.n, kRoots);
+  Charge charge(fold.control);
+  charge.add(static_cast<size_t>(threads) * eliminate::PairRows<V>::bytes(source.terms, source.n_terms, source.n));
+  std::vector<std::unique_ptr<Table>> tables(static_cast<size_t>(threads));
+  check(eliminate::deal(threads, queue, [&](int worker) {
+    auto& own = tables[static_cast<size_t>(worker)];
+    if (worker) own = std::make_unique<Table>(fold.plan, fold.empty.data(), fold.charge);
+    Blocks blocks(fold, source, worker ? *own : *fold.table);
+    eliminate::PairRows<V> rows(source.terms, source.n_terms, source.n, queue);
+    for (uint64_t begin, end; queue.take(&begin, &end);)
+      for (auto root = static_cast<uint32_t>(begin); root < end; ++root)
+        rows.row(root, [&](uint32_t v, eliminate::Signed count) { blocks.add(root, v, count); });
+    blocks.flush();
+  }));
+  for (const auto& table : tables)
+    if (table) fold.table->merge(*table, fold.control);
+}
+
+}  // namespace
+}  // namespace qe::fold
+
+// kOverflow: a number on the way, or what all counts add up to, is too much; what has been folded then is of no use.
+QE_API int32_t qe_fold_pair_rows(qe::fold::Fold* fold, const qe::fold::PairSource* source, int32_t wide, qe::Control*) {
+  return qe::eliminate::numbered(wide, [&](auto zero) {
+    return qe::eliminate::guarded([&] { qe::fold::fold_rows<decltype(zero)>(*fold, *source); });
+  });
+}
