@@ -6,19 +6,20 @@
 namespace qe {
 
 // Calls visit(type, id) for each relationship of an edge level before its filters, with its id within the type. It is looked
-// for in the list of the end that was bound first, which many rows in a row have in common.
+// for in the list of the end that was bound first, which many rows in a row have in common. cursors: two.
 template <typename Visit>
-void each_id(const MatchPlan& match, const PlanLevel& level, uint32_t start, uint32_t end, Visit visit) {
+void each_id(const MatchPlan& match, const PlanLevel& level, uint32_t start, uint32_t end, EdgeCursor* cursors, Visit visit) {
   for (int k = 0; k < level.types.count; ++k) {
     const PlanEdgeType& type = match.types[level.types.first + k];
     const Pcsr* in = type.in_list < 0 ? nullptr : match.lists + type.in_list;
-    const auto between = [&](uint32_t u, uint32_t v, bool v_first) {
+    const auto between = [&](uint32_t u, uint32_t v, bool v_first, EdgeCursor& cursor) {
       const bool backward = v_first && in && in->edge_ids;
-      const Slice run = backward ? edges_between(*in, v, u) : edges_between(match.lists[type.list], u, v);
+      const Slice run = backward ? cursor.entries(*in, v, u) : cursor.entries(match.lists[type.list], u, v);
       for (uint64_t at = run.begin; at < run.end; ++at) visit(type, backward ? in->edge_ids[at] : at);
     };
-    if (type.way != kBackward) between(start, end, level.end < level.start);
-    if (type.way == kBackward || (type.way == kEitherWay && start != end)) between(end, start, level.start < level.end);
+    if (type.way != kBackward) between(start, end, level.end < level.start, cursors[0]);
+    if (type.way == kBackward || (type.way == kEitherWay && start != end))
+      between(end, start, level.start < level.end, cursors[1]);
   }
 }
 
@@ -27,7 +28,8 @@ template <typename Visit>
 void Worker::each_edge(int level, Visit visit) {
   const LevelInfo& of = info(level);
   const PlanLevel& plan = *of.plan;
-  each_id(match_, plan, vertex(plan.start), vertex(plan.end), [&](const PlanEdgeType& type, uint64_t at) {
+  EdgeCursor* cursors = cursors_.data() + 2 * level;
+  each_id(match_, plan, vertex(plan.start), vertex(plan.end), cursors, [&](const PlanEdgeType& type, uint64_t at) {
     if (type.bitset && !(type.bitset[at >> 6] >> (at & 63) & 1)) return;
     value_[level] = type.base + static_cast<int64_t>(at);
     bool apart = true;

@@ -13,6 +13,7 @@ Worker::Worker(SearchRun& run)
   frames_.resize(plan_.levels.size());
   for (size_t k = 0; k < frames_.size(); ++k) frames_[k].partials.resize(plan_.levels[k].operands.size());
   views_.resize(plan_.views.size());
+  cursors_.resize(2 * plan_.levels.size());
   memos_.resize(static_cast<size_t>(plan_.n_memos));
   tables_.resize(static_cast<size_t>(plan_.n_tables));
   pushed_.resize(plan_.levels.size());

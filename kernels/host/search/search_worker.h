@@ -13,6 +13,7 @@
 #include "base/charged_memory.h"
 #include "ops/set_ops.h"
 #include "plan/search_plan.h"
+#include "search/edge_cursor.h"
 
 namespace qe {
 
@@ -416,6 +417,7 @@ class Worker {
   Charge charge_;
   std::vector<Frame> frames_;
   std::vector<ViewState> views_;
+  std::vector<EdgeCursor> cursors_;  // two a level
   Buffer<uint32_t> scratch_;
   std::vector<Memo> memos_;
   std::vector<Table> tables_;
