@@ -21,12 +21,16 @@ from tests.property.test_aggregate_entries import MODES
 PATTERNS = (
     "(a)-[:R]->(b)", "(a:A)-[:U]-(b)", "(a)-[:R]->(x)-[:R]->(b)", "(a)-[:R]->(x)<-[:R]-(b)", "(a)-[:U]-(x)-[:U]-(b)",
     "(a:A)-[:R|S]->(x:B)-[:U]-(b)", "(a)-[:R]->(x)-[:U]-(b), (a)-[:U]-(y)", "(a)-[:R]->(b), (a)-[:U]-(x)",
-    "(a)-[:R]->(x)-[:R]->(b), (a)-[:U]-(y)-[:U]-(b)",
+    "(a)-[:R]->(x)-[:R]->(b), (a)-[:U]-(y)-[:U]-(b)", "(a)-[:R]->(x)-[:R]->(b), (x)-[:R]->(y)",
+    "(a)-[:R]->(b), (a)-[:R]->(x), (b)-[:R]->(y)", "(a)-[:U]-(b), (b)-[:U]-(x)",
 )  # fmt: skip
 KEYS_OF_A, KEYS_OF_B = ("a.v", "a.i", "a", "a:A"), ("b.v", "b.i", "b.k % 2", "b", "b.none")
 VALUES = ((1, 2, None), (0.5, -0.0, 0.0, None), (float("nan"), 1.5, None), ("x", "y", None), (1, "x", 0.5), (2**62, -3))
 CALLS = ("count(*)", "count(a.v)", "sum(b.i)", "avg(a.i)", "min(b.v)", "max(a.k)", "sum(a.k)")
-CONDITIONS = ("a.i > 0", "b.k <> 1", "x.i < 2", "a.k > 100")
+CONDITIONS = (
+    "a.i > 0", "b.k <> 1", "x.i < 2", "a.k > 100", "a.v = b.v", "a.v < b.v", "a.i <> b.i", "a.k >= b.v",
+    "a.v = b.v AND a.i <= b.i", "a.i + b.i = 2",
+)  # fmt: skip
 
 
 @st.composite

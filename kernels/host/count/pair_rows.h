@@ -1,6 +1,7 @@
 // Rows of counts by two vertices: for each root u the signed sum of terms, each a sparse vector over the other vertex
 // (forest_roots.h) times its root's number, or a number where both are one vertex.
 #pragma once
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -17,6 +18,27 @@ struct PairTerm {
   int64_t factor_high;
 };
 
+inline bool same_matrix(const Matrix& a, const Matrix& b) {
+  return a.offsets == b.offsets && a.ids == b.ids && a.values.at == b.values.at && a.values.bytes == b.values.bytes &&
+         a.rows == b.rows && a.lo == b.lo && a.hi == b.hi && a.n_rows == b.n_rows;
+}
+
+// Do two plans make the same vector around each root, whatever the roots' own numbers are?
+inline bool same_vector(const ForestPlan& a, const ForestPlan& b) {
+  const auto matrix = [](const ForestPlan& plan, int32_t k) { return k < 0 ? Matrix{} : plan.matrices[k]; };
+  const auto vector = [](const ForestPlan& plan, int32_t k) { return k < 0 ? nullptr : plan.vectors[k]; };
+  if (a.n_nodes != b.n_nodes || a.tops[0] != b.tops[0]) return false;
+  for (int32_t k = 0; k < a.n_nodes; ++k) {
+    const ForestNode &one = a.nodes[k], &other = b.nodes[k];
+    if ((one.start < 0) != (other.start < 0) || (one.link < 0) != (other.link < 0) || one.count != other.count) return false;
+    if (!std::equal(a.children + one.first, a.children + one.first + one.count, b.children + other.first)) return false;
+    if (!same_matrix(matrix(a, one.start), matrix(b, other.start)) || !same_matrix(matrix(a, one.link), matrix(b, other.link)))
+      return false;
+    if (vector(a, one.vector) != vector(b, other.vector)) return false;
+  }
+  return true;
+}
+
 template <typename V>
 class PairRows {
  public:
@@ -25,9 +47,11 @@ class PairRows {
     roots_.reserve(static_cast<size_t>(n_terms));
     for (int32_t t = 0; t < n_terms; ++t) roots_.emplace_back(*terms[t].plan, queue);
     size_t vectors = 0;
-    for (int32_t t = 0; t < n_terms; ++t) {
-      if (terms[t].plan->n_tops == 0) continue;
-      vector_ = static_cast<size_t>(t);
+    for (size_t t = 0; t < roots_.size(); ++t) {
+      const ForestPlan& plan = *terms[t].plan;
+      has_vector_.push_back(plan.n_tops > 0);
+      if (plan.n_tops == 0 || (vectors > 0 && same_vector(*terms[vector_].plan, plan))) continue;
+      vector_ = t;
       ++vectors;
     }
     alone_ = vectors == 1;
@@ -71,13 +95,14 @@ class PairRows {
   }
 
  private:
-  // The row where one term has a vector, which is read as it is, and the others only numbers of u with itself.
+  // The row where all vectors are one, which is read as it is, and other terms are only numbers of u with itself.
   template <typename Take>
   void alone(uint32_t u, Take&& take) {
-    Signed own = 0;
-    for (size_t t = 0; t < roots_.size(); ++t)
-      if (t != vector_) own = plus(own, scale(terms_[t], u));
-    const Signed scaled = scale(terms_[vector_], u);
+    Signed own = 0, scaled = 0;
+    for (size_t t = 0; t < roots_.size(); ++t) {
+      Signed& to = has_vector_[t] ? scaled : own;
+      to = plus(to, scale(terms_[t], u));
+    }
     if (scaled != 0) {
       const Sparse<V>& made = roots_[vector_].vector(terms_[vector_].plan->tops[0], u);
       const uint32_t* members = made.members();
@@ -130,7 +155,8 @@ class PairRows {
   std::vector<Forest<V, V>> roots_;
   std::vector<Signed> sums_;  // where several terms have vectors
   std::vector<uint32_t> touched_;
-  size_t vector_ = 0;  // the last term that has one
+  std::vector<bool> has_vector_;
+  size_t vector_ = 0;  // the last term that has one of its own
   bool alone_ = false;
 };
 

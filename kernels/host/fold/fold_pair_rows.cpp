@@ -5,20 +5,21 @@
 #include <algorithm>
 
 #include "count/pair_rows.h"
-#include "fold/fold.h"
+#include "fold/fold_conditions.h"
 
 namespace qe::fold {
 
 using eliminate::PairTerm;
 
 // Rows of all n vertices. root, end: variables that a pair's ends are, -1: none. weighted: a pair counts as often as its count
-// says, else once.
+// says, else once. Only pairs for which all conditions hold are folded.
 struct PairSource {
   const PairTerm* terms;
+  const Condition* conditions;
   int32_t n_terms;
   uint32_t n;
   int32_t root, end;
-  int32_t weighted, unused;
+  int32_t weighted, n_conditions;
 };
 
 namespace {
@@ -33,6 +34,7 @@ class Blocks {
   }
 
   void add(uint32_t root, uint32_t end, eliminate::Signed count) {
+    if (source_.n_conditions && !passes(root, end)) return;
     if (count > INT64_MAX) throw Halt{kOverflow};
     place(source_.root)[n_] = root;
     place(source_.end)[n_] = end;
@@ -50,6 +52,13 @@ class Blocks {
   }
 
  private:
+  bool passes(uint32_t root, uint32_t end) const {
+    int64_t row[2] = {0, 0};
+    if (source_.root >= 0) row[source_.root] = root;
+    if (source_.end >= 0) row[source_.end] = end;
+    return std::all_of(source_.conditions, source_.conditions + source_.n_conditions,
+                       [&](const Condition& each) { return holds(each, row); });
+  }
   int64_t* column(int k) { return buffer_.data() + static_cast<size_t>(k) * kBlock; }
   int64_t* place(int variable) { return column(variable < 0 ? fold_.plan.n_variables : variable); }
   int64_t* weights() { return column(fold_.plan.n_variables + 1); }

@@ -4,8 +4,7 @@
 // results are the same for every number of threads. Bytes moved: lists once, those of fold_table.cpp.
 #include <algorithm>
 
-#include "fold/fold.h"
-#include "qe/conditions.h"
+#include "fold/fold_conditions.h"
 
 namespace qe::fold {
 
@@ -26,36 +25,9 @@ struct Lists {
   int32_t skip_loops, unused;
 };
 
-// A comparison of two columns' numbers (qe/match_plan.h): null makes it false.
-struct Condition {
-  Column left, right;
-  int32_t op, unused;
-};
-
 namespace {
 
 constexpr uint64_t kPiece = 1 << 14;  // entries
-
-Number number_at(const Column& column, int64_t id) {
-  Number found{false, false, 0, 0};
-  with_reader(column, [&](const auto& reader, auto number) {
-    if (!reader.get(id, &number)) return;
-    found.present = true;
-    if constexpr (std::is_same_v<decltype(number), double>) {
-      found.real = number;
-    } else {
-      found.whole = true;
-      found.integer = number;
-    }
-  });
-  return found;
-}
-
-bool holds(const Condition& condition, const int64_t* row) {
-  const Number a = number_at(condition.left, row[condition.left.variable]);
-  const Number b = number_at(condition.right, row[condition.right.variable]);
-  return compares(condition.op, a, b);
-}
 
 class EntryRows {
  public:

@@ -6,7 +6,7 @@ is such a column: a row is then but an id for each variable.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -35,9 +35,10 @@ from qengine.exec.common.property_texts import PropertyTexts
 from qengine.exec.common.runtime import Runtime
 from qengine.plan.expr import Expr, Property, Variable
 from qengine.plan.physical import EdgeLevel, Level, VertexLevel
+from qengine.plan.traverse import only_variable
 
-__all__ = ["CODES", "FLOATS", "IDS", "INTEGERS", "Elements", "Keyed", "Numbers", "elements_of", "evaluated", "keyed",
-           "numbers_of", "ranked"]  # fmt: skip
+__all__ = ["CODES", "FLOATS", "IDS", "INTEGERS", "Elements", "Keyed", "Numbers", "compared_numbers", "elements_of",
+           "evaluated", "keyed", "numbers_of", "ranked"]  # fmt: skip
 
 IDS, INTEGERS, FLOATS, CODES = range(4)
 """Kinds of numbers, as ``qe::fold::Kind``."""
@@ -215,6 +216,31 @@ def numbers_of(column: Column, elements: Elements) -> Numbers | None:
     return Numbers(
         INTEGERS if integers else FLOATS, values, elements.begin, not nulls, nulls, valid, array.offset, array
     )
+
+
+def compared_numbers(
+    left: Expr, right: Expr, elements: Mapping[str, Elements], runtime: Runtime
+) -> tuple[tuple[str, Numbers], tuple[str, Numbers]] | None:
+    """Return numbers that compare as the values of two expressions, each of one variable, do; with these variables.
+
+    None where an expression fails, or where its values are neither numbers nor the other's strings.
+    """
+    names = [name for each in (left, right) if (name := only_variable(each)) is not None and name in elements]
+    if len(names) < 2:
+        return None
+    one, other = (evaluated(each, elements[name], runtime) for each, name in zip((left, right), names, strict=True))
+    if one is None or other is None:
+        return None
+    find: Callable[[Any, Elements], Numbers | None] = numbers_of
+    if isinstance(one, PropertyTexts) and isinstance(other, PropertyTexts) and one.of.column is other.of.column:
+        find = _text_numbers
+    first, second = find(one, elements[names[0]]), find(other, elements[names[1]])
+    return None if first is None or second is None else ((names[0], first), (names[1], second))
+
+
+def _text_numbers(column: PropertyTexts, elements: Elements) -> Numbers | None:
+    coded = _text_codes(column, elements)
+    return None if coded is None else coded[0]
 
 
 def ranked(column: Column, elements: Elements, runtime: Runtime) -> tuple[Numbers, int, Callable[[IntArray], Column]]:

@@ -20,7 +20,8 @@ from qengine.exec.context import ExecutionContext
 if TYPE_CHECKING:
     from qengine.exec.host.elimination_steps import Steps
 
-__all__ = ["COUNT", "DISTINCT", "GREATEST", "LEAST", "SUM", "Condition", "EntryLists", "Fold", "Task", "float_range"]
+__all__ = ["COUNT", "DISTINCT", "GREATEST", "LEAST", "SUM", "Condition", "EntryLists", "Fold", "FoldedEnds",
+           "Task", "float_range"]  # fmt: skip
 
 COUNT, SUM, LEAST, GREATEST, DISTINCT = range(5)
 """As ``qe::fold::Operation``."""
@@ -45,8 +46,8 @@ LISTS = np.dtype(
     + [(name, "<i4") for name in ("owner", "end", "edge", "skip_loops", "unused")]
 )
 PAIRS = np.dtype(
-    [("terms", "<u8"), ("n_terms", "<i4"), ("n", "<u4")]
-    + [(name, "<i4") for name in ("root", "end", "weighted", "unused")]
+    [("terms", "<u8"), ("conditions", "<u8"), ("n_terms", "<i4"), ("n", "<u4")]
+    + [(name, "<i4") for name in ("root", "end", "weighted", "n_conditions")]
 )
 CONDITION = np.dtype([("left", COLUMN), ("right", COLUMN), ("op", "<i4"), ("unused", "<i4")])
 
@@ -83,6 +84,15 @@ class Condition:
     op: CompareOp
     left: tuple[str, Numbers]
     right: tuple[str, Numbers]
+
+
+@frozen
+class FoldedEnds:
+    """The two variables of counts by two nodes, whether pairs count as often as their counts say, and which ones do."""
+
+    names: Sequence[str]
+    weighted: bool
+    conditions: Sequence[Condition] = ()
 
 
 @frozen
@@ -228,17 +238,15 @@ class Fold:
             *(0 if each is None else each.ctypes.data for each in arrays), lists.edge_base, len(lists.begins) - 1,
             lists.vertices if dense else 0, *places, lists.skip_loops, 0,
         )  # fmt: skip
-        compared = np.array(
-            [(self._column(*each.left), self._column(*each.right), int(each.op), 0) for each in conditions], CONDITION
-        )
+        compared = self._compared(conditions)
         self._keep += [record, compared, lists, conditions]  # an interrupted call may go on for a while
         self._context.run(
             self._library.qe_fold_entries, self._handle, record.ctypes.data, compared.ctypes.data, len(compared),
             reads=int(lists.begins[-1]),
         )  # fmt: skip
 
-    def add_pairs(self, steps: Steps, terms: Any, n: int, ends: Sequence[str], weighted: bool) -> None:
-        """Fold counts by two of n nodes, given the terms that they are the sums of, and the two variables.
+    def add_pairs(self, steps: Steps, terms: Any, n: int, pairs: FoldedEnds) -> None:
+        """Fold counts by two of n nodes, given the terms that they are the sums of.
 
         Raises
         ------
@@ -247,11 +255,19 @@ class Fold:
         NumberOverflow
             Where numbers, or what all counts add up to, are too large; the fold is of no use any more.
         """
-        root, end = (self._names.index(name) if name in self._names else -1 for name in ends)
+        root, end = (self._names.index(name) if name in self._names else -1 for name in pairs.names)
+        compared = self._compared(pairs.conditions)
         record = np.zeros(1, PAIRS)
-        record[0] = (terms.ctypes.data, len(terms), n, root, end, weighted, 0)
-        self._keep += [record, terms]
+        record[0] = (
+            terms.ctypes.data, compared.ctypes.data, len(terms), n, root, end, pairs.weighted, len(compared),
+        )  # fmt: skip
+        self._keep += [record, terms, compared, pairs]  # an interrupted call may go on for a while
         steps.call("qe_fold_pair_rows", self._handle, record.ctypes.data, int(steps.wide))
+
+    def _compared(self, conditions: Sequence[Condition]) -> Any:
+        return np.array(
+            [(self._column(*each.left), self._column(*each.right), int(each.op), 0) for each in conditions], CONDITION
+        )
 
     def groups(self) -> tuple[list[Ids], list[list[Ids]]]:
         """Return the codes of each key, and for each task its columns, a row a group, in the order of the codes.

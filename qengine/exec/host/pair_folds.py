@@ -11,7 +11,7 @@ from qengine._frozen import frozen
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.host.eliminate import Array, with_pair_terms
 from qengine.exec.host.elimination_steps import Steps
-from qengine.exec.host.folds import Fold
+from qengine.exec.host.folds import Fold, FoldedEnds
 from qengine.exec.view import MaskProvider
 from qengine.plan.physical import Eliminate
 
@@ -87,7 +87,7 @@ def fold_pairs(
 
 def fold_pair_rows(
     operator: Eliminate,
-    weighted: bool,
+    ends: FoldedEnds,
     begun: Callable[[], Sequence[Fold] | None],
     runtime: Runtime,
     masks: MaskProvider,
@@ -96,8 +96,8 @@ def fold_pair_rows(
 
     Parameters
     ----------
-    weighted
-        Whether a pair counts as often as its count says.
+    ends
+        Which pairs count, and how often.
     begun
         Returns empty folds; it is called again where numbers take more bits.
 
@@ -113,7 +113,7 @@ def fold_pair_rows(
         folds = begun()
         for each in folds or ():
             if len(terms):
-                each.add_pairs(steps, terms, runtime.store.vertex_count, operator.emit, weighted)
+                each.add_pairs(steps, terms, runtime.store.vertex_count, ends)
         return folds is not None
 
     return with_pair_terms(operator, runtime, masks, fold)

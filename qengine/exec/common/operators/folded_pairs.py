@@ -2,71 +2,129 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from qengine.errors import ResourceError
 from qengine.exec.common.batch import Batch
+from qengine.exec.common.element_columns import Elements, compared_numbers, elements_of
+from qengine.exec.common.match_plan import CompareOp
 from qengine.exec.common.operators.folded_rows import FoldedRows
 from qengine.exec.common.operators.stage import Build
 from qengine.exec.memory import Holding
 from qengine.plan import logical
+from qengine.plan.expr import Comparison, Expr
+from qengine.plan.fallible import condition_can_fail
 from qengine.plan.physical import Eliminate
+from qengine.plan.traverse import conjuncts, only_variable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from qengine.exec.common.operators.folded import Folded
-    from qengine.exec.host.folds import Fold
+    from qengine.exec.host.folds import Condition, Fold
 
 __all__ = ["FoldedPairs", "folded_pairs"]
 
+_OPS = {"=": CompareOp.EQUAL, "<>": CompareOp.NOT_EQUAL, "<": CompareOp.LESS, "<=": CompareOp.LESS_EQUAL,
+        ">": CompareOp.GREATER, ">=": CompareOp.GREATER_EQUAL}  # fmt: skip
+
 
 def folded_pairs(operator: logical.Aggregate, folding: FoldedRows, build: Build) -> FoldedPairs | None:
-    """Return how to fold the pairs of an aggregate's input, None where that isn't an elimination by two nodes."""
-    below, runtime = operator.input, build.runtime
+    """Return how to fold the pairs of an elimination below an aggregate; None where something else is there.
+
+    Between them may be comparisons of what is of one node with what is of the other.
+    """
+    runtime = build.runtime
+    conditions: tuple[Expr, ...] = ()
+    below = operator.input
+    if isinstance(below, logical.Filter):
+        conditions = conjuncts(below.predicate)
+        below = below.input
     if not isinstance(below, Eliminate) or len(below.emit) != 2 or not isinstance(below.input, logical.Unit):
         return None
     if runtime.matchers is not None or not runtime.eliminates(below) or operator.weight != below.count:
         return None
-    return FoldedPairs(operator, below, folding, build)
+    compared = [_compared(each) for each in conditions]
+    levels = {level.name: level for level in below.search.levels}
+    elements = {name: found for name in below.emit if (found := elements_of(levels[name], runtime)) is not None}
+    if any(each is None for each in compared) or len(elements) < len(below.emit):
+        return None
+    return FoldedPairs(operator, below, [each for each in compared if each], elements, folding, build)
+
+
+def _compared(condition: Expr) -> Comparison | None:
+    """Return a condition that compares values of one variable each, None of another."""
+    if not isinstance(condition, Comparison) or len(condition.ops) > 1 or condition_can_fail(condition):
+        return None
+    return condition if all(only_variable(arg) is not None for arg in condition.args) else None
 
 
 class FoldedPairs:
-    """Folds the pairs of an elimination."""
+    """Folds the pairs of an elimination.
 
-    def __init__(self, operator: logical.Aggregate, below: Eliminate, folding: FoldedRows, build: Build) -> None:
+    Parameters
+    ----------
+    compared
+        Comparisons that pairs must satisfy.
+    elements
+        What the two nodes may be.
+    """
+
+    def __init__(
+        self,
+        operator: logical.Aggregate,
+        below: Eliminate,
+        compared: Sequence[Comparison],
+        elements: Mapping[str, Elements],
+        folding: FoldedRows,
+        build: Build,
+    ) -> None:
         self._operator = operator
         self._below = below
+        self._compared = compared
+        self._elements = elements
         self._folding = folding
         self._build = build
 
     def run(self, outer: Batch, holding: Holding) -> Iterator[Batch] | None:
         """Return all groups; None, with nothing done, where rows are few, or their values or sums can't be folded."""
         expected = int(min(self._below.search.rows or 0, 2**40))
-        if not self._folding.is_worth(expected):
+        conditions = self._conditions(holding) if self._folding.is_worth(expected) else None
+        if conditions is None:
             return None
         folded: list[Folded] = []
 
         def begun() -> Sequence[Fold] | None:
             for each in folded:  # numbers were too large for one
                 each.close()
-            holding.set(0)
-            folded.append(self._folding.folded(expected))
+            folded.append(self._folding.folded(expected, self._elements))
             return folded[-1].folds if folded[-1].open(holding) else None
 
         try:
-            return self._groups(folded, outer) if self._fold(begun) else None
+            return self._groups(folded, outer) if self._fold(conditions, begun) else None
         finally:
             for each in folded:
                 each.close()
 
-    def _fold(self, begun: Callable[[], Sequence[Fold] | None]) -> bool:
+    def _conditions(self, holding: Holding) -> list[Condition] | None:
+        """Return the comparisons by numbers of all elements; None where their values have none."""
+        from qengine.exec.host.folds import Condition
+
+        found = []
+        for each in self._compared:
+            numbers = compared_numbers(each.args[0], each.args[1], self._elements, self._build.runtime)
+            if numbers is None:
+                return None
+            holding.add(sum(side.nbytes for _, side in numbers))
+            found.append(Condition(_OPS[each.ops[0]], *numbers))
+        return found
+
+    def _fold(self, conditions: Sequence[Condition], begun: Callable[[], Sequence[Fold] | None]) -> bool:
+        from qengine.exec.host.folds import FoldedEnds
         from qengine.exec.host.pair_folds import fold_pair_rows
 
-        runtime = self._build.runtime
+        ends = FoldedEnds(self._below.emit, self._operator.weight is not None, conditions)
         try:
-            return fold_pair_rows(self._below, self._operator.weight is not None, begun, runtime, self._build.masks)
+            return fold_pair_rows(self._below, ends, begun, self._build.runtime, self._build.masks)
         except ResourceError as error:
             if error.code != "CountOverflow":
                 raise

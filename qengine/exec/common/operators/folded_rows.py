@@ -80,9 +80,9 @@ class FoldedRows:
         """Tell whether so many rows are worth evaluating expressions for all elements."""
         return _A_ROW * rows >= self._evaluated
 
-    def folded(self, rows: int) -> Folded:
-        """Return the aggregate as it is folded, where so many rows are expected."""
-        return Folded(self._operator, self._elements, self._runtime, rows, _WEIGHT_BITS)
+    def folded(self, rows: int, elements: Mapping[str, Elements] | None = None) -> Folded:
+        """Return the aggregate as it is folded, where so many rows are expected; ``elements``: of more variables."""
+        return Folded(self._operator, elements or self._elements, self._runtime, rows, _WEIGHT_BITS)
 
     def gathered(self, batches: Iterator[Batch], holding: Holding) -> tuple[list[Batch], bool]:
         """Return the first rows, and whether they are worth evaluating expressions for all elements."""
