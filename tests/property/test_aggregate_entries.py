@@ -107,11 +107,13 @@ def queries(draw: st.DrawFn, patterns: tuple[str, ...]) -> str:
 
 
 def agrees(graph: Graph, query: str) -> None:
-    expected, found = outcome(graph, query, "reference"), outcome(graph, query, "cpu")
-    if isinstance(expected, str) or isinstance(found, str):
-        assert expected == found, query
-    else:
-        assert difference(expected, found) is None, query
+    expected = outcome(graph, query, "reference")
+    for _ in range(2):  # the second finds what the first has left with the graph
+        found = outcome(graph, query, "cpu")
+        if isinstance(expected, str) or isinstance(found, str):
+            assert expected == found, query
+        else:
+            assert difference(expected, found) is None, query
 
 
 def plan_of(graph: Graph, query: str) -> Any:
@@ -175,3 +177,17 @@ def test_memory_limit_is_kept() -> None:
     with pytest.raises(OutOfMemory):
         query = "MATCH (a:P)-[k:R]->(b:P) RETURN a.id, b.id, sum(k.w), max(k.i)"
         graph.query(query, device="cpu", memory_limit=1_000_000).fetchall()
+
+
+def test_codes_of_a_property_are_kept_for_each_range_of_nodes() -> None:
+    nodes = [
+        {"id": k, "labels": [label], "properties": {"f": value, "t": f"{k}"}}
+        for k, (label, value) in enumerate(zip("AABBAB", [0.5, None, float("nan"), 0.5, 1.5, 2.5], strict=True))
+    ]
+    graph = Graph.from_records(nodes, [{"type": "R", "start": k, "end": (k * 5 + 2) % 6} for k in range(6)])
+    queries = [f"MATCH (n:{label}) RETURN n.f, count(*), count(DISTINCT n.f), min(n.t), max(n.t)" for label in "AB"]
+    queries += ["MATCH (n)-[:R]->(m) RETURN m.f, min(n.t), count(DISTINCT m.t)", "MATCH (n) RETURN max(n.t), min(n.f)"]
+    for query in [*queries, *queries]:
+        agrees(graph, query)
+    kept = {key[1:3] for key, _ in graph._store.derived.items() if isinstance(key, tuple) and key[0] == "element codes"}
+    assert {("groups", "f"), ("ranks", "t")} <= kept

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from qengine._frozen import frozen
 from qengine.errors import ExecutionError
@@ -155,19 +156,9 @@ def keyed(expr: Expr, elements: Elements, runtime: Runtime) -> Keyed | None:
         return Keyed(numbers, 0, len(texts) + 1, lambda codes: _taken(ArrowColumn(texts), codes - 1))
     if (key := _small_integers(column, elements)) is not None:
         return key
-    null = column.is_null()
-    kept = np.flatnonzero(~null)
-    codes = np.full(len(column), -1, np.int32)
-
-    def grouped() -> Column:
-        some = column.take(kept)
-        groups = group_rows([some], len(some))
-        codes[kept] = groups.codes
-        return groups.firsts(some)
-
-    firsts = runtime.context.aside(grouped, len(column))
-    numbers = Numbers(CODES, codes, elements.begin, nullable=bool(null.any()))
-    return Keyed(numbers, 0, len(firsts) + 1, lambda found: _taken(firsts, found - 1))
+    made = _coded("groups", expr, column, elements, runtime)
+    firsts = made.values
+    return Keyed(made.numbers(elements), 0, len(firsts) + 1, lambda found: _taken(firsts, found - 1))
 
 
 def _small_integers(column: Column, elements: Elements) -> Keyed | None:
@@ -243,20 +234,73 @@ def _text_numbers(column: PropertyTexts, elements: Elements) -> Numbers | None:
     return None if coded is None else coded[0]
 
 
-def ranked(column: Column, elements: Elements, runtime: Runtime) -> tuple[Numbers, int, Callable[[IntArray], Column]]:
+def ranked(
+    expr: Expr, column: Column, elements: Elements, runtime: Runtime
+) -> tuple[Numbers, int, Callable[[IntArray], Column]]:
     """Return codes of values in their order, equal for those that tie, how many, and what gives the values of codes."""
     if isinstance(column, PropertyTexts) and (coded := _text_codes(column, elements)) is not None:
         numbers, texts = coded
         return numbers, len(texts), lambda codes: ArrowColumn(texts).take(codes)
+    made = _coded("ranks", expr, column, elements, runtime)
+    return made.numbers(elements), len(made.values), made.values.take
+
+
+class _Coded:
+    """Codes of values, int32, below 0 for null, and the value that each stands for; the graph's where ``kept``."""
+
+    __slots__ = ("codes", "kept", "nullable", "values")
+
+    def __init__(self, codes: NDArray[np.int32], values: Column, nullable: bool) -> None:
+        self.codes = codes
+        self.values = values
+        self.nullable = nullable
+        self.kept = False
+
+    @property
+    def nbytes(self) -> int:
+        return int(self.codes.nbytes) + self.values.nbytes
+
+    def numbers(self, elements: Elements) -> Numbers:
+        """Return the codes as numbers of elements."""
+        keep = self if self.kept else None
+        return Numbers(CODES, self.codes, elements.begin, nullable=self.nullable, keep=keep)
+
+
+def _coded(form: str, expr: Expr, column: Column, elements: Elements, runtime: Runtime) -> _Coded:
+    """Return codes of a column's values: of their "groups", or of their "ranks" in their order.
+
+    The graph keeps those of properties, which are the same for every query; a query whose memory is limited takes what
+    is kept, and makes its own where there are none.
+    """
+
+    def made() -> _Coded:
+        return runtime.context.aside(lambda: _code(form, column), len(column))
+
+    def to_keep() -> _Coded:
+        coded = made()
+        coded.kept = True
+        return coded
+
+    if not isinstance(expr, Property) or not isinstance(expr.subject, Variable):
+        return made()
+    cached, key = runtime.store.derived, ("element codes", form, expr.key, elements.of_nodes, elements.ranges)
+    found: _Coded | None = cached.find(key) if runtime.memory.limit is not None else cached.get(key, to_keep)
+    return made() if found is None else found
+
+
+def _code(form: str, column: Column) -> _Coded:
     null = column.is_null()
     kept = np.flatnonzero(~null)
     codes = np.full(len(column), -1, np.int32)
-
-    def compute() -> Column:
-        some = column.take(kept)
+    if not len(kept):
+        return _Coded(codes, null_column(0), nullable=bool(len(column)))
+    some = column.take(kept)
+    if form == "groups":
+        groups = group_rows([some], len(some))
+        codes[kept] = groups.codes
+        values = groups.firsts(some)
+    else:
         _, first, classes = np.unique(ranks(some), return_index=True, return_inverse=True)
         codes[kept] = classes
-        return some.take(first)
-
-    values = runtime.context.aside(compute, len(column)) if len(kept) else null_column(0)
-    return Numbers(CODES, codes, elements.begin, nullable=bool(null.any())), len(values), values.take
+        values = some.take(first)
+    return _Coded(codes, values, nullable=bool(null.any()))

@@ -262,7 +262,7 @@ class Folded:
             place, present = self._task(Task(operation, name, numbers), expr), self._count(expr, column)
             decode: Callable[[IntArray], Column] = integer_column if numbers.kind == INTEGERS else _floats
         else:
-            numbers, _, decode = ranked(column, elements, self._runtime)
+            numbers, _, decode = ranked(expr, column, elements, self._runtime)
             holding.add(numbers.nbytes)
             place = self._task(Task(operation, name, numbers), expr)
             present = self._task(Task(0, name, numbers), expr) if numbers.nullable else 0
