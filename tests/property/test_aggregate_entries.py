@@ -191,3 +191,23 @@ def test_codes_of_a_property_are_kept_for_each_range_of_nodes() -> None:
         agrees(graph, query)
     kept = {key[1:3] for key, _ in graph._store.derived.items() if isinstance(key, tuple) and key[0] == "element codes"}
     assert {("groups", "f"), ("ranks", "t")} <= kept
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("where", ["", "WHERE n.id % 3 <> 1 AND n.f > -1.0"])
+def test_many_nodes_are_folded_by_several_threads(threads: int, where: str) -> None:
+    n = 400_000
+    values = np.random.default_rng(3).normal(size=n).round(3)
+    nodes = pa.table({"id": np.arange(n), "g": np.arange(n) % 5, "f": values})
+    graph = Graph.from_arrow([("P", nodes)], [], key="id")
+    query = (
+        f"MATCH (n:P) {where} RETURN n.g AS g, count(*), sum(n.id), min(n.f), max(n.f), count(DISTINCT n.f) ORDER BY g"
+    )
+    assert any(isinstance(each, AggregateEntries) for each in operators(plan_of(graph, query).root))
+    kept = (np.arange(n) % 3 != 1) & (values > -1.0) if where else np.ones(n, np.bool_)
+    expected = []
+    for g in range(5):
+        of = np.flatnonzero(kept & (np.arange(n) % 5 == g))
+        some = values[of]
+        expected.append((g, len(of), int(of.sum()), some.min(), some.max(), len(np.unique(some))))
+    assert graph.query(query, threads=threads).fetchall() == expected

@@ -221,6 +221,21 @@ class Fold:
         self._context.raise_for(status)
         return True
 
+    def add_vertices(self, begin: int, end: int, admitted: Any = None) -> None:
+        """Fold the vertices ``[begin, end)``, the only variable's, or those of which ``admitted`` (bool) is true.
+
+        Raises
+        ------
+        QueryTimeout, QueryInterrupted, OutOfMemory
+            By the context's limits.
+        """
+        given = None if admitted is None else np.ascontiguousarray(admitted).view(np.uint8)
+        self._keep.append(given)  # an interrupted call may go on for a while
+        self._context.run(
+            self._library.qe_fold_vertices, self._handle, begin, end - begin,
+            None if given is None else given.ctypes.data, ctypes.byref(self._context.control), reads=end - begin,
+        )  # fmt: skip
+
     def add_entries(self, lists: EntryLists, conditions: Sequence[Condition]) -> None:
         """Fold the entries of lists for which all conditions hold.
 
@@ -336,6 +351,7 @@ def _library() -> ctypes.CDLL:
     library.qe_fold_open.argtypes = (pointer, ctypes.POINTER(Control), pointer)
     library.qe_fold_rows.argtypes = (pointer, u64, pointer, pointer)
     library.qe_fold_entries.argtypes = (pointer, pointer, pointer, i32)
+    library.qe_fold_vertices.argtypes = (pointer, u64, u64, pointer, pointer)
     library.qe_fold_groups.argtypes = (pointer,)
     library.qe_fold_groups.restype = u64
     library.qe_fold_take.argtypes = (pointer, pointer, pointer)

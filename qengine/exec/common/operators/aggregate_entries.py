@@ -29,7 +29,6 @@ __all__ = ["aggregate_entries_stage"]
 
 _OPS = {"=": CompareOp.EQUAL, "<>": CompareOp.NOT_EQUAL, "<": CompareOp.LESS, "<=": CompareOp.LESS_EQUAL,
         ">": CompareOp.GREATER, ">=": CompareOp.GREATER_EQUAL}  # fmt: skip
-_IDS = 1 << 18  # vertices that are folded at a time
 
 
 def aggregate_entries_stage(operator: physical.AggregateEntries, build: Build, first: int) -> Stage:
@@ -130,15 +129,11 @@ class _Entries:
         """Fold the vertices of the only level."""
         level = self._first
         for begin, end in self._elements[level.name].ranges:
-            for start in range(begin, end, _IDS):
-                self._runtime.context.check()
-                stop = min(start + _IDS, end)
-                ids = np.arange(start, stop, dtype=np.int64)
-                if level.predicates:
-                    mask = self._build.masks.vertex_mask(level.name, level.predicates, begin, end)
-                    ids = ids[mask[start - begin : stop - begin]]
-                for fold in folded.folds:
-                    fold.add([ids] if self._names else [], len(ids), None)
+            mask = None
+            if level.predicates:
+                mask = self._build.masks.vertex_mask(level.name, level.predicates, begin, end)
+            for fold in folded.folds:
+                fold.add_vertices(begin, end, mask)
 
     def _found_ways(self) -> Iterator[_Way]:
         """Yield the lists that hold each relationship once, or both ways where the pattern has no direction.
