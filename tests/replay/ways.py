@@ -40,6 +40,7 @@ KERNELS = {
     "qe_eliminate_gather": "message along lists",
     "qe_eliminate_neighbours": "neighbours",
     "qe_eliminate_pairs": "pairs",
+    "qe_fold_pair_rows": "pairs folded",
     "qe_eliminate_product": "product",
     "qe_eliminate_fill_product": "product of matrices",
     "qe_eliminate_fill_rows": "merged matrix",
