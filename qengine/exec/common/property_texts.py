@@ -158,8 +158,11 @@ class PropertyTexts(ArrowColumn):
         return PropertyTexts(self.of, self.ids[offset : offset + length])
 
     def is_null(self) -> BoolArray:
-        if self._array is None and self.of.column.array.null_count == 0:
-            return self._outside()
+        if self._array is None:
+            if self.of.column.array.null_count == 0:
+                return self._outside()
+            if self.of.codes(0) is not None and (coded := self.codes()) is not None:  # they are there already
+                return coded[0] < 0
         return ArrowColumn(self.array).is_null()
 
     @property
