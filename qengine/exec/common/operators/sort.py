@@ -59,12 +59,6 @@ def sort_stage(operator: logical.Sort, build: Build, first: int) -> Stage:
 
         return runtime.context.aside(compute, rows)
 
-    def many(rows: int, last: int) -> bool:
-        """Tell whether so many rows are to be ordered, and but the first kept, of which ``last`` are already."""
-        if firsts is None:
-            return rows > 2 * last + BATCH_ROWS
-        return rows > 2 * last + _FEW_ROWS if last else limit is not None and rows >= limit
-
     def run(outer: Batch) -> Iterator[Batch]:
         if limit == 0:
             return
@@ -77,7 +71,7 @@ def sort_stage(operator: logical.Sort, build: Build, first: int) -> Stage:
                 rows += batch.length
                 holding.add(batch.nbytes)
                 wide = len(held) > 1 and holding.bytes > 2 * (last_bytes + memory.batch_bytes)
-                if limit is not None and (wide or many(rows, last)):
+                if limit is not None and (wide or _many(rows, last, limit, firsts)):
                     held = [ordered_aside(held, holding, rows)]
                     rows = last = held[0].length
                     last_bytes = held[0].nbytes
@@ -93,6 +87,13 @@ def sort_stage(operator: logical.Sort, build: Build, first: int) -> Stage:
                 yield whole.slice(offset, length)
 
     return run
+
+
+def _many(rows: int, last: int, limit: int, firsts: FirstRows | None) -> bool:
+    """Tell whether so many rows are to be ordered, and but the first kept, of which ``last`` are already."""
+    if firsts is None:
+        return rows > 2 * last + BATCH_ROWS
+    return rows > 2 * last + _FEW_ROWS if last else rows >= limit
 
 
 def _first_rows(operator: logical.Sort, limit: int | None, runtime: Runtime) -> FirstRows | None:
