@@ -5,7 +5,7 @@
 // shared memory: few numbers in a hash table, many in an array of some columns at a time. What is there makes the next sparse
 // vector, or is only summed. masked_forest: the last node's sparse vector of each root a is looked up by the rows of another
 // matrix, one for each pair (a, b) that a third one links.
-// Preconditions: scratch_bytes of scratch for each block; nodes stand after those that they sum up; at most kMostForestNodes.
+// Preconditions: a matrix without numbers links a pair once; scratch_bytes of scratch for each block; nodes stand after those that they sum up; at most kMostForestNodes.
 // Launch: blocks of whole warps, of shared memory sizeof(Shared) and `words` words. Bytes moved: for each number that is pushed
 // its row, once more for each array of columns where it begins there, and an addition in shared memory for each entry.
 // Deterministic. `flag` becomes 1 where numbers are too large.
@@ -92,7 +92,7 @@ class SharedNumbers {
     }
     *over |= carry != 0;
   }
-  // Adds 1 where there are never 2^32.
+  // Adds 1 where there are never 2^32: of the ways over a vertex each there is one at most.
   __device__ void count(uint32_t i) { atomicAdd(&words_[i], 1u); }
 
   // By one thread, when all has been added.
@@ -473,26 +473,34 @@ class Roots {
   bool over_ = false;
 };
 
-}  // namespace
-
-// out[u], for each of plan.n_roots roots: plan.roots' number times the sums of the tops' vectors.
-extern "C" __global__ void __launch_bounds__(512)
-    rooted_forest(const ForestPlan plan, Number* out, const WorkQueue queue, uint32_t* flag) {
-  QE_SHARED(uint32_t, shared);
+// Deals the roots to blocks: take(roots, k) for number k of them, by the whole block. shared: as the launch says.
+template <typename Take>
+__device__ void each_root(const ForestPlan& plan, const WorkQueue& queue, uint32_t* shared, uint32_t* flag, Take take) {
   Shared& own = *reinterpret_cast<Shared*>(shared);
   WorkTaker taker(queue, plan.n_roots);
   Roots roots(plan, own, shared + sizeof(Shared) / 4, taker.stop());
   while (true) {
     if (threadIdx.x == 0) own.root = taker.take(1);
     __syncthreads();
-    const uint64_t u = own.root;
+    const uint64_t root = own.root;
     __syncthreads();
-    if (u >= plan.n_roots) break;
+    if (root >= plan.n_roots) break;
     taker.stop().warp();  // warps that take nothing look, too, where roots have little to do
-    const Number number = roots.root(static_cast<uint32_t>(u));
-    if (threadIdx.x == 0) out[u] = number;
+    take(roots, static_cast<uint32_t>(root));
   }
   raise_flag(flag, roots.over());
+}
+
+}  // namespace
+
+// out[u], for each of plan.n_roots roots: plan.roots' number times the sums of the tops' vectors.
+extern "C" __global__ void __launch_bounds__(512)
+    rooted_forest(const ForestPlan plan, Number* out, const WorkQueue queue, uint32_t* flag) {
+  QE_SHARED(uint32_t, shared);
+  each_root(plan, queue, shared, flag, [&](Roots& roots, uint32_t u) {
+    const Number number = roots.root(u);
+    if (threadIdx.x == 0) out[u] = number;
+  });
 }
 
 // out[p], for each pair p of `across`, which has plan.n_roots rows from `lo` on: see above. out: zeros.
@@ -500,17 +508,6 @@ extern "C" __global__ void __launch_bounds__(512)
     masked_forest(const ForestPlan plan, const Matrix across, const Matrix right, Number* out, const WorkQueue queue,
                   uint32_t* flag) {
   QE_SHARED(uint32_t, shared);
-  Shared& own = *reinterpret_cast<Shared*>(shared);
-  WorkTaker taker(queue, plan.n_roots);
-  Roots roots(plan, own, shared + sizeof(Shared) / 4, taker.stop());
-  while (true) {
-    if (threadIdx.x == 0) own.root = taker.take(1);
-    __syncthreads();
-    const uint64_t taken = own.root;
-    __syncthreads();
-    if (taken >= plan.n_roots) break;
-    taker.stop().warp();
-    roots.pairs_of(across.lo + static_cast<uint32_t>(taken), across, right, out);
-  }
-  raise_flag(flag, roots.over());
+  each_root(plan, queue, shared, flag,
+            [&](Roots& roots, uint32_t k) { roots.pairs_of(across.lo + k, across, right, out); });
 }
