@@ -6,6 +6,7 @@
 
 #include "count/pair_rows.h"
 #include "fold/fold_conditions.h"
+#include "fold/fold_threads.h"
 
 namespace qe::fold {
 
@@ -74,22 +75,16 @@ class Blocks {
 template <typename V>
 void fold_rows(Fold& fold, const PairSource& source) {
   const int threads = eliminate::workers_for(fold.control, source.n * kRoots);
-  eliminate::WorkQueue queue(fold.control, source.n, kRoots);
   Charge charge(fold.control);
   charge.add(static_cast<size_t>(threads) * eliminate::PairRows<V>::bytes(source.terms, source.n_terms, source.n));
-  std::vector<std::unique_ptr<Table>> tables(static_cast<size_t>(threads));
-  check(eliminate::deal(threads, queue, [&](int worker) {
-    auto& own = tables[static_cast<size_t>(worker)];
-    if (worker) own = std::make_unique<Table>(fold.plan, fold.empty.data(), fold.charge);
-    Blocks blocks(fold, source, worker ? *own : *fold.table);
+  deal_tables(fold, source.n, kRoots, threads, [&](eliminate::WorkQueue& queue, Table& table) {
+    Blocks blocks(fold, source, table);
     eliminate::PairRows<V> rows(source.terms, source.n_terms, source.n, queue);
     for (uint64_t begin, end; queue.take(&begin, &end);)
       for (auto root = static_cast<uint32_t>(begin); root < end; ++root)
         rows.row(root, [&](uint32_t v, eliminate::Signed count) { blocks.add(root, v, count); });
     blocks.flush();
-  }));
-  for (const auto& table : tables)
-    if (table) fold.table->merge(*table, fold.control);
+  });
 }
 
 }  // namespace

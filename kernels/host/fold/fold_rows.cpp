@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "fold/fold_conditions.h"
+#include "fold/fold_threads.h"
 
 namespace qe::fold {
 
@@ -105,20 +106,6 @@ class EntryRows {
   int n_ = 0;
 };
 
-// Deals [0, n) to threads with a table each, and merges these: work(queue, table) folds the pieces that it takes.
-template <typename Work>
-void deal_tables(Fold& fold, uint64_t n, int threads, Work&& work) {
-  eliminate::WorkQueue queue(fold.control, n, kPiece);
-  std::vector<std::unique_ptr<Table>> tables(static_cast<size_t>(threads));
-  check(eliminate::deal(threads, queue, [&](int worker) {
-    auto& own = tables[static_cast<size_t>(worker)];
-    if (worker) own = std::make_unique<Table>(fold.plan, fold.empty.data(), fold.charge);
-    work(queue, worker ? *own : *fold.table);
-  }));
-  for (const auto& table : tables)
-    if (table) fold.table->merge(*table, fold.control);
-}
-
 // Folds the vertices of [begin, end), each less by `first` in `admitted`.
 void fold_vertices(Table& table, uint64_t first, uint64_t begin, uint64_t end, const uint8_t* admitted) {
   int64_t ids[kBlock];
@@ -164,7 +151,7 @@ QE_API int32_t qe_fold_entries(Fold* fold, const Lists* lists, const Condition* 
   const uint64_t n = lists->begins[lists->n];
   return qe::eliminate::guarded([&] {
     if (!fold->counts(nullptr, n)) throw qe::Halt{qe::kOverflow};
-    deal_tables(*fold, n, qe::eliminate::workers_for(fold->control, n), [&](auto& queue, Table& table) {
+    deal_tables(*fold, n, kPiece, qe::eliminate::workers_for(fold->control, n), [&](auto& queue, Table& table) {
       EntryRows rows(*lists, conditions, n_conditions, fold->plan.n_variables, table);
       for (uint64_t begin, end; queue.take(&begin, &end);) rows.entries(begin, end);
       rows.flush();
@@ -176,7 +163,7 @@ QE_API int32_t qe_fold_entries(Fold* fold, const Lists* lists, const Condition* 
 QE_API int32_t qe_fold_vertices(Fold* fold, uint64_t first, uint64_t n, const uint8_t* admitted, Control*) {
   return qe::eliminate::guarded([&] {
     if (!fold->counts(nullptr, n)) throw qe::Halt{qe::kOverflow};
-    deal_tables(*fold, n, qe::eliminate::workers_for(fold->control, n / kShare), [&](auto& queue, Table& table) {
+    deal_tables(*fold, n, kPiece, qe::eliminate::workers_for(fold->control, n / kShare), [&](auto& queue, Table& table) {
       for (uint64_t begin, end; queue.take(&begin, &end);) fold_vertices(table, first, begin, end, admitted);
     });
   });
