@@ -25,10 +25,10 @@ from qengine.exec.gpu.launch import device_run
 from qengine.exec.gpu.memory import Resident
 from qengine.exec.gpu.neighbourhoods import run_among
 from qengine.exec.gpu.search import run_search
-from qengine.exec.host.eliminate import Counts, NumberOverflow, of_vertices, only_count
+from qengine.exec.host.eliminate import Counts, NumberOverflow, of_vertices, only_count, term_count
 from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.kernels import kernel
-from qengine.plan.physical import Eliminate, Search
+from qengine.plan.physical import Eliminate
 from qengine.plan.schedule import Among, Call
 
 __all__ = ["run_eliminate"]
@@ -67,7 +67,7 @@ def run_eliminate(operator: Eliminate, runtime: Runtime, masks: MaskProvider) ->
     """
     counted: dict[tuple[int, bool], Any] = {}
     known = _of(runtime.store, operator)
-    searched = tuple(_searched(each, runtime, masks) for each in operator.searches)
+    searched = tuple(term_count(run_search, each, runtime, masks) for each in operator.searches)
 
     def run(wide: bool) -> Counts:
         held: list[Resident] = []
@@ -97,12 +97,6 @@ def run_eliminate(operator: Eliminate, runtime: Runtime, masks: MaskProvider) ->
             if wide:
                 runtime.context.raise_for(Status.OVERFLOW)
             known.wide = True
-
-
-def _searched(search: Search, runtime: Runtime, masks: MaskProvider) -> int:
-    """Return the count that a search of a term finds."""
-    found = run_search(runtime.store, search, [], 1, runtime.context, masks)
-    return sum(int(count) for chunk in found if chunk.count is not None for count in chunk.count)
 
 
 class _Run(DeviceSteps):

@@ -29,7 +29,7 @@ from qengine.exec.host.elimination_steps import (
 )
 from qengine.exec.host.kernels import run_call, run_total
 from qengine.exec.host.neighbourhoods import run_among
-from qengine.exec.host.search import run_search
+from qengine.exec.host.search import SearchChunk, run_search
 from qengine.exec.memory import Holding
 from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.elimination import Pairs
@@ -84,7 +84,7 @@ def run_eliminate(operator: Eliminate, runtime: Runtime, masks: MaskProvider) ->
     if (count := cached_count(operator, runtime.store, runtime.context)) is not None:
         yield only_count(count)
         return
-    searched = tuple(_searched(each, runtime, masks) for each in operator.searches)
+    searched = tuple(term_count(run_search, each, runtime, masks) for each in operator.searches)
     first = 0  # row of pairs that isn't done yet
     general = wide = False
     while True:
@@ -162,9 +162,11 @@ def _instead(
     return True, general
 
 
-def _searched(search: Search, runtime: Runtime, masks: MaskProvider) -> int:
-    """Return the count that a search of a term finds."""
-    found = run_search(runtime.store, search, [], 1, runtime.context, masks)
+def term_count(
+    find: Callable[..., Iterator[SearchChunk]], search: Search, runtime: Runtime, masks: MaskProvider
+) -> int:
+    """Return the count that the search of a term finds; ``find`` runs searches, as ``run_search``."""
+    found = find(runtime.store, search, [], 1, runtime.context, masks)
     return sum(int(count) for chunk in found if chunk.count is not None for count in chunk.count)
 
 
