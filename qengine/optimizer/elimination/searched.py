@@ -161,7 +161,7 @@ def _search_of(quotient: Quotient, pattern: Pattern, catalog: CatalogView) -> Se
     cardinality = Cardinality(catalog, nodes)
     order = matching_order(matching, cardinality)
     levels = _levels(matching, nodes, order, catalog)
-    shapes = count_shapes(levels, catalog)
+    shapes = count_shapes(levels, catalog) if is_for_gpu() else ()
     if is_for_gpu() and not shapes:
         order = order_on_gpu(matching, order, cardinality)
         levels = _levels(matching, nodes, order, catalog)
