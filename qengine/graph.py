@@ -314,7 +314,7 @@ class Graph:
             Values of the ``$name`` in it.
         device
             "gpu" runs the searches of the query on the GPU, and fails where there is none. "auto": the GPU where there
-            is one, the query's largest search is large and the GPU has a kernel made for it, else the CPU; ``stats``
+            is one, the query's largest search is large and is expected to take less there, else the CPU; ``stats``
             of the result says which, and why. "reference" is the slow oracle that tests compare with.
         timeout
             Seconds from now on that planning and execution may take together; the time in which nobody fetches counts

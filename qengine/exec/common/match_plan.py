@@ -14,6 +14,7 @@ import numpy.typing as npt
 from qengine._frozen import record
 
 __all__ = [
+    "COMPARISONS",
     "STRUCTS",
     "ColumnKind",
     "CompareOp",
@@ -84,6 +85,11 @@ class CompareOp(IntEnum):
     LESS_EQUAL = 3
     GREATER = 4
     GREATER_EQUAL = 5
+
+
+COMPARISONS = {"=": CompareOp.EQUAL, "<>": CompareOp.NOT_EQUAL, "<": CompareOp.LESS, "<=": CompareOp.LESS_EQUAL,
+               ">": CompareOp.GREATER, ">=": CompareOp.GREATER_EQUAL}  # fmt: skip
+"""By the operators of the language."""
 
 
 class ColumnKind(IntEnum):

@@ -14,9 +14,9 @@ from qengine._frozen import frozen
 from qengine.catalog.functions import lookup
 from qengine.errors import InternalError
 from qengine.exec.common.match_plan import (
+    COMPARISONS,
     NO_SPAN,
     ColumnKind,
-    CompareOp,
     EdgeWay,
     LevelKind,
     PlanTables,
@@ -43,14 +43,6 @@ _HELD = 1 << 20
 _resolved: PerOperatorCache[ResolvedSearch | None] = PerOperatorCache()
 """A cached plan runs again without resolving names."""
 
-_OPS = {
-    "=": CompareOp.EQUAL,
-    "<>": CompareOp.NOT_EQUAL,
-    "<": CompareOp.LESS,
-    "<=": CompareOp.LESS_EQUAL,
-    ">": CompareOp.GREATER,
-    ">=": CompareOp.GREATER_EQUAL,
-}
 _WAYS = {Direction.OUT: EdgeWay.FORWARD, Direction.IN: EdgeWay.BACKWARD, Direction.BOTH: EdgeWay.EITHER}
 
 
@@ -280,7 +272,7 @@ class _Resolver:
             self.tables.conditions,
             [
                 (
-                    int(_OPS[each.op]),
+                    int(COMPARISONS[each.op]),
                     each.left,
                     each.right,
                     0,

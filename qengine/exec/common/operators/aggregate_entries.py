@@ -12,7 +12,7 @@ import pyarrow as pa
 from qengine._frozen import frozen
 from qengine.exec.common.batch import Batch
 from qengine.exec.common.element_columns import FLOATS, INTEGERS, Elements, Numbers, elements_of
-from qengine.exec.common.match_plan import CompareOp
+from qengine.exec.common.match_plan import COMPARISONS
 from qengine.exec.common.operators.aggregation import Aggregation, counted_call
 from qengine.exec.common.operators.folded import Folded
 from qengine.exec.common.operators.stage import ROW, Build, Stage
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from qengine.storage.store import EdgeType
 
 __all__ = ["aggregate_entries_stage"]
-
-_OPS = {"=": CompareOp.EQUAL, "<>": CompareOp.NOT_EQUAL, "<": CompareOp.LESS, "<=": CompareOp.LESS_EQUAL,
-        ">": CompareOp.GREATER, ">=": CompareOp.GREATER_EQUAL}  # fmt: skip
 
 
 def aggregate_entries_stage(operator: physical.AggregateEntries, build: Build, first: int) -> Stage:
@@ -208,7 +205,9 @@ class _Entries:
             if left is None or right is None:
                 return None
             found.append(
-                Condition(_OPS[each.op], (self._levels[each.left].name, left), (self._levels[each.right].name, right))
+                Condition(
+                    COMPARISONS[each.op], (self._levels[each.left].name, left), (self._levels[each.right].name, right)
+                )
             )
         return found
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from qengine.errors import ResourceError
 from qengine.exec.common.batch import Batch
 from qengine.exec.common.element_columns import Elements, compared_numbers, elements_of
-from qengine.exec.common.match_plan import CompareOp
+from qengine.exec.common.match_plan import COMPARISONS
 from qengine.exec.common.operators.folded_rows import FoldedRows
 from qengine.exec.common.operators.stage import Build
 from qengine.exec.memory import Holding
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from qengine.exec.host.folds import Condition, Fold
 
 __all__ = ["FoldedPairs", "folded_pairs"]
-
-_OPS = {"=": CompareOp.EQUAL, "<>": CompareOp.NOT_EQUAL, "<": CompareOp.LESS, "<=": CompareOp.LESS_EQUAL,
-        ">": CompareOp.GREATER, ">=": CompareOp.GREATER_EQUAL}  # fmt: skip
 
 
 def folded_pairs(operator: logical.Aggregate, folding: FoldedRows, build: Build) -> FoldedPairs | None:
@@ -115,7 +112,7 @@ class FoldedPairs:
             if numbers is None:
                 return None
             holding.add(sum(side.nbytes for _, side in numbers))
-            found.append(Condition(_OPS[each.ops[0]], *numbers))
+            found.append(Condition(COMPARISONS[each.ops[0]], *numbers))
         return found
 
     def _fold(self, conditions: Sequence[Condition], begun: Callable[[], Sequence[Fold] | None]) -> bool:
