@@ -89,7 +89,7 @@ class Prepared:
         stats = ResultStats(planning_seconds=self._planning_seconds, device=chosen, device_reason=reason)
         self._planning_seconds = 0.0  # later runs didn't plan
         stats.plan = planned.physical
-        explanation = Explanation(plan, self._statements.store, chosen, reason, planned.notices)
+        explanation = Explanation(plan, self._statements.store, chosen, reason, planned.notices, planned.values)
         if plan.explain == "explain":
             from qengine.explain import explained
 
@@ -99,8 +99,8 @@ class Prepared:
             from qengine.optimizer import plan_steps
 
             return explained_steps(plan_steps(planned.logical, self._statements.store), explanation, stats)
-        if params:
-            context.parameters = dict(params)
+        if params or planned.values:
+            context.parameters = {**(params or {}), **planned.values}
         if plan.explain == "profile":
             context.profile = explanation.profile = {}
         context.rivals = _rivals

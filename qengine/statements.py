@@ -6,28 +6,27 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import field
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from qengine._deadline import planning_deadline
-from qengine._frozen import frozen
 from qengine._gc import gc_paused
 from qengine._limits import limited_by, running
 from qengine._lru import LruCache
 from qengine._notices import log
-from qengine.errors import DeviceError, Notice, QengineError, QueryInterrupted, SemanticError, Span, Unsupported
+from qengine.errors import DeviceError, QengineError, QueryInterrupted, SemanticError, Span, Unsupported
 from qengine.exec.context import ExecutionContext
 from qengine.exec.executions import Executions
-from qengine.plan.logical import LogicalPlan
-from qengine.plan.physical import PhysicalPlan
 from qengine.plan.traverse import parameters
+from qengine.planned import Planned
 from qengine.result import ResultBatch, ResultStats
 
 if TYPE_CHECKING:
     from qengine.estimate import EstimateTable
-    from qengine.exec.choice import LargestSearch
     from qengine.explain import Explanation
+    from qengine.shared_plans import SharedPlans
     from qengine.storage.store import GraphStore
+    from qengine.syntax import ast
 
 Cardinalities: TypeAlias = 'Mapping[str, float] | EstimateTable | Literal["sampled"]'
 """Rows by patterns, an ``EstimateTable``, or how to find them."""
@@ -35,23 +34,6 @@ Cardinalities: TypeAlias = 'Mapping[str, float] | EstimateTable | Literal["sampl
 
 PLANS = 256  # plans that a graph keeps
 _DEVICES = ("auto", "cpu", "gpu", "reference")
-
-
-@frozen
-class Planned:
-    """A statement that is ready to run.
-
-    ``largest``: the search that is estimated to find the most embeddings. ``devices``: where it ran and why, by the
-    device that was asked for.
-    """
-
-    text: str
-    logical: LogicalPlan
-    physical: PhysicalPlan | None
-    notices: tuple[Notice, ...]
-    parameters: Mapping[str, Span | None]
-    largest: LargestSearch | None
-    devices: dict[str, tuple[str, str]] = field(default_factory=dict)
 
 
 class Statements:
@@ -64,6 +46,12 @@ class Statements:
         self.store = store
         self._executions = Executions()
         self._plans: LruCache[Planned] = LruCache(PLANS)
+
+    @cached_property
+    def _shared(self) -> SharedPlans:
+        from qengine.shared_plans import SharedPlans  # not before the first query
+
+        return SharedPlans(self.store)
 
     def accept(
         self,
@@ -104,31 +92,26 @@ class Statements:
         tuple
             The plan, and the seconds that planning took: 0 where the plan was kept.
         """
-        seconds = 0.0
-        if isinstance(cardinalities, str):
-            given: object = cardinalities
-        elif cardinalities is not None and not _are_cardinalities(cardinalities):
-            raise SemanticError(
-                f"Cardinalities are a dict from patterns to numbers of rows, not {cardinalities!r}.",
-                hint='Give them like {"(a:Person)-[:KNOWS]->(b)": 12.0}, what estimate_all returns, or "sampled".',
-                code="InvalidCardinality",
-            )
-        else:
-            given = _by_content(cardinalities or {})
+        given = _by_content(cardinalities)
+        key = (text, reference, given, explaining, gpu)
+        if (kept := self._plans.find(key)) is not None:
+            return kept, 0.0
+        sharing = not (reference or explaining or given) and isinstance(text, str)
+        if sharing and (shared := self._shared.find(text, gpu)) is not None:
+            return shared, 0.0
+        begin = time.perf_counter()
+        from qengine.optimizer.target import for_gpu
 
-        def make() -> Planned:
-            nonlocal seconds
-            begin = time.perf_counter()
-            from qengine.optimizer.target import for_gpu
-
-            with planning(text, context.check_planning), limited_by(context), gc_paused(), for_gpu(wanted=gpu):
-                planned = self._plan_anew(text, reference, cardinalities or {}, context, explaining)
-            seconds = time.perf_counter() - begin
-            if planned.notices and not (reference or gpu):  # which are planned beside another
-                log(planned.notices)
-            return planned
-
-        return self._plans.get((text, reference, given, explaining, gpu), make), seconds
+        with planning(text, context.check_planning), limited_by(context), gc_paused(), for_gpu(wanted=gpu):
+            statement = _parsed(text)
+            planned = self._planned(statement, text, reference, cardinalities or {}, context, explaining)
+            if sharing:
+                again = partial(self._planned, statement, text, False, {}, context, False)
+                self._shared.learn(statement, planned, gpu, again)
+        seconds = time.perf_counter() - begin
+        if planned.notices and not (reference or gpu):  # which are planned beside another
+            log(planned.notices)
+        return self._plans.get(key, lambda: planned), seconds
 
     def on_gpu(
         self,
@@ -145,32 +128,28 @@ class Statements:
             return planned, 0.0
         return self.plan(planned.text, False, context, cardinalities, explaining=explaining, gpu=True)
 
-    def _plan_anew(
-        self, text: str, reference: bool, cardinalities: Cardinalities, context: ExecutionContext, explaining: bool
+    def _planned(
+        self,
+        statement: ast.Statement,
+        text: str,
+        reference: bool,
+        cardinalities: Cardinalities,
+        context: ExecutionContext,
+        explaining: bool = False,
+        lifted: Mapping[Span, str] | None = None,
     ) -> Planned:
         from qengine import optimizer
         from qengine.binder import bind
         from qengine.exec.choice import largest_search
-        from qengine.syntax import parse
 
-        if not isinstance(text, str):
-            raise SemanticError(f"A statement is a str, not a value of Python's {type(text).__name__}.")
-        statements = parse(text)
-        if len(statements) != 1:
-            found = "none" if not statements else f"{len(statements)} statements"
-            raise SemanticError(
-                f"There must be one statement, not {found}.",
-                span=statements[1].span if statements else None,
-                hint="Run them one by one with graph.script(text)." if statements else "Type a query.",
-            )
-        bound = bind(statements[0], text, self.store, explaining=explaining)
+        bound = bind(statement, text, self.store, explaining=explaining, lifted=lifted)
         logical, notices = bound.plan, bound.notices
         if cardinalities:
             from qengine.cardinalities import apply_cardinality_hints
 
             logical, notices = apply_cardinality_hints(logical, cardinalities, self.store, notices, context)
         physical = None if reference else optimizer.plan(logical, self.store)
-        if physical is not None and statements[0].hints:
+        if physical is not None and statement.hints:
             notices = (*notices, *optimizer.unused_hints(bound.hints, physical))
         names = parameters(logical.root)
         largest = None if physical is None else largest_search(physical)
@@ -210,7 +189,7 @@ class Statements:
                 begin = time.perf_counter()
         except QengineError as error:
             stats.seconds += time.perf_counter() - begin
-            raise error.at(planned.text) from None
+            raise planned.at(error) from None
         except KeyboardInterrupt:
             context.interrupt()
             raise QueryInterrupted("The query was interrupted.", code="Interrupted") from None
@@ -246,11 +225,43 @@ def _is_table(given: object) -> bool:
     return module is not None and isinstance(given, module.EstimateTable)
 
 
-def _by_content(given: Any) -> object:
-    """Return what two cardinalities are the same by."""
-    if _is_table(given):
-        return (given.pattern, tuple((tuple(sorted(nodes)), given.rows(nodes)) for nodes in given))
-    return tuple(sorted((part, repr(rows)) for part, rows in given.items()))
+def _by_content(cardinalities: Any) -> object:
+    """Return what two cardinalities are the same by.
+
+    Raises
+    ------
+    SemanticError
+        For what are none.
+    """
+    if cardinalities is None or isinstance(cardinalities, str):
+        return cardinalities or ()
+    if not _are_cardinalities(cardinalities):
+        raise SemanticError(
+            f"Cardinalities are a dict from patterns to numbers of rows, not {cardinalities!r}.",
+            hint='Give them like {"(a:Person)-[:KNOWS]->(b)": 12.0}, what estimate_all returns, or "sampled".',
+            code="InvalidCardinality",
+        )
+    if _is_table(cardinalities):
+        nodes = tuple((tuple(sorted(each)), cardinalities.rows(each)) for each in cardinalities)
+        return (cardinalities.pattern, nodes)
+    return tuple(sorted((part, repr(rows)) for part, rows in cardinalities.items()))
+
+
+def _parsed(text: str) -> ast.Statement:
+    """Return the one statement of a text."""
+    from qengine.syntax import parse
+
+    if not isinstance(text, str):
+        raise SemanticError(f"A statement is a str, not a value of Python's {type(text).__name__}.")
+    statements = parse(text)
+    if len(statements) != 1:
+        found = "none" if not statements else f"{len(statements)} statements"
+        raise SemanticError(
+            f"There must be one statement, not {found}.",
+            span=statements[1].span if statements else None,
+            hint="Run them one by one with graph.script(text)." if statements else "Type a query.",
+        )
+    return statements[0]
 
 
 @contextmanager

@@ -21,12 +21,14 @@ class Binding:
     """State of binding one statement.
 
     ``parameters`` None: their names are not checked. ``explaining``: the plan is asked for, so its cost is of interest.
+    ``lifted``: places of literals that become parameters, with the parameters' names.
     """
 
     text: str
     catalog: CatalogView
     parameters: Mapping[str, Any] | None
     explaining: bool = False
+    lifted: Mapping[Span, str] = field(default_factory=dict)
     names: Names = field(default_factory=Names)
     notices: dict[tuple[str, str], Notice] = field(default_factory=dict)
     _known: dict[str, Mapping[str, None]] = field(default_factory=dict)

@@ -10,7 +10,7 @@ from qengine.binder.binding import Binding
 from qengine.binder.clauses import bind_body
 from qengine.binder.hints import with_hints
 from qengine.catalog.view import CatalogView
-from qengine.errors import Notice
+from qengine.errors import Notice, Span
 from qengine.plan.logical import LogicalPlan, Unit
 from qengine.plan.pattern import NO_HINTS, Hints
 from qengine.syntax import ast
@@ -32,6 +32,7 @@ def bind(
     parameters: Mapping[str, Any] | None = None,
     *,
     explaining: bool = False,
+    lifted: Mapping[Span, str] | None = None,
 ) -> BoundStatement:
     """Resolve the names of a statement against a graph's catalogue, check it, and return its logical plan.
 
@@ -47,6 +48,9 @@ def bind(
         The parameters that will be given; a missing one is an error. None: not known yet.
     explaining
         Its plan is asked for, as EXPLAIN and PROFILE in the statement do: warn also of what may take long.
+    lifted
+        Places of literals that become parameters of their types, with the parameters' names; ``binder.lifting`` says of
+        which literals that is right.
 
     Raises
     ------
@@ -55,7 +59,8 @@ def bind(
     Unsupported
         If it is legal, but not built.
     """
-    binding = Binding(text, catalog, parameters, explaining=explaining or statement.explain is not None)
+    explaining = explaining or statement.explain is not None
+    binding = Binding(text, catalog, parameters, explaining, lifted or {})
     body = bind_body(binding, statement.body, Unit())
     root, hints = with_hints(body.root, statement.hints, text) if statement.hints else (body.root, NO_HINTS)
     plan = LogicalPlan(root, body.columns, statement.explain)

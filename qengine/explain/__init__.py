@@ -18,6 +18,7 @@ from qengine.plan.json import to_json
 from qengine.plan.logical import Operator
 from qengine.plan.physical import Eliminate, PhysicalPlan, Search
 from qengine.plan.text import inputs, to_text
+from qengine.plan.traverse import with_values
 from qengine.result import Result, ResultStats
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ COLUMNS = {
 class Explanation:
     """A plan to look at: ``str()`` is a tree of operators, ``to_json()`` data, ``to_svg()`` a picture.
 
-    ``plan``: the physical plan. ``device``: where its searches run, ``device_reason``: why. ``notices``: warnings.
+    ``device``: where its searches run, ``device_reason``: why. ``notices``: warnings.
     ``profile``: what each operator did, by ``id`` of the operator; None before a run.
     """
 
@@ -47,13 +48,21 @@ class Explanation:
         device: str = "cpu",
         device_reason: str = "as asked",
         notices: tuple[Notice, ...] = (),
+        values: Mapping[str, Any] | None = None,
     ) -> None:
-        self.plan = plan
+        """``values``: literals of the statement that the plan has parameters for, by their names."""
+        self._planned = plan
+        self._values = values
         self.device = device
         self.device_reason = device_reason
         self.notices = notices
         self.profile: Mapping[int, OperatorStats] | None = None
         self._catalog = catalog
+
+    @cached_property
+    def plan(self) -> PhysicalPlan:
+        """The physical plan, with the statement's own literals."""
+        return with_values(self._planned, self._values) if self._values else self._planned
 
     @property
     def root(self) -> Operator:

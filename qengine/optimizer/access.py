@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.labels import vertex_count
+from qengine.optimizer.peeking import is_peeked
 from qengine.optimizer.selectivity import selectivity
 from qengine.plan.access import FEW, HASH, Access, access_paths
 from qengine.plan.expr import Comparison, Expr, Parameter, Property, Variable
@@ -49,7 +50,9 @@ def accessed(
         answered = [predicates[place] for place in access.answers]
         rows = count * selectivity(answered, catalog, "node", labels)
         parts = (part for each in answered for part in preorder(each))
-        open_ended = access.kind != HASH and any(isinstance(part, Parameter) for part in parts)
+        open_ended = access.kind != HASH and any(
+            isinstance(part, Parameter) and not is_peeked(part.name) for part in parts
+        )
         if rows * FEW <= count or open_ended:
             unique = len(access.probes) == 1 and catalog.is_key(access.keys[0])
             found.append(replace(access, rows=rows, unique=unique))

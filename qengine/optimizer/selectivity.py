@@ -6,18 +6,20 @@ assumed independent (Selinger et al. 1979).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import field
 from typing import Any
 
 from qengine._frozen import record
 from qengine.catalog.values import ValueSummary
 from qengine.catalog.view import CatalogView
+from qengine.optimizer.peeking import Assumption, peeked
 from qengine.optimizer.value_shares import RANGE, UNKNOWN, ValueRange, equal, nulls, with_text
 from qengine.plan.expr import Call, Comparison, Expr, ListOf, Literal, Logical, Parameter, Property, Variable
 from qengine.plan.pattern import LabelExpr
 from qengine.plan.traverse import conjuncts, preorder
 
-__all__ = ["selectivity"]
+__all__ = ["holds", "selectivity"]
 
 _EQUALITY, _OTHER = 0.1, 0.5
 """Shares that are kept where nothing is known."""
@@ -36,21 +38,36 @@ def selectivity(predicates: Sequence[Expr], catalog: CatalogView, entity: str, o
     owners
         The labels of the nodes, or types of the relationships, whose share is meant.
     """
-    return _Share(catalog, entity, owners).of_all(predicates)
+    peeks = peeked()
+    if peeks is None:
+        return _Share(catalog, entity, owners).of_all(predicates)
+    share = _Share(catalog, entity, owners, peeks.values).of_all(predicates)
+    if any(isinstance(part, Parameter) and part.name in peeks.values for each in predicates for part in preorder(each)):
+        peeks.assumptions[Assumption(tuple(predicates), entity, owners, share)] = None
+    return share
+
+
+def holds(assumption: Assumption, values: Mapping[str, Any], catalog: CatalogView) -> bool:
+    """Tell whether an estimate comes out about the same for other values of the parameters that it has looked at."""
+    share = _Share(catalog, assumption.entity, assumption.owners, values)
+    return assumption.admits(share.of_all(assumption.predicates))
 
 
 @record
 class _Share:
+    """Shares of elements; ``values``: of parameters that are known."""
+
     catalog: CatalogView
     entity: str
     owners: LabelExpr | None
+    values: Mapping[str, Any] = field(default_factory=dict)
 
     def of_all(self, predicates: Iterable[Expr]) -> float:
         """Return the share that satisfies a conjunction."""
         ranges: dict[str, ValueRange] = {}
         share = 1.0
         for predicate in (part for each in predicates for part in conjuncts(each)):
-            if (bounds := _bounds(predicate)) is None:
+            if (bounds := self.bounds(predicate)) is None:
                 share *= self.of(predicate)
                 continue
             for key, op, value in bounds:
@@ -87,8 +104,8 @@ class _Share:
                 return self.of_membership(key, items)
             case Call(
                 name="STARTS WITH" | "CONTAINS" | "ENDS WITH" as name,
-                args=(Property(subject=Variable(), key=key), Literal(value=str(text))),
-            ):
+                args=(Property(subject=Variable(), key=key), Literal() | Parameter() as other),
+            ) if isinstance(text := self.value(other), str):
                 return self.known(key, lambda found: with_text(found, name, text), _EQUALITY)
             case Call(name="IN" | "STARTS WITH" | "CONTAINS" | "ENDS WITH" | "=~"):
                 return _EQUALITY
@@ -107,7 +124,7 @@ class _Share:
 
     def of_equality(self, key: str, wanted: bool, other: Expr) -> float:
         """Return the share whose property is equal, or is not equal, to what ``other`` gives."""
-        value = _value(other)
+        value = self.value(other)
         if value is None:
             return _EQUALITY if wanted else _OTHER
         if wanted:
@@ -116,7 +133,7 @@ class _Share:
 
     def of_membership(self, key: str, items: Expr) -> float:
         """Return the share whose property is in a list."""
-        values = list(map(_value, dict.fromkeys(items.items))) if isinstance(items, ListOf) else [UNKNOWN] * _ITEMS
+        values = self.items(items)
         if None in values:
             return _EQUALITY
         return self.known(key, lambda found: min(1.0, sum(equal(found, value) for value in values)), _EQUALITY)
@@ -142,23 +159,30 @@ class _Share:
         total = sum(found.count for found in summaries)
         return sum(found.count * share(found) for found in summaries) / total if total else 0.0
 
+    def bounds(self, predicate: Expr) -> list[tuple[str, str, Any]] | None:
+        """Return the property, the operator and the bound of each part of a chain of comparisons; None for others."""
+        if not isinstance(predicate, Comparison) or not set(predicate.ops) <= _TURNED.keys():
+            return None
+        found = []
+        for op, left, right in zip(predicate.ops, predicate.args, predicate.args[1:], strict=False):
+            match left, right:
+                case Property(subject=Variable(), key=key), Literal() | Parameter():
+                    found.append((key, op, self.value(right)))
+                case Literal() | Parameter(), Property(subject=Variable(), key=key):
+                    found.append((key, _TURNED[op], self.value(left)))
+                case _:
+                    return None
+        return None if any(value is None for _, _, value in found) else found
 
-def _bounds(predicate: Expr) -> list[tuple[str, str, Any]] | None:
-    """Return the property, the operator and the bound of each part of a chain of comparisons; None for others."""
-    if not isinstance(predicate, Comparison) or not set(predicate.ops) <= _TURNED.keys():
-        return None
-    found = []
-    for op, left, right in zip(predicate.ops, predicate.args, predicate.args[1:], strict=False):
-        match left, right:
-            case Property(subject=Variable(), key=key), Literal() | Parameter():
-                found.append((key, op, _value(right)))
-            case Literal() | Parameter(), Property(subject=Variable(), key=key):
-                found.append((key, _TURNED[op], _value(left)))
-            case _:
-                return None
-    return None if any(value is None for _, _, value in found) else found
+    def items(self, items: Expr) -> list[Any]:
+        """Return the different values of a list, as ``value`` does; of one that isn't known as many as is usual."""
+        if isinstance(items, ListOf):
+            return list(map(self.value, dict.fromkeys(items.items)))
+        known = self.values.get(items.name) if isinstance(items, Parameter) else None
+        return [UNKNOWN] * _ITEMS if known is None else list({(type(each), each): each for each in known}.values())
 
-
-def _value(expr: Expr) -> Any:
-    """Return a constant, ``UNKNOWN`` for a parameter, None for anything else."""
-    return expr.value if isinstance(expr, Literal) else UNKNOWN if isinstance(expr, Parameter) else None
+    def value(self, expr: Expr) -> Any:
+        """Return a constant, ``UNKNOWN`` for a parameter whose value isn't known, None for anything else."""
+        if isinstance(expr, Parameter):
+            return self.values.get(expr.name, UNKNOWN)
+        return expr.value if isinstance(expr, Literal) else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from qengine.plan.expr import (
     Call,
     Expr,
     ListComprehension,
+    Literal,
     Logical,
     Parameter,
     PathOf,
@@ -20,9 +21,11 @@ from qengine.plan.expr import (
     Reduce,
     Subquery,
     Variable,
+    list_of_items,
 )
 from qengine.plan.logical import Operator
 from qengine.plan.pattern import QueryGraph
+from qengine.types import ANY
 
 _POLLED = 1024  # nodes between two looks whether to stop
 
@@ -173,6 +176,21 @@ def parameters(plan: Any) -> dict[str, Span | None]:
             names = getattr(node, "child_fields", ())  # the items of tuples may be no nodes
             todo.extend([part for name in reversed(names) if (part := getattr(node, name))])
     return found
+
+
+def with_values(tree: Any, values: Mapping[str, Any]) -> Any:
+    """Return any tree of plan nodes with literals in place of the parameters that have values."""
+    if isinstance(tree, tuple):
+        new = tuple(with_values(each, values) for each in tree)
+        return tree if all(a is b for a, b in zip(tree, new, strict=True)) else new
+    if isinstance(tree, Parameter) and tree.name in values:
+        value = values[tree.name]
+        if not isinstance(value, list):
+            return Literal(value, type=tree.type, span=tree.span)
+        return list_of_items(tuple(Literal(each, type=tree.type.item or ANY) for each in value), type=tree.type)
+    olds = {name: getattr(tree, name) for name in getattr(tree, "child_fields", ())}
+    news = {name: new for name, old in olds.items() if (new := with_values(old, values)) is not old}
+    return replace(tree, **news) if news else tree
 
 
 def rewrite_plan(plan: Operator, change: Callable[[Operator], Operator]) -> Operator:

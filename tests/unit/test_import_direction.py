@@ -120,6 +120,8 @@ def test_every_stage_is_known() -> None:
         "__init__",
         "graph",
         "prepared",
+        "planned",
+        "shared_plans",
         "statements",
         "result",
         "explain",

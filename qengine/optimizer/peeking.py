@@ -1,0 +1,69 @@
+"""Values of parameters that estimates may look at, and what then must hold of other values for the plan to be right.
+
+A statement whose literals were lifted to parameters is planned for the values that its text has. Each estimate that has
+looked at one is noted: for other values the plan is as good where these estimates come out about the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import field
+from typing import Any
+
+from qengine._frozen import frozen, record
+from qengine.plan.expr import Expr
+from qengine.plan.pattern import LabelExpr
+
+__all__ = ["Assumption", "Peeks", "is_peeked", "peeked", "peeking"]
+
+_SAME = 2.0
+"""The factor by which two estimates of one share may differ and still be taken for the same."""
+
+
+@frozen
+class Assumption:
+    """The share of nodes or relationships with some labels or types that was expected to satisfy some conditions."""
+
+    predicates: tuple[Expr, ...]
+    entity: str
+    owners: LabelExpr | None
+    share: float
+
+    def admits(self, share: float) -> bool:
+        """Tell whether an estimate for other values is about the same. None at all is like none alone."""
+        return share == self.share or (share < self.share * _SAME and self.share < share * _SAME)
+
+
+@record
+class Peeks:
+    """Values by parameters' names, and the assumptions made of them, each once."""
+
+    values: Mapping[str, Any]
+    assumptions: dict[Assumption, None] = field(default_factory=dict)
+
+
+_PEEKS: ContextVar[Peeks | None] = ContextVar("values that estimates look at", default=None)
+
+
+@contextmanager
+def peeking(values: Mapping[str, Any]) -> Iterator[Peeks]:
+    """Let estimates look at the values of these parameters meanwhile."""
+    peeks = Peeks(values)
+    token = _PEEKS.set(peeks)
+    try:
+        yield peeks
+    finally:
+        _PEEKS.reset(token)
+
+
+def peeked() -> Peeks | None:
+    """Return the values that estimates may look at, None where there are none."""
+    return _PEEKS.get()
+
+
+def is_peeked(name: str) -> bool:
+    """Tell whether estimates may look at the value of a parameter."""
+    peeks = _PEEKS.get()
+    return peeks is not None and name in peeks.values

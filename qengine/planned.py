@@ -1,0 +1,68 @@
+"""A statement that is ready to run, and where its errors are when its plan was made for another text."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+from typing import TYPE_CHECKING, Any
+
+from qengine._frozen import frozen
+from qengine.errors import Notice, QengineError, Span
+from qengine.plan.logical import LogicalPlan
+from qengine.plan.physical import PhysicalPlan
+
+if TYPE_CHECKING:
+    from qengine.exec.choice import LargestSearch
+
+__all__ = ["Places", "Planned"]
+
+
+@frozen
+class Places:
+    """Places in a text for those in another that differs from it in literals alone.
+
+    ``planned``: where the literals of the text that was planned begin and end, ``here``: those of this text.
+    """
+
+    planned: Sequence[Span]
+    here: Sequence[Span]
+
+    def of(self, span: Span) -> Span:
+        """Return the place in this text."""
+        return Span(self._offset(span.start), self._offset(span.end))
+
+    def _offset(self, offset: int) -> int:
+        last = bisect_right(self.planned, offset, key=lambda span: span.start) - 1
+        if last < 0:
+            return offset
+        planned, here = self.planned[last], self.here[last]
+        if offset >= planned.end:
+            return offset - planned.end + here.end
+        return min(offset - planned.start + here.start, here.end)
+
+
+@frozen
+class Planned:
+    """A statement that is ready to run.
+
+    ``largest``: the search that is estimated to find the most embeddings. ``devices``: where it ran and why, by the
+    device that was asked for. ``values``: the literals that the plan has parameters for, by their names. ``places``:
+    None where the plan was made for this text.
+    """
+
+    text: str
+    logical: LogicalPlan
+    physical: PhysicalPlan | None
+    notices: tuple[Notice, ...]
+    parameters: Mapping[str, Span | None]
+    largest: LargestSearch | None
+    devices: dict[str, tuple[str, str]] = field(default_factory=dict)
+    values: Mapping[str, Any] = field(default_factory=dict)
+    places: Places | None = None
+
+    def at(self, error: QengineError) -> QengineError:
+        """Fill in the text of an error that the plan has raised, with the place in it, and return the error itself."""
+        if error.text is None and error.span is not None and self.places is not None:
+            error.span = self.places.of(error.span)
+        return error.at(self.text)

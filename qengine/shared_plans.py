@@ -1,0 +1,214 @@
+"""Plans that statements share which differ in literals alone.
+
+A text is cut at its numbers and strings: what stands between them, to the letter, and their kinds are its family. The
+second text of a family is planned twice, as it stands and with parameters for those literals that stand for a value
+alone (``binder.lifting``); the other literals are part of what a plan is found by. The plan with parameters is kept if
+it is the same as the one without once its values are put in: then none of it came from a rule that has read a literal.
+Estimates may read them. What they came out to is noted (``optimizer.peeking``), and a text whose literals give others
+(a frequent value, a range ten times as wide, a value that is nowhere) gets a plan of its own beside. So a plan is as
+good for each text that it runs for as for the one that it was made for.
+
+Statements with warnings, EXPLAIN, PROFILE, given cardinalities and the reference executor share nothing, nor do texts
+of very many tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field, replace
+from functools import partial
+from typing import Any
+
+from qengine._frozen import frozen, record
+from qengine._lru import LruCache
+from qengine.binder.lifting import lifted_literals
+from qengine.catalog.view import CatalogView
+from qengine.errors import QuerySyntaxError, Span
+from qengine.optimizer.peeking import Assumption, peeking
+from qengine.optimizer.selectivity import holds
+from qengine.plan.traverse import with_values
+from qengine.planned import Places, Planned
+from qengine.syntax import ast
+from qengine.syntax.literals import MAX_INTEGER, parse_float, parse_integer, parse_string
+from qengine.syntax.scanner import Token, scan
+
+__all__ = ["CutText", "SharedPlans", "cut_at_literals"]
+
+_FAMILIES = 256  # that a graph keeps plans of
+_TRIES = 8  # plans with parameters that are made for a family, be they of use or not
+_TOKENS = 512  # of a text that is cut
+_NAME = "literal "  # of a parameter, before its number
+
+_PARSE: Mapping[str, Callable[[Token, str], Any]] = {
+    "INTEGER": parse_integer,
+    "FLOAT": parse_float,
+    "STRING": parse_string,
+}
+
+
+@frozen
+class CutText:
+    """A text, its literals in their order, and its family: what stands between them, and their kinds."""
+
+    text: str
+    literals: tuple[Token, ...]
+    family: tuple[tuple[str, ...], tuple[str, ...]]
+
+    def value(self, place: int) -> Any:
+        """Return the value of a literal, None where it has none that a parameter may have."""
+        token = self.literals[place]
+        try:
+            value = _PARSE[token.type](token, self.text)
+        except QuerySyntaxError:
+            return None
+        return None if type(value) is int and value > MAX_INTEGER else value
+
+    @property
+    def spans(self) -> list[Span]:
+        """The literals' places."""
+        return [Span(each.start_pos, each.end_pos) for each in self.literals]
+
+
+def cut_at_literals(text: str) -> CutText | None:
+    """Return a text cut at its literals; None for one without, and for one of many tokens."""
+    tokens = scan(text, limit=_TOKENS)
+    literals = tuple(token for token in tokens if token.type in _PARSE)
+    if not literals or len(tokens) > _TOKENS:
+        return None
+    ends = [0, *(token.end_pos for token in literals)]
+    starts = [*(token.start_pos for token in literals), len(text)]
+    between = tuple(text[end:start] for end, start in zip(ends, starts, strict=True))
+    return CutText(text, literals, (between, tuple(token.type for token in literals)))
+
+
+@frozen
+class _Slot:
+    """A parameter and what gives its value: places among the literals, each with its sign; one, or those of a list."""
+
+    name: str
+    items: tuple[tuple[int, int], ...]
+    is_list: bool
+
+    def value(self, cut: CutText) -> Any:
+        """Return the value in a text, None where it has none that a parameter may have."""
+        values = [cut.value(place) for place, _ in self.items]
+        if None in values:
+            return None
+        signed = [-value if sign < 0 else value for value, (_, sign) in zip(values, self.items, strict=True)]
+        return signed if self.is_list else signed[0]
+
+
+@frozen
+class _SharedPlan:
+    """A plan with parameters for some literals; ``fixed``: those that are none, as they are written."""
+
+    planned: Planned
+    slots: tuple[_Slot, ...]
+    fixed: tuple[str | None, ...]
+    assumptions: tuple[Assumption, ...]
+    spans: Sequence[Span]
+
+
+@record
+class _Family:
+    """The plans of texts that differ in literals alone."""
+
+    plans: list[_SharedPlan] = field(default_factory=list)
+    seen: bool = False
+    tries: int = 0
+
+
+class SharedPlans:
+    """The shared plans of one graph; any number of threads may use them."""
+
+    def __init__(self, catalog: CatalogView) -> None:
+        self._catalog = catalog
+        self._families: LruCache[_Family] = LruCache(_FAMILIES)
+        self._found: LruCache[Planned] = LruCache(_FAMILIES)
+
+    def find(self, text: str, gpu: bool) -> Planned | None:
+        """Return the plan of a text, as a text of its family was planned; None where there is none that is right."""
+        if (known := self._found.find((text, gpu))) is not None:
+            return known
+        cut = cut_at_literals(text)
+        family = None if cut is None else self._families.find((cut.family, gpu))
+        if cut is None or family is None:
+            return None
+        for each in family.plans:
+            if (values := self._values(each, cut)) is not None:
+                return self._found.get((text, gpu), partial(_planned, each, cut, values))
+        return None
+
+    def _values(self, plan: _SharedPlan, cut: CutText) -> dict[str, Any] | None:
+        """Return the values of a plan's parameters in a text; None where the plan isn't right for it."""
+        if any(text is not None and text != token.value for text, token in zip(plan.fixed, cut.literals, strict=True)):
+            return None
+        values = {slot.name: slot.value(cut) for slot in plan.slots}
+        if None in values.values():
+            return None
+        return values if all(holds(each, values, self._catalog) for each in plan.assumptions) else None
+
+    def learn(
+        self,
+        statement: ast.Statement,
+        planned: Planned,
+        gpu: bool,
+        plan_again: Callable[[Mapping[Span, str]], Planned],
+    ) -> None:
+        """Keep a plan that others of a text's family may share, where its family was seen before.
+
+        Parameters
+        ----------
+        statement
+            What the text was parsed to.
+        planned
+            Its plan as it stands.
+        plan_again
+            Plans it with parameters of some names at some places.
+        """
+        if (cut := cut_at_literals(planned.text)) is None:
+            return
+        family = self._families.get((cut.family, gpu), _Family)
+        if not family.seen or family.tries >= _TRIES:
+            family.seen = True
+            return
+        family.tries += 1
+        slots = _slots(statement, cut)
+        values = {slot.name: slot.value(cut) for slot in slots.values()}
+        if not slots or None in values.values() or planned.notices or statement.explain is not None:
+            return
+        if values.keys() & planned.parameters.keys():
+            return
+        with peeking(values) as peeks:
+            shared = plan_again({span: slot.name for span, slot in slots.items()})
+        if with_values(shared.physical, values) != planned.physical:
+            return
+        free = {place for slot in slots.values() for place, _ in slot.items}
+        fixed = tuple(None if place in free else token.value for place, token in enumerate(cut.literals))
+        shared = replace(shared, parameters=planned.parameters)
+        assumptions = tuple(peeks.assumptions)
+        family.plans.append(_SharedPlan(shared, tuple(slots.values()), fixed, assumptions, cut.spans))
+
+
+def _planned(plan: _SharedPlan, cut: CutText, values: Mapping[str, Any]) -> Planned:
+    """Return a plan for the text that has these values."""
+    places = Places(plan.spans, cut.spans)
+    needed = {name: span and places.of(span) for name, span in plan.planned.parameters.items()}
+    return replace(plan.planned, text=cut.text, parameters=needed, values=values, places=places)
+
+
+def _slots(statement: ast.Statement, cut: CutText) -> dict[Span, _Slot]:
+    """Return the parameters that literals become, by their places."""
+    place_of = {token.start_pos: place for place, token in enumerate(cut.literals)}
+    found: dict[Span, _Slot] = {}
+    for number, expr in enumerate(lifted_literals(statement)):
+        listed = expr.items if isinstance(expr, ast.ListLiteral) else (expr,)
+        items = tuple(_item(each, place_of) for each in listed)
+        found[expr.span] = _Slot(f"{_NAME}{number}", items, isinstance(expr, ast.ListLiteral))
+    return found
+
+
+def _item(expr: ast.Expression, place_of: Mapping[int, int]) -> tuple[int, int]:
+    if isinstance(expr, ast.Unary):
+        return place_of[expr.operand.span.start], -1
+    return place_of[expr.span.start], 1
