@@ -1,0 +1,141 @@
+"""Which texts share a plan, and what they must not share."""
+
+from __future__ import annotations
+
+import pytest
+
+from qengine import Graph
+from qengine.errors import ExecutionError, QuerySyntaxError, SemanticError
+
+NODES = [
+    {"id": k, "labels": ["P"], "properties": {"id": k, "name": f"n{k}", "kind": "rare" if k == 7 else "usual", "x": k}}
+    for k in range(4000)
+]
+EDGES = [{"type": "K", "start": k, "end": (k * 7 + 1) % 4000} for k in range(4000)]
+
+
+@pytest.fixture(scope="module")
+def store_graph() -> Graph:
+    return Graph.from_records(NODES, EDGES)
+
+
+@pytest.fixture
+def graph(store_graph: Graph) -> Graph:
+    return Graph(store_graph._store)
+
+
+def shared(graph: Graph, text: str) -> bool:
+    return graph.prepare(text)._planned.places is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "MATCH (n:P {id: %s}) RETURN n.name",
+        "MATCH (n:P {id: %s})-[:K]->(m) RETURN m.id",
+        "MATCH (n:P) WHERE n.id = %s RETURN n.name",
+        "MATCH (n:P) WHERE n.id IN [%s, 3000] RETURN n.name",
+        "MATCH (n:P) WHERE EXISTS { (n)-[:K]->(:P {id: %s}) } RETURN n.name",
+        "MATCH (n:P) OPTIONAL MATCH (n)-[:K]->(m {id: %s}) RETURN count(m)",
+        "MATCH (n:P) WITH n WHERE n.id = %s RETURN n.name",
+        "MATCH (n:P {id: 5}) RETURN n.name UNION ALL MATCH (n:P {id: %s}) RETURN n.name",
+    ],
+)
+def test_texts_that_differ_in_values_of_properties_share_a_plan(graph: Graph, text: str) -> None:
+    assert [shared(graph, text % value) for value in (10, 2000, 1234, 1234)] == [False, False, True, True]
+    for value in (17, 18):
+        alone = Graph(graph._store).query(text % value)
+        result = graph.query(text % value)
+        assert (result.columns, result.fetchall()) == (alone.columns, alone.fetchall())
+        plans = [str(each.plan).replace("1 node at most", "~1 node") for each in (result, alone)]  # by when it was made
+        assert plans[0] == plans[1] and str(value) in plans[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "MATCH (n:P) RETURN n.id ORDER BY n.id LIMIT %s",
+        "MATCH (n:P) RETURN n.id ORDER BY n.id SKIP %s",
+        "MATCH (n:P)-[:K*1..%s]->(m) RETURN count(*)",
+        "MATCH (n:P {id: 1}) RETURN %s",
+        "MATCH (n:P {id: 1}) RETURN [1, 2, 3][%s]",
+        "MATCH (n:P) WHERE n.x / %s > 2 RETURN count(*)",
+        "MATCH (n:P {id: 1 + %s}) RETURN n.name",
+        "UNWIND [%s] AS x RETURN x",
+    ],
+)
+def test_other_literals_stay_in_the_plan(graph: Graph, text: str) -> None:
+    for value in (1, 2, 3, 1, 2):
+        result = graph.query(text % value)
+        alone = Graph(graph._store).query(text % value)
+        assert (result.columns, result.fetchall()) == (alone.columns, alone.fetchall())
+        assert result.columns == alone.columns
+    assert not shared(graph, text % 3)
+
+
+def test_types_take_part_and_white_space_too(graph: Graph) -> None:
+    for value in (10, 20):
+        graph.prepare(f"MATCH (n:P {{id: {value}}}) RETURN n.name")
+    assert shared(graph, "MATCH (n:P {id: 30}) RETURN n.name")
+    assert not shared(graph, "MATCH (n:P {id: 30.0}) RETURN n.name")
+    assert not shared(graph, "MATCH (n:P {id: -30}) RETURN n.name")
+    assert graph.query("MATCH (n:P {id: 30}) RETURN n .name").columns == ("n .name",)
+
+
+def test_a_value_of_another_frequency_gets_a_plan_of_its_own(graph: Graph) -> None:
+    text = "MATCH (n:P {kind: '%s'})-[:K]->(m:P) RETURN count(m)"
+    assert not shared(graph, text % "usual") and not shared(graph, text % "usual ")
+    rare = graph.prepare(text % "rare")
+    assert rare._planned.physical == Graph(graph._store).prepare(text % "rare")._planned.physical
+    assert rare.run().value() == 1
+
+
+def test_ranges_share_by_how_wide_they_are(graph: Graph) -> None:
+    text = "MATCH (n:P) WHERE n.x >= %s AND n.x < %s RETURN count(*)"
+    for low in (100, 200):
+        graph.prepare(text % (low, low + 20))
+    assert shared(graph, text % (3000, 3021))
+    assert not shared(graph, text % (100, 3900))
+    assert graph.query(text % (100, 3900)).value() == 3800
+    assert graph.query(text % (3000, 3021)).value() == 21
+
+
+def test_contradictions_and_facts_that_rules_have_read_are_not_shared(graph: Graph) -> None:
+    text = "MATCH (n:P) WHERE n.id = %s AND n.id = %s RETURN n.name"
+    for one, other in ((1, 2), (3, 4), (5, 6), (7, 7)):
+        assert not shared(graph, text % (one, other))
+    assert graph.query(text % (9, 9)).fetchall() == [("n9",)]
+
+
+def test_errors_stand_where_they_are_in_the_text(graph: Graph) -> None:
+    text = "MATCH (n:P {id: %s}) RETURN 1 / (n.x - n.x)"
+    spans = []
+    for value in (1, 22, 333, 1000):
+        with pytest.raises(ExecutionError) as raised:
+            graph.query(text % value).fetchall()
+        with pytest.raises(ExecutionError) as alone:
+            Graph(graph._store).query(text % value).fetchall()
+        assert str(raised.value) == str(alone.value)
+        spans.append(raised.value.span)
+    assert len(set(spans)) == 4 and shared(graph, text % 333)
+    with pytest.raises(SemanticError, match="missing"):
+        for value in (1, 22, 333):
+            graph.prepare(f"MATCH (n:P {{id: {value}}}) WHERE n.x = $missing RETURN n.x")
+        graph.query("MATCH (n:P {id: 4000}) WHERE n.x = $missing RETURN n.x")
+
+
+def test_what_is_no_value_is_refused_as_ever(graph: Graph) -> None:
+    for value in (1, 2, 3):
+        graph.prepare(f"MATCH (n:P {{id: {value}}}) RETURN n.name")
+    with pytest.raises(QuerySyntaxError) as raised:
+        graph.query("MATCH (n:P {id: 9223372036854775808}) RETURN n.name")
+    assert raised.value.code == "IntegerOverflow"
+
+
+def test_explain_profile_and_parameters(graph: Graph) -> None:
+    for value in (1, 2, 3):
+        assert str(value) in graph.query(f"EXPLAIN MATCH (n:P {{id: {value}}}) RETURN n.name").fetchall()[0][0]
+        assert not shared(graph, f"PROFILE MATCH (n:P {{id: {value}}}) RETURN n.name")
+        text = f"MATCH (n:P {{id: {value}}}) WHERE n.name = $name RETURN n.id"
+        assert graph.query(text, {"name": f"n{value}", "literal 0": 5}).fetchall() == [(value,)]
+    assert shared(graph, text)
