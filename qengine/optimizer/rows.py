@@ -20,6 +20,7 @@ _FILTERED_SHARE = 0.5  # by a filter
 _GROUPS = 0.75  # exponent: groups, or different rows, of so many rows
 _ITEMS = 10.0  # of a list of unknown length
 _HOPS = 8  # of a walk without upper bound
+_MOST_HOPS = 1024  # lengths of a walk whose rows are summed: a bound may be any number
 
 
 def estimated_rows(root: Operator, catalog: CatalogView) -> dict[int, float]:
@@ -112,7 +113,7 @@ class _Estimate:
         next_degree = max(degree, pairs / edges) if either and edges else degree
         longest = walk.maximum if walk.maximum is not None else walk.minimum + _HOPS
         reached = 0.0
-        for hops in range(walk.minimum, longest + 1):
+        for hops in range(walk.minimum, min(longest, walk.minimum + _MOST_HOPS) + 1):
             reached += degree * next_degree ** (hops - 1) if hops else 1.0
             if reached > 1e30:
                 break

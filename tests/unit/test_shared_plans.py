@@ -139,3 +139,7 @@ def test_explain_profile_and_parameters(graph: Graph) -> None:
         text = f"MATCH (n:P {{id: {value}}}) WHERE n.name = $name RETURN n.id"
         assert graph.query(text, {"name": f"n{value}", "literal 0": 5}).fetchall() == [(value,)]
     assert shared(graph, text)
+
+
+def test_a_plan_with_an_enormous_bound_of_hops_is_shown(graph: Graph) -> None:
+    assert "K" in str(graph.explain("MATCH (n:P {id: 1})-[:K*1..1000000000000]->(m) RETURN m"))
