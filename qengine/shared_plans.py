@@ -5,8 +5,10 @@ second text of a family is planned twice, as it stands and with parameters for t
 alone (``binder.lifting``); the other literals are part of what a plan is found by. The plan with parameters is kept if
 it is the same as the one without once its values are put in: then none of it came from a rule that has read a literal.
 Estimates may read them. What they came out to is noted (``optimizer.peeking``), and a text whose literals give others
-(a frequent value, a range ten times as wide, a value that is nowhere) gets a plan of its own beside. So a plan is as
-good for each text that it runs for as for the one that it was made for.
+(a frequent value, a range ten times as wide, a value that is nowhere) gets a plan of its own beside. So no estimate of
+a shared plan is off by more than a factor of two because of it. What is lost: near ties of orders, what rules would
+have made of values that contradict each other in a later text, and the rows that the result's plan shows as expected,
+which are those of the text that it was made for.
 
 Statements with warnings, EXPLAIN, PROFILE, given cardinalities and the reference executor share nothing, nor do texts
 of very many tokens.
