@@ -143,3 +143,13 @@ def test_explain_profile_and_parameters(graph: Graph) -> None:
 
 def test_a_plan_with_an_enormous_bound_of_hops_is_shown(graph: Graph) -> None:
     assert "K" in str(graph.explain("MATCH (n:P {id: 1})-[:K*1..1000000000000]->(m) RETURN m"))
+
+
+def test_a_sign_belongs_to_its_number(graph: Graph) -> None:
+    text = "MATCH (n:P) WHERE n.x >= -%s AND n.id IN [-%s, 7] RETURN n.id"
+    for value in (30, 40):
+        graph.prepare(text % (value, value))
+    assert shared(graph, text % (50, 50))
+    assert graph.query(text % (50, 50)).fetchall() == [(7,)]
+    values = graph.prepare(text % (50, 50))._planned.values
+    assert list(values.values()) == [-50, [-50, 7]]
