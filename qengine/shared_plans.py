@@ -201,19 +201,23 @@ def _planned(plan: _SharedPlan, cut: CutText, values: Mapping[str, Any]) -> Plan
 
 def _slots(statement: ast.Statement, cut: CutText) -> dict[Span, _Slot]:
     """Return the parameters that literals become, by their places; a literal in parentheses becomes none."""
-    place_of = {token.start_pos: place for place, token in enumerate(cut.literals)}
     found: dict[Span, _Slot] = {}
+    place_of = {token.end_pos: place for place, token in enumerate(cut.literals)}
     for number, expr in enumerate(lifted_literals(statement)):
         listed = expr.items if isinstance(expr, ast.ListLiteral) else (expr,)
-        items = [_item(each, place_of) for each in listed]
+        items = [_item(each, cut, place_of) for each in listed]
         known = tuple(item for item in items if item is not None)
         if len(known) == len(items):
             found[expr.span] = _Slot(f"{_NAME}{number}", known, isinstance(expr, ast.ListLiteral))
     return found
 
 
-def _item(expr: ast.Expression, place_of: Mapping[int, int]) -> tuple[int, int] | None:
-    """Return a literal's place among the literals, and its sign."""
-    literal, sign = (expr.operand, -1) if isinstance(expr, ast.Unary) else (expr, 1)
-    place = place_of.get(literal.span.start)
-    return None if place is None else (place, sign)
+def _item(literal: ast.Expression, cut: CutText, place_of: Mapping[int, int]) -> tuple[int, int] | None:
+    """Return a literal's place among the literals, and its sign, which the parser has made part of it."""
+    start = literal.span.start
+    place = place_of.get(literal.span.end)
+    if place is None:
+        return None
+    if start == cut.literals[place].start_pos:
+        return place, 1
+    return (place, -1) if cut.text[start] == "-" else None

@@ -20,7 +20,7 @@ _TESTS = ("STARTS WITH", "ENDS WITH", "CONTAINS")
 def lifted_literals(statement: ast.Statement) -> list[ast.Expression]:
     """Return the numbers, strings and lists of such that may become parameters, in the order of the text.
 
-    A number's sign belongs to it. Booleans and null are words of the language, and none of these.
+    A number's sign is part of it, as the parser has it. Booleans and null are words of the language, and none of these.
     """
     return sorted(_of_body(statement.body), key=lambda each: each.span.start)
 
@@ -71,6 +71,4 @@ def _of_condition(condition: ast.Expression | None) -> Iterator[ast.Expression]:
 
 
 def _is_scalar(expr: ast.Expression) -> bool:
-    if isinstance(expr, ast.Unary) and expr.op == "-":
-        return isinstance(expr.operand, ast.Literal) and type(expr.operand.value) in (int, float)
     return isinstance(expr, ast.Literal) and type(expr.value) in (int, float, str)
