@@ -18,6 +18,7 @@ from qengine.optimizer.labels import vertex_count
 from qengine.optimizer.order_problem import DegreeStatistics, Link
 from qengine.optimizer.pattern_edges import PatternEdge
 from qengine.optimizer.selectivity import selectivity
+from qengine.plan.expr import Comparison, Parameter, Property, Variable
 from qengine.plan.pattern import Direction, PatternNode, certain_label
 
 _MOST_CACHED = 4096
@@ -104,6 +105,12 @@ class Cardinality:
                 cached = known[key] = self._link(edge)
             found = cached
         return Link(number[start], number[end], *found)
+
+    def equal(self, one: str, other: str, key: str) -> float:
+        """Return how likely two nodes have the same value of a property."""
+        equation = Comparison(("=",), (Property(Variable(one), key), Parameter("")))
+        labels = (self.nodes[name].labels for name in (one, other))
+        return min(selectivity((equation,), self.catalog, "node", each) for each in labels)
 
     def incidence(self, edge: PatternEdge, origin: str) -> Incidence:
         """Return the relationships of the vertices at an edge's end ``origin`` that it may be, predicates aside."""

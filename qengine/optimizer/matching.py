@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations, product
+from math import prod
 
 from qengine._frozen import frozen
 from qengine.catalog.view import Incidence, TriangleSide
@@ -231,7 +232,7 @@ def _problem(matching: Matching, names: Sequence[str], number: dict[str, int], c
     filtered = {number[name] for name in names if nodes[name].predicates}
     filtered.update(vertex for vertex, others in enumerate(entangled) if others)  # what is compared is, too
     edges = [edge for edge in matching.edges if edge.ends[0] != edge.ends[1]]
-    links = [cardinality.link(edge, number) for edge in edges]
+    links = [_link(edge, matching, number, cardinality) for edge in edges]
     sorts, meetings, together = _sorts(links, names, cardinality)
     return Problem(
         candidates=[cardinality.candidates(name) for name in names],
@@ -249,6 +250,14 @@ def _problem(matching: Matching, names: Sequence[str], number: dict[str, int], c
         together=together,
         kinds=[name if nodes[name].predicates else (nodes[name].labels,) for name in names],
     )
+
+
+def _link(edge: PatternEdge, matching: Matching, number: dict[str, int], cardinality: Cardinality) -> Link:
+    """Return an edge as the cost model wants it, less likely where a property of its ends must be equal."""
+    link = cardinality.link(edge, number)
+    equal = [each for each in matching.conditions if each.op == "=" and {each.left, each.right} == set(edge.ends)]
+    share = prod(cardinality.equal(each.left, each.right, each.left_key) for each in equal)
+    return link.narrowed(share) if equal else link
 
 
 def _entangled(matching: Matching, number: Mapping[str, int]) -> list[int]:

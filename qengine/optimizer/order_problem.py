@@ -6,6 +6,7 @@ Vertices are numbers, sets of vertices are bit masks.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 from qengine._frozen import frozen
@@ -45,6 +46,11 @@ class Link:
     there: DegreeStatistics  # from one to other
     back: DegreeStatistics
     kinds: tuple[Incidence, Incidence] = (_UNKNOWN, _UNKNOWN)
+
+    def narrowed(self, share: float) -> Link:
+        """Return it where only so large a part of the relationships is wanted."""
+        there, back = (replace(each, fan_out=share * each.fan_out) for each in (self.there, self.back))
+        return replace(self, probability=max(share * self.probability, 1e-12), there=there, back=back)
 
 
 @frozen

@@ -74,7 +74,7 @@ class Source:
 
 @frozen
 class ColumnCondition:
-    """``left.key OP right.key`` over numeric, single-typed columns, checked inside the search.
+    """``left.key OP right.key`` over columns of numbers or one property's strings, checked inside the search.
 
     ``left``/``right`` are level indices; op is one of ``= <> < <= > >=``. Null makes it false.
     """

@@ -38,13 +38,15 @@ def graphs(draw: st.DrawFn) -> Any:
     n = draw(st.integers(0, 8))
     labels = st.sampled_from([(), ("A",), ("B",), ("A", "B")])
     number = st.one_of(st.none(), st.integers(-2, 2))
-    nodes = [{"labels": draw(labels), "properties": {"x": draw(number), "y": draw(number)}} for _ in range(n)]
-    for node in nodes:
-        node["properties"] = {k: v if k == "x" or v is None else v / 2 for k, v in node["properties"].items()}
+    halves = st.one_of(st.none(), st.sampled_from([-1.0, -0.5, 0.0, 0.5, 1.0]))
+    properties = {"x": number, "y": halves, "t": st.sampled_from([None, "", "one", "two"])}
+    nodes = [{"labels": draw(labels), "properties": draw(st.fixed_dictionaries(properties))} for _ in range(n)]
     vertex = st.integers(0, max(0, n - 1))
     edge = st.fixed_dictionaries(
         {"type": st.sampled_from(TYPES), "start": vertex, "end": vertex},
-        optional={"properties": st.fixed_dictionaries({"x": st.integers(-2, 2)})},
+        optional={
+            "properties": st.fixed_dictionaries({"x": st.integers(-2, 2), "t": st.sampled_from(["", "one", "two"])})
+        },
     )
     edges = draw(st.lists(edge, max_size=24)) if n else []
     return storage.from_records(nodes, edges, undirected=["U"])
@@ -123,11 +125,12 @@ def subset(draw: st.DrawFn, levels: list[int]) -> tuple[int, ...]:
 def draw_conditions(draw: st.DrawFn, j: int, others: list[int]) -> tuple[ColumnCondition, ...]:
     if not others or draw(st.integers(0, 5)):
         return ()
-    keys = st.sampled_from(["x", "x", "y", "nothing"])
     ends = [j, draw(st.sampled_from(others))]
     if draw(st.booleans()):
         ends.reverse()
-    return (ColumnCondition(draw(st.sampled_from(OPS)), ends[0], draw(keys), ends[1], draw(keys)),)
+    keys = st.sampled_from(["x", "x", "y", "nothing"])
+    left, right = draw(st.one_of(st.tuples(keys, keys), st.just(("t", "t"))))
+    return (ColumnCondition(draw(st.sampled_from(OPS)), ends[0], left, ends[1], right),)
 
 
 class Masks:

@@ -41,6 +41,7 @@ CONDITIONS = (
     "a.i < b.i",
     "k.i <> b.i",
     "a.v = b.v",
+    "a.t = b.t",
     "k.v IS NOT NULL",
     "a.i = k.i",
     "k.v > 0",
@@ -55,8 +56,10 @@ def valued_graphs(draw: st.DrawFn) -> Graph:
     labels = st.sampled_from([(), ("A",), ("B",), ("A", "B")])
     values, others = draw(st.sampled_from(VALUES)), draw(st.sampled_from(VALUES))
     place = st.integers(0, 2)
+    texts = st.sampled_from(["x", "y", "", None])
     nodes = [
-        {"id": k, "labels": draw(labels), "properties": {"k": k, "i": draw(place), "v": draw(values)}} for k in range(n)
+        {"id": k, "labels": draw(labels), "properties": {"k": k, "i": draw(place), "v": draw(values), "t": draw(texts)}}
+        for k in range(n)
     ]
     vertex = st.integers(0, n - 1)
     triples = draw(st.lists(st.tuples(st.sampled_from("RRRSUU"), vertex, vertex), max_size=14))

@@ -81,20 +81,35 @@ class TextProperty:
         found = cached.find(self.key) if rows < _LEAST else cached.get(self.key, self._made)
         return None if found is None or found is _NONE else found
 
+    def ranks(self) -> Any:
+        """Return the column with an int64 in place of each string, in their order, the same for the same: Arrow's.
+
+        The graph keeps it.
+        """
+        return self.store.derived.get(("ranks", *self.key), self._ranked)
+
+    def _ranked(self) -> Any:
+        found = self.codes(max(_LEAST, len(self.column.array))) or _coded(self.column.array)
+        codes = found.codes[:-1]
+        return pa.array(codes, pa.int64(), mask=codes < 0)
+
     def _made(self) -> Codes:
         array = self.column.array
         sample = array.slice(0, _SAMPLED)
         if len(pc.unique(sample)) > _MOST_DIFFERENT * len(sample):
             return _NONE
-        encoded = array.dictionary_encode()
-        if len(encoded.dictionary) > _MOST_DIFFERENT * len(array):
-            return _NONE
-        order = pc.sort_indices(encoded.dictionary)
-        rank = np.empty(len(order) + 1, np.int32)
-        rank[order.to_numpy()] = np.arange(len(order), dtype=np.int32)
-        rank[-1] = -1
-        places = encoded.indices.fill_null(len(order)).to_numpy()
-        return Codes(np.append(rank[places], np.int32(-1)), encoded.dictionary.take(order))
+        found = _coded(array)
+        return _NONE if len(found.texts) > _MOST_DIFFERENT * len(array) else found
+
+
+def _coded(array: Any) -> Codes:
+    encoded = array.dictionary_encode()
+    order = pc.sort_indices(encoded.dictionary)
+    rank = np.empty(len(order) + 1, np.int32)
+    rank[order.to_numpy()] = np.arange(len(order), dtype=np.int32)
+    rank[-1] = -1
+    places = encoded.indices.fill_null(len(order)).to_numpy()
+    return Codes(np.append(rank[places], np.int32(-1)), encoded.dictionary.take(order))
 
 
 class PropertyTexts(ArrowColumn):

@@ -26,6 +26,7 @@ from qengine.exec.common.match_plan import (
     span,
 )
 from qengine.exec.common.operator_cache import PerOperatorCache
+from qengine.exec.common.property_texts import TextProperty
 from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.access import FEW
 from qengine.plan.expr import Call, Expr, Parameter, Subquery
@@ -287,25 +288,32 @@ class _Resolver:
         """Add the columns that hold a level's property: one of the nodes, one for each type of relationships."""
         element = self.search.levels[level]
         if isinstance(element, VertexLevel):
-            column = self.store.node_property(key)
-            found = self.column(0, column)
+            found = self.column(0, self.store.node_property(key), (key,))
         else:
             found = []
             for index in self.type_indices(element.types):
-                found += self.column(self.store.types[index].base, self.store.relationship_property(index, key))
+                column = self.store.relationship_property(index, key)
+                found += self.column(self.store.types[index].base, column, (index, key))
         return span(self.tables.columns, found)
 
-    def column(self, base: int, column: Any) -> list[tuple[int, int, int, int, int, int, int]]:
-        """Return the record of a property column whose ids start at ``base``; none where all is null."""
+    def column(
+        self, base: int, column: Any, key: tuple[int | str, ...]
+    ) -> list[tuple[int, int, int, int, int, int, int]]:
+        """Return the record of a property column whose ids start at ``base``; none where all is null.
+
+        Strings are compared by their ranks. ``key`` names the column in the graph's cache.
+        """
         if column is None or pa.types.is_null(column.array.type):
             return []
         begin, array = base + column.begin, column.array
+        if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
+            array = TextProperty(self.store, column, key).ranks()
         if pa.types.is_float64(array.type):
             kind = ColumnKind.FLOAT64
         elif pa.types.is_int64(array.type):
             kind = ColumnKind.INT64
         else:
-            raise InternalError(f"A search compares a column of {array.type}: only numbers are lowered to it.")
+            raise InternalError(f"A search compares numbers or strings, not {array.type}.")
         validity, values = array.buffers()
         self.tables.keep.append(array)
         where = values.address + 8 * array.offset if len(array) else 0

@@ -15,11 +15,13 @@ from qengine.plan.pattern import QueryGraph
 from qengine.plan.traverse import free_variables
 from qengine.types import BOOLEAN, NODE, Kind
 
+_NUMBERS = (Kind.INTEGER, Kind.FLOAT)
+
 
 @record
 class PostFilters:
-    """``inequalities``: nodes that must differ. ``conditions``: numeric columns compared inside the search.
-    ``general``: everything else, on the rows.
+    """``inequalities``: nodes that must differ. ``conditions``: columns compared inside the search, numbers, or strings
+    that must be equal. ``general``: everything else, on the rows.
     """
 
     inequalities: list[tuple[str, str]] = field(default_factory=list)
@@ -72,9 +74,9 @@ def split_predicates(
         match predicate:
             case Comparison(ops=("<>",), args=(Variable(name=one), Variable(name=other))) if {one, other} <= nodes:
                 filters.inequalities.append((one, other))
-            case Comparison(ops=(op,), args=(Property() as left, Property() as right)) if _numeric(
-                left, nodes, catalog
-            ) and _numeric(right, nodes, catalog):
+            case Comparison(ops=(op,), args=(Property() as left, Property() as right)) if (
+                _kind(left, nodes, catalog) in _NUMBERS and _kind(right, nodes, catalog) in _NUMBERS
+            ) or (op == "=" and _is_along(left, right, graph) and _kind(left, nodes, catalog) is Kind.STRING):
                 filters.conditions.append(_condition(op, left, right))
             case Call(name="NOT", args=(Comparison(ops=("=",), args=(Variable(name=one), Variable(name=other))),)) if {
                 one,
@@ -91,11 +93,23 @@ def _condition(op: str, left: Property, right: Property) -> NamedCondition:
     return NamedCondition(op, left.subject.name, left.key, right.subject.name, right.key)
 
 
-def _numeric(expr: Property, nodes: Collection[str], catalog: CatalogView) -> bool:
+def _kind(expr: Property, nodes: Collection[str], catalog: CatalogView) -> Kind | None:
+    """Return of which kind the values of a node's property are, None of something else's."""
     if not isinstance(expr.subject, Variable) or expr.subject.name not in nodes:
-        return False
+        return None
     found = catalog.property_type("node", expr.key)
-    return found is not None and found.kind in (Kind.INTEGER, Kind.FLOAT)
+    return None if found is None else found.kind
+
+
+def _is_along(left: Property, right: Property, graph: QueryGraph) -> bool:
+    """Tell whether one property of a relationship's two ends is compared.
+
+    Of other nodes it is rather compared on rows: their pairs may come from an elimination, which takes no conditions.
+    """
+    if left.key != right.key or not (isinstance(left.subject, Variable) and isinstance(right.subject, Variable)):
+        return False
+    ends = {left.subject.name, right.subject.name}
+    return any({each.start, each.end} == ends and each.hops is None for each in graph.relationships)
 
 
 def _different(one: str, other: str) -> Expr:

@@ -16,6 +16,7 @@ from qengine.exec.common.match_plan import COMPARISONS
 from qengine.exec.common.operators.aggregation import Aggregation, counted_call
 from qengine.exec.common.operators.folded import Folded
 from qengine.exec.common.operators.stage import ROW, Build, Stage
+from qengine.exec.common.property_texts import TextProperty
 from qengine.plan import physical
 from qengine.plan.folding import entry_levels, folded_variables
 from qengine.plan.pattern import Direction
@@ -212,18 +213,21 @@ class _Entries:
         return found
 
     def _property(self, place: int, key: str, kind: EdgeType) -> Numbers | None:
-        """Return a numeric property of a level's elements, None where all of them have null."""
+        """Return a property of a level's elements, strings by their ranks; None where all of them have null."""
         store = self._runtime.store
         base = 0
+        name: tuple[int | str, ...] = (key,)
         if isinstance(self._levels[place], VertexLevel):
             column = store.node_property(key)
         else:
             index = store.type_index(kind.name)
             assert index is not None
-            column, base = store.relationship_property(index, key), kind.base
+            column, base, name = store.relationship_property(index, key), kind.base, (index, key)
         if column is None or pa.types.is_null(column.array.type) or not len(column.array):
             return None
         array = column.array
+        if not (pa.types.is_int64(array.type) or pa.types.is_float64(array.type)):
+            array = TextProperty(store, column, name).ranks()
         floats = pa.types.is_float64(array.type)
         validity, buffer = array.buffers()
         values = np.frombuffer(buffer, np.float64 if floats else np.int64, len(array), 8 * array.offset)

@@ -256,7 +256,7 @@ class Folded:
         name = variable_of(expr)
         elements = self._elements[name]
         operation = GREATEST if greatest else LEAST
-        if isinstance(column, NodeColumn | RelationshipColumn):
+        if isinstance(column, NodeColumn | RelationshipColumn) or _has_ties(column):
             return None
         if (numbers := numbers_of(column, elements)) is not None:
             place, present = self._task(Task(operation, name, numbers), expr), self._count(expr, column)
@@ -312,6 +312,11 @@ def _bit_numbers(key: Keyed, elements: Elements) -> Numbers:
     if numbers.nullable:
         codes[numbers.keep.is_null().to_numpy(zero_copy_only=False)] = -1
     return Numbers(CODES, codes, numbers.base, nullable=numbers.nullable)
+
+
+def _has_ties(column: Column) -> bool:
+    """Tell whether different values may compare as equal, as 0 and 0.0 do: codes don't tell them apart."""
+    return isinstance(column, ObjectColumn) and {int, float} <= set(map(type, column.objects))
 
 
 def _whole(digits: list[IntArray], bits: int) -> Column:
