@@ -8,7 +8,7 @@ import numpy as np
 
 from qengine.exec.common.batch import Batch
 from qengine.exec.common.batch_parts import repeated_pieces
-from qengine.exec.common.columns import Column, IntArray, ListColumn, NodeColumn, RelationshipColumn, vertex_ids
+from qengine.exec.common.columns import Column, IntArray, ListColumn, NodeColumn, RelationshipColumn, integer_column, vertex_ids
 from qengine.exec.context import ExecutionContext
 from qengine.exec.host.walk_kernel import (
     EndFilter,
@@ -144,6 +144,9 @@ def joined(op: Walk | Shortest, batch: Batch, chunk: WalkChunk, context: Executi
     if op.relationships is not None:
         assert chunk.offsets is not None
         added[op.relationships] = ListColumn(chunk.offsets, RelationshipColumn(chunk.relationships))
+    if isinstance(op, Shortest) and op.hops is not None:
+        assert chunk.hops is not None
+        added[op.hops] = integer_column(chunk.hops)
     found = Batch(len(chunk.row), added)
     for offset, length in repeated_pieces(batch, chunk.row, context.memory):
         kept = batch.take(chunk.row[offset : offset + length])

@@ -8,6 +8,7 @@ from qengine.catalog.view import CatalogView
 from qengine.optimizer.lower.by_node import by_node
 from qengine.optimizer.lower.demand import Demand, Duplicates, Lowered
 from qengine.optimizer.lower.match import MatchLowering
+from qengine.optimizer.lower.reach import counted_ends
 from qengine.optimizer.lower.subquery import attach_subqueries
 from qengine.plan.columns import columns_of
 from qengine.plan.expr import AggregateCall, Call, Expr, Variable
@@ -128,7 +129,7 @@ def _with_rows(operator: Aggregate, calls: list[AggregateCall], catalog: Catalog
         for (name, _), call in zip(operator.aggregates, changed[len(keys) :], strict=True)
         if isinstance(call, AggregateCall)
     )
-    return Aggregate(root, new_keys, new_calls, source.weight)
+    return counted_ends(Aggregate(root, new_keys, new_calls, source.weight))
 
 
 def _duplicates(calls: list[AggregateCall]) -> Duplicates:
