@@ -15,7 +15,18 @@ from qengine.optimizer.rows import constant_count
 from qengine.plan import logical
 from qengine.plan.logical import Operator
 from qengine.plan.pattern import LabelIs
-from qengine.plan.physical import Attach, EdgeLevel, HashJoin, LookUp, Optional, Reach, Search, Shortest, VertexLevel, Walk
+from qengine.plan.physical import (
+    Attach,
+    EdgeLevel,
+    HashJoin,
+    LookUp,
+    Optional,
+    Reach,
+    Search,
+    Shortest,
+    VertexLevel,
+    Walk,
+)
 
 __all__ = ["Interval", "embeddings_of", "row_intervals"]
 

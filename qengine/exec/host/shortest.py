@@ -88,7 +88,7 @@ def _to_each_end(
 def _reached(
     space: WalkSpace, ends: EndFilter, rows: WalkRows, context: ExecutionContext, rules: ReachRules
 ) -> Iterator[WalkChunk]:
-    """Yield each end of each row once, with the hops of a shortest path: rows that start alike are followed together."""
+    """Yield each end of each row once, with the hops of a shortest path: equal starts are followed once."""
     known = np.flatnonzero(rows.starts >= 0)
     starts, lane = np.unique(rows.starts[known], return_inverse=True)
     by_lane = known[np.argsort(lane, kind="stable")]

@@ -265,7 +265,7 @@ class ChunkSize:
 
 @dataclass(frozen=True, slots=True)
 class WalkChunk:
-    """Some walks: input row, end vertex and hops (int64[n]); with lists, int64[n + 1] offsets into ``relationships``."""
+    """Some walks: input row, end and hops (int64[n]); with lists, int64[n + 1] offsets into ``relationships``."""
 
     row: IntArray
     end: IntArray

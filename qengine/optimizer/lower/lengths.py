@@ -14,6 +14,7 @@ from qengine.types import INTEGER
 __all__ = ["lengths_alone"]
 
 _LENGTHS = frozenset({"length", "size"})
+_KNOWN = "@length "
 
 
 def lengths_alone(root: Operator, exprs: Sequence[Expr]) -> tuple[Operator, tuple[Expr, ...]]:
@@ -40,14 +41,8 @@ def _of_length(expr: Expr, name: str) -> Expr | None:
     changed = rewrite(expr, change)
     if name in free_variables(changed):
         return None
-    return rewrite(changed, lambda part: replace(part, name=name) if _is(part, _KNOWN + name) else part)
-
-
-_KNOWN = "@length "
-
-
-def _is(expr: Expr, name: str) -> bool:
-    return isinstance(expr, Variable) and expr.name == name
+    length = Variable(name, type=INTEGER)
+    return rewrite(changed, lambda part: length if isinstance(part, Variable) and part.name == _KNOWN + name else part)
 
 
 def _with_length(operator: Operator, name: str, read: frozenset[str]) -> Operator | None:

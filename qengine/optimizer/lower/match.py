@@ -25,8 +25,8 @@ from qengine.optimizer.joins import Join, JoinSide, better_join, enumerated_inst
 from qengine.optimizer.lower.conditions import PostFilters, as_filter, split_predicates
 from qengine.optimizer.lower.demand import Demand, Duplicates, Lowered
 from qengine.optimizer.lower.inner_nodes import repetition_conditions, walk_mode
-from qengine.optimizer.lower.subquery import attach_subqueries
 from qengine.optimizer.lower.reach import reaching_by
+from qengine.optimizer.lower.subquery import attach_subqueries
 from qengine.optimizer.lower.walks import WalkDemand, WalkPart, lower_walk, walk_parts
 from qengine.optimizer.matching import Matching, MatchingOrder, matching_order, order_on_gpu
 from qengine.optimizer.pattern_edges import SAME, PatternEdge, edge_of_types, given_name, pattern_edge

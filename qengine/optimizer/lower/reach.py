@@ -36,7 +36,9 @@ def counted_ends(aggregate: Aggregate) -> Aggregate:
             return aggregate
         below = Project(reach.input, ((reach.start, Variable(reach.start)), *aggregate.keys))
         reach = replace(reach, input=below, by=tuple(names))
-        aggregate = replace(aggregate, keys=tuple((name, Variable(name, type=expr.type)) for name, expr in aggregate.keys))
+        aggregate = replace(
+            aggregate, keys=tuple((name, Variable(name, type=expr.type)) for name, expr in aggregate.keys)
+        )
     elif {expr.name for expr in exprs if isinstance(expr, Variable)} != set(reach.by):
         return aggregate
     number = f"@ends {reach.end.name}"
