@@ -1,8 +1,8 @@
 """Reachability and lengths of shortest paths, beside DuckDB's recursive queries.
 
 Run as ``python -m tests.bench.walks --scale 14,16 [--only counted]``: R-MAT graphs of edge factor 16, directed; answers
-are compared before times are printed. The last lines are the search by itself, of 64 starts at once: relationships times
-starts a second, which is less than are read where not all of them are reached.
+are compared. The last lines are the search by itself, of 64 starts at once: relationships times starts a second, be
+they reached or not.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import argparse
 import os
 import time
 from collections.abc import Callable
+from functools import partial
 from statistics import median
 from typing import Any
 
@@ -68,32 +69,36 @@ def main() -> int:
     """Print a table for each graph; 1 where an answer differs."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.walks", description=main.__doc__)
     parser.add_argument("--scale", default="14,16", help="a,b; default: %(default)s")
-    parser.add_argument("--only", help="part of a question's name")
+    parser.add_argument("--only", default="", help="part of a question's name")
     options = parser.parse_args()
     wrong = 0
     for scale in map(int, options.scale.split(",")):
         draws = rmat(scale, 16, seed=42)
         graph = Graph.from_edge_list((draws.source, draws.target), type="E")
-        store = graph._store
-        s, t = store.endpoints(np.arange(store.relationship_count))
-        peer = duckdb.connect(config={"threads": os.cpu_count() or 1})
-        peer.register("arrow_e", pa.table({"s": s, "t": t}))
-        peer.execute("CREATE TABLE e AS SELECT * FROM arrow_e")
-        print(f"\nR-MAT {scale}: {store.vertex_count:,} nodes, {store.relationship_count:,} relationships\n")
+        peer = _peer(graph)
+        print(f"\nR-MAT {scale}: {graph.node_count:,} nodes, {graph.relationship_count:,} relationships\n")
         print("| question | answer | qengine, ms | DuckDB, ms |\n|---|---|---|---|")
-        for question in QUESTIONS:
-            if options.only and options.only not in question.name:
-                continue
-            ours, answer = _timed(lambda text=question.cypher: tuple(graph.query(text, timeout=_SECONDS).fetchone()))
-            theirs, expected = _timed(lambda sql=question.sql: peer.execute(sql).fetchone())
-            wrong += answer != tuple(map(int, expected))
-            mark = "" if answer == tuple(map(int, expected)) else f" WRONG, not {expected}"
-            print(
-                f"| {question.name} | {' / '.join(f'{n:,}' for n in answer)}{mark} | {ours:.1f} | {theirs:,.0f} |",
-                flush=True,
-            )
+        wrong += sum(not _compared(each, graph, peer) for each in QUESTIONS if options.only in each.name)
         _kernel(graph)
     return 1 if wrong else 0
+
+
+def _peer(graph: Graph) -> duckdb.DuckDBPyConnection:
+    """Return a database with the relationships, as pairs of ids."""
+    starts, ends = graph._store.endpoints(np.arange(graph.relationship_count))
+    peer = duckdb.connect(config={"threads": os.cpu_count() or 1})
+    peer.register("arrow_e", pa.table({"s": starts, "t": ends}))
+    peer.execute("CREATE TABLE e AS SELECT * FROM arrow_e")
+    return peer
+
+
+def _compared(question: Question, graph: Graph, peer: duckdb.DuckDBPyConnection) -> bool:
+    """Print a row; tell whether both answers are the same."""
+    ours, answer = _timed(lambda: tuple(graph.query(question.cypher, timeout=_SECONDS).fetchone()))
+    theirs, expected = _timed(lambda: tuple(map(int, peer.execute(question.sql).fetchone() or ())))
+    shown = " / ".join(f"{n:,}" for n in answer) + ("" if answer == expected else f" WRONG, not {expected}")
+    print(f"| {question.name} | {shown} | {ours:.1f} | {theirs:,.0f} |", flush=True)
+    return bool(answer == expected)
 
 
 def _timed(ask: Callable[[], Any]) -> tuple[float, Any]:
@@ -110,15 +115,14 @@ def _kernel(graph: Graph) -> None:
     store = graph._store
     starts = np.random.default_rng(1).choice(store.vertex_count, LANES, replace=False)
     lanes = Lanes(np.arange(LANES + 1), starts)
+    ends = EndFilter(0, store.vertex_count)
     for direction in (Direction.OUT, Direction.BOTH):
-        space, ends = WalkSpace(store, (0,), direction), EndFilter(0, store.vertex_count)
         for threads in sorted({1, os.cpu_count() or 1}):
-            context = ExecutionContext(threads=threads)
-            spent, found = _timed(lambda: int(reach_counts(space, ends, lanes, context, ReachRules(0, None)).sum()))
+            given = (WalkSpace(store, (0,), direction), ends, lanes, ExecutionContext(threads=threads))
+            spent, found = _timed(partial(reach_counts, *given, ReachRules(0, None)))
             rate = LANES * store.relationship_count / spent / 1e6
-            print(
-                f"64 starts, {direction.name.lower()}, {threads} threads: {found:,} ends, {spent:.1f} ms, {rate:.1f} G/s"
-            )
+            what = f"64 starts, {direction.name.lower()}, {threads} threads"
+            print(f"{what}: {int(found.sum()):,} ends, {spent:.1f} ms, {rate:.1f} G/s")
 
 
 if __name__ == "__main__":

@@ -6,10 +6,13 @@
 // once. Of the others each that may close a trail is tried (walk_cycles.h).
 #include "qe/reach.h"
 
+#include "base/workers.h"
 #include "walk/reach_levels.h"
 
 namespace qe::walks {
 namespace {
+
+constexpr uint64_t kSharedEnds = 1 << 15;  // vertices that are worth the start of threads to count
 
 class Reach {
  public:
@@ -49,11 +52,8 @@ class Reach {
       const Status status = levels_->step();
       if (status != kOk) return status;
     }
-    for (uint32_t v = end_.lo; v < end_.hi; ++v) {
-      uint64_t lanes = levels_->seen(v);
-      if (!lanes || !end_.accepts(v)) continue;
-      for (; lanes; lanes &= lanes - 1) ++counts[__builtin_ctzll(lanes)];
-    }
+    const Status counted = count_seen(counts);
+    if (counted != kOk) return counted;
     if (plan_.minimum == 0 || plan_.returns == kReturnsByWalk) return kOk;
     for (int32_t lane = 0; lane < plan_.lanes; ++lane) {
       for (int64_t i = plan_.offsets[lane]; i < plan_.offsets[lane + 1]; ++i) {
@@ -83,6 +83,24 @@ class Reach {
     output.end[output.rows] = end;
     if (output.hops) output.hops[output.rows] = hops;
     ++output.rows;
+  }
+
+  // Adds the ends that lanes have seen.
+  Status count_seen(int64_t* counts) const {
+    const uint64_t n = end_.hi > end_.lo ? end_.hi - end_.lo : 0;
+    const int workers = n < kSharedEnds ? 1 : control_->threads;
+    return run_workers(workers, [&](int worker) {
+      int64_t own[kLanes] = {};
+      const uint64_t end = end_.lo + share(n, worker + 1, workers);
+      for (uint64_t v = end_.lo + share(n, worker, workers); v < end; ++v) {
+        uint64_t lanes = levels_->seen(static_cast<uint32_t>(v));
+        if (!lanes || !end_.accepts(static_cast<uint32_t>(v))) continue;
+        for (; lanes; lanes &= lanes - 1) ++own[__builtin_ctzll(lanes)];
+      }
+      for (int32_t lane = 0; lane < plan_.lanes; ++lane) {
+        __atomic_fetch_add(&counts[lane], own[lane], __ATOMIC_RELAXED);
+      }
+    });
   }
 
   // Writes the ends of the last level; false: the buffer is full.
