@@ -15,7 +15,18 @@ from qengine.optimizer.rows import constant_count
 from qengine.plan import logical
 from qengine.plan.logical import Operator
 from qengine.plan.pattern import LabelIs
-from qengine.plan.physical import Attach, EdgeLevel, HashJoin, LookUp, Optional, Search, Shortest, VertexLevel, Walk
+from qengine.plan.physical import (
+    Attach,
+    EdgeLevel,
+    HashJoin,
+    LookUp,
+    Optional,
+    Reach,
+    Search,
+    Shortest,
+    VertexLevel,
+    Walk,
+)
 
 __all__ = ["Interval", "embeddings_of", "row_intervals"]
 
@@ -88,7 +99,7 @@ class _Intervals:
                 return below if operator.unique else below + _CONDITION
             case Search():
                 return below + _of_search(operator)
-            case Walk() | Shortest():
+            case Walk() | Shortest() | Reach():
                 return below + _WALK
             case logical.Aggregate(keys=()):
                 return outer

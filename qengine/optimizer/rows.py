@@ -12,7 +12,7 @@ from qengine.plan import logical
 from qengine.plan.expr import Expr, ListOf, Literal
 from qengine.plan.logical import Operator
 from qengine.plan.pattern import Direction, certain_label
-from qengine.plan.physical import Attach, Eliminate, HashJoin, LookUp, Optional, Search, Shortest, Walk
+from qengine.plan.physical import Attach, Eliminate, HashJoin, LookUp, Optional, Reach, Search, Shortest, Walk
 
 __all__ = ["constant_count", "estimated_rows"]
 
@@ -65,7 +65,7 @@ class _Estimate:
                 return rows * min(1.0, operator.rows or 1.0)
             case Search():
                 return rows * (1.0 if operator.rows is None else operator.rows)
-            case Walk():
+            case Walk() | Reach():
                 return rows * self._walks(operator)
             case Shortest():
                 ends = 1.0 if operator.end_bound else float(vertex_count(self.catalog, operator.end.labels))
@@ -86,7 +86,7 @@ class _Estimate:
                 return rows * _ITEMS
         return rows
 
-    def _walks(self, walk: Walk) -> float:
+    def _walks(self, walk: Walk | Reach) -> float:
         """Return the expected number of walks from a vertex that has such relationships.
 
         Its own degree is the mean one. Where relationships are walked either way, a vertex that is come to has more: it
@@ -118,6 +118,8 @@ class _Estimate:
             if reached > 1e30:
                 break
         reached *= inside / edges if target is not None and edges else ends / max(self.catalog.vertex_count, 1)
+        if isinstance(walk, Reach):
+            return min(reached, float(ends))
         if walk.end_bound:
             reached /= max(ends, 1)
         return min(reached, float(ends)) if walk.distinct_ends else reached

@@ -300,7 +300,7 @@ class Walk(Operator):
     ``relationships`` (a list of relationships in walking order) unless it is None. ``mode``: what a walk must not
     repeat; ``different`` names columns (relationships or lists) that share none with the walk. ``predicates`` hold
     for each hop and ``inner`` for each vertex between the ends, with variable ``hop``. ``distinct_ends``: each end
-    once a row (reachability).
+    once a row (reachability, where ``Reach`` doesn't tell it).
     """
 
     input: Operator
@@ -321,9 +321,33 @@ class Walk(Operator):
 
 
 @node("input", "end", "predicates", "inner")
+class Reach(Operator):
+    """Emits, for each different row of the input's columns ``by``, the ends of walks from ``start`` of any such row.
+
+    Columns: ``by``, then ``end.name``, or ``count`` in its place, the number of ends, where there are some. The rest is
+    as in ``Walk``, with ``minimum`` 0 or 1.
+    """
+
+    input: Operator
+    start: str
+    end: VertexLevel
+    types: tuple[str, ...]
+    direction: Direction
+    minimum: int
+    maximum: int | None
+    hop: str
+    by: tuple[str, ...]
+    predicates: tuple[Expr, ...] = ()
+    mode: PathMode = PathMode.TRAIL
+    inner: tuple[Expr, ...] = ()
+    count: str | None = None
+
+
+@node("input", "end", "predicates", "inner")
 class Shortest(Operator):
     """Emits, for each input row and end, the paths from ``start`` that ``selector`` selects (as ``Walk``'s columns).
 
+    ``hops``: a column in the place of ``relationships``, how many each path has.
     ``mode``: a trail, or a walk that may repeat relationships. For one path or length of at least one hop they differ
     only where a path ends at its start.
     """
@@ -342,6 +366,7 @@ class Shortest(Operator):
     selector: PathSelector = ANY_SHORTEST
     inner: tuple[Expr, ...] = ()
     mode: PathMode = PathMode.TRAIL
+    hops: str | None = None
 
 
 @node("input", "inner")

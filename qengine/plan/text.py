@@ -224,20 +224,31 @@ class _Writer:
             count, groups = operator.selector.count, operator.selector.groups
             kind = "AllShortest" if groups else "Shortest"
             kind += f" {count} lengths" if groups and count > 1 else f" {count}" if count > 1 else ""
-        types = f":{'|'.join(map(name_text, operator.types))}" if operator.types else ""
-        hops = f"*{operator.minimum}..{'' if operator.maximum is None else operator.maximum}"
-        name = name_text(operator.relationships) if operator.relationships else ""
-        hop = f" each {name_text(operator.hop)}" if operator.predicates else ""
-        edge = _arrow(f"[{name}{types}{hops}{hop}{self._where(operator.predicates)}]", operator.direction)
-        target = f"({name_text(operator.end.name)}{_labels(operator.end.labels)}{self._where(operator.end.predicates)})"
-        inner = f" through ({name_text(operator.hop)}{self._where(operator.inner)})" if operator.inner else ""
-        text = f"{kind} ({name_text(operator.start)}){edge}{target}{inner}"
+        text = f"{kind} {self._hops(operator, operator.relationships)}"
         text += f" given {name_text(operator.end.name)}" if operator.end_bound else ""
         if isinstance(operator, physical.Walk):
             text += f" ≠ {_names(operator.different)}" if operator.different else ""
             text += _REPEATS[operator.mode]
             text += " distinct ends" if operator.distinct_ends else ""
+        elif operator.hops is not None:
+            text += f", hops AS {name_text(operator.hops)}"
         return text
+
+    def _reach(self, operator: physical.Reach) -> str:
+        by = f" by {_names(operator.by)}" if operator.by else ""
+        text = f"Reach {self._hops(operator, None)}{_REPEATS[operator.mode]}{by}"
+        return text + (f", count AS {name_text(operator.count)}" if operator.count else "")
+
+    def _hops(self, operator: physical.Walk | physical.Shortest | physical.Reach, relationships: str | None) -> str:
+        """Return the pattern that is walked, and what it passes."""
+        types = f":{'|'.join(map(name_text, operator.types))}" if operator.types else ""
+        hops = f"*{operator.minimum}..{'' if operator.maximum is None else operator.maximum}"
+        name = name_text(relationships) if relationships else ""
+        hop = f" each {name_text(operator.hop)}" if operator.predicates else ""
+        edge = _arrow(f"[{name}{types}{hops}{hop}{self._where(operator.predicates)}]", operator.direction)
+        target = f"({name_text(operator.end.name)}{_labels(operator.end.labels)}{self._where(operator.end.predicates)})"
+        inner = f" through ({name_text(operator.hop)}{self._where(operator.inner)})" if operator.inner else ""
+        return f"({name_text(operator.start)}){edge}{target}{inner}"
 
     def _optional(self, operator: physical.Optional) -> str:
         columns = operator.columns if operator.matched is None else (*operator.columns, operator.matched)
@@ -275,6 +286,7 @@ _RULES: dict[type[Operator], Callable[[_Writer, Any], str]] = {
     physical.AggregateEntries: lambda writer, operator: "AggregateEntries: folded as lists are read, without rows",
     physical.Walk: _Writer._walk,
     physical.Shortest: _Writer._walk,
+    physical.Reach: _Writer._reach,
     physical.Optional: _Writer._optional,
     physical.Attach: _Writer._attach,
 }

@@ -34,6 +34,7 @@ from qengine.plan.physical import (
     LookUp,
     Optional,
     PhysicalPlan,
+    Reach,
     Search,
     Shortest,
     VertexLevel,
@@ -100,6 +101,8 @@ def _columns(operator: Operator, outer: Columns | None) -> Columns:
             return given
         case Walk() | Shortest():
             return _walk(operator, given)
+        case Reach():
+            return _reach(operator, given)
         case LookUp(name=name, value=value):
             _exprs((value,), given)
             return _with(given, (name,))
@@ -251,19 +254,38 @@ def _join(join: HashJoin, probe: Columns, build: Columns) -> Columns:
 
 def _walk(step: Walk | Shortest, given: Columns) -> Columns:
     end, name = step.end, step.end.name
-    assert step.start in given, f"a walk starts at {step.start}, which is none of {given}"
+    _hops(step, given)
     assert (name in given) == step.end_bound, f"a walk's end {name}: bound is wrong"
-    assert end == VertexLevel(name, end.labels, end.predicates), f"a walk's end is constrained by levels: {end}"
     assert not (step.end_bound and (end.labels or end.predicates)), f"a walk's given end is constrained: {end}"
-    _conditions(name, end.predicates)
-    for predicate in (*step.predicates, *step.inner):
-        _conditions(step.hop, (predicate,))
-    assert step.minimum >= 0, f"a walk of {step.minimum} hops"
     if isinstance(step, Walk):
         assert set(step.different) <= set(given), f"a walk shares nothing with {step.different}, of {given}"
         told = step.relationships is not None or step.different
         assert not (step.distinct_ends and told), "each end once, and all walks to it"
-    return _with(given, (*(() if step.end_bound else (name,)), *_named(step.relationships)))
+        assert not step.distinct_ends or step.end_bound or step.minimum > 1, "ends that are reached"
+        added = _named(step.relationships)
+    else:
+        assert step.relationships is None or step.hops is None, "the hops of a path, and their number"
+        added = (*_named(step.relationships), *_named(step.hops))
+    return _with(given, (*(() if step.end_bound else (name,)), *added))
+
+
+def _reach(step: Reach, given: Columns) -> Columns:
+    _hops(step, given)
+    assert step.minimum <= 1, f"ends of walks of {step.minimum} hops, each once"
+    assert set(step.by) <= set(given), f"ends by {step.by}, of {given}"
+    assert step.end.name not in step.by, f"ends {step.end.name} by themselves"
+    return (*step.by, step.end.name if step.count is None else step.count)
+
+
+def _hops(step: Walk | Shortest | Reach, given: Columns) -> None:
+    """Check where a walk begins and what it passes."""
+    end, name = step.end, step.end.name
+    assert step.start in given, f"a walk starts at {step.start}, which is none of {given}"
+    assert end == VertexLevel(name, end.labels, end.predicates), f"a walk's end is constrained by levels: {end}"
+    _conditions(name, end.predicates)
+    for predicate in (*step.predicates, *step.inner):
+        _conditions(step.hop, (predicate,))
+    assert step.minimum >= 0, f"a walk of {step.minimum} hops"
 
 
 def _applied(operator: Optional | Attach, given: Columns) -> Columns:

@@ -99,6 +99,8 @@ def _walks() -> list[Kind]:
         Kind("simple", "MATCH p = SIMPLE (a)-[:T*1..7]->(b) RETURN count(p)"),
         Kind("trail mode", "MATCH p = TRAIL (a)-[:T*1..7]->(b) RETURN count(p)"),
         Kind("distinct ends", "MATCH (a)-[*1..6]-(b) RETURN DISTINCT a, b"),
+        Kind("counted ends", "MATCH (a)-[*]-(b) RETURN a.id, count(DISTINCT b)", quick=True),
+        Kind("counted ends of a grid", "MATCH (a)-[:E*]-(b) RETURN a.id, count(DISTINCT b)", graph="grid"),
         Kind("quantified", "MATCH ((a)-[:T]->(b) WHERE a.k < b.k + 50){1,7} RETURN count(*)"),
         Kind("quantified lists", "MATCH (x) ((a)-[:T]->(b)){1,5} (y) RETURN [n IN a | n.k] AS ks"),
         Kind("predicate in a walk", "MATCH (a)-[r:T* {w: 3}]-(b) RETURN count(*)"),

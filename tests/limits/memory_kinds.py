@@ -190,6 +190,7 @@ _HELD = [
     ("named paths", "MATCH p = (a:A)-->(b)-->(c) WHERE a.id < 3000 RETURN size(collect(p))"),
     ("walks", "MATCH (a:A)-[r*1..3]->(b) WHERE a.id < 200 RETURN size(collect(r))"),
     ("shortest paths", "MATCH p = shortestPath((a:A)-[*]-(b:A)) WHERE a.id < 300 RETURN size(collect(nodes(p)))"),
+    ("ends of walks", "MATCH (a:A)-[*]-(b) WHERE a.id < 200 RETURN size(collect(DISTINCT [a, b]))"),
     ("nodes of paths", "MATCH p = (a:A)-[*1..3]->(b) WHERE a.id < 100 RETURN size(collect([nodes(p), relationships(p)]))"),
 ]  # fmt: skip
 

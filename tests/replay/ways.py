@@ -49,6 +49,7 @@ KERNELS = {
     "qe_triangle_counts": "triangles",
     "qe_join_probe": "hash join",
     "qe_walk_open": "walk",
+    "qe_reach_open": "reach",
 }
 """Native functions that a query may be run by, in words that outlive them."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -10,12 +11,13 @@ from qengine.binder import bind
 from qengine.plan.expr import Literal, Variable
 from qengine.plan.json import to_json
 from qengine.plan.logical import Argument, LogicalPlan, Operator, Project, Unit
-from qengine.plan.pattern import ALL_SHORTEST, Direction, LabelIs
+from qengine.plan.pattern import ALL_SHORTEST, ANY_SHORTEST, Direction, LabelIs, PathMode
 from qengine.plan.physical import (
     Attach,
     ColumnCondition,
     EdgeLevel,
     Optional,
+    Reach,
     Search,
     Shortest,
     Source,
@@ -68,6 +70,12 @@ def test_the_other_physical_operators() -> None:
     shortest = Shortest(walk, "a", VertexLevel("b"), True, (), Direction.BOTH, 0, 3, None, "r", selector=ALL_SHORTEST)
     optional = Optional(shortest, Argument(("a",)), ("c",))
     attach = Attach(optional, Argument(()), "count", "@n", ("a",), weight="w")
+    reach = Reach(Unit(), "a", VertexLevel("b"), ("T",), Direction.OUT, 0, 3, "r", ("a", "n"), mode=PathMode.ACYCLIC)
+    assert to_text(reach).splitlines()[0] == "Reach (a)-[:T*0..3]->(b) repeating no node by a, n"
+    counted = replace(reach, by=(), mode=PathMode.TRAIL, count="@n")
+    assert to_text(counted).splitlines()[0] == "Reach (a)-[:T*0..3]->(b), count AS @n"
+    lengths = replace(shortest, selector=ANY_SHORTEST, hops="h")
+    assert to_text(lengths).splitlines()[0] == "Shortest (a)-[*0..3]-(b) given b, hops AS h"
     assert to_text(attach).splitlines() == [
         "Attach count of a AS @n weighted by w",
         "  Optional c",

@@ -20,6 +20,7 @@ from qengine.plan.physical import (
     HashJoin,
     Optional,
     PhysicalPlan,
+    Reach,
     Search,
     Shortest,
     VertexLevel,
@@ -42,6 +43,7 @@ LISTED = "MATCH (a)-[:U]-(b)-[:U]-(c)-[:U]-(a) RETURN a, b, c"
 FOUND = "MATCH (a:A)-[r:R]->(b) RETURN a, r, b"
 JOIN = "/*+ join(a, b | b, c) */ MATCH (a)-[:R]->(b)-[:R]->(c) RETURN a, b, c"
 WALK = "MATCH (a:A)-[:R*1..3]->(b) RETURN a, b"
+REACH = "MATCH (a:A)-[:R*1..3]->(b) RETURN DISTINCT a, b"
 SHORTEST = "MATCH p = shortestPath((a:A)-[:R*]->(b:B)) RETURN p"
 OPTIONAL = "MATCH (a) OPTIONAL MATCH (a)-[:R]->(b) RETURN a, b"
 ATTACH = "MATCH (a) RETURN a.x AS x, COUNT { (a)-[:R]->() } AS n"
@@ -181,7 +183,12 @@ def test_a_broken_search_is_found(change: Callable[[Any], Operator], message: st
         (WALK, Walk, fields(minimum=-1), "a walk of -1 hops"),
         (WALK, Walk, fields(different=("r",)), "shares nothing"),
         (WALK, Walk, fields(distinct_ends=True, relationships="r"), "each end once"),
+        (WALK, Walk, fields(distinct_ends=True, relationships=None, minimum=1), "ends that are reached"),
         (SHORTEST, Shortest, fields(relationships="a"), "two columns of one name"),
+        (SHORTEST, Shortest, fields(hops="h"), "the hops of a path, and their number"),
+        (REACH, Reach, fields(minimum=2), "each once"),
+        (REACH, Reach, fields(by=("z",)), "ends by"),
+        (REACH, Reach, fields(start="z"), "a walk starts at z"),
         (OPTIONAL, Optional, fields(columns=("z",)), "an optional part adds"),
         (OPTIONAL, Optional, fields(columns=("a",)), "two columns of one name"),
         (OPTIONAL, Argument, fields(columns=("z",)), "a subplan of"),

@@ -98,8 +98,8 @@ def test_ends() -> None:
     assert ends(labels=LabelIs("None")) == []
     assert ends(predicates=(at_least("y", 4),)) == [(0, "d", None)] * 2
     assert ends(labels=LabelIs("B"), predicates=(at_least("y", 4),)) == []
-    once = replace(WALK, relationships=None, distinct_ends=True)
-    assert rows(once, x=ids("a")) == [(0, "b", None), (0, "c", None), (0, "d", None)]
+    once = replace(WALK, relationships=None, distinct_ends=True, minimum=2)
+    assert rows(once, x=ids("a")) == [(0, "c", None), (0, "d", None)]
 
 
 def test_one_end_is_found_from_both_sides() -> None:

@@ -21,7 +21,7 @@ class ShortestPaths final : public Rows {
         trails_(plan.vertex_count) {}
 
   Progress fill(Sink& sink, Poll& poll) override {
-    const bool paths = all_ || sink.lists();  // else an end's length is enough
+    const bool paths = all_ || sink.lists();  // else there is one end, and its length is enough
     if (!searched_) {
       if (!(bound() ? search_target(poll, paths) : search_all(poll))) return Progress::kStopped;
       searched_ = true;
@@ -37,7 +37,7 @@ class ShortestPaths final : public Rows {
       if (!paths && end != start_) {
         if (length_ != Levels::kNone && end_.accepts(end)) {
           if (!sink.fits(0)) return Progress::kPaused;
-          sink.emit(row_, end);
+          sink.emit(row_, end, length_);
         }
       } else if (end_.accepts(end) && !walk_to(end, poll)) {
         return Progress::kStopped;

@@ -14,7 +14,7 @@ std::unique_ptr<Rows> make_rows(const WalkPlan& plan) {
   switch (plan.mode) {
     case kEveryWalk: return every_walk(plan);
     // A shortest walk of one hop or more repeats no relationship unless it returns to its start, and no inner vertex.
-    case kEveryEnd: return plan.distinct_edges && plan.minimum <= 1 ? shortest_paths(plan) : every_end(plan);
+    case kEveryEnd: return plan.minimum <= 1 ? shortest_paths(plan) : every_end(plan);
     case kAnyShortest:
     case kAllShortest: return plan.count > 1 || plan.minimum > 1 ? least_lengths(plan) : shortest_paths(plan);
   }
@@ -127,6 +127,8 @@ QE_API int32_t qe_walk_open(const qe::WalkPlan* plan, qe::Control* control, void
       (plan->mode >= qe::kAnyShortest && plan->count < 1) ||
       (plan->mode >= qe::kAnyShortest && (plan->count > 1 || plan->minimum > 1) && !plan->targets) ||
       (plan->mode == qe::kEveryEnd && plan->lists) ||
+      ((plan->mode == qe::kEveryEnd || plan->mode == qe::kAnyShortest) && !plan->lists && plan->minimum <= 1 &&
+       !plan->targets) ||
       plan->vertices < qe::kAnyVertices || plan->vertices > qe::kSimple ||
       (plan->mode >= qe::kAnyShortest && plan->vertices != qe::kAnyVertices) ||
       (plan->mode < qe::kAnyShortest && !plan->distinct_edges && plan->vertices == qe::kAnyVertices &&

@@ -139,7 +139,7 @@ class EndsOfTrails final : public EveryEnd {
     }
     trails_.begin(query);
     for (Progress progress = Progress::kPaused; progress == Progress::kPaused && ends_.members().size() < possible;) {
-      WalkOutput out{rows_, found_ends_, nullptr, nullptr, kRows, 0, 0, 0};
+      WalkOutput out{rows_, found_ends_, nullptr, nullptr, nullptr, kRows, 0, 0, 0};
       Sink sink(out, false);
       progress = trails_.fill(sink, poll);
       for (int64_t i = 0; i < out.rows; ++i) ends_.add(static_cast<uint32_t>(found_ends_[i]));

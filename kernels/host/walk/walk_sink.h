@@ -25,9 +25,10 @@ class Sink {
     return false;
   }
 
-  void emit(int64_t row, uint32_t end) {
+  void emit(int64_t row, uint32_t end, int64_t hops = 0) {
     out_.row[out_.rows] = row;
     out_.end[out_.rows] = end;
+    if (out_.hops) out_.hops[out_.rows] = hops;
     ++out_.rows;
   }
 
@@ -42,7 +43,7 @@ class Sink {
       ids_ += length;
       out_.offsets[out_.rows + 1] = ids_;
     }
-    emit(row, end);
+    emit(row, end, length);
   }
 
  private:

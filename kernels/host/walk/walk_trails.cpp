@@ -107,7 +107,7 @@ bool Trails::emit_many(Frame& frame, const WalkLayer& layer, Sink& sink, Poll& p
   const uint32_t* neighbours = layer.lists.neighbours;
   for (; frame.at < end; ++frame.at) {
     if (!query_.end.accepts(neighbours[frame.at])) continue;
-    sink.emit(query_.row, neighbours[frame.at]);
+    sink.emit(query_.row, neighbours[frame.at], query_.maximum);
     ++given_;
   }
   poll.count(static_cast<int64_t>(end - begin));

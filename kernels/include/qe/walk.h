@@ -6,7 +6,8 @@
 // Preconditions. Lists are sorted ascending. A layer without `edge_ids` that isn't OUT has no equal entries in a list
 //   (pcsr.h). `backward` holds for each layer of `forward` the one that leads back over the same relationships.
 //   `maximum` is finite unless `distinct_edges`, `vertices` or a shortest mode. The shortest modes need `targets` where
-//   `count` or `minimum` is above 1.
+//   `count` or `minimum` is above 1. Free ends of walks of 0 or 1 hops and more, without their relationships, are told by
+//   qe/reach.h alone.
 // Work. Depth first, nothing recursive: memory is one frame a hop, O(1) bytes a vertex for bounds and visited marks.
 //   Rows are dealt to threads once the first call has shown that there is much to do.
 // Determinism. One row's walks come in a fixed order (types, then neighbours ascending); the order of rows depends on
@@ -73,6 +74,7 @@ struct WalkOutput {
   int64_t* end;
   int64_t* offsets;         // row_capacity + 1
   int64_t* relationships;
+  int64_t* hops;            // how many hops the walk has, of the shortest modes; null: unwanted
   int64_t row_capacity;
   int64_t id_capacity;
   int64_t rows;             // written: rows filled

@@ -16,7 +16,7 @@ from qengine.exec.view import ExecView
 from qengine.plan.expr import Expr
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.logical import Operator
-from qengine.plan.physical import EdgeLevel, Level, Search, Shortest, VertexLevel, Walk
+from qengine.plan.physical import EdgeLevel, Level, Reach, Search, Shortest, VertexLevel, Walk
 from qengine.plan.traverse import operators
 
 __all__ = ["Masks", "conditions_hold_out"]
@@ -127,7 +127,7 @@ def conditions_hold_out(root: Operator, store: ExecView, masks: Masks) -> bool:
     """Tell whether no condition of a plan's levels and hops fails on any node or relationship that it is asked for."""
     try:
         for operator in operators(root):
-            if isinstance(operator, Walk | Shortest):
+            if isinstance(operator, Walk | Shortest | Reach):
                 _try(operator.end, store, masks)
                 _try(
                     EdgeLevel(operator.hop, 0, 0, operator.types, operator.direction, operator.predicates), store, masks

@@ -20,7 +20,13 @@ from qengine.exec.common.operators.distinct import distinct_stage, union_stage
 from qengine.exec.common.operators.join import hash_join_stage
 from qengine.exec.common.operators.limit import limit_stage, skip_stage
 from qengine.exec.common.operators.look_up import look_up_stage
-from qengine.exec.common.operators.matching import eliminate_stage, search_stage, shortest_stage, walk_stage
+from qengine.exec.common.operators.matching import (
+    eliminate_stage,
+    reach_stage,
+    search_stage,
+    shortest_stage,
+    walk_stage,
+)
 from qengine.exec.common.operators.rows import argument_stage, filter_stage, project_stage, unit_stage, unwind_stage
 from qengine.exec.common.operators.sort import sort_stage
 from qengine.exec.common.operators.stage import Build, Stage
@@ -52,6 +58,7 @@ _STAGES: dict[type[logical.Operator], Callable[[Any, Build, int], Stage]] = {
     physical.AggregateByNode: aggregate_by_node_stage,
     physical.AggregateEntries: aggregate_entries_stage,
     physical.Walk: walk_stage,
+    physical.Reach: reach_stage,
     physical.Shortest: shortest_stage,
     physical.Optional: optional_stage,
     physical.Attach: attach_stage,

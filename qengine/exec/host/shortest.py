@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+import numpy as np
+
 from qengine.exec.common.batch import Batch
 from qengine.exec.context import ExecutionContext
+from qengine.exec.host.reach_kernel import Lanes, ReachRules, reach_chunks
 from qengine.exec.host.walk import end_filter, joined, walk_rows, walk_space
 from qengine.exec.host.walk_kernel import EndFilter, WalkChunk, WalkMode, WalkRows, WalkRules, WalkSpace, walk_chunks
 from qengine.exec.view import ExecView, MaskProvider
@@ -44,8 +47,15 @@ def run_shortest(
     space = walk_space(store, op, masks)
     ends = end_filter(store, op, masks)
     rows = walk_rows(op, batch, ends)
-    to_each = rows.targets is None and (op.minimum > 1 or op.selector.count > 1)
-    for chunk in _to_each_end(op, space, ends, rows, context) if to_each else _paths(op, space, ends, rows, context):
+    if rows.targets is not None:
+        chunks = _paths(op, space, ends, rows, context)
+    elif op.minimum > 1 or op.selector.count > 1:
+        chunks = _to_each_end(op, space, ends, rows, context)
+    elif op.relationships is None and not op.selector.groups:
+        chunks = _reached(space, ends, rows, context, ReachRules(op.minimum, op.maximum, op.mode))
+    else:
+        chunks = _paths(op, space, ends, rows, context)
+    for chunk in chunks:
         yield from joined(op, batch, chunk, context)
 
 
@@ -54,7 +64,7 @@ def _paths(
 ) -> Iterator[WalkChunk]:
     mode = WalkMode.ALL_SHORTEST if op.selector.groups else WalkMode.ANY_SHORTEST
     lists = op.relationships is not None
-    rules = WalkRules(mode, op.minimum, op.maximum, lists, op.mode, op.selector.count)
+    rules = WalkRules(mode, op.minimum, op.maximum, lists, op.mode, op.selector.count, op.hops is not None)
     return walk_chunks(space, ends, rows, context, rules)
 
 
@@ -65,7 +75,28 @@ def _to_each_end(
     maximum = op.maximum
     if maximum is None and op.mode is PathMode.WALK:
         maximum = op.minimum + space.vertex_count  # of a longer walk a cycle could be cut out
-    rules = WalkRules(WalkMode.EVERY_END, op.minimum, maximum, lists=False, repeats=op.mode)
-    for chunk in walk_chunks(space, ends, rows, context, rules):
+    if op.minimum <= 1:
+        found_ends = _reached(space, ends, rows, context, ReachRules(op.minimum, maximum, op.mode))
+    else:
+        rules = WalkRules(WalkMode.EVERY_END, op.minimum, maximum, lists=False, repeats=op.mode)
+        found_ends = walk_chunks(space, ends, rows, context, rules)
+    for chunk in found_ends:
         for found in _paths(op, space, ends, WalkRows(rows.starts[chunk.row], chunk.end), context):
             yield replace(found, row=chunk.row[found.row])
+
+
+def _reached(
+    space: WalkSpace, ends: EndFilter, rows: WalkRows, context: ExecutionContext, rules: ReachRules
+) -> Iterator[WalkChunk]:
+    """Yield each end of each row once, with the hops of a shortest path: equal starts are followed once."""
+    known = np.flatnonzero(rows.starts >= 0)
+    starts, lane = np.unique(rows.starts[known], return_inverse=True)
+    by_lane = known[np.argsort(lane, kind="stable")]
+    first = np.searchsorted(np.sort(lane), np.arange(len(starts) + 1))
+    lanes = Lanes(np.arange(len(starts) + 1), starts)
+    for chunk in reach_chunks(space, ends, lanes, context, rules, hops=True):
+        number = (first[1:] - first[:-1])[chunk.lane]
+        each = np.repeat(np.arange(len(number)), number)
+        place = np.arange(len(each)) - np.repeat(np.cumsum(number) - number, number)
+        assert chunk.hops is not None
+        yield WalkChunk(by_lane[first[chunk.lane[each]] + place], chunk.end[each], hops=chunk.hops[each])

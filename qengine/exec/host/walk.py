@@ -8,7 +8,15 @@ import numpy as np
 
 from qengine.exec.common.batch import Batch
 from qengine.exec.common.batch_parts import repeated_pieces
-from qengine.exec.common.columns import Column, IntArray, ListColumn, NodeColumn, RelationshipColumn, vertex_ids
+from qengine.exec.common.columns import (
+    Column,
+    IntArray,
+    ListColumn,
+    NodeColumn,
+    RelationshipColumn,
+    integer_column,
+    vertex_ids,
+)
 from qengine.exec.context import ExecutionContext
 from qengine.exec.host.walk_kernel import (
     EndFilter,
@@ -22,7 +30,7 @@ from qengine.exec.host.walk_kernel import (
 )
 from qengine.exec.scalar.values import RelationshipHandle
 from qengine.exec.view import ExecView, MaskProvider
-from qengine.plan.physical import Shortest, Walk
+from qengine.plan.physical import Reach, Shortest, Walk
 
 __all__ = ["end_filter", "joined", "run_walk", "walk_rows", "walk_space"]
 
@@ -58,7 +66,7 @@ def run_walk(
         yield from joined(op, batch, chunk, context)
 
 
-def walk_space(store: ExecView, op: Walk | Shortest, masks: MaskProvider) -> WalkSpace:
+def walk_space(store: ExecView, op: Walk | Shortest | Reach, masks: MaskProvider) -> WalkSpace:
     """Return the hops that an operator allows: of types that there are, where the predicates of hops and nodes hold."""
     found = map(store.type_index, op.types) if op.types else range(len(store.types))
     types = tuple(dict.fromkeys(index for index in found if index is not None))
@@ -73,7 +81,7 @@ def walk_space(store: ExecView, op: Walk | Shortest, masks: MaskProvider) -> Wal
     return WalkSpace(store, tuple(allowed), op.direction, allowed, through)
 
 
-def end_filter(store: ExecView, op: Walk | Shortest, masks: MaskProvider) -> EndFilter:
+def end_filter(store: ExecView, op: Walk | Shortest | Reach, masks: MaskProvider) -> EndFilter:
     """Return the vertices that an operator's walks may end on."""
     ranges = store.label_ranges(op.end.labels).tolist()
     if not ranges:
@@ -144,6 +152,9 @@ def joined(op: Walk | Shortest, batch: Batch, chunk: WalkChunk, context: Executi
     if op.relationships is not None:
         assert chunk.offsets is not None
         added[op.relationships] = ListColumn(chunk.offsets, RelationshipColumn(chunk.relationships))
+    if isinstance(op, Shortest) and op.hops is not None:
+        assert chunk.hops is not None
+        added[op.hops] = integer_column(chunk.hops)
     found = Batch(len(chunk.row), added)
     for offset, length in repeated_pieces(batch, chunk.row, context.memory):
         kept = batch.take(chunk.row[offset : offset + length])

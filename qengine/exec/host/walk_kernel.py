@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import cache
 
@@ -100,6 +100,7 @@ class _Output(ctypes.Structure):
         ("end", ctypes.c_void_p),
         ("offsets", ctypes.c_void_p),
         ("relationships", ctypes.c_void_p),
+        ("hops", ctypes.c_void_p),
         ("row_capacity", ctypes.c_int64),
         ("id_capacity", ctypes.c_int64),
         ("rows", ctypes.c_int64),
@@ -143,9 +144,14 @@ class WalkSpace:
         By type index, bits by local relationship id (``pack_bits``); a type that isn't there is wholly allowed.
     through
         Bits by vertex that walks may pass between their ends; None for all.
+
+    Attributes
+    ----------
+    two_way
+        Whether some relationship can be walked both ways.
     """
 
-    __slots__ = ("_keep", "backward", "forward", "layers", "through", "vertex_count")
+    __slots__ = ("_keep", "backward", "forward", "layers", "through", "two_way", "vertex_count")
 
     def __init__(
         self,
@@ -165,6 +171,7 @@ class WalkSpace:
         for place, (index, step) in enumerate(steps):
             for layers, towards in ((self.forward, step), (self.backward, step.reversed())):
                 layers[place] = self._layer(store, index, towards, direction)
+        self.two_way = any(layer.two_way for layer in self.forward)
 
     def _layer(self, store: ExecView, index: int, step: Direction, direction: Direction) -> _Layer:
         edge_type = store.types[index]
@@ -224,7 +231,7 @@ class WalkRules:
     Parameters
     ----------
     mode
-        ``EVERY_END`` goes without lists.
+        ``EVERY_END`` goes without lists; up to a ``minimum`` of 1 for rows with targets only.
     minimum, maximum
         Hops; None for no maximum, not where relationships may repeat, but for shortest paths.
     lists
@@ -234,6 +241,8 @@ class WalkRules:
     count
         How many shortest paths, or least lengths of them, are wanted to each end. With more than one, or a ``minimum``
         above 1, for rows with targets only.
+    hops
+        Whether the number of hops is wanted, of shortest paths.
     """
 
     mode: WalkMode
@@ -242,6 +251,7 @@ class WalkRules:
     lists: bool
     repeats: PathMode = PathMode.TRAIL
     count: int = 1
+    hops: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,12 +265,13 @@ class ChunkSize:
 
 @dataclass(frozen=True, slots=True)
 class WalkChunk:
-    """Some walks: input row and end vertex (int64[n]); with lists, int64[n + 1] offsets into ``relationships``."""
+    """Some walks: input row, end and hops (int64[n]); with lists, int64[n + 1] offsets into ``relationships``."""
 
     row: IntArray
     end: IntArray
     offsets: IntArray | None = None
     relationships: IntArray | None = None
+    hops: IntArray | None = None
 
 
 def walk_chunks(
@@ -318,7 +329,7 @@ def walk_chunks(
     context.raise_for(library.qe_walk_open(ctypes.byref(plan), ctypes.byref(context.control), ctypes.byref(handle)))
     workers = context.threads if len(rows.starts) > 1 else 1
     outputs = (_Output * workers)()
-    buffers = [_Buffer(size, rules.lists) for _ in range(workers)]
+    buffers = [_Buffer(size, rules.lists, rules.hops) for _ in range(workers)]
     done = ctypes.c_int32()
     try:
         while not done.value:
@@ -337,33 +348,36 @@ def walk_chunks(
 class _Buffer:
     """Where one worker writes; arrays that are handed out are not written again."""
 
-    def __init__(self, size: ChunkSize, lists: bool) -> None:
+    def __init__(self, size: ChunkSize, lists: bool, hops: bool) -> None:
         self._size = size
         self._rows = min(size.first, size.rows)
         self._ids = size.relationships if lists else 0
         self._lists = lists
-        self._arrays: tuple[IntArray, IntArray, IntArray, IntArray] | None = None
+        self._hops = hops
+        self._arrays: list[IntArray] | None = None
 
     def output(self) -> _Output:
         if self._arrays is None:
             rows, ids = self._rows, self._ids
-            lengths = (rows, rows, rows + 1 if self._lists else 0, ids)
-            self._arrays = tuple(np.empty(length, np.int64) for length in lengths)  # type: ignore[assignment]
-        assert self._arrays is not None
-        return _Output(*(array.ctypes.data for array in self._arrays), self._rows, self._ids, 0, 0)
+            lengths = (rows, rows, rows + 1 if self._lists else 0, ids, rows if self._hops else 0)
+            self._arrays = [np.empty(length, np.int64) for length in lengths]
+        *arrays, hops = (array.ctypes.data for array in self._arrays)
+        return _Output(*arrays, hops if self._hops else None, self._rows, self._ids, 0, 0)
 
     def taken(self, rows: int) -> WalkChunk:
         """Return what has been written, and make room for more."""
         assert self._arrays is not None
-        row, end, offsets, ids = self._arrays
+        row, end, offsets, ids, hops = self._arrays
         used = int(offsets[rows]) if self._lists else 0
-        parts = [row[:rows], end[:rows], offsets[: rows + 1], ids[:used]]
+        parts = [row[:rows], end[:rows], offsets[: rows + 1], ids[:used], hops[:rows]]
         if 2 * rows < self._rows and 2 * used <= self._ids:
             parts = [part.copy() for part in parts]
         else:
             self._arrays = None
             self._rows = min(4 * self._rows, self._size.rows)
-        return WalkChunk(*parts) if self._lists else WalkChunk(*parts[:2])
+        row, end, offsets, ids, hops = parts
+        found = WalkChunk(row, end, hops=hops if self._hops else None)
+        return replace(found, offsets=offsets, relationships=ids) if self._lists else found
 
     def enlarge(self, ids: int, context: ExecutionContext) -> None:
         """Make room for a list of ``ids`` relationships."""

@@ -25,6 +25,7 @@ from qengine.optimizer.joins import Join, JoinSide, better_join, enumerated_inst
 from qengine.optimizer.lower.conditions import PostFilters, as_filter, split_predicates
 from qengine.optimizer.lower.demand import Demand, Duplicates, Lowered
 from qengine.optimizer.lower.inner_nodes import repetition_conditions, walk_mode
+from qengine.optimizer.lower.reach import reaching_by
 from qengine.optimizer.lower.subquery import attach_subqueries
 from qengine.optimizer.lower.walks import WalkDemand, WalkPart, lower_walk, walk_parts
 from qengine.optimizer.matching import Matching, MatchingOrder, matching_order, order_on_gpu
@@ -39,7 +40,7 @@ from qengine.plan.expr import Call, Comparison, Expr, HasLabels, Literal, PathOf
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.logical import Filter, Limit, Operator, Project, Unit
 from qengine.plan.pattern import Hints, MatchMode, PatternNode, PatternRelationship, QueryGraph
-from qengine.plan.physical import Eliminate, HashJoin, Level, LookUp, Search, check_levels
+from qengine.plan.physical import Eliminate, HashJoin, Level, LookUp, Reach, Search, check_levels
 from qengine.plan.schedule import Schedule
 from qengine.plan.traverse import conjunction, free_variables, is_repeatable, substitute
 from qengine.types import BOOLEAN, INTEGER, NODE, RELATIONSHIP
@@ -150,7 +151,11 @@ class MatchLowering:
         self._bind_paths()
         self._filter([each for each in filters.general if not condition_can_fail(each)])
         self._filter([each for each in filters.general if condition_can_fail(each)])
-        return Lowered(self.root, tuple(self.columns), self.weight or self.input_weight)
+        weight = self.weight or self.input_weight
+        if isinstance(self.root, Reach):
+            self.root = reaching_by(self.root, self.demand.columns | ({weight} if weight else set()))
+            self.columns = [*self.root.by, self.root.end.name]
+        return Lowered(self.root, tuple(self.columns), weight)
 
     # ------------------------------------------------------------ steps
 

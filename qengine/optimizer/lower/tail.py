@@ -7,7 +7,9 @@ from functools import singledispatch
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.lower.by_node import by_node
 from qengine.optimizer.lower.demand import Demand, Duplicates, Lowered
+from qengine.optimizer.lower.lengths import lengths_alone
 from qengine.optimizer.lower.match import MatchLowering
+from qengine.optimizer.lower.reach import counted_ends
 from qengine.optimizer.lower.subquery import attach_subqueries
 from qengine.plan.columns import columns_of
 from qengine.plan.expr import AggregateCall, Call, Expr, Variable
@@ -102,6 +104,8 @@ def _project(operator: Project, demand: Demand, catalog: CatalogView) -> Lowered
     below = Demand(frozenset(), demand.duplicates).also(*exprs)
     source = lower(operator.input, below, catalog)
     root, _, changed = attach_subqueries(source.root, source.columns, exprs, catalog)
+    if source.weight is None:
+        root, changed = lengths_alone(root, changed)
     items = [(name, expr) for (name, _), expr in zip(wanted, changed, strict=True)]
     if source.weight is not None:
         items.append((source.weight, Variable(source.weight)))
@@ -122,13 +126,15 @@ def _with_rows(operator: Aggregate, calls: list[AggregateCall], catalog: Catalog
     source = lower(operator.input, below, catalog)
     exprs: list[Expr] = [*keys, *calls]
     root, _, changed = attach_subqueries(source.root, source.columns, exprs, catalog)
+    if source.weight is None:
+        root, changed = lengths_alone(root, changed)
     new_keys = tuple((name, expr) for (name, _), expr in zip(operator.keys, changed, strict=False))
     new_calls = tuple(
         (name, call)
         for (name, _), call in zip(operator.aggregates, changed[len(keys) :], strict=True)
         if isinstance(call, AggregateCall)
     )
-    return Aggregate(root, new_keys, new_calls, source.weight)
+    return counted_ends(Aggregate(root, new_keys, new_calls, source.weight))
 
 
 def _duplicates(calls: list[AggregateCall]) -> Duplicates:

@@ -19,7 +19,7 @@ from qengine.plan.pattern import (
     PatternRelationship,
     QueryGraph,
 )
-from qengine.plan.physical import Shortest, VertexLevel, Walk
+from qengine.plan.physical import Reach, Shortest, VertexLevel, Walk
 
 
 @frozen
@@ -99,6 +99,11 @@ class WalkDemand:
     mode: PathMode
     distinct_ends: bool
 
+    @property
+    def only_ends(self) -> bool:
+        """Whether each end is wanted once, and nothing of the walks to it."""
+        return self.distinct_ends and not self.named and not self.different
+
 
 def lower_walk(
     root: Operator,
@@ -127,11 +132,15 @@ def lower_walk(
             root, start, target, end_bound, types, direction, minimum, maximum, relationships, walk.hop,
             walk.predicates, walk.selector, walk.inner, demand.mode,
         )  # fmt: skip
+    elif demand.only_ends and not end_bound and minimum <= 1:
+        root = Reach(
+            root, start, target, types, direction, minimum, maximum, walk.hop, tuple(columns), walk.predicates,
+            demand.mode, walk.inner,
+        )  # fmt: skip
     else:
         root = Walk(
             root, start, target, end_bound, types, direction, minimum, maximum, relationships, walk.hop,
-            walk.predicates, demand.different, demand.mode,
-            demand.distinct_ends and not demand.named and not demand.different, walk.inner,
+            walk.predicates, demand.different, demand.mode, demand.only_ends, walk.inner,
         )  # fmt: skip
     added = [] if end_bound else [end]
     if demand.named:

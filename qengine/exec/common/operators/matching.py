@@ -1,4 +1,4 @@
-"""``Search``, ``Walk`` and ``Shortest``: the matching operators, run by the native kernels."""
+"""``Search``, ``Walk``, ``Reach`` and ``Shortest``: the matching operators, run by the native kernels."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from qengine.exec.host.eliminate import Counts
     from qengine.exec.host.search import SearchChunk
 
-__all__ = ["eliminate_stage", "search_stage", "shortest_stage", "walk_stage"]
+__all__ = ["eliminate_stage", "reach_stage", "search_stage", "shortest_stage", "walk_stage"]
 
 
 def search_stage(operator: physical.Search, build: Build, first: int) -> Stage:
@@ -127,6 +127,15 @@ def walk_stage(operator: physical.Walk, build: Build, first: int) -> Stage:
             yield from run_walk(runtime.store, operator, batch, runtime.context, build.masks)
 
     return run
+
+
+def reach_stage(operator: physical.Reach, build: Build, first: int) -> Stage:
+    """Emit what is reached from the vertices of equal input rows."""
+    from qengine.exec.host.reach import run_reach
+
+    runtime = build.runtime
+    upstream = build(operator.input, first)
+    return lambda outer: run_reach(runtime.store, operator, upstream(outer), runtime.context, build.masks)
 
 
 def shortest_stage(operator: physical.Shortest, build: Build, first: int) -> Stage:

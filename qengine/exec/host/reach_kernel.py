@@ -1,0 +1,204 @@
+"""Calls the kernel of ``qe/reach.h``: what many sets of vertices reach, 64 sets at a time."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qengine import _native
+from qengine._control import Control
+from qengine.exec.context import ExecutionContext
+from qengine.exec.host.walk_kernel import EndFilter, WalkSpace
+from qengine.plan.pattern import PathMode
+
+__all__ = ["LANES", "Lanes", "ReachChunk", "ReachRules", "reach_chunks", "reach_counts"]
+
+IntArray = NDArray[np.int64]
+
+LANES = 64
+"""Sets that are followed at once, a bit of a word each (``qe::kLanes``)."""
+
+_UNBOUNDED = 2**63 - 1
+_ROWS = 1 << 16
+
+
+class _Plan(ctypes.Structure):
+    """Mirror of ``qe::ReachPlan``."""
+
+    _fields_ = (
+        ("forward", ctypes.c_void_p),
+        ("backward", ctypes.c_void_p),
+        ("n_layers", ctypes.c_int32),
+        ("lanes", ctypes.c_int32),
+        ("returns", ctypes.c_int32),
+        ("minimum", ctypes.c_int32),
+        ("maximum", ctypes.c_int64),
+        ("vertex_count", ctypes.c_int64),
+        ("offsets", ctypes.c_void_p),
+        ("starts", ctypes.c_void_p),
+        ("end_bits", ctypes.c_void_p),
+        ("through_bits", ctypes.c_void_p),
+        ("end_lo", ctypes.c_uint32),
+        ("end_hi", ctypes.c_uint32),
+    )
+
+
+class _Output(ctypes.Structure):
+    """Mirror of ``qe::ReachOutput``."""
+
+    _fields_ = (
+        ("lane", ctypes.c_void_p),
+        ("end", ctypes.c_void_p),
+        ("hops", ctypes.c_void_p),
+        ("capacity", ctypes.c_int64),
+        ("rows", ctypes.c_int64),
+    )
+
+
+@cache
+def _library() -> ctypes.CDLL:
+    library = _native.load()
+    library.qe_reach_open.argtypes = (
+        ctypes.POINTER(_Plan), ctypes.POINTER(Control), ctypes.POINTER(ctypes.c_void_p),
+    )  # fmt: skip
+    library.qe_reach_next.argtypes = (ctypes.c_void_p, ctypes.POINTER(_Output), ctypes.POINTER(ctypes.c_int32))
+    library.qe_reach_count.argtypes = (ctypes.c_void_p, ctypes.c_void_p)
+    library.qe_reach_close.argtypes = (ctypes.c_void_p,)
+    library.qe_reach_close.restype = None
+    return library
+
+
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """Sets of starts: int64[n + 1] offsets into ``starts``, int64 vertex ids, within a set each once."""
+
+    offsets: IntArray
+    starts: IntArray
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def part(self, begin: int, end: int) -> Lanes:
+        """Return the sets ``[begin, end)``."""
+        first, last = self.offsets[begin], self.offsets[end]
+        return Lanes(self.offsets[begin : end + 1] - first, self.starts[first:last])
+
+
+@dataclass(frozen=True, slots=True)
+class ReachRules:
+    """Which ends are wanted.
+
+    Parameters
+    ----------
+    minimum, maximum
+        Hops: 0 or 1 at least; None for no maximum.
+    repeats
+        What a walk must not repeat: it matters only where a start is an end of its own set.
+    """
+
+    minimum: int
+    maximum: int | None
+    repeats: PathMode = PathMode.TRAIL
+
+
+@dataclass(frozen=True, slots=True)
+class ReachChunk:
+    """Some ends: int64[n] the set, the end, and the least number of hops, None where that isn't wanted."""
+
+    lane: IntArray
+    end: IntArray
+    hops: IntArray | None
+
+
+def reach_chunks(
+    space: WalkSpace,
+    ends: EndFilter,
+    lanes: Lanes,
+    context: ExecutionContext,
+    rules: ReachRules,
+    *,
+    hops: bool = False,
+    rows: int = _ROWS,
+) -> Iterator[ReachChunk]:
+    """Yield the ends of all sets, in chunks of up to ``rows`` (at least 64); none is empty.
+
+    Parameters
+    ----------
+    space, ends
+        Where to walk, where to end.
+    lanes
+        The sets; with ``hops`` of one start each.
+
+    Raises
+    ------
+    QueryInterrupted, QueryTimeout, OutOfMemory
+        As the context says.
+    """
+    library = _library()
+    done = ctypes.c_int32()
+    for begin in range(0, len(lanes), LANES):
+        with _opened(space, ends, lanes.part(begin, min(begin + LANES, len(lanes))), context, rules) as handle:
+            done.value = 0
+            while not done.value:
+                arrays = [np.empty(rows, np.int64) for _ in range(2 + hops)]
+                output = _Output(*(array.ctypes.data for array in arrays), *([] if hops else [None]), rows, 0)
+                context.run(library.qe_reach_next, handle, ctypes.byref(output), ctypes.byref(done))
+                if output.rows:
+                    lane, end, *least = (array[: output.rows] for array in arrays)
+                    yield ReachChunk(lane + begin, end, least[0] if hops else None)
+
+
+def reach_counts(
+    space: WalkSpace, ends: EndFilter, lanes: Lanes, context: ExecutionContext, rules: ReachRules
+) -> IntArray:
+    """Return how many ends each set has, int64[lanes]. Parameters and errors as for ``reach_chunks``."""
+    counts = np.zeros(len(lanes), np.int64)
+    for begin in range(0, len(lanes), LANES):
+        part = lanes.part(begin, min(begin + LANES, len(lanes)))
+        with _opened(space, ends, part, context, rules) as handle:
+            context.run(_library().qe_reach_count, handle, counts[begin:].ctypes.data)
+    return counts
+
+
+@contextmanager
+def _opened(
+    space: WalkSpace, ends: EndFilter, lanes: Lanes, context: ExecutionContext, rules: ReachRules
+) -> Iterator[ctypes.c_void_p]:
+    """Open a run of up to 64 sets, and close it."""
+    library = _library()
+    offsets, starts = (np.ascontiguousarray(each, np.int64) for each in (lanes.offsets, lanes.starts))
+    plan = _Plan(
+        forward=ctypes.addressof(space.forward),
+        backward=ctypes.addressof(space.backward),
+        n_layers=space.layers,
+        lanes=len(lanes),
+        returns=_return_rule(space, rules.repeats),
+        minimum=rules.minimum,
+        maximum=_UNBOUNDED if rules.maximum is None else rules.maximum,
+        vertex_count=space.vertex_count,
+        offsets=offsets.ctypes.data,
+        starts=starts.ctypes.data,
+        end_bits=None if ends.bits is None else ends.bits.ctypes.data,
+        through_bits=None if space.through is None else space.through.ctypes.data,
+        end_lo=ends.lo,
+        end_hi=ends.hi,
+    )
+    handle = ctypes.c_void_p()
+    context.raise_for(library.qe_reach_open(ctypes.byref(plan), ctypes.byref(context.control), ctypes.byref(handle)))
+    try:
+        yield handle
+    finally:
+        library.qe_reach_close(handle)
+
+
+def _return_rule(space: WalkSpace, repeats: PathMode) -> int:
+    """Return the ``qe::ReturnRule``: where all hops are one way, a shortest walk back repeats no relationship."""
+    if repeats is PathMode.ACYCLIC:
+        return 2
+    return 1 if repeats is not PathMode.WALK and space.two_way else 0

@@ -1,0 +1,65 @@
+"""Reachable nodes, their numbers and lengths of shortest paths agree with the reference executor."""
+
+from __future__ import annotations
+
+import pytest
+
+from qengine import Graph
+from qengine.testing.compare import difference
+from qengine.testing.oracle import true_rows
+from qengine.testing.random_graph import random_graph
+
+WALKS = ["-[:R*]->", "-[:R*]-", "<-[:R|S*1..3]-", "-[:S*0..2]-", "-[r:R* {k: 1}]-", "-[:R*2..3]->"]
+ENDS = ["(b)", "(b:A)", "(b {k: 1})"]
+RETURNS = [
+    "DISTINCT b",
+    "DISTINCT a, b",
+    "count(DISTINCT b)",
+    "a, count(DISTINCT b)",
+    "a.k, count(DISTINCT b)",
+    "a.k % 2 AS odd, count(DISTINCT b)",
+    "b.k, count(DISTINCT a), max(a.k)",
+]
+LENGTHS = [
+    "a, b, length(p)",
+    "length(p) AS l, count(*)",
+    "max(length(p)) + min(size(relationships(p)))",
+    "a, sum(length(p))",
+]
+
+
+def agree(query: str, expected: str) -> None:
+    """Compare a query's rows on some graphs; a plan of it has the text ``expected`` somewhere."""
+    plans = []
+    for seed in range(6):
+        store = random_graph(f"reached {seed}").store()
+        graph = Graph(store)
+        plans.append(str(graph.explain(query)))
+        for threads in (1, 2):
+            found = graph.query(query, threads=threads).fetchall()
+            assert difference(true_rows(store, query), found) is None, (seed, query)
+    assert any(expected in plan for plan in plans), query
+
+
+@pytest.mark.parametrize("columns", RETURNS)
+@pytest.mark.parametrize("walk", WALKS)
+def test_ends_of_walks(walk: str, columns: str) -> None:
+    for end in ENDS:
+        for mode in ("", "REPEATABLE ELEMENTS ", "DIFFERENT NODES "):
+            if mode != "REPEATABLE ELEMENTS " or ".." in walk:
+                agree(f"MATCH {mode}(a){walk}{end} RETURN {columns}", "distinct ends" if "2..3" in walk else "Reach")
+
+
+@pytest.mark.parametrize("columns", LENGTHS)
+@pytest.mark.parametrize("walk", WALKS[:5])
+def test_lengths_of_shortest_paths(walk: str, columns: str) -> None:
+    hops = "" if "relationships" in columns else "hops AS"
+    for start in ("", "UNWIND [1, 2, 2] AS x MATCH (a {k: x}) "):
+        agree(f"{start}MATCH p = shortestPath((a){walk}(b)) RETURN {columns}", hops)
+
+
+@pytest.mark.parametrize("walk", WALKS[:4])
+def test_ends_in_subqueries(walk: str) -> None:
+    agree(f"MATCH (a) RETURN a, EXISTS {{ (a){walk}(:A {{k: 1}}) }} AS found", "Reach")
+    agree(f"MATCH (a) RETURN a, COUNT {{ MATCH (a){walk}(b) RETURN DISTINCT b }} AS n", "Reach")
+    agree(f"MATCH (a) OPTIONAL MATCH (a){walk}(b) RETURN a, count(DISTINCT b) AS n", "Reach")
