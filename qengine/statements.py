@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack
 
 from qengine._deadline import planning_deadline
 from qengine._frozen import frozen
@@ -18,6 +18,7 @@ from qengine._notices import log
 from qengine.errors import DeviceError, Notice, QengineError, QueryInterrupted, SemanticError, Span, Unsupported
 from qengine.exec.context import ExecutionContext
 from qengine.exec.executions import Executions
+from qengine.options import LimitKeywords
 from qengine.plan.logical import LogicalPlan
 from qengine.plan.physical import PhysicalPlan
 from qengine.plan.traverse import parameters
@@ -65,13 +66,7 @@ class Statements:
         self._executions = Executions()
         self._plans: LruCache[Planned] = LruCache(PLANS)
 
-    def accept(
-        self,
-        timeout: float | None = None,
-        memory_limit: int | str | None = None,
-        threads: int = 0,
-        gpu_memory_limit: int | str | None = None,
-    ) -> ExecutionContext:
+    def accept(self, **limits: Unpack[LimitKeywords]) -> ExecutionContext:
         """Return the limits of a statement, which hold from now on.
 
         Raises
@@ -79,7 +74,7 @@ class Statements:
         SemanticError
             For limits that there can't be.
         """
-        return self._executions.accept(ExecutionContext(None, timeout, memory_limit, threads, gpu_memory_limit))
+        return self._executions.accept(ExecutionContext(None, **limits))
 
     def interrupt(self) -> None:
         """Stop all statements that were accepted so far."""
