@@ -128,7 +128,7 @@ class SpilledRows:
         try:
             with open(self._path, "rb", buffering=0) as file:
                 file.seek(block.begin)
-                file.readinto(memoryview(data))
+                file.readinto(memoryview(data))  # type: ignore[arg-type]
         except OSError as error:
             raise failed(error, self._path.parent) from None
         rows = pa.ipc.open_stream(pa.py_buffer(data)).read_next_batch()
