@@ -45,7 +45,7 @@ class _Block:
 
 
 class SpilledRows:
-    """Rows that are written once, in order, and read once.
+    """Rows that are written once, in order, and then read.
 
     Parameters
     ----------
@@ -107,8 +107,8 @@ class SpilledRows:
         self.nbytes += batch.nbytes
         self._context.count_spilled(self._operator, data.size, files=int(first))
 
-    def batches(self) -> Iterator[Batch]:
-        """Yield the rows in order, a block at a time; the file is removed behind the last.
+    def batches(self, *, again: bool = False) -> Iterator[Batch]:
+        """Yield the rows in order, a block at a time; the file is removed behind the last unless it is read again.
 
         Raises
         ------
@@ -118,7 +118,8 @@ class SpilledRows:
         for block in self._blocks:
             self._context.check()
             yield self._read(block)
-        self.remove()
+        if not again:
+            self.remove()
 
     def _read(self, block: _Block) -> Batch:
         if not block.restore:
