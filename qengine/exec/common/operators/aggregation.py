@@ -7,7 +7,7 @@ from functools import partial
 
 from qengine.exec.common.aggregates import Aggregator, State, aggregator, weights_of
 from qengine.exec.common.batch import BATCH_ROWS, Batch
-from qengine.exec.common.batch_parts import by_parts, pieces
+from qengine.exec.common.batch_parts import by_parts, fitting, pieces
 from qengine.exec.common.expressions.compiler import Evaluate, compile_expression
 from qengine.exec.common.grouping import Groups, group_rows, rows_alone
 from qengine.exec.common.operators.folded import FoldedGroups
@@ -67,7 +67,7 @@ class Aggregation:
         with memory.holding("Aggregate") as holding:
             apart = self._apart and ROW not in outer.columns
             merge = GroupMerge(self._aggregators, apart, self._runtime, self._whose)
-            for aggregators, part in merge.merged(self._parts(batches, outer, folded), holding):
+            for aggregators, part in merge.merged(self._parts(fitting(batches, holding), outer, folded), holding):
                 if memory.limit is not None:
                     states = zip(aggregators, part.states, strict=True)
                     holding.also(sum(each.final_bytes(state) for each, state in states))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from qengine.exec.common.batch import Batch, concatenate_batches
-from qengine.exec.common.batch_parts import working_bytes
+from qengine.exec.common.batch_parts import fitting, working_bytes
 from qengine.exec.common.columns import ConstantColumn
 from qengine.exec.common.grouping import group_rows
 from qengine.exec.common.operators.stage import Build, Stage
@@ -67,7 +67,7 @@ def distinct_rows(
     thin = True
     spilled: Partitions | None = None
     limited = runtime.memory.limit is not None
-    for batch in batches:
+    for batch in fitting(batches, holding):
         runtime.context.check()
         if limited:
             holding.also(working_bytes(batch.columns.values()))

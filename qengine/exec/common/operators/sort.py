@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from qengine.exec.common.batch import BATCH_ROWS, Batch, concatenate_batches
-from qengine.exec.common.batch_parts import by_parts, pieces, working_bytes
+from qengine.exec.common.batch_parts import by_parts, fitting, pieces, working_bytes
 from qengine.exec.common.columns import Column, IntArray
 from qengine.exec.common.expressions.compiler import compile_expression
 from qengine.exec.common.operators.first_rows import FirstRows
@@ -46,7 +46,7 @@ def sort_stage(operator: logical.Sort, build: Build, first: int) -> Stage:
         runs = sorting.runs()
         rows, last, last_bytes, working = 0, 0, 0, 0
         with runtime.memory.holding("Sort") as holding:
-            for batch in sorting.keyed(upstream(outer)):
+            for batch in sorting.keyed(fitting(upstream(outer), holding)):
                 runtime.context.check()
                 if held and holding.bytes + batch.nbytes + working + sorting.working(batch) > holding.share():
                     runs.add(sorting.ordered_aside(held, holding, rows))
