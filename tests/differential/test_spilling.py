@@ -79,12 +79,12 @@ def test_rows_of_any_types(values: list[object], order: str) -> None:
             assert difference(expected, found) is None
 
 
-@pytest.mark.parametrize("returned", ["a.x AS a, d.x AS d", "DISTINCT a.x AS a"])
-def test_joins(returned: str) -> None:
+@pytest.mark.parametrize(("returned", "most"), [("a.x AS a, d.x AS d", 900), ("DISTINCT a.x AS a", 12)])
+def test_joins(returned: str, most: int) -> None:
     chance = [(k, (k * 37 + j * j * 11) % 1000) for k in range(1000) for j in range(9)]
     nodes = [{"id": k, "labels": "A", "properties": {"x": k}} for k in range(1000)]
     graph = Graph.from_records(nodes, [{"type": "R", "start": a, "end": b} for a, b in chance])
-    text = f"/*+ join(a, b | b, c, d) */ MATCH (a)-->(b)-->(c)-->(d) WHERE a.x < 12 RETURN {returned}"
+    text = f"/*+ join(a, b | b, c, d) */ MATCH (a)-->(b)-->(c)-->(d) WHERE a.x < {most} RETURN {returned}"
     whole = sorted(map(tuple, graph.query(text, device="cpu")))
     assert sorted(map(tuple, graph.query(text, memory_limit=1_000_000, device="cpu"))) == whole
     profile = str(graph.query("PROFILE " + text, memory_limit=1_000_000, device="cpu"))
@@ -159,7 +159,7 @@ def test_a_full_disk_is_said_and_leaves_nothing(tmp_path: Path) -> None:
         "try: list(g.query(sys.argv[1], {'n': 200000}, memory_limit=2000000, spill_directory=sys.argv[2]))\n"
         "except ResourceError as error: print(error.code, error.message)\n"
     )
-    done = subprocess.run([*PYTHON, program, SORT, str(tmp_path)], capture_output=True, text=True)
+    done = subprocess.run([*PYTHON, program, SORT, str(tmp_path)], capture_output=True, text=True, check=False)
     assert done.stdout.startswith("SpillFailed Rows beyond the memory limit can't be kept in"), done.stderr
     assert not folders(tmp_path)
 
