@@ -29,11 +29,12 @@ _VALUE = "value"
 
 @frozen
 class Partial:
-    """Groups so far: their keys, and the state of each aggregate."""
+    """Groups so far: their keys, and the state of each aggregate. ``repeated``: a group may be among them twice."""
 
     length: int
     keys: list[Column]
     states: list[State]
+    repeated: bool = False
 
     def columns(self) -> list[Column]:
         """Return all columns, those of the keys first."""
@@ -47,7 +48,7 @@ class Partial:
         """Return rows, as ``as_batch`` makes them, as groups with so many keys and states as these."""
         columns = iter(rows.columns.values())
         keys = [next(columns) for _ in self.keys]
-        return Partial(rows.length, keys, [[next(columns) for _ in state] for state in self.states])
+        return Partial(rows.length, keys, [[next(columns) for _ in state] for state in self.states], repeated=True)
 
     @property
     def nbytes(self) -> int:
@@ -140,7 +141,7 @@ class GroupMerge:
     def _joined(self, parts: list[Partial], holding: Holding) -> list[Partial]:
         """Return parts that have no group in common: large ones as they come where that shows at once."""
         large = len(parts[0].keys) == 1 and sum(part.length for part in parts) >= _FEW_GROUPS * len(parts)
-        if len(parts) == 1 or (large and known_apart([part.keys[0] for part in parts])):
+        if (len(parts) == 1 and not parts[0].repeated) or (large and known_apart([part.keys[0] for part in parts])):
             return parts
         if self._runtime.memory.limit is not None:
             holding.also(self._needed(parts) - sum(part.nbytes for part in parts))
