@@ -83,7 +83,12 @@ class Estimates:
 
     def _accept(self, options: EstimateOptions | TableOptions) -> ExecutionContext:
         gpu_memory_limit = options.gpu_memory_limit if isinstance(options, EstimateOptions) else None
-        return self._statements.accept(options.timeout, options.memory_limit, options.threads, gpu_memory_limit)
+        return self._statements.accept(
+            timeout=options.timeout,
+            memory_limit=options.memory_limit,
+            gpu_memory_limit=gpu_memory_limit,
+            threads=options.threads,
+        )
 
     @contextmanager
     def _started(

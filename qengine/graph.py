@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any, NoReturn, Unpack, cast
 
 from qengine._printable import in_markup
 from qengine.errors import StorageError
-from qengine.options import EstimateKeywords, EstimateOptions, TableKeywords, TableOptions, with_options
+from qengine.options import (
+    EstimateKeywords,
+    EstimateOptions,
+    LimitKeywords,
+    Limits,
+    TableKeywords,
+    TableOptions,
+    with_options,
+)
 from qengine.prepared import Prepared
 from qengine.result import Result
 from qengine.statements import Cardinalities, Statements
@@ -292,17 +300,15 @@ class Graph:
 
     # ------------------------------------------------------------ querying
 
+    @with_options(Limits)
     def query(
         self,
         text: str,
         params: Mapping[str, Any] | None = None,
         *,
         device: str = "auto",
-        timeout: float | None = None,
-        memory_limit: int | str | None = None,
-        gpu_memory_limit: int | str | None = None,
-        threads: int = 0,
         cardinalities: Cardinalities | None = None,
+        **limits: Unpack[LimitKeywords],
     ) -> Result:
         """Start a query and return its lazy result.
 
@@ -322,7 +328,11 @@ class Graph:
             ``QueryTimeout``; None is no limit.
         memory_limit
             Bytes that the query's operators may hold at once, and as many that ``fetchall``, ``to_arrow`` and the like
-            may gather of its result; a number, or a text like "500MB", "4G" or "2GiB".
+            may gather of its result; a number, or a text like "500MB", "4G" or "2GiB". Rows that are sorted, grouped,
+            made distinct or joined and don't fit go to disk meanwhile.
+        spill_directory
+            Where on disk; None: the system's directory of temporary files. What a query writes is removed when it ends,
+            and what a killed process left when another query first writes there.
         gpu_memory_limit
             Bytes that the query may use on the GPU: what it computes, and the lists of the graph that it reads. What
             other queries hold there is not counted. Given like ``memory_limit``.
@@ -342,9 +352,12 @@ class Graph:
         DeviceError
             If the device can't be used.
         ExecutionError, QueryTimeout, QueryInterrupted, OutOfMemory
-            From the result's methods; ``QueryTimeout`` at once where planning takes too long.
+            From the result's methods; ``QueryTimeout`` at once where planning takes too long. ``OutOfMemory`` where
+            what can't go to disk is too large: one value, one row, what is gathered of the result.
+        ResourceError
+            From the result's methods, where the disk is full or refuses.
         """
-        context = self._statements.accept(timeout, memory_limit, threads, gpu_memory_limit)
+        context = self._statements.accept(**limits)
         return Prepared(self._statements, text, cardinalities, context).start(params, device, context)
 
     def prepare(self, text: str, *, cardinalities: Cardinalities | None = None) -> Prepared:
@@ -362,7 +375,7 @@ class Graph:
 
         ``interrupt`` stops the whole script: no statement of it begins any more.
         """
-        return self._script(self._statements.accept(options.get("timeout")), text, params, options)
+        return self._script(self._statements.accept(timeout=options.get("timeout")), text, params, options)
 
     def _script(
         self, context: ExecutionContext, text: str, params: Mapping[str, Any] | None, options: Mapping[str, Any]

@@ -1,4 +1,4 @@
-"""Keyword options of ``Graph.estimate`` and ``Graph.estimate_all``, as users give them and as one value each."""
+"""Keyword options that several methods of ``Graph`` share, as users give them and as one value each."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import fields
 from functools import wraps
 from inspect import Parameter, signature
+from os import PathLike
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from qengine._frozen import frozen
@@ -14,9 +15,32 @@ from qengine._nearest import nearest
 if TYPE_CHECKING:
     from qengine.estimate import DeviceEstimator, Estimator
 
-__all__ = ["EstimateKeywords", "EstimateOptions", "TableKeywords", "TableOptions", "with_options"]
+__all__ = [
+    "EstimateKeywords", "EstimateOptions", "LimitKeywords", "Limits", "TableKeywords", "TableOptions", "with_options",
+]  # fmt: skip
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+class LimitKeywords(TypedDict, total=False):
+    """The limits of ``Graph.query``, which tells what they mean."""
+
+    timeout: float | None
+    memory_limit: int | str | None
+    spill_directory: str | PathLike[str] | None
+    gpu_memory_limit: int | str | None
+    threads: int
+
+
+@frozen
+class Limits:
+    """What a query may take."""
+
+    timeout: float | None = None
+    memory_limit: int | str | None = None
+    spill_directory: str | PathLike[str] | None = None
+    gpu_memory_limit: int | str | None = None
+    threads: int = 0
 
 
 class EstimateKeywords(TypedDict, total=False):

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from copy import copy
 from functools import partial
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Unpack
 
 from qengine.errors import Notice
 from qengine.exec.context import ExecutionContext
+from qengine.options import LimitKeywords, Limits, with_options
 from qengine.plan.column_types import column_types
 from qengine.plan.physical import Search
 from qengine.result import Result, ResultStats
@@ -57,18 +58,12 @@ class Prepared:
         """The plan; ``str()`` of it is the operator tree."""
         return self._statements.explain(self.text, cardinalities=self._cardinalities)
 
+    @with_options(Limits)
     def run(
-        self,
-        params: Mapping[str, Any] | None = None,
-        *,
-        device: str = "auto",
-        timeout: float | None = None,
-        memory_limit: int | str | None = None,
-        gpu_memory_limit: int | str | None = None,
-        threads: int = 0,
+        self, params: Mapping[str, Any] | None = None, *, device: str = "auto", **limits: Unpack[LimitKeywords]
     ) -> Result:
-        """Start the statement; parameters, errors and result as in ``Graph.query``."""
-        return self.start(params, device, self._statements.accept(timeout, memory_limit, threads, gpu_memory_limit))
+        """Start the statement; parameters, limits, errors and result as in ``Graph.query``."""
+        return self.start(params, device, self._statements.accept(**limits))
 
     def start(self, params: Mapping[str, Any] | None, device: str, context: ExecutionContext) -> Result:
         """Start the statement under the limits with which it was accepted; else as ``run``."""

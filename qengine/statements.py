@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack
 
 from qengine._deadline import planning_deadline
 from qengine._gc import gc_paused
@@ -17,6 +17,7 @@ from qengine._notices import log
 from qengine.errors import DeviceError, QengineError, QueryInterrupted, SemanticError, Span, Unsupported
 from qengine.exec.context import ExecutionContext
 from qengine.exec.executions import Executions
+from qengine.options import LimitKeywords
 from qengine.plan.traverse import parameters
 from qengine.planned import Planned
 from qengine.result import ResultBatch, ResultStats
@@ -53,13 +54,7 @@ class Statements:
 
         return SharedPlans(self.store)
 
-    def accept(
-        self,
-        timeout: float | None = None,
-        memory_limit: int | str | None = None,
-        threads: int = 0,
-        gpu_memory_limit: int | str | None = None,
-    ) -> ExecutionContext:
+    def accept(self, **limits: Unpack[LimitKeywords]) -> ExecutionContext:
         """Return the limits of a statement, which hold from now on.
 
         Raises
@@ -67,7 +62,7 @@ class Statements:
         SemanticError
             For limits that there can't be.
         """
-        return self._executions.accept(ExecutionContext(None, timeout, memory_limit, threads, gpu_memory_limit))
+        return self._executions.accept(ExecutionContext(None, **limits))
 
     def interrupt(self) -> None:
         """Stop all statements that were accepted so far."""

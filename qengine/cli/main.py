@@ -72,6 +72,7 @@ def parser() -> Parser:
         help="a parameter; the value is read as JSON, else as text (repeatable)",
     )  # fmt: skip
     add_limits(found)
+    found.add_argument("--spill-directory", metavar="DIR", help="where rows beyond the memory limit go meanwhile")
     found.add_argument("--device", choices=("auto", "cpu", "gpu"), default="auto", help="where queries run")
     found.add_argument("--version", action="version", version=f"qengine {__version__}")
     return found
@@ -144,6 +145,7 @@ def _run(options: argparse.Namespace, parameters: dict[str, Any]) -> int:
         parameters=parameters,
         timeout=options.timeout,
         memory_limit=options.memory_limit,
+        spill_directory=options.spill_directory,
         gpu_memory_limit=options.gpu_memory_limit,
         device=options.device,
     )

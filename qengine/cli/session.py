@@ -31,6 +31,7 @@ class Session:
     parameters: dict[str, Any] = field(default_factory=dict)
     timeout: float | None = None
     memory_limit: int | None = None
+    spill_directory: str | None = None
     gpu_memory_limit: int | None = None
     device: str = "auto"
     timing: bool = False
@@ -61,6 +62,7 @@ class Session:
                 device=self.device,
                 timeout=self.timeout,
                 memory_limit=self.memory_limit,
+                spill_directory=self.spill_directory,
                 gpu_memory_limit=self.gpu_memory_limit,
             )
         target = out if self.output is None else self.output

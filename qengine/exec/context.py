@@ -8,16 +8,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from dataclasses import field
+from os import PathLike
 from threading import Thread
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from weakref import finalize
 
 from qengine._control import Control, Status, call
 from qengine._frozen import record
 from qengine.errors import InternalError, OutOfMemory, QueryInterrupted, QueryTimeout, ResourceError
-from qengine.exec.limits import number_of_bytes, number_of_seconds, number_of_threads
+from qengine.exec.limits import directory_of, number_of_bytes, number_of_seconds, number_of_threads
 from qengine.exec.memory import Holding, MemoryAccount
 from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.physical import Search
+
+if TYPE_CHECKING:
+    from qengine.exec.spill.folder import SpillFolder
 
 __all__ = ["Control", "ExecutionContext", "OperatorStats", "Rivals", "Status"]
 
@@ -35,13 +40,16 @@ Computed = TypeVar("Computed")
 class OperatorStats:
     """What one operator did: rows emitted and the bytes that they took, seconds spent in it and below it.
 
-    ``notes``: what of it was done otherwise than planned, and why.
+    ``notes``: what of it was done otherwise than planned, and why. ``spilled_bytes``, ``spilled_files``: what it wrote
+    to disk, for want of memory.
     """
 
     rows: int = 0
     seconds: float = 0.0
     bytes: int = 0
     notes: list[str] = field(default_factory=list)
+    spilled_bytes: int = 0
+    spilled_files: int = 0
 
 
 class Rivals(Protocol):
@@ -71,6 +79,8 @@ class ExecutionContext:
         Worker threads of native operators; 0 for one a CPU that this process may run on.
     gpu_memory_limit
         Bytes that the execution may use on the device, None for what it has.
+    spill_directory
+        Where rows go that the memory limit leaves no room for; None: the system's directory of temporary files.
 
     Raises
     ------
@@ -79,8 +89,8 @@ class ExecutionContext:
     """
 
     __slots__ = (
-        "__weakref__", "_beside", "_gathered", "_memory", "control", "gpu_memory_limit", "memory_limit", "parameters",
-        "planning_ends", "profile", "rivals", "timeout",
+        "__weakref__", "_beside", "_folder", "_gathered", "_memory", "control", "gpu_memory_limit", "memory_limit",
+        "parameters", "planning_ends", "profile", "rivals", "spill_directory", "timeout",
     )  # fmt: skip
 
     def __init__(
@@ -90,6 +100,7 @@ class ExecutionContext:
         memory_limit: int | str | None = None,
         threads: int = 0,
         gpu_memory_limit: int | str | None = None,
+        spill_directory: str | PathLike[str] | None = None,
     ) -> None:
         self.parameters: Mapping[str, Any] = {} if parameters is None else parameters
         self.timeout = timeout = number_of_seconds("timeout", timeout)
@@ -102,6 +113,8 @@ class ExecutionContext:
         self._gathered: Holding | None = None
         self.memory_limit = memory_limit = number_of_bytes("memory_limit", memory_limit)
         self.gpu_memory_limit = number_of_bytes("gpu_memory_limit", gpu_memory_limit)
+        self.spill_directory = directory_of(spill_directory)
+        self._folder: SpillFolder | None = None
         workers = number_of_threads("threads", threads) or len(os.sched_getaffinity(0))
         deadline = self.planning_ends = 0
         if timeout is not None and timeout <= _ENDLESS:
@@ -116,6 +129,34 @@ class ExecutionContext:
         stats = None if self.profile is None else self.profile.get(id(operator))
         if stats is not None and text not in stats.notes:
             stats.notes.append(text)
+
+    def spill_folder(self) -> SpillFolder:
+        """Return the execution's folder on disk, made when first asked for. It ends with the context, at the latest.
+
+        Raises
+        ------
+        ResourceError
+            ``SpillFailed`` where it can't be made.
+        """
+        if self._folder is None:
+            from qengine.exec.spill.folder import SpillFolder
+
+            self._folder = SpillFolder(self.spill_directory)
+            finalize(self, self._folder.remove)
+        return self._folder
+
+    def end_spilling(self) -> None:
+        """Remove the execution's folder on disk, if there is one."""
+        if self._folder is not None:
+            self._folder.remove()
+            self._folder = None
+
+    def count_spilled(self, operator: object, nbytes: int, files: int) -> None:
+        """Tell a profile what an operator has written to disk."""
+        stats = None if self.profile is None else self.profile.get(id(operator))
+        if stats is not None:
+            stats.spilled_bytes += nbytes
+            stats.spilled_files += files
 
     @property
     def threads(self) -> int:

@@ -1,14 +1,15 @@
-"""Reads the limits of a query: seconds, bytes, threads."""
+"""Reads the limits of a query: seconds, bytes, threads, and where rows beyond them go."""
 
 from __future__ import annotations
 
 import math
+import os
 import re
 from typing import Any
 
 from qengine.errors import SemanticError
 
-__all__ = ["MOST_THREADS", "number_of_bytes", "number_of_seconds", "number_of_threads", "size"]
+__all__ = ["MOST_THREADS", "directory_of", "number_of_bytes", "number_of_seconds", "number_of_threads", "size"]
 
 MOST_THREADS = 1024
 
@@ -95,6 +96,29 @@ def number_of_threads(name: str, value: Any) -> int:
     if not 0 <= (number := int(value)) <= MOST_THREADS:
         raise _out_of_range(name, value, f"a number of threads from 0 to {MOST_THREADS:,}", hint)
     return number
+
+
+def directory_of(given: Any) -> str | None:
+    """Return the directory that ``spill_directory`` names; None: the system's for temporary files.
+
+    Raises
+    ------
+    SemanticError
+        For what is no path.
+    """
+    if given is None:
+        return None
+    try:
+        path = os.fspath(given)
+    except TypeError:
+        path = b""
+    if isinstance(path, str) and path and "\0" not in path:
+        return path
+    raise SemanticError(
+        f"`spill_directory` is a path, not {given!r}.",
+        hint='Give it like spill_directory="/var/tmp", or None for the system\'s directory of temporary files.',
+        code="InvalidArgumentType",
+    )
 
 
 def _number(value: Any) -> float:

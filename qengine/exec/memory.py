@@ -14,6 +14,7 @@ but for what the loop keeps. To find out what that is takes time, so a ``Loop`` 
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 from sys import getsizeof
 from typing import Any
 
@@ -85,6 +86,10 @@ class MemoryAccount:
         """Return how many bytes may still be taken, at least 1; there is a limit."""
         assert self.limit is not None
         return max(1, self.limit - self.charged - self._native())
+
+    def unclaimed(self, own: int) -> float:
+        """Return how many bytes all but ``own`` leave of the limit; infinite where there is none."""
+        return inf if self.limit is None else max(0, self.limit - self.charged - self._native() + own)
 
     # ------------------------------------------------------------ values
 
@@ -287,6 +292,12 @@ class Holding:
             held = self.bytes
             self.add(count)
             self.set(held)
+
+    def share(self) -> float:
+        """Return how many bytes the operator takes before it spills: half of what others leave, so that there is
+        room for one more. Infinite where there is no limit.
+        """
+        return self._account.unclaimed(self.bytes) / 2
 
     def release(self) -> None:
         """Give everything back."""

@@ -91,7 +91,8 @@ class Explanation:
         (where both are the estimate, it is a count). ``device``: "cpu" or "gpu". Of a search that counts, for each row
         of its input, ``embeddings``, ``embeddings_low`` and ``embeddings_high``. After a run also ``actual_rows`` and
         their ``bytes``, ``q_error`` (the factor between actual and estimated rows, both at least one), ``seconds``
-        (with what it reads) and ``own_seconds`` (without); ``notes``, where it was run otherwise than planned.
+        (with what it reads) and ``own_seconds`` (without); ``spilled_bytes`` and ``spilled_files``, where it wrote rows
+        to disk for want of memory; ``notes``, where it was run otherwise than planned.
         """
         estimate = self.estimates.get(id(operator))
         if estimate is None:  # an operator of a subquery that is shown, but not run by itself
@@ -119,6 +120,8 @@ class Explanation:
                 "seconds": stats.seconds,
                 "own_seconds": max(0.0, stats.seconds - below),
             }
+            if stats.spilled_files:
+                found |= {"spilled_bytes": stats.spilled_bytes, "spilled_files": stats.spilled_files}
             found |= {"notes": stats.notes} if stats.notes else {}
         return found
 

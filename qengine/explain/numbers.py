@@ -18,9 +18,17 @@ def note(entries: Mapping[str, Any]) -> str:
     device = " device=gpu" if entries["device"] == "gpu" else ""
     return (
         f"rows={entries['actual_rows']:,} expected={expected} q-error={entries['q_error']:.3g} "
-        f"time={entries['own_seconds'] * 1e3:.2f} ms bytes={size(entries['bytes'])}{device}"
+        f"time={entries['own_seconds'] * 1e3:.2f} ms bytes={size(entries['bytes'])}{_spilled(entries)}{device}"
         + "".join(f"; {each}" for each in entries.get("notes", ()))
     )
+
+
+def _spilled(entries: Mapping[str, Any]) -> str:
+    """Return what an operator wrote to disk, if it did."""
+    if "spilled_files" not in entries:
+        return ""
+    files = entries["spilled_files"]
+    return f" spilled={size(entries['spilled_bytes'])} in {files:,} {'file' if files == 1 else 'files'}"
 
 
 def expectation(entries: Mapping[str, Any]) -> str:

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/stop.h"
+#include "base/text_hash.h"
 #include "qe/abi.h"
 
 namespace qe {
@@ -39,14 +40,6 @@ constexpr uint64_t kBlock = 32;        // rows whose buckets are fetched togethe
 constexpr uint64_t kMostPairs = 16;    // rows of a bucket that are compared with each other
 constexpr uint32_t kAbsent = 0xFFFFFFFF;
 
-uint64_t mixed(uint64_t x) {  // the finalizer of MurmurHash3
-  x ^= x >> 33;
-  x *= 0xff51afd7ed558ccdULL;
-  x ^= x >> 33;
-  x *= 0xc4ceb9fe1a85ec53ULL;
-  return x ^ (x >> 33);
-}
-
 struct Text {
   const uint8_t* bytes;
   uint64_t length;
@@ -79,17 +72,8 @@ uint64_t word_at(const ValueColumn& column, uint64_t i) {
       return value == 0 ? 0 : word;
     }
     default: {
-      Text text = text_at(column, i);
-      uint64_t hash = 0x9e3779b97f4a7c15ULL ^ text.length;
-      while (text.length > 0) {
-        const uint64_t part = text.length < 8 ? text.length : 8;
-        uint64_t word = 0;
-        std::memcpy(&word, text.bytes, part);
-        hash = mixed(hash ^ word) + 0x9e3779b97f4a7c15ULL;
-        text.bytes += part;
-        text.length -= part;
-      }
-      return hash;
+      const Text text = text_at(column, i);
+      return text_hash(text.bytes, text.length);
     }
   }
 }

@@ -34,7 +34,7 @@ from qengine.exec.scalar.aggregates import accumulator
 from qengine.exec.scalar.values import checked
 from qengine.plan.expr import AggregateCall
 
-__all__ = ["WEIGHED", "Aggregator", "State", "aggregator", "total_weight", "weights_of"]
+__all__ = ["WEIGHED", "Aggregator", "DistinctValues", "State", "aggregator", "total_weight", "weights_of"]
 
 WEIGHED = frozenset({"count", "sum", "avg", "min", "max"})
 """Aggregates that take a row's weight as a number; the others repeat the row."""
@@ -46,7 +46,23 @@ State = list[Column]
 
 
 class Aggregator(ABC):
-    """One aggregate call. ``groups`` says which row belongs to which group."""
+    """One aggregate call. ``groups`` says which row belongs to which group.
+
+    Attributes
+    ----------
+    arguments
+        How many it has.
+    of_fixed_size
+        Whether a group's state is as large however many rows it has.
+    """
+
+    arguments = 1
+    of_fixed_size = True
+
+    def empty(self, count: int) -> State:
+        """Return the states of groups without rows."""
+        groups = Groups(np.zeros(0, dtype=np.int64), np.arange(count, dtype=np.int64))
+        return self.partial(groups, [null_column(0) for _ in range(self.arguments)], None)
 
     @abstractmethod
     def partial(self, groups: Groups, args: list[Column], weights: IntArray | None) -> State:
@@ -85,7 +101,7 @@ def aggregator(call: AggregateCall) -> Aggregator:
             return _Extreme(greatest=call.name == "max")
         case _:
             inner = _Collected(call)
-    return _Distinct(inner) if call.distinct else inner
+    return DistinctValues(inner) if call.distinct else inner
 
 
 def weights_of(column: Column) -> IntArray:
@@ -156,6 +172,8 @@ def _rows(groups: Groups, kept: BoolArray | IntArray) -> Groups:
 class _CountRows(Aggregator):
     """``count(*)``: state is the number of rows."""
 
+    arguments = 0
+
     def partial(self, groups: Groups, args: list[Column], weights: IntArray | None) -> State:
         if weights is None and groups.count == 1:
             return [integer_column(np.array([len(groups.codes)], dtype=np.int64))]
@@ -172,6 +190,8 @@ class _CountRows(Aggregator):
 
 class _Count(_CountRows):
     """``count(x)``: nulls don't count."""
+
+    arguments = 1
 
     def partial(self, groups: Groups, args: list[Column], weights: IntArray | None) -> State:
         kept = ~args[0].is_null()
@@ -319,8 +339,11 @@ def _scattered(groups: Groups, lists: ListColumn) -> tuple[Groups, Column]:
 class _Collected(Aggregator):
     """Aggregates of all values at once: state is the list of the values that aren't null, then other arguments."""
 
+    of_fixed_size = False
+
     def __init__(self, call: AggregateCall) -> None:
         self._call = call
+        self.arguments = len(call.args)
 
     def partial(self, groups: Groups, args: list[Column], weights: IntArray | None) -> State:
         column, *others = args
@@ -363,11 +386,14 @@ def _first_of(groups: Groups, column: Column) -> Column:
     return column.take(groups.first)
 
 
-class _Distinct(Aggregator):
-    """Hands each different value of a group once to the inner aggregator: state is the list of them."""
+class DistinctValues(Aggregator):
+    """Hands each different value of a group once to the ``inner`` aggregator: state is the list of them."""
+
+    of_fixed_size = False
 
     def __init__(self, inner: Aggregator) -> None:
-        self._inner = inner
+        self.inner = inner
+        self.arguments = inner.arguments
 
     def partial(self, groups: Groups, args: list[Column], weights: IntArray | None) -> State:
         column, *others = args
@@ -386,13 +412,20 @@ class _Distinct(Aggregator):
         return _gathered(_rows(groups, kept), column.take(kept))
 
     def final_bytes(self, state: State) -> int:
-        return working_bytes(state) + self._inner.final_bytes(state)
+        return working_bytes(state) + self.inner.final_bytes(state)
+
+    def items_of(self, state: State) -> tuple[IntArray, Column]:
+        """Return the different values of all groups, and which group each is of."""
+        lists = state[0]
+        assert isinstance(lists, ListColumn)
+        every = np.arange(len(lists), dtype=np.int64)
+        groups, items = _scattered(Groups(every, every), lists)
+        return groups.codes, items
 
     def final(self, state: State) -> Column:
         lists, *others = state
-        assert isinstance(lists, ListColumn)
-        count = len(lists)
-        every = np.arange(count, dtype=np.int64)
-        groups, items = _scattered(Groups(every, every), lists)
+        codes, items = self.items_of(state)
+        every = np.arange(len(lists), dtype=np.int64)
+        groups = Groups(codes, every)
         args = [items, *(other.take(groups.codes) for other in others)]
-        return self._inner.final(self._inner.partial(groups, args, None))
+        return self.inner.final(self.inner.partial(groups, args, None))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from math import inf
 from typing import TypeVar
 
 import numpy as np
@@ -11,7 +12,7 @@ from qengine.exec.common.batch import BATCH_ROWS, Batch
 from qengine.exec.common.columns import Column, IntArray, ListColumn, ObjectColumn, concatenate
 from qengine.exec.memory import Holding, MemoryAccount, Oversized
 
-__all__ = ["by_parts", "evaluated", "pieces", "repeated_pieces", "working_bytes"]
+__all__ = ["by_parts", "evaluated", "fitting", "pieces", "repeated_pieces", "working_bytes"]
 
 _Found = TypeVar("_Found")
 
@@ -52,6 +53,18 @@ def evaluated(batch: Batch, evaluate: Callable[[Batch], Column], memory: MemoryA
     if len(parts) > 1:
         holding.also(holding.bytes - before)  # in one piece
     return concatenate(parts)
+
+
+def fitting(batches: Iterable[Batch], holding: Holding) -> Iterator[Batch]:
+    """Yield the rows of batches in parts that an operator has room to work on, a quarter of its share at most."""
+    for batch in batches:
+        share = holding.share()
+        rows = batch.length
+        if share < inf:
+            needed = batch.nbytes + working_bytes(batch.columns.values())
+            rows = max(1, int(min(batch.length, batch.length * share / (4 * needed + 1))))
+        for offset in range(0, batch.length, rows):
+            yield batch.slice(offset, rows)
 
 
 def working_bytes(columns: Iterable[Column]) -> int:

@@ -126,6 +126,8 @@ def _batches(
             yield batch.select(plan.columns)
     except (MemoryError, pa.ArrowCapacityError):
         context.raise_for(Status.OUT_OF_MEMORY)
+    finally:
+        context.end_spilling()
 
 
 def continue_from(

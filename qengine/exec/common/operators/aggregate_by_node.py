@@ -66,7 +66,7 @@ def aggregate_by_node_stage(operator: physical.AggregateByNode, build: Build, fi
     given = {place: source for place, call in enumerate(calls) if (source := _source(operator, call, build))}
     counted = [counted_call(call) if isinstance(given.get(place), _Met) else call for place, call in enumerate(calls)]
     named = zip((name for name, _ in operator.input.aggregates), counted, strict=True)
-    grouping = Aggregation(replace(operator.input, aggregates=tuple(named)), _WEIGHT, runtime)
+    grouping = Aggregation(replace(operator.input, aggregates=tuple(named)), _WEIGHT, runtime, whose=operator)
 
     def run(outer: Batch) -> Iterator[Batch]:
         if ROW in outer.columns:

@@ -34,7 +34,7 @@ def aggregate_entries_stage(operator: physical.AggregateEntries, build: Build, f
     runtime = build.runtime
     rows = build(operator.input, first)
     named = ((name, counted_call(call)) for name, call in operator.input.aggregates)
-    grouping = Aggregation(replace(operator.input, aggregates=tuple(named)), None, runtime)
+    grouping = Aggregation(replace(operator.input, aggregates=tuple(named)), None, runtime, whose=operator)
     levels = entry_levels(operator.search)
     assert levels is not None
 

@@ -7,19 +7,24 @@ from collections.abc import Iterator
 import numpy as np
 
 from qengine.exec.common.batch import Batch, concatenate_batches
-from qengine.exec.common.batch_parts import working_bytes
+from qengine.exec.common.batch_parts import fitting, working_bytes
+from qengine.exec.common.columns import ConstantColumn
 from qengine.exec.common.grouping import group_rows
 from qengine.exec.common.operators.stage import Build, Stage
 from qengine.exec.common.runtime import Runtime
+from qengine.exec.memory import Holding
+from qengine.exec.spill.partitions import DEPTH, Partitions
 from qengine.plan import logical
 
-__all__ = ["distinct_stage", "union_stage"]
+__all__ = ["distinct_rows", "distinct_stage", "union_stage"]
+
+_SEEN = "#seen"  # marks rows that were emitted before they went to a file
 
 
 def distinct_stage(operator: logical.Distinct, build: Build, first: int) -> Stage:
     """Emit each different input row at its first place. Holds the different rows."""
     upstream = build(operator.input, first)
-    return lambda outer: _distinct(upstream(outer), build.runtime, "Distinct")
+    return lambda outer: _distinct(upstream(outer), build.runtime, "Distinct", operator)
 
 
 def union_stage(operator: logical.Union, build: Build, first: int) -> Stage:
@@ -33,44 +38,94 @@ def union_stage(operator: logical.Union, build: Build, first: int) -> Stage:
                 names = names or list(batch.columns)
                 yield batch.select(names)
 
-    return run if operator.all else lambda outer: _distinct(run(outer), build.runtime, "Union")
+    return run if operator.all else lambda outer: _distinct(run(outer), build.runtime, "Union", operator)
 
 
-def _distinct(batches: Iterator[Batch], runtime: Runtime, operator: str) -> Iterator[Batch]:
+def _distinct(batches: Iterator[Batch], runtime: Runtime, name: str, operator: object) -> Iterator[Batch]:
+    """Yield each different row of an operator's batches."""
+    with runtime.memory.holding(name) as holding:
+        yield from distinct_rows(batches, runtime, holding, operator)
+
+
+def distinct_rows(
+    batches: Iterator[Batch], runtime: Runtime, holding: Holding, operator: object, depth: int = 0
+) -> Iterator[Batch]:
     """Yield the new rows of the batches.
 
     Waiting rows are compared with those seen once they are as many: so each row takes part in few comparisons, and
-    the first rows come at once. Batches are thinned out before they wait, unless that was of little use.
+    the first rows come at once. Batches are thinned out before they wait, unless that was of little use. Once there is
+    no memory for more, all rows, those seen marked as such, are spilled: dealt to files, and compared file by file.
+
+    Parameters
+    ----------
+    depth
+        How often the rows have been dealt to files before.
     """
     seen: Batch | None = None
     waiting: list[Batch] = []
     rows = 0
     thin = True
+    spilled: Partitions | None = None
     limited = runtime.memory.limit is not None
-    with runtime.memory.holding(operator) as holding:
-        for batch in batches:
-            runtime.context.check()
-            if limited:
-                holding.also(working_bytes(batch.columns.values()))
-            own = _first_rows(batch, 0) if thin else batch
-            thin = thin and 2 * own.length <= batch.length
-            waiting.append(own)
-            rows += own.length
-            holding.add(own.nbytes)
-            if seen is None or rows >= seen.length:
-                if limited:
-                    holding.also(_working(seen, waiting))
+    for batch in fitting(batches, holding):
+        runtime.context.check()
+        if limited:
+            holding.also(working_bytes(batch.columns.values()))
+        own = _first_rows(batch, 0) if thin else batch
+        thin = thin and 2 * own.length <= batch.length
+        if spilled is None and limited and _working(seen, [*waiting, own]) > holding.share():
+            if waiting:
                 seen, fresh = _joined_aside(runtime, seen, waiting)
                 waiting, rows = [], 0
-                holding.set(seen.nbytes)
-                if fresh.length:
-                    yield fresh
-        if waiting:
+                yield from _shown(fresh)
+            if seen is not None and depth < DEPTH and 2 * _working(seen, [own]) > holding.share():
+                spilled = Partitions(_compared(own), depth, runtime.context, operator)
+                spilled.add(_marked(seen, True))
+                seen = None
+        if spilled is not None:
+            spilled.add(_marked(own, False))
+            holding.set(spilled.nbytes)
+            continue
+        waiting.append(own)
+        rows += own.length
+        holding.set((0 if seen is None else seen.nbytes) + sum(each.nbytes for each in waiting))
+        if seen is None or rows >= seen.length:
             if limited:
                 holding.also(_working(seen, waiting))
-            _, fresh = _joined_aside(runtime, seen, waiting)
-            if fresh.length:
-                yield fresh
+            seen, fresh = _joined_aside(runtime, seen, waiting)
+            waiting, rows = [], 0
+            holding.set(seen.nbytes)
+            yield from _shown(fresh)
+    if waiting:
+        if limited:
+            holding.also(_working(seen, waiting))
+        _, fresh = _joined_aside(runtime, seen, waiting)
+        yield from _shown(fresh)
+    if spilled is not None:
+        for file in spilled.files():
+            holding.set(0)
+            yield from distinct_rows(file.batches(), runtime, holding, operator, depth + 1)
+
+
+def _compared(batch: Batch) -> list[str]:
+    """Return the columns by which rows differ: all but the mark."""
+    return [name for name in batch.columns if name != _SEEN]
+
+
+def _marked(batch: Batch, seen: bool) -> Batch:
+    """Return rows that are dealt to files, marked as seen, or else as they already are."""
+    if _SEEN in batch.columns and not seen:
+        return batch
+    return batch.with_columns({_SEEN: ConstantColumn(seen, batch.length)})
+
+
+def _shown(fresh: Batch) -> Iterator[Batch]:
+    """Yield new rows but those that were seen before they were dealt to files."""
+    if _SEEN in fresh.columns:
+        seen = np.array(fresh.columns[_SEEN].values(), dtype=np.bool_)
+        fresh = fresh.select(_compared(fresh)).filter(~seen)
+    if fresh.length:
+        yield fresh
 
 
 def _joined_aside(runtime: Runtime, seen: Batch | None, waiting: list[Batch]) -> tuple[Batch, Batch]:
@@ -95,6 +150,6 @@ def _joined(seen: Batch | None, waiting: list[Batch]) -> tuple[Batch, Batch]:
 def _first_rows(batch: Batch, start: int) -> Batch:
     """Return each different row at its first place, if that is ``start`` or later."""
     first = np.zeros(batch.length, dtype=np.bool_)
-    first[group_rows(list(batch.columns.values()), batch.length).first] = True
+    first[group_rows([batch.columns[name] for name in _compared(batch)], batch.length).first] = True
     first[:start] = False
     return batch if first.all() else batch.take(np.flatnonzero(first))

@@ -66,7 +66,7 @@ class FoldedRows:
         self._elements = elements
         self._runtime = runtime
         named = tuple((name, counted_call(call)) for name, call in operator.aggregates)
-        self.grouping = Aggregation(replace(operator, aggregates=named), operator.weight, runtime)
+        self.grouping = Aggregation(replace(operator, aggregates=named), operator.weight, runtime, whose=operator)
         exprs = {expr for _, expr in operator.keys} | {arg for _, call in operator.aggregates for arg in call.args}
         self._evaluated = sum(map(self._elements_of, exprs))
 

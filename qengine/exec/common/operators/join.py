@@ -1,19 +1,31 @@
-"""``HashJoin``: the build side's rows by their keys, once; the other side's batches look theirs up."""
+"""``HashJoin``: the build side's rows by their keys, once; the other side's batches look theirs up.
+
+Where the build side doesn't fit, both sides are dealt to files by their keys (the Grace join), and joined file by file;
+a file's build side that doesn't fit either, in parts.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 import numpy as np
 
+from qengine._frozen import frozen
 from qengine.exec.common.batch import BATCH_ROWS, Batch, concatenate_batches
 from qengine.exec.common.batch_parts import repeated_pieces
 from qengine.exec.common.columns import Column, IntArray, NodeColumn, RelationshipColumn, vertex_ids
 from qengine.exec.common.operators.stage import Build, Stage
+from qengine.exec.common.runtime import Runtime
 from qengine.exec.host.hash_join import JoinTable, Operand, Test
+from qengine.exec.memory import Holding
+from qengine.exec.spill.partitions import Partitions
+from qengine.exec.spill.rows import SpilledRows
 from qengine.plan import physical
 
 __all__ = ["hash_join_stage"]
+
+_TABLE = 32  # bytes a row while its table is made: the number of its group, a row of each group, and the table itself
 
 
 def hash_join_stage(operator: physical.HashJoin, build: Build, first: int) -> Stage:
@@ -21,49 +33,142 @@ def hash_join_stage(operator: physical.HashJoin, build: Build, first: int) -> St
     runtime = build.runtime
     upstream = build(operator.input, first)
     other = build(operator.build)
-    holding = runtime.memory.holding("HashJoin")
-    built: tuple[Batch, JoinTable] | None = None
-
-    def table() -> tuple[Batch, JoinTable] | None:
-        """Return the build side's rows and where they are by their keys; None if there are none."""
-        held: list[Batch] = []
-        for batch in other(Batch(1, {})):
-            runtime.context.check()
-            held.append(batch)
-            holding.add(batch.nbytes)
-        if not held:
-            return None
-        holding.also(holding.bytes)  # the rows in one piece
-        rows = concatenate_batches(held)
-        held.clear()
-        keys = [vertex_ids(rows.columns[name]) for name in operator.keys]
-        # Beside the table itself: the number of each row's group, and a row of each group.
-        holding.add(32 * rows.length)
-        found = JoinTable(keys, runtime.context)
-        holding.set(rows.nbytes + sum(key.nbytes for key in keys) + found.nbytes)
-        return rows, found
+    joining = _Joining(operator, runtime)
+    built: _Built | list[SpilledRows] | None = None
 
     def run(outer: Batch) -> Iterator[Batch]:
         nonlocal built
+        batches = upstream(outer)
         wanted = _growing(first)
-        for batch in upstream(outer):
+        for batch in batches:
             if built is None:
-                built = table()
-                if built is None:
-                    return
-            rows, found = built
-            given = rows.select(operator.emit)
-            keys = [vertex_ids(batch.columns[name]) for name in operator.keys]
-            tests = [_test(each, batch, rows) for each in operator.apart]
-            for here, there in found.pairs(keys, tests, operator.semi, wanted):
-                for begin, count in repeated_pieces(batch, here, runtime.memory):
-                    chosen = slice(begin, begin + count)
-                    for at, number in repeated_pieces(given, there[chosen], runtime.memory):
-                        few = slice(begin + at, begin + at + number)
-                        yield batch.take(here[few]).with_columns(given.take(there[few]).columns)
-                runtime.context.check()
+                built = joining.built(other(Batch(1, {})))
+            if isinstance(built, list):
+                yield from joining.joined_on_disk(chain((batch,), batches), built, wanted)
+                return
+            if built.table is None:
+                return
+            for rows, _ in joining.joined(batch, built, wanted):
+                yield rows
 
     return run
+
+
+@frozen
+class _Built:
+    """Rows of the build side, and where they are by their keys; no table of none."""
+
+    rows: Batch
+    table: JoinTable | None
+
+
+class _Joining:
+    """One join as it is run."""
+
+    def __init__(self, operator: physical.HashJoin, runtime: Runtime) -> None:
+        self._operator = operator
+        self._runtime = runtime
+        self._holding = runtime.memory.holding("HashJoin")
+
+    def built(self, batches: Iterator[Batch]) -> _Built | list[SpilledRows]:
+        """Return the build side's rows: in memory, or in files by their keys where the memory limit leaves no room."""
+        held: list[Batch] = []
+        holding = self._holding
+        spilled: Partitions | None = None
+        for batch in batches:
+            self._runtime.context.check()
+            if spilled is None and held and self._needed([*held, batch]) > holding.share():
+                spilled = self._partitions()
+                for each in held:
+                    spilled.add(each)
+                held.clear()
+            if spilled is None:
+                held.append(batch)
+                holding.add(batch.nbytes)
+            else:
+                spilled.add(batch)
+                holding.set(spilled.nbytes)
+        if spilled is None:
+            return self._table(held, holding)
+        files = spilled.files()
+        holding.set(0)
+        return files
+
+    def _partitions(self) -> Partitions:
+        return Partitions(self._operator.keys, 0, self._runtime.context, self._operator)
+
+    def _needed(self, held: Sequence[Batch]) -> int:
+        """Return what it takes to hold rows, in one piece, and their table."""
+        return sum(2 * each.nbytes + (_TABLE + 8 * len(self._operator.keys)) * each.length for each in held)
+
+    def _table(self, held: list[Batch], holding: Holding) -> _Built:
+        """Return rows by their keys; the list is empty afterwards."""
+        if not held:
+            return _Built(Batch(0, {}), None)
+        holding.also(holding.bytes)  # the rows in one piece
+        rows = concatenate_batches(held)
+        held.clear()
+        keys = [vertex_ids(rows.columns[name]) for name in self._operator.keys]
+        holding.add(_TABLE * rows.length)
+        table = JoinTable(keys, self._runtime.context)
+        holding.set(rows.nbytes + sum(key.nbytes for key in keys) + table.nbytes)
+        return _Built(rows, table)
+
+    def joined(self, batch: Batch, built: _Built, wanted: Iterator[int]) -> Iterator[tuple[Batch, IntArray]]:
+        """Yield the rows of a batch with their partners, and which rows of the batch they are."""
+        operator, memory = self._operator, self._runtime.memory
+        assert built.table is not None
+        given = built.rows.select(operator.emit)
+        keys = [vertex_ids(batch.columns[name]) for name in operator.keys]
+        tests = [_test(each, batch, built.rows) for each in operator.apart]
+        for here, there in built.table.pairs(keys, tests, operator.semi, wanted):
+            for begin, count in repeated_pieces(batch, here, memory):
+                chosen = slice(begin, begin + count)
+                for at, number in repeated_pieces(given, there[chosen], memory):
+                    few = slice(begin + at, begin + at + number)
+                    yield batch.take(here[few]).with_columns(given.take(there[few]).columns), here[few]
+            self._runtime.context.check()
+
+    def joined_on_disk(
+        self, batches: Iterator[Batch], built: Sequence[SpilledRows], wanted: Iterator[int]
+    ) -> Iterator[Batch]:
+        """Yield the joined rows of all batches, file by file."""
+        dealt = self._partitions()
+        for batch in batches:
+            self._runtime.context.check()
+            dealt.add(batch)
+            self._holding.set(dealt.nbytes)
+        probing = dealt.files()
+        self._holding.set(0)
+        for own, other in zip(probing, built, strict=True):
+            if own.length and other.length:
+                yield from self._joined_files(own, other, wanted)
+            own.remove()
+
+    def _joined_files(self, probing: SpilledRows, built: SpilledRows, wanted: Iterator[int]) -> Iterator[Batch]:
+        through = np.zeros(probing.length if self._operator.semi else 0, np.bool_)  # rows that have found a partner
+        for part in self._parts(built):
+            begin = 0
+            for batch in probing.batches(again=True):
+                end = begin + batch.length
+                left = np.flatnonzero(~through[begin:end]) if self._operator.semi else None
+                for rows, places in self.joined(batch if left is None else batch.take(left), part, wanted):
+                    if left is not None:
+                        through[begin + left[places]] = True
+                    yield rows
+                begin = end
+
+    def _parts(self, built: SpilledRows) -> Iterator[_Built]:
+        """Yield the rows of a file of the build side, as many at a time as fit."""
+        held: list[Batch] = []
+        with self._runtime.memory.holding("HashJoin") as holding:
+            for batch in built.batches(again=True):
+                if held and self._needed([*held, batch]) > holding.share():
+                    yield self._table(held, holding)
+                    holding.set(0)
+                held.append(batch)
+                holding.add(batch.nbytes)
+            yield self._table(held, holding)
 
 
 def _growing(size: int) -> Iterator[int]:

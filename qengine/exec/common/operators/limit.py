@@ -15,7 +15,7 @@ from qengine.exec.scalar.values import failing_at, number_of_rows
 from qengine.plan import logical
 from qengine.plan.expr import Expr
 
-__all__ = ["count_of", "limit_stage", "places_within_rows", "skip_stage"]
+__all__ = ["count_of", "limit_stage", "limited", "places_within_rows", "skip_stage"]
 
 
 def count_of(expr: Expr, clause: str, runtime: Runtime) -> int:
@@ -48,26 +48,26 @@ def limit_stage(operator: logical.Limit, build: Build, first: int) -> Stage:
     count = count_of(operator.count, "LIMIT", build.runtime)
     upstream = build(operator.input, max(1, min(first, count)))
 
-    def run(outer: Batch) -> Iterator[Batch]:
-        left = count
-        if not left:
-            return
-        seen = np.zeros(outer.length, dtype=np.int64)
-        for batch in upstream(outer):
-            rows = rows_of(batch)
-            if rows is None:
-                yield batch.slice(0, left)
-                left -= batch.length
-                if left <= 0:
-                    return
-            else:
-                kept = np.flatnonzero(places_within_rows(rows, seen) < count)
-                if len(kept):
-                    yield batch.take(kept)
-                if seen.min() >= count:
-                    return
+    return lambda outer: limited(upstream(outer), count, outer.length) if count else iter(())
 
-    return run
+
+def limited(batches: Iterator[Batch], count: int, outer_rows: int) -> Iterator[Batch]:
+    """Yield the first ``count`` rows, at least one, of batches; in a subplan of each of its outer rows."""
+    left = count
+    seen = np.zeros(outer_rows, dtype=np.int64)
+    for batch in batches:
+        rows = rows_of(batch)
+        if rows is None:
+            yield batch.slice(0, left)
+            left -= batch.length
+            if left <= 0:
+                return
+        else:
+            kept = np.flatnonzero(places_within_rows(rows, seen) < count)
+            if len(kept):
+                yield batch.take(kept)
+            if seen.min() >= count:
+                return
 
 
 def skip_stage(operator: logical.Skip, build: Build, first: int) -> Stage:

@@ -1,0 +1,238 @@
+"""Partial groups: keys with the states of aggregates, as each batch gives them, and their merging.
+
+What the memory limit leaves no room for is spilled: dealt to files by the hash of the keys, each of which is merged by
+itself. Of aggregates over different values that only count or add them, the values go to files of their own, dealt by
+key and value: the different values of one group may be more than fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+
+from qengine._frozen import frozen
+from qengine.exec.common.aggregates import Aggregator, DistinctValues, State
+from qengine.exec.common.batch import Batch, concatenate_batches
+from qengine.exec.common.batch_parts import working_bytes
+from qengine.exec.common.columns import Column
+from qengine.exec.common.grouping import group_rows, known_apart
+from qengine.exec.common.operators.distinct import distinct_rows
+from qengine.exec.common.runtime import Runtime
+from qengine.exec.memory import Holding
+from qengine.exec.spill.partitions import DEPTH, Partitions
+
+__all__ = ["GroupMerge", "Partial"]
+
+_FEW_GROUPS = 1024  # so many groups may wait to be merged
+_VALUE = "value"
+
+
+@frozen
+class Partial:
+    """Groups so far: their keys, and the state of each aggregate. ``repeated``: a group may be among them twice."""
+
+    length: int
+    keys: list[Column]
+    states: list[State]
+    repeated: bool = False
+
+    def columns(self) -> list[Column]:
+        """Return all columns, those of the keys first."""
+        return [*self.keys, *(column for state in self.states for column in state)]
+
+    def as_batch(self) -> Batch:
+        """Return the groups as rows."""
+        return Batch(self.length, {str(place): column for place, column in enumerate(self.columns())})
+
+    def like(self, rows: Batch) -> Partial:
+        """Return rows, as ``as_batch`` makes them, as groups with so many keys and states as these."""
+        columns = iter(rows.columns.values())
+        keys = [next(columns) for _ in self.keys]
+        return Partial(rows.length, keys, [[next(columns) for _ in state] for state in self.states], repeated=True)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all columns."""
+        return sum(column.nbytes for column in self.columns())
+
+
+Merged = tuple[Sequence[Aggregator], Partial]
+
+
+class GroupMerge:
+    """Merges the partial groups of one ``Aggregate``.
+
+    Parameters
+    ----------
+    aggregators
+        What merges states.
+    apart
+        Whether no group comes twice.
+    operator
+        Whose groups they are: a profile counts there what is spilled.
+    """
+
+    def __init__(self, aggregators: Sequence[Aggregator], apart: bool, runtime: Runtime, operator: object) -> None:
+        self._aggregators = aggregators
+        self._apart = apart
+        self._runtime = runtime
+        self._operator = operator
+
+    def merged(self, parts: Iterator[Partial], holding: Holding, depth: int = 0) -> Iterator[Merged]:
+        """Yield parts that have no group in common, each with what makes results of its states.
+
+        ``holding`` is of what is in memory; ``depth``: how often the groups have been dealt to files.
+        """
+        if self._apart:
+            yield from ((self._aggregators, part) for part in parts)
+            return
+        held: list[Partial] = []
+        rows, merged = 0, 0
+        spilled: _SpilledGroups | None = None
+        for part in parts:
+            waiting = 0 if spilled is None else spilled.nbytes
+            if held and waiting + self._needed([*held, part]) > holding.share():
+                held = self._merged_aside(held, holding, rows)
+                if depth < DEPTH and waiting + 2 * self._needed(held) > holding.share() and self._divides(held):
+                    spilled = spilled or _SpilledGroups(
+                        held[0], self._aggregators, depth, self._runtime, self._operator
+                    )
+                    spilled.add(held)
+                    held, waiting = [], spilled.nbytes
+                rows = merged = sum(each.length for each in held)
+            held.append(part)
+            rows += part.length
+            if rows > 2 * merged + _FEW_GROUPS and len(held) > 1:
+                held = self._merged_aside(held, holding, rows)
+                rows = merged = sum(each.length for each in held)
+            holding.set(waiting + sum(each.nbytes for each in held))
+        if spilled is None:
+            held = self._merged_aside(held, holding, rows)
+            holding.set(sum(each.nbytes for each in held))
+            yield from ((self._aggregators, part) for part in held)
+            return
+        spilled.add(held)
+        held = []
+        holding.set(0)
+        yield from self._of_files(spilled, holding, depth)
+
+    def _of_files(self, spilled: _SpilledGroups, holding: Holding, depth: int) -> Iterator[Merged]:
+        """Yield the groups of files, each file's by itself."""
+        if spilled.counted:
+            counting = GroupMerge(spilled.aggregators, False, self._runtime, self._operator)
+            yield from counting.merged(chain(chain.from_iterable(spilled.files()), spilled.different()), holding)
+            return
+        for groups in spilled.files():
+            yield from self.merged(groups, holding, depth + 1)
+
+    def _needed(self, parts: Sequence[Partial]) -> int:
+        """Return what it takes to hold and merge parts."""
+        if self._runtime.memory.limit is None:
+            return 0
+        return sum(3 * part.nbytes + working_bytes(part.keys) for part in parts)
+
+    def _divides(self, parts: Sequence[Partial]) -> bool:
+        """Tell whether dealing leaves less in each file: there are several groups, or values of one to be counted."""
+        return sum(part.length for part in parts) > 1 or bool(_counted(self._aggregators))
+
+    def _merged_aside(self, parts: list[Partial], holding: Holding, rows: int) -> list[Partial]:
+        return self._runtime.context.aside(lambda: self._joined(parts, holding), rows) if parts else []
+
+    def _joined(self, parts: list[Partial], holding: Holding) -> list[Partial]:
+        """Return parts that have no group in common: large ones as they come where that shows at once."""
+        large = len(parts[0].keys) == 1 and sum(part.length for part in parts) >= _FEW_GROUPS * len(parts)
+        if (len(parts) == 1 and not parts[0].repeated) or (large and known_apart([part.keys[0] for part in parts])):
+            return parts
+        if self._runtime.memory.limit is not None:
+            holding.also(self._needed(parts) - sum(part.nbytes for part in parts))
+        joined = parts[0].like(concatenate_batches([part.as_batch() for part in parts]))
+        groups = group_rows(joined.keys, joined.length)
+        states = [each.merge(groups, state) for each, state in zip(self._aggregators, joined.states, strict=True)]
+        return [Partial(groups.count, [groups.firsts(key) for key in joined.keys], states)]
+
+
+def _counted(aggregators: Sequence[Aggregator]) -> dict[int, DistinctValues]:
+    """Return the aggregates whose different values are only counted or added, by their places."""
+    return {
+        place: each
+        for place, each in enumerate(aggregators)
+        if isinstance(each, DistinctValues) and each.inner.of_fixed_size
+    }
+
+
+class _SpilledGroups:
+    """Groups in files, and different values that are only counted or added in files of their own.
+
+    Parameters
+    ----------
+    like
+        Some of the groups.
+
+    Attributes
+    ----------
+    counted
+        The aggregates whose values are apart, by their places.
+    aggregators
+        What merges the states of the files' groups: for those whose values are apart the inner ones.
+    """
+
+    def __init__(
+        self, like: Partial, aggregators: Sequence[Aggregator], depth: int, runtime: Runtime, operator: object
+    ) -> None:
+        self.counted = _counted(aggregators)
+        self.aggregators = [
+            self.counted[place].inner if place in self.counted else each for place, each in enumerate(aggregators)
+        ]
+        self._runtime = runtime
+        self._operator = operator
+        self._like = self._without_values(like)
+        self._keys = [str(place) for place in range(len(like.keys))]
+        context = runtime.context
+        self._groups = Partitions(self._keys, depth, context, operator)
+        self._values = {place: Partitions([*self._keys, _VALUE], 0, context, operator) for place in self.counted}
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of what waits in memory to be written."""
+        return self._groups.nbytes + sum(each.nbytes for each in self._values.values())
+
+    def add(self, parts: Sequence[Partial]) -> None:
+        """Deal groups to the files."""
+        for part in parts:
+            for place, each in self.counted.items():
+                groups, values = each.items_of(part.states[place])
+                keys = {name: key.take(groups) for name, key in zip(self._keys, part.keys, strict=True)}
+                self._values[place].add(Batch(len(values), {**keys, _VALUE: values}))
+            self._groups.add(self._without_values(part).as_batch())
+
+    def files(self) -> Iterator[Iterator[Partial]]:
+        """Yield the groups of each file: those of one file are in no other."""
+        for rows in self._groups.files():
+            yield map(self._like.like, rows.batches())
+
+    def different(self) -> Iterator[Partial]:
+        """Yield groups that have states of different values alone."""
+        with self._runtime.memory.holding("Aggregate") as holding:
+            for place, partitions in self._values.items():
+                for rows in partitions.files():
+                    for batch in distinct_rows(rows.batches(), self._runtime, holding, self._operator, depth=1):
+                        yield self._of_values(batch, place)
+                    holding.set(0)
+
+    def _of_values(self, batch: Batch, place: int) -> Partial:
+        keys = [batch.columns[name] for name in self._keys]
+        groups = group_rows(keys, batch.length)
+        found = self._empty([groups.firsts(key) for key in keys], groups.count)
+        found.states[place] = self.aggregators[place].partial(groups, [batch.columns[_VALUE]], None)
+        return found
+
+    def _without_values(self, part: Partial) -> Partial:
+        """Return groups with no rows in the states of those whose values are apart."""
+        states = [
+            each.empty(part.length) if place in self.counted else state
+            for place, (each, state) in enumerate(zip(self.aggregators, part.states, strict=True))
+        ]
+        return Partial(part.length, part.keys, states)
+
+    def _empty(self, keys: list[Column], count: int) -> Partial:
+        return Partial(count, keys, [each.empty(count) for each in self.aggregators])
