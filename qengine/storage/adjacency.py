@@ -114,7 +114,7 @@ class Adjacency:
     def locate(self, vertex: int) -> tuple[int, int]:
         """Return the slice ``[begin, end)`` of a vertex's list; an empty one where it has none."""
         if self.form is Form.DENSE and self.offsets is not None:  # a call of the library takes longer than two reads
-            place = vertex - self.lo
+            place = int(vertex) - self.lo
             if not 0 <= place < len(self.offsets) - 1:
                 return 0, 0
             return int(self.offsets[place]), int(self.offsets[place + 1])
