@@ -21,7 +21,7 @@ from qengine.exec.gpu.sample_packed import packed_plan
 from qengine.exec.gpu.upload import device_plan
 from qengine.plan.physical import Search
 from tests.property.search_cases import Masks, graphs, searches
-from tests.property.test_gpu_sampling import FIRST, check_samples, two_labels
+from tests.property.test_gpu_sampling import FIRST, check_samples, leaves_to_order, two_labels
 from tests.property.test_sampling import without_seeds
 
 pytestmark = pytest.mark.gpu
@@ -42,7 +42,8 @@ def test_the_device_draws_the_hosts_samples(store: Any, search: Search, streamin
     both = ((resolved, resolved.plan.ctypes.data, None), (candidates.resolved(), candidates.plan, candidates))
     for space, address, own in both:
         with device_run(context) as run, device_plan(store, space, run) as plan:
-            check_samples(run, plan_space(plan), address, len(search.levels), streaming, own)
+            later = leaves_to_order(search)
+            check_samples(run, plan_space(plan), address, len(search.levels), streaming, own, later=later)
 
 
 @pytest.mark.parametrize("method", ["wanderjoin", "alley", "guided"])

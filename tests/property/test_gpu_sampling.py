@@ -57,9 +57,19 @@ def two_warps() -> Iterator[None]:
 
 
 def check_samples(
-    run: Run, space: SampledSpace, plan: int, depth: int, streaming: bool, candidates: CandidateGraph | None
+    run: Run,
+    space: SampledSpace,
+    plan: int,
+    depth: int,
+    streaming: bool,
+    candidates: CandidateGraph | None,
+    *,
+    later: bool = False,
 ) -> None:
-    """Compare what the device draws with what the host draws, sample by sample. ``candidates``: whose plan it is."""
+    """Compare what the device draws with what the host draws, sample by sample.
+
+    ``candidates``: whose plan it is. ``later``: the device may let a sample end some levels after the host does.
+    """
     guided = candidates is not None and not candidates.empty
     for method in METHODS if guided else METHODS[:2]:
         on_host, on_device, way = None, (), method
@@ -75,7 +85,8 @@ def check_samples(
         hit = np.flatnonzero(found.weights)
         assert found.rows[hit].tolist() == expected.rows.tolist()
         assert found.weights[hit].tolist() == expected.weights.tolist()
-        assert (found.totals.reached, found.totals.work) == (expected.sums.hits, expected.sums.work)
+        assert found.totals.reached == expected.sums.hits
+        assert found.totals.work >= expected.sums.work if later else found.totals.work == expected.sums.work
         assert found.totals.weight == pytest.approx(expected.sums.weight)
         assert found.totals.square == pytest.approx(expected.sums.square)
 
@@ -96,7 +107,14 @@ def test_the_device_draws_the_hosts_samples(store: Any, search: Search, streamin
     spaces += [(each.resolved(), each.plan, each) for each in (candidates, lines)]
     for space, address, own in spaces:
         with device_plan(store, space, run) as plan:  # type: ignore[arg-type]
-            check_samples(run, plan_space(plan), address, len(search.levels), streaming, own)
+            later = leaves_to_order(search)
+            check_samples(run, plan_space(plan), address, len(search.levels), streaming, own, later=later)
+
+
+def leaves_to_order(search: Search) -> bool:
+    """Tell whether a device may leave it to the order of a third vertex that two are different."""
+    levels = [level for level in search.levels if isinstance(level, VertexLevel)]
+    return any(level.different for level in levels) and any(level.less or level.greater for level in levels)
 
 
 def two_labels() -> tuple[Any, Search, ResolvedSearch, CandidateGraph]:
