@@ -89,7 +89,7 @@ SEAMS: dict[str, dict[str, set[str]]] = {
         "operators/folded.py": {"folds"},
         "operators/folded_pairs.py": {"folds", "pair_folds"},
         "operators/join.py": {"hash_join"},
-        "operators/matching.py": {"eliminate", "search", "shortest", "walk"},
+        "operators/matching.py": {"eliminate", "reach", "search", "shortest", "walk"},
         "pipeline.py": {"count_fast_path"},
         "runtime.py": {"search"},
     },
