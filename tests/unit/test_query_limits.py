@@ -141,7 +141,6 @@ def test_ctrl_c_stops_the_query_and_not_the_program() -> None:
 @pytest.mark.parametrize(
     "query",
     [
-        "MATCH (a)-[:E]-(b)-[:E]-(c) RETURN a, b, c ORDER BY id(c), id(a), id(b)",
         "MATCH (a)-[:E]-(b)-[:E]-(c) RETURN DISTINCT a, c",
         "MATCH (a)-[:E]-(b)-[:E]-(c) RETURN collect(id(a))",
     ],
