@@ -141,7 +141,6 @@ def test_ctrl_c_stops_the_query_and_not_the_program() -> None:
 @pytest.mark.parametrize(
     "query",
     [
-        "MATCH (a)-[:E]-(b)-[:E]-(c) RETURN a, b, c ORDER BY id(c), id(a), id(b)",
         "MATCH (a)-[:E]-(b)-[:E]-(c) RETURN DISTINCT a, c",
         "MATCH (a)-[:E]-(b)-[:E]-(c) RETURN collect(id(a))",
     ],
@@ -153,7 +152,9 @@ def test_a_memory_limit_far_too_small_is_said_clearly(graph: Graph, query: str) 
 
 
 def test_values_that_grow_beyond_the_memory_limit_are_refused(graph: Graph) -> None:
-    grown = "MATCH (a)-->(b) WITH 'text' AS t, a " + "WITH t + t + id(a) AS t, a " * 12 + "RETURN count(DISTINCT t)"
+    grown = (
+        "MATCH (a)-->(b) WITH 'text' AS t, a " + "WITH t + t + id(a) AS t, a " * 12 + "RETURN size(collect(DISTINCT t))"
+    )
     with pytest.raises(OutOfMemory, match="memory limit of 50,000,000"):
         graph.query(grown, memory_limit=50_000_000).fetchall()
 
