@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from qengine.errors import ExecutionError
 from qengine.exec import reference
 from qengine.exec.common import pipeline
-from qengine.exec.common.operators import aggregate, aggregation, limit, rows, sort, stage
+from qengine.exec.common.operators import aggregate, aggregation, limit, partial_groups, rows, sort, stage
 from qengine.exec.context import ExecutionContext
 from qengine.exec.scalar.compare import order_key, row_key
 from qengine.plan import logical as op
@@ -69,7 +69,7 @@ def tables(draw: st.DrawFn, kinds: Any = KINDS, least: int = 0) -> list[dict[str
 def batch_rows(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     for module in (stage, aggregate, aggregation, sort, limit, rows):
         monkeypatch.setattr(module, "BATCH_ROWS", request.param)
-    monkeypatch.setattr(aggregation, "_FEW_GROUPS", request.param)
+    monkeypatch.setattr(partial_groups, "_FEW_GROUPS", request.param)
     defaults = pipeline._Builder.__call__.__defaults__
     monkeypatch.setattr(pipeline._Builder.__call__, "__defaults__", (request.param,))
     assert defaults is not None
