@@ -144,7 +144,8 @@ class GroupMerge:
         if (len(parts) == 1 and not parts[0].repeated) or (large and known_apart([part.keys[0] for part in parts])):
             return parts
         if self._runtime.memory.limit is not None:
-            holding.also(self._needed(parts) - sum(part.nbytes for part in parts))
+            working = sum(working_bytes(part.columns()) for part in parts)  # more where states are lists
+            holding.also(max(working, self._needed(parts) - sum(part.nbytes for part in parts)))
         joined = parts[0].like(concatenate_batches([part.as_batch() for part in parts]))
         groups = group_rows(joined.keys, joined.length)
         states = [each.merge(groups, state) for each, state in zip(self._aggregators, joined.states, strict=True)]
