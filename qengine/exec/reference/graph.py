@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from typing import Protocol
 
 import numpy as np
 
 from qengine._frozen import frozen
+from qengine.exec.scalar.environment import Environment, Row
 from qengine.exec.view import GraphReader
-from qengine.plan.pattern import Direction, LabelExpr
+from qengine.plan.expr import Expr
+from qengine.plan.pattern import Direction, LabelExpr, PatternNode
 
-__all__ = ["Edge", "PlainGraph"]
+__all__ = ["Edge", "Finder", "PlainGraph", "WalkedGraph"]
 
 
 @frozen
@@ -32,6 +35,58 @@ class Edge:
         return self.start if vertex == self.end else None
 
 
+@frozen
+class Finder:
+    """Vertices that a node of a pattern may be bound to, each once, in a row: all that satisfy it, perhaps others.
+
+    ``share``: about which share of all vertices these are.
+    """
+
+    share: float
+    find: Callable[[Row], Iterable[int]]
+
+
+class WalkedGraph(Protocol):
+    """What a pattern is matched in, vertex by vertex."""
+
+    @property
+    def vertex_count(self) -> int:
+        """Number of vertices."""
+
+    @property
+    def edge_count(self) -> int:
+        """Number of edges."""
+
+    def types(self, expr: LabelExpr | None) -> frozenset[int]:
+        """Return the indices of the types that satisfy a label expression."""
+
+    def edge(self, id: int) -> Edge:
+        """Return an edge by its id."""
+
+    def steps(self, vertex: int, direction: Direction, types: frozenset[int]) -> Iterator[tuple[Edge, int]]:
+        """Give each edge of ``types`` that can be walked from ``vertex``, and where it leads."""
+
+    def between(
+        self, vertex: int, other: int, direction: Direction, types: frozenset[int]
+    ) -> Iterator[tuple[Edge, int]]:
+        """Give those ``steps`` that lead to ``other``, and perhaps more."""
+
+    def finder(self, node: PatternNode, predicates: Sequence[Expr], unknown: Set[str], env: Environment) -> Finder:
+        """Return what finds a node of a pattern.
+
+        Parameters
+        ----------
+        node
+            The node, with predicates of its own.
+        predicates
+            Those over several variables.
+        unknown
+            Variables of the pattern that rows lack when the node is looked for.
+        env
+            Evaluates what the node's properties are compared with.
+        """
+
+
 class PlainGraph:
     """All edges of a store, and for each vertex those that touch it, each once (a self-loop too)."""
 
@@ -50,6 +105,15 @@ class PlainGraph:
                 if end != start:
                     self.incident[end].append(edge)
 
+    @property
+    def edge_count(self) -> int:
+        """Number of edges."""
+        return len(self.edges)
+
+    def edge(self, id: int) -> Edge:
+        """Return an edge by its id."""
+        return self.edges[id]
+
     def types(self, expr: LabelExpr | None) -> frozenset[int]:
         """Return the indices of the types that satisfy a label expression."""
         names = enumerate(self._type_names)
@@ -62,3 +126,13 @@ class PlainGraph:
                 other = edge.leads(vertex, direction)
                 if other is not None:
                     yield edge, other
+
+    def between(
+        self, vertex: int, other: int, direction: Direction, types: frozenset[int]
+    ) -> Iterator[tuple[Edge, int]]:
+        """Give all ``steps``: nothing is known of where they lead."""
+        return self.steps(vertex, direction, types)
+
+    def finder(self, node: PatternNode, predicates: Sequence[Expr], unknown: Set[str], env: Environment) -> Finder:
+        """Return what gives all vertices."""
+        return Finder(1.0, lambda row: range(self.vertex_count))

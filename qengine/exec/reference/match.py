@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from typing import Any
 
 from qengine._frozen import frozen
-from qengine.exec.reference.graph import Edge, PlainGraph
+from qengine.exec.reference.graph import Edge, Finder, WalkedGraph
 from qengine.exec.reference.walks import Hop, Walk, follow, shortest, walks
 from qengine.exec.scalar.environment import Environment, Row
 from qengine.exec.scalar.evaluate import compile_predicate
@@ -49,7 +49,7 @@ class Matcher:
     Predicates over several variables are checked when all is bound.
     """
 
-    def __init__(self, pattern: QueryGraph, graph: PlainGraph, env: Environment, check: Callable[[], None]) -> None:
+    def __init__(self, pattern: QueryGraph, graph: WalkedGraph, env: Environment, check: Callable[[], None]) -> None:
         self._graph = graph
         self._env = env
         self._check = check
@@ -59,6 +59,8 @@ class Matcher:
         self._admits = {node.name: self._node_test(node) for node in pattern.nodes}
         self._selectors = {path.elements[1]: path.selector for path in pattern.paths if len(path.elements) > 1}
         self._trails = {name for path in pattern.paths if path.mode is not None for name in path.elements[1::2]}
+        self._unbound = frozenset(pattern.variables())
+        self._joint = pattern.predicates
         self._steps = self._plan(pattern)
         self._predicates = [compile_predicate(each, env) for each in pattern.predicates if not condition_can_fail(each)]
         late = tuple(filter(condition_can_fail, pattern.predicates))
@@ -97,8 +99,8 @@ class Matcher:
 
         def bind(name: str) -> None:
             if name not in known:
+                steps.append(self._node_step(self._nodes[name], self._unbound - known))
                 known.add(name)
-                steps.append(self._node_step(self._nodes[name]))
 
         for node in pattern.nodes:
             if node.bound:
@@ -107,7 +109,9 @@ class Matcher:
         while waiting:
             touching = [edge for edge in waiting if edge.start in known or edge.end in known]
             if not touching:
-                bind(waiting[0].start)
+                unknown = self._unbound - known
+                ends = dict.fromkeys(end for edge in waiting for end in (edge.start, edge.end))
+                bind(min(ends, key=lambda name: self._finder(self._nodes[name], unknown).share))
                 continue
             edge = touching[0]
             waiting.remove(edge)
@@ -145,9 +149,14 @@ class Matcher:
 
         return admits
 
-    def _node_step(self, node: PatternNode) -> _Step:
+    def _finder(self, node: PatternNode, unknown: Set[str]) -> Finder:
+        return self._graph.finder(node, self._joint, unknown, self._env)
+
+    def _node_step(self, node: PatternNode, unknown: Set[str]) -> _Step:
+        find = self._finder(node, unknown).find
+
         def scan(state: _State) -> Iterator[_State]:
-            for vertex in range(self._graph.vertex_count):
+            for vertex in find(state.row):
                 yield from self._take_node(state, node.name, vertex)
 
         def given(state: _State) -> Iterator[_State]:
@@ -189,13 +198,16 @@ class Matcher:
         """Walk from the end that is bound to the other: forward from ``edge.start``, else from ``edge.end``."""
         hop = self._hop(edge) if forward else self._hop(edge).reversed()
         near, far = (edge.start, edge.end) if forward else (edge.end, edge.start)
+        single = edge.hops is None
 
         def step(state: _State) -> Iterator[_State]:
             vertex = state.row[near].id
             if edge.bound:
                 found = self._given_walk(edge, state.row[edge.name], vertex, hop, forward=forward)
             else:
-                found = walks(self._graph, vertex, hop, self._check)
+                other = state.row.get(far)
+                end = other.id if single and type(other) is NodeHandle else None
+                found = walks(self._graph, vertex, hop, self._check, end)
             for walk in found:
                 yield from self._take_walk(state, edge, walk, near=near, far=far)
 
@@ -222,7 +234,7 @@ class Matcher:
         if type(handles) is not list or not all(type(handle) is RelationshipHandle for handle in handles):
             what = "a relationship" if edge.hops is None else "a list of relationships"
             raise wrong_argument(f"The pattern's relationship {edge.name}", what, value)
-        edges = [self._graph.edges[handle.id] for handle in handles]
+        edges = [self._graph.edge(handle.id) for handle in handles]
         walk = follow(self._graph, vertex, hop, edges if forward else edges[::-1])
         if walk is not None:
             yield walk

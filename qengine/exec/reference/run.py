@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import singledispatchmethod
+from functools import cache, singledispatchmethod
 from itertools import islice
 from typing import Any
 
 from qengine.errors import ExecutionError, InternalError
 from qengine.exec.context import ExecutionContext
 from qengine.exec.memory import MemoryAccount
-from qengine.exec.reference.graph import PlainGraph
+from qengine.exec.reference.graph import PlainGraph, WalkedGraph
 from qengine.exec.reference.match import Matcher
 from qengine.exec.scalar.aggregates import accumulator
 from qengine.exec.scalar.compare import order_key, row_key
@@ -38,29 +38,48 @@ def run(plan: op.LogicalPlan, store: GraphReader, context: ExecutionContext) -> 
     QueryTimeout, QueryInterrupted
         As ``context`` says; looked at once a partial embedding and a row.
     """
-    source = _Compiler(store, context).rows(plan.root)({})
+    memory = MemoryAccount(None, context.check)  # limits only time: its rows are not accounted for
+
+    def environment(subqueries: Subqueries) -> Environment:
+        return Environment(store, context.parameters, subqueries=subqueries, memory=memory)
+
+    source = Compiler(environment, cache(lambda: PlainGraph(store)), context.check).rows(plan.root)({})
     columns = plan.columns
     while chunk := [[row[name] for name in columns] for row in islice(source, _CHUNK)]:
         yield from materialize(chunk, store)
 
 
-_Rows = Iterator[dict[str, Any]]
-_Source = Callable[[Row], _Rows]
+Rows = Iterator[dict[str, Any]]
+Subqueries = Callable[[Subquery], Evaluator]
+Source = Callable[[Row], Rows]
 """Gives an operator's rows; its argument is the outer row that an ``Argument`` leaf hands on."""
 
 
-class _Compiler:
-    """Turns operators into generators, once a query: a subquery's plan is compiled once and run once a row."""
+class Compiler:
+    """Turns operators into generators, once a query: a subquery's plan is compiled once and run once a row.
 
-    def __init__(self, store: GraphReader, context: ExecutionContext) -> None:
-        self._store = store
-        self._check = context.check
-        memory = MemoryAccount(None, context.check)  # limits only time: its rows are not accounted for
-        self._env = Environment(store, context.parameters, subqueries=self._subquery, memory=memory)
-        self._graph: PlainGraph | None = None
+    Parameters
+    ----------
+    environment
+        Makes the environment of expressions of what compiles subqueries in them.
+    graph
+        Gives the graph that patterns are matched in, when the first is.
+    check
+        Raises where the execution must stop.
+    """
+
+    def __init__(
+        self,
+        environment: Callable[[Subqueries], Environment],
+        graph: Callable[[], WalkedGraph],
+        check: Callable[[], None],
+    ) -> None:
+        self._check = check
+        self._env = environment(self._subquery)
+        self._graph = graph
 
     @singledispatchmethod
-    def rows(self, operator: op.Operator) -> _Source:
+    def rows(self, operator: op.Operator) -> Source:
         """Return the generator of an operator's rows."""
         raise InternalError(f"The reference executor doesn't know the operator {type(operator).__name__}.")
 
@@ -68,22 +87,20 @@ class _Compiler:
         return [(name, compile(expr, self._env)) for name, expr in items]
 
     @rows.register
-    def _(self, operator: op.Unit) -> _Source:
+    def _(self, operator: op.Unit) -> Source:
         return lambda outer: iter(({},))
 
     @rows.register
-    def _(self, operator: op.Argument) -> _Source:
+    def _(self, operator: op.Argument) -> Source:
         return lambda outer: iter(({name: outer[name] for name in operator.columns},))
 
     @rows.register
-    def _(self, operator: op.Match) -> _Source:
+    def _(self, operator: op.Match) -> Source:
         source = self.rows(operator.input)
-        if self._graph is None:
-            self._graph = PlainGraph(self._store)
-        matcher = Matcher(operator.graph, self._graph, self._env, self._check)
+        matcher = Matcher(operator.graph, self._graph(), self._env, self._check)
         nothing = dict.fromkeys(operator.graph.variables())
 
-        def rows(outer: Row) -> _Rows:
+        def rows(outer: Row) -> Rows:
             for row in source(outer):
                 found = False
                 for embedding in matcher.embeddings(row):
@@ -95,26 +112,26 @@ class _Compiler:
         return rows
 
     @rows.register
-    def _(self, operator: op.Filter) -> _Source:
+    def _(self, operator: op.Filter) -> Source:
         source = self.rows(operator.input)
         holds = compile_predicate(operator.predicate, self._env)
         return lambda outer: (row for row in source(outer) if holds(row))
 
     @rows.register
-    def _(self, operator: op.Project) -> _Source:
+    def _(self, operator: op.Project) -> Source:
         source = self.rows(operator.input)
         items = self._items(operator.items)
         return lambda outer: ({name: value(row) for name, value in items} for row in source(outer))
 
     @rows.register
-    def _(self, operator: op.Aggregate) -> _Source:
+    def _(self, operator: op.Aggregate) -> Source:
         source = self.rows(operator.input)
         keys = self._items(operator.keys)
         aggregates = [
             (name, call, [compile(arg, self._env) for arg in call.args]) for name, call in operator.aggregates
         ]
 
-        def rows(outer: Row) -> _Rows:
+        def rows(outer: Row) -> Rows:
             groups: dict[Any, tuple[dict[str, Any], list[Any]]] = {}
             if not keys:
                 groups[()] = ({}, [accumulator(call) for _, call, _ in aggregates])
@@ -138,17 +155,17 @@ class _Compiler:
         return rows
 
     @rows.register
-    def _(self, operator: op.Distinct) -> _Source:
+    def _(self, operator: op.Distinct) -> Source:
         source = self.rows(operator.input)
         return lambda outer: _distinct(source(outer))
 
     @rows.register
-    def _(self, operator: op.Sort) -> _Source:
+    def _(self, operator: op.Sort) -> Source:
         source = self.rows(operator.input)
         keys = [(compile(key.expr, self._env), key.ascending) for key in operator.keys]
         limit = None if operator.limit is None else self._count(operator.limit, "LIMIT")
 
-        def rows(outer: Row) -> _Rows:
+        def rows(outer: Row) -> Rows:
             most = None if limit is None else limit(outer)
             found = list(source(outer))
             for value, ascending in reversed(keys):  # each sort is stable: the first key is sorted by last
@@ -161,12 +178,12 @@ class _Compiler:
         return rows
 
     @rows.register
-    def _(self, operator: op.Skip) -> _Source:
+    def _(self, operator: op.Skip) -> Source:
         source, count = self.rows(operator.input), self._count(operator.count, "SKIP")
         return lambda outer: islice(source(outer), count(outer), None)
 
     @rows.register
-    def _(self, operator: op.Limit) -> _Source:
+    def _(self, operator: op.Limit) -> Source:
         source, count = self.rows(operator.input), self._count(operator.count, "LIMIT")
         return lambda outer: islice(source(outer), count(outer))
 
@@ -180,11 +197,11 @@ class _Compiler:
         return count
 
     @rows.register
-    def _(self, operator: op.Unwind) -> _Source:
+    def _(self, operator: op.Unwind) -> Source:
         source = self.rows(operator.input)
         value = self._items_of(operator.expr)
 
-        def rows(outer: Row) -> _Rows:
+        def rows(outer: Row) -> Rows:
             for row in source(outer):
                 items = value(row)
                 if items is not None and type(items) not in (list, range):
@@ -213,10 +230,10 @@ class _Compiler:
         return numbers
 
     @rows.register
-    def _(self, operator: op.Union) -> _Source:
+    def _(self, operator: op.Union) -> Source:
         sources = [self.rows(part) for part in operator.inputs]
 
-        def rows(outer: Row) -> _Rows:
+        def rows(outer: Row) -> Rows:
             for source in sources:
                 yield from source(outer)
 
@@ -237,7 +254,7 @@ class _Compiler:
         return {"exists": exists, "count": count, "collect": collect}[expr.kind]
 
 
-def _distinct(rows: _Rows) -> _Rows:
+def _distinct(rows: Rows) -> Rows:
     seen = set()
     for row in rows:
         key = row_key(row[name] for name in sorted(row))

@@ -8,7 +8,7 @@ from itertools import islice
 
 from qengine._frozen import frozen
 from qengine.errors import Unsupported
-from qengine.exec.reference.graph import Edge, PlainGraph
+from qengine.exec.reference.graph import Edge, WalkedGraph
 from qengine.plan.pattern import Direction, PathSelector
 
 __all__ = ["Hop", "Walk", "follow", "shortest", "walks"]
@@ -50,15 +50,17 @@ class Hop:
         """Return the same hops seen from the other end."""
         return replace(self, direction=self.direction.reversed())
 
-    def from_vertex(self, graph: PlainGraph, vertex: int) -> Iterator[tuple[Edge, int]]:
+    def from_vertex(self, graph: WalkedGraph, vertex: int) -> Iterator[tuple[Edge, int]]:
         """Give each edge that one hop from ``vertex`` may take, and where it leads."""
         for edge, other in graph.steps(vertex, self.direction, self.types):
             if self.admits(edge):
                 yield edge, other
 
 
-def walks(graph: PlainGraph, start: int, hop: Hop, check: Callable[[], None]) -> Iterator[Walk]:
-    """Give all walks from ``start`` of an allowed length.
+def walks(
+    graph: WalkedGraph, start: int, hop: Hop, check: Callable[[], None], end: int | None = None
+) -> Iterator[Walk]:
+    """Give all walks from ``start`` of an allowed length; where ``end`` is known they have one hop, and end there.
 
     Raises
     ------
@@ -70,6 +72,13 @@ def walks(graph: PlainGraph, start: int, hop: Hop, check: Callable[[], None]) ->
             "A pattern of unbounded length has infinitely many matches under REPEATABLE ELEMENTS.",
             code="UnboundedPattern",
             hint="Give an upper bound: *1..5.",
+        )
+
+    if end is not None:
+        return (
+            Walk((edge,), (vertex,))
+            for edge, vertex in graph.between(start, end, hop.direction, hop.types)
+            if vertex == end and hop.admits(edge)
         )
 
     def extend(walk: Walk) -> Iterator[Walk]:
@@ -84,7 +93,7 @@ def walks(graph: PlainGraph, start: int, hop: Hop, check: Callable[[], None]) ->
     return extend(Walk((), ()))
 
 
-def follow(graph: PlainGraph, start: int, hop: Hop, edges: list[Edge]) -> Walk | None:
+def follow(graph: WalkedGraph, start: int, hop: Hop, edges: list[Edge]) -> Walk | None:
     """Return the walk from ``start`` along exactly ``edges``, None if it isn't allowed."""
     if len(edges) < hop.minimum or (hop.maximum is not None and len(edges) > hop.maximum):
         return None
@@ -102,7 +111,7 @@ def follow(graph: PlainGraph, start: int, hop: Hop, edges: list[Edge]) -> Walk |
 
 
 def shortest(
-    graph: PlainGraph, start: int, end: int, hop: Hop, selector: PathSelector, check: Callable[[], None]
+    graph: WalkedGraph, start: int, end: int, hop: Hop, selector: PathSelector, check: Callable[[], None]
 ) -> list[Walk]:
     """Return the walks from ``start`` to ``end`` that a selector selects, of the allowed lengths.
 
@@ -111,7 +120,7 @@ def shortest(
     least length that edges don't repeat in has at most all edges; one that may repeat them, fewer than ``minimum`` and
     all vertices together (else a cycle could be cut out), and all vertices more for each further length.
     """
-    bound = len(graph.edges) if hop.trail else hop.minimum + selector.count * graph.vertex_count
+    bound = graph.edge_count if hop.trail else hop.minimum + selector.count * graph.vertex_count
     bound = bound if hop.maximum is None else min(bound, hop.maximum)
     back = hop.reversed()
     exact = [{end}]
@@ -137,7 +146,7 @@ def shortest(
 
 
 def _of_length(
-    graph: PlainGraph,
+    graph: WalkedGraph,
     start: int,
     length: int,
     hop: Hop,

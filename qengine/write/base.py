@@ -1,0 +1,177 @@
+"""A version, read element by element, by their numbers."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from qengine.plan.pattern import Direction, LabelExpr
+from qengine.storage.adjacency import Adjacency
+from qengine.storage.store import GraphStore
+from qengine.write.states import NodeState, RelationshipState
+
+__all__ = ["Base", "Link"]
+
+Link = tuple[int, int, int, int]
+"""A relationship: its number, the index of its type, the numbers of its start and end."""
+
+
+class Base:
+    """The elements of a ``GraphStore``, one at a time. Labels and properties of one take a few microseconds."""
+
+    def __init__(self, store: GraphStore) -> None:
+        self.store = store
+        self.next_node, self.next_relationship = store.next_node, store.next_relationship
+        self._node_place, self._node_number = store.node_numbers.place, store.node_numbers.number
+        self._edge_place, self._edge_number = store.relationship_numbers.place, store.relationship_numbers.number
+        self._undirected = [kind.undirected for kind in store.types]
+
+    # ------------------------------------------------------------ nodes
+
+    def node_place(self, number: int) -> int:
+        """Return where a node stands, -1 where there is none."""
+        return self._node_place(number)
+
+    def node(self, number: int) -> NodeState | None:
+        """Return a node, None where there is none."""
+        place = self._node_place(number)
+        if place < 0:
+            return None
+        (node,) = self.store.nodes(np.array([place], np.int64))
+        assert node is not None
+        return NodeState(node.labels, node.properties)
+
+    def labels(self, number: int) -> tuple[str, ...] | None:
+        """Return a node's labels, None where there is no node."""
+        place = self._node_place(number)
+        return None if place < 0 else self.store.labels_of(place)
+
+    def node_property(self, number: int, key: str) -> Any:
+        """Return a node's property, None where it has none."""
+        column = self.store.node_property(key)
+        return None if column is None else column.value(self._node_place(number))
+
+    def numbers(self, places: Any) -> list[int]:
+        """Return the numbers of the nodes at some places."""
+        found: list[int] = self.store.node_numbers.of(np.asarray(places, np.int64)).tolist()
+        return found
+
+    def labelled(self, expr: LabelExpr | None) -> Iterator[int]:
+        """Give the nodes that satisfy a label expression."""
+        for begin, end in self.store.label_ranges(expr).tolist():
+            for first in range(begin, end, 4096):
+                yield from self.numbers(np.arange(first, min(first + 4096, end)))
+
+    def label_share(self, expr: LabelExpr | None) -> float:
+        """Return which share of all nodes satisfies a label expression."""
+        ranges = self.store.label_ranges(expr)
+        return float((ranges[:, 1] - ranges[:, 0]).sum()) / max(1, self.store.vertex_count)
+
+    # ------------------------------------------------------------ relationships
+
+    def has(self, number: int) -> bool:
+        """Tell whether there is a relationship."""
+        return self._edge_place(number) >= 0
+
+    def relationship(self, number: int) -> RelationshipState | None:
+        """Return a relationship, None where there is none."""
+        place = self._edge_place(number)
+        if place < 0:
+            return None
+        (found,) = self.store.relationships(np.array([place], np.int64))
+        assert found is not None
+        return RelationshipState(found.type, found.start, found.end, found.properties)
+
+    def link(self, number: int) -> Link | None:
+        """Return a relationship's type and ends, None where there is none."""
+        place = self._edge_place(number)
+        if place < 0:
+            return None
+        ids = np.array([place], np.int64)
+        start, end = self.store.endpoints(ids)
+        return number, int(self.store.type_of(ids)[0]), self._node_number(int(start[0])), self._node_number(int(end[0]))
+
+    def relationship_property(self, number: int, key: str) -> Any:
+        """Return a relationship's property, None where it has none."""
+        place = self._edge_place(number)
+        kind = self.store.types[int(self.store.type_of(np.array([place], np.int64))[0])]
+        column = self.store.relationship_property(kind.index, key)
+        return None if column is None else column.value(place - kind.base)
+
+    def incident(self, node: int) -> Iterator[int]:
+        """Give the relationships that a node is an end of, each once."""
+        for number, _, _, _ in self.links(node, Direction.BOTH, range(len(self.store.types))):
+            yield number
+
+    def links(self, node: int, direction: Direction, types: Iterable[int]) -> Iterator[Link]:
+        """Give the relationships of some types that can be walked from a node, each once."""
+        place = self._node_place(node)
+        if place < 0:
+            return
+        for index in types:
+            ways = self._ways(index, direction)
+            for way in ways:
+                yield from self._list(index, way, place, None, skip_loops=len(ways) > 1 and way is Direction.IN)
+
+    def links_between(self, node: int, other: int, direction: Direction, types: Iterable[int]) -> Iterator[Link]:
+        """Give those ``links`` of a node whose other end is another."""
+        place, there = self._node_place(node), self._node_place(other)
+        if place < 0 or there < 0:
+            return
+        for index in types:
+            ways = self._ways(index, direction)
+            for way in ways:
+                yield from self._list(index, way, place, there, skip_loops=len(ways) > 1 and way is Direction.IN)
+
+    def _ways(self, index: int, direction: Direction) -> tuple[Direction, ...]:
+        if self._undirected[index]:
+            return (Direction.BOTH,)
+        return (Direction.OUT, Direction.IN) if direction is Direction.BOTH else (direction,)
+
+    def _list(self, index: int, way: Direction, place: int, other: int | None, *, skip_loops: bool) -> Iterator[Link]:
+        """Give the entries of a node's list, those that lead to ``other`` where that is known."""
+        lists = self.store.adjacency(index, way)
+        begin, end = lists.locate(place)
+        if other is not None:
+            begin, end = _run(lists, begin, end, other)
+        base, number_of = self.store.types[index].base, self._node_number
+        node = number_of(place)
+        for at in range(begin, end):
+            there = int(lists.neighbours[at])
+            if skip_loops and there == place:
+                continue
+            local, forward = self._local(index, way, place, there, at)
+            far = number_of(there)
+            yield self._edge_number(base + local), index, *((node, far) if forward else (far, node))
+
+    def _local(self, index: int, way: Direction, place: int, there: int, at: int) -> tuple[int, bool]:
+        """Return the local id of an entry, and whether the relationship leads away from the list's vertex."""
+        if way is Direction.OUT:
+            return at, True
+        out = self._out[index]
+        ids = self.store.adjacency(index, way).edge_ids
+        if ids is not None:
+            local = int(ids[at])
+            if way is Direction.IN:
+                return local, False
+            low, high = out.locate(place)
+            return local, low <= local < high
+        low, high = _run(out, *out.locate(there), place)
+        if low < high:
+            return low, way is Direction.BOTH and place == there
+        low, _ = _run(out, *out.locate(place), there)
+        return low, True
+
+    @cached_property
+    def _out(self) -> list[Adjacency]:
+        return [self.store.adjacency(index, Direction.OUT) for index in range(len(self.store.types))]
+
+
+def _run(lists: Adjacency, begin: int, end: int, vertex: int) -> tuple[int, int]:
+    """Return where a vertex stands within an ascending list."""
+    low = bisect_left(lists.neighbours, vertex, begin, end)
+    return low, bisect_right(lists.neighbours, vertex, low, end)

@@ -1,0 +1,322 @@
+"""A graph that changes, as patterns and expressions see it: elements are known by their numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from typing import Any
+
+from qengine.errors import ExecutionError
+from qengine.exec.common.access import hash_index
+from qengine.exec.common.value_index import Unanswered
+from qengine.exec.context import ExecutionContext
+from qengine.exec.memory import MemoryAccount
+from qengine.exec.reference.graph import Edge, Finder
+from qengine.exec.scalar.environment import Environment, Row
+from qengine.exec.scalar.evaluate import compile
+from qengine.exec.scalar.values import NodeHandle, RelationshipHandle
+from qengine.plan.expr import Comparison, Expr, Property, Variable
+from qengine.plan.pattern import Direction, LabelExpr, LabelIs, PatternNode
+from qengine.plan.traverse import free_variables, is_repeatable
+from qengine.types import Node, Relationship
+from qengine.write.base import Link
+from qengine.write.overlay import Overlay
+from qengine.write.states import RelationshipState
+
+__all__ = ["LiveEnvironment", "LiveGraph"]
+
+_INDEX_SHARE = 1e-6  # of the nodes that one value of a property is taken to find
+
+
+class LiveGraph:
+    """An overlay as a graph to match patterns in, and to make values of (``WalkedGraph``, ``ResultReader``)."""
+
+    def __init__(self, overlay: Overlay, context: ExecutionContext) -> None:
+        self.overlay = overlay
+        #: Numbers of nodes that DELETE has named in this statement.
+        self.deleted: list[int] = []
+        self._base = overlay.base
+        self._context = context
+        self.type_names = list(overlay.base.store.relationship_types)
+        self._type_index = {name: index for index, name in enumerate(self.type_names)}
+
+    @property
+    def vertex_count(self) -> int:
+        """Number of vertices, or a little more."""
+        return self._base.store.vertex_count + len(self.overlay.touched_nodes())
+
+    @property
+    def edge_count(self) -> int:
+        """Number of edges, or a little more."""
+        return self._base.store.relationship_count + len(self.overlay.touched_relationships())
+
+    def type_index(self, name: str) -> int:
+        """Return the index of a relationship type, which may be new."""
+        found = self._type_index.get(name)
+        if found is None:
+            found = self._type_index[name] = len(self.type_names)
+            self.type_names.append(name)
+        return found
+
+    # ------------------------------------------------------------ relationships
+
+    def types(self, expr: LabelExpr | None) -> frozenset[int]:
+        """Return the indices of the types that satisfy a label expression, of those that come later, too."""
+        if isinstance(expr, LabelIs):
+            return frozenset((self.type_index(expr.name),))
+        names = enumerate(self.type_names)
+        return _Types(expr, self, (index for index, name in names if expr is None or expr.admits(frozenset((name,)))))
+
+    def edge(self, id: int) -> Edge:
+        """Return an edge by its number.
+
+        Raises
+        ------
+        ExecutionError
+            ``EntityNotFound`` for one that was deleted.
+        """
+        found = self._touched_edge(id)
+        if found is False:
+            link = self._base.link(id)
+            found = None if link is None else self._edge(link)
+        if not isinstance(found, Edge):
+            raise gone("relationship")
+        return found
+
+    def _edge(self, link: Link) -> Edge:
+        number, index, start, end = link
+        return Edge(number, index, start, end, self._base.store.types[index].undirected)
+
+    def _touched_edge(self, number: int) -> Edge | None | bool:
+        state = self.overlay.touched_relationship(number)
+        return self._made(number, state) if isinstance(state, RelationshipState) else state
+
+    def _made(self, number: int, state: RelationshipState) -> Edge:
+        index = self.type_index(state.type)
+        kinds = self._base.store.types
+        return Edge(number, index, state.start, state.end, index < len(kinds) and kinds[index].undirected)
+
+    def steps(self, vertex: int, direction: Direction, types: frozenset[int]) -> Iterator[tuple[Edge, int]]:
+        """Give each edge of ``types`` that can be walked from ``vertex``, and where it leads."""
+        links = self._base.links(vertex, direction, self._stored(types))
+        return self._walked(vertex, direction, types, links, self.overlay.added(vertex))
+
+    def between(
+        self, vertex: int, other: int, direction: Direction, types: frozenset[int]
+    ) -> Iterator[tuple[Edge, int]]:
+        """Give those ``steps`` that lead to ``other``."""
+        links = self._base.links_between(vertex, other, direction, self._stored(types))
+        return self._walked(vertex, direction, types, links, self.overlay.added_between(vertex, other))
+
+    def _stored(self, types: frozenset[int]) -> Iterator[int]:
+        return (index for index in sorted(types) if index < len(self._base.store.types))
+
+    def _walked(
+        self,
+        vertex: int,
+        direction: Direction,
+        types: frozenset[int],
+        links: Iterator[Link],
+        added: Iterator[tuple[int, RelationshipState]],
+    ) -> Iterator[tuple[Edge, int]]:
+        deleted = self.overlay.touched_relationships()
+        for link in links:
+            if deleted.get(link[0], link) is not None:
+                edge = self._edge(link)
+                other = edge.leads(vertex, direction)
+                if other is not None:
+                    yield edge, other
+        for number, state in added:
+            edge = self._made(number, state)
+            other = edge.leads(vertex, direction) if edge.type in types else None
+            if other is not None:
+                yield edge, other
+
+    # ------------------------------------------------------------ nodes
+
+    def labels_of(self, vertex: int) -> tuple[str, ...]:
+        """Return a node's labels.
+
+        Raises
+        ------
+        ExecutionError
+            ``EntityNotFound`` for one that was deleted.
+        """
+        state = self.overlay.touched_node(vertex)
+        if state is False:
+            labels = self._base.labels(vertex)
+            if labels is not None:
+                return labels
+        elif not isinstance(state, bool) and state is not None:
+            return state.labels
+        raise gone("node")
+
+    def finder(self, node: PatternNode, predicates: Sequence[Expr], unknown: Set[str], env: Environment) -> Finder:
+        """Return what finds a node: by the value of a property where one is given, else by its labels."""
+        for key, value in equalities(node, predicates, unknown):
+            evaluate = compile(value, env)
+            return Finder(_INDEX_SHARE, self._by_value(key, evaluate, node.labels))
+        labels = node.labels
+        return Finder(self._base.label_share(labels), lambda row: self._by_labels(labels))
+
+    def _by_value(
+        self, key: str, evaluate: Callable[[Row], Any], labels: LabelExpr | None
+    ) -> Callable[[Row], Iterable[int]]:
+        def find(row: Row) -> Iterable[int]:
+            value = evaluate(row)
+            return () if value is None else self.having(key, value, labels)
+
+        return find
+
+    def having(self, key: str, value: Any, labels: LabelExpr | None = None) -> Iterable[int]:
+        """Return the nodes whose property equals a value, and perhaps others that satisfy the label expression."""
+        touched = self.overlay.touched_nodes()
+        index = hash_index(self._base.store, key, self._context, now=True)
+        found: list[int] = []
+        if index is not None:
+            try:
+                found = self._base.numbers(index.ids(value, self._context))
+            except Unanswered:
+                return self._by_labels(labels)
+        elif self._base.store.node_property(key) is not None:
+            return self._by_labels(labels)
+        found = [number for number in found if number not in touched]
+        return found + self.overlay.values.find(key, value, touched)
+
+    def _by_labels(self, expr: LabelExpr | None) -> Iterator[int]:
+        touched = self.overlay.touched_nodes()
+        for number in self._base.labelled(expr):
+            if number not in touched:
+                yield number
+        if isinstance(expr, LabelIs):
+            yield from self.overlay.labelled(expr.name)
+            return
+        for number, state in tuple(touched.items()):
+            if state is not None and (expr is None or expr.admits(frozenset(state.labels))):
+                yield number
+
+    # ------------------------------------------------------------ values
+
+    def nodes(self, ids: Any) -> list[Node | None]:
+        """Return the nodes with these numbers; of a deleted one the number alone is left."""
+        return [None if id is None or id < 0 else self._node(id) for id in ids]
+
+    def _node(self, number: int) -> Node:
+        state = self.overlay.node(number)
+        return Node(number, (), {}) if state is None else Node(number, state.labels, dict(state.properties))
+
+    def relationships(self, ids: Any) -> list[Relationship | None]:
+        """Return the relationships with these numbers; of a deleted one the properties are gone."""
+        return [None if id is None or id < 0 else self._relationship(id) for id in ids]
+
+    def _relationship(self, number: int) -> Relationship:
+        state = self.overlay.relationship(number)
+        if state is not None:
+            return Relationship(number, state.type, state.start, state.end, dict(state.properties))
+        known = self.overlay.known_relationship(number)
+        if known is None:
+            raise gone("relationship")
+        return Relationship(number, known.type, known.start, known.end, {})
+
+
+class _Types(frozenset[int]):
+    """Indices of types that satisfy an expression; of those that come later, too."""
+
+    def __new__(cls, expr: LabelExpr | None, graph: LiveGraph, known: Iterable[int]) -> _Types:
+        made = super().__new__(cls, known)
+        made._expr, made._graph, made._count = expr, graph, len(graph.type_names)  # type: ignore[attr-defined]
+        return made
+
+    def __contains__(self, index: object) -> bool:
+        if super().__contains__(index):
+            return True
+        if not isinstance(index, int) or index < self._count:  # type: ignore[attr-defined]
+            return False
+        expr = self._expr  # type: ignore[attr-defined]
+        name = self._graph.type_names[index]  # type: ignore[attr-defined]
+        return expr is None or bool(expr.admits(frozenset((name,))))
+
+
+def equalities(node: PatternNode, predicates: Sequence[Expr], unknown: Set[str]) -> Iterator[tuple[str, Expr]]:
+    """Give the properties of a node that must equal what can be evaluated before it is known, and to what."""
+    for each in (*node.predicates, *predicates):
+        if not isinstance(each, Comparison) or each.ops != ("=",):
+            continue
+        for one, other in (each.args, each.args[::-1]):
+            if (
+                isinstance(one, Property)
+                and one.subject == Variable(node.name, type=one.subject.type)
+                and not free_variables(other) & ({*unknown, node.name})
+                and is_repeatable(other)
+            ):
+                yield one.key, other
+
+
+def gone(kind: str) -> ExecutionError:
+    """Return the error of an element that was deleted before."""
+    return ExecutionError(
+        f"The {kind} was deleted before.", code="DeletedEntityAccess", hint="Read what you need before DELETE."
+    )
+
+
+class LiveEnvironment(Environment):
+    """What expressions read of a graph that changes: nothing is kept from row to row."""
+
+    def __init__(
+        self,
+        graph: LiveGraph,
+        parameters: Mapping[str, Any],
+        *,
+        subqueries: Callable[[Any], Callable[[Row], Any]] | None,
+        memory: MemoryAccount,
+    ) -> None:
+        super().__init__(graph.overlay.base.store, parameters, subqueries=subqueries, memory=memory)
+        self._live = graph
+        self._overlay = graph.overlay
+        self.store = graph  # type: ignore[assignment]  # of which functions read the labels
+
+    def labels(self, vertex: int) -> frozenset[str]:
+        """Return the set of a node's labels."""
+        return frozenset(self._live.labels_of(vertex))
+
+    def relationship(self, id: int) -> tuple[int, int, int]:
+        """Return type index, start and end of a relationship, also of one that was deleted."""
+        state = self._overlay.touched_relationship(id)
+        if state is False:
+            link = self._overlay.base.link(id)
+            if link is None:
+                raise gone("relationship")
+            return link[1:]
+        known = self._overlay.known_relationship(id)
+        if known is None:
+            raise gone("relationship")
+        return self._live.type_index(known.type), known.start, known.end
+
+    def type_name(self, id: int) -> str:
+        """Return the name of a relationship's type."""
+        return self._live.type_names[self.relationship(id)[0]]
+
+    def node_property(self, id: int, key: str) -> Any:
+        """Return a node's property, None where it has none."""
+        state = self._overlay.touched_node(id)
+        if state is False:
+            return self._overlay.base.node_property(id, key)
+        if state is None or isinstance(state, bool):
+            raise gone("node")
+        return state.properties.get(key)
+
+    def relationship_property(self, id: int, key: str) -> Any:
+        """Return a relationship's property, None where it has none."""
+        state = self._overlay.touched_relationship(id)
+        if state is False:
+            return self._overlay.base.relationship_property(id, key)
+        if state is None or isinstance(state, bool):
+            raise gone("relationship")
+        return state.properties.get(key)
+
+    def properties(self, entity: NodeHandle | RelationshipHandle) -> dict[str, Any]:
+        """Return all properties of a node or relationship."""
+        is_node = type(entity) is NodeHandle
+        state = self._overlay.node(entity.id) if is_node else self._overlay.relationship(entity.id)
+        if state is None:
+            raise gone("node" if is_node else "relationship")
+        return dict(state.properties)

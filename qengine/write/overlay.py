@@ -1,0 +1,273 @@
+"""A graph that changes: a version, and above it what was touched since. One writer has it; nothing here is locked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeVar
+
+from qengine._frozen import record
+from qengine.write.base import Base
+from qengine.write.states import Commit, NodeState, RelationshipState
+from qengine.write.touched import TouchedValues
+
+__all__ = ["Changes", "Overlay"]
+
+_K = TypeVar("_K")
+_V = TypeVar("_V")
+_ABSENT: Any = object()
+_NO_LABELS: tuple[str, ...] = ()
+
+
+@record
+class Changes:
+    """What a statement has done, as counts."""
+
+    nodes_created: int = 0
+    nodes_deleted: int = 0
+    relationships_created: int = 0
+    relationships_deleted: int = 0
+    properties_set: int = 0
+    labels_added: int = 0
+    labels_removed: int = 0
+
+
+class Overlay:
+    """The elements of a base that were touched, as they are now, and those that were added.
+
+    Elements are known by their numbers. Whatever changes is noted, so that it can be taken back to a mark.
+
+    Attributes
+    ----------
+    base
+        The version below.
+    changes
+        Counts since they were last begun anew.
+    """
+
+    def __init__(self, base: Base) -> None:
+        self.base = base
+        self.changes = Changes()
+        self.next_node, self.next_relationship = base.next_node, base.next_relationship
+        self.values = TouchedValues()
+        self._nodes: dict[int, NodeState | None] = {}
+        self._relationships: dict[int, RelationshipState | None] = {}
+        self._gone: dict[int, RelationshipState] = {}  # deleted relationships, whose types may still be asked for
+        self._added: dict[int, dict[int, None]] = {}  # relationships of each node that are not in the base
+        self._pairs: dict[tuple[int, int], dict[int, None]] = {}
+        self._labels: dict[str, dict[int, None]] = {}  # touched nodes that have a label
+        self._own_nodes: dict[int, None] = {}
+        self._own_relationships: dict[int, None] = {}
+        self._undo: list[tuple[dict[Any, Any], Any, Any]] = []
+
+    # ------------------------------------------------------------ reading
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether nothing is above the base."""
+        return not (self._nodes or self._relationships)
+
+    @property
+    def touched(self) -> int:
+        """How many elements are above the base."""
+        return len(self._nodes) + len(self._relationships)
+
+    def node(self, number: int) -> NodeState | None:
+        """Return a node, None where there is none."""
+        found = self._nodes.get(number, _ABSENT)
+        return self.base.node(number) if found is _ABSENT else found
+
+    def relationship(self, number: int) -> RelationshipState | None:
+        """Return a relationship, None where there is none."""
+        found = self._relationships.get(number, _ABSENT)
+        return self.base.relationship(number) if found is _ABSENT else found
+
+    def known_relationship(self, number: int) -> RelationshipState | None:
+        """Return a relationship, also one that was deleted since the transaction began."""
+        return self.relationship(number) or self._gone.get(number)
+
+    def touched_node(self, number: int) -> NodeState | None | bool:
+        """Return a node that was touched, None for one that was deleted, False for one that is as in the base."""
+        return self._nodes.get(number, False)
+
+    def touched_relationship(self, number: int) -> RelationshipState | None | bool:
+        """Return a relationship that was touched, None for one that was deleted, False for one as in the base."""
+        return self._relationships.get(number, False)
+
+    def touched_nodes(self) -> Mapping[int, NodeState | None]:
+        """Return all nodes that were touched."""
+        return self._nodes
+
+    def touched_relationships(self) -> Mapping[int, RelationshipState | None]:
+        """Return all relationships that were touched."""
+        return self._relationships
+
+    def added(self, node: int) -> Iterator[tuple[int, RelationshipState]]:
+        """Give the relationships of a node that are not in the base."""
+        for number in tuple(self._added.get(node, ())):
+            state = self._relationships[number]
+            if state is not None:
+                yield number, state
+
+    def added_between(self, one: int, other: int) -> Iterator[tuple[int, RelationshipState]]:
+        """Give the relationships between two nodes that are not in the base, first those from ``one``."""
+        for pair in ((one, other), (other, one)) if one != other else ((one, other),):
+            for number in tuple(self._pairs.get(pair, ())):
+                state = self._relationships[number]
+                if state is not None:
+                    yield number, state
+
+    def labelled(self, label: str) -> list[int]:
+        """Return the touched nodes that have a label."""
+        return list(self._labels.get(label, ()))
+
+    def has_relationships(self, node: int) -> bool:
+        """Tell whether a node, which may be deleted, is an end of a relationship."""
+        if next(self.added(node), None) is not None:
+            return True
+        return any(self._relationships.get(number, False) is not None for number in self.base.incident(node))
+
+    # ------------------------------------------------------------ changing
+
+    def mark(self) -> int:
+        """Return where to take changes back to."""
+        return len(self._undo)
+
+    def take_back(self, mark: int) -> None:
+        """Take back what was changed since a mark."""
+        if len(self._undo) > mark:
+            self.values = TouchedValues()  # those gathered since the mark are of what is taken back
+        while len(self._undo) > mark:
+            table, key, old = self._undo.pop()
+            if old is _ABSENT:
+                table.pop(key, None)
+            else:
+                table[key] = old
+
+    def commit(self) -> Commit:
+        """Return what was changed since the last commit, and begin anew; what was changed can't be taken back."""
+        commit = Commit(
+            {number: self._nodes[number] for number in self._own_nodes},
+            {number: self._relationships[number] for number in self._own_relationships},
+            self.next_node,
+            self.next_relationship,
+        )
+        self._own_nodes, self._own_relationships, self._gone = {}, {}, {}
+        self._undo.clear()
+        return commit
+
+    def apply(self, commit: Commit) -> None:
+        """Take over what another has committed."""
+        for number, node in commit.nodes.items():
+            self._put_node(number, node)
+        for relationship, state in commit.relationships.items():
+            if state is not None and relationship not in self._relationships and not self.base.has(relationship):
+                self._link(relationship, state)
+            self._put(self._relationships, relationship, state)
+        self.next_node, self.next_relationship = commit.next_node, commit.next_relationship
+        self.commit()
+
+    def create_node(self, labels: tuple[str, ...], properties: Mapping[str, Any]) -> int:
+        """Make a node and return its number."""
+        number = self.next_node
+        self.next_node += 1
+        self._put_node(number, NodeState(labels, properties))
+        self.changes.nodes_created += 1
+        self.changes.labels_added += len(labels)
+        self.changes.properties_set += len(properties)
+        return number
+
+    def create_relationship(self, type: str, start: int, end: int, properties: Mapping[str, Any]) -> int:
+        """Make a relationship between two nodes that there are, and return its number."""
+        number = self.next_relationship
+        self.next_relationship += 1
+        state = RelationshipState(type, start, end, properties)
+        self._put_relationship(number, state)
+        self._link(number, state)
+        self.changes.relationships_created += 1
+        self.changes.properties_set += len(properties)
+        return number
+
+    def _link(self, number: int, state: RelationshipState) -> None:
+        for end in (state.start, state.end):
+            self._put(self._inner(self._added, end), number, None)
+        self._put(self._inner(self._pairs, (state.start, state.end)), number, None)
+
+    def delete_node(self, number: int) -> None:
+        """Take a node away, if it is still there; its relationships stay."""
+        if self.node(number) is not None:
+            self._put_node(number, None)
+            self.changes.nodes_deleted += 1
+
+    def delete_relationship(self, number: int) -> None:
+        """Take a relationship away, if it is still there."""
+        state = self.relationship(number)
+        if state is not None:
+            self._put(self._gone, number, state)
+            self._put_relationship(number, None)
+            self.changes.relationships_deleted += 1
+
+    def relationships_of(self, node: int) -> list[int]:
+        """Return the relationships that a node, which may be deleted, is an end of."""
+        found = [number for number in self.base.incident(node) if self._relationships.get(number, False) is not None]
+        return found + [number for number, _ in self.added(node)]
+
+    def set_node_properties(self, number: int, properties: Mapping[str, Any], count: int) -> None:
+        """Give a node other properties; ``count``: how many of them were set, for the statement's counts."""
+        state = self.node(number)
+        assert state is not None
+        self._put_node(number, NodeState(state.labels, properties))
+        self.changes.properties_set += count
+
+    def set_relationship_properties(self, number: int, properties: Mapping[str, Any], count: int) -> None:
+        """Give a relationship other properties, as ``set_node_properties``."""
+        state = self.relationship(number)
+        assert state is not None
+        self._put_relationship(number, RelationshipState(state.type, state.start, state.end, properties))
+        self.changes.properties_set += count
+
+    def set_labels(self, number: int, labels: tuple[str, ...]) -> None:
+        """Give a node other labels."""
+        state = self.node(number)
+        assert state is not None
+        self.changes.labels_added += len(set(labels) - set(state.labels))
+        self.changes.labels_removed += len(set(state.labels) - set(labels))
+        self._put_node(number, NodeState(labels, state.properties))
+
+    # ------------------------------------------------------------ inside
+
+    def _put(self, table: dict[_K, _V], key: _K, value: _V) -> None:
+        self._undo.append((table, key, table.get(key, _ABSENT)))
+        table[key] = value
+
+    def _drop(self, table: dict[_K, _V], key: _K) -> None:
+        if key in table:
+            self._undo.append((table, key, table[key]))
+            del table[key]
+
+    def _inner(self, table: dict[_K, dict[int, None]], key: _K) -> dict[int, None]:
+        found = table.get(key)
+        if found is None:
+            found = {}
+            self._put(table, key, found)
+        return found
+
+    def _put_node(self, number: int, state: NodeState | None) -> None:
+        old = self._nodes.get(number)
+        before = _NO_LABELS if old is None else old.labels
+        after = _NO_LABELS if state is None else state.labels
+        if before != after:
+            for label in before:
+                self._drop(self._labels[label], number)
+            for label in after:
+                self._put(self._inner(self._labels, label), number, None)
+        for bucket, value in self.values.places(old and old.properties, state and state.properties):
+            if value:
+                self._put(bucket, number, None)
+            else:
+                self._drop(bucket, number)
+        self._put(self._nodes, number, state)
+        self._put(self._own_nodes, number, None)
+
+    def _put_relationship(self, number: int, state: RelationshipState | None) -> None:
+        self._put(self._relationships, number, state)
+        self._put(self._own_relationships, number, None)

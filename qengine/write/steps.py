@@ -1,0 +1,368 @@
+"""Carries out the steps of updates, each for all rows, over a graph that changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import singledispatchmethod
+from typing import Any
+
+from qengine.errors import ExecutionError, InternalError, SemanticError, Span
+from qengine.exec.reference.match import Matcher
+from qengine.exec.scalar.environment import Row
+from qengine.exec.scalar.evaluate import compile
+from qengine.exec.scalar.values import NodeHandle, PathHandle, RelationshipHandle, failing_at, kind_of, wrong_argument
+from qengine.plan import updates as up
+from qengine.plan.expr import Expr, MapOf
+from qengine.write.live import LiveEnvironment, LiveGraph, gone
+from qengine.write.values import storable_properties, storable_value
+
+__all__ = ["Rows", "StepCompiler"]
+
+Rows = list[dict[str, Any]]
+_Run = Callable[[Rows], Rows]
+_ForRow = Callable[[Row], None]
+_Entity = NodeHandle | RelationshipHandle
+
+
+class StepCompiler:
+    """Turns steps into functions from rows to rows, once a statement.
+
+    Parameters
+    ----------
+    graph, environment
+        What is changed, and what expressions read of it.
+    check
+        Raises where the execution must stop.
+    call
+        Compiles ``CALL { … }``.
+    """
+
+    def __init__(
+        self,
+        graph: LiveGraph,
+        environment: LiveEnvironment,
+        check: Callable[[], None],
+        call: Callable[[up.CallSubquery], _Run],
+    ) -> None:
+        self._graph = graph
+        self._overlay = graph.overlay
+        self._env = environment
+        self._check = check
+        self._call = call
+
+    def all(self, steps: Iterable[up.Step]) -> _Run:
+        """Return what carries out steps one after the other."""
+        runs = [self.step(each) for each in steps]
+
+        def run(rows: Rows) -> Rows:
+            for each in runs:
+                rows = each(rows)
+            return rows
+
+        return run
+
+    @singledispatchmethod
+    def step(self, step: up.Step) -> _Run:
+        """Return what carries out one step."""
+        raise InternalError(f"The step {type(step).__name__} can't be carried out.")
+
+    def _each(self, do: _ForRow) -> _Run:
+        def run(rows: Rows) -> Rows:
+            for row in rows:
+                self._check()
+                do(row)
+            return rows
+
+        return run
+
+    # ------------------------------------------------------------ making
+
+    @step.register
+    def _(self, step: up.Create) -> _Run:
+        make = self._maker(step.elements)
+
+        def run(rows: Rows) -> Rows:
+            made = []
+            for row in rows:
+                self._check()
+                made.append(make(dict(row)))
+            return made
+
+        return run
+
+    def _maker(self, elements: Iterable[up.NewElement]) -> Callable[[dict[str, Any]], dict[str, Any]]:
+        """Return what makes elements and adds them to a row."""
+        makers = [
+            self._node_maker(each) if isinstance(each, up.NewNode) else self._relationship_maker(each)
+            for each in elements
+        ]
+
+        def make(row: dict[str, Any]) -> dict[str, Any]:
+            for each in makers:
+                each(row)
+            return row
+
+        return make
+
+    def _node_maker(self, element: up.NewNode) -> _ForRow:
+        properties = self._properties(element.properties, element.span)
+        name, labels, create = element.name, tuple(dict.fromkeys(element.labels)), self._overlay.create_node
+
+        def make(row: Any) -> None:
+            row[name] = NodeHandle(create(labels, properties(row)))
+
+        return make
+
+    def _relationship_maker(self, element: up.NewRelationship) -> _ForRow:
+        properties = self._properties(element.properties, element.span)
+        create = self._overlay.create_relationship
+        name, kind, span = element.name, element.type, element.span
+        start, end = element.start, element.end
+
+        def make(row: Any) -> None:
+            ends = self._end(row[start], start, span), self._end(row[end], end, span)
+            row[name] = RelationshipHandle(create(kind, *ends, properties(row)))
+
+        return make
+
+    def _end(self, value: Any, name: str, span: Span | None) -> int:
+        """Return the number of a node that a new relationship begins or ends at."""
+        if type(value) is not NodeHandle:
+            if value is None:
+                message = f"A relationship can't be made: its node `{name}` is null."
+                raise ExecutionError(message, code="EntityNotFound", span=span, hint="Filter the rows without it first.")
+            error = wrong_argument(f"The relationship's end `{name}`", "a node", value)
+            error.span = span
+            raise error
+        if self._overlay.touched_node(value.id) is None:
+            raise gone("node")
+        return value.id
+
+    def _properties(self, expr: Expr | None, span: Span | None) -> Callable[[Row], Mapping[str, Any]]:
+        """Return what evaluates the properties of a new element; nulls are left out."""
+        if expr is None:
+            return lambda row: {}
+        if isinstance(expr, MapOf):  # the common form: each value has its place in the text
+            entries = [(key, compile(value, self._env), value.span or span) for key, value in expr.entries]
+
+            def literal(row: Row) -> Mapping[str, Any]:
+                found = {}
+                for key, evaluate, place in entries:
+                    value = evaluate(row)
+                    if value is not None:
+                        found[key] = storable_value(key, value, place)
+                return found
+
+            return literal
+        evaluate = compile(expr, self._env)
+        return lambda row: storable_properties(self._as_map(evaluate(row), span), span)
+
+    def _as_map(self, value: Any, span: Span | None) -> Mapping[str, Any]:
+        """Return the properties that a map, a node or a relationship holds."""
+        if type(value) is dict:
+            return value
+        if type(value) in (NodeHandle, RelationshipHandle):
+            return self._env.properties(value)
+        if value is None:
+            return {}
+        error = wrong_argument("Properties", "a map, a node or a relationship", value)
+        error.span = span
+        raise error
+
+    @step.register
+    def _(self, step: up.Merge) -> _Run:
+        matcher = Matcher(step.graph, self._graph, self._env, self._check)
+        make = self._maker(step.elements)
+        names = step.graph.variables()
+        created, matched = self.all(step.on_create), self.all(step.on_match)
+        bound = [node.name for node in step.graph.nodes if node.bound]
+        refuse = self._null_check(step)
+
+        def run(rows: Rows) -> Rows:
+            found = []
+            for row in rows:
+                self._check()
+                for name in bound:
+                    self._end(row[name], name, step.span)
+                refuse(row)
+                embeddings = [{**row, **{name: each[name] for name in names}} for each in matcher.embeddings(row)]
+                if embeddings:
+                    found += matched(embeddings)
+                else:
+                    found += created([self._with_paths(step, make(dict(row)))])
+            return found
+
+        return run
+
+    def _with_paths(self, step: up.Merge, row: dict[str, Any]) -> dict[str, Any]:
+        for path in step.graph.paths:
+            if path.name:
+                elements = [row[name] for name in path.elements]
+                row[path.name] = PathHandle(tuple(elements[::2]), tuple(elements[1::2]))
+        return row
+
+    def _null_check(self, step: up.Merge) -> _ForRow:
+        """Return what refuses rows in which a property to find an element by is null: it would never be found."""
+        values = [
+            (key, compile(value, self._env), value.span or step.span)
+            for element in step.elements
+            if isinstance(element.properties, MapOf)
+            for key, value in element.properties.entries
+        ]
+
+        def refuse(row: Row) -> None:
+            for key, evaluate, span in values:
+                if evaluate(row) is None:
+                    raise SemanticError(
+                        f"MERGE can't find anything by the property {key}, which is null.",
+                        span=span,
+                        code="MergeReadOwnWrites",
+                        hint="Leave it out, or set it with ON CREATE SET.",
+                    )
+
+        return refuse
+
+    # ------------------------------------------------------------ changing
+
+    @step.register
+    def _(self, step: up.SetProperty) -> _Run:
+        subject, value, key = compile(step.subject, self._env), compile(step.value, self._env), step.key
+        place = step.value.span or step.span
+
+        def do(row: Row) -> None:
+            entity = self._entity(subject(row), "SET", step.span)
+            if entity is not None:
+                new = value(row)
+                self._assign(entity, {key: new if new is None else storable_value(key, new, place)}, replace=False)
+
+        return self._each(do)
+
+    @step.register
+    def _(self, step: up.SetProperties) -> _Run:
+        subject, value = compile(step.subject, self._env), compile(step.value, self._env)
+
+        def do(row: Row) -> None:
+            entity = self._entity(subject(row), "SET", step.span)
+            if entity is not None:
+                given = self._as_map(value(row), step.span)
+                stored = storable_properties(given, step.span)
+                nulls = dict.fromkeys(key for key, each in given.items() if each is None)
+                self._assign(entity, {**stored, **nulls}, replace=step.replace)
+
+        return self._each(do)
+
+    @step.register
+    def _(self, step: up.RemoveProperty) -> _Run:
+        subject = compile(step.subject, self._env)
+
+        def do(row: Row) -> None:
+            entity = self._entity(subject(row), "REMOVE", step.span)
+            if entity is not None:
+                self._assign(entity, {step.key: None}, replace=False)
+
+        return self._each(do)
+
+    def _assign(self, entity: _Entity, given: Mapping[str, Any], *, replace: bool) -> None:
+        """Set properties of an element, and take away those that are null, or that aren't given where ``replace``."""
+        is_node = type(entity) is NodeHandle
+        overlay, number = self._overlay, entity.id
+        state = overlay.node(number) if is_node else overlay.relationship(number)
+        if state is None:
+            raise gone("node" if is_node else "relationship")
+        old = state.properties
+        new = {} if replace else dict(old)
+        count = sum(key not in given for key in old) if replace else 0
+        for key, value in given.items():
+            if value is not None:
+                new[key] = value
+                count += 1
+            elif key in old:
+                new.pop(key, None)
+                count += 1
+        if is_node:
+            overlay.set_node_properties(number, new, count)
+        else:
+            overlay.set_relationship_properties(number, new, count)
+
+    @step.register
+    def _(self, step: up.SetLabels) -> _Run:
+        subject = compile(step.subject, self._env)
+        given, remove = step.labels, step.remove
+        clause = "REMOVE" if remove else "SET"
+
+        def do(row: Row) -> None:
+            entity = self._entity(subject(row), clause, step.span)
+            if entity is None:
+                return
+            if type(entity) is not NodeHandle:
+                raise ExecutionError(
+                    "Only nodes have labels that can change.", code="InvalidArgumentType", span=step.span
+                )
+            labels = self._graph.labels_of(entity.id)
+            new = tuple(each for each in labels if each not in given)
+            if not remove:
+                new = tuple(dict.fromkeys((*labels, *given)))
+            if new != labels:
+                self._overlay.set_labels(entity.id, new)
+
+        return self._each(do)
+
+    def _entity(self, value: Any, clause: str, span: Span | None) -> _Entity | None:
+        if value is None or type(value) in (NodeHandle, RelationshipHandle):
+            return value  # type: ignore[no-any-return]
+        message = f"{clause} changes nodes and relationships, not a value of type {kind_of(value)}."
+        raise ExecutionError(message, code="InvalidArgumentType", span=span)
+
+    # ------------------------------------------------------------ deleting
+
+    @step.register
+    def _(self, step: up.Delete) -> _Run:
+        subjects = [(compile(each, self._env), each.span or step.span) for each in step.subjects]
+
+        def do(row: Row) -> None:
+            for evaluate, span in subjects:
+                with failing_at(span):
+                    self._delete(evaluate(row), step.detach)
+
+        return self._each(do)
+
+    def _delete(self, value: Any, detach: bool) -> None:
+        overlay = self._overlay
+        match value:
+            case None:
+                pass
+            case NodeHandle():
+                if detach:
+                    for number in overlay.relationships_of(value.id):
+                        overlay.delete_relationship(number)
+                self._graph.deleted.append(value.id)
+                overlay.delete_node(value.id)
+            case RelationshipHandle():
+                overlay.delete_relationship(value.id)
+            case PathHandle():
+                for each in (*value.relationships, *value.nodes):
+                    self._delete(each, detach)
+            case _:
+                message = f"DELETE takes nodes, relationships and paths, not a value of type {kind_of(value)}."
+                raise ExecutionError(message, code="InvalidArgumentType")
+
+    # ------------------------------------------------------------ nesting
+
+    @step.register
+    def _(self, step: up.ForEach) -> _Run:
+        items, steps, name = compile(step.items, self._env), self.all(step.steps), step.name
+
+        def do(row: Row) -> None:
+            found = items(row)
+            if found is not None and type(found) is not list:
+                error = wrong_argument("FOREACH", "a list", found)
+                error.span = step.items.span
+                raise error
+            if found:
+                steps([{**row, name: item} for item in found])
+
+        return self._each(do)
+
+    @step.register
+    def _(self, step: up.CallSubquery) -> _Run:
+        return self._call(step)

@@ -1,0 +1,45 @@
+"""What can be a property: booleans, numbers, strings, temporal values, and lists of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from qengine.errors import ExecutionError, Span
+from qengine.exec.scalar.values import kind_of
+from qengine.temporal import Temporal
+
+__all__ = ["storable_properties", "storable_value"]
+
+_PLAIN = frozenset((bool, int, float, str))
+
+
+def storable_value(key: str, value: Any, span: Span | None) -> Any:
+    """Return a value that a property may have.
+
+    Raises
+    ------
+    ExecutionError
+        ``InvalidPropertyType`` for maps, nodes, relationships, paths, and lists that hold such.
+    """
+    if type(value) in _PLAIN or isinstance(value, Temporal):
+        return value
+    if type(value) in (list, range):
+        return [None if item is None else storable_value(key, item, span) for item in value]
+    raise ExecutionError(
+        f"The property {key} can't hold a value of type {kind_of(value)}.",
+        code="InvalidPropertyType",
+        span=span,
+        hint="Properties are booleans, numbers, strings, temporal values, and lists of them.",
+    )
+
+
+def storable_properties(given: Mapping[str, Any], span: Span | None) -> dict[str, Any]:
+    """Return the properties of a map that are not null.
+
+    Raises
+    ------
+    ExecutionError
+        As ``storable_value``.
+    """
+    return {key: storable_value(key, value, span) for key, value in given.items() if value is not None}
