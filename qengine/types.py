@@ -108,7 +108,7 @@ class _Entity:
 
 
 class Node(_Entity):
-    """A node of a result: ``id`` (engine's own, stable within one graph), ``labels``, ``properties``."""
+    """A node of a result: ``id`` (engine's own; it stays when the graph changes), ``labels``, ``properties``."""
 
     __slots__ = ("labels",)
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from qengine.storage.adjacency import Adjacency
     from qengine.storage.arrays import Array
     from qengine.storage.columns import PropertyColumn
+    from qengine.storage.numbers import Numbers
     from qengine.storage.signatures import Signatures
     from qengine.storage.store import EdgeType, LabelGroup
 
@@ -82,6 +83,14 @@ class GraphReader(ResultReader, Protocol):
     @property
     def vertex_count(self) -> int:
         """Number of vertices; their ids are ``0..vertex_count - 1``."""
+
+    @property
+    def node_numbers(self) -> Numbers:
+        """What users see of the ids of vertices."""
+
+    @property
+    def relationship_numbers(self) -> Numbers:
+        """What users see of the ids of relationships."""
 
     @property
     def types(self) -> Sequence[TypeReader]:

@@ -23,8 +23,10 @@ from qengine.storage.progress import Progress
 from qengine.storage.store import EdgeType, GraphStore, LabelGroup
 from qengine.storage.variant import concatenate
 
-_MAX_VERTICES = 2**31 - 1
-_MAX_RELATIONSHIPS = 2**32 - 1  # of one type: local ids are 32-bit
+MAX_VERTICES = 2**31 - 1
+"""The most nodes that a graph can hold."""
+MAX_RELATIONSHIPS = 2**32 - 1
+"""The most relationships of one type: local ids are 32-bit."""
 
 
 @frozen
@@ -66,8 +68,8 @@ def assemble(
         If the graph is too large for 32-bit ids.
     """
     count = sum(block.rows for block in nodes)
-    if count > _MAX_VERTICES:
-        raise StorageError(f"{count:,} nodes are more than the {_MAX_VERTICES:,} that a graph can hold")
+    if count > MAX_VERTICES:
+        raise StorageError(f"{count:,} nodes are more than the {MAX_VERTICES:,} that a graph can hold")
     groups, ordinals = _order(nodes, _degrees(count, relationships))
     new_id = np.empty(count, np.uint32)
     new_id[ordinals] = np.arange(count, dtype=np.uint32)
@@ -81,9 +83,9 @@ def assemble(
     with Progress("Indexing", sum(len(block.start) for block in relationships)) as progress:
         for index, (name, blocks) in enumerate(by_type.items()):
             size = sum(len(block.start) for block in blocks)
-            if size > _MAX_RELATIONSHIPS:
+            if size > MAX_RELATIONSHIPS:
                 raise StorageError(
-                    f"type {name} has {size:,} relationships, more than the {_MAX_RELATIONSHIPS:,} possible"
+                    f"type {name} has {size:,} relationships, more than the {MAX_RELATIONSHIPS:,} possible"
                 )
             start = _renumbered([block.start for block in blocks], new_id)
             end = _renumbered([block.end for block in blocks], new_id)

@@ -44,15 +44,16 @@ class Schema:
     @classmethod
     def of(cls, store: GraphStore) -> Schema:
         """Read the schema off a graph."""
-        nodes = []
+        found: dict[tuple[str, ...], tuple[int, dict[str, Type]]] = {}
+        columns = [(key, column) for key in store.property_keys("node") if (column := store.node_property(key))]
         for index, group in enumerate(store.groups):
-            columns = [(key, store.node_property(key)) for key in store.property_keys("node")]
-            found = {
-                key: column.type
-                for key, column in columns
-                if column is not None and column.occurs(group.begin, group.end)
-            }
-            nodes.append(NodeSchema(store.group_labels(index), group.end - group.begin, found))
+            count, types = found.get(store.group_labels(index), (0, {}))
+            here = {key: column.type for key, column in columns if column.occurs(group.begin, group.end)}
+            found[store.group_labels(index)] = count + group.end - group.begin, types | here
+        nodes = (
+            NodeSchema(labels, count, {key: types[key] for key, _ in columns if key in types})
+            for labels, (count, types) in found.items()
+        )
         return cls(tuple(nodes), tuple(_relationships(store, index) for index in range(len(store.types))))
 
     def __repr__(self) -> str:
@@ -78,7 +79,10 @@ class Schema:
 
 def _relationships(store: GraphStore, index: int) -> RelationshipSchema:
     edge_type = store.types[index]
-    pairs = {pair if not edge_type.undirected else _sorted(pair) for pair in store.statistics.pairs(index)}
+    first: dict[tuple[str, ...], int] = {}  # the first group with each label set
+    of = [first.setdefault(store.group_labels(group), group) for group in range(len(store.groups))]
+    found = ((of[start], of[end]) for start, end in store.statistics.pairs(index))
+    pairs = {pair if not edge_type.undirected else _sorted(pair) for pair in found}
     endpoints = tuple((store.group_labels(start), store.group_labels(end)) for start, end in sorted(pairs))
     keys = {key: store.relationship_property(index, key) for key in edge_type.property_keys}
     properties = {key: column.type for key, column in keys.items() if column is not None}

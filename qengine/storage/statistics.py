@@ -44,7 +44,7 @@ class DegreeSummary:
     """Degrees of the vertices with a label in one type and direction.
 
     ``vertices``: with the label; ``with_edges``: of them with a degree above 0; ``mean``, ``median``, ``p90``,
-    ``p99`` and ``maximum`` are over all ``vertices``. ``hubs``: ids of the ten with the greatest degrees above 0
+    ``p99`` and ``maximum`` are over all ``vertices``. ``hubs``: numbers of the ten with the greatest degrees above 0
     (or fewer), each with its degree, the greatest first.
     """
 
@@ -136,9 +136,8 @@ class Statistics:
             return DegreeSummary(0, 0, 0.0, 0.0, 0.0, 0.0, 0)
         median, p90, p99 = np.quantile(own, _QUANTILES).tolist()
         first = np.argsort(-own, kind="stable")[:_HUBS]
-        hubs = tuple(
-            (vertex, most) for vertex, most in zip(inside[first].tolist(), own[first].tolist(), strict=True) if most
-        )
+        numbers = store.node_numbers.of(inside[first]).tolist()
+        hubs = tuple((vertex, most) for vertex, most in zip(numbers, own[first].tolist(), strict=True) if most)
         with_edges = int(np.count_nonzero(own))
         return DegreeSummary(len(own), with_edges, float(own.mean()), median, p90, p99, int(own.max()), hubs)
 

@@ -17,6 +17,7 @@ from qengine.plan.pattern import Direction, LabelExpr, LabelIs
 from qengine.storage.adjacency import Adjacency, Form
 from qengine.storage.arrays import Array
 from qengine.storage.columns import PropertyColumn, property_maps
+from qengine.storage.numbers import Identity, Numbers
 from qengine.storage.schema import Schema
 from qengine.storage.signatures import Signatures
 from qengine.storage.statistics import Statistics
@@ -56,8 +57,9 @@ class EdgeType:
 class GraphStore:
     """A property graph: labelled id ranges, one PCSR a relationship type and direction, Arrow property columns.
 
-    Vertex ids are dense uint32 ``0..vertex_count-1``, grouped by label set, in a group by descending degree.
-    Relationship ids are int64, dense over all types; a local id is the position in the type's OUT adjacency.
+    Vertex ids are dense uint32 ``0..vertex_count-1``, grouped by label set, in a group by descending degree when
+    loaded. Relationship ids are int64, dense over all types; a local id is the position in the type's OUT adjacency.
+    Users see numbers instead (``storage.numbers``). A changed graph may have several groups with one label set.
     Implements ``exec.view.ExecView``, and so ``catalog.view.CatalogView``. Nothing changes after construction: threads
     may share it. ``derived`` keeps what executions have computed of the graph alone, each with ``nbytes``.
 
@@ -75,6 +77,8 @@ class GraphStore:
         Column by key.
     relationship_properties
         For each type, column by key; they cover local ids from 0.
+    identity
+        The numbers of nodes, and of relationships by type; None where they are the internal ids.
     """
 
     def __init__(
@@ -85,6 +89,7 @@ class GraphStore:
         adjacencies: Sequence[Mapping[Direction, Adjacency]],
         node_properties: Mapping[str, PropertyColumn],
         relationship_properties: Sequence[Mapping[str, PropertyColumn]],
+        identity: Identity | None = None,
     ) -> None:
         self.groups = tuple(groups)
         self.labels = tuple(labels)
@@ -94,6 +99,7 @@ class GraphStore:
         self._relationship_properties = tuple(dict(columns) for columns in relationship_properties)
         self._type_index = {edge_type.name: edge_type.index for edge_type in self.types}
         self._label_ranges: dict[LabelExpr | None, Array] = {}
+        self.identity = identity or Identity.of_ids(self.vertex_count, [each.count for each in self.types])
         self._bases = np.array([edge_type.base for edge_type in self.types] + [self.relationship_count], np.int64)
         self.derived: LruCache[Any] = LruCache(
             max(self._own_bytes, _LEAST_DERIVED), lambda derived: int(derived.nbytes)
@@ -122,7 +128,10 @@ class GraphStore:
     @property
     def label_sets(self) -> tuple[tuple[frozenset[str], int], ...]:
         """Each set of labels that vertices have, with how many have exactly it."""
-        return tuple((group.labels, group.end - group.begin) for group in self.groups)
+        counts: dict[frozenset[str], int] = {}
+        for group in self.groups:
+            counts[group.labels] = counts.get(group.labels, 0) + group.end - group.begin
+        return tuple(counts.items())
 
     def relationship_type(self, name: str) -> RelationshipTypeInfo | None:
         """Return what is known of a type, None for an unknown one."""
@@ -191,6 +200,26 @@ class GraphStore:
         """Return what is known of a property's values: of the nodes of a label expression, or of each type of one."""
         return self.statistics.value_summaries(entity, key, owners)
 
+    @property
+    def node_numbers(self) -> Numbers:
+        """The nodes' numbers."""
+        return self.identity.nodes
+
+    @property
+    def relationship_numbers(self) -> Numbers:
+        """The relationships' numbers."""
+        return self.identity.relationships
+
+    @property
+    def next_node(self) -> int:
+        """The least number that no node was ever given."""
+        return self.identity.next_node
+
+    @property
+    def next_relationship(self) -> int:
+        """The least number that no relationship was ever given."""
+        return self.identity.next_relationship
+
     @cached_property
     def statistics(self) -> Statistics:
         """Counts, degrees and values."""
@@ -254,7 +283,7 @@ class GraphStore:
         return self._node_properties.get(key)
 
     def nodes(self, ids: Array | Sequence[int | None]) -> list[Node | None]:
-        """Return the nodes with these ids (-1 or None: None); properties that are null are absent."""
+        """Return the nodes with these internal ids (-1 or None: None); properties that are null are absent."""
         wanted = _id_array(ids)
         place = None
         if not (wanted[1:] > wanted[:-1]).all():
@@ -264,7 +293,7 @@ class GraphStore:
         groups = np.searchsorted(self._group_ends, wanted, side="right").tolist()
         labels = map(self._ordered_labels.__getitem__, groups)
         nodes: list[Node | None] = [None] * nulls
-        nodes += map(Node, wanted.tolist(), labels, property_maps(self._node_properties, wanted))
+        nodes += map(Node, self.node_numbers.of(wanted).tolist(), labels, property_maps(self._node_properties, wanted))
         return nodes if place is None else [nodes[each] for each in place.tolist()]
 
     # -- relationships -----------------------------------------------------------------------------------------
@@ -317,7 +346,7 @@ class GraphStore:
         return start, end
 
     def relationships(self, ids: Array | Sequence[int | None]) -> list[Relationship | None]:
-        """Return the relationships with these global ids (-1 or None: None); null properties are absent."""
+        """Return the relationships with these internal ids (-1 or None: None); null properties are absent."""
         wanted = _id_array(ids)
         found: list[Relationship | None] = [None] * len(wanted)
         present = np.flatnonzero(wanted >= 0)
@@ -325,11 +354,10 @@ class GraphStore:
         for index in np.unique(types).tolist():
             rows = present[types == index]
             chosen = wanted[rows]
-            start, end = self.endpoints(chosen)
+            numbers = self.relationship_numbers.of(chosen).tolist()
+            start, end = (self.node_numbers.of(vertices).tolist() for vertices in self.endpoints(chosen))
             properties = property_maps(self._relationship_properties[index], chosen - self.types[index].base)
-            made = map(
-                Relationship, chosen.tolist(), repeat(self.types[index].name), start.tolist(), end.tolist(), properties
-            )
+            made = map(Relationship, numbers, repeat(self.types[index].name), start, end, properties)
             for row, relationship in zip(rows.tolist(), made, strict=True):
                 found[row] = relationship
         return found
@@ -355,13 +383,17 @@ class GraphStore:
         for column in self._all_columns():
             _ = column.array
             advance(column.nbytes)
+        for numbers in (self.node_numbers, self.relationship_numbers):
+            numbers.of(np.arange(-1, 0))
+            advance(numbers.nbytes)
 
     # -- inside ------------------------------------------------------------------------------------------------
 
     @cached_property
     def _own_bytes(self) -> int:
         adjacencies = sum(one.nbytes for by_direction in self._adjacencies for one in by_direction.values())
-        return adjacencies + sum(column.nbytes for column in self._all_columns())
+        numbers = self.node_numbers.nbytes + self.relationship_numbers.nbytes
+        return adjacencies + numbers + sum(column.nbytes for column in self._all_columns())
 
     def _all_columns(self) -> list[PropertyColumn]:
         by_key = [self._node_properties, *self._relationship_properties]

@@ -135,7 +135,7 @@ class ResultRows:
         columns = {key: column for key in self._store.property_keys("node") if (column := read(key)) is not None}
         properties = [told_as_text(column.take(ids), tell) for column in columns.values()]
         fields = {
-            "id": pa.array(ids),
+            "id": pa.array(self._store.node_numbers.of(ids)),
             "labels": _lists(label_lists(self._store, ids)),
             "properties": pa.StructArray.from_arrays(properties, list(columns)) if columns else pa.nulls(len(ids)),
         }
@@ -145,10 +145,10 @@ class ResultRows:
         """Return relationships as structs, each property read as a column."""
         store, keys = self._store, self._store.property_keys("relationship")
         ends = np.zeros((2, len(ids)), np.int64)
-        ends[:, ids >= 0] = store.endpoints(ids[ids >= 0])
+        ends[:, ids >= 0] = [store.node_numbers.of(vertices) for vertices in store.endpoints(ids[ids >= 0])]
         properties = [self._relationship_property(ids, key, tell) for key in keys]
         fields = {
-            "id": pa.array(ids),
+            "id": pa.array(store.relationship_numbers.of(ids)),
             "type": type_names(store, ids),
             "start": pa.array(ends[0]),
             "end": pa.array(ends[1]),

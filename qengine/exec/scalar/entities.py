@@ -88,20 +88,19 @@ def _relationship(name: str, value: Any) -> int:
     raise wrong_argument(f"{name}()", "a relationship", value, _BAD_VALUE)
 
 
-def _id(env: Environment, entity: Any) -> int | None:
+def _id(env: Environment, entity: Any, name: str = "id") -> int | None:
     if entity is None:
         return None
-    if type(entity) in (NodeHandle, RelationshipHandle):
-        return int(entity.id)
-    raise wrong_argument("id()", "a node or relationship", entity, _BAD_VALUE)
+    if type(entity) is NodeHandle:
+        return env.store.node_numbers.number(int(entity.id))
+    if type(entity) is RelationshipHandle:
+        return env.store.relationship_numbers.number(int(entity.id))
+    raise wrong_argument(f"{name}()", "a node or relationship", entity, _BAD_VALUE)
 
 
 def _element_id(env: Environment, entity: Any) -> str | None:
-    if entity is None:
-        return None
-    if type(entity) in (NodeHandle, RelationshipHandle):
-        return str(entity.id)
-    raise wrong_argument("elementId()", "a node or relationship", entity, _BAD_VALUE)
+    number = _id(env, entity, "elementId")
+    return None if number is None else str(number)
 
 
 def _properties(env: Environment, value: Any) -> dict[str, Any] | None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from qengine.errors import ExecutionError, InternalError
 from qengine.exec.memory import MemoryAccount
-from qengine.exec.scalar.foreign import check_of_graph
+from qengine.exec.scalar.foreign import find_in_graph
 from qengine.exec.scalar.parameters import from_python
 from qengine.exec.scalar.values import Given, NodeHandle, RelationshipHandle
 from qengine.exec.sizes import size_of
@@ -65,7 +65,7 @@ class Environment:
         if self.memory.limit is not None and self.parameters:
             self.memory.holding("Parameters").set(size_of(list(self.parameters.values())))
         if given:
-            check_of_graph(given, store)
+            find_in_graph(given, store)
         self._seed = seed
         self.now = time.time_ns()
         self._subqueries = subqueries

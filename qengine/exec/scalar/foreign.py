@@ -1,46 +1,48 @@
-"""Refuses nodes and relationships of another graph as parameters: ids mean something in one graph alone."""
+"""Finds the nodes and relationships that parameters hold, by their numbers; those of another graph are refused."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from qengine.errors import ExecutionError
 from qengine.exec.scalar.values import Given
 from qengine.exec.view import GraphReader
+from qengine.storage.numbers import Numbers
 from qengine.types import Node, Relationship
 
-__all__ = ["check_of_graph"]
+__all__ = ["find_in_graph"]
 
 
-def check_of_graph(given: Sequence[Given], store: GraphReader) -> None:
-    """Check that what was given with parameters is in the graph, with the same labels or type, and properties.
+def find_in_graph(given: Sequence[Given], store: GraphReader) -> None:
+    """Find what was given with parameters in the graph, with the same labels or type, and properties.
 
     Parameters
     ----------
     given
-        The parameters' names, each with a node or a relationship.
+        What the parameters hold. Their handles get the internal ids.
     store
         A ``GraphStore``.
 
     Raises
     ------
     ExecutionError
-        ``InvalidArgumentValue`` for the first that isn't.
+        ``InvalidArgumentValue`` for the first that isn't there.
     """
-    nodes = [(name, each) for name, each in given if isinstance(each, Node)]
-    relationships = [(name, each) for name, each in given if isinstance(each, Relationship)]
-    _check(nodes, store.vertex_count, store.nodes)
-    _check(relationships, sum(kind.count for kind in store.types), store.relationships)
+    nodes = [each for each in given if isinstance(each[1], Node)]
+    relationships = [each for each in given if isinstance(each[1], Relationship)]
+    _find(nodes, store.node_numbers, store.nodes)
+    _find(relationships, store.relationship_numbers, store.relationships)
 
 
-def _check(given: Sequence[Given], count: int, read: Any) -> None:
-    for name, each in given:
-        if not 0 <= each.id < count:
+def _find(given: Sequence[Given], numbers: Numbers, read: Callable[[list[int]], list[Any]]) -> None:
+    if not given:
+        return
+    ids = numbers.places([each.id if 0 <= each.id < 2**63 else -1 for _, each, _ in given]).tolist()
+    for (name, each, handle), own, id in zip(given, read(ids), ids, strict=True):
+        if own is None or not _same(each, own):
             raise _foreign(name, each)
-    for (name, each), own in zip(given, read([each.id for _, each in given]) if given else (), strict=True):
-        if not _same(each, own):
-            raise _foreign(name, each)
+        handle.id = id
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -54,7 +54,8 @@ def from_python(value: Any, name: str, given: list[Given]) -> Any:
     name
         The parameter's name.
     given
-        Gets the nodes and relationships that the value holds, with the parameter's name.
+        Gets the nodes and relationships that the value holds. Their handles have numbers instead of internal ids until
+        ``foreign.find_in_graph`` has found them.
 
     Raises
     ------
@@ -85,8 +86,9 @@ def _converted(value: Any, name: str, given: list[Given]) -> Any:
     if isinstance(value, Mapping):
         return _map(value, name, given)
     if isinstance(value, Node | Relationship):
-        given.append((name, value))
-        return NodeHandle(value.id) if isinstance(value, Node) else RelationshipHandle(value.id)
+        handle = NodeHandle(value.id) if isinstance(value, Node) else RelationshipHandle(value.id)
+        given.append((name, value, handle))
+        return handle
     if isinstance(value, Path):
         nodes = tuple([_converted(node, name, given) for node in value.nodes])
         return PathHandle(nodes, tuple([_converted(edge, name, given) for edge in value.relationships]))

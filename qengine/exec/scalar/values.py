@@ -172,7 +172,8 @@ _NAMES = {
 }
 
 
-Given = tuple[str, Node | Relationship]
+Given = tuple[str, Node | Relationship, NodeHandle | RelationshipHandle]
+"""A node or relationship that a parameter holds: the parameter's name, what was given, and the handle of it."""
 
 
 def kind_of(value: Any) -> str:

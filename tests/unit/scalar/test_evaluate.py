@@ -13,6 +13,7 @@ from qengine.exec.scalar.parameters import from_python
 from qengine.exec.scalar.values import NodeHandle, PathHandle, RelationshipHandle
 from qengine.plan import expr as x
 from qengine.plan.pattern import LabelAnd, LabelAny, LabelIs, LabelNot, LabelOr
+from qengine.storage.numbers import NumberRange, Numbers
 from qengine.types import Node, Path, Relationship
 
 
@@ -40,6 +41,8 @@ class Store:
 
     vertex_count = 3
     types = (Type("R", 0, 1), Type("S", 1, 2, ("w",)))
+    node_numbers = Numbers([NumberRange(0, 3)])
+    relationship_numbers = Numbers([NumberRange(0, 3)])
     _labels = (("A", "B"), ("A",), ())
     _ends = ((0, 1), (1, 2), (2, 2))
     _nodes = MappingProxyType({"n": Column([1]), "s": Column([None, "x", None])})

@@ -148,8 +148,11 @@ def _nulls(ids: IntArray) -> BoolArray | None:
 
 
 def _id(runtime: Runtime, subject: Column) -> Column | None:
-    if isinstance(subject, NodeColumn | RelationshipColumn):
-        return integer_column(subject.ids, _nulls(subject.ids))
+    store = runtime.store
+    if isinstance(subject, NodeColumn):
+        return integer_column(store.node_numbers.of(subject.ids), _nulls(subject.ids))
+    if isinstance(subject, RelationshipColumn):
+        return integer_column(store.relationship_numbers.of(subject.ids), _nulls(subject.ids))
     return _null_for_null(subject)
 
 

@@ -1,0 +1,162 @@
+"""The numbers of nodes and relationships: their identity for users, apart from the internal ids of one version.
+
+Internal ids are dense and follow from label sets, types and neighbours, so that they move when a graph is changed.
+Numbers stay: ``elementId``, ``id()`` and the ids of results are numbers. In a graph that was loaded they are equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from itertools import accumulate
+
+import numpy as np
+
+from qengine._frozen import frozen
+from qengine.storage.arrays import Array
+
+__all__ = ["Identity", "NumberList", "NumberRange", "Numbers", "Run"]
+
+_TABLE = 4  # a table of places may have so many entries for each number; else numbers are sorted
+
+
+class NumberRange:
+    """Consecutive numbers: the element at place ``p`` has the number ``first + p``."""
+
+    def __init__(self, first: int, count: int) -> None:
+        self.first = first
+        self.count = count
+
+    nbytes = 0
+    """Bytes of arrays."""
+
+    def of(self, places: Array) -> Array:
+        """Return the numbers at places (int64)."""
+        return places + self.first
+
+    def places(self, numbers: Array) -> Array:
+        """Return the places of numbers (int64), -1 where there is none."""
+        inside = (numbers >= self.first) & (numbers < self.first + self.count)
+        return np.where(inside, numbers - self.first, -1)
+
+
+class NumberList:
+    """Numbers in any order.
+
+    Parameters
+    ----------
+    read
+        Returns them: int64, all different, none negative. It is called once, when they are first needed.
+    count
+        How many there are.
+    """
+
+    def __init__(self, read: Callable[[], Array], count: int) -> None:
+        self._read = read
+        self.count = count
+
+    @cached_property
+    def array(self) -> Array:
+        """int64: the numbers by place."""
+        return self._read()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of arrays; what finds places aside."""
+        return 8 * self.count
+
+    def of(self, places: Array) -> Array:
+        """Return the numbers at places (int64)."""
+        found: Array = self.array[places]
+        return found
+
+    def places(self, numbers: Array) -> Array:
+        """Return the places of numbers (int64), -1 where there is none."""
+        if not self.count:
+            return np.full(len(numbers), -1, np.int64)
+        low, table, order = self._index
+        if order is None:
+            within = np.clip(numbers - low, 0, len(table) - 1)
+            return np.where(within == numbers - low, table[within], -1).astype(np.int64)
+        found = np.minimum(np.searchsorted(table, numbers), self.count - 1)
+        return np.where(table[found] == numbers, order[found], -1).astype(np.int64)
+
+    @cached_property
+    def _index(self) -> tuple[int, Array, Array | None]:
+        """The least number and a table of places from there on, or sorted numbers and their places."""
+        low, high = int(self.array.min()), int(self.array.max())
+        if high - low < _TABLE * self.count + 1024:
+            table = np.full(high - low + 1, -1, np.int64 if self.count >= 2**31 else np.int32)
+            table[self.array - low] = np.arange(self.count, dtype=table.dtype)
+            return low, table, None
+        order = np.argsort(self.array)
+        return low, self.array[order], order
+
+
+Run = NumberRange | NumberList
+"""The numbers of consecutive internal ids."""
+
+
+class Numbers:
+    """The numbers of all nodes, or of all relationships.
+
+    Parameters
+    ----------
+    runs
+        In the order of internal ids: of all nodes, or of each relationship type.
+    """
+
+    def __init__(self, runs: Sequence[Run]) -> None:
+        self.runs = tuple(runs)
+        self._bases = np.cumsum([0, *(run.count for run in self.runs)], dtype=np.int64)
+        firsts = (run.first if isinstance(run, NumberRange) else -1 for run in self.runs)
+        self.equal_ids = all(first == base for first, base in zip(firsts, self._bases.tolist(), strict=False))
+        """Whether each number is the internal id."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of arrays."""
+        return sum(run.nbytes for run in self.runs)
+
+    def of(self, ids: Array | Sequence[int]) -> Array:
+        """Return the numbers (int64) of internal ids; -1 for -1. The array itself where nothing differs."""
+        wanted = np.asarray(ids, np.int64)
+        if self.equal_ids:
+            return wanted
+        found = np.full(len(wanted), -1, np.int64)
+        run_of = np.searchsorted(self._bases, wanted, side="right") - 1
+        for index in np.unique(run_of).tolist():
+            if index >= 0:
+                rows = run_of == index
+                found[rows] = self.runs[index].of(wanted[rows] - self._bases[index])
+        return found
+
+    def number(self, id: int) -> int:
+        """Return the number of one internal id."""
+        return id if self.equal_ids else int(self.of([id])[0])
+
+    def places(self, numbers: Array | Sequence[int]) -> Array:
+        """Return the internal ids (int64) of numbers, -1 where no element has one."""
+        wanted = np.asarray(numbers, np.int64)
+        found = np.full(len(wanted), -1, np.int64)
+        for base, run in zip(self._bases.tolist(), self.runs, strict=False):
+            within = run.places(wanted)
+            np.copyto(found, within + base, where=within >= 0)
+        return found
+
+
+@frozen
+class Identity:
+    """The numbers of a graph's elements. ``next_node``, ``next_relationship``: the least that were never given."""
+
+    nodes: Numbers
+    relationships: Numbers
+    next_node: int
+    next_relationship: int
+
+    @classmethod
+    def of_ids(cls, nodes: int, relationships: Sequence[int]) -> Identity:
+        """Return that of a graph whose numbers are its internal ids, with so many relationships of each type."""
+        ends = list(accumulate(relationships, initial=0))
+        by_type = [NumberRange(end - count, count) for count, end in zip(relationships, ends[1:], strict=True)]
+        return cls(Numbers([NumberRange(0, nodes)]), Numbers(by_type), nodes, ends[-1])
