@@ -28,11 +28,13 @@ from qengine.errors import (
     ResourceError,
     SemanticError,
     StorageError,
+    TransactionError,
     Unsupported,
 )
 from qengine.graph import Graph
 from qengine.prepared import Prepared
 from qengine.result import Result, ResultStats, Row
+from qengine.transaction import Transaction
 from qengine.types import Node, Path, Relationship
 
 if TYPE_CHECKING:
@@ -66,6 +68,8 @@ __all__ = [
     "SemanticError",
     "StorageError",
     "Time",
+    "Transaction",
+    "TransactionError",
     "Unsupported",
     "example",
     "open",

@@ -218,7 +218,7 @@ def _graph(vertices: int) -> Graph:
 
 def _cost(query: Prepared, section: str, constants: Mapping[str, float]) -> float:
     """Return what a query costs by these constants, in the order or by the steps that it runs in."""
-    store, text = query._statements.store, query.text
+    store, text = query._view.current().store, query.text
     if section == "elimination":
         with using(constants, section):
             plan = query._planned.physical

@@ -24,6 +24,7 @@ __all__ = [
     "SemanticError",
     "Span",
     "StorageError",
+    "TransactionError",
     "Unsupported",
     "render",
 ]
@@ -152,6 +153,12 @@ class StorageError(QengineError):
     """A file can't be loaded, saved or opened: missing, damaged, of a newer format, or malformed."""
 
     kind = "Storage error"
+
+
+class TransactionError(QengineError):
+    """A transaction can't go on, or can't begin: it has ended, or this thread is inside another."""
+
+    kind = "Transaction error"
 
 
 class DeviceError(QengineError):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NoReturn, Unpack, cast
 
@@ -20,37 +19,53 @@ from qengine.options import (
 )
 from qengine.prepared import Prepared
 from qengine.result import Result
-from qengine.statements import Cardinalities, Statements
+from qengine.statements import Cardinalities
+from qengine.views import GraphView
 
 if TYPE_CHECKING:
     from qengine.estimate import Estimate, EstimateTable
-    from qengine.estimates import Estimates
     from qengine.exec.context import ExecutionContext
     from qengine.explain import Explanation
+    from qengine.statements import Statements
     from qengine.storage.saved import Verify
     from qengine.storage.schema import Schema
     from qengine.storage.statistics import Statistics
     from qengine.storage.store import GraphStore
+    from qengine.transaction import Transaction
 
 Source = str | PathLike[str]
 _LARGE = 1 << 22  # bytes of a graph whose loading frees memory worth giving back
 
 
 class Graph:
-    """An immutable property graph in memory (or mapped from files), ready for queries.
+    """A property graph in memory (or mapped from files), ready for queries.
 
-    Make one with ``open`` or one of the ``from_`` constructors. Any number of threads may query it at a time.
-    ``with`` closes it at the end of the block.
+    ``Graph()`` is empty; ``open`` and the ``from_`` constructors make one of what there is. Any number of threads may
+    query it at a time. A query sees the graph as it is when it begins, to its last row: what statements change makes
+    a new version. ``with`` closes it at the end of the block.
     """
 
     def __init__(self, store: GraphStore | None = None, *others: Any, **named: Any) -> None:
-        if store is None or others or named or not hasattr(store, "relationship_types"):
+        if others or named or not (store is None or hasattr(store, "relationship_types")):
             raise TypeError(
-                "Graphs are made by Graph.from_csv, from_parquet, from_arrow, from_records, from_edge_list or "
-                "from_graph_file; a saved one is opened with qengine.open(path)."
+                "Graph() is empty. Others are made by Graph.from_csv, from_parquet, from_arrow, from_records, "
+                "from_edge_list or from_graph_file; a saved one is opened with qengine.open(path)."
             )
-        self._store = store
-        self._statements = Statements(store)
+        if store is None:
+            from qengine import storage
+
+            store = storage.from_records([])
+        self._view = GraphView(store)
+
+    @property
+    def _store(self) -> GraphStore:
+        """The latest version."""
+        return self._view.store
+
+    @property
+    def _statements(self) -> Statements:
+        """Those of the latest version."""
+        return self._view.current()
 
     # ------------------------------------------------------------ loading and saving
 
@@ -296,7 +311,7 @@ class Graph:
         """
         from qengine import storage
 
-        storage.save(self._statements.store, path)  # a closed graph refuses before anything is written
+        storage.save(self._view.store, path)  # a closed graph refuses before anything is written
 
     # ------------------------------------------------------------ querying
 
@@ -357,8 +372,8 @@ class Graph:
         ResourceError
             From the result's methods, where the disk is full or refuses.
         """
-        context = self._statements.accept(**limits)
-        return Prepared(self._statements, text, cardinalities, context).start(params, device, context)
+        context = self._view.accept(**limits)
+        return Prepared(self._view, text, cardinalities, context).start(params, device, context)
 
     def prepare(self, text: str, *, cardinalities: Cardinalities | None = None) -> Prepared:
         """Parse, bind and plan a statement once, to run it often; ``cardinalities`` as for ``query``.
@@ -368,14 +383,14 @@ class Graph:
         QuerySyntaxError, SemanticError, Unsupported
             For what is wrong with the text.
         """
-        return Prepared(self._statements, text, cardinalities)
+        return Prepared(self._view, text, cardinalities)
 
     def script(self, text: str, params: Mapping[str, Any] | None = None, **options: Any) -> Iterator[Result]:
         """Run several statements separated by ``;`` one after the other; options as for ``query``, for each of them.
 
         ``interrupt`` stops the whole script: no statement of it begins any more.
         """
-        return self._script(self._statements.accept(timeout=options.get("timeout")), text, params, options)
+        return self._script(self._view.accept(timeout=options.get("timeout")), text, params, options)
 
     def _script(
         self, context: ExecutionContext, text: str, params: Mapping[str, Any] | None, options: Mapping[str, Any]
@@ -389,6 +404,30 @@ class Graph:
             context.check_interrupted()
             part = text[statement.span.start : statement.span.end]
             yield self.query(part, params, **options)
+
+    @with_options(Limits)
+    def transaction(self, **limits: Unpack[LimitKeywords]) -> Transaction:
+        """Begin a transaction, once those before it have ended: ``with graph.transaction() as t: t.query(…)``.
+
+        Its statements see what those before them have done; others see it all at once, when the block ends, or
+        nothing of it where the block raises an error. One transaction writes at a time, a statement alone is one of
+        its own; readers are never held up.
+
+        Parameters
+        ----------
+        timeout
+            Seconds to wait for others that write; None: as long as it takes.
+
+        Raises
+        ------
+        TransactionError
+            ``NestedTransaction`` inside a transaction of this thread.
+        QueryTimeout, QueryInterrupted
+            While it waits.
+        """
+        from qengine.transaction import Transaction
+
+        return Transaction(self._view, self._view.accept(**limits))
 
     def explain(self, text: str, *, device: str = "auto", cardinalities: Cardinalities | None = None) -> Explanation:
         """Return the plan of a statement; ``str()`` of it is the operator tree, ``notices`` are EXPLAIN's warnings.
@@ -458,7 +497,7 @@ class Graph:
         QueryTimeout, QueryInterrupted, OutOfMemory, ExecutionError
             From sampling; ``QueryTimeout`` where planning takes too long for the budget or the timeout.
         """
-        return self._estimates.estimate(text, params, EstimateOptions(**options))
+        return self._view.estimates().estimate(text, params, EstimateOptions(**options))
 
     @with_options(TableOptions)
     def estimate_all(
@@ -486,13 +525,7 @@ class Graph:
         QengineError
             As ``estimate``; ``Unsupported`` also for conditions that can't be checked node by node.
         """
-        return self._estimates.estimate_all(text, params, TableOptions(**options))
-
-    @cached_property
-    def _estimates(self) -> Estimates:
-        from qengine.estimates import Estimates
-
-        return Estimates(self._statements)
+        return self._view.estimates().estimate_all(text, params, TableOptions(**options))
 
     def interrupt(self) -> None:
         """Stop all statements that were given to this graph and have not ended, from any thread.
@@ -500,7 +533,7 @@ class Graph:
         They raise ``QueryInterrupted``: while they are planned, sampled or fetched, or once the next rows are fetched.
         What is given to the graph after this call isn't stopped. ``Result.cancel`` stops one query alone.
         """
-        self._statements.interrupt()
+        self._view.interrupt()
 
     # ------------------------------------------------------------ looking
 
@@ -562,8 +595,7 @@ class Graph:
 
         Results and prepared statements that there are go on; the memory is free once the last of them is dropped.
         """
-        self._store = self._statements = cast("Any", _Closed())
-        self.__dict__.pop("_estimates", None)
+        self._view = cast("Any", _Closed())
 
     def __enter__(self) -> Graph:
         return self
@@ -572,7 +604,7 @@ class Graph:
         self.close()
 
     def __copy__(self) -> Graph:
-        return self  # it doesn't change
+        return self  # there are no others with its versions to come
 
     def __deepcopy__(self, memo: object) -> Graph:
         return self
@@ -581,13 +613,13 @@ class Graph:
         raise TypeError("A graph isn't pickled: save it, and let the other process map it with qengine.open(path).")
 
     def __repr__(self) -> str:
-        if isinstance(self._store, _Closed):
+        if isinstance(self._view, _Closed):
             return "<Graph, closed>"
         return f"<Graph {self.node_count:,} nodes, {self.relationship_count:,} relationships>"
 
     def _repr_html_(self) -> str:
         summary = f"<p><code>{in_markup(repr(self))}</code></p>"
-        return summary if isinstance(self._store, _Closed) else summary + self.schema._repr_html_()
+        return summary if isinstance(self._view, _Closed) else summary + self.schema._repr_html_()
 
 
 class _Closed:

@@ -14,6 +14,7 @@ from qengine.plan.physical import PhysicalPlan
 
 if TYPE_CHECKING:
     from qengine.exec.choice import LargestSearch
+    from qengine.write.reading import PartPlans
 
 __all__ = ["Places", "Planned"]
 
@@ -48,7 +49,8 @@ class Planned:
 
     ``largest``: the search that is estimated to find the most embeddings. ``devices``: where it ran and why, by the
     device that was asked for. ``values``: the literals that the plan has parameters for, by their names. ``places``:
-    None where the plan was made for this text.
+    None where the plan was made for this text. ``parts``: of a statement that changes the graph, the plans of what it
+    reads first; None for one that only reads.
     """
 
     text: str
@@ -60,6 +62,7 @@ class Planned:
     devices: dict[str, tuple[str, str]] = field(default_factory=dict)
     values: Mapping[str, Any] = field(default_factory=dict)
     places: Places | None = None
+    parts: PartPlans | None = None
 
     def at(self, error: QengineError) -> QengineError:
         """Fill in the text of an error that the plan has raised, with the place in it, and return the error itself."""

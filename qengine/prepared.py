@@ -18,25 +18,46 @@ from qengine.statements import Cardinalities, Statements, check_parameters, chos
 if TYPE_CHECKING:
     from qengine.exec.view import ExecView, MaskProvider
     from qengine.explain import Explanation
+    from qengine.planned import Planned
+    from qengine.views import View
 
 
 class Prepared:
-    """A planned statement of one graph; ``run`` it with different parameters."""
+    """A planned statement of one graph; ``run`` it with different parameters.
+
+    It sees the graph's latest version each time, and is planned anew where that is another than before.
+    """
 
     def __init__(
         self,
-        statements: Statements,
+        view: View,
         text: str,
         cardinalities: Cardinalities | None = None,
         context: ExecutionContext | None = None,
     ) -> None:
         """``context``: the limits of planning; None where it has no timeout."""
-        self._statements = statements
+        self._view = view
         self.text = text
         self._cardinalities: Cardinalities | None = copy(cardinalities)
-        self._planned, self._planning_seconds = statements.plan(
-            text, False, context or statements.accept(), self._cardinalities
-        )
+        self._planning_seconds = 0.0
+        context = context or view.accept()
+        self._update = view.update_plan(text, context)
+        self._known = None if self._update is not None else self._plan_for(view.current(), context)
+
+    def _plan_for(self, statements: Statements, context: ExecutionContext) -> tuple[Statements, Planned]:
+        """Return what the statement is planned to for a version of the graph, and keep it."""
+        planned, seconds = statements.plan(self.text, False, context, self._cardinalities)
+        self._planning_seconds += seconds
+        self._known = statements, planned
+        return self._known
+
+    @property
+    def _planned(self) -> Planned:
+        """What the statement was planned to."""
+        if self._update is not None:
+            return self._update
+        assert self._known is not None
+        return self._known[1]
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -56,35 +77,41 @@ class Prepared:
     @property
     def plan(self) -> Explanation:
         """The plan; ``str()`` of it is the operator tree."""
-        return self._statements.explain(self.text, cardinalities=self._cardinalities)
+        return self._view.current().explain(self.text, cardinalities=self._cardinalities)
 
     @with_options(Limits)
     def run(
         self, params: Mapping[str, Any] | None = None, *, device: str = "auto", **limits: Unpack[LimitKeywords]
     ) -> Result:
         """Start the statement; parameters, limits, errors and result as in ``Graph.query``."""
-        return self.start(params, device, self._statements.accept(**limits))
+        return self.start(params, device, self._view.accept(**limits))
 
     def start(self, params: Mapping[str, Any] | None, device: str, context: ExecutionContext) -> Result:
         """Start the statement under the limits with which it was accepted; else as ``run``."""
         from qengine.explain import Explanation
 
-        planned = self._planned
+        if self._update is not None:
+            return self._view.update(self._update, params, device, context)
+        statements = self._view.current()
+        known_plan = self._known
+        if known_plan is None or known_plan[0] is not statements:
+            known_plan = self._plan_for(statements, context)
+        planned = known_plan[1]
         if (known := planned.devices.get(device)) is None:
             known = planned.devices[device] = chosen_device(device, planned)
         chosen, reason = known
         if chosen == "gpu":
-            planned, seconds = self._statements.on_gpu(planned, context, self._cardinalities)
+            planned, seconds = statements.on_gpu(planned, context, self._cardinalities)
             self._planning_seconds += seconds
         plan = planned.physical
         assert plan is not None
         if device == "reference":
-            planned, _ = self._statements.plan(self.text, True, context)
+            planned, _ = statements.plan(self.text, True, context)
         check_parameters(planned.text, planned.parameters, params)
         stats = ResultStats(planning_seconds=self._planning_seconds, device=chosen, device_reason=reason)
         self._planning_seconds = 0.0  # later runs didn't plan
         stats.plan = planned.physical
-        explanation = Explanation(plan, self._statements.store, chosen, reason, planned.notices, planned.values)
+        explanation = Explanation(plan, statements.store, chosen, reason, planned.notices, planned.values)
         if plan.explain == "explain":
             from qengine.explain import explained
 
@@ -93,13 +120,13 @@ class Prepared:
             from qengine.explain import explained_steps
             from qengine.optimizer import plan_steps
 
-            return explained_steps(plan_steps(planned.logical, self._statements.store), explanation, stats)
+            return explained_steps(plan_steps(planned.logical, statements.store), explanation, stats)
         if params or planned.values:
             context.parameters = {**(params or {}), **planned.values}
         if plan.explain == "profile":
             context.profile = explanation.profile = {}
         context.rivals = _rivals
-        batches = self._statements.start(planned, context, stats)
+        batches = statements.start(planned, context, stats)
         result = Result(
             planned.logical.columns,
             batches,

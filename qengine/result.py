@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from qengine.plan.physical import PhysicalPlan
     from qengine.types import Type
+    from qengine.write.overlay import Changes
 
 _PREVIEW_ROWS = 20
 _ROWS_AT_ONCE = 4096  # rows that become Python values at a time
@@ -144,7 +145,7 @@ class ResultStats:
     ``rows``: rows produced. ``seconds``: time spent executing. ``planning_seconds``: parsing, binding, planning; 0
     where the graph had the statement's plan, and in later runs of a prepared statement. ``device``: "cpu", "gpu" or
     "reference", ``device_reason``: why. ``bytes``: peak of what the operators accounted for. ``plan``: what was
-    executed, None for the reference.
+    executed, None for the reference. ``changes``: what the statement has done to the graph, None for one that reads.
     """
 
     rows: int = 0
@@ -154,6 +155,7 @@ class ResultStats:
     bytes: int = 0
     device_reason: str = "as asked"
     plan: PhysicalPlan | None = field(default=None, repr=False)
+    changes: Changes | None = None
 
     @property
     def operators(self) -> tuple[tuple[str, str], ...]:

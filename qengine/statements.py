@@ -38,14 +38,17 @@ _DEVICES = ("auto", "cpu", "gpu", "reference")
 
 
 class Statements:
-    """Plans the statements of one graph, keeps their plans, and runs them; any number of threads may ask at a time.
+    """Plans the statements that read one version of a graph, keeps their plans, and runs them.
+
+    Any number of threads may ask at a time.
 
     A statement is accepted before anything else is done for it: from then on ``interrupt`` stops it.
     """
 
-    def __init__(self, store: GraphStore) -> None:
+    def __init__(self, store: GraphStore, executions: Executions) -> None:
+        """Begin without plans; ``executions``: of the graph, whatever its version."""
         self.store = store
-        self._executions = Executions()
+        self._executions = executions
         self._plans: LruCache[Planned] = LruCache(PLANS)
 
     @cached_property
@@ -63,10 +66,6 @@ class Statements:
             For limits that there can't be.
         """
         return self._executions.accept(ExecutionContext(None, **limits))
-
-    def interrupt(self) -> None:
-        """Stop all statements that were accepted so far."""
-        self._executions.interrupt()
 
     def plan(
         self,
@@ -98,7 +97,7 @@ class Statements:
         from qengine.optimizer.target import for_gpu
 
         with planning(text, context.check_planning), limited_by(context), gc_paused(), for_gpu(wanted=gpu):
-            statement = _parsed(text)
+            statement = one_statement(text)
             planned = self._planned(statement, text, reference, cardinalities or {}, context, explaining)
             if sharing:
                 again = partial(self._planned, statement, text, False, {}, context, False)
@@ -242,8 +241,14 @@ def _by_content(cardinalities: Any) -> object:
     return tuple(sorted((part, repr(rows)) for part, rows in cardinalities.items()))
 
 
-def _parsed(text: str) -> ast.Statement:
-    """Return the one statement of a text."""
+def one_statement(text: str) -> ast.Statement:
+    """Return the one statement of a text.
+
+    Raises
+    ------
+    QuerySyntaxError, SemanticError
+        For a text of none, or of several.
+    """
     from qengine.syntax import parse
 
     if not isinstance(text, str):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -11,8 +11,9 @@ import numpy as np
 
 from qengine.plan.pattern import Direction, LabelExpr
 from qengine.storage.adjacency import Adjacency
+from qengine.storage.numbers import Numbers
 from qengine.storage.store import GraphStore
-from qengine.write.states import NodeState, RelationshipState
+from qengine.storage.states import NodeState, RelationshipState
 
 __all__ = ["Base", "Link"]
 
@@ -25,9 +26,9 @@ class Base:
 
     def __init__(self, store: GraphStore) -> None:
         self.store = store
-        self.next_node, self.next_relationship = store.next_node, store.next_relationship
-        self._node_place, self._node_number = store.node_numbers.place, store.node_numbers.number
-        self._edge_place, self._edge_number = store.relationship_numbers.place, store.relationship_numbers.number
+        self.next_node, self.next_relationship = store.identity.next_node, store.identity.next_relationship
+        self._node_place, self._node_number = _finder(store.node_numbers), store.node_numbers.number
+        self._edge_place, self._edge_number = _finder(store.relationship_numbers), store.relationship_numbers.number
         self._undirected = [kind.undirected for kind in store.types]
 
     # ------------------------------------------------------------ nodes
@@ -169,6 +170,14 @@ class Base:
     @cached_property
     def _out(self) -> list[Adjacency]:
         return [self.store.adjacency(index, Direction.OUT) for index in range(len(self.store.types))]
+
+
+def _finder(numbers: Numbers) -> Callable[[int], int]:
+    """Return what finds the internal id of one number, -1 where there is none."""
+    if numbers.equal_ids:
+        count = sum(run.count for run in numbers.runs)
+        return lambda number: number if 0 <= number < count else -1
+    return lambda number: int(numbers.places([number])[0])
 
 
 def _run(lists: Adjacency, begin: int, end: int, vertex: int) -> tuple[int, int]:

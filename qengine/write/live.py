@@ -20,7 +20,7 @@ from qengine.plan.traverse import free_variables, is_repeatable
 from qengine.types import Node, Relationship
 from qengine.write.base import Link
 from qengine.write.overlay import Overlay
-from qengine.write.states import RelationshipState
+from qengine.storage.states import RelationshipState
 
 __all__ = ["LiveEnvironment", "LiveGraph"]
 
@@ -86,7 +86,7 @@ class LiveGraph:
         number, index, start, end = link
         return Edge(number, index, start, end, self._base.store.types[index].undirected)
 
-    def _touched_edge(self, number: int) -> Edge | None | bool:
+    def _touched_edge(self, number: int) -> Edge | bool | None:
         state = self.overlay.touched_relationship(number)
         return self._made(number, state) if isinstance(state, RelationshipState) else state
 

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from qengine._frozen import record
 from qengine.write.base import Base
-from qengine.write.states import Commit, NodeState, RelationshipState
+from qengine.storage.states import Commit, NodeState, RelationshipState
 from qengine.write.touched import TouchedValues
 
 __all__ = ["Changes", "Overlay"]
@@ -47,6 +47,8 @@ class Overlay:
     def __init__(self, base: Base) -> None:
         self.base = base
         self.changes = Changes()
+        #: Differs after each change.
+        self.clock = 0
         self.next_node, self.next_relationship = base.next_node, base.next_relationship
         self.values = TouchedValues()
         self._nodes: dict[int, NodeState | None] = {}
@@ -60,11 +62,6 @@ class Overlay:
         self._undo: list[tuple[dict[Any, Any], Any, Any]] = []
 
     # ------------------------------------------------------------ reading
-
-    @property
-    def is_clean(self) -> bool:
-        """Whether nothing is above the base."""
-        return not (self._nodes or self._relationships)
 
     @property
     def touched(self) -> int:
@@ -85,11 +82,11 @@ class Overlay:
         """Return a relationship, also one that was deleted since the transaction began."""
         return self.relationship(number) or self._gone.get(number)
 
-    def touched_node(self, number: int) -> NodeState | None | bool:
+    def touched_node(self, number: int) -> NodeState | bool | None:
         """Return a node that was touched, None for one that was deleted, False for one that is as in the base."""
         return self._nodes.get(number, False)
 
-    def touched_relationship(self, number: int) -> RelationshipState | None | bool:
+    def touched_relationship(self, number: int) -> RelationshipState | bool | None:
         """Return a relationship that was touched, None for one that was deleted, False for one as in the base."""
         return self._relationships.get(number, False)
 
@@ -136,6 +133,7 @@ class Overlay:
         """Take back what was changed since a mark."""
         if len(self._undo) > mark:
             self.values = TouchedValues()  # those gathered since the mark are of what is taken back
+            self.clock += 1
         while len(self._undo) > mark:
             table, key, old = self._undo.pop()
             if old is _ABSENT:
@@ -143,28 +141,23 @@ class Overlay:
             else:
                 table[key] = old
 
-    def commit(self) -> Commit:
-        """Return what was changed since the last commit, and begin anew; what was changed can't be taken back."""
-        commit = Commit(
+    def uncommitted(self) -> Commit:
+        """Return what was changed since the last commit."""
+        return Commit(
             {number: self._nodes[number] for number in self._own_nodes},
             {number: self._relationships[number] for number in self._own_relationships},
             self.next_node,
             self.next_relationship,
         )
+
+    def above(self) -> Commit:
+        """Return all that is above the base."""
+        return Commit(dict(self._nodes), dict(self._relationships), self.next_node, self.next_relationship)
+
+    def committed(self) -> None:
+        """Take note that what was changed stays; it can't be taken back any more."""
         self._own_nodes, self._own_relationships, self._gone = {}, {}, {}
         self._undo.clear()
-        return commit
-
-    def apply(self, commit: Commit) -> None:
-        """Take over what another has committed."""
-        for number, node in commit.nodes.items():
-            self._put_node(number, node)
-        for relationship, state in commit.relationships.items():
-            if state is not None and relationship not in self._relationships and not self.base.has(relationship):
-                self._link(relationship, state)
-            self._put(self._relationships, relationship, state)
-        self.next_node, self.next_relationship = commit.next_node, commit.next_relationship
-        self.commit()
 
     def create_node(self, labels: tuple[str, ...], properties: Mapping[str, Any]) -> int:
         """Make a node and return its number."""
@@ -260,14 +253,18 @@ class Overlay:
                 self._drop(self._labels[label], number)
             for label in after:
                 self._put(self._inner(self._labels, label), number, None)
-        for bucket, value in self.values.places(old and old.properties, state and state.properties):
+        for bucket, value in self.values.places(
+            None if old is None else old.properties, None if state is None else state.properties
+        ):
             if value:
                 self._put(bucket, number, None)
             else:
                 self._drop(bucket, number)
+        self.clock += 1
         self._put(self._nodes, number, state)
         self._put(self._own_nodes, number, None)
 
     def _put_relationship(self, number: int, state: RelationshipState | None) -> None:
+        self.clock += 1
         self._put(self._relationships, number, state)
         self._put(self._own_relationships, number, None)

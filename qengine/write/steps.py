@@ -130,7 +130,9 @@ class StepCompiler:
         if type(value) is not NodeHandle:
             if value is None:
                 message = f"A relationship can't be made: its node `{name}` is null."
-                raise ExecutionError(message, code="EntityNotFound", span=span, hint="Filter the rows without it first.")
+                raise ExecutionError(
+                    message, code="EntityNotFound", span=span, hint="Filter the rows without it first."
+                )
             error = wrong_argument(f"The relationship's end `{name}`", "a node", value)
             error.span = span
             raise error

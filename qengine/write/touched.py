@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from qengine.exec.scalar.compare import group_key
-from qengine.write.states import NodeState
+from qengine.storage.states import NodeState
 
 __all__ = ["TouchedValues"]
 
@@ -30,9 +30,7 @@ class TouchedValues:
                     values.setdefault(_place(state.properties[key]), {})[number] = None
         return list(values.get(_place(value), ()))
 
-    def places(
-        self, old: Mapping[str, Any] | None, new: Mapping[str, Any] | None
-    ) -> Iterator[tuple[_Bucket, bool]]:
+    def places(self, old: Mapping[str, Any] | None, new: Mapping[str, Any] | None) -> Iterator[tuple[_Bucket, bool]]:
         """Give the sets that a node has to leave (False) or enter (True) where its properties change."""
         old, new = old or _NOTHING, new or _NOTHING
         for key, values in self._by_key.items():

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from qengine.errors import InternalError
-from qengine.exec.common.batch import BATCH_ROWS, Batch, concatenate_batches
+from qengine.exec.common.batch import BATCH_ROWS, Batch
 from qengine.exec.common.few_rows import FewRows, few_rows
 from qengine.exec.common.masks import Masks, conditions_hold_out
 from qengine.exec.common.operators.aggregate import aggregate_stage
@@ -37,7 +37,7 @@ from qengine.exec.host.count_fast_path import count_fast_path
 from qengine.exec.view import ExecView
 from qengine.plan import logical, physical
 
-__all__ = ["continue_from", "run"]
+__all__ = ["batches", "continue_from", "run"]
 
 _STAGES: dict[type[logical.Operator], Callable[[Any, Build, int], Stage]] = {
     logical.Unit: unit_stage,
@@ -101,19 +101,19 @@ def run(
         if rows:
             yield FewRows(plan.columns, rows, lambda: _at_once(plan, store, context))
         return
-    for batch in _batches(plan, store, context, matchers):
+    for batch in batches(plan, store, context, matchers):
         yield from result_rows(batch, store, context)
 
 
 def _at_once(plan: physical.PhysicalPlan, store: ExecView, context: ExecutionContext) -> ResultRows:
     """Return all rows of a plan that has some."""
-    return ResultRows(concatenate_batches(list(_batches(plan, store, context, None))), store, context)
+    return ResultRows(concatenate_batches(list(batches(plan, store, context))), store, context)
 
 
-def _batches(
-    plan: physical.PhysicalPlan, store: ExecView, context: ExecutionContext, matchers: Matchers | None
+def batches(
+    plan: physical.PhysicalPlan, store: ExecView, context: ExecutionContext, matchers: Matchers | None = None
 ) -> Iterator[Batch]:
-    """Run a plan by a pipeline of stages."""
+    """Run a plan by a pipeline of stages; yield batches of its columns."""
     runtime = Runtime(store, context, matchers)
     build = _Builder(runtime)
     root = plan.root

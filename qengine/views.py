@@ -1,0 +1,223 @@
+"""What a statement is given to: a graph, of which it sees the latest version, or a transaction."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol, Unpack
+
+from qengine._lru import LruCache
+from qengine.errors import ExecutionError, QengineError, QueryInterrupted, TransactionError, Unsupported
+from qengine.exec.context import ExecutionContext
+from qengine.exec.executions import Executions
+from qengine.options import LimitKeywords
+from qengine.plan.column_types import column_types
+from qengine.planned import Planned
+from qengine.result import Result, ResultStats
+from qengine.statements import PLANS, Statements, check_parameters
+from qengine.storage.store import GraphStore
+from qengine.write.overlay import Changes
+from qengine.write.versions import CommitLog, Versions, Writer
+
+if TYPE_CHECKING:
+    from qengine.estimates import Estimates
+
+__all__ = ["GraphView", "TransactionView", "View"]
+
+
+class View(Protocol):
+    """What a statement is given to."""
+
+    def accept(self, **limits: Unpack[LimitKeywords]) -> ExecutionContext:
+        """Return the limits of a statement, which hold from now on."""
+
+    def current(self) -> Statements:
+        """Return the statements of what is read now."""
+
+    def update_plan(self, text: str, context: ExecutionContext) -> Planned | None:
+        """Return what a statement was planned to, or plan it, if it changes the graph; else None."""
+
+    def update(
+        self, planned: Planned, params: Mapping[str, Any] | None, device: str, context: ExecutionContext
+    ) -> Result:
+        """Carry out a statement that changes the graph."""
+
+
+class GraphView:
+    """A graph's versions, and the plans of statements that change it, which hold for all versions."""
+
+    def __init__(self, store: GraphStore, log: CommitLog | None = None) -> None:
+        self.versions = Versions(store, log)
+        self.executions = Executions()
+        self._updates: LruCache[Planned] = LruCache(PLANS)
+        self._known: tuple[object, Statements] | None = None
+        self._estimates: tuple[Statements, Estimates] | None = None
+
+    @property
+    def store(self) -> GraphStore:
+        """The latest version."""
+        return self.versions.latest.store
+
+    def accept(self, **limits: Unpack[LimitKeywords]) -> ExecutionContext:
+        """Return the limits of a statement, which hold from now on.
+
+        Raises
+        ------
+        SemanticError
+            For limits that there can't be.
+        """
+        return self.executions.accept(ExecutionContext(None, **limits))
+
+    def interrupt(self) -> None:
+        """Stop all statements that were accepted so far."""
+        self.executions.interrupt()
+
+    def current(self) -> Statements:
+        """Return the statements of the latest version."""
+        version, known = self.versions.latest, self._known
+        if known is None or known[0] is not version:
+            known = self._known = version, Statements(version.store, self.executions)
+        return known[1]
+
+    def estimates(self) -> Estimates:
+        """Return the estimates of statements over the latest version."""
+        statements, known = self.current(), self._estimates
+        if known is None or known[0] is not statements:
+            from qengine.estimates import Estimates
+
+            known = self._estimates = statements, Estimates(statements)
+        return known[1]
+
+    def update_plan(self, text: str, context: ExecutionContext) -> Planned | None:
+        """Return what a statement was planned to, or plan it, if it changes the graph; else None."""
+        known = self._updates.find(text)
+        if known is not None:
+            return known
+        from qengine.update_plans import may_update, plan_update
+
+        planned = plan_update(text, context) if may_update(text) else None
+        return None if planned is None else self._updates.get(text, lambda: planned)
+
+    def update(
+        self, planned: Planned, params: Mapping[str, Any] | None, device: str, context: ExecutionContext
+    ) -> Result:
+        """Carry out a statement as a transaction of its own."""
+        writer = self.versions.writer(context)
+        try:
+            result = carried_out(planned, params, device, context, writer, writer.commit)
+            writer.commit()
+        finally:
+            writer.release()
+        return result
+
+
+class TransactionView:
+    """A transaction: what it has done so far is seen by its own statements alone."""
+
+    def __init__(self, graph: GraphView, writer: Writer) -> None:
+        self._graph = graph
+        self._writer: Writer | None = writer
+        self._known: tuple[GraphStore, Statements] | None = None
+
+    @property
+    def writer(self) -> Writer:
+        """The right to change the graph.
+
+        Raises
+        ------
+        TransactionError
+            ``TransactionEnded`` after ``end``.
+        """
+        if self._writer is None:
+            raise TransactionError(
+                "The transaction has ended.", hint="Begin another with graph.transaction().", code="TransactionEnded"
+            )
+        return self._writer
+
+    def end(self, *, commit: bool) -> None:
+        """Keep what was done, or take it back, and let others write."""
+        writer = self.writer
+        try:
+            if commit:
+                writer.commit()
+        finally:
+            self._writer = None
+            writer.release()
+
+    @property
+    def ended(self) -> bool:
+        """Whether it has ended."""
+        return self._writer is None
+
+    def accept(self, **limits: Unpack[LimitKeywords]) -> ExecutionContext:
+        """Return the limits of a statement, which hold from now on."""
+        return self._graph.accept(**limits)
+
+    def current(self) -> Statements:
+        """Return the statements of what the transaction sees."""
+        store = self.writer.sealed()
+        if self._known is None or self._known[0] is not store:
+            self._known = store, Statements(store, self._graph.executions)
+        return self._known[1]
+
+    def update_plan(self, text: str, context: ExecutionContext) -> Planned | None:
+        """Return what a statement was planned to, or plan it, if it changes the graph; else None."""
+        return self._graph.update_plan(text, context)
+
+    def update(
+        self, planned: Planned, params: Mapping[str, Any] | None, device: str, context: ExecutionContext
+    ) -> Result:
+        """Carry out a statement; where it fails, what it has done is taken back."""
+        return carried_out(planned, params, device, context, self.writer, None)
+
+
+def carried_out(
+    planned: Planned,
+    params: Mapping[str, Any] | None,
+    device: str,
+    context: ExecutionContext,
+    writer: Writer,
+    commit: Callable[[], None] | None,
+) -> Result:
+    """Carry out a statement over a writer's overlay; where it fails, what it has done is taken back.
+
+    ``commit``: ends a transaction in its middle, where it is one of its own.
+    """
+    from qengine.exec.arrow_out import RowBatch
+    from qengine.write.execute import execute
+    from qengine.write.reading import PartReader
+
+    assert planned.parts is not None
+    check_parameters(planned.text, planned.parameters, params)
+    context.parameters = params or {}
+    overlay = writer.overlay
+    overlay.changes = Changes()
+    reader = None if device == "reference" else PartReader(planned.parts, context, writer.sealed)
+    mark = overlay.mark()
+    begin = time.perf_counter()
+    try:
+        rows = execute(planned.logical, overlay, context, reader, commit)
+    except BaseException as error:
+        overlay.take_back(min(mark, overlay.mark()))
+        raise _told(error, planned, context) from None
+    stats = ResultStats(device="cpu" if reader else "reference", device_reason="what changes a graph runs on the host")
+    stats.seconds = time.perf_counter() - begin
+    stats.changes, stats.rows = overlay.changes, len(rows)
+    columns = planned.logical.columns
+    batches = iter([RowBatch(columns, rows)] if rows and columns else [])
+    return Result(columns, batches, stats, None, planned.notices, None, partial(column_types, planned.logical.root))
+
+
+def _told(error: BaseException, planned: Planned, context: ExecutionContext) -> BaseException:
+    """Return an error as the user is told of it."""
+    if isinstance(error, QengineError):
+        return planned.at(error)
+    if isinstance(error, KeyboardInterrupt):
+        context.interrupt()
+        return QueryInterrupted("The query was interrupted; nothing was changed.", code="Interrupted")
+    if isinstance(error, RecursionError):
+        return Unsupported("The statement nests deeper than the calls that Python allows from here.")
+    if isinstance(error, MemoryError):
+        return ExecutionError("The statement needs more memory than the machine has.", code="OutOfMemory")
+    return error

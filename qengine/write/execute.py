@@ -1,0 +1,204 @@
+"""Runs a statement that changes the graph: rows go from step to step, the reading between them is planned or walked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Any
+
+from qengine.errors import ExecutionError, QengineError, ResourceError
+from qengine.exec.context import ExecutionContext
+from qengine.exec.reference.run import Compiler, Source
+from qengine.exec.scalar.environment import Row
+from qengine.exec.scalar.evaluate import compile
+from qengine.exec.scalar.values import number_of_rows
+from qengine.plan import logical as op
+from qengine.plan import updates as up
+from qengine.write.live import LiveEnvironment, LiveGraph
+from qengine.write.overlay import Overlay
+from qengine.write.reading import PartReader
+from qengine.write.steps import Rows, StepCompiler
+
+__all__ = ["execute"]
+
+
+def execute(
+    plan: op.LogicalPlan,
+    overlay: Overlay,
+    context: ExecutionContext,
+    reader: PartReader | None,
+    commit: Callable[[], None] | None,
+) -> list[tuple[Any, ...]]:
+    """Carry out a statement and return its rows, of values as a result has them.
+
+    Parameters
+    ----------
+    overlay
+        What is changed. Where the statement fails, what it has done to it stays: the caller takes it back.
+    reader
+        Reads by the engine's executors what doesn't depend on what the statement has changed; None: all is read value
+        by value.
+    commit
+        Ends a transaction in the middle, for ``IN TRANSACTIONS``; None where the statement is part of a larger one.
+
+    Raises
+    ------
+    ExecutionError
+        Where a value makes the statement fail, or a node is left out that relationships still have as an end.
+    """
+    graph = LiveGraph(overlay, context)
+    compiler = _Compiler(graph, context, reader, commit)
+    rows = list(compiler.rows(plan.root)({}))
+    _check_ends(graph)
+    columns = plan.columns
+    if not columns:
+        return []
+    from qengine.exec.scalar.materialize import materialize
+
+    return materialize([[row[name] for name in columns] for row in rows], graph, context.check)
+
+
+def _check_ends(graph: LiveGraph) -> None:
+    """Refuse to leave relationships without an end."""
+    overlay = graph.overlay
+    for number in dict.fromkeys(graph.deleted):
+        if overlay.touched_node(number) is None and overlay.has_relationships(number):
+            raise ExecutionError(
+                "A node can't be deleted while it has relationships.",
+                code="DeleteConnectedNode",
+                hint="Delete them, too, or write DETACH DELETE.",
+            )
+
+
+class _Compiler(Compiler):
+    """Compiles plans with updates; what only reads is left to the engine where that is right and worth the while."""
+
+    def __init__(
+        self,
+        graph: LiveGraph,
+        context: ExecutionContext,
+        reader: PartReader | None,
+        commit: Callable[[], None] | None,
+    ) -> None:
+        def environment(subqueries: Any) -> LiveEnvironment:
+            return LiveEnvironment(graph, context.parameters, subqueries=subqueries, memory=context.memory)
+
+        super().__init__(environment, lambda: graph, context.check)
+        self._live = graph
+        self._reader = reader
+        self._commit = commit
+        self._steps = StepCompiler(graph, self._env, context.check, self._call)  # type: ignore[arg-type]
+
+    def rows(self, operator: op.Operator) -> Source:
+        """Return the generator of an operator's rows."""
+        if isinstance(operator, up.Update):
+            return self._update(operator)
+        changes = up.writes(operator)
+        if changes and isinstance(operator, op.Limit):
+            source, count = self.rows(operator.input), compile(operator.count, self._env)
+            return lambda outer: islice(list(source(outer)), number_of_rows("LIMIT", count(outer)))
+        if changes or self._reader is None or isinstance(operator, op.Unit):
+            return super().rows(operator)
+        return self._read(operator)
+
+    def _read(self, operator: op.Operator) -> Source:
+        """Return the rows of what only reads, and begins with nothing."""
+        reader = self._reader
+        if reader is None or not reader.begins_alone(operator):
+            return super().rows(operator)
+        walked: list[Source] = []
+
+        def rows(outer: Row) -> Iterator[dict[str, Any]]:
+            planned = reader.planned(operator, self._live.overlay)
+            if planned is not None:
+                return planned
+            if not walked:
+                walked.append(super(_Compiler, self).rows(operator))
+            return walked[0](outer)
+
+        return rows
+
+    def _update(self, operator: up.Update) -> Source:
+        source, run = self.rows(operator.input), self._steps.all(operator.steps)
+        return lambda outer: iter(run(list(source(outer))))
+
+    # ------------------------------------------------------------ CALL { … }
+
+    def _call(self, step: up.CallSubquery) -> Callable[[Rows], Rows]:
+        source = self.rows(step.plan)
+        nothing = dict.fromkeys(step.columns)
+
+        def for_row(row: dict[str, Any]) -> Rows:
+            self._check()
+            found = list(source(row))
+            if step.unit:
+                return [row]
+            if not found and step.optional:
+                return [{**row, **nothing}]
+            return [{**row, **{name: each[name] for name in step.columns}} for each in found]
+
+        def run(rows: Rows) -> Rows:
+            return [made for row in rows for made in for_row(row)]
+
+        return run if step.batch is None else self._in_batches(step, for_row)
+
+    def _in_batches(self, step: up.CallSubquery, for_row: Callable[[dict[str, Any]], Rows]) -> Callable[[Rows], Rows]:
+        assert step.batch is not None
+        size = compile(step.batch, self._env)
+
+        def run(rows: Rows) -> Rows:
+            if self._commit is None:
+                raise ExecutionError(
+                    "CALL { … } IN TRANSACTIONS can't run inside a transaction.",
+                    code="TransactionStartFailed",
+                    span=step.span,
+                    hint="Give the statement to graph.query(…), or leave IN TRANSACTIONS out.",
+                )
+            self._commit()
+            count = number_of_rows("IN TRANSACTIONS OF", size({}))
+            found: Rows = []
+            stopped = False
+            for first in range(0, len(rows), max(1, count)):
+                part = rows[first : first + max(1, count)]
+                made, error = ([], None) if stopped else self._batch(part, for_row, step.on_error == "fail")
+                failed = stopped or error is not None
+                found += self._reported(step, part if failed else made, error, begun=not stopped, failed=failed)
+                stopped = stopped or (error is not None and step.on_error == "break")
+            return found
+
+        return run
+
+    def _batch(
+        self, rows: Rows, for_row: Callable[[dict[str, Any]], Rows], must_hold: bool
+    ) -> tuple[Rows, QengineError | None]:
+        """Run some rows as a transaction; return what they give, or why they were taken back."""
+        overlay = self._live.overlay
+        mark = overlay.mark()
+        try:
+            made = [each for row in rows for each in for_row(row)]
+            _check_ends(self._live)
+        except ResourceError:
+            raise
+        except QengineError as error:
+            if must_hold:
+                raise
+            overlay.take_back(mark)
+            return [], error
+        assert self._commit is not None
+        self._commit()
+        return made, None
+
+    def _reported(
+        self, step: up.CallSubquery, rows: Rows, error: QengineError | None, *, begun: bool, failed: bool
+    ) -> Rows:
+        """Return rows with how their transaction ended; those of one that failed have nulls for what it would give."""
+        extra: dict[str, Any] = {} if not failed or step.unit else dict.fromkeys(step.columns)
+        if step.report is not None:
+            message = None if error is None else error.message
+            extra[step.report] = {
+                "started": begun,
+                "committed": begun and error is None,
+                "transactionId": None,
+                "errorMessage": message,
+            }
+        return [{**row, **extra} for row in rows] if extra else rows
