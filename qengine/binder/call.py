@@ -13,7 +13,7 @@ from qengine.binder.binding import Binding
 from qengine.binder.expressions import ExpressionBinder
 from qengine.binder.inference import join
 from qengine.binder.projection import bind_with
-from qengine.binder.scope import Scope, Symbol
+from qengine.binder.scope import Outer, Scope, Symbol
 from qengine.plan.expr import Call, Case, Comparison, Expr, Literal, MapOf, Property, Subquery, Variable, list_of_items
 from qengine.plan.logical import Argument, Operator, Project, Union, Unwind
 from qengine.plan.updates import CallSubquery
@@ -22,8 +22,10 @@ from qengine.types import INTEGER, LIST, MAP, NULL, Type, list_of
 
 __all__ = ["BindClauses", "bind_reading_call", "bind_updating_call", "kept"]
 
-BindClauses = Callable[[Binding, tuple[ast.Clause, ...], Operator, Scope], tuple[Operator, Scope]]
-"""Binds the clauses before RETURN, on the rows of an operator."""
+BindClauses = Callable[
+    [Binding, tuple[ast.Clause, ...], Operator, Scope, tuple[ast.Clause, ...]], tuple[Operator, Scope]
+]
+"""Binds the clauses before RETURN, which is given last, on the rows of an operator."""
 
 
 @frozen
@@ -44,14 +46,14 @@ class _Body:
     types: dict[str, Type] | None
 
 
-def kept(scope: Scope) -> dict[str, Expr]:
-    """Return the columns that the names of a scope stand for, as expressions that hand them on."""
+def kept(scope: Scope, carried: tuple[Symbol, ...]) -> dict[str, Expr]:
+    """Return the columns that a scope's names stand for, and outer ones, as expressions that hand them on."""
     columns: dict[str, Expr] = {}
     for symbol in scope.symbols.values():
         if symbol.value is None or symbol.name not in columns:
             known = {"type": symbol.type} if symbol.value is None else {}
             columns[symbol.name] = Variable(symbol.name, **known)
-    return columns
+    return columns | {symbol.name: Variable(symbol.name, type=symbol.type) for symbol in carried}
 
 
 def bind_reading_call(
@@ -66,7 +68,7 @@ def bind_reading_call(
     body = _body(binding, clause, scope, bind)
     if body.types is None:
         return root, scope
-    columns = kept(scope) | {symbol.name: Variable(symbol.name, type=symbol.type) for symbol in carried}
+    columns = kept(scope, carried)
     source = _collected(binding, body, clause)
     if clause.optional:
         rows = Variable(binding.names.anonymous(), type=source.type)
@@ -149,10 +151,13 @@ def _body(binding: Binding, clause: ast.CallClause, scope: Scope, bind: BindClau
     for clauses, symbols in imports:
         last = clauses[-1]
         returns = isinstance(last, ast.ReturnClause)
-        root, inside = bind(binding, clauses[:-1] if returns else clauses, Argument(outer), Scope(symbols))
+        listed = clause.star or clause.variables is not None  # then they are seen in all of the body, behind WITH too
+        start = Scope(outer=Outer(Scope(symbols))) if listed else Scope(symbols)
+        root, inside = bind(binding, clauses[:-1] if returns else clauses, Argument(outer), start, (last,))
         if not isinstance(last, ast.ReturnClause) or not (last.projection.items or last.projection.star):
             branches.append(_Branch(root, None))
             continue
+        _check_named(binding, last.projection)
         root, inside = bind_with(binding, ast.WithClause(last.projection, span=last.span), root, inside, ())
         branches.append(_Branch(root, dict(inside.symbols)))
     first = branches[0].symbols
@@ -170,6 +175,13 @@ def _body(binding: Binding, clause: ast.CallClause, scope: Scope, bind: BindClau
             _check_new(binding, name, scope, query.clauses[-1])
     types = {alias: join([(branch.symbols or {})[alias].type for branch in branches]) for alias in first}
     return _Body(tuple(branches), body.all[0] if isinstance(body, ast.UnionQuery) else True, outer, types)
+
+
+def _check_named(binding: Binding, projection: ast.Projection) -> None:
+    for item in projection.items:
+        if item.alias is None and not isinstance(item.expression, ast.Variable):
+            message = "A column that CALL { … } returns needs a name."
+            raise binding.error("NoExpressionAlias", message, item.span, f"Write {item.text} AS name.")
 
 
 def _check_new(binding: Binding, name: str, scope: Scope, place: ast.Ast) -> None:

@@ -100,14 +100,14 @@ def _bind_query(
 ) -> Body:
     last = query.clauses[-1]
     if not isinstance(last, ast.ReturnClause):  # it ends with a clause that updates, or stands in a subquery
-        return Body(_bind_clauses(binding, query.clauses, leaf, Scope(outer=outer))[0], (), ())
+        return Body(_bind_clauses(binding, query.clauses, leaf, Scope(outer=outer), ())[0], (), ())
     root, scope = _bind_clauses(binding, query.clauses[:-1], leaf, Scope(outer=outer), (last,))
     root, columns = bind_return(binding, last, root, scope)
     return Body(root, tuple(columns), tuple(columns.values()))
 
 
 def _bind_clauses(
-    binding: Binding, clauses: tuple[ast.Clause, ...], root: Operator, scope: Scope, behind: tuple[ast.Clause, ...] = ()
+    binding: Binding, clauses: tuple[ast.Clause, ...], root: Operator, scope: Scope, behind: tuple[ast.Clause, ...]
 ) -> tuple[Operator, Scope]:
     """Bind clauses up to RETURN, which is ``behind`` them; return their rows and the scope behind them."""
     changes: Updates | None = None
@@ -118,9 +118,9 @@ def _bind_clauses(
             changes.add(clause, _bind_clauses)
             if not changes.paths:
                 continue
-        if changes is not None:
-            root, scope, changes = _updated(root, changes), changes.scope, None
         following = (*clauses[place + 1 :], *behind)
+        if changes is not None:
+            root, scope, changes = _updated(root, changes, following), changes.scope, None
         match clause:
             case ast.MatchClause():
                 graph, scope = bind_match(binding, clause, scope)
@@ -137,17 +137,18 @@ def _bind_clauses(
             case ast.UnsupportedClause():
                 _refuse(binding, clause)
     if changes is not None:
-        root, scope = _updated(root, changes), changes.scope
+        root, scope = _updated(root, changes, behind), changes.scope
     return root, scope
 
 
-def _updated(root: Operator, changes: Updates) -> Operator:
-    """Return the rows behind clauses that update, with the paths that they name."""
+def _updated(root: Operator, changes: Updates, behind: tuple[ast.Clause, ...]) -> Operator:
+    """Return the rows behind clauses that update, with the paths that they name; ``behind``: the clauses after them."""
     root = Update(root, tuple(changes.steps))
     if not changes.paths:
         return root
     paths = dict(changes.paths)
-    columns = {name: expr for name, expr in kept(changes.scope).items() if name not in paths}
+    columns = kept(changes.scope, _carried(changes.scope, set(changes.symbols), behind))
+    columns = {name: expr for name, expr in columns.items() if name not in paths}
     return Project(root, (*columns.items(), *changes.paths))
 
 

@@ -295,6 +295,13 @@ class _Pattern:
     def _relationship(self, element: ast.RelationshipPattern) -> tuple[str, Expr | None]:
         if element.name is not None and self.updates.scope.find(element.name) is not None:
             raise self._already(element.name, element.span, "Give the new relationship another name.")
+        if element.types is None:
+            raise self.updates.binding.error(
+                "NoSingleRelationshipType",
+                "A relationship to create has exactly one type.",
+                element.span,
+                f"Write [:{element.name}] if that is its type.",
+            )
         properties = self._properties(element)
         return self._declare(element.name, Symbol("", RELATIONSHIP)), properties
 

@@ -139,6 +139,8 @@ def check_created(word: str, path: ast.PathPattern, text: str) -> None:
         if isinstance(element, ast.RelationshipPattern):
             if element.hops is not None:
                 message, code = f"{word} can't make paths of variable length.", "CreatingVarLength"
+            elif element.types is None and element.name is not None:
+                continue  # the binder knows whether it is a relationship of an earlier clause
             elif not isinstance(element.types, ast.LabelName):
                 message, code = "A relationship to create has exactly one type.", "NoSingleRelationshipType"
             elif element.left == element.right and (word == "CREATE" or element.left):
