@@ -19,6 +19,7 @@ from qengine.exec.context import ExecutionContext
 from qengine.exec.executions import Executions
 from qengine.options import LimitKeywords
 from qengine.plan.traverse import parameters
+from qengine.plan.updates import writes
 from qengine.planned import Planned
 from qengine.result import ResultBatch, ResultStats
 
@@ -138,6 +139,8 @@ class Statements:
 
         bound = bind(statement, text, self.store, explaining=explaining, lifted=lifted)
         logical, notices = bound.plan, bound.notices
+        if writes(logical.root):
+            raise Unsupported("Clauses that change the graph aren't built yet.", span=statement.body.span, text=text)
         if cardinalities:
             from qengine.cardinalities import apply_cardinality_hints
 

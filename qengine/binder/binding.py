@@ -21,7 +21,8 @@ class Binding:
     """State of binding one statement.
 
     ``parameters`` None: their names are not checked. ``explaining``: the plan is asked for, so its cost is of interest.
-    ``lifted``: places of literals that become parameters, with the parameters' names.
+    ``lifted``: places of literals that become parameters, with the parameters' names. ``updating``: what is bound runs
+    after a clause that changes the graph, or while it does; so the catalogue says nothing of types and names any more.
     """
 
     text: str
@@ -29,6 +30,7 @@ class Binding:
     parameters: Mapping[str, Any] | None
     explaining: bool = False
     lifted: Mapping[Span, str] = field(default_factory=dict)
+    updating: bool = False
     names: Names = field(default_factory=Names)
     notices: dict[tuple[str, str], Notice] = field(default_factory=dict)
     _known: dict[str, Mapping[str, None]] = field(default_factory=dict)
@@ -76,7 +78,7 @@ class Binding:
     def check_label(self, name: str, span: Span | None, kinds: Iterable[str]) -> None:
         """Note a label or type name that the graph doesn't have as any of ``kinds``."""
         kinds = tuple(kinds)
-        if any(name in self._names_of(kind) for kind in kinds):
+        if self.updating or any(name in self._names_of(kind) for kind in kinds):
             return
         kind = kinds[0]
         code = "UnknownLabel" if kind == LABEL else "UnknownRelationshipType"
@@ -103,7 +105,7 @@ class Binding:
 
     def property_type(self, subject: Type, key: str, span: Span | None) -> Type:
         """Return a property's static type, and note a key that no node or relationship has."""
-        if subject not in (NODE, RELATIONSHIP):
+        if self.updating or subject not in (NODE, RELATIONSHIP):
             return ANY
         entity = "node" if subject == NODE else "relationship"
         found = self.catalog.property_type(entity, key)

@@ -10,20 +10,21 @@ from typing import Any, NoReturn
 from qengine._deadline import check_planning
 from qengine._frozen import frozen
 from qengine.binder.binding import Binding
+from qengine.binder.call import bind_reading_call, kept
 from qengine.binder.expressions import ExpressionBinder
 from qengine.binder.inference import indefinite, item_type, join, may_be
 from qengine.binder.items import alias_of
 from qengine.binder.patterns import bind_match
 from qengine.binder.projection import bind_return, bind_with
 from qengine.binder.scope import Outer, Scope, Symbol
+from qengine.binder.updates import UPDATING, Updates, is_step
 from qengine.plan.expr import Variable
 from qengine.plan.logical import Match, Operator, Project, Union, Unwind
+from qengine.plan.updates import Update
 from qengine.syntax import ast
 from qengine.types import Kind, Type
 
 _HINTS = {
-    "CREATE": "Graphs are read only: load one with qengine.Graph.from_records(…) and the like.",
-    "CALL": "Write a subquery as MATCH … WITH …, or as COLLECT { … }.",
     "LOAD CSV": "Load files with qengine.Graph.from_csv(…).",
     "FOR": "Write UNWIND list AS item.",
     "LET": "Write WITH *, expression AS name.",
@@ -32,9 +33,9 @@ _HINTS = {
     "USE": "A query asks one graph: qengine.open(…) and Graph.from_csv(…) give one each.",
 }
 _HINTS |= dict.fromkeys(
-    ("DROP", "ALTER"), "There are no indexes, constraints or users to manage: a graph is indexed as it is loaded."
+    ("CREATE", "DROP", "ALTER"),
+    "There are no indexes, constraints or users to manage: a graph is indexed as it is loaded.",
 )
-_HINTS |= dict.fromkeys(("MERGE", "SET", "DELETE", "DETACH DELETE", "REMOVE", "FOREACH", "INSERT"), _HINTS["CREATE"])
 
 
 @frozen
@@ -97,9 +98,29 @@ def _bind_query(
     leaf: Operator,
     outer: Outer | None,
 ) -> Body:
-    root, scope = leaf, Scope(outer=outer)
-    for place, clause in enumerate(query.clauses):
+    last = query.clauses[-1]
+    if not isinstance(last, ast.ReturnClause):  # it ends with a clause that updates, or stands in a subquery
+        return Body(_bind_clauses(binding, query.clauses, leaf, Scope(outer=outer), ())[0], (), ())
+    root, scope = _bind_clauses(binding, query.clauses[:-1], leaf, Scope(outer=outer), (last,))
+    root, columns = bind_return(binding, last, root, scope)
+    return Body(root, tuple(columns), tuple(columns.values()))
+
+
+def _bind_clauses(
+    binding: Binding, clauses: tuple[ast.Clause, ...], root: Operator, scope: Scope, behind: tuple[ast.Clause, ...]
+) -> tuple[Operator, Scope]:
+    """Bind clauses up to RETURN, which is ``behind`` them; return their rows and the scope behind them."""
+    changes: Updates | None = None
+    for place, clause in enumerate(clauses):
         check_planning()
+        if isinstance(clause, UPDATING) or (isinstance(clause, ast.CallClause) and is_step(clause)):
+            changes = changes or Updates.after(binding, scope)
+            changes.add(clause, _bind_clauses)
+            if not changes.paths:
+                continue
+        following = (*clauses[place + 1 :], *behind)
+        if changes is not None:
+            root, scope, changes = _updated(root, changes, following), changes.scope, None
         match clause:
             case ast.MatchClause():
                 graph, scope = bind_match(binding, clause, scope)
@@ -107,20 +128,35 @@ def _bind_query(
             case ast.UnwindClause():
                 root, scope = _bind_unwind(binding, clause, root, scope)
             case ast.WithClause():
-                carried = _carried(outer, clause, query.clauses[place + 1 :]) if outer and not scope.cut else ()
-                root, scope = bind_with(binding, clause, root, scope, carried)
-            case ast.ReturnClause():  # the parser lets nothing follow it
-                root, columns = bind_return(binding, clause, root, scope)
-                return Body(root, tuple(columns), tuple(columns.values()))
+                named = {alias_of(item) for item in clause.projection.items}
+                parts = (clause.where, *(item.expression for item in clause.projection.order), *following)
+                root, scope = bind_with(binding, clause, root, scope, _carried(scope, named, parts))
+            case ast.CallClause():
+                carried = _carried(scope, set(scope.symbols), following)
+                root, scope = bind_reading_call(binding, clause, root, scope, carried, _bind_clauses)
             case ast.UnsupportedClause():
                 _refuse(binding, clause)
-    return Body(root, (), ())  # only in subqueries
+    if changes is not None:
+        root, scope = _updated(root, changes, behind), changes.scope
+    return root, scope
 
 
-def _carried(outer: Outer, clause: ast.WithClause, following: tuple[ast.Clause, ...]) -> tuple[Symbol, ...]:
-    """Return the outer columns that WITH has to hand on, since something behind it names them."""
-    named = {alias_of(item) for item in clause.projection.items}
-    behind = (clause.where, *(item.expression for item in clause.projection.order), *following)
+def _updated(root: Operator, changes: Updates, behind: tuple[ast.Clause, ...]) -> Operator:
+    """Return the rows behind clauses that update, with the paths that they name; ``behind``: the clauses after them."""
+    root = Update(root, tuple(changes.steps))
+    if not changes.paths:
+        return root
+    paths = dict(changes.paths)
+    columns = kept(changes.scope, _carried(changes.scope, set(changes.symbols), behind))
+    columns = {name: expr for name, expr in columns.items() if name not in paths}
+    return Project(root, (*columns.items(), *changes.paths))
+
+
+def _carried(scope: Scope, named: set[str], behind: tuple[Any, ...]) -> tuple[Symbol, ...]:
+    """Return the outer columns that a clause has to hand on, since something behind it names them."""
+    outer = scope.outer
+    if outer is None or scope.cut:
+        return ()
     symbols = (outer.scope.find(name) for name in dict.fromkeys(_names(behind)) if name not in named)
     found = {symbol.name: symbol for symbol in symbols if symbol is not None}
     outer.captured.update(found)

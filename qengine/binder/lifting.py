@@ -1,9 +1,9 @@
 """Which literals of a statement stand for nothing but a value, so that statements that differ in them share a plan.
 
 These are the values of property maps, and what a property is compared with by ``= <> < <= > >=``, ``IN`` and the text
-tests, in MATCH, in the WHERE of WITH, and in the subqueries in there. All others take part in what a statement means,
-and stay: in RETURN and WITH a literal is part of a column's name, in LIMIT, SKIP and hop counts of the plan, in
-arithmetic of whether an expression can fail, as an index of the type of what it finds.
+tests, in MATCH, in the WHERE of WITH, and in the subqueries in there and in CALL. All others take part in what a
+statement means, and stay: in RETURN and WITH a literal is part of a column's name, in LIMIT, SKIP and hop counts of the
+plan, in arithmetic of whether an expression can fail, as an index of the type of what it finds.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from qengine.syntax import ast
+from qengine.syntax.checks import updates
 
 __all__ = ["lifted_literals"]
 
@@ -21,7 +22,10 @@ def lifted_literals(statement: ast.Statement) -> list[ast.Expression]:
     """Return the numbers, strings and lists of such that may become parameters, in the order of the text.
 
     A number's sign is part of it, as the parser has it. Booleans and null are words of the language, and none of these.
+    A statement that updates has none: what it runs is planned as it goes.
     """
+    if updates(statement.body):
+        return []
     return sorted(_of_body(statement.body), key=lambda each: each.span.start)
 
 
@@ -33,6 +37,8 @@ def _of_body(body: ast.Query | ast.UnionQuery) -> Iterator[ast.Expression]:
                 yield from _of_elements(pattern.elements)
         if isinstance(clause, ast.MatchClause | ast.WithClause):
             yield from _of_condition(clause.where)
+        if isinstance(clause, ast.CallClause):
+            yield from _of_body(clause.body.body)
 
 
 def _of_elements(elements: tuple[ast.Ast, ...]) -> Iterator[ast.Expression]:

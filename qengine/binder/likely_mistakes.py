@@ -59,7 +59,9 @@ def warn_of_ends(
     catalog = binding.catalog
     type, ends = certain_label(edge.types), [certain_label(nodes[name].labels) for name in (edge.start, edge.end)]
     known = [label for label in ends if label is not None]
-    if edge.hops is not None or type is None or not known or not all(label in catalog.labels for label in known):
+    if binding.updating or edge.hops is not None or type is None or not known:
+        return
+    if not all(label in catalog.labels for label in known):
         return
     info = catalog.relationship_type(type)
     if info is None or not info.count or catalog.edge_statistics(ends[0], type, ends[1]).edges:

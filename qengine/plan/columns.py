@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from qengine.plan.logical import Aggregate, Argument, Match, Operator, Project, Union, Unit, Unwind
+from qengine.plan.logical import Aggregate, Argument, Match, Operator, Project, Step, Union, Unit, Unwind
+from qengine.plan.updates import CallSubquery, Create, Merge, Update
 
-__all__ = ["columns_of"]
+__all__ = ["columns_added", "columns_of"]
 
 
 def columns_of(operator: Operator) -> tuple[str, ...]:
@@ -29,6 +30,21 @@ def columns_of(operator: Operator) -> tuple[str, ...]:
             case Unwind(input=below, name=name):
                 added.append((name,))
                 operator = below
+            case Update(input=below, steps=steps):
+                added.append(tuple(name for step in steps for name in columns_added(step)))
+                operator = below
             case _:
                 operator = operator.input  # type: ignore[attr-defined]
     return names + tuple(name for group in reversed(added) for name in group)
+
+
+def columns_added(step: Step) -> tuple[str, ...]:
+    """Return the names of the columns that a step adds, in order."""
+    match step:
+        case Create(elements=elements):
+            return tuple(element.name for element in elements)
+        case Merge(graph=graph):
+            return graph.variables()
+        case CallSubquery(columns=columns, report=report):
+            return columns if report is None else (*columns, report)
+    return ()

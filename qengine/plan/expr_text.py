@@ -93,6 +93,10 @@ class ExprText:
         tightness = _NOT if separator == " AND " else 0
         return separator.join(self._at(expr, tightness if len(exprs) > 1 else 0) for expr in exprs)
 
+    def postfix(self, expr: Expr) -> str:
+        """Return an expression as text behind which a dot or colon may stand."""
+        return self._at(expr, _POSTFIX)
+
     def _at(self, expr: Expr, tightness: int) -> str:
         text, own = self._write(expr)
         return f"({text})" if own < tightness else text

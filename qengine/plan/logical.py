@@ -21,6 +21,13 @@ class Operator:
     child_fields: ClassVar[tuple[str, ...]] = ()
 
 
+@frozen
+class Step:
+    """Base of what ``plan.updates.Update`` does for each row. ``child_fields`` as an operator's."""
+
+    child_fields: ClassVar[tuple[str, ...]] = ()
+
+
 @node()
 class Unit(Operator):
     """Emits one row with no columns."""

@@ -27,6 +27,8 @@ from qengine.plan.pattern import (
     QueryGraph,
 )
 from qengine.plan.physical import EdgeLevel, PhysicalPlan, Source, VertexLevel
+from qengine.plan.update_text import step_text
+from qengine.plan.updates import CallSubquery, ForEach, Merge, Step, Update
 
 __all__ = ["Line", "inputs", "outline", "to_text"]
 
@@ -67,6 +69,8 @@ class _Writer:
     def lines(self, operator: Operator, depth: int) -> Iterator[Line]:
         written = len(self.expr.subqueries)
         yield Line(depth, _RULES[type(operator)](self, operator), operator)
+        if isinstance(operator, Update):
+            yield from self._steps(operator.steps, depth + 1)
         if isinstance(operator, physical.Search):
             yield from self._levels(operator, depth + 1)
         if isinstance(operator, physical.AggregateByNode):
@@ -105,6 +109,19 @@ class _Writer:
             roots = (name_text(names[each.root]) for each in search.shapes)
             kernels = zip(kernels_of(search.shapes), roots, strict=True)
             yield Line(depth, f"· on a GPU: {' × '.join(f'{kernel} from {root}' for kernel, root in kernels)}")
+
+    def _steps(self, steps: Iterable[Step], depth: int) -> Iterator[Line]:
+        for step in steps:
+            yield Line(depth, f"· {step_text(step, self.expr, self._match)}")
+            if isinstance(step, ForEach):
+                yield from self._steps(step.steps, depth + 1)
+            elif isinstance(step, Merge):
+                for word, actions in (("created", step.on_create), ("matched", step.on_match)):
+                    if actions:
+                        yield Line(depth + 1, f"· where {word}:")
+                        yield from self._steps(actions, depth + 2)
+            elif isinstance(step, CallSubquery):
+                yield from self.lines(step.plan, depth + 1)
 
     # ------------------------------------------------------------ logical
 
@@ -278,6 +295,7 @@ _RULES: dict[type[Operator], Callable[[_Writer, Any], str]] = {
     logical.Limit: lambda writer, each: f"Limit {writer.expr(each.count)}",
     logical.Unwind: lambda writer, each: f"Unwind {writer.expr(each.expr)} AS {name_text(each.name)}",
     logical.Union: lambda writer, each: "UnionAll" if each.all else "Union",
+    Update: lambda writer, each: "Update",
     physical.Search: _Writer._search,
     physical.HashJoin: _Writer._hash_join,
     physical.LookUp: _Writer._look_up,

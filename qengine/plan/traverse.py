@@ -23,7 +23,7 @@ from qengine.plan.expr import (
     Variable,
     list_of_items,
 )
-from qengine.plan.logical import Operator
+from qengine.plan.logical import Operator, Step
 from qengine.plan.pattern import QueryGraph
 from qengine.types import ANY
 
@@ -224,14 +224,15 @@ def rewrite_plan(plan: Operator, change: Callable[[Operator], Operator]) -> Oper
 
 
 def operators(plan: Operator) -> Iterator[Operator]:
-    """Yield the operators of a plan, parents first; not those of subqueries in its expressions."""
+    """Yield the operators of a plan, parents first, those of the steps of updates too; not subqueries in expressions."""
     waiting: list[Any] = [plan]
     while waiting:
-        operator = waiting.pop()
-        yield operator
-        for name in reversed(operator.child_fields):
-            value = getattr(operator, name)
+        each = waiting.pop()
+        if isinstance(each, Operator):
+            yield each
+        for name in reversed(each.child_fields):
+            value = getattr(each, name)
             if isinstance(value, Operator):
                 waiting.append(value)
             elif isinstance(value, tuple):
-                waiting += [below for below in reversed(value) if isinstance(below, Operator)]
+                waiting += [below for below in reversed(value) if isinstance(below, Operator | Step)]

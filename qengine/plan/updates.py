@@ -6,14 +6,14 @@ step begins. So a plan with updates is cut at them: what is between two is a pla
 
 from __future__ import annotations
 
-from typing import ClassVar, TypeAlias
+from typing import TypeAlias
 
-from qengine._frozen import frozen
 from qengine.errors import Span
 from qengine.plan.expr import Expr
-from qengine.plan.logical import Operator
+from qengine.plan.logical import Operator, Step
 from qengine.plan.node import node
 from qengine.plan.pattern import QueryGraph
+from qengine.plan.traverse import operators
 
 __all__ = [
     "CallSubquery",
@@ -30,14 +30,8 @@ __all__ = [
     "SetProperty",
     "Step",
     "Update",
+    "writes",
 ]
-
-
-@frozen
-class Step:
-    """Base of what an ``Update`` does for each row. ``child_fields``: those that hold operators or expressions."""
-
-    child_fields: ClassVar[tuple[str, ...]] = ()
 
 
 @node("properties")
@@ -151,14 +145,14 @@ class ForEach(Step):
     steps: tuple[Step, ...]
 
 
-@node("plan")
+@node("plan", "batch")
 class CallSubquery(Step):
     """``CALL { … }`` with updates inside: runs a plan for each row, whose leaf is an ``Argument`` of ``outer``.
 
     Emits each row with each row of the plan; ``columns``: what is added. ``unit``: the plan returns nothing, and each
     row stays once. ``optional``: a row without rows of the plan is emitted once, with nulls. ``batch`` (None: all is
     one transaction): how many rows are a transaction of their own; ``on_error``: "fail", "break" or "continue";
-    ``report``: the column that says how the transaction of a row ended, or None.
+    ``report``: one more column, which says how the transaction of a row ended, or None.
     """
 
     plan: Operator
@@ -178,3 +172,8 @@ class Update(Operator):
 
     input: Operator
     steps: tuple[Step, ...]
+
+
+def writes(plan: Operator) -> bool:
+    """Tell whether a plan has an ``Update`` anywhere; subqueries in expressions have none."""
+    return any(isinstance(each, Update) for each in operators(plan))

@@ -388,8 +388,106 @@ class ReturnClause(Clause):
 
 
 @frozen
+class CreateClause(Clause):
+    """``CREATE patterns``, or GQL's ``INSERT``."""
+
+    patterns: tuple[PathPattern, ...]
+
+
+@frozen
+class SetItem(Ast):
+    """``target = value``, or ``target += value`` (``adds``). The target is a property access or an entity."""
+
+    target: Expression
+    value: Expression
+    adds: bool = False
+
+
+@frozen
+class LabelsItem(Ast):
+    """``target:A:B`` of SET and REMOVE."""
+
+    target: Expression
+    labels: LabelExpression
+
+
+@frozen
+class RemoveItem(Ast):
+    """``target`` of REMOVE: a property access."""
+
+    target: Expression
+
+
+@frozen
+class MergeClause(Clause):
+    """``MERGE pattern ON CREATE SET on_create ON MATCH SET on_match``."""
+
+    pattern: PathPattern
+    on_create: tuple[SetItem | LabelsItem, ...] = ()
+    on_match: tuple[SetItem | LabelsItem, ...] = ()
+
+
+@frozen
+class SetClause(Clause):
+    """``SET items``."""
+
+    items: tuple[SetItem | LabelsItem, ...]
+
+
+@frozen
+class RemoveClause(Clause):
+    """``REMOVE items``."""
+
+    items: tuple[RemoveItem | LabelsItem, ...]
+
+
+@frozen
+class DeleteClause(Clause):
+    """``[DETACH | NODETACH] DELETE expressions``."""
+
+    expressions: tuple[Expression, ...]
+    detach: bool = False
+
+
+@frozen
+class ForEachClause(Clause):
+    """``FOREACH (variable IN source | clauses)``; the clauses update."""
+
+    variable: str
+    source: Expression
+    clauses: tuple[Clause, ...]
+
+
+@frozen
+class Transactions(Ast):
+    """``IN [n CONCURRENT] TRANSACTIONS OF batch ROWS ON ERROR on_error REPORT STATUS AS report``.
+
+    ``on_error`` in lower case.
+    """
+
+    batch: Expression | None = None
+    on_error: str = "fail"
+    report: str | None = None
+    concurrent: bool = False
+
+
+@frozen
+class CallClause(Clause):
+    """``[OPTIONAL] CALL (variables) { body } [IN TRANSACTIONS …]``.
+
+    ``variables`` None: there are no parentheses, and a WITH at the start of the body imports. ``star``: ``(*)``.
+    """
+
+    body: Statement
+    variables: tuple[Variable, ...] | None = None
+    star: bool = False
+    optional: bool = False
+    transactions: Transactions | None = None
+
+
+@frozen
 class UnsupportedClause(Clause):
-    """A clause that parses but isn't built: CREATE, MERGE, SET, DELETE, CALL, FOREACH, LOAD CSV, LET, FOR, …
+    """A clause that parses but isn't built: CALL of a procedure, LOAD CSV, LET, FOR, FILTER, USE, SHOW, …
 
     ``keyword`` names it as the user wrote it, in upper case.
     """
@@ -402,7 +500,7 @@ class UnsupportedClause(Clause):
 
 @frozen
 class Query(Ast):
-    """Clauses from the first MATCH to RETURN. A subquery's body may lack RETURN."""
+    """Clauses from the first to RETURN, or to one that updates. A subquery's body may lack RETURN."""
 
     clauses: tuple[Clause, ...]
 

@@ -3,20 +3,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
 from qengine.errors import Span
 from qengine.syntax import ast
 from qengine.syntax.build_expressions import between, span_of
-from qengine.syntax.build_patterns import PatternBuilder
-from qengine.syntax.checks import check_created, check_query, check_subquery
+from qengine.syntax.build_updates import UpdateBuilder
+from qengine.syntax.checks import check_call, check_query, check_subquery
 from qengine.syntax.scanner import Token
 
 __all__ = ["AstBuilder"]
 
 
-class AstBuilder(PatternBuilder):
+class AstBuilder(UpdateBuilder):
     """Rules of statements; with the rules that it inherits, the builder that the automaton calls."""
 
     # ---------------------------------------------------------------------------------------------- statements
@@ -130,23 +131,10 @@ class AstBuilder(PatternBuilder):
 
     # --------------------------------------------------------------------------- clauses that parse but aren't built
 
-    def create(self, c: Sequence[Any]) -> ast.UnsupportedClause:
-        start, patterns = c
-        for path in patterns:
-            check_created("CREATE", path, self.text)
-        span = between(start, patterns[-1])
-        for node in [node for node in self.loose_parameters.values() if span.start <= node.span.start]:
-            del self.loose_parameters[id(node)]
-        return ast.UnsupportedClause(start.value.upper(), span=span)
-
-    def merge(self, c: Sequence[Any]) -> ast.UnsupportedClause:
-        check_created("MERGE", c[1], self.text)
-        return self.unsupported(c)
-
     def unsupported(self, c: Sequence[Any]) -> ast.UnsupportedClause:
         start, *_ = parts = [part for part in c if part is not None]
         keyword = start.value.upper()
-        if keyword in ("DETACH", "NODETACH", "OPTIONAL"):
+        if keyword == "OPTIONAL":
             keyword += " " + parts[1].value.upper()
         elif keyword == "FILTER":
             self.condition(parts[-1])
@@ -160,6 +148,48 @@ class AstBuilder(PatternBuilder):
         return ast.Ast(span=between(parts[0], last))
 
     # ---------------------------------------------------------------------------------------------- subqueries
+
+    def call(self, c: Sequence[Any]) -> ast.CallClause:
+        optional, start, scope, brace, parts, end, transactions = c
+        body = self._query(parts)
+        check_call(body, self.text)
+        variables, star = scope or (None, False)
+        return ast.CallClause(
+            ast.Statement(body, span=between(brace, end)),
+            variables,
+            star,
+            optional is not None,
+            transactions,
+            span=between(optional or start, transactions or end),
+        )
+
+    def call_scope(self, c: Sequence[Any]) -> tuple[tuple[ast.Variable, ...], bool]:
+        named = c[1]
+        if named is None:
+            return (), False
+        if isinstance(named, Token):
+            return (), True
+        for each in named:
+            if type(each) is not ast.Variable:
+                hint = "Compute it before: WITH *, expression AS name."
+                raise self.fail("CALL (…) takes names of variables.", each.span, hint)
+        return tuple(named), False
+
+    def transactions(self, c: Sequence[Any]) -> ast.Transactions:
+        return ast.Transactions(concurrent="CONCURRENT" in c[0].value, span=span_of(c[0]))
+
+    def transactions_rows(self, c: Sequence[Any]) -> ast.Transactions:
+        found, _, count, end = c
+        batch: ast.Expression = self.parameter([count]) if count.type == "PARAMETER" else self.integer([count])
+        return dataclasses.replace(found, batch=batch, span=between(found, end))  # type: ignore[no-any-return]
+
+    def transactions_error(self, c: Sequence[Any]) -> ast.Transactions:
+        found, word = c
+        return dataclasses.replace(found, on_error=word.value, span=between(found, word))  # type: ignore[no-any-return]
+
+    def transactions_report(self, c: Sequence[Any]) -> ast.Transactions:
+        found, *_, name = c
+        return dataclasses.replace(found, report=name.value, span=between(found, name))  # type: ignore[no-any-return]
 
     def subquery_query(self, c: Sequence[Any]) -> ast.SubqueryExpression:
         word, start, parts, end = c

@@ -9,9 +9,6 @@ from qengine.syntax.words import KEYWORDS, MATCH_MODES, SCHEMA_WORDS
 __all__ = ["WordRules"]
 
 _DIRECTIONS = {"ASC": "ASC", "ASCENDING": "ASC", "DESC": "DESC", "DESCENDING": "DESC"}
-_TRANSACTION_WORDS = frozenset(
-    ("IN", "CONCURRENT", "TRANSACTIONS", "OF", "ROWS", "ROW", "ON", "ERROR", "CONTINUE", "BREAK", "FAIL")
-)
 
 
 class WordRules(ClassifierState):
@@ -77,7 +74,7 @@ class WordRules(ClassifierState):
     def _finish(self, index: int, upper: str, after_operand: bool) -> int:
         return self.emit("FINISH" if self.begins_clause() else "NAME", index)
 
-    # --------------------------------------------------------------------------- clauses that parse but aren't built
+    # --------------------------------------------------------------------------------- clauses that change the graph
 
     def _create(self, index: int, upper: str, after_operand: bool) -> int:
         if self.word(index + 1) in SCHEMA_WORDS:
@@ -95,7 +92,7 @@ class WordRules(ClassifierState):
 
     def _update(self, index: int, upper: str, after_operand: bool) -> int:
         self.context = Context.EXPRESSION
-        return self.emit("DETACH" if upper == "NODETACH" else upper, index)
+        return self.emit("DETACH" if upper == "NODETACH" else upper, index)  # the token keeps its word
 
     def _foreach(self, index: int, upper: str, after_operand: bool) -> int:
         if self.kind(index + 1) == "LPAR" and self.is_name(index + 2) and self.begins_clause():
@@ -117,9 +114,27 @@ class WordRules(ClassifierState):
         if index - 1 not in self.query_ends:
             return self.emit("IN", index)
         last = index
-        while self.word(last + 1) in _TRANSACTION_WORDS or self.kind(last + 1) in ("INTEGER", "PARAMETER"):
+        while self.word(last + 1) == "CONCURRENT" or self.kind(last + 1) in ("INTEGER", "PARAMETER"):
             last += 1
-        return self.emit_joined("TRANSACTIONS", "IN TRANSACTIONS", index, last)
+        if self.word(last + 1) != "TRANSACTIONS":
+            return self.emit("IN", index)
+        concurrent = "CONCURRENT " if last > index else ""
+        return self._transactions(self.emit_joined("TRANSACTIONS", f"IN {concurrent}TRANSACTIONS", index, last + 1))
+
+    def _transactions(self, index: int) -> int:
+        """Take what may follow IN TRANSACTIONS, in any order."""
+        while True:
+            match self.word(index), self.word(index + 1):
+                case "OF", _ if self.word(index + 2) in ("ROW", "ROWS"):
+                    index = self.emit(self.kind(index + 1), self.emit("OF", index))
+                    index = self.emit("ROWS", index)
+                case "ON", "ERROR" if self.word(index + 2) in ("FAIL", "BREAK", "CONTINUE"):
+                    index = self.emit_joined("ON_ERROR", self.word(index + 2).lower(), index, index + 2)
+                case "REPORT", "STATUS" if self.word(index + 2) == "AS" and self.is_name(index + 3):
+                    index = self.emit_joined("REPORT", "REPORT STATUS", index, index + 1)
+                    index = self.emit_name(self.emit("AS", index))
+                case _:
+                    return index
 
     def _load(self, index: int, upper: str, after_operand: bool) -> int:
         if not (self.word(index + 1) == "CSV" and self.begins_clause()):

@@ -21,13 +21,13 @@ _AMBIGUOUS = _words(
     "OPTIONAL ORDER REDUCE SHORTESTPATH SINGLE SKIP"
 )
 
-# Of clauses that parse but aren't built; most of them are keywords only where such a clause may begin.
-_UNSUPPORTED = _words(
+# Of clauses that change the graph, and of those that aren't built; most are keywords only where a clause may begin.
+_CLAUSE_WORDS = _words(
     "ALTER CALL CREATE DELETE DETACH DROP FIELDTERMINATOR FILTER FOR FOREACH INSERT LET LOAD MERGE NODETACH ON REMOVE "
     "SET SHOW USE YIELD"
 )
 
-KEYWORDS = _RESERVED | _AMBIGUOUS | _UNSUPPORTED
+KEYWORDS = _RESERVED | _AMBIGUOUS | _CLAUSE_WORDS
 """All words that the classifier looks at, in upper case."""
 
 CLAUSES = _words(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from qengine.plan.columns import columns_added
 from qengine.plan.expr import AggregateCall, Expr, Subquery, Variable
 from qengine.plan.logical import (
     Aggregate,
@@ -18,12 +19,27 @@ from qengine.plan.logical import (
     Project,
     Skip,
     Sort,
+    Step,
     Union,
     Unit,
     Unwind,
 )
 from qengine.plan.pattern import Direction, PatternNode, PatternRelationship, QueryGraph
 from qengine.plan.traverse import bound_names, free_variables, preorder
+from qengine.plan.updates import (
+    CallSubquery,
+    Create,
+    Delete,
+    ForEach,
+    Merge,
+    NewElement,
+    NewRelationship,
+    RemoveProperty,
+    SetLabels,
+    SetProperties,
+    SetProperty,
+    Update,
+)
 
 __all__ = ["verify"]
 
@@ -41,6 +57,8 @@ def verify(plan: LogicalPlan) -> None:
         At the first operator that breaks a rule.
     """
     columns = _Verifier().query(plan.root, None)
+    if isinstance(plan.root, Update):  # it ends without RETURN, and its rows are dropped
+        columns = ()
     assert columns == plan.columns, f"the plan gives {columns}, not {plan.columns}"
 
 
@@ -101,9 +119,59 @@ class _Verifier:
                 return _unique([*self.projected(keys), *self.declare([name for name, _ in aggregates])])
             case Distinct():
                 pass
+            case Update(steps=steps):
+                return self.steps(steps, columns)
             case _:
                 raise AssertionError(f"no logical operator: {operator!r}")
         return columns
+
+    def steps(self, steps: Iterable[Step], columns: tuple[str, ...]) -> tuple[str, ...]:
+        """Check the steps of an update one after the other, and return the columns behind the last."""
+        for step in steps:
+            match step:
+                case Create(elements=elements):
+                    columns = self.created(elements, columns)
+                case Merge(graph=graph, elements=elements):
+                    assert {each.name for each in elements} == set(graph.variables()), "MERGE makes what it looks for"
+                    _Verifier(set(self.declared)).created(elements, columns)
+                    found = self.match(graph, columns)
+                    for actions in (step.on_create, step.on_match):
+                        assert self.steps(actions, found) == found, "SET adds no columns"
+                    columns = found
+                case SetProperty(subject=subject, value=value) | SetProperties(subject=subject, value=value):
+                    self.exprs((subject, value), columns)
+                case RemoveProperty(subject=subject) | SetLabels(subject=subject):
+                    self.exprs((subject,), columns)
+                case Delete(subjects=subjects):
+                    self.exprs(subjects, columns)
+                case ForEach(name=name, items=items, steps=inner):
+                    self.exprs((items,), columns)
+                    self.steps(inner, (*columns, *self.declare([name])))
+                case CallSubquery():
+                    columns = self.called(step, columns)
+                case _:
+                    raise AssertionError(f"no step: {step!r}")
+        return columns
+
+    def created(self, elements: Iterable[NewElement], columns: tuple[str, ...]) -> tuple[str, ...]:
+        """Check new elements: ends come before what they are ends of, and properties read none of the new ones."""
+        known = columns
+        for element in elements:
+            self.exprs((element.properties,) if element.properties is not None else (), columns)
+            if isinstance(element, NewRelationship):
+                assert {element.start, element.end} <= set(known), f"{element.name} comes before its ends"
+            known = (*known, *self.declare([element.name]))
+        return _unique([*known])
+
+    def called(self, step: CallSubquery, columns: tuple[str, ...]) -> tuple[str, ...]:
+        """Check the plan that a step runs for each row."""
+        assert set(step.outer) <= set(columns), f"{step.outer} are no columns of {columns}"
+        found = self.query(step.plan, step.outer)
+        assert step.unit or set(step.columns) == set(found), f"the plan gives {found}, not {step.columns}"
+        added = columns_added(step)
+        if isinstance(step.plan, Union) or step.report is not None:
+            self.declared |= set(added)
+        return _unique([*columns, *added])
 
     def projected(self, items: tuple[tuple[str, Expr], ...]) -> tuple[str, ...]:
         """Return the columns of a projection; those that aren't merely handed on are new names."""

@@ -1,0 +1,230 @@
+"""Binds ``CALL { … }``.
+
+A body that only reads becomes a ``COLLECT { … }`` of its rows as maps, which is unwound; so what plans and runs reading
+queries does it for these too. One that updates, or runs in transactions of its own, becomes a step of an ``Update``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from qengine._frozen import frozen
+from qengine.binder.binding import Binding
+from qengine.binder.expressions import ExpressionBinder
+from qengine.binder.inference import join
+from qengine.binder.projection import bind_with
+from qengine.binder.scope import Outer, Scope, Symbol
+from qengine.plan.expr import Call, Case, Comparison, Expr, Literal, MapOf, Property, Subquery, Variable, list_of_items
+from qengine.plan.logical import Argument, Operator, Project, Union, Unwind
+from qengine.plan.updates import CallSubquery
+from qengine.syntax import ast
+from qengine.types import INTEGER, LIST, MAP, NULL, Type, list_of
+
+__all__ = ["BindClauses", "bind_reading_call", "bind_updating_call", "kept"]
+
+BindClauses = Callable[
+    [Binding, tuple[ast.Clause, ...], Operator, Scope, tuple[ast.Clause, ...]], tuple[Operator, Scope]
+]
+"""Binds the clauses before RETURN, which is given last, on the rows of an operator."""
+
+
+@frozen
+class _Branch:
+    """A query of the body: its rows, and what its columns stand for; None where it returns nothing."""
+
+    root: Operator
+    symbols: dict[str, Symbol] | None
+
+
+@frozen
+class _Body:
+    """The bound body: its queries, the columns that they import, and the names and types of what they return."""
+
+    branches: tuple[_Branch, ...]
+    all: bool
+    outer: tuple[str, ...]
+    types: dict[str, Type] | None
+
+
+def kept(scope: Scope, carried: tuple[Symbol, ...]) -> dict[str, Expr]:
+    """Return the columns that a scope's names stand for, and outer ones, as expressions that hand them on."""
+    columns: dict[str, Expr] = {}
+    for symbol in scope.symbols.values():
+        if symbol.value is None or symbol.name not in columns:
+            known = {"type": symbol.type} if symbol.value is None else {}
+            columns[symbol.name] = Variable(symbol.name, **known)
+    return columns | {symbol.name: Variable(symbol.name, type=symbol.type) for symbol in carried}
+
+
+def bind_reading_call(
+    binding: Binding,
+    clause: ast.CallClause,
+    root: Operator,
+    scope: Scope,
+    carried: tuple[Symbol, ...],
+    bind: BindClauses,
+) -> tuple[Operator, Scope]:
+    """Return the rows behind a CALL that only reads, and their scope. ``carried``: outer columns to hand on as well."""
+    body = _body(binding, clause, scope, bind)
+    if body.types is None:
+        return root, scope
+    columns = kept(scope, carried)
+    source = _collected(binding, body, clause)
+    if clause.optional:
+        rows = Variable(binding.names.anonymous(), type=source.type)
+        root = Project(root, (*columns.items(), (rows.name, source)))
+        size = Call("size", (rows,), type=INTEGER)
+        empty = Comparison(("=",), (size, Literal(0, type=INTEGER)))
+        source = Case(((empty, list_of_items((Literal(None, type=NULL),), type=LIST)),), rows, type=rows.type)
+    row = Variable(binding.names.anonymous(), type=MAP)
+    symbols = {alias: Symbol(binding.names.fresh(alias), type) for alias, type in body.types.items()}
+    added = [(symbol.name, Property(row, alias, type=symbol.type)) for alias, symbol in symbols.items()]
+    return Project(Unwind(root, source, row.name), (*columns.items(), *added)), scope.with_symbols(symbols)
+
+
+def _collected(binding: Binding, body: _Body, clause: ast.CallClause) -> Expr:
+    """Return the list of the body's rows, each a map."""
+    column = binding.names.anonymous()
+    inputs = []
+    for branch in body.branches:
+        assert branch.symbols is not None
+        entries = ((alias, Variable(each.name, type=each.type)) for alias, each in branch.symbols.items())
+        inputs.append(Project(branch.root, ((column, MapOf(tuple(sorted(entries)))),)))
+    plan = inputs[0] if len(inputs) == 1 else Union(tuple(inputs), body.all)
+    return Subquery("collect", plan, body.outer, type=list_of(MAP), span=clause.span)
+
+
+def bind_updating_call(
+    binding: Binding, clause: ast.CallClause, scope: Scope, bind: BindClauses
+) -> tuple[CallSubquery, dict[str, Symbol]]:
+    """Return the step that a CALL is which updates or has transactions of its own, and the names that it adds."""
+    body = _body(binding, clause, scope, bind)
+    symbols: dict[str, Symbol] = {}
+    if body.types is None:
+        plans = [branch.root for branch in body.branches]
+    elif len(body.branches) == 1:
+        symbols = body.branches[0].symbols or {}
+        plans = [body.branches[0].root]
+    else:
+        symbols = {alias: Symbol(binding.names.fresh(alias), type) for alias, type in body.types.items()}
+        plans = [_renamed(branch, symbols) for branch in body.branches]
+    if body.types is None and len(plans) > 1:
+        plans = [Project(plan, ()) for plan in plans]
+    plan = plans[0] if len(plans) == 1 else Union(tuple(plans), body.all)
+    columns = tuple(symbol.name for symbol in symbols.values())
+    settings = clause.transactions
+    batch = report = None
+    if settings is not None:
+        if settings.concurrent:
+            raise binding.unsupported("CONCURRENT isn't built yet.", settings.span, "Write IN TRANSACTIONS.")
+        written = settings.batch if settings.batch is not None else ast.Literal(1000, span=settings.span)
+        batch = ExpressionBinder(binding, Scope(), "IN TRANSACTIONS").value(written)
+        if settings.report is not None:
+            _check_new(binding, settings.report, scope, settings)
+            report = Symbol(binding.names.fresh(settings.report), MAP)
+            symbols = {**symbols, settings.report: report}
+    return CallSubquery(
+        plan,
+        body.outer,
+        columns,
+        unit=body.types is None,
+        optional=clause.optional,
+        batch=batch,
+        on_error=settings.on_error if settings is not None else "fail",
+        report=report.name if report is not None else None,
+        span=clause.span,
+    ), symbols
+
+
+def _renamed(branch: _Branch, symbols: dict[str, Symbol]) -> Operator:
+    own = branch.symbols or {}
+    items = ((symbol.name, Variable(own[alias].name, type=own[alias].type)) for alias, symbol in symbols.items())
+    return Project(branch.root, tuple(items))
+
+
+def _body(binding: Binding, clause: ast.CallClause, scope: Scope, bind: BindClauses) -> _Body:
+    body = clause.body.body
+    queries = body.queries if isinstance(body, ast.UnionQuery) else (body,)
+    imports = [_imports(binding, clause, query, scope) for query in queries]
+    outer = tuple(dict.fromkeys(symbol.name for _, symbols in imports for symbol in symbols.values()))
+    branches = []
+    for clauses, symbols in imports:
+        last = clauses[-1]
+        returns = isinstance(last, ast.ReturnClause)
+        listed = clause.star or clause.variables is not None  # then they are seen in all of the body, behind WITH too
+        start = Scope(outer=Outer(Scope(symbols))) if listed else Scope(symbols)
+        root, inside = bind(binding, clauses[:-1] if returns else clauses, Argument(outer), start, (last,))
+        if not isinstance(last, ast.ReturnClause) or not (last.projection.items or last.projection.star):
+            branches.append(_Branch(root, None))
+            continue
+        _check_named(binding, last.projection)
+        root, inside = bind_with(binding, ast.WithClause(last.projection, span=last.span), root, inside, ())
+        branches.append(_Branch(root, dict(inside.symbols)))
+    first = branches[0].symbols
+    if first is None:
+        return _Body(tuple(branches), True, outer, None)
+    for query, branch in zip(queries, branches, strict=True):
+        if sorted(branch.symbols or ()) != sorted(first):
+            raise binding.error(
+                "DifferentColumnsInUnion",
+                "The queries of a UNION return different columns.",
+                query.clauses[-1].span,
+                "Name them alike with AS.",
+            )
+        for name in branch.symbols or ():
+            _check_new(binding, name, scope, query.clauses[-1])
+    types = {alias: join([(branch.symbols or {})[alias].type for branch in branches]) for alias in first}
+    return _Body(tuple(branches), body.all[0] if isinstance(body, ast.UnionQuery) else True, outer, types)
+
+
+def _check_named(binding: Binding, projection: ast.Projection) -> None:
+    for item in projection.items:
+        if item.alias is None and not isinstance(item.expression, ast.Variable):
+            message = "A column that CALL { … } returns needs a name."
+            raise binding.error("NoExpressionAlias", message, item.span, f"Write {item.text} AS name.")
+
+
+def _check_new(binding: Binding, name: str, scope: Scope, place: ast.Ast) -> None:
+    if scope.find(name) is not None:
+        raise binding.error(
+            "VariableAlreadyBound",
+            f"Variable `{name}` is already defined outside the subquery.",
+            place.span,
+            f"Return it under another name: {name} AS ….",
+        )
+
+
+def _imports(
+    binding: Binding, clause: ast.CallClause, query: ast.Query, scope: Scope
+) -> tuple[tuple[ast.Clause, ...], dict[str, Symbol]]:
+    """Return a query's clauses without a WITH that only imports, and what is imported."""
+    clauses = query.clauses
+    if clause.star:
+        names = list(scope.visible())
+    elif clause.variables is not None:
+        names = [each.name for each in clause.variables]
+        for each in clause.variables:
+            if scope.find(each.name) is None:
+                raise binding.undefined(each.name, each.span, scope)
+    elif (found := _importing(clauses[0], scope)) is not None:
+        names, clauses = list(found), clauses[1:]
+    else:
+        names = []
+    symbols = ((name, scope.find(name)) for name in dict.fromkeys(names))
+    return clauses, {name: symbol for name, symbol in symbols if symbol is not None}
+
+
+def _importing(clause: ast.Clause, scope: Scope) -> Iterator[str] | None:
+    """Return the names that a WITH at the start of a body imports, None where it is none of that kind."""
+    if not isinstance(clause, ast.WithClause) or clause.where is not None:
+        return None
+    projection = clause.projection
+    if projection.distinct or projection.order or projection.skip is not None or projection.limit is not None:
+        return None
+    if projection.star:
+        return scope.visible() if not projection.items else None
+    names = [each.expression.name for each in projection.items if isinstance(each.expression, ast.Variable)]
+    renamed = any(each.alias not in (None, name) for each, name in zip(projection.items, names, strict=False))
+    if renamed or len(names) < len(projection.items) or any(scope.find(name) is None for name in names):
+        return None
+    return iter(names)

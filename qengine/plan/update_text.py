@@ -1,0 +1,76 @@
+"""The steps of an ``Update`` as text, in the words of the clauses that they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from qengine.plan.expr_text import ExprText, name_text
+from qengine.plan.logical import Match, Step, Unit
+from qengine.plan.updates import (
+    CallSubquery,
+    Create,
+    Delete,
+    ForEach,
+    Merge,
+    NewElement,
+    NewNode,
+    RemoveProperty,
+    SetLabels,
+    SetProperties,
+    SetProperty,
+)
+
+__all__ = ["step_text"]
+
+
+def step_text(step: Step, expr: ExprText, match: Callable[[Match], str]) -> str:
+    """Return a step as a line of text, without the steps inside it; ``match`` writes a pattern that is looked for."""
+    text: str
+    match step:
+        case Create(elements=elements):
+            text = f"Create {_elements(elements, expr)}"
+        case Merge(graph=graph):
+            text = f"Merge {match(Match(Unit(), graph)).removeprefix('Match ')}"
+        case SetProperty(subject=subject, key=key, value=value):
+            text = f"Set {expr.postfix(subject)}.{name_text(key)} = {expr(value)}"
+        case SetProperties(subject=subject, value=value, replace=replaces):
+            text = f"Set {expr.postfix(subject)} {'=' if replaces else '+='} {expr(value)}"
+        case RemoveProperty(subject=subject, key=key):
+            text = f"Remove {expr.postfix(subject)}.{name_text(key)}"
+        case SetLabels(subject=subject, labels=labels, remove=remove):
+            names = "".join(f":{name_text(name)}" for name in labels)
+            text = f"{'Remove' if remove else 'Set'} {expr.postfix(subject)}{names}"
+        case Delete(subjects=subjects, detach=detach):
+            text = f"{'DetachDelete' if detach else 'Delete'} {expr.joined(subjects)}"
+        case ForEach(name=name, items=items):
+            text = f"ForEach {name_text(name)} IN {expr(items)}"
+        case CallSubquery():
+            text = _call(step, expr)
+        case _:
+            raise TypeError(f"no step: {step!r}")
+    return text
+
+
+def _elements(elements: Iterable[NewElement], expr: ExprText) -> str:
+    shown = []
+    for each in elements:
+        if isinstance(each, NewNode):
+            labels = "".join(f":{name_text(name)}" for name in each.labels)
+            shown.append(f"({name_text(each.name)}{labels}{_properties(each, expr)})")
+        else:
+            inside = f"{name_text(each.name)}:{name_text(each.type)}{_properties(each, expr)}"
+            shown.append(f"({name_text(each.start)})-[{inside}]->({name_text(each.end)})")
+    return ", ".join(shown)
+
+
+def _properties(element: NewElement, expr: ExprText) -> str:
+    return f" {expr(element.properties)}" if element.properties is not None else ""
+
+
+def _call(step: CallSubquery, expr: ExprText) -> str:
+    text = f"{'OptionalCall' if step.optional else 'Call'}"
+    text += f" of {', '.join(map(name_text, step.outer))}" if step.outer else ""
+    text += f" emit {', '.join(map(name_text, step.columns))}" if step.columns else ""
+    if step.batch is not None:
+        text += f" in transactions of {expr(step.batch)} rows, on error {step.on_error}"
+    return text + (f", report AS {name_text(step.report)}" if step.report is not None else "")
