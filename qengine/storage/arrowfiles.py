@@ -57,7 +57,7 @@ def write_adjacencies(store: GraphStore, file: BinaryIO) -> None:
                     array = getattr(one, name)
                     if name == "groups" and array is not None:
                         array = array.view(np.uint32).reshape(-1)
-                    columns.append(_listed(None if array is None else pa.array(array), kind))
+                    columns.append(listed(None if array is None else pa.array(array), kind))
                 writer.write_batch(pa.record_batch(columns, schema=_ADJACENCY))
 
 
@@ -186,7 +186,7 @@ def write_properties(store: GraphStore, file: BinaryIO) -> None:
     def add(entity: str, key: str, column: PropertyColumn | None) -> None:
         assert column is not None
         place = {"entity": entity, "key": key, "begin": str(column.begin)}
-        columns.append(_listed(column.array, column.array.type))
+        columns.append(listed(column.array, column.array.type))
         fields.append(pa.field(f"{entity}.{key}", columns[-1].type, metadata=place))
 
     for key in store.property_keys("node"):
@@ -223,7 +223,7 @@ def read_properties(
     for number, field in enumerate(reader.schema):
         entity, key, begin = _place(file, field, len(types))
         owner = nodes if entity == "node" else relationships[int(entity)]
-        values = _listed_values(file, batch.column(number))
+        values = listed_values(file, batch.column(number))
         size = vertices if entity == "node" else types[int(entity)].count
         if key in owner or begin + len(values) > size or (entity != "node" and (begin or len(values) != size)):
             raise file.damaged(f"property {key}: it covers ids that there aren't")
@@ -245,15 +245,15 @@ def _place(file: BlockFile, field: Any, types: int) -> tuple[str, str, int]:
     raise file.damaged("a column doesn't say whose values it has")
 
 
-def _listed(values: Any, kind: Any) -> Any:
+def listed(values: Any, kind: Any) -> Any:
     """Return an array of one list of these values; of null for None."""
     if values is None:
         return pa.nulls(1, pa.large_list(kind))
     return pa.LargeListArray.from_arrays(pa.array([0, len(values)], pa.int64()), values)
 
 
-def _listed_values(file: BlockFile, lists: Any) -> Any:
-    """Return what ``_listed`` was given, as it stands in the file."""
+def listed_values(file: BlockFile, lists: Any) -> Any:
+    """Return what ``listed`` was given, as it stands in the file."""
     if not pa.types.is_large_list(lists.type) or lists.null_count or lists.values.offset:
         raise file.damaged("a column isn't one list")
     return lists.values
@@ -262,7 +262,7 @@ def _listed_values(file: BlockFile, lists: Any) -> Any:
 def _array(file: BlockFile, lists: Any) -> Array | None:
     if lists.null_count:
         return None
-    values = _listed_values(file, lists)
+    values = listed_values(file, lists)
     values.validate()
     if values.null_count:
         raise file.damaged("there are nulls among neighbours")

@@ -16,6 +16,7 @@ from qengine.catalog.view import EdgeStatistics
 from qengine.storage.arrowfiles import type_digests
 from qengine.storage.json_schema import parse, schema, violations
 from qengine.storage.kernels import Checksum
+from qengine.storage.numbers import NumberRange
 from qengine.storage.saved_lists import Digests
 from qengine.storage.store import EdgeType, GraphStore, LabelGroup
 
@@ -28,24 +29,28 @@ __all__ = [
     "describe",
     "digests",
     "encode",
+    "firsts",
     "groups",
+    "needs_numbers",
     "types",
 ]
 
-FORMAT = 2
+FORMAT = 3
+"""The newest; graphs whose numbers are their ids are still written in format 2, which older versions read."""
 MOST_BYTES = 1 << 25
 """A manifest with more is neither written nor read."""
 
-ADJACENCY, PROPERTIES, STATISTICS, CHECKSUMS = (
+ADJACENCY, PROPERTIES, STATISTICS, NUMBERS, CHECKSUMS = (
     "adjacency.arrow",
     "properties.arrow",
     "statistics.arrow",
+    "numbers.arrow",
     "checksums.bin",
 )
-DATA_FILES = (ADJACENCY, PROPERTIES, STATISTICS, CHECKSUMS)
+DATA_FILES = (ADJACENCY, PROPERTIES, STATISTICS, NUMBERS, CHECKSUMS)
 """The names that files with arrays have."""
 
-_NEEDED = {1: {ADJACENCY, PROPERTIES}, 2: set(DATA_FILES)}
+_NEEDED = {1: {ADJACENCY, PROPERTIES}, 2: set(DATA_FILES) - {NUMBERS}, 3: set(DATA_FILES)}
 
 
 def encode(manifest: Mapping[str, Any]) -> bytes:
@@ -88,8 +93,11 @@ def decode(text: bytes) -> dict[str, Any]:
 
 def describe(store: GraphStore, files: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Return the manifest of a graph whose arrays are in ``files`` (bytes and checksum by relative path)."""
+    numbered = needs_numbers(store)
+    numbers = {"next_node": store.next_node, "next_relationship": store.next_relationship, "firsts": firsts(store)}
     return {
-        "format": FORMAT,
+        "format": 3 if numbered else 2,
+        **({"numbers": numbers} if numbered else {}),
         "files": files,
         "labels": list(store.labels),
         "groups": [
@@ -105,6 +113,20 @@ def describe(store: GraphStore, files: Mapping[str, Mapping[str, Any]]) -> dict[
             edge_type.name: asdict(store.edge_statistics(None, edge_type.name, None)) for edge_type in store.types
         },
     }
+
+
+def needs_numbers(store: GraphStore) -> bool:
+    """Tell whether numbers must be saved: some aren't ids, or some that were given have no element."""
+    given = store.next_node, store.next_relationship
+    equal = store.node_numbers.equal_ids and store.relationship_numbers.equal_ids
+    repeats = len({group.labels for group in store.groups}) < len(store.groups)
+    return not equal or repeats or given != (store.vertex_count, store.relationship_count)
+
+
+def firsts(store: GraphStore) -> list[int]:
+    """Return the first number of the nodes and of each type, -1 where they aren't consecutive."""
+    runs = (*store.node_numbers.runs, *store.relationship_numbers.runs)
+    return [run.first if isinstance(run, NumberRange) else -1 for run in runs]
 
 
 def groups(manifest: Mapping[str, Any]) -> list[LabelGroup]:
@@ -140,7 +162,7 @@ def _contradiction(manifest: Mapping[str, Any]) -> str | None:
     names = {path.partition("/")[2] for path in manifest["files"]}
     if len(folders) != 1 or len(names) != len(manifest["files"]) or not _NEEDED[manifest["format"]] <= names:
         return "its files aren't those of one graph"
-    if manifest["format"] == 1 and CHECKSUMS in names:
+    if (manifest["format"] == 1 and CHECKSUMS in names) or (manifest["format"] < 3 and NUMBERS in names):
         return "its files are of another format"
     labels = set(manifest["labels"])
     end, sets = 0, set()
@@ -150,7 +172,8 @@ def _contradiction(manifest: Mapping[str, Any]) -> str | None:
             return f"groups[{row}] doesn't follow the one before it, or has labels that there aren't"
         end = one["end"]
         sets.add(own)
-    if len(sets) != len(manifest["groups"]) or len(labels) != len(manifest["labels"]):
+    repeats = manifest["format"] < 3 and len(sets) != len(manifest["groups"])
+    if repeats or len(labels) != len(manifest["labels"]):
         return "labels are named twice"
     base = 0
     for row, one in enumerate(manifest["types"]):
@@ -159,6 +182,10 @@ def _contradiction(manifest: Mapping[str, Any]) -> str | None:
         if (manifest["format"] > 1) != ("digests" in one):
             return f"types[{row}] is of another format"
         base += one["count"]
+    if (manifest["format"] > 2) != ("numbers" in manifest):
+        return "its numbers are of another format"
+    if "numbers" in manifest and len(manifest["numbers"]["firsts"]) != 1 + len(manifest["types"]):
+        return "its numbers aren't those of its types"
     by_name = {one["name"]: one for one in manifest["types"]}
     if len(by_name) != len(manifest["types"]) or set(manifest["statistics"]) != set(by_name):
         return "its statistics aren't those of its types"

@@ -131,6 +131,18 @@ class Numbers:
                 found[rows] = self.runs[index].of(wanted[rows] - self._bases[index])
         return found
 
+    def check(self) -> None:
+        """Read all numbers, which checks those of an opened graph.
+
+        Raises
+        ------
+        StorageError
+            If they are damaged.
+        """
+        for run in self.runs:
+            if isinstance(run, NumberList):
+                _ = run.array
+
     def number(self, id: int) -> int:
         """Return the number of one internal id."""
         return id if self.equal_ids else int(self.of([id])[0])

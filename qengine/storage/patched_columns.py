@@ -86,9 +86,9 @@ def _rows(column: PropertyColumn | None, origins: Array | None, count: int) -> t
     if origins is None:
         return column.begin, np.arange(min(len(column.array), count - column.begin), dtype=np.int64)
     covered = (origins >= column.begin) & (origins < column.end)
-    begin, end = int(covered.argmax()), count - int(covered[::-1].argmax())
     if not covered.any():
         return 0, np.empty(0, np.int64)
+    begin, end = int(covered.argmax()), count - int(covered[::-1].argmax())
     return begin, np.where(covered[begin:end], origins[begin:end] - column.begin, -1)
 
 

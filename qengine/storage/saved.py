@@ -25,6 +25,7 @@ from qengine.storage.arrowfiles import read_adjacencies, read_properties, write_
 from qengine.storage.blocks import BLOCK, DAMAGED, BlockFile, block_checksums, open_regular, reason
 from qengine.storage.directory import MANIFEST, SaveFolder, directory_opened, flush, read_bounded
 from qengine.storage.kernels import Checksum
+from qengine.storage.numbers_file import read_numbers, write_numbers
 from qengine.storage.progress import Progress
 from qengine.storage.statistics_file import read_statistics, write_statistics
 from qengine.storage.store import GraphStore
@@ -94,7 +95,8 @@ def _write(store: GraphStore, folder: SaveFolder) -> None:
     store.statistics.gather_all()
     files: dict[str, dict[str, Any]] = {}
     checksums: dict[str, Array] = {}
-    for name, write in _FILES.items():
+    numbered = {manifests.NUMBERS: write_numbers} if manifests.needs_numbers(store) else {}
+    for name, write in (_FILES | numbered).items():
         with folder.create(name) as file:
             write(store, file)
             flush(file)
@@ -115,7 +117,10 @@ def _open(directory: Path, handle: int, manifest: Mapping[str, Any]) -> GraphSto
     vertices = groups[-1].end if groups else 0
     adjacencies = read_adjacencies(files[manifests.ADJACENCY], types, vertices, manifests.digests(manifest))
     properties = read_properties(files[manifests.PROPERTIES], types, vertices)
-    store = GraphStore(groups, manifest["labels"], types, adjacencies, *properties)
+    identity = None
+    if manifests.NUMBERS in files:
+        identity = read_numbers(files[manifests.NUMBERS], vertices, types, manifest["numbers"])
+    store = GraphStore(groups, manifest["labels"], types, adjacencies, *properties, identity)
     for name, counts in manifests.statistics(manifest).items():
         store.statistics.know(name, counts)
     if manifests.STATISTICS in files:  # graphs saved by older versions have none

@@ -384,7 +384,7 @@ class GraphStore:
             _ = column.array
             advance(column.nbytes)
         for numbers in (self.node_numbers, self.relationship_numbers):
-            numbers.of(np.arange(-1, 0))
+            numbers.check()
             advance(numbers.nbytes)
 
     # -- inside ------------------------------------------------------------------------------------------------
