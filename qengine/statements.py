@@ -139,8 +139,10 @@ class Statements:
 
         bound = bind(statement, text, self.store, explaining=explaining, lifted=lifted)
         logical, notices = bound.plan, bound.notices
-        if writes(logical.root):
-            raise Unsupported("Clauses that change the graph aren't built yet.", span=statement.body.span, text=text)
+        if writes(logical.root):  # is carried out by views; here it is only shown
+            from qengine.update_plans import shown_plan
+
+            return Planned(text, logical, shown_plan(logical, self.store), notices, parameters(logical.root), None)
         if cardinalities:
             from qengine.cardinalities import apply_cardinality_hints
 

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 from qengine._deadline import check_planning
+from qengine.catalog.view import CatalogView
 from qengine.exec.context import ExecutionContext
-from qengine.plan.traverse import parameters
+from qengine.plan.columns import columns_of
+from qengine.plan.logical import Argument, LogicalPlan, Operator, Union
+from qengine.plan.physical import PhysicalPlan
+from qengine.plan.traverse import operators, parameters
+from qengine.plan.updates import writes
 from qengine.planned import Planned
 from qengine.types import ANY, Type
 from qengine.write.reading import PartPlans
 
-if TYPE_CHECKING:
-    from qengine.catalog.view import CatalogView
+__all__ = ["may_update", "plan_update", "shown_plan"]
 
-__all__ = ["may_update", "plan_update"]
-
-_WORDS = re.compile(r"\b(?:CREATE|MERGE|SET|REMOVE|DELETE|FOREACH|INSERT)\b", re.IGNORECASE)
+_WORDS = re.compile(r"\b(?:CREATE|MERGE|SET|REMOVE|DELETE|FOREACH|INSERT|TRANSACTIONS)\b", re.IGNORECASE)
 
 
 def may_update(text: str) -> bool:
@@ -36,15 +38,32 @@ def plan_update(text: str, context: ExecutionContext) -> Planned | None:
     """
     from qengine.binder import bind
     from qengine.statements import one_statement, planning
+    from qengine.syntax.checks import updates
 
     with planning(text, context.check_planning):
         statement = one_statement(text)
         check_planning()
-        if not is_update(statement):  # type: ignore[name-defined]
+        if not updates(statement.body):
             return None
         bound = bind(statement, text, _OPEN)
         notices = tuple(each for each in bound.notices if not each.code.startswith("Unknown"))
         return Planned(text, bound.plan, None, notices, parameters(bound.plan.root), None, parts=PartPlans())
+
+
+def shown_plan(logical: LogicalPlan, catalog: CatalogView) -> PhysicalPlan:
+    """Return a statement that changes the graph with what it reads first as that is planned now, to be looked at."""
+    return PhysicalPlan(_with_plans(logical.root, catalog), logical.columns, logical.explain)
+
+
+def _with_plans(operator: Operator, catalog: CatalogView) -> Operator:
+    if not writes(operator):
+        from qengine import optimizer
+
+        begins_alone = not any(isinstance(each, Argument) for each in operators(operator))
+        return optimizer.plan(LogicalPlan(operator, columns_of(operator)), catalog).root if begins_alone else operator
+    if isinstance(operator, Union):
+        return replace(operator, inputs=tuple(_with_plans(each, catalog) for each in operator.inputs))
+    return replace(operator, input=_with_plans(operator.input, catalog))  # type: ignore[attr-defined,call-arg]
 
 
 class _OpenCatalog:

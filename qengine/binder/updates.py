@@ -356,7 +356,9 @@ class _Pattern:
                         value.span,
                         "MERGE one part after the other.",
                     )
-                equation = Comparison(("=",), (Property(Variable(element.name, type=type), key), value), span=value.span)
+                equation = Comparison(
+                    ("=",), (Property(Variable(element.name, type=type), key), value), span=value.span
+                )
                 early = only_variable(equation) == element.name and not condition_can_fail(equation)
                 (own if early else late).append(equation)
             if isinstance(element, NewNode):

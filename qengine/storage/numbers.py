@@ -104,9 +104,12 @@ class Numbers:
     ----------
     runs
         In the order of internal ids: of all nodes, or of each relationship type.
+    changed
+        Whether the graph may have been changed since it was loaded.
     """
 
-    def __init__(self, runs: Sequence[Run]) -> None:
+    def __init__(self, runs: Sequence[Run], *, changed: bool = True) -> None:
+        self.changed = changed
         self.runs = tuple(runs)
         self._bases = np.cumsum([0, *(run.count for run in self.runs)], dtype=np.int64)
         firsts = (run.first if isinstance(run, NumberRange) else -1 for run in self.runs)
@@ -171,4 +174,5 @@ class Identity:
         """Return that of a graph whose numbers are its internal ids, with so many relationships of each type."""
         ends = list(accumulate(relationships, initial=0))
         by_type = [NumberRange(end - count, count) for count, end in zip(relationships, ends[1:], strict=True)]
-        return cls(Numbers([NumberRange(0, nodes)]), Numbers(by_type), nodes, ends[-1])
+        of_nodes = Numbers([NumberRange(0, nodes)], changed=False)
+        return cls(of_nodes, Numbers(by_type, changed=False), nodes, ends[-1])

@@ -12,8 +12,8 @@ import numpy as np
 from qengine.plan.pattern import Direction, LabelExpr
 from qengine.storage.adjacency import Adjacency
 from qengine.storage.numbers import Numbers
-from qengine.storage.store import GraphStore
 from qengine.storage.states import NodeState, RelationshipState
+from qengine.storage.store import GraphStore
 
 __all__ = ["Base", "Link"]
 

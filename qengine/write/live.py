@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
+import numpy as np
+
 from qengine.errors import ExecutionError
 from qengine.exec.common.access import hash_index
 from qengine.exec.common.value_index import Unanswered
@@ -17,10 +19,12 @@ from qengine.exec.scalar.values import NodeHandle, RelationshipHandle
 from qengine.plan.expr import Comparison, Expr, Property, Variable
 from qengine.plan.pattern import Direction, LabelExpr, LabelIs, PatternNode
 from qengine.plan.traverse import free_variables, is_repeatable
+from qengine.storage.arrays import Array
+from qengine.storage.numbers import Numbers
+from qengine.storage.states import RelationshipState
 from qengine.types import Node, Relationship
 from qengine.write.base import Link
 from qengine.write.overlay import Overlay
-from qengine.storage.states import RelationshipState
 
 __all__ = ["LiveEnvironment", "LiveGraph"]
 
@@ -34,6 +38,8 @@ class LiveGraph:
         self.overlay = overlay
         #: Numbers of nodes that DELETE has named in this statement.
         self.deleted: list[int] = []
+        self.node_numbers = _SameNumbers(lambda number: overlay.node(number) is not None)
+        self.relationship_numbers = _SameNumbers(lambda number: overlay.relationship(number) is not None)
         self._base = overlay.base
         self._context = context
         self.type_names = list(overlay.base.store.relationship_types)
@@ -218,6 +224,26 @@ class LiveGraph:
         return Relationship(number, known.type, known.start, known.end, {})
 
 
+class _SameNumbers(Numbers):
+    """The numbers of elements that are known by their numbers."""
+
+    def __init__(self, exists: Callable[[int], bool]) -> None:
+        super().__init__(())
+        self._exists = exists
+
+    def of(self, ids: Array | Sequence[int]) -> Array:
+        """Return the numbers themselves."""
+        return np.asarray(ids, np.int64)
+
+    def number(self, id: int) -> int:
+        """Return the number itself."""
+        return id
+
+    def places(self, numbers: Array | Sequence[int]) -> Array:
+        """Return the numbers (int64) of elements that there are, -1 for others."""
+        return np.array([number if self._exists(number) else -1 for number in map(int, numbers)], np.int64)
+
+
 class _Types(frozenset[int]):
     """Indices of types that satisfy an expression; of those that come later, too."""
 
@@ -269,10 +295,9 @@ class LiveEnvironment(Environment):
         subqueries: Callable[[Any], Callable[[Row], Any]] | None,
         memory: MemoryAccount,
     ) -> None:
-        super().__init__(graph.overlay.base.store, parameters, subqueries=subqueries, memory=memory)
+        super().__init__(graph, parameters, subqueries=subqueries, memory=memory)  # type: ignore[arg-type]
         self._live = graph
         self._overlay = graph.overlay
-        self.store = graph  # type: ignore[assignment]  # of which functions read the labels
 
     def labels(self, vertex: int) -> frozenset[str]:
         """Return the set of a node's labels."""

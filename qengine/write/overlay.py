@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
 
 from qengine._frozen import record
-from qengine.write.base import Base
 from qengine.storage.states import Commit, NodeState, RelationshipState
+from qengine.write.base import Base
 from qengine.write.touched import TouchedValues
 
 __all__ = ["Changes", "Overlay"]

@@ -12,11 +12,11 @@ from typing import Protocol
 
 from qengine.errors import TransactionError
 from qengine.exec.context import ExecutionContext
+from qengine.storage.states import Commit, NodeState, RelationshipState
 from qengine.storage.store import GraphStore
 from qengine.storage.successor import successor
 from qengine.write.base import Base
 from qengine.write.overlay import Overlay
-from qengine.storage.states import Commit, NodeState, RelationshipState
 
 __all__ = ["CommitLog", "Version", "Versions", "Writer", "merged"]
 

@@ -21,7 +21,7 @@ from qengine.testing.compare import difference
 from qengine.testing.expand import expand
 from qengine.testing.random_graph import RandomGraph, random_graph
 from qengine.testing.random_query import random_query
-from qengine.write.states import Commit, NodeState, RelationshipState
+from qengine.storage.states import Commit, NodeState, RelationshipState
 
 LABELS = ("A", "B", "C", "D")
 VALUES = (

@@ -15,7 +15,10 @@ __all__ = ["find_in_graph"]
 
 
 def find_in_graph(given: Sequence[Given], store: GraphReader) -> None:
-    """Find what was given with parameters in the graph, with the same labels or type, and properties.
+    """Find what was given with parameters in the graph.
+
+    In a graph that was never changed it must have the same labels or type, and properties, so that an element of
+    another graph is told apart.
 
     Parameters
     ----------
@@ -40,7 +43,7 @@ def _find(given: Sequence[Given], numbers: Numbers, read: Callable[[list[int]], 
         return
     ids = numbers.places([each.id if 0 <= each.id < 2**63 else -1 for _, each, _ in given]).tolist()
     for (name, each, handle), own, id in zip(given, read(ids), ids, strict=True):
-        if own is None or not _same(each, own):
+        if own is None or not (numbers.changed or _same(each, own)):
             raise _foreign(name, each)
         handle.id = id
 
