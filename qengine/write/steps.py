@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import singledispatchmethod
 from typing import Any
 
-from qengine.errors import ExecutionError, InternalError, SemanticError, Span
+from qengine.errors import ExecutionError, InternalError, Span
 from qengine.exec.reference.match import Matcher
 from qengine.exec.scalar.environment import Row
 from qengine.exec.scalar.evaluate import compile
@@ -215,7 +215,7 @@ class StepCompiler:
         def refuse(row: Row) -> None:
             for key, evaluate, span in values:
                 if evaluate(row) is None:
-                    raise SemanticError(
+                    raise ExecutionError(
                         f"MERGE can't find anything by the property {key}, which is null.",
                         span=span,
                         code="MergeReadOwnWrites",

@@ -1,7 +1,7 @@
 """Puts qengine behind the interface of the openCypher TCK's runner.
 
-The runner loads this file by path, beside its own modules; it gives a graph as plain lists and expects values as
-Python objects. A refusal (``Unsupported``) is told apart from an error that a scenario asks for.
+The runner loads this file by path, beside its own modules; it expects values as Python objects. A refusal
+(``Unsupported``) is told apart from an error that a scenario asks for.
 """
 
 from __future__ import annotations
@@ -11,11 +11,17 @@ from typing import Any
 import qengine
 from qengine import temporal
 
-_RUNTIME_TYPES = {"NumberOutOfRange": "ArgumentError", "InvalidArgumentValue": "TypeError"}
+_RUNTIME_TYPES = {
+    "NumberOutOfRange": "ArgumentError",
+    "InvalidArgumentValue": "TypeError",
+    "DeleteConnectedNode": "ConstraintVerificationFailed",
+    "DeletedEntityAccess": "EntityNotFound",
+    "MergeReadOwnWrites": "SemanticError",
+}
 
 
 class Adapter:
-    setup_mode = "load"
+    setup_mode = "run"
     version = f"qengine {qengine.__version__}"
 
     def __init__(self, device: str = "cpu") -> None:
@@ -24,13 +30,7 @@ class Adapter:
         self.reset()
 
     def reset(self) -> None:
-        self._graph = qengine.Graph.from_records([])
-
-    def load(self, nodes: list[dict[str, Any]], edges: list[dict[str, Any]]) -> None:
-        self._graph = qengine.Graph.from_records(
-            [{**node, "properties": _plain(node["properties"])} for node in nodes],
-            [{**edge, "properties": _plain(edge["properties"])} for edge in edges],
-        )
+        self._graph = qengine.Graph()
 
     def run(self, query: str, params: dict[str, Any]) -> tuple[list[str], list[list[Any]]]:
         try:
@@ -59,28 +59,6 @@ def _translated(error: qengine.QengineError) -> Exception:
     if error.code == "ParameterMissing":
         found.tck_type, found.tck_detail = "ParameterMissing", "MissingParameter"  # type: ignore[attr-defined]
     return found
-
-
-_TEMPORALS = {
-    "date": temporal.parse_date,
-    "time": temporal.parse_time,
-    "localtime": temporal.parse_local_time,
-    "datetime": temporal.parse_date_time,
-    "localdatetime": temporal.parse_local_date_time,
-    "duration": temporal.parse_duration,
-}
-
-
-def _plain(properties: dict[str, Any]) -> dict[str, Any]:
-    return {key: _property(value) for key, value in properties.items()}
-
-
-def _property(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_property(each) for each in value]
-    if hasattr(value, "fields") and hasattr(value, "kind"):
-        return _TEMPORALS[value.kind](value.text)
-    return value
 
 
 class _Text:

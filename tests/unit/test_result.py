@@ -107,7 +107,8 @@ def test_what_is_not_pickled_says_what_to_do() -> None:
 
 
 def test_a_graph_is_made_by_its_constructors() -> None:
-    for arguments, named in (((), {}), (("world",), {}), (([],), {}), ((), {"nodes": []}), ((1, 2), {})):
+    assert qengine.Graph().node_count == 0
+    for arguments, named in ((("world",), {}), (([],), {}), ((), {"nodes": []}), ((1, 2), {})):
         with pytest.raises(TypeError, match=r"Graph\.from_csv.*qengine\.open"):
             qengine.Graph(*arguments, **named)
 
