@@ -18,7 +18,7 @@ from qengine.plan.expr import Call, Case, Comparison, Expr, Literal, MapOf, Prop
 from qengine.plan.logical import Argument, Operator, Project, Union, Unwind
 from qengine.plan.updates import CallSubquery
 from qengine.syntax import ast
-from qengine.types import INTEGER, LIST, MAP, NULL, Type, list_of
+from qengine.types import ANY, INTEGER, LIST, MAP, NULL, Type, list_of
 
 __all__ = ["BindClauses", "bind_reading_call", "bind_updating_call", "kept"]
 
@@ -51,8 +51,7 @@ def kept(scope: Scope, carried: tuple[Symbol, ...]) -> dict[str, Expr]:
     columns: dict[str, Expr] = {}
     for symbol in scope.symbols.values():
         if symbol.value is None or symbol.name not in columns:
-            known = {"type": symbol.type} if symbol.value is None else {}
-            columns[symbol.name] = Variable(symbol.name, **known)
+            columns[symbol.name] = Variable(symbol.name, type=symbol.type if symbol.value is None else ANY)
     return columns | {symbol.name: Variable(symbol.name, type=symbol.type) for symbol in carried}
 
 

@@ -56,8 +56,8 @@ def is_step(clause: ast.CallClause) -> bool:
 class Updates:
     """Collects the steps of clauses that follow each other.
 
-    ``scope``: what names stand for so far, on top of ``symbols``, which grow by the clause. ``paths``: named paths whose
-    columns are still to be made.
+    ``scope``: what names stand for so far; its ``symbols`` grow by the clause. ``paths``: named paths whose columns are
+    still to be made.
     """
 
     binding: Binding
@@ -356,9 +356,8 @@ class _Pattern:
                         value.span,
                         "MERGE one part after the other.",
                     )
-                equation = Comparison(
-                    ("=",), (Property(Variable(element.name, type=type), key), value), span=value.span
-                )
+                stored = Property(Variable(element.name, type=type), key)
+                equation = Comparison(("=",), (stored, value), span=value.span)
                 early = only_variable(equation) == element.name and not condition_can_fail(equation)
                 (own if early else late).append(equation)
             if isinstance(element, NewNode):

@@ -224,7 +224,7 @@ def rewrite_plan(plan: Operator, change: Callable[[Operator], Operator]) -> Oper
 
 
 def operators(plan: Operator) -> Iterator[Operator]:
-    """Yield the operators of a plan, parents first, those of the steps of updates too; not subqueries in expressions."""
+    """Yield the operators of a plan, parents first, in steps of updates too; not those of subqueries in expressions."""
     waiting: list[Any] = [plan]
     while waiting:
         each = waiting.pop()

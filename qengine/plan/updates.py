@@ -1,7 +1,8 @@
-"""Operators and steps that change the graph. Steps are carried out one after the other, each for all rows.
+"""Operators and steps that change the graph. A clause's steps are carried out one after the other, each for all rows.
 
-What stands above an ``Update`` sees all that it has done; what stands below it has read all its rows before the first
-step begins. So a plan with updates is cut at them: what is between two is a plan that only reads.
+An ``Update`` is of clauses that follow each other. What stands above it sees all that it has done; what stands below it
+has read all its rows before the first step begins. So a plan with updates is cut at them: what is between two is a plan
+that only reads.
 """
 
 from __future__ import annotations

@@ -150,7 +150,7 @@ RECURSIVE = [
         f"binder.{name}"
         for name in ("aggregation", "projection_scope", "calls", "clauses", "expressions", "items", "patterns")
     }
-    | {"binder.projection", "binder.subqueries"},  # expressions hold queries
+    | {"binder.projection", "binder.subqueries", "binder.call", "binder.updates"},  # expressions hold queries
     {"optimizer.lower.by_node", "optimizer.lower.match"}  # as plans do
     | {"optimizer.lower.subquery", "optimizer.lower.tail"},
     {"storage.joint_degrees", "storage.mixed_triangles", "storage.schema", "storage.statistics", "storage.store"},

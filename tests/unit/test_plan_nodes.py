@@ -14,7 +14,7 @@ import qengine
 from qengine import Graph, plan
 from qengine._frozen import frozen
 from qengine.plan.expr import ConstantList, Expr, Literal
-from qengine.plan.logical import LogicalPlan, Operator
+from qengine.plan.logical import LogicalPlan, Operator, Step
 from qengine.plan.node import node
 from qengine.plan.physical import PhysicalPlan
 
@@ -41,7 +41,7 @@ def every_class() -> dict[type, dict[str, Any]]:
         if module.name.split(".")[1] in ("plan", "optimizer", "binder"):
             importlib.import_module(module.name)
     found: dict[type, dict[str, Any]] = {}
-    waiting: list[type] = [LogicalPlan, PhysicalPlan, Expr, Operator]
+    waiting: list[type] = [LogicalPlan, PhysicalPlan, Expr, Operator, Step]
     while waiting:
         kind = waiting.pop()
         if kind not in found and is_dataclass(kind) and vars(sys.modules[kind.__module__]).get(kind.__name__) is kind:
@@ -56,8 +56,8 @@ CLASSES = sorted(HINTS, key=lambda kind: (kind.__module__, kind.__qualname__))
 
 
 def with_children() -> set[type]:
-    """Return the classes of which an instance may be, or hold, an expression or operator."""
-    found = {each for each in CLASSES if issubclass(each, Expr | Operator)} | {Expr, Operator}
+    """Return the classes of which an instance may be, or hold, an expression, operator or step."""
+    found = {each for each in CLASSES if issubclass(each, Expr | Operator | Step)} | {Expr, Operator, Step}
     while True:
         holders = {
             each for each in CLASSES if any(found & classes_in(HINTS[each][field.name]) for field in fields(each))
