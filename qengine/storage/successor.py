@@ -63,7 +63,11 @@ def successor(base: GraphStore, commit: Commit) -> GraphStore:
     )
     adjacencies = [each.lists.adjacencies for each in made]
     columns = [each.columns for each in made]
-    return GraphStore(layout.groups, layout.labels, types, adjacencies, nodes, columns, identity)
+    store = GraphStore(layout.groups, layout.labels, types, adjacencies, nodes, columns, identity)
+    if layout.new_ids is None:
+        same = [each.name for each in made if each.lists.sources is None]
+        store.statistics.take_over(base.statistics, same)
+    return store
 
 
 def _places(numbers: Numbers, wanted: Mapping[int, Any]) -> Array:
