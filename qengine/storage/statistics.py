@@ -494,8 +494,8 @@ class Statistics:
     def _between_groups(self, source: str | None, type: str | None, target: str | None) -> EdgeStatistics | None:
         """Answer from the pairs of groups where no more than one has relationships; None where several have."""
         index = None if type is None else self._store.type_index(type)
-        first, second = self._groups.get(source, ()), self._groups.get(target, ())
-        if index is None or source is target is None or not 1 <= len(first) * len(second) <= _MOST_PAIRS:
+        first, second = (self._groups.get(label, []) for label in (source, target))
+        if index is None or (source is None and target is None) or not 1 <= len(first) * len(second) <= _MOST_PAIRS:
             return None
         forward, backward = self._directions(index)
         counts, back = self._counts(index, forward), self._counts(index, backward)
