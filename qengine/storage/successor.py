@@ -195,7 +195,7 @@ def _next_type(base: GraphStore, edge_type: EdgeType, layout: NodeLayout, touche
     lacks_ids = keeps_ids and adjacencies[ways[1]].edge_ids is None
     if touched.gone or touched.fresh or layout.new_ids is not None or lacks_ids:
         change = _change(base, edge_type, layout, touched, keeps_ids)
-        lists = changed_type(adjacencies, change, edge_type.parallel, edge_type.loops)
+        lists = changed_type(adjacencies, change, edge_type.loops)
     count = len(lists.adjacencies[Direction.OUT])
     if count > MAX_RELATIONSHIPS:
         raise StorageError(f"type {name} has {count:,} relationships, more than the {MAX_RELATIONSHIPS:,} possible")
