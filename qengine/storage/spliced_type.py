@@ -57,13 +57,11 @@ class SplicedType:
     loops: bool
 
 
-def changed_type(
-    adjacencies: Mapping[Direction, Adjacency], change: Change, parallel: bool, loops: bool
-) -> SplicedType:
-    """Return a type with a change; ``parallel`` and ``loops`` were its facts before."""
+def changed_type(adjacencies: Mapping[Direction, Adjacency], change: Change, loops: bool) -> SplicedType:
+    """Return a type with a change; ``loops``: whether there were self-loops before."""
     out = adjacencies[Direction.OUT]
     if change.edits * _FEW <= len(out) and all(one.form is Form.DENSE for one in adjacencies.values()):
-        found = _spliced(adjacencies, change, parallel, loops)
+        found = _spliced(adjacencies, change, loops)
         if found is not None:
             return found
     return _built(adjacencies, change)
@@ -93,57 +91,74 @@ def new_type(starts: Array, ends: Array, sources: Array, *, undirected: bool, ke
     return SplicedType(found, sources[built.order], built.parallel, built.loops)
 
 
-def _spliced(
-    adjacencies: Mapping[Direction, Adjacency], change: Change, parallel: bool, loops: bool
-) -> SplicedType | None:
+def _spliced(adjacencies: Mapping[Direction, Adjacency], change: Change, loops: bool) -> SplicedType | None:
     """Splice; None where another form or relationship ids would be needed."""
     other = _other(adjacencies)
     out, turned = adjacencies[Direction.OUT], adjacencies[other]
     if change.keeps_ids and turned.edge_ids is None:
         return None
-    lists, back = _Dense.of(out), _Dense.of(turned)
-    sources = np.arange(len(out), dtype=np.int64)
+    found = _Spliced(_Dense.of(out), _Dense.of(turned), np.arange(len(out), dtype=np.int64))
     if len(change.removed):
-        back = back.without(_turned_places(out, turned, change.removed, other))
-        lists = lists.without(change.removed)
-        sources = np.delete(sources, change.removed)
-        if back.ids is not None:
-            moved = np.cumsum(np.bincount(change.removed, minlength=len(out)))
-            back = replace(back, ids=(back.ids - moved[back.ids]).astype(np.uint32))
+        found = found.without(change.removed, _turned_places(out, turned, change.removed, other))
     if change.new_ids is not None:
-        lists, back = lists.renumbered(change.new_ids), back.renumbered(change.new_ids)
+        out_lists, back = found.out.renumbered(change.new_ids), found.turned.renumbered(change.new_ids)
+        found = _Spliced(out_lists, back, found.sources)
     if len(change.starts):
-        order = np.lexsort((change.ends, change.starts))
-        starts, ends = change.starts[order], change.ends[order]
-        at = lists.places(starts, ends)
-        local = at + np.arange(len(at))
-        sources = np.insert(sources, at, change.sources[order])
-        if back.ids is not None:
-            moved = np.cumsum(np.bincount(at, minlength=len(lists.neighbours) + 1))
-            back = replace(back, ids=(back.ids + moved[back.ids]).astype(np.uint32))
-        lists = lists.with_entries(starts, ends, at, None)
-        if other is Direction.BOTH:
-            twice = starts != ends
-            starts, ends, local = (
-                np.concatenate(pair) for pair in ((starts, ends[twice]), (ends, starts[twice]), (local, local[twice]))
-            )
-        else:
-            starts, ends = ends, starts
-        order = np.lexsort((local, ends, starts))
-        starts, ends, local = starts[order], ends[order], local[order]
-        back = back.with_entries(starts, ends, back.places(starts, ends), local.astype(np.uint32))
-    repeats = back.repeats()
-    if repeats and back.ids is None:
+        found = found.with_new(change, both=other is Direction.BOTH)
+    repeats = found.turned.repeats()
+    made = found.out.adjacency(), found.turned.adjacency()
+    if (repeats and found.turned.ids is None) or made[0] is None or made[1] is None:
         return None
-    made = lists.adjacency(), back.adjacency()
-    if made[0] is None or made[1] is None:
-        return None
-    if len(change.starts) and (change.starts == change.ends).any():
+    if (change.starts == change.ends).any():
         loops = True
     elif loops and len(change.removed):
-        loops = lists.has_loops()
-    unmoved = sources if change.edits else None
-    return SplicedType({Direction.OUT: made[0], other: made[1]}, unmoved, repeats, loops)
+        loops = found.out.has_loops()
+    return SplicedType(
+        {Direction.OUT: made[0], other: made[1]}, found.sources if change.edits else None, repeats, loops
+    )
+
+
+@frozen
+class _Spliced:
+    """A type's lists in both directions, and ``sources`` as in ``SplicedType``."""
+
+    out: _Dense
+    turned: _Dense
+    sources: Array
+
+    def without(self, removed: Array, turned_places: Array) -> _Spliced:
+        """Return the type without relationships, given where they stand in both directions, ascending."""
+        back = self.turned.without(turned_places)
+        if back.ids is not None:
+            back = replace(back, ids=back.ids - _up_to(removed, len(self.sources))[back.ids])
+        return _Spliced(self.out.without(removed), back, np.delete(self.sources, removed))
+
+    def with_new(self, change: Change, both: bool) -> _Spliced:
+        """Return the type with the relationships that a change adds; ``both``: it is undirected."""
+        order = np.lexsort((change.ends, change.starts))
+        starts, ends = change.starts[order], change.ends[order]
+        at = self.out.places(starts, ends)
+        ids = (at + np.arange(len(at))).astype(np.uint32)
+        sources = np.insert(self.sources, at, change.sources[order])
+        out, back = self.out.with_entries(starts, ends, at, None), self.turned
+        if back.ids is not None:
+            back = replace(back, ids=back.ids + _up_to(at, len(self.sources) + 1)[back.ids])
+        if both:
+            twice = starts != ends
+            owners, others = np.concatenate((starts, ends[twice])), np.concatenate((ends, starts[twice]))
+            ids = np.concatenate((ids, ids[twice]))
+        else:
+            owners, others = ends, starts
+        order = np.lexsort((ids, others, owners))
+        owners, others = owners[order], others[order]
+        return _Spliced(out, back.with_entries(owners, others, back.places(owners, others), ids[order]), sources)
+
+
+def _up_to(places: Array, length: int) -> Array:
+    """Return how many of some places are at most each of ``0..length - 1``: uint32."""
+    counts = np.zeros(length, np.uint32)
+    np.add.at(counts, places, np.uint32(1))
+    return np.cumsum(counts, dtype=np.uint32)
 
 
 def _other(adjacencies: Mapping[Direction, Adjacency]) -> Direction:
@@ -191,7 +206,8 @@ class _Dense:
 
     def without(self, places: Array) -> _Dense:
         """Return the lists without the entries at some places, ascending."""
-        offsets = self.offsets - np.searchsorted(places, self.offsets)
+        after = np.searchsorted(self.offsets, places, side="right")  # the first offset that comes after each entry
+        offsets = self.offsets - _up_to(after, len(self.offsets))
         ids = None if self.ids is None else np.delete(self.ids, places)
         return _Dense(self.lo, offsets, np.delete(self.neighbours, places), ids)
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from itertools import product
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -30,12 +31,14 @@ if TYPE_CHECKING:
 _MANY = 1 << 12  # relationships of a type that are worth counting beforehand
 _MUTUAL_SAMPLE = 1 << 22  # relationships of a type among which pairs joined both ways are counted
 _MANY_VALUES = 1 << 14  # nodes with a label, or relationships of a type, whose values are worth summarizing beforehand
+_MOST_PAIRS = 64  # of label groups that are looked up for two labels
 _HUBS = 10
 _QUANTILES = (0.5, 0.9, 0.99)
 
 PairCounts = tuple[int, int, int, float, float, float, float]
 """Entries, owners, the most of one owner, and the four moments of ``kernels.pair_statistics``."""
 
+_T = TypeVar("_T")
 _NONE: PairCounts = (0, 0, 0, 0.0, 0.0, 0.0, 0.0)
 
 
@@ -96,6 +99,37 @@ class Statistics:
         for entity, key, owner in self.properties():
             if self._size(entity, owner) >= _MANY_VALUES:
                 self.values(entity, key, owner)
+
+    def take_over(self, before: Statistics, types: Collection[str]) -> None:
+        """Take what holds still from the statistics of the version before, whose vertex ids and labels are the same.
+
+        ``types``: those with the same relationships. There may be new vertices; then what depends on how many vertices
+        there are is left out.
+        """
+        store, old = self._store, before._store
+        same_nodes = store.groups == old.groups
+        indices = {old.type_index(name): store.type_index(name) for name in types}
+        for (index, way), counts in list(before._pairs.items()):
+            new = indices.get(index)
+            if new is not None:
+                self._pairs[new, way] = counts
+        self._acyclic.update(_of(types, before._acyclic))
+        self._antiparallel.update(_of(types, before._antiparallel))
+        self._mutual.update(_of(types, before._mutual))
+        if same_nodes:
+            self._wedges.update(_of(types, before._wedges))
+        self._edges.update((key, found) for key, found in list(before._edges.items()) if key[1] in types)
+        for (entity, key, owner), summary in list(before._values.items()):
+            if entity == "node":
+                same = same_nodes and store.node_property(key) is old.node_property(key)
+            else:
+                same = self._column(key, owner) is before._column(key, owner) is not None
+            if same:
+                self._values[entity, key, owner] = summary
+
+    def _column(self, key: str, type: Any) -> PropertyColumn | None:
+        index = self._store.type_index(type)
+        return None if index is None else self._store.relationship_property(index, key)
 
     def gather_all(self) -> None:
         """Gather, and look for circles and antiparallel relationships: what is worth keeping with a saved graph."""
@@ -458,14 +492,18 @@ class Statistics:
         return chances
 
     def _between_groups(self, source: str | None, type: str | None, target: str | None) -> EdgeStatistics | None:
-        """Answer from the pairs of groups where each label is one group; None where it isn't."""
+        """Answer from the pairs of groups where no more than one has relationships; None where several have."""
         index = None if type is None else self._store.type_index(type)
-        first, second = self._only_group(source), self._only_group(target)
-        if index is None or first is None or second is None:
+        first, second = (self._groups.get(label, []) for label in (source, target))
+        if index is None or (source is None and target is None) or not 1 <= len(first) * len(second) <= _MOST_PAIRS:
             return None
         forward, backward = self._directions(index)
-        counts = self._counts(index, forward).get((first, second), _NONE)
-        return _statistics(counts, self._counts(index, backward).get((second, first), _NONE))
+        counts, back = self._counts(index, forward), self._counts(index, backward)
+        found = [pair for pair in product(first, second) if pair in counts] or [(first[0], second[0])]
+        if len(found) > 1:
+            return None
+        one, other = found[0]
+        return _statistics(counts.get((one, other), _NONE), back.get((other, one), _NONE))
 
     def _of_type(self, source: str | None, type: str | None, target: str | None) -> EdgeStatistics | None:
         """Answer for all relationships of a type by the lengths of its lists; None for others."""
@@ -551,6 +589,11 @@ class _Moments:
         places = np.searchsorted(self._pairs, wanted)
         absent = len(self._pairs)
         return np.where(self._pairs[np.minimum(places, absent - 1)] == wanted, places, absent)
+
+
+def _of(types: Collection[str], known: Mapping[str, _T]) -> dict[str, _T]:
+    """Return what is known by now of some types."""
+    return {name: found for name, found in list(known.items()) if name in types}
 
 
 def _saturated(expected: Any) -> Any:

@@ -63,7 +63,11 @@ def successor(base: GraphStore, commit: Commit) -> GraphStore:
     )
     adjacencies = [each.lists.adjacencies for each in made]
     columns = [each.columns for each in made]
-    return GraphStore(layout.groups, layout.labels, types, adjacencies, nodes, columns, identity)
+    store = GraphStore(layout.groups, layout.labels, types, adjacencies, nodes, columns, identity)
+    if layout.new_ids is None:
+        same = [each.name for each in made if each.lists.sources is None]
+        store.statistics.take_over(base.statistics, same)
+    return store
 
 
 def _places(numbers: Numbers, wanted: Mapping[int, Any]) -> Array:
@@ -191,7 +195,7 @@ def _next_type(base: GraphStore, edge_type: EdgeType, layout: NodeLayout, touche
     lacks_ids = keeps_ids and adjacencies[ways[1]].edge_ids is None
     if touched.gone or touched.fresh or layout.new_ids is not None or lacks_ids:
         change = _change(base, edge_type, layout, touched, keeps_ids)
-        lists = changed_type(adjacencies, change, edge_type.parallel, edge_type.loops)
+        lists = changed_type(adjacencies, change, edge_type.loops)
     count = len(lists.adjacencies[Direction.OUT])
     if count > MAX_RELATIONSHIPS:
         raise StorageError(f"type {name} has {count:,} relationships, more than the {MAX_RELATIONSHIPS:,} possible")

@@ -213,6 +213,19 @@ def check(store, model):
                 assert sorted((int(a), int(b)) for a, b in got) == expected
 
 
+def counted(store):
+    """Return what planners ask for of a graph's statistics."""
+    statistics, labels = store.statistics, (None, "A", "B")
+    found = {}
+    for kind in store.relationship_types:
+        found[kind] = statistics.acyclic(kind), statistics.antiparallel(kind), statistics.mutual_pairs(kind)
+        found |= {(kind, a, b): statistics.edges(a, kind, b) for a in labels for b in labels}
+        found[kind, "closed"] = statistics.closed_wedges(kind), statistics.closing_odds(kind, ("A", "B", "C"))
+    for entity, key, owner in statistics.properties():
+        found[entity, key, owner] = repr(statistics.values(entity, key, owner))
+    return found
+
+
 def rows_of(store, text, device, parameters=MappingProxyType({})):
     try:
         result = Graph(store).query(text, dict(parameters), device=device)
@@ -245,7 +258,7 @@ def ways(request, monkeypatch):
 
 
 @settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 @given(seed=st.integers(0, 2**32), chance=st.randoms(use_true_random=False))
 def test_versions_are_what_the_model_says(ways, seed, chance):
@@ -254,15 +267,19 @@ def test_versions_are_what_the_model_says(ways, seed, chance):
     model = Model.of(store, graph.undirected)
     for _ in range(chance.randint(1, 4)):
         before, old = store, repr(Model.of(store, graph.undirected))
+        counted(before)
         commit = model.commit(chance)
         store = successor(before, commit)
         check(store, model)
+        known = counted(store)
+        del store.statistics
+        assert known == counted(store)
         assert repr(Model.of(before, graph.undirected)) == old
     same_answers(store, model, seed)
 
 
 @settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 @given(seed=st.integers(0, 2**32), chance=st.randoms(use_true_random=False))
 def test_a_version_is_saved_and_opened_with_its_numbers(seed, chance, tmp_path):
