@@ -21,7 +21,8 @@ from qengine.options import EstimateOptions, TableOptions
 from qengine.plan.logical import LogicalPlan, Match
 from qengine.plan.physical import PhysicalPlan
 from qengine.plan.traverse import operators, parameters
-from qengine.statements import PLANS, Statements, check_parameters, planning
+from qengine.planning import planning
+from qengine.statements import PLANS, Statements, check_parameters
 
 if TYPE_CHECKING:
     from qengine.storage.store import GraphStore

@@ -395,7 +395,7 @@ class Graph:
     def _script(
         self, context: ExecutionContext, text: str, params: Mapping[str, Any] | None, options: Mapping[str, Any]
     ) -> Iterator[Result]:
-        from qengine.statements import planning
+        from qengine.planning import planning
         from qengine.syntax import parse
 
         with planning(text, context.check_planning):

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack
 
-from qengine._deadline import planning_deadline
 from qengine._gc import gc_paused
 from qengine._limits import limited_by, running
 from qengine._lru import LruCache
 from qengine._notices import log
-from qengine.errors import DeviceError, QengineError, QueryInterrupted, SemanticError, Span, Unsupported
+from qengine.errors import DeviceError, QengineError, QueryInterrupted, SemanticError, Span
 from qengine.exec.context import ExecutionContext
 from qengine.exec.executions import Executions
 from qengine.options import LimitKeywords
 from qengine.plan.traverse import parameters
 from qengine.plan.updates import writes
 from qengine.planned import Planned
+from qengine.planning import one_statement, planning, too_deep
 from qengine.result import ResultBatch, ResultStats
 
 if TYPE_CHECKING:
@@ -193,7 +192,7 @@ class Statements:
             context.interrupt()
             raise QueryInterrupted("The query was interrupted.", code="Interrupted") from None
         except RecursionError:
-            raise _too_deep() from None
+            raise too_deep() from None
         finally:
             if batches is not None and hasattr(batches, "close"):
                 batches.close()
@@ -244,55 +243,6 @@ def _by_content(cardinalities: Any) -> object:
         nodes = tuple((tuple(sorted(each)), cardinalities.rows(each)) for each in cardinalities)
         return (cardinalities.pattern, nodes)
     return tuple(sorted((part, repr(rows)) for part, rows in cardinalities.items()))
-
-
-def one_statement(text: str) -> ast.Statement:
-    """Return the one statement of a text.
-
-    Raises
-    ------
-    QuerySyntaxError, SemanticError
-        For a text of none, or of several.
-    """
-    from qengine.syntax import parse
-
-    if not isinstance(text, str):
-        raise SemanticError(f"A statement is a str, not a value of Python's {type(text).__name__}.")
-    statements = parse(text)
-    if len(statements) != 1:
-        found = "none" if not statements else f"{len(statements)} statements"
-        raise SemanticError(
-            f"There must be one statement, not {found}.",
-            span=statements[1].span if statements else None,
-            hint="Run them one by one with graph.script(text)." if statements else "Type a query.",
-        )
-    return statements[0]
-
-
-@contextmanager
-def planning(text: str, check: Callable[[], None], what: str = "query") -> Iterator[None]:
-    """Let planning be stopped, give its errors their text, and turn what Python raises where it is stopped into ours.
-
-    ``check`` raises where it must stop.
-    """
-    try:
-        with planning_deadline(check):
-            check()
-            yield
-    except QengineError as error:
-        raise error.at(text) from None
-    except RecursionError:
-        raise _too_deep() from None
-    except KeyboardInterrupt:
-        raise QueryInterrupted(f"The {what} was interrupted while it was planned.", code="Interrupted") from None
-
-
-def _too_deep() -> Unsupported:
-    """Return the refusal of a plan that needs more of Python's stack than the caller has left."""
-    return Unsupported(
-        "The query nests deeper than the calls that Python allows from here.",
-        hint="Split it into several queries, or run it from fewer nested calls.",
-    )
 
 
 def chosen_device(device: str, planned: Planned) -> tuple[str, str]:

@@ -15,6 +15,7 @@ from qengine.plan.physical import PhysicalPlan
 from qengine.plan.traverse import operators, parameters
 from qengine.plan.updates import writes
 from qengine.planned import Planned
+from qengine.planning import one_statement, planning
 from qengine.types import ANY, Type
 from qengine.write.reading import PartPlans
 
@@ -37,7 +38,6 @@ def plan_update(text: str, context: ExecutionContext) -> Planned | None:
         For what is wrong with the text.
     """
     from qengine.binder import bind
-    from qengine.statements import one_statement, planning
     from qengine.syntax.checks import updates
 
     with planning(text, context.check_planning):

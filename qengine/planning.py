@@ -1,0 +1,64 @@
+"""Parsing one statement, and what holds while a statement is parsed and planned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from qengine._deadline import planning_deadline
+from qengine.errors import QengineError, QueryInterrupted, SemanticError, Unsupported
+
+if TYPE_CHECKING:
+    from qengine.syntax import ast
+
+__all__ = ["one_statement", "planning", "too_deep"]
+
+
+def one_statement(text: str) -> ast.Statement:
+    """Return the one statement of a text.
+
+    Raises
+    ------
+    QuerySyntaxError, SemanticError
+        For a text of none, or of several.
+    """
+    from qengine.syntax import parse
+
+    if not isinstance(text, str):
+        raise SemanticError(f"A statement is a str, not a value of Python's {type(text).__name__}.")
+    statements = parse(text)
+    if len(statements) != 1:
+        found = "none" if not statements else f"{len(statements)} statements"
+        raise SemanticError(
+            f"There must be one statement, not {found}.",
+            span=statements[1].span if statements else None,
+            hint="Run them one by one with graph.script(text)." if statements else "Type a query.",
+        )
+    return statements[0]
+
+
+@contextmanager
+def planning(text: str, check: Callable[[], None], what: str = "query") -> Iterator[None]:
+    """Let planning be stopped, give its errors their text, and turn what Python raises where it is stopped into ours.
+
+    ``check`` raises where it must stop.
+    """
+    try:
+        with planning_deadline(check):
+            check()
+            yield
+    except QengineError as error:
+        raise error.at(text) from None
+    except RecursionError:
+        raise too_deep() from None
+    except KeyboardInterrupt:
+        raise QueryInterrupted(f"The {what} was interrupted while it was planned.", code="Interrupted") from None
+
+
+def too_deep() -> Unsupported:
+    """Return the refusal of a plan that needs more of Python's stack than the caller has left."""
+    return Unsupported(
+        "The query nests deeper than the calls that Python allows from here.",
+        hint="Split it into several queries, or run it from fewer nested calls.",
+    )
