@@ -1,12 +1,14 @@
 """Binds ``CALL { … }``.
 
-A body that only reads becomes a ``COLLECT { … }`` of its rows as maps, which is unwound; so what plans and runs reading
-queries does it for these too. One that updates, or runs in transactions of its own, becomes a step of an ``Update``.
+A body that only reads, row by row, is joined to the clauses before it. One that does more, such as to aggregate, sort
+or to limit, becomes a ``COLLECT { … }`` of its rows as maps, which is unwound; what plans and runs reading queries does
+it for these too. One that updates, or runs in transactions of its own, becomes a step of an ``Update``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from qengine._frozen import frozen
 from qengine.binder.binding import Binding
@@ -15,7 +17,7 @@ from qengine.binder.inference import join
 from qengine.binder.projection import bind_with
 from qengine.binder.scope import Outer, Scope, Symbol
 from qengine.plan.expr import Call, Case, Comparison, Expr, Literal, MapOf, Property, Subquery, Variable, list_of_items
-from qengine.plan.logical import Argument, Operator, Project, Union, Unwind
+from qengine.plan.logical import Argument, Filter, Match, Operator, Project, Union, Unwind
 from qengine.plan.updates import CallSubquery
 from qengine.syntax import ast
 from qengine.types import ANY, INTEGER, LIST, MAP, NULL, Type, list_of
@@ -68,6 +70,11 @@ def bind_reading_call(
     if body.types is None:
         return root, scope
     columns = kept(scope, carried)
+    only = body.branches[0]
+    if len(body.branches) == 1 and not clause.optional and only.symbols is not None:
+        joined = _joined(only.root, root, columns)
+        if joined is not None:
+            return joined, scope.with_symbols(only.symbols)
     source = _collected(binding, body, clause)
     if clause.optional:
         rows = Variable(binding.names.anonymous(), type=source.type)
@@ -79,6 +86,24 @@ def bind_reading_call(
     symbols = {alias: Symbol(binding.names.fresh(alias), type) for alias, type in body.types.items()}
     added = [(symbol.name, Property(row, alias, type=symbol.type)) for alias, symbol in symbols.items()]
     return Project(Unwind(root, source, row.name), (*columns.items(), *added)), scope.with_symbols(symbols)
+
+
+def _joined(body: Operator, root: Operator, columns: dict[str, Expr]) -> Operator | None:
+    """Return a body on top of the rows that it is called for, None where it isn't carried out row by row."""
+    spine: list[Match | Filter | Unwind | Project] = []
+    while not isinstance(body, Argument):
+        if not isinstance(body, Match | Filter | Unwind | Project):
+            return None
+        spine.append(body)
+        body = body.input
+    for operator in reversed(spine):
+        if isinstance(operator, Project):
+            own = {name for name, _ in operator.items}
+            others = ((name, expr) for name, expr in columns.items() if name not in own)
+            root = Project(root, (*operator.items, *others))
+        else:
+            root = replace(operator, input=root)
+    return root
 
 
 def _collected(binding: Binding, body: _Body, clause: ast.CallClause) -> Expr:

@@ -236,7 +236,8 @@ def test_clauses_that_are_not_built(line: str) -> None:
 @pytest.mark.parametrize(
     "text",
     ["CREATE", "CREATE n RETURN n", "MERGE (n) SET", "MATCH (n) SET n.x RETURN n", "MATCH (n) DELETE RETURN n",
-     "CALL RETURN 1", "FOREACH (x IN [1] | RETURN x)", "CALL { RETURN 1", "CALL { CREATE (n) } IN TRANSACTIONS OF n ROWS",
+     "CALL RETURN 1", "FOREACH (x IN [1] | RETURN x)", "CALL { RETURN 1",
+     "CALL { CREATE (n) } IN TRANSACTIONS OF n ROWS",
      "CALL { CREATE (n) } IN TRANSACTIONS ON ERROR", "CALL (n.x) { RETURN 1 AS y } RETURN y",
      "LOAD CSV 'x' RETURN 1", "LET x RETURN 1",
      "MATCH (n) REMOVE RETURN n", "MATCH (n) DETACH n", "MATCH (n) SET n.x = 1 garbage here"],
