@@ -122,6 +122,7 @@ def test_every_stage_is_known() -> None:
         "graph",
         "prepared",
         "planned",
+        "planning",
         "transaction",
         "update_plans",
         "views",
@@ -148,7 +149,7 @@ RECURSIVE = [
     {"plan.constants", "plan.fallible"},
     {
         f"binder.{name}"
-        for name in ("aggregation", "projection_scope", "calls", "clauses", "expressions", "items", "patterns")
+        for name in ("aggregation", "projection_scope", "call", "calls", "clauses", "expressions", "items", "patterns")
     }
     | {"binder.projection", "binder.subqueries", "binder.call", "binder.updates"},  # expressions hold queries
     {"optimizer.lower.by_node", "optimizer.lower.match"}  # as plans do
