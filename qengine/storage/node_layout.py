@@ -14,8 +14,8 @@ from qengine.storage.assemble import MAX_VERTICES
 from qengine.storage.kernels import NO_VERTEX
 from qengine.storage.numbers import NumberList, NumberRange, Numbers
 from qengine.storage.patched_columns import NOTHING
+from qengine.storage.states import NodeState
 from qengine.storage.store import GraphStore, LabelGroup
-from qengine.write.states import NodeState
 
 __all__ = ["NodeLayout", "lay_out"]
 

@@ -24,8 +24,8 @@ from qengine.storage.node_layout import NodeLayout, lay_out
 from qengine.storage.numbers import Identity, NumberList, Numbers, Run
 from qengine.storage.patched_columns import NOTHING, patched, same_value
 from qengine.storage.spliced_type import Change, SplicedType, changed_type, new_type
+from qengine.storage.states import Commit, NodeState, RelationshipState
 from qengine.storage.store import EdgeType, GraphStore
-from qengine.write.states import Commit, NodeState, RelationshipState
 
 __all__ = ["successor"]
 

@@ -15,6 +15,7 @@ from qengine.graph import Graph
 from qengine.plan.pattern import Direction
 from qengine.storage import GraphStore, node_layout, open_saved, save, spliced_type
 from qengine.storage.numbers import Identity, NumberList, Numbers
+from qengine.storage.states import Commit, NodeState, RelationshipState
 from qengine.storage.successor import successor
 from qengine.temporal import Date, Duration, LocalDateTime
 from qengine.testing.compare import difference
@@ -22,7 +23,6 @@ from qengine.testing.expand import expand
 from qengine.testing.random_graph import RandomGraph, random_graph
 from qengine.testing.random_query import random_query
 from qengine.types import Kind
-from qengine.write.states import Commit, NodeState, RelationshipState
 
 LABELS = ("A", "B", "C", "D")
 VALUES = (

@@ -12,8 +12,8 @@ from qengine.errors import ExecutionError, StorageError
 from qengine.graph import Graph
 from qengine.storage import from_records, open_saved, save
 from qengine.storage.numbers import NumberList, NumberRange, Numbers
+from qengine.storage.states import Commit, NodeState, RelationshipState
 from qengine.storage.successor import successor
-from qengine.write.states import Commit, NodeState, RelationshipState
 from tests.fuzz.saved_corruptions import remake
 
 
