@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from typing import Any, TypeVar
 
 from qengine._frozen import record
@@ -29,6 +30,19 @@ class Changes:
     properties_set: int = 0
     labels_added: int = 0
     labels_removed: int = 0
+
+    def __str__(self) -> str:
+        """Return what was done in words, as "2 nodes created, 1 property set"."""
+        counts = ((each.name, getattr(self, each.name)) for each in fields(self))
+        return ", ".join(_told(name, count) for name, count in counts if count) or "no changes"
+
+
+def _told(name: str, count: int) -> str:
+    things, done = name.split("_")
+    return f"{count:,} {things if count != 1 else _ONE[things]} {done}"
+
+
+_ONE = {"nodes": "node", "relationships": "relationship", "properties": "property", "labels": "label"}
 
 
 class Overlay:

@@ -68,14 +68,13 @@ def replayed(script: Script, executors: Sequence[str]) -> str:
     ScriptError
         If executors differ, or an error or a warning is unexpected or missing.
     """
-    graph = None
+    graphs: dict[str, qengine.Graph] = {}  # one for each, as statements may change it
     texts = []
     for each in script.paragraphs:
         if isinstance(each, GraphText):
-            graph = graph_of(script, each)
+            graphs = {executor: graph_of(script, each) for executor in executors}
         if isinstance(each, Query):
-            assert graph is not None, "read() refuses scripts without one"
-            texts.append(each.text(_output(script, each, graph, executors)))
+            texts.append(each.text(_output(script, each, graphs)))
         else:
             texts.append(each.text())
     return "\n\n".join(texts) + "\n"
@@ -93,8 +92,11 @@ class _Outcome:
         return "\n".join([*self.lines, *self.warnings])
 
 
-def _output(script: Script, query: Query, graph: qengine.Graph, executors: Sequence[str]) -> str:
-    """Return the output of a query: the plans that it asks for, rows and warnings, or an error."""
+def _output(script: Script, query: Query, graphs: Mapping[str, qengine.Graph]) -> str:
+    """Return the output of a query: the plans that it asks for, rows and warnings, or an error.
+
+    ``graphs``: of each executor.
+    """
     parameters = {}
     for name, expression in query.parameters:
         try:
@@ -102,8 +104,8 @@ def _output(script: Script, query: Query, graph: qengine.Graph, executors: Seque
         except qengine.QengineError as error:
             script.fail(query.line, f"parameter ${name} has no value.\n{error}")
     measured = query.query.startswith("PROFILE")  # the reference measures nothing
-    asked = [each for each in executors if not (measured and each == "reference")]
-    *others, outcome = (_outcome(graph, query.query, parameters, each) for each in asked)
+    asked = [each for each in graphs if not (measured and each == "reference")]
+    *others, outcome = (_outcome(graphs[each], query.query, parameters, each) for each in asked)
     for name, other in zip(asked, others, strict=False):
         if other.lines != outcome.lines:
             script.fail(query.line, f"{name} and {asked[-1]} differ.\n\n{name}:\n{other}\n\n{asked[-1]}:\n{outcome}")
@@ -111,7 +113,7 @@ def _output(script: Script, query: Query, graph: qengine.Graph, executors: Seque
         script.fail(query.line, f"{'an unexpected' if outcome.failed else 'no'} error:\n{outcome}")
     if bool(outcome.warnings) != ("warns" in query.words):
         script.fail(query.line, f"{'an unexpected' if outcome.warnings else 'no'} warning:\n{outcome}")
-    return "\n".join([*_plans(graph, query), str(outcome)])
+    return "\n".join([*_plans(graphs[asked[-1]], query), str(outcome)])
 
 
 def _outcome(graph: qengine.Graph, text: str, parameters: Mapping[str, Any], device: str) -> _Outcome:
@@ -121,8 +123,11 @@ def _outcome(graph: qengine.Graph, text: str, parameters: Mapping[str, Any], dev
     except qengine.QengineError as error:
         return _Outcome([str(error)], failed=True)
     planned = isinstance(result, PlanResult)
-    shown = _plan_rows(rows) if planned else _table(result.columns, rows, _ordered(text))
-    return _Outcome([*shown], warnings=[render(notice, text) for notice in result.notices])
+    shown = [*(_plan_rows(rows) if planned else _table(result.columns, rows, _ordered(text)))]
+    changes = result.stats.changes
+    if changes is not None:
+        shown = [*(shown if result.columns else ()), f"-- {changes}"]
+    return _Outcome(shown, warnings=[render(notice, text) for notice in result.notices])
 
 
 def _ordered(text: str) -> bool:

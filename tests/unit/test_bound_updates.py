@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from qengine import Graph, Unsupported
 from qengine.binder import bind
 from qengine.binder.lifting import lifted_literals
 from qengine.errors import SemanticError
@@ -121,8 +120,3 @@ def test_what_was_written_gives_no_notice() -> None:
     text = "CREATE (n:New {fresh: 1})-[:FRESH]->(m) WITH n MATCH (n:New)-[:FRESH]->(m) RETURN n.fresh, m.other"
     (statement,) = parse(text)
     assert not bind(statement, text, SOCIAL).notices
-
-
-def test_updates_are_refused_until_they_run() -> None:
-    with pytest.raises(Unsupported):
-        Graph.from_records([]).query("CREATE (n)")
