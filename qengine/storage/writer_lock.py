@@ -45,22 +45,21 @@ class WriterLock:
         try:
             fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            self.release()
+            self._close()
             raise _taken(path, folder) from None
         os.ftruncate(self._handle, 0)
         os.pwrite(self._handle, f"{os.getpid()}\n".encode(), 0)
         _held.add(self)
 
-    @property
-    def held(self) -> bool:
-        """Whether this process has the lock; a forked child hasn't."""
-        return self._handle >= 0
-
     def release(self) -> None:
         """Give the lock back."""
         if self._handle >= 0:
-            os.close(self._handle)
-            self._handle = -1
+            fcntl.flock(self._handle, fcntl.LOCK_UN)  # of a child that was forked just now, too
+            self._close()
+
+    def _close(self) -> None:
+        os.close(self._handle)
+        self._handle = -1
 
 
 def _taken(path: Path, folder: int) -> StorageError:
@@ -78,8 +77,8 @@ def _taken(path: Path, folder: int) -> StorageError:
 
 def _left_behind() -> None:
     """Close a forked child's copies of its parent's locks, which would outlive the parent."""
-    for lock in list(_held):
-        lock.release()
+    for lock in [each for each in _held if each._handle >= 0]:
+        lock._close()
 
 
 os.register_at_fork(after_in_child=_left_behind)

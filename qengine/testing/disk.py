@@ -1,8 +1,8 @@
 """Disks for tests of crash safety: one that records what is asked of it, and what a crash may leave; a failing one.
 
-``RecordingDisk`` writes for real and keeps the operations. ``crashed`` makes of the first of them a folder as a crash may
-leave it: what was synced is there. Of what wasn't, any sectors of a file may be, and of the names that were given and
-taken in a folder, those up to some moment, another one for each folder.
+``RecordingDisk`` writes for real and keeps the operations. ``crashed`` makes of the first of them a folder as a crash
+may leave it: what was synced is there. Of what wasn't, any sectors of a file may be, and of the names that were given
+and taken in a folder, those up to some moment, another one for each folder.
 """
 
 from __future__ import annotations
@@ -236,7 +236,7 @@ def crashed(operations: Iterable[Operation], path: Path, seed: int) -> list[Any]
     waiting: dict[str, list[tuple[str, int | None, bool]]] = {".": []}
     noted: list[Any] = []
     for kind, arguments in operations:
-        if kind == "put" or kind == "folder":
+        if kind in {"put", "folder"}:
             folder, name, *number = arguments
             waiting[folder].append((name, number[0] if number else None, True))
             if number:

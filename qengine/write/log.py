@@ -337,15 +337,20 @@ class Log:
 def create_log(place: Place, head: Head, content: Iterator[bytes]) -> int:
     """Make a log of a head and records, synced, and return its size; it is in its place whole or not at all."""
     name = log_name(head.checkpoint)
+    made = name + FRESH
     size = 0
-    with contextlib.suppress(FileNotFoundError):
-        place.disk.remove(name + FRESH, place.folder)
-    with place.disk.create(name + FRESH, place.folder) as file:
-        for piece in (head.encode(), *content):
-            size += file.write(piece)
-        place.disk.sync(file)
-    place.disk.rename(name + FRESH, place.folder, name, place.folder)
-    place.disk.sync_folder(place.folder)
+    try:
+        with place.disk.create(made, place.folder) as file:
+            for piece in (head.encode(), *content):
+                size += file.write(piece)
+            place.disk.sync(file)
+        place.disk.rename(made, place.folder, name, place.folder)
+        made = name
+        place.disk.sync_folder(place.folder)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            place.disk.remove(made, place.folder)
+        raise
     return size
 
 

@@ -1,0 +1,106 @@
+"""Damaged logs and commits: each is refused, cut off with a warning, or gives what was written; none crashes."""
+
+from __future__ import annotations
+
+import random
+import warnings
+
+import pytest
+
+from qengine.errors import LoadingWarning, StorageError
+from qengine.storage import from_records, save
+from qengine.storage.disk import Disk
+from qengine.temporal import Date, DateTime, Duration, Time
+from qengine.write.encoding import decode, encode
+from qengine.write.folder import open_for_reading, open_for_writing
+from qengine.write.states import Commit, NodeState, RelationshipState
+
+MANY = [300, pytest.param(10_000, marks=pytest.mark.nets)]
+
+
+def commit(number):
+    values = {
+        "v": number,
+        "texts": ["ü", "\ud800", ["x" * number]],
+        "date": Date(2026, 11, number % 28 + 1),
+        "times": [Time("12:00+01:00"), DateTime("2026-11-22T21:40+01:00[Europe/Rome]"), None],
+        "long": Duration(months=number),
+        "x": [1.5, float("inf"), -0.0, True],
+    }
+    nodes = {number: NodeState(("A", "B"), values), 0: None}
+    return Commit(nodes, {number: RelationshipState("R", 0, number, {"w": 2.5}), 1: None}, number + 1, number + 2)
+
+
+def damaged(data, choice):
+    """Bytes with some flipped, cut off, zeroed, repeated or taken out."""
+    data = bytearray(data)
+    kind = choice.randrange(6)
+    place = choice.randrange(len(data))
+    some = choice.randrange(1, 60)
+    if kind == 0:
+        for _ in range(choice.randrange(1, 4)):
+            data[choice.randrange(len(data))] ^= 1 << choice.randrange(8)
+    elif kind == 1:
+        del data[place:]
+    elif kind == 2:
+        data[place : place + some] = bytes(len(data[place : place + some]))
+    elif kind == 3:
+        data[place:place] = data[place : place + some]
+    elif kind == 4:
+        del data[place : place + some]
+    else:
+        data[place : place + some] = choice.randbytes(some)
+    return bytes(data)
+
+
+@pytest.mark.parametrize("count", MANY)
+def test_damaged_commits_are_refused_or_others(count):
+    data = encode(commit(5))
+    outcomes = {"refused": 0, "read": 0}
+    for seed in range(count):
+        try:
+            found = decode(damaged(data, random.Random(seed)))
+        except StorageError:
+            outcomes["refused"] += 1
+        else:
+            assert encode(found), "what is read can be written"
+            outcomes["read"] += 1
+    assert min(outcomes.values()) > 0
+
+
+class Unsynced(Disk):
+    """A disk that is quick."""
+
+    def sync(self, file):
+        file.flush()
+
+    def sync_folder(self, folder):
+        pass
+
+
+@pytest.mark.parametrize("count", MANY)
+@pytest.mark.parametrize("noted", [True, False])
+def test_damaged_logs_are_refused_or_give_the_first_commits(tmp_path, count, noted):
+    save(from_records([{"id": 1}]), tmp_path)
+    written = [commit(number) for number in range(1, 9)]
+    with open_for_writing(tmp_path, "full" if noted else "none", disk=Unsynced())[2] as folder:
+        for one in written:
+            folder.log.commit(one)
+        path, end = folder.log.path, folder.log.nbytes
+    whole = path.read_bytes()[: None if noted else end]
+    outcomes = {"refused": 0, "cut off": 0, "whole": 0}
+    for seed in range(count):
+        path.write_bytes(damaged(whole, random.Random(seed)))
+        try:
+            _, seen, follower = open_for_reading(tmp_path)
+            follower.close()
+            with warnings.catch_warnings(record=True) as told:
+                warnings.simplefilter("always", LoadingWarning)
+                _, found, folder = open_for_writing(tmp_path, disk=Unsynced())
+            folder.close()
+        except StorageError:
+            outcomes["refused"] += 1
+            continue
+        assert seen == found == written[: len(found)]
+        outcomes["cut off" if told else "whole"] += 1
+    assert min(outcomes["refused"], outcomes["cut off"]) > 0
