@@ -3,7 +3,8 @@
 ``[1, next node, next relationship, nodes, relationships]`` with the version of the encoding first. A node is
 ``[number, labels, properties]``, a relationship ``[number, type, start, end, properties]``; of a deleted one there is
 the number alone. What JSON has no value for is an object of one entry, as ``{"date": 20779}``; NaN and the infinities
-are written as Python does. A NaN's bits aren't kept. Text may hold single surrogates.
+are written as Python does. A NaN's bits aren't kept. Text may hold single surrogates. Arrow IPC, which the project
+has too, takes ten times the bytes for a small commit; its columns pay for tables.
 
 Decoding trusts nothing: what isn't exactly the above is a ``StorageError``.
 """

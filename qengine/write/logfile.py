@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from qengine._frozen import frozen
+from qengine._gc import gc_paused
 from qengine.errors import StorageError
 from qengine.storage.blocks import DAMAGED, open_regular, reason
 from qengine.write.encoding import decode
@@ -142,7 +143,8 @@ def read_log(path: Path, file: BinaryIO, at: int, number: int) -> tuple[list[Fra
 
 def commits_of(frames: Iterable[Frame]) -> list[Commit]:
     """Return the commits in records."""
-    return [decode(one.payload) for one in frames if one.payload]
+    with gc_paused():
+        return [decode(one.payload) for one in frames if one.payload]
 
 
 def strays(folder: int, version: str) -> list[str]:

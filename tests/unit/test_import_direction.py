@@ -48,6 +48,7 @@ ALLOWED = {
     "binder": BASE | {"catalog", "syntax", "plan"},
     "_limits": {"_control"},
     "storage": BASE | {"catalog", "plan", "_native", "_control", "_limits"},
+    "write": BASE | {"_gc", "catalog", "plan", "storage", "_native", "_control", "_limits"},
     "optimizer": BASE | {"catalog", "plan", "_native"},
     "exec": BASE | {"catalog", "plan", "storage", "_native", "_control", "_limits"},
     "estimate": BASE | {"catalog", "plan", "storage", "_native", "_control", "_limits", "exec"},
