@@ -10,9 +10,11 @@ import pytest
 from qengine.errors import LoadingWarning, StorageError
 from qengine.storage import from_records, save
 from qengine.storage.disk import Disk
+from qengine.storage.saved import saved_version
 from qengine.temporal import Date, DateTime, Duration, Time
 from qengine.write.encoding import decode, encode
 from qengine.write.folder import open_for_reading, open_for_writing
+from qengine.write.logfile import commits_of, read_head, read_log
 from qengine.write.states import Commit, NodeState, RelationshipState
 
 MANY = [300, pytest.param(10_000, marks=pytest.mark.nets)]
@@ -78,18 +80,46 @@ class Unsynced(Disk):
         pass
 
 
+WRITTEN = [commit(number) for number in range(1, 9)]
+
+
+def log(path, noted):
+    """A log file and its bytes, which say at the end that all is synced or don't."""
+    save(from_records([{"id": 1}]), path)
+    with open_for_writing(path, "full" if noted else "none", disk=Unsynced())[2] as folder:
+        for one in WRITTEN:
+            folder.log.commit(one)
+        file, end = folder.log.path, folder.log.nbytes
+    return file, file.read_bytes()[: None if noted else end]
+
+
 @pytest.mark.parametrize("count", MANY)
 @pytest.mark.parametrize("noted", [True, False])
 def test_damaged_logs_are_refused_or_give_the_first_commits(tmp_path, count, noted):
-    save(from_records([{"id": 1}]), tmp_path)
-    written = [commit(number) for number in range(1, 9)]
-    with open_for_writing(tmp_path, "full" if noted else "none", disk=Unsynced())[2] as folder:
-        for one in written:
-            folder.log.commit(one)
-        path, end = folder.log.path, folder.log.nbytes
-    whole = path.read_bytes()[: None if noted else end]
+    path, whole = log(tmp_path, noted)
+    version = saved_version(tmp_path)
     outcomes = {"refused": 0, "cut off": 0, "whole": 0}
     for seed in range(count):
+        path.write_bytes(damaged(whole, random.Random(seed)))
+        with open(path, "rb", buffering=0) as file:
+            try:
+                head, end = read_head(tmp_path, version, file)
+                frames, torn = read_log(path, file, end, head.first)
+                found = commits_of(frames)
+            except StorageError:
+                outcomes["refused"] += 1
+                continue
+        assert found == WRITTEN[: len(found)]
+        assert torn or len(found) == len(WRITTEN) or path.stat().st_size < len(whole)
+        outcomes["cut off" if torn else "whole"] += 1
+    assert min(outcomes["refused"], outcomes["cut off"]) > 0
+
+
+@pytest.mark.parametrize("noted", [True, False])
+def test_damaged_folders_are_refused_or_opened_with_the_first_commits(tmp_path, noted):
+    path, whole = log(tmp_path, noted)
+    outcomes = {"refused": 0, "cut off": 0, "whole": 0}
+    for seed in range(100):
         path.write_bytes(damaged(whole, random.Random(seed)))
         try:
             _, seen, follower = open_for_reading(tmp_path)
@@ -101,6 +131,6 @@ def test_damaged_logs_are_refused_or_give_the_first_commits(tmp_path, count, not
         except StorageError:
             outcomes["refused"] += 1
             continue
-        assert seen == found == written[: len(found)]
+        assert seen == found == WRITTEN[: len(found)]
         outcomes["cut off" if told else "whole"] += 1
     assert min(outcomes["refused"], outcomes["cut off"]) > 0

@@ -100,7 +100,7 @@ def recovered(path):
 
 @pytest.mark.parametrize("durability", ["full", "batched", "none"])
 @pytest.mark.parametrize(
-    ("seeds", "every"), [(4, 3), pytest.param(60, 1, marks=pytest.mark.nets)], ids=["some", "many"]
+    ("seeds", "every"), [(4, 3), pytest.param(12, 1, marks=pytest.mark.nets)], ids=["some", "many"]
 )
 def test_a_crash_leaves_what_was_acknowledged(tmp_path, durability, seeds, every):
     operations = recorded(tmp_path / "graph", durability)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import resource
 import threading
 import time
 
@@ -238,6 +239,22 @@ def test_a_full_disk_leaves_nothing_of_the_commit(path):
             folder.log.commit(commit(3, 0))
     with pytest.raises(StorageError, match="No space left"):
         folder.checkpoint(from_records([{"id": 1}]))
+    folder.close()
+    assert opened(path) == [1]
+
+
+def test_what_the_system_refuses_is_taken_back(path):
+    folder = open_for_writing(path)[2]
+    folder.log.commit(commit(1))
+    end = folder.log.nbytes
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (end + 50, before[1]))  # writes beyond are cut short, then refused
+    try:
+        with pytest.raises(StorageError, match="it can't be written: File too large"):
+            folder.log.commit(commit(2, 5_000))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert folder.log.path.stat().st_size == end
     folder.close()
     assert opened(path) == [1]
 
