@@ -125,20 +125,27 @@ class Log:
             except BaseException:  # also Ctrl-C in between
                 self._torn = True
                 del self._ends[kept:]
+                with contextlib.suppress(OSError):  # else the next record, or closing, tries again
+                    self._mend()
                 raise
 
     def _write(self, record: bytes) -> None:
         """Append a record to the file and its end to the ends."""
         kept = len(self._ends)
         try:
-            if self._torn:
-                self._place.disk.truncate(self._file, self._ends[-1])
+            self._mend()
             self._torn = True
             self._place.disk.write_all(self._file, record)
         except OSError as error:
             raise self._cut_back(error, kept) from None
         self._ends.append(self._ends[-1] + len(record))
         self._torn = False
+
+    def _mend(self) -> None:
+        """Cut off what a commit has left that was interrupted."""
+        if self._torn:
+            self._place.disk.truncate(self._file, self._ends[-1])
+            self._torn = False
 
     def wait(self, number: int) -> None:
         """Wait until a commit may be acknowledged.
@@ -221,6 +228,8 @@ class Log:
             with self._changed:
                 while self._syncing:
                     self._changed.wait()
+                with contextlib.suppress(OSError):
+                    self._mend()
                 self._refusal = self._refusal or "it is closed"
                 self._file.close()
                 self._changed.notify_all()

@@ -316,25 +316,28 @@ def test_a_commit_that_cannot_be_encoded_changes_nothing(path):
 class Interrupting(Disk):
     """A disk at which Ctrl-C comes inside a write."""
 
-    interrupts = False
+    interrupts = None
 
     def write_all(self, file, data):
-        if self.interrupts:
-            super().write_all(file, memoryview(data)[:40])
+        if self.interrupts is not None:
+            super().write_all(file, memoryview(data)[: self.interrupts])
             raise KeyboardInterrupt
         super().write_all(file, data)
 
 
-def test_an_interrupted_commit_leaves_nothing_and_the_next_one_works(path):
+@pytest.mark.parametrize("written", [0, 40, 1_000])
+@pytest.mark.parametrize("goes_on", [True, False])
+def test_an_interrupted_commit_leaves_nothing_and_the_next_one_works(path, written, goes_on):
     disk = Interrupting()
     with open_for_writing(path, disk=disk)[2] as folder:
         folder.log.commit(commit(1))
-        disk.interrupts = True
+        disk.interrupts = written
         with pytest.raises(KeyboardInterrupt):
             folder.log.commit(commit(2))
-        disk.interrupts = False
-        folder.log.commit(commit(3))
-    assert opened(path) == [1, 3]
+        disk.interrupts = None
+        if goes_on:
+            folder.log.commit(commit(3))
+    assert opened(path) == ([1, 3] if goes_on else [1])
 
 
 def test_a_closed_log_refuses(path):
