@@ -51,7 +51,7 @@ ALLOWED = {
     "optimizer": BASE | {"catalog", "plan", "_native"},
     "exec": BASE | {"catalog", "plan", "storage", "_native", "_control", "_limits"},
     "estimate": BASE | {"catalog", "plan", "storage", "_native", "_control", "_limits", "exec"},
-    "write": BASE | {"catalog", "plan", "storage", "_native", "_control", "_limits", "exec", "optimizer"},
+    "write": BASE | {"_gc", "catalog", "plan", "storage", "_native", "_control", "_limits", "exec", "optimizer"},
 }
 
 
