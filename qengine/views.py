@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
+from qengine._gc import gc_paused
 from qengine._lru import LruCache
 from qengine.errors import ExecutionError, QengineError, QueryInterrupted, TransactionError, Unsupported
 from qengine.exec.context import ExecutionContext
@@ -197,7 +198,8 @@ def carried_out(
     mark = overlay.mark()
     begin = time.perf_counter()
     try:
-        rows = execute(planned.logical, overlay, context, reader, commit)
+        with gc_paused():
+            rows = execute(planned.logical, overlay, context, reader, commit)
     except BaseException as error:
         overlay.take_back(min(mark, overlay.mark()))
         raise _told(error, planned, context) from None
