@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from qengine.errors import ExecutionError
-from qengine.exec.common.access import hash_index
+from qengine.exec.common.access import hash_index, relationship_index
 from qengine.exec.common.value_index import Unanswered
 from qengine.exec.context import ExecutionContext
 from qengine.exec.memory import MemoryAccount
@@ -187,6 +188,23 @@ class LiveGraph:
             return self._by_labels(labels)
         found = [number for number in found if number not in touched]
         return found + self.overlay.values.find(key, value, touched)
+
+    def relationships_having(self, type: str, key: str, value: Any) -> Iterable[int]:
+        """Return the relationships of a type whose property equals a value, and perhaps others."""
+        store, touched = self._base.store, self.overlay.touched_relationships()
+        kind = next((each for each in store.types if each.name == type), None)
+        found: Iterable[int] = ()
+        if kind is not None and store.relationship_property(kind.index, key) is not None:
+            local: Array | range = range(kind.count)
+            index = relationship_index(store, kind.index, key, self._context)
+            if index is not None:
+                with suppress(Unanswered):
+                    local = index.ids(value, self._context)
+            found = store.relationship_numbers.of(np.asarray(local, np.int64) + kind.base).tolist()
+        return [
+            *(number for number in found if number not in touched),
+            *self.overlay.relationship_values.find(key, value, touched),
+        ]
 
     def _by_labels(self, expr: LabelExpr | None) -> Iterator[int]:
         touched = self.overlay.touched_nodes()
