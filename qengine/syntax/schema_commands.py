@@ -10,7 +10,8 @@ from qengine.syntax.token_reader import TokenReader
 
 __all__ = ["read_schema_command"]
 
-_INDEX_KINDS = ("RANGE", "TEXT", "LOOKUP", "POINT", "FULLTEXT", "VECTOR", "BTREE")
+_INDEX_KINDS = ("RANGE", "TEXT", "LOOKUP")
+_UNREAD = ("POINT", "FULLTEXT", "VECTOR", "BTREE")
 _INDEX_HINT = "Write CREATE INDEX name FOR (n:Label) ON (n.property), or FOR ()-[r:TYPE]-() ON (r.property)."
 _CONSTRAINT_HINT = "Write CREATE CONSTRAINT name FOR (n:Label) REQUIRE n.property IS UNIQUE."
 _REQUIRED_HINT = "Write IS UNIQUE, IS NODE KEY, IS RELATIONSHIP KEY, IS NOT NULL or IS :: TYPE."
@@ -29,7 +30,7 @@ def read_schema_command(text: str, span: Span) -> ast.SchemaClause | None:
     drops = reader.take("CREATE", "DROP") == "DROP"
     if reader.take("CONSTRAINT"):
         return reader.constraint(drops)
-    kind = reader.take(*_INDEX_KINDS)
+    kind = reader.take(*_INDEX_KINDS, *_UNREAD)
     if reader.take("INDEX"):
         return reader.index(drops, kind or "RANGE")
     return None
@@ -42,14 +43,14 @@ class _Reader(TokenReader):
 
     def index(self, drops: bool, kind: str) -> ast.SchemaClause:
         self.hint = "Write DROP INDEX name." if drops else _INDEX_HINT
+        if not drops and kind in _UNREAD:  # isn't built, so what it says makes no difference
+            return ast.SchemaClause(False, False, "", False, kind, span=self.span)
         if self.word() == "ON" and self.kind(1) == "COLON":
             return self._old_index(drops)
         if drops:
             return self._dropped(constraint=False)
         name, lenient = self._name_and_condition("FOR")
         self.expect_word("FOR")
-        if kind == "FULLTEXT":
-            return self._unread(name, kind)
         variable, entity, label = self._pattern(labelled=kind != "LOOKUP")
         self.expect_word("ON")
         if kind == "LOOKUP":
@@ -102,10 +103,6 @@ class _Reader(TokenReader):
         if lenient:
             self.expect_word("EXISTS")
         return self._made(ast.SchemaClause(True, constraint, name, lenient, span=self.span))
-
-    def _unread(self, name: str, kind: str) -> ast.SchemaClause:
-        """Return a command of a kind that isn't built; what it says isn't looked at."""
-        return ast.SchemaClause(False, False, name, False, kind, span=self.span)
 
     def _made(self, clause: ast.SchemaClause) -> ast.SchemaClause:
         if self.kind():

@@ -37,10 +37,12 @@ def add_rule(overlay: Overlay, step: AddRule) -> None:
     if step.lenient and (same or named):
         return
     if same is not None:
-        raise _refused("EquivalentSchemaRuleAlreadyExists", f"There is such {_what(rule)}: `{same.name}`.", step)
+        raise _refused(
+            "EquivalentSchemaRuleAlreadyExists", f"Such {_what(rule)} is there already: `{same.name}`.", step
+        )
     if named is not None:
         code = "ConstraintWithNameAlreadyExists" if named.is_constraint else "IndexWithNameAlreadyExists"
-        raise _refused(code, f"There is {_what(named)} with the name `{rule.name}`.", step)
+        raise _refused(code, f"There is {_what(named)} with the name `{rule.name}` already.", step)
     if owner is not None:
         code = "ConstraintAlreadyExists" if owner.is_constraint else "IndexAlreadyExists"
         hint = f"Drop it first: DROP {'CONSTRAINT' if owner.is_constraint else 'INDEX'} `{owner.name}`."
