@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from qengine import optimizer
+from qengine.binder import bind
 from qengine.catalog.rules import TYPE, Rule
 from qengine.exec.common.pipeline import batches
 from qengine.exec.context import ExecutionContext
-from qengine.exec.executions import Executions
 from qengine.plan.expr_text import name_text
-from qengine.statements import Statements
+from qengine.planning import one_statement
 from qengine.storage.store import GraphStore
 from qengine.write.violations import has_type, violation
 
@@ -67,10 +68,8 @@ class _Graph:
     def __init__(self, store: GraphStore, context: ExecutionContext) -> None:
         self._store = store
         self._context = context
-        self._statements = Statements(store, Executions())
 
     def rows(self, text: str) -> Iterator[tuple[Any, ...]]:
-        planned, _ = self._statements.plan(text, False, self._context)
-        assert planned.physical is not None
-        for batch in batches(planned.physical, self._store, self._context):
+        plan = optimizer.plan(bind(one_statement(text), text, self._store).plan, self._store)
+        for batch in batches(plan, self._store, self._context):
             yield from zip(*(column.values() for column in batch.columns.values()), strict=True)
