@@ -55,8 +55,8 @@ def _check_unique(graph: _Graph, match: str, keys: list[str], rule: Rule) -> Non
     grouped = ", ".join(f"{key} AS {name}" for key, name in zip(keys, names, strict=True))
     equal = " AND ".join(f"{name} = {name}" for name in names)  # neither null nor NaN, which equal nothing
     text = (
-        f"{match} WITH {grouped}, min(id(e)) AS one, max(id(e)) AS other, count(*) AS count "
-        f"WHERE count > 1 AND {equal} RETURN one, other, {', '.join(names)} LIMIT 1"
+        f"{match} WITH {grouped}, min(id(e)) AS one, max(id(e)) AS other "
+        f"WHERE one <> other AND {equal} RETURN one, other, {', '.join(names)} LIMIT 1"
     )
     for one, other, *values in graph.rows(text):
         raise violation(rule, one, rule.keys[0], values, other=other, code=_CODE)

@@ -141,25 +141,13 @@ def _check(graph: LiveGraph, number: int, state: _State, rules: Iterable[Rule]) 
 def _equal_element(graph: LiveGraph, number: int, values: list[Any], rule: Rule) -> int | None:
     """Return another element that a rule is about and that has the same values."""
     wanted = dict(zip(rule.keys, values, strict=True))
-    for other in _candidates(graph, wanted, rule):
+    found = (
+        graph.having(wanted, LabelIs(rule.label)) if rule.of_nodes else graph.relationships_having(rule.label, wanted)
+    )
+    for other in found:
         if other != number and _is_equal(graph.overlay, other, wanted, rule):
             return other
     return None
-
-
-def _candidates(graph: LiveGraph, wanted: Mapping[str, Any], rule: Rule) -> Iterable[int]:
-    """Return elements that may be equal: by the property that leaves the fewest."""
-    if len(wanted) == 1:
-        ((key, value),) = wanted.items()
-        return _having(graph, key, value, rule)
-    found = [list(_having(graph, key, value, rule)) for key, value in wanted.items()]
-    return min(found, key=len)
-
-
-def _having(graph: LiveGraph, key: str, value: Any, rule: Rule) -> Iterable[int]:
-    if rule.of_nodes:
-        return graph.having(key, value, LabelIs(rule.label))
-    return graph.relationships_having(rule.label, key, value)
 
 
 def _is_equal(overlay: Overlay, number: int, wanted: Mapping[str, Any], rule: Rule) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from qengine.exec.scalar.compare import group_key
 from qengine.storage.states import NodeState, RelationshipState
@@ -11,6 +11,7 @@ from qengine.storage.states import NodeState, RelationshipState
 __all__ = ["TouchedValues"]
 
 _Bucket = dict[int, None]
+_Touched: TypeAlias = Mapping[int, NodeState | None] | Mapping[int, RelationshipState | None]
 _NOTHING: Mapping[str, Any] = {}
 
 
@@ -20,17 +21,20 @@ class TouchedValues:
     def __init__(self) -> None:
         self._by_key: dict[str, dict[Any, _Bucket]] = {}
 
-    def find(
-        self, key: str, value: Any, touched: Mapping[int, NodeState | None] | Mapping[int, RelationshipState | None]
-    ) -> list[int]:
-        """Return the ``touched`` elements whose property equals a value, in no given order; perhaps others."""
+    def find(self, wanted: Mapping[str, Any], touched: _Touched) -> list[int]:
+        """Return the ``touched`` elements whose properties equal some values, in no given order; perhaps others."""
+        buckets: list[_Bucket] = [self._having(key, value, touched) for key, value in wanted.items()]
+        fewest = min(buckets, key=len)
+        return list(fewest)
+
+    def _having(self, key: str, value: Any, touched: _Touched) -> _Bucket:
         values = self._by_key.get(key)
         if values is None:
             values = self._by_key[key] = {}
             for number, state in touched.items():
                 if state is not None and key in state.properties:
                     values.setdefault(_place(state.properties[key]), {})[number] = None
-        return list(values.get(_place(value), ()))
+        return values.get(_place(value), {})
 
     def places(self, old: Mapping[str, Any] | None, new: Mapping[str, Any] | None) -> Iterator[tuple[_Bucket, bool]]:
         """Give the sets that an element has to leave (False) or enter (True) where its properties change."""
