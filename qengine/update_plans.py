@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from qengine._deadline import check_planning
+from qengine.catalog.rules import NO_RULES
 from qengine.catalog.view import CatalogView
 from qengine.exec.context import ExecutionContext
 from qengine.plan.columns import columns_of
@@ -21,7 +22,7 @@ from qengine.write.reading import PartPlans
 
 __all__ = ["may_update", "plan_update", "shown_plan"]
 
-_WORDS = re.compile(r"\b(?:CREATE|MERGE|SET|REMOVE|DELETE|FOREACH|INSERT|TRANSACTIONS)\b", re.IGNORECASE)
+_WORDS = re.compile(r"\b(?:CREATE|MERGE|SET|REMOVE|DELETE|DROP|FOREACH|INSERT|TRANSACTIONS)\b", re.IGNORECASE)
 
 
 def may_update(text: str) -> bool:
@@ -72,6 +73,7 @@ class _OpenCatalog:
     vertex_count = 0
     labels: Sequence[str] = ()
     relationship_types: Sequence[str] = ()
+    rules = NO_RULES
 
     def property_type(self, entity: str, key: str) -> Type | None:
         return ANY

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
 from qengine._gc import gc_paused
 from qengine._lru import LruCache
+from qengine.catalog.rules import Rules
 from qengine.errors import ExecutionError, QengineError, QueryInterrupted, TransactionError, Unsupported
 from qengine.exec.context import ExecutionContext
 from qengine.exec.executions import Executions
@@ -198,8 +199,11 @@ def carried_out(
     mark = overlay.mark()
     begin = time.perf_counter()
     try:
+        rules = overlay.rules
         with gc_paused():
             rows = execute(planned.logical, overlay, context, reader, commit)
+        if overlay.rules is not rules:
+            _check_new(rules, writer, context)
     except BaseException as error:
         overlay.take_back(min(mark, overlay.mark()))
         raise _told(error, planned, context) from None
@@ -209,6 +213,15 @@ def carried_out(
     columns = planned.logical.columns
     batches = iter([RowBatch(columns, rows)] if rows and columns else [])
     return Result(columns, batches, stats, None, planned.notices, None, partial(column_types, planned.logical.root))
+
+
+def _check_new(before: Rules, writer: Writer, context: ExecutionContext) -> None:
+    """Check the graph against the constraints that weren't there before."""
+    from qengine.rule_checks import check_graph
+
+    for rule in writer.overlay.rules.constraints:
+        if rule not in before.all:
+            check_graph(rule, writer.sealed(), context)
 
 
 def _told(error: BaseException, planned: Planned, context: ExecutionContext) -> BaseException:

@@ -16,6 +16,7 @@ from qengine.binder.inference import indefinite, item_type, join, may_be
 from qengine.binder.items import alias_of
 from qengine.binder.patterns import bind_match
 from qengine.binder.projection import bind_return, bind_with
+from qengine.binder.schema import bind_schema, bind_show
 from qengine.binder.scope import Outer, Scope, Symbol
 from qengine.binder.updates import UPDATING, Updates, is_step
 from qengine.plan.expr import Variable
@@ -29,12 +30,12 @@ _HINTS = {
     "FOR": "Write UNWIND list AS item.",
     "LET": "Write WITH *, expression AS name.",
     "FILTER": "Write WITH * WHERE condition.",
-    "SHOW": "Graph.schema lists labels, relationship types and properties; in the shell, :schema does.",
+    "SHOW": "SHOW lists INDEXES, CONSTRAINTS, FUNCTIONS and PROCEDURES; Graph.schema has labels, types and properties.",
     "USE": "A query asks one graph: qengine.open(…) and Graph.from_csv(…) give one each.",
 }
 _HINTS |= dict.fromkeys(
     ("CREATE", "DROP", "ALTER"),
-    "There are no indexes, constraints or users to manage: a graph is indexed as it is loaded.",
+    "There are no users, roles or databases to manage: qengine.open(…) and Graph.from_csv(…) give a graph each.",
 )
 
 
@@ -134,6 +135,12 @@ def _bind_clauses(
             case ast.CallClause():
                 carried = _carried(scope, set(scope.symbols), following)
                 root, scope = bind_reading_call(binding, clause, root, scope, carried, _bind_clauses)
+            case ast.ShowClause():
+                root, scope = bind_show(binding, clause, root)
+                if clause.selection is not None:
+                    root, scope = bind_with(binding, clause.selection, root, scope, ())
+            case ast.SchemaClause():
+                root = Update(root, (bind_schema(binding, clause),))
             case ast.UnsupportedClause():
                 _refuse(binding, clause)
     if changes is not None:

@@ -495,6 +495,40 @@ class UnsupportedClause(Clause):
     keyword: str
 
 
+@frozen
+class SchemaClause(Clause):
+    """CREATE or DROP (``drops``) of an index or a ``constraint``, a whole statement.
+
+    ``name``: empty for none. ``lenient``: IF [NOT] EXISTS. ``kind``: "RANGE", "TEXT", …, or "UNIQUENESS", "KEY",
+    "PROPERTY_EXISTENCE", "PROPERTY_TYPE"; empty where a name says what to drop. ``entity``: "NODE" or "RELATIONSHIP".
+    ``type``: of a property, as "INTEGER | STRING".
+    """
+
+    drops: bool
+    constraint: bool
+    name: str
+    lenient: bool
+    kind: str = ""
+    entity: str = ""
+    label: str = ""
+    keys: tuple[str, ...] = ()
+    type: str = ""
+
+
+@frozen
+class ShowClause(Clause):
+    """``SHOW … what``; ``what``: "INDEXES", "CONSTRAINTS", "FUNCTIONS" or "PROCEDURES".
+
+    ``words``: in upper case, those that say which of them. ``columns``: those that there are, in their order.
+    ``selection``: what YIELD and WHERE say, as a WITH behind it.
+    """
+
+    what: str
+    words: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    selection: WithClause | None = None
+
+
 # ---------------------------------------------------------------- statements
 
 

@@ -9,15 +9,15 @@ from typing import Any
 
 from qengine.errors import Span
 from qengine.syntax import ast
+from qengine.syntax.build_commands import CommandBuilder, shown
 from qengine.syntax.build_expressions import between, span_of
-from qengine.syntax.build_updates import UpdateBuilder
 from qengine.syntax.checks import check_call, check_query, check_subquery
 from qengine.syntax.scanner import Token
 
 __all__ = ["AstBuilder"]
 
 
-class AstBuilder(UpdateBuilder):
+class AstBuilder(CommandBuilder):
     """Rules of statements; with the rules that it inherits, the builder that the automaton calls."""
 
     # ---------------------------------------------------------------------------------------------- statements
@@ -64,6 +64,8 @@ class AstBuilder(UpdateBuilder):
         return parts  # type: ignore[no-any-return]
 
     def _single(self, clauses: list[ast.Clause]) -> ast.Query:
+        if isinstance(clauses[-1], ast.ShowClause):
+            clauses.append(shown(clauses[-1]))
         return ast.Query(tuple(clauses), span=between(clauses[0], clauses[-1]))
 
     def _query(self, parts: list[Any]) -> ast.Query | ast.UnionQuery:

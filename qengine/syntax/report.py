@@ -44,7 +44,21 @@ _OPERANDS = frozenset(
 _CLAUSES = frozenset(
     (
         *("MATCH", "OPTIONAL", "WITH", "UNWIND", "RETURN", "FINISH", "UNION", "EXPLAIN", "PROFILE", "CREATE", "MERGE"),
-        *("SET", "REMOVE", "DETACH", "DELETE", "FOREACH", "CALL", "LOAD_CSV", "LET", "FOR", "FILTER", "USE", "COMMAND"),
+        *(
+            "SET",
+            "REMOVE",
+            "DETACH",
+            "DELETE",
+            "FOREACH",
+            "CALL",
+            "LOAD_CSV",
+            "LET",
+            "FOR",
+            "FILTER",
+            "USE",
+            "COMMAND",
+            "SHOW",
+        ),
     )
 )
 _NOTIONS = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from qengine.syntax.classifier_state import ClassifierState, Context
 from qengine.syntax.scanner import BACKTICKED, Token
-from qengine.syntax.words import KEYWORDS, MATCH_MODES, SCHEMA_WORDS
+from qengine.syntax.words import KEYWORDS, MATCH_MODES, SCHEMA_WORDS, SHOWN
 
 __all__ = ["WordRules"]
 
@@ -168,6 +168,15 @@ class WordRules(ClassifierState):
             return self.emit("NAME" if upper != "CREATE" else "CREATE", index)
         return self.emit_joined("COMMAND", upper, index, len(self.tokens) - 1)
 
+    def _show(self, index: int, upper: str, after_operand: bool) -> int:
+        """Join SHOW, what it lists and the words round that into one token."""
+        last = index
+        while self.is_name(last + 1) and self.word(last + 1) not in ("YIELD", "WHERE", "RETURN"):
+            last += 1
+        if self.out or not any(self.word(each) in SHOWN for each in range(index + 1, last + 1)):
+            return self._command(index, upper, after_operand)
+        return self.emit_joined("SHOW", upper, index, last)
+
     # --------------------------------------------------------------------------------------- words of expressions
 
     def _is(self, index: int, upper: str, after_operand: bool) -> int:
@@ -224,7 +233,8 @@ _WORDS = {
     "LOAD": WordRules._load,
     **dict.fromkeys(("LET", "FOR", "FILTER", "USE"), WordRules._soft_clause),
     **dict.fromkeys(("YIELD", "FIELDTERMINATOR"), WordRules._trailing_word),
-    **dict.fromkeys(("ALTER", "DROP", "SHOW"), WordRules._command),
+    **dict.fromkeys(("ALTER", "DROP"), WordRules._command),
+    "SHOW": WordRules._show,
     "IS": WordRules._is,
     "END": WordRules._end,
     **dict.fromkeys(("ALL", "ANY", "NONE", "SINGLE"), WordRules._quantifier),

@@ -27,9 +27,11 @@ from qengine.plan.logical import (
 from qengine.plan.pattern import Direction, PatternNode, PatternRelationship, QueryGraph
 from qengine.plan.traverse import bound_names, free_variables, preorder
 from qengine.plan.updates import (
+    AddRule,
     CallSubquery,
     Create,
     Delete,
+    DropRule,
     ForEach,
     Merge,
     NewElement,
@@ -147,6 +149,8 @@ class _Verifier:
                 case ForEach(name=name, items=items, steps=inner):
                     self.exprs((items,), columns)
                     self.steps(inner, (*columns, *self.declare([name])))
+                case AddRule() | DropRule():
+                    pass
                 case CallSubquery():
                     columns = self.called(step, columns)
                 case _:

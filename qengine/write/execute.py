@@ -17,6 +17,7 @@ from qengine.plan import updates as up
 from qengine.write.live import LiveEnvironment, LiveGraph
 from qengine.write.overlay import Overlay
 from qengine.write.reading import PartReader
+from qengine.write.rules import check_touched
 from qengine.write.steps import Rows, StepCompiler
 
 __all__ = ["execute"]
@@ -44,18 +45,26 @@ def execute(
     Raises
     ------
     ExecutionError
-        Where a value makes the statement fail, or a node is left out that relationships still have as an end.
+        Where a value makes the statement fail, a node is left out that relationships still have as an end, or a
+        constraint isn't satisfied in the end.
     """
     graph = LiveGraph(overlay, context)
+    mark = overlay.mark()
     compiler = _Compiler(graph, context, reader, commit)
     rows = list(compiler.rows(plan.root)({}))
-    _check_ends(graph)
+    _check_end(graph, min(mark, overlay.mark()))
     columns = plan.columns
     if not columns:
         return []
     from qengine.exec.scalar.materialize import materialize
 
     return materialize([[row[name] for name in columns] for row in rows], graph, context.check)
+
+
+def _check_end(graph: LiveGraph, mark: int) -> None:
+    """Check what a statement, or a part of it that is committed, has done since a mark of the overlay."""
+    _check_ends(graph)
+    check_touched(graph, mark)
 
 
 def _check_ends(graph: LiveGraph) -> None:
@@ -154,6 +163,7 @@ class _Compiler(Compiler):
                     span=step.span,
                     hint="Give the statement to graph.query(…), or leave IN TRANSACTIONS out.",
                 )
+            _check_end(self._live, 0)
             self._commit()
             count = number_of_rows("IN TRANSACTIONS OF", size({}))
             found: Rows = []
@@ -176,7 +186,7 @@ class _Compiler(Compiler):
         mark = overlay.mark()
         try:
             made = [each for row in rows for each in for_row(row)]
-            _check_ends(self._live)
+            _check_end(self._live, mark)
         except ResourceError:
             raise
         except QengineError as error:

@@ -14,6 +14,7 @@ from qengine.exec.scalar.values import NodeHandle, PathHandle, RelationshipHandl
 from qengine.plan import updates as up
 from qengine.plan.expr import Expr, MapOf, Variable
 from qengine.write.live import LiveEnvironment, LiveGraph, gone
+from qengine.write.rules import add_rule, drop_rule
 from qengine.write.values import storable_properties, storable_value
 
 __all__ = ["Rows", "StepCompiler"]
@@ -364,6 +365,16 @@ class StepCompiler:
             case _:
                 message = f"DELETE takes nodes, relationships and paths, not a value of type {kind_of(value)}."
                 raise ExecutionError(message, code="InvalidArgumentType")
+
+    # ------------------------------------------------------------ rules
+
+    @step.register
+    def _(self, step: up.AddRule) -> _Run:
+        return self._each(lambda row: add_rule(self._overlay, step))
+
+    @step.register
+    def _(self, step: up.DropRule) -> _Run:
+        return self._each(lambda row: drop_rule(self._overlay, step))
 
     # ------------------------------------------------------------ nesting
 

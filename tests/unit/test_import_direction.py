@@ -126,6 +126,7 @@ def test_every_stage_is_known() -> None:
         "transaction",
         "update_plans",
         "views",
+        "rule_checks",
         "shared_plans",
         "statements",
         "result",

@@ -201,7 +201,7 @@ def test_ways_to_write_the_same_pattern(text: str, same: str) -> None:
 
 
 UNSUPPORTED = """
-CREATE          «CREATE INDEX i FOR (n:A) ON (n.x)»
+CREATE          «CREATE USER x»
 CALL            «CALL db.labels»
 CALL            «CALL db.labels() YIELD *»
 CALL            «CALL a.b(1, 2) YIELD x AS y, z WHERE y > 1» RETURN y
@@ -213,8 +213,8 @@ FOR             «FOR x IN [1]» RETURN x
 FILTER          MATCH (n) «FILTER n.x > 1 AND (n)-->()» RETURN n
 FILTER          MATCH (n) «FILTER WHERE n.x» RETURN n
 USE             «USE g» RETURN 1
-SHOW            «SHOW INDEXES»
-DROP            «DROP INDEX x»
+SHOW            «SHOW DATABASES»
+DROP            «DROP ROLE x»
 ALTER           «ALTER USER x»
 """
 
