@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any, NoReturn, Unpack, cast
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, Unpack, cast, overload
 
 from qengine._printable import in_markup
 from qengine.errors import StorageError
@@ -18,6 +18,7 @@ from qengine.options import (
     with_options,
 )
 from qengine.prepared import Prepared
+from qengine.procedures import register
 from qengine.result import Result
 from qengine.statements import Cardinalities
 from qengine.views import GraphView
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from qengine.storage.store import GraphStore
     from qengine.transaction import Transaction
 
+F = TypeVar("F", bound=Callable[..., Any])
 Source = str | PathLike[str]
 _LARGE = 1 << 22  # bytes of a graph whose loading frees memory worth giving back
 
@@ -404,6 +406,26 @@ class Graph:
             context.check_interrupted()
             part = text[statement.span.start : statement.span.end]
             yield self.query(part, params, **options)
+
+    @overload
+    def register_procedure(self, signature: str, function: F, *, reads_graph: bool = False) -> F: ...
+    @overload
+    def register_procedure(
+        self, signature: str, function: None = None, *, reads_graph: bool = False
+    ) -> Callable[[F], F]: ...
+    def register_procedure(
+        self, signature: str, function: F | None = None, *, reads_graph: bool = False
+    ) -> F | Callable[[F], F]:
+        """Register a procedure that this graph's statements may ``CALL``, before those of the same name elsewhere.
+
+        As a decorator, or with the function; everything as for ``qengine.procedure``, which registers for all graphs.
+
+        Raises
+        ------
+        SemanticError
+            ``InvalidSignature`` for a signature of another form.
+        """
+        return register(self._view.procedures, signature, function, reads_graph=reads_graph)
 
     @with_options(Limits)
     def transaction(self, **limits: Unpack[LimitKeywords]) -> Transaction:

@@ -8,12 +8,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
 from qengine._lru import LruCache
-from qengine.errors import ExecutionError, QengineError, QueryInterrupted, TransactionError, Unsupported
+from qengine.catalog.procedures import Procedures
+from qengine.errors import ExecutionError, InternalError, QengineError, QueryInterrupted, TransactionError, Unsupported
 from qengine.exec.context import ExecutionContext
 from qengine.exec.executions import Executions
 from qengine.options import LimitKeywords
 from qengine.plan.column_types import column_types
 from qengine.planned import Planned
+from qengine.procedures import GLOBAL
 from qengine.result import Result, ResultStats
 from qengine.statements import PLANS, Statements, check_parameters
 from qengine.storage.store import GraphStore
@@ -23,7 +25,7 @@ from qengine.write.versions import CommitLog, Versions, Writer
 if TYPE_CHECKING:
     from qengine.estimates import Estimates
 
-__all__ = ["GraphView", "TransactionView", "View"]
+__all__ = ["GraphView", "SnapshotView", "TransactionView", "View"]
 
 
 class View(Protocol):
@@ -50,8 +52,9 @@ class GraphView:
     def __init__(self, store: GraphStore, log: CommitLog | None = None) -> None:
         self.versions = Versions(store, log)
         self.executions = Executions()
+        self.procedures = Procedures(GLOBAL)
         self._updates: LruCache[Planned] = LruCache(PLANS)
-        self._known: tuple[object, Statements] | None = None
+        self._known: tuple[object, int, Statements] | None = None
         self._estimates: tuple[Statements, Estimates] | None = None
 
     @property
@@ -75,10 +78,10 @@ class GraphView:
 
     def current(self) -> Statements:
         """Return the statements of the latest version."""
-        version, known = self.versions.latest, self._known
-        if known is None or known[0] is not version:
-            known = self._known = version, Statements(version.store, self.executions)
-        return known[1]
+        version, known, registered = self.versions.latest, self._known, Procedures.changes
+        if known is None or known[0] is not version or known[1] != registered:
+            known = self._known = version, registered, Statements(version.store, self.executions, self.procedures)
+        return known[2]
 
     def estimates(self) -> Estimates:
         """Return the estimates of statements over the latest version."""
@@ -91,13 +94,14 @@ class GraphView:
 
     def update_plan(self, text: str, context: ExecutionContext) -> Planned | None:
         """Return what a statement was planned to, or plan it, if it changes the graph; else None."""
-        known = self._updates.find(text)
+        key = text, Procedures.changes
+        known = self._updates.find(key)
         if known is not None:
             return known
         from qengine.update_plans import may_update, plan_update
 
-        planned = plan_update(text, context) if may_update(text) else None
-        return None if planned is None else self._updates.get(text, lambda: planned)
+        planned = plan_update(text, context, self.procedures) if may_update(text) else None
+        return None if planned is None else self._updates.get(key, lambda: planned)
 
     def update(
         self, planned: Planned, params: Mapping[str, Any] | None, device: str, context: ExecutionContext
@@ -118,7 +122,7 @@ class TransactionView:
     def __init__(self, graph: GraphView, writer: Writer) -> None:
         self._graph = graph
         self._writer: Writer | None = writer
-        self._known: tuple[GraphStore, Statements] | None = None
+        self._known: tuple[GraphStore, int, Statements] | None = None
 
     @property
     def writer(self) -> Writer:
@@ -156,10 +160,11 @@ class TransactionView:
 
     def current(self) -> Statements:
         """Return the statements of what the transaction sees."""
-        store = self.writer.sealed()
-        if self._known is None or self._known[0] is not store:
-            self._known = store, Statements(store, self._graph.executions)
-        return self._known[1]
+        store, known, registered = self.writer.sealed(), self._known, Procedures.changes
+        if known is None or known[0] is not store or known[1] != registered:
+            known = store, registered, Statements(store, self._graph.executions, self._graph.procedures)
+            self._known = known
+        return known[2]
 
     def update_plan(self, text: str, context: ExecutionContext) -> Planned | None:
         """Return what a statement was planned to, or plan it, if it changes the graph; else None."""
@@ -170,6 +175,46 @@ class TransactionView:
     ) -> Result:
         """Carry out a statement; where it fails, what it has done is taken back."""
         return carried_out(planned, params, device, context, self.writer, None)
+
+
+class SnapshotView:
+    """One version of a graph, which can only be read; what runs on it ends with the query that it is for."""
+
+    def __init__(self, store: GraphStore, outer: ExecutionContext) -> None:
+        self._statements = Statements(store, Executions(), GLOBAL)
+        self._outer = outer
+
+    def accept(self, **limits: Unpack[LimitKeywords]) -> ExecutionContext:
+        """Return the limits of a statement; it has no more time than the query that it is for."""
+        left = self._outer.seconds_left()
+        if left is not None:
+            own = limits.get("timeout")
+            limits["timeout"] = left if own is None else min(own, left)
+        return self._statements.accept(**limits)
+
+    def current(self) -> Statements:
+        """Return the statements of the version."""
+        return self._statements
+
+    def update_plan(self, text: str, context: ExecutionContext) -> Planned | None:
+        """Refuse a statement that changes the graph.
+
+        Raises
+        ------
+        TransactionError
+            ``ReadOnly``.
+        """
+        from qengine.update_plans import may_update, plan_update
+
+        if may_update(text) and plan_update(text, context, GLOBAL) is not None:
+            raise TransactionError("A procedure can only read the graph.", code="ReadOnly")
+        return None
+
+    def update(
+        self, planned: Planned, params: Mapping[str, Any] | None, device: str, context: ExecutionContext
+    ) -> Result:
+        """Is never asked for: there are no plans of updates."""
+        raise InternalError("A snapshot has no plans of updates.")
 
 
 def carried_out(
@@ -197,7 +242,7 @@ def carried_out(
     mark = overlay.mark()
     begin = time.perf_counter()
     try:
-        rows = execute(planned.logical, overlay, context, reader, commit)
+        rows = execute(planned.logical, overlay, context, reader, commit, writer.sealed)
     except BaseException as error:
         overlay.take_back(min(mark, overlay.mark()))
         raise _told(error, planned, context) from None

@@ -129,6 +129,43 @@ class AstBuilder(UpdateBuilder):
 
     limit = skip
 
+    # ------------------------------------------------------------------------------------- procedures and LOAD CSV
+
+    def procedure_call(self, c: Sequence[Any]) -> ast.ProcedureCallClause:
+        optional, start, names, args, _, items, where = c
+        items = None if items is None else () if isinstance(items[0], Token) else tuple(items)
+        end = where or (items[-1] if items else next(part for part in reversed(c) if part is not None))
+        if isinstance(end, list):  # YIELD *, or the name alone
+            end = end[-1]
+        arguments, closing = args or (None, None)
+        return ast.ProcedureCallClause(
+            ".".join(each.value for each in names),
+            arguments,
+            items,
+            where,
+            optional is not None,
+            span=between(optional or start, closing if end is args else end),
+            name_span=between(names[0], names[-1]),
+        )
+
+    def procedure_arguments(self, c: Sequence[Any]) -> tuple[tuple[ast.Expression, ...], Token]:
+        return tuple(c[1] or ()), c[2]
+
+    def yield_item(self, c: Sequence[Any]) -> ast.YieldItem:
+        output, _, name = c
+        return ast.YieldItem(output.value, (name or output).value, span=between(output, name or output))
+
+    def load_csv(self, c: Sequence[Any]) -> ast.LoadCsvClause:
+        start, url, _, name, _, terminator = c
+        separator = ","
+        if terminator is not None:
+            separator = self.string([terminator]).value
+            if len(separator) != 1 or separator in '"\r\n':
+                hint = "Write FIELDTERMINATOR ';' or '\\t'."
+                raise self.fail("A field terminator is one character, and no quote.", span_of(terminator), hint)
+        headers = start.value.split()[2:3] == ["WITH"]
+        return ast.LoadCsvClause(url, name.value, headers, separator, span=between(start, terminator or name))
+
     # --------------------------------------------------------------------------- clauses that parse but aren't built
 
     def unsupported(self, c: Sequence[Any]) -> ast.UnsupportedClause:

@@ -139,11 +139,11 @@ class WordRules(ClassifierState):
     def _load(self, index: int, upper: str, after_operand: bool) -> int:
         if not (self.word(index + 1) == "CSV" and self.begins_clause()):
             return self.emit("NAME", index)
-        last = index + 1
-        while self.word(last + 1) in ("WITH", "HEADERS", "FROM"):
-            last += 1
+        last, value = index + 1, "LOAD CSV"
+        while (word := self.word(last + 1)) in ("WITH", "HEADERS", "FROM"):
+            last, value = last + 1, f"{value} {word}"
         self.context = Context.EXPRESSION
-        return self.emit_joined("LOAD_CSV", "LOAD CSV", index, last)
+        return self.emit_joined("LOAD_CSV", value, index, last)
 
     def _soft_clause(self, index: int, upper: str, after_operand: bool) -> int:
         """LET, FOR, FILTER, USE: names unless a clause may begin here and what follows fits."""
@@ -167,6 +167,12 @@ class WordRules(ClassifierState):
         if self.out or not self.is_name(index + 1):
             return self.emit("NAME" if upper != "CREATE" else "CREATE", index)
         return self.emit_joined("COMMAND", upper, index, len(self.tokens) - 1)
+
+    def _periodic_commit(self, index: int, upper: str, after_operand: bool) -> int:
+        """Join USING PERIODIC COMMIT and what follows, a whole statement, into one token."""
+        if self.out or (self.word(index + 1), self.word(index + 2)) != ("PERIODIC", "COMMIT"):
+            return self.emit("NAME", index)
+        return self.emit_joined("COMMAND", "USING PERIODIC COMMIT", index, len(self.tokens) - 1)
 
     # --------------------------------------------------------------------------------------- words of expressions
 
@@ -225,6 +231,7 @@ _WORDS = {
     **dict.fromkeys(("LET", "FOR", "FILTER", "USE"), WordRules._soft_clause),
     **dict.fromkeys(("YIELD", "FIELDTERMINATOR"), WordRules._trailing_word),
     **dict.fromkeys(("ALTER", "DROP", "SHOW"), WordRules._command),
+    "USING": WordRules._periodic_commit,
     "IS": WordRules._is,
     "END": WordRules._end,
     **dict.fromkeys(("ALL", "ANY", "NONE", "SINGLE"), WordRules._quantifier),

@@ -27,6 +27,7 @@ from qengine.exec.common.operators.matching import (
     shortest_stage,
     walk_stage,
 )
+from qengine.exec.common.operators.procedure_call import procedure_call_stage
 from qengine.exec.common.operators.rows import argument_stage, filter_stage, project_stage, unit_stage, unwind_stage
 from qengine.exec.common.operators.sort import sort_stage
 from qengine.exec.common.operators.stage import Build, Stage
@@ -50,6 +51,7 @@ _STAGES: dict[type[logical.Operator], Callable[[Any, Build, int], Stage]] = {
     logical.Skip: skip_stage,
     logical.Limit: limit_stage,
     logical.Unwind: unwind_stage,
+    logical.ProcedureCall: procedure_call_stage,
     logical.Union: union_stage,
     physical.Search: search_stage,
     physical.HashJoin: hash_join_stage,
