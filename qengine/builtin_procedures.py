@@ -127,9 +127,7 @@ def _present(column: Any, begin: int, end: int) -> bool:
     import numpy as np
 
     step = 65_536
-    return all(
-        None not in column.values(np.arange(first, min(end, first + step))) for first in range(begin, end, step)
-    )
+    return all(None not in column.values(np.arange(first, min(end, first + step))) for first in range(begin, end, step))
 
 
 def _type_names(type: Type) -> list[str]:

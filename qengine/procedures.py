@@ -96,9 +96,7 @@ def procedure(signature: str, function: F | None = None, *, reads_graph: bool = 
     return register(GLOBAL, signature, function, reads_graph=reads_graph)
 
 
-def register(
-    procedures: Procedures, signature: str, function: F | None, *, reads_graph: bool
-) -> F | Callable[[F], F]:
+def register(procedures: Procedures, signature: str, function: F | None, *, reads_graph: bool) -> F | Callable[[F], F]:
     """Register a procedure in some registry, as ``procedure`` does for all graphs."""
     parsed = parse_signature(signature)
 

@@ -12,6 +12,7 @@ from qengine.catalog.procedures import Procedures
 from qengine.errors import ExecutionError, InternalError, QengineError, QueryInterrupted, TransactionError, Unsupported
 from qengine.exec.context import ExecutionContext
 from qengine.exec.executions import Executions
+from qengine.exec.scalar.import_roots import NO_IMPORTS
 from qengine.options import LimitKeywords
 from qengine.plan.column_types import column_types
 from qengine.planned import Planned
@@ -53,6 +54,7 @@ class GraphView:
         self.versions = Versions(store, log)
         self.executions = Executions()
         self.procedures = Procedures(GLOBAL)
+        self.imports = NO_IMPORTS
         self._updates: LruCache[Planned] = LruCache(PLANS)
         self._known: tuple[object, int, Statements] | None = None
         self._estimates: tuple[Statements, Estimates] | None = None
@@ -70,7 +72,9 @@ class GraphView:
         SemanticError
             For limits that there can't be.
         """
-        return self.executions.accept(ExecutionContext(None, **limits))
+        context = ExecutionContext(None, **limits)
+        context.imports = self.imports
+        return self.executions.accept(context)
 
     def interrupt(self) -> None:
         """Stop all statements that were accepted so far."""
@@ -185,12 +189,8 @@ class SnapshotView:
         self._outer = outer
 
     def accept(self, **limits: Unpack[LimitKeywords]) -> ExecutionContext:
-        """Return the limits of a statement; it has no more time than the query that it is for."""
-        left = self._outer.seconds_left()
-        if left is not None:
-            own = limits.get("timeout")
-            limits["timeout"] = left if own is None else min(own, left)
-        return self._statements.accept(**limits)
+        """Return the limits of a statement; it ends with the query that it is for, at the latest."""
+        return self._statements.accept(**limits).inside(self._outer)
 
     def current(self) -> Statements:
         """Return the statements of the version."""

@@ -14,7 +14,13 @@ from qengine.binder.expressions import ExpressionBinder
 from qengine.binder.inference import indefinite, item_type, join, may_be
 from qengine.binder.items import alias_of
 from qengine.binder.patterns import bind_match
-from qengine.binder.procedures import bind_load_csv, bind_procedure_call, bind_standalone_call, in_subquery
+from qengine.binder.procedures import (
+    bind_load_csv,
+    bind_procedure_call,
+    bind_standalone_call,
+    in_subquery,
+    without_rows,
+)
 from qengine.binder.projection import bind_return, bind_with
 from qengine.binder.scope import Outer, Scope, Symbol
 from qengine.binder.updates import UPDATING, Updates, is_step
@@ -103,7 +109,10 @@ def _bind_query(
         root, columns = bind_standalone_call(binding, last, leaf)
         return Body(root, tuple(columns), tuple(columns.values()))
     if not isinstance(last, ast.ReturnClause):  # it ends with a clause that updates, or stands in a subquery
-        return Body(_bind_clauses(binding, query.clauses, leaf, Scope(outer=outer), ())[0], (), ())
+        root, _ = _bind_clauses(binding, query.clauses, leaf, Scope(outer=outer), ())
+        if outer is None and isinstance(last, ast.ProcedureCallClause):
+            root = without_rows(binding, root)
+        return Body(root, (), ())
     root, scope = _bind_clauses(binding, query.clauses[:-1], leaf, Scope(outer=outer), (last,))
     root, columns = bind_return(binding, last, root, scope)
     return Body(root, tuple(columns), tuple(columns.values()))

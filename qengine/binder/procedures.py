@@ -9,12 +9,12 @@ from qengine.binder.expressions import ExpressionBinder
 from qengine.binder.inference import accepts, indefinite, may_be
 from qengine.binder.scope import Scope, Symbol
 from qengine.catalog.procedures import Procedure
-from qengine.plan.expr import Expr, Literal, Parameter, Variable
-from qengine.plan.logical import Filter, Limit, LoadCsv, Operator, ProcedureCall, Project
+from qengine.plan.expr import AggregateCall, Expr, Literal, Parameter, Variable
+from qengine.plan.logical import Aggregate, Filter, LoadCsv, Operator, ProcedureCall, Project, Skip
 from qengine.syntax import ast
 from qengine.types import INTEGER, MAP, STRING, Kind, Type, list_of
 
-__all__ = ["bind_load_csv", "bind_procedure_call", "bind_standalone_call", "in_subquery"]
+__all__ = ["bind_load_csv", "bind_procedure_call", "bind_standalone_call", "in_subquery", "without_rows"]
 
 
 def bind_procedure_call(
@@ -58,10 +58,16 @@ def bind_standalone_call(
     )
     root, scope = _called(binding, clause, procedure, items, root, Scope())
     if not items:
-        return Limit(Project(root, ()), Literal(0, type=INTEGER)), {}
+        return without_rows(binding, root), {}
     symbols = {item.name: scope.symbols[item.name] for item in items}
     columns = ((name, Variable(symbol.name, type=symbol.type)) for name, symbol in symbols.items())
     return Project(root, tuple(columns)), {name: symbol.type for name, symbol in symbols.items()}
+
+
+def without_rows(binding: Binding, root: Operator) -> Operator:
+    """Return what takes all rows of an operator and emits none."""
+    rows = Aggregate(root, (), ((binding.names.anonymous(), AggregateCall("count", (), type=INTEGER)),))
+    return Skip(Project(rows, ()), Literal(1, type=INTEGER))
 
 
 def in_subquery(binding: Binding, clause: ast.ProcedureCallClause) -> ast.CallClause:
@@ -80,9 +86,7 @@ def in_subquery(binding: Binding, clause: ast.ProcedureCallClause) -> ast.CallCl
     return ast.CallClause(ast.Statement(query, span=clause.span), None, True, True, span=clause.span)
 
 
-def bind_load_csv(
-    binding: Binding, clause: ast.LoadCsvClause, root: Operator, scope: Scope
-) -> tuple[Operator, Scope]:
+def bind_load_csv(binding: Binding, clause: ast.LoadCsvClause, root: Operator, scope: Scope) -> tuple[Operator, Scope]:
     """Return the rows behind LOAD CSV, and their scope."""
     url = ExpressionBinder(binding, scope, "LOAD CSV").value(clause.url)
     if not may_be(url.type, Kind.STRING):

@@ -19,6 +19,7 @@ from qengine.exec.common.operators.apply import attach_stage, optional_stage
 from qengine.exec.common.operators.distinct import distinct_stage, union_stage
 from qengine.exec.common.operators.join import hash_join_stage
 from qengine.exec.common.operators.limit import limit_stage, skip_stage
+from qengine.exec.common.operators.load_csv import load_csv_stage
 from qengine.exec.common.operators.look_up import look_up_stage
 from qengine.exec.common.operators.matching import (
     eliminate_stage,
@@ -52,6 +53,7 @@ _STAGES: dict[type[logical.Operator], Callable[[Any, Build, int], Stage]] = {
     logical.Limit: limit_stage,
     logical.Unwind: unwind_stage,
     logical.ProcedureCall: procedure_call_stage,
+    logical.LoadCsv: load_csv_stage,
     logical.Union: union_stage,
     physical.Search: search_stage,
     physical.HashJoin: hash_join_stage,

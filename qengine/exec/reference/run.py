@@ -15,6 +15,7 @@ from qengine.exec.reference.graph import PlainGraph, WalkedGraph
 from qengine.exec.reference.match import Matcher
 from qengine.exec.scalar.aggregates import accumulator
 from qengine.exec.scalar.compare import order_key, row_key
+from qengine.exec.scalar.csv_rows import file_rows
 from qengine.exec.scalar.environment import Environment, Row
 from qengine.exec.scalar.evaluate import Evaluator, compile, compile_predicate
 from qengine.exec.scalar.lists import range_of
@@ -247,6 +248,18 @@ class Compiler:
             for row in source(outer):
                 for values in caller.rows([arg(row) for arg in args]):
                     yield {**row, **dict(zip(names, values, strict=True))}
+
+        return rows
+
+    @rows.register
+    def _(self, operator: op.LoadCsv) -> Source:
+        source = self.rows(operator.input)
+        url = compile(operator.url, self._env)
+
+        def rows(outer: Row) -> Rows:
+            for row in source(outer):
+                for found in file_rows(operator, url(row), self._context):
+                    yield {**row, operator.name: found}
 
         return rows
 

@@ -80,8 +80,7 @@ class ProcedureCaller:
             return _fitting(value, field)
         except TypeError:
             raise ExecutionError(
-                f"`{self._procedure.name}` takes {_told(field)} as `{field.name}`, not a value of type "
-                f"{kind_of(value)}.",
+                f"`{self._procedure.name}` takes {_told(field)} as `{field.name}`, not {_kind(value)}.",
                 code="InvalidArgumentType",
                 span=self._span,
             ) from None
@@ -146,8 +145,7 @@ class ProcedureCaller:
         try:
             return _fitting(value, field)
         except TypeError:
-            message = f"gave a value of type {kind_of(value)} as `{field.name}`, which is {_told(field)}"
-            raise self._failed(message) from None
+            raise self._failed(f"gave {_kind(value)} as `{field.name}`, which is {_told(field)}") from None
 
     def _failed(self, what: str, hint: str | None = None) -> ExecutionError:
         message = f"The procedure `{self._procedure.name}` {what}."
@@ -159,8 +157,11 @@ _FAILED = "ProcedureCallFailed"
 
 
 def _told(field: Field) -> str:
-    text = f"{'an' if str(field.type)[0] in 'AEIOU' else 'a'} {field.type}"
-    return text if field.nullable else f"{text} and not null"
+    return f"{'an' if str(field.type)[0] in 'AEIOU' else 'a'} {field.type}"
+
+
+def _kind(value: Any) -> str:
+    return "null" if value is None else f"a value of type {kind_of(value)}"
 
 
 def _fitting(value: Any, field: Field) -> Any:
