@@ -12,9 +12,12 @@ if TYPE_CHECKING:
     from qengine.exec.context import ExecutionContext
     from qengine.storage.store import GraphStore
 
-__all__ = ["BUILT_IN"]
+__all__ = ["BUILT_IN", "EVERYWHERE"]
 
 BUILT_IN = Procedures()
+EVERYWHERE = Procedures(BUILT_IN)
+"""The procedures of all graphs; ``qengine.procedure`` adds to them."""
+
 _TYPES = {
     Kind.BOOLEAN: "Boolean",
     Kind.INTEGER: "Long",
@@ -28,13 +31,13 @@ _TYPES = {
     Kind.DURATION: "Duration",
 }
 
-Reader = Callable[["GraphStore"], Any]
+Reader = Callable[["GraphStore", "ExecutionContext"], Any]
 
 
 def _built_in(signature: str) -> Callable[[Reader], Reader]:
     def register(read: Reader) -> Reader:
         def called(store: Any, context: ExecutionContext, args: Sequence[Any]) -> Any:
-            return read(store)
+            return read(store, context)
 
         description = (read.__doc__ or "").partition("\n")[0]
         BUILT_IN.register(Procedure(parse_signature(signature), called, description))
@@ -44,25 +47,25 @@ def _built_in(signature: str) -> Callable[[Reader], Reader]:
 
 
 @_built_in("db.labels() :: (label :: STRING)")
-def _labels(store: GraphStore) -> Iterable[Any]:
+def _labels(store: GraphStore, context: ExecutionContext) -> Iterable[Any]:
     """List all labels that nodes have."""
     return ((name,) for name in store.labels)
 
 
 @_built_in("db.relationshipTypes() :: (relationshipType :: STRING)")
-def _relationship_types(store: GraphStore) -> Iterable[Any]:
+def _relationship_types(store: GraphStore, context: ExecutionContext) -> Iterable[Any]:
     """List all types that relationships have."""
     return ((kind.name,) for kind in store.types if kind.count)
 
 
 @_built_in("db.propertyKeys() :: (propertyKey :: STRING)")
-def _property_keys(store: GraphStore) -> Iterable[Any]:
+def _property_keys(store: GraphStore, context: ExecutionContext) -> Iterable[Any]:
     """List all property keys of nodes and relationships."""
     return ((key,) for key in dict.fromkeys((*store.property_keys("node"), *store.property_keys("relationship"))))
 
 
 @_built_in("db.schema.visualization() :: (nodes :: LIST<ANY>, relationships :: LIST<ANY>)")
-def _visualization(store: GraphStore) -> Iterator[Any]:
+def _visualization(store: GraphStore, context: ExecutionContext) -> Iterator[Any]:
     """Show each label as a node, and each type between two labels as a relationship, as maps."""
     labels = {name: -1 - place for place, name in enumerate(store.labels)}
     nodes = [
@@ -87,7 +90,7 @@ def _visualization(store: GraphStore) -> Iterator[Any]:
     "db.schema.nodeTypeProperties() :: (nodeType :: STRING, nodeLabels :: LIST<STRING>, propertyName :: STRING?, "
     "propertyTypes :: LIST<STRING>?, mandatory :: BOOLEAN)"
 )
-def _node_type_properties(store: GraphStore) -> Iterator[Any]:
+def _node_type_properties(store: GraphStore, context: ExecutionContext) -> Iterator[Any]:
     """List the properties of nodes by their labels, with their types and whether all of them have it."""
     groups: dict[tuple[str, ...], list[Any]] = {}
     for index, group in enumerate(store.groups):
@@ -110,7 +113,7 @@ def _node_type_properties(store: GraphStore) -> Iterator[Any]:
     "db.schema.relTypeProperties() :: (relType :: STRING, propertyName :: STRING?, propertyTypes :: LIST<STRING>?, "
     "mandatory :: BOOLEAN)"
 )
-def _rel_type_properties(store: GraphStore) -> Iterator[Any]:
+def _rel_type_properties(store: GraphStore, context: ExecutionContext) -> Iterator[Any]:
     """List the properties of relationships by their type, with their types and whether all of them have it."""
     for index, kind in enumerate(store.schema.relationships):
         if not kind.count:
@@ -139,7 +142,7 @@ def _type_names(type: Type) -> list[str]:
 
 
 @_built_in("dbms.components() :: (name :: STRING, versions :: LIST<STRING>, edition :: STRING)")
-def _components(store: GraphStore) -> Iterator[Any]:
+def _components(store: GraphStore, context: ExecutionContext) -> Iterator[Any]:
     """Name the engine and its version."""
     from qengine import __version__
 
@@ -147,7 +150,7 @@ def _components(store: GraphStore) -> Iterator[Any]:
 
 
 @_built_in("dbms.functions() :: (name :: STRING, signature :: STRING, description :: STRING, aggregating :: BOOLEAN)")
-def _functions(store: GraphStore) -> Iterator[Any]:
+def _functions(store: GraphStore, context: ExecutionContext) -> Iterator[Any]:
     """List the built-in functions, once for each signature."""
     from qengine.catalog.functions import functions
 
@@ -155,3 +158,10 @@ def _functions(store: GraphStore) -> Iterator[Any]:
         if each.kind in ("scalar", "aggregate") and each.available:
             for signature in each.signatures:
                 yield each.name, f"{each.name}{signature}", each.doc, each.kind == "aggregate"
+
+
+@_built_in("dbms.procedures() :: (name :: STRING, signature :: STRING, description :: STRING, mode :: STRING)")
+def _procedures(store: GraphStore, context: ExecutionContext) -> Iterator[Any]:
+    """List the procedures that a statement may call."""
+    for each in context.procedures or EVERYWHERE:
+        yield each.name, str(each.signature), each.description, "READ"

@@ -14,22 +14,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
-from qengine.builtin_procedures import BUILT_IN
+from qengine.builtin_procedures import EVERYWHERE
 from qengine.catalog.procedures import Procedure, Procedures, parse_signature
 from qengine.errors import SemanticError
 from qengine.options import LimitKeywords, Limits, with_options
+from qengine.prepared import Prepared
+from qengine.views import SnapshotView
 
 if TYPE_CHECKING:
     from qengine.exec.context import ExecutionContext
     from qengine.result import Result
     from qengine.storage.store import GraphStore
 
-__all__ = ["GLOBAL", "Snapshot", "procedure", "register"]
+__all__ = ["Snapshot", "procedure", "register"]
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-GLOBAL = Procedures(BUILT_IN)
-"""The procedures of all graphs."""
 
 
 class Snapshot:
@@ -55,9 +54,6 @@ class Snapshot:
         TransactionError
             ``ReadOnly`` for a statement that changes the graph; else as ``Graph.query``.
         """
-        from qengine.prepared import Prepared
-        from qengine.views import SnapshotView
-
         view = SnapshotView(self._store, self._context)
         context = view.accept(**limits)
         return Prepared(view, text, None, context).start(params, device, context)
@@ -93,7 +89,7 @@ def procedure(signature: str, function: F | None = None, *, reads_graph: bool = 
     SemanticError
         ``InvalidSignature`` for a signature of another form.
     """
-    return register(GLOBAL, signature, function, reads_graph=reads_graph)
+    return register(EVERYWHERE, signature, function, reads_graph=reads_graph)
 
 
 def register(procedures: Procedures, signature: str, function: F | None, *, reads_graph: bool) -> F | Callable[[F], F]:

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
 from qengine._lru import LruCache
+from qengine.builtin_procedures import EVERYWHERE
 from qengine.catalog.procedures import Procedures
 from qengine.errors import ExecutionError, InternalError, QengineError, QueryInterrupted, TransactionError, Unsupported
 from qengine.exec.context import ExecutionContext
@@ -16,7 +17,6 @@ from qengine.exec.scalar.import_roots import NO_IMPORTS
 from qengine.options import LimitKeywords
 from qengine.plan.column_types import column_types
 from qengine.planned import Planned
-from qengine.procedures import GLOBAL
 from qengine.result import Result, ResultStats
 from qengine.statements import PLANS, Statements, check_parameters
 from qengine.storage.store import GraphStore
@@ -53,7 +53,7 @@ class GraphView:
     def __init__(self, store: GraphStore, log: CommitLog | None = None) -> None:
         self.versions = Versions(store, log)
         self.executions = Executions()
-        self.procedures = Procedures(GLOBAL)
+        self.procedures = Procedures(EVERYWHERE)
         self.imports = NO_IMPORTS
         self._updates: LruCache[Planned] = LruCache(PLANS)
         self._known: tuple[object, int, Statements] | None = None
@@ -73,7 +73,7 @@ class GraphView:
             For limits that there can't be.
         """
         context = ExecutionContext(None, **limits)
-        context.imports = self.imports
+        context.imports, context.procedures = self.imports, self.procedures
         return self.executions.accept(context)
 
     def interrupt(self) -> None:
@@ -185,7 +185,8 @@ class SnapshotView:
     """One version of a graph, which can only be read; what runs on it ends with the query that it is for."""
 
     def __init__(self, store: GraphStore, outer: ExecutionContext) -> None:
-        self._statements = Statements(store, Executions(), GLOBAL)
+        self._procedures = outer.procedures or EVERYWHERE
+        self._statements = Statements(store, Executions(), self._procedures)
         self._outer = outer
 
     def accept(self, **limits: Unpack[LimitKeywords]) -> ExecutionContext:
@@ -206,7 +207,7 @@ class SnapshotView:
         """
         from qengine.update_plans import may_update, plan_update
 
-        if may_update(text) and plan_update(text, context, GLOBAL) is not None:
+        if may_update(text) and plan_update(text, context, self._procedures) is not None:
             raise TransactionError("A procedure can only read the graph.", code="ReadOnly")
         return None
 

@@ -23,6 +23,7 @@ from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.physical import Search
 
 if TYPE_CHECKING:
+    from qengine.catalog.procedures import Procedures
     from qengine.exec.spill.folder import SpillFolder
 
 __all__ = ["Control", "ExecutionContext", "OperatorStats", "Rivals", "Status"]
@@ -90,8 +91,8 @@ class ExecutionContext:
     """
 
     __slots__ = (
-        "__weakref__", "_beside", "_folder", "_gathered", "_memory", "control", "gpu_memory_limit", "imports", "memory_limit",
-        "parameters", "planning_ends", "profile", "rivals", "spill_directory", "timeout",
+        "__weakref__", "_beside", "_folder", "_gathered", "_memory", "control", "gpu_memory_limit", "imports",
+        "memory_limit", "parameters", "planning_ends", "procedures", "profile", "rivals", "spill_directory", "timeout",
     )  # fmt: skip
 
     def __init__(
@@ -109,6 +110,8 @@ class ExecutionContext:
         self.profile: dict[int, OperatorStats] | None = None
         #: Looks for better matching orders of searches that take long; None: no search is overtaken.
         self.rivals: Rivals | None = None
+        #: Those that the statement may call, where they are to be listed.
+        self.procedures: Procedures | None = None
         #: Where LOAD CSV may read.
         self.imports: ImportRoots = NO_IMPORTS
         self._beside: ExecutionContext | None = None
@@ -260,7 +263,7 @@ class ExecutionContext:
     def inside(self, outer: ExecutionContext) -> ExecutionContext:
         """Let the execution end with another that waits for it, at the latest; return it."""
         self._beside = outer
-        self.imports = outer.imports
+        self.imports, self.procedures = outer.imports, outer.procedures
         if ends := outer.control.deadline_ns:
             self.control.deadline_ns = min(self.control.deadline_ns or ends, ends)
             self.planning_ends = min(self.planning_ends or ends, max(ends, time.monotonic_ns() + _LEAST_PLANNING_NS))

@@ -133,18 +133,17 @@ class AstBuilder(UpdateBuilder):
 
     def procedure_call(self, c: Sequence[Any]) -> ast.ProcedureCallClause:
         optional, start, names, args, _, items, where = c
-        items = None if items is None else () if isinstance(items[0], Token) else tuple(items)
-        end = where or (items[-1] if items else next(part for part in reversed(c) if part is not None))
-        if isinstance(end, list):  # YIELD *, or the name alone
-            end = end[-1]
-        arguments, closing = args or (None, None)
+        arguments, closing = args or (None, names[-1])
+        end = where or (items[-1] if items else closing)
+        if items is not None:
+            items = () if isinstance(items[0], Token) else tuple(items)
         return ast.ProcedureCallClause(
             ".".join(each.value for each in names),
             arguments,
             items,
             where,
             optional is not None,
-            span=between(optional or start, closing if end is args else end),
+            span=between(optional or start, end),
             name_span=between(names[0], names[-1]),
         )
 

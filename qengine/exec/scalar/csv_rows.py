@@ -4,9 +4,9 @@ Fields are strings; one without characters is null, ``""`` is an empty string. A
 ends and quotes (each as two). Rows may have any number of fields; lines without characters are left out. The text is
 UTF-8, or UTF-16 or UTF-32 with a byte order mark.
 
-pyarrow wants as many fields in each row, and Python's ``csv`` doesn't tell ``""`` from nothing. So lines without quotes,
-most of them, are split at separators, and the others are read field by field. A quote inside of a field that doesn't
-begin with one stands for itself.
+pyarrow wants as many fields in each row, and Python's ``csv`` doesn't tell ``""`` from nothing. So lines without
+quotes, most of them, are split at separators, and the others are read field by field. A quote inside of a field that
+doesn't begin with one stands for itself.
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ def csv_rows(path: Path, url: str, *, headers: bool, separator: str, check: Call
     Raises
     ------
     ExecutionError
-        ``ExternalResourceFailed`` for a file that can't be read, is no text of its encoding, or is malformed, as by text
-        behind a closing quote; with the line.
+        ``ExternalResourceFailed`` for a file that can't be read, is no text of its encoding, or is malformed, as by
+        text behind a closing quote; with the line.
     """
     number = 0
     try:
