@@ -45,10 +45,10 @@ _LARGE = 1 << 22  # bytes of a graph whose loading frees memory worth giving bac
 class Graph:
     """A property graph in memory (or mapped from files), ready for queries.
 
-    ``Graph()`` is empty, and so is ``Graph(import_directory=folder)``, with a folder that ``LOAD CSV`` may read; ``open``
-    and the ``from_`` constructors make one of what there is. Any number of threads may query it at a time. A query sees
-    the graph as it is when it begins, to its last row: what statements change makes a new version. ``with`` closes it
-    at the end of the block.
+    ``Graph()`` is empty, and so is ``Graph(import_directory=folder)``, with a folder that ``LOAD CSV`` may read;
+    ``open`` and the ``from_`` constructors make one of what there is. Any number of threads may query it at a time. A
+    query sees the graph as it is when it begins, to its last row: what statements change makes a new version. ``with``
+    closes it at the end of the block.
     """
 
     def __init__(

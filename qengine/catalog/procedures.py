@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from qengine import _nearest
@@ -74,6 +75,9 @@ class Procedure:
         return f"<Procedure {self.signature}>"
 
 
+_REGISTERING = Lock()
+
+
 class Procedures:
     """Procedures by name; those that aren't here are looked for in ``parent``.
 
@@ -88,8 +92,9 @@ class Procedures:
 
     def register(self, procedure: Procedure) -> None:
         """Add a procedure, in place of one of the same name."""
-        self._own = {**self._own, procedure.name: procedure}
-        Procedures.changes += 1
+        with _REGISTERING:
+            self._own = {**self._own, procedure.name: procedure}
+            Procedures.changes += 1
 
     def find(self, name: str) -> Procedure | None:
         """Return the procedure with a name, None if there is none. Names are case-sensitive."""
