@@ -31,7 +31,6 @@ from qengine.syntax import ast
 from qengine.types import Kind, Type
 
 _HINTS = {
-    "USING PERIODIC COMMIT": "Write LOAD CSV … CALL (row) { … } IN TRANSACTIONS OF 1000 ROWS.",
     "FOR": "Write UNWIND list AS item.",
     "LET": "Write WITH *, expression AS name.",
     "FILTER": "Write WITH * WHERE condition.",

@@ -88,6 +88,14 @@ def in_subquery(binding: Binding, clause: ast.ProcedureCallClause) -> ast.CallCl
 
 def bind_load_csv(binding: Binding, clause: ast.LoadCsvClause, root: Operator, scope: Scope) -> tuple[Operator, Scope]:
     """Return the rows behind LOAD CSV, and their scope."""
+    if clause.periodic is not None:
+        binding.notice(
+            "PeriodicCommitIgnored",
+            "",
+            "USING PERIODIC COMMIT has no effect: the statement is one transaction.",
+            clause.periodic,
+            f"Write LOAD CSV … AS {clause.name} CALL ({clause.name}) {{ … }} IN TRANSACTIONS OF 1000 ROWS.",
+        )
     url = ExpressionBinder(binding, scope, "LOAD CSV").value(clause.url)
     if not may_be(url.type, Kind.STRING):
         raise binding.error(

@@ -510,12 +510,16 @@ class ProcedureCallClause(Clause):
 
 @frozen
 class LoadCsvClause(Clause):
-    """``LOAD CSV [WITH HEADERS] FROM url AS name [FIELDTERMINATOR separator]``."""
+    """``[USING PERIODIC COMMIT n] LOAD CSV [WITH HEADERS] FROM url AS name [FIELDTERMINATOR separator]``.
+
+    ``periodic``: where the words before LOAD stand; they ask for transactions of n rows each.
+    """
 
     url: Expression
     name: str
     headers: bool = False
     separator: str = ","
+    periodic: Span | None = field(default=None, compare=False, repr=False)
 
 
 @frozen

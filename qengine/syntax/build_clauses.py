@@ -155,7 +155,7 @@ class AstBuilder(UpdateBuilder):
         return ast.YieldItem(output.value, (name or output).value, span=between(output, name or output))
 
     def load_csv(self, c: Sequence[Any]) -> ast.LoadCsvClause:
-        start, url, _, name, _, terminator = c
+        periodic, start, url, _, name, _, terminator = c
         separator = ","
         if terminator is not None:
             separator = self.string([terminator]).value
@@ -163,7 +163,8 @@ class AstBuilder(UpdateBuilder):
                 hint = "Write FIELDTERMINATOR ';' or '\\t'."
                 raise self.fail("A field terminator is one character, and no quote.", span_of(terminator), hint)
         headers = start.value.split()[2:3] == ["WITH"]
-        return ast.LoadCsvClause(url, name.value, headers, separator, span=between(start, terminator or name))
+        span = between(periodic or start, terminator or name)
+        return ast.LoadCsvClause(url, name.value, headers, separator, periodic and span_of(periodic), span=span)
 
     # --------------------------------------------------------------------------- clauses that parse but aren't built
 

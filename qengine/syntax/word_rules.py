@@ -169,10 +169,11 @@ class WordRules(ClassifierState):
         return self.emit_joined("COMMAND", upper, index, len(self.tokens) - 1)
 
     def _periodic_commit(self, index: int, upper: str, after_operand: bool) -> int:
-        """Join USING PERIODIC COMMIT and what follows, a whole statement, into one token."""
-        if self.out or (self.word(index + 1), self.word(index + 2)) != ("PERIODIC", "COMMIT"):
+        """Join USING PERIODIC COMMIT and the number behind it into one token."""
+        if (self.word(index + 1), self.word(index + 2)) != ("PERIODIC", "COMMIT") or not self.begins_clause():
             return self.emit("NAME", index)
-        return self.emit_joined("COMMAND", "USING PERIODIC COMMIT", index, len(self.tokens) - 1)
+        last = index + 3 if self.kind(index + 3) == "INTEGER" else index + 2
+        return self.emit_joined("PERIODIC_COMMIT", "USING PERIODIC COMMIT", index, last)
 
     # --------------------------------------------------------------------------------------- words of expressions
 

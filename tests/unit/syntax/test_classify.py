@@ -210,7 +210,6 @@ USE                     «USE g» RETURN 1
 SHOW                    «SHOW INDEXES»
 DROP                    «DROP INDEX x»
 ALTER                   «ALTER USER x»
-USING PERIODIC COMMIT   «USING PERIODIC COMMIT 9 LOAD CSV FROM 'x' AS r CREATE (n)»
 """
 
 
