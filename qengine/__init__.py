@@ -33,6 +33,7 @@ from qengine.errors import (
 )
 from qengine.graph import Graph
 from qengine.prepared import Prepared
+from qengine.procedures import Snapshot, procedure
 from qengine.result import Result, ResultStats, Row
 from qengine.transaction import Transaction
 from qengine.types import Node, Path, Relationship
@@ -66,6 +67,7 @@ __all__ = [
     "ResultStats",
     "Row",
     "SemanticError",
+    "Snapshot",
     "StorageError",
     "Time",
     "Transaction",
@@ -73,6 +75,7 @@ __all__ = [
     "Unsupported",
     "example",
     "open",
+    "procedure",
 ]
 
 _TEMPORAL = frozenset({"Date", "DateTime", "Duration", "LocalDateTime", "LocalTime", "Time"})

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from qengine._deadline import check_planning
+from qengine.catalog.procedures import Procedures
 from qengine.catalog.rules import NO_RULES
 from qengine.catalog.view import CatalogView
 from qengine.exec.context import ExecutionContext
@@ -30,7 +31,7 @@ def may_update(text: str) -> bool:
     return isinstance(text, str) and _WORDS.search(text) is not None
 
 
-def plan_update(text: str, context: ExecutionContext) -> Planned | None:
+def plan_update(text: str, context: ExecutionContext, procedures: Procedures) -> Planned | None:
     """Return what a statement is planned to, None for one that only reads.
 
     Raises
@@ -46,7 +47,7 @@ def plan_update(text: str, context: ExecutionContext) -> Planned | None:
         check_planning()
         if not updates(statement.body):
             return None
-        bound = bind(statement, text, _OPEN)
+        bound = bind(statement, text, _OPEN, procedures=procedures)
         notices = tuple(each for each in bound.notices if not each.code.startswith("Unknown"))
         return Planned(text, bound.plan, None, notices, parameters(bound.plan.root), None, parts=PartPlans())
 

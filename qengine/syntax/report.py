@@ -21,6 +21,7 @@ _WORDS = {
     "STRING": "a string",
     "PARAMETER": "a parameter",
     "ORDER": "ORDER BY",
+    "LOAD_CSV": "LOAD CSV",
     "PATHS": "PATHS",
     "SUBQUERY": "EXISTS",
     "SHORTEST_PATH": "shortestPath",
@@ -44,21 +45,8 @@ _OPERANDS = frozenset(
 _CLAUSES = frozenset(
     (
         *("MATCH", "OPTIONAL", "WITH", "UNWIND", "RETURN", "FINISH", "UNION", "EXPLAIN", "PROFILE", "CREATE", "MERGE"),
-        *(
-            "SET",
-            "REMOVE",
-            "DETACH",
-            "DELETE",
-            "FOREACH",
-            "CALL",
-            "LOAD_CSV",
-            "LET",
-            "FOR",
-            "FILTER",
-            "USE",
-            "COMMAND",
-            "SHOW",
-        ),
+        *("SET", "REMOVE", "DETACH", "DELETE", "FOREACH", "CALL", "LOAD_CSV", "LET", "FOR", "FILTER", "USE", "COMMAND"),
+        *("PERIODIC_COMMIT", "SHOW"),
     )
 )
 _NOTIONS = (

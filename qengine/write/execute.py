@@ -14,6 +14,7 @@ from qengine.exec.scalar.evaluate import compile
 from qengine.exec.scalar.values import number_of_rows
 from qengine.plan import logical as op
 from qengine.plan import updates as up
+from qengine.storage.store import GraphStore
 from qengine.write.live import LiveEnvironment, LiveGraph
 from qengine.write.overlay import Overlay
 from qengine.write.reading import PartReader
@@ -29,6 +30,7 @@ def execute(
     context: ExecutionContext,
     reader: PartReader | None,
     commit: Callable[[], None] | None,
+    sealed: Callable[[], GraphStore],
 ) -> list[tuple[Any, ...]]:
     """Carry out a statement and return its rows, of values as a result has them.
 
@@ -41,6 +43,8 @@ def execute(
         by value.
     commit
         Ends a transaction in the middle, for ``IN TRANSACTIONS``; None where the statement is part of a larger one.
+    sealed
+        Returns what procedures read: the present state as a version.
 
     Raises
     ------
@@ -50,7 +54,7 @@ def execute(
     """
     graph = LiveGraph(overlay, context)
     mark = overlay.mark()
-    compiler = _Compiler(graph, context, reader, commit)
+    compiler = _Compiler(graph, context, reader, commit, sealed)
     rows = list(compiler.rows(plan.root)({}))
     _check_end(graph, min(mark, overlay.mark()))
     columns = plan.columns
@@ -88,11 +92,12 @@ class _Compiler(Compiler):
         context: ExecutionContext,
         reader: PartReader | None,
         commit: Callable[[], None] | None,
+        sealed: Callable[[], GraphStore],
     ) -> None:
         def environment(subqueries: Any) -> LiveEnvironment:
             return LiveEnvironment(graph, context.parameters, subqueries=subqueries, memory=context.memory)
 
-        super().__init__(environment, lambda: graph, context.check)
+        super().__init__(environment, lambda: graph, sealed, context)
         self._live = graph
         self._reader = reader
         self._commit = commit
