@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import weakref
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, Unpack
@@ -18,10 +19,11 @@ from qengine.result import Result, ResultStats
 from qengine.statements import PLANS, Statements, check_parameters
 from qengine.storage.store import GraphStore
 from qengine.write.overlay import Changes
-from qengine.write.versions import CommitLog, Versions, Writer
+from qengine.write.versions import Versions, Writer
 
 if TYPE_CHECKING:
     from qengine.estimates import Estimates
+    from qengine.write.open_folder import OpenFolder
 
 __all__ = ["GraphView", "TransactionView", "View"]
 
@@ -45,14 +47,23 @@ class View(Protocol):
 
 
 class GraphView:
-    """A graph's versions, and the plans of statements that change it, which hold for all versions."""
+    """A graph's versions, and the plans of statements that change it, which hold for all versions.
 
-    def __init__(self, store: GraphStore, log: CommitLog | None = None) -> None:
-        self.versions = Versions(store, log)
+    ``folder``: where it is kept, None for a graph in memory; it is closed with the view at the latest.
+    """
+
+    def __init__(self, versions: Versions, folder: OpenFolder | None = None) -> None:
+        self.versions, self.folder = versions, folder
+        self._close = None if folder is None else weakref.finalize(self, folder.close)
         self.executions = Executions()
         self._updates: LruCache[Planned] = LruCache(PLANS)
-        self._known: tuple[object, Statements] | None = None
+        self._known: tuple[GraphStore, Statements] | None = None
         self._estimates: tuple[Statements, Estimates] | None = None
+
+    def close(self) -> None:
+        """Close the graph's folder; errors as for ``Log.close``."""
+        if self._close is not None:
+            self._close()
 
     @property
     def store(self) -> GraphStore:
@@ -75,9 +86,9 @@ class GraphView:
 
     def current(self) -> Statements:
         """Return the statements of the latest version."""
-        version, known = self.versions.latest, self._known
-        if known is None or known[0] is not version:
-            known = self._known = version, Statements(version.store, self.executions)
+        store, known = self.versions.latest.store, self._known
+        if known is None or known[0] is not store:
+            known = self._known = store, Statements(store, self.executions)
         return known[1]
 
     def estimates(self) -> Estimates:
@@ -106,7 +117,7 @@ class GraphView:
         writer = self.versions.writer(context)
         try:
             result = carried_out(planned, params, device, context, writer, writer.commit)
-            writer.commit()
+            writer.end()
         finally:
             writer.release()
         return result
@@ -140,7 +151,7 @@ class TransactionView:
         writer = self.writer
         try:
             if commit:
-                writer.commit()
+                writer.end()
         finally:
             self._writer = None
             writer.release()

@@ -100,6 +100,11 @@ class Log:
         """The log file's path."""
         return self._place.path / log_name(self._head.checkpoint)
 
+    @property
+    def first(self) -> int:
+        """The number of the last commit that the saved version holds."""
+        return self._head.first
+
     # ------------------------------------------------------------ committing
 
     def append(self, commit: Commit) -> int:
@@ -243,6 +248,12 @@ class Log:
         self._noted = True
 
     # ------------------------------------------------------------ what goes wrong
+
+    def check(self) -> None:
+        """Raise the error with which a commit would be refused, if it would."""
+        self._check_process()
+        with self._changed:
+            self._check()
 
     def _check_process(self) -> None:
         if self._process != os.getpid():
