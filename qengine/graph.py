@@ -30,10 +30,12 @@ if TYPE_CHECKING:
     from qengine.statements import Statements
     from qengine.storage.saved import Verify
     from qengine.storage.schema import Schema
+    from qengine.storage.states import Commit
     from qengine.storage.statistics import Statistics
     from qengine.storage.store import GraphStore
     from qengine.transaction import Transaction
     from qengine.write.log import Durability
+    from qengine.write.open_folder import OpenFolder
 
 Source = str | PathLike[str]
 _LARGE = 1 << 22  # bytes of a graph whose loading frees memory worth giving back
@@ -316,7 +318,11 @@ class Graph:
         """
         from qengine.write.open_folder import open_folder
 
-        store, commits, folder = open_folder(path, durability, read_only=read_only, verify=verify)
+        return cls._opened(*open_folder(path, durability, read_only=read_only, verify=verify))
+
+    @classmethod
+    def _opened(cls, store: GraphStore, commits: Sequence[Commit], folder: OpenFolder) -> Graph:
+        """Wrap what ``open_folder`` gave."""
         graph = cls(store)
         graph._view = GraphView(Versions(store, folder, commits), folder)
         return graph

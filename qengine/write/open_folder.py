@@ -20,7 +20,7 @@ from qengine.storage.store import GraphStore
 from qengine.storage.writer_lock import WRITER
 from qengine.write.folder import INTERVAL, GraphFolder, check_durability, open_for_reading, take_over
 from qengine.write.follow import Follower
-from qengine.write.log import Durability
+from qengine.write.log import FLUSHER, Durability
 from qengine.write.logfile import commits_of
 
 __all__ = ["News", "OpenFolder", "Snapshot", "open_folder"]
@@ -29,6 +29,9 @@ LEAST_LOG = 64 << 20
 """Bytes of a log that are no reason for a checkpoint."""
 LOG_SHARE = 0.1
 """Of the graph's bytes: a longer log is a reason."""
+
+
+_WORKER = "qengine-checkpoint"
 
 
 class News(NamedTuple):
@@ -208,9 +211,7 @@ class OpenFolder:
         with self._checkpoints:
             if self._closed or (self._worker is not None and self._worker.is_alive()):
                 return
-            self._worker = threading.Thread(
-                target=self._checkpoint_aside, args=(snapshot,), name="qengine-checkpoint", daemon=True
-            )
+            self._worker = threading.Thread(target=self._checkpoint_aside, args=(snapshot,), name=_WORKER, daemon=True)
             self._worker.start()
 
     def _checkpoint_aside(self, snapshot: Snapshot) -> None:
@@ -240,9 +241,11 @@ class OpenFolder:
     def close(self) -> None:
         """Sync and close the log once a checkpoint at work has ended, and let others write; errors as ``Log.close``."""
         self._closed = True
-        worker = self._worker
-        if worker is not None and worker is not threading.current_thread() and self._process == os.getpid():
-            worker.join()
+        if threading.current_thread().name in (_WORKER, FLUSHER):  # it holds locks, and came upon a graph as garbage
+            threading.Thread(target=self.close, name="qengine-close").start()
+            return
+        if self._worker is not None and self._process == os.getpid():
+            self._worker.join()
         if self._follower is not None:
             self._follower.close()
             self._follower = None
