@@ -28,6 +28,7 @@ from qengine.errors import (
     ResourceError,
     SemanticError,
     StorageError,
+    StorageWarning,
     TransactionError,
     Unsupported,
 )
@@ -69,6 +70,7 @@ __all__ = [
     "SemanticError",
     "Snapshot",
     "StorageError",
+    "StorageWarning",
     "Time",
     "Transaction",
     "TransactionError",
@@ -84,9 +86,15 @@ _EXAMPLES = ("world",)
 __version__ = "0.1.0"
 
 
-def open(path: str | PathLike[str], *, verify: Literal["lazy", "full"] = "lazy") -> Graph:
-    """Open a saved graph: its files are mapped, not read; see ``Graph.open``."""
-    return Graph.open(path, verify=verify)
+def open(
+    path: str | PathLike[str],
+    *,
+    durability: Literal["full", "batched", "none"] = "full",
+    read_only: bool = False,
+    verify: Literal["lazy", "full"] = "lazy",
+) -> Graph:
+    """Open a saved graph, to read and to change it: its files are mapped, not read; see ``Graph.open``."""
+    return Graph.open(path, durability=durability, read_only=read_only, verify=verify)
 
 
 def example(name: str = "world") -> Graph:

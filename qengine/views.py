@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import weakref
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, Unpack
@@ -23,10 +24,11 @@ from qengine.result import Result, ResultStats
 from qengine.statements import PLANS, Statements, check_parameters
 from qengine.storage.store import GraphStore
 from qengine.write.overlay import Changes
-from qengine.write.versions import CommitLog, Versions, Writer
+from qengine.write.versions import Versions, Writer
 
 if TYPE_CHECKING:
     from qengine.estimates import Estimates
+    from qengine.write.open_folder import OpenFolder
 
 __all__ = ["GraphView", "SnapshotView", "TransactionView", "View"]
 
@@ -50,16 +52,25 @@ class View(Protocol):
 
 
 class GraphView:
-    """A graph's versions, and the plans of statements that change it, which hold for all versions."""
+    """A graph's versions, and the plans of statements that change it, which hold for all versions.
 
-    def __init__(self, store: GraphStore, log: CommitLog | None = None) -> None:
-        self.versions = Versions(store, log)
+    ``folder``: where it is kept, None for a graph in memory; it is closed with the view at the latest.
+    """
+
+    def __init__(self, versions: Versions, folder: OpenFolder | None = None) -> None:
+        self.versions, self.folder = versions, folder
+        self._close = None if folder is None else weakref.finalize(self, folder.close)
         self.executions = Executions()
         self.procedures = Procedures(EVERYWHERE)
         self.imports = NO_IMPORTS
         self._updates: LruCache[Planned] = LruCache(PLANS)
-        self._known: tuple[object, int, Statements] | None = None
+        self._known: tuple[GraphStore, int, Statements] | None = None
         self._estimates: tuple[Statements, Estimates] | None = None
+
+    def close(self) -> None:
+        """Close the graph's folder; errors as for ``Log.close``."""
+        if self._close is not None:
+            self._close()
 
     @property
     def store(self) -> GraphStore:
@@ -84,9 +95,9 @@ class GraphView:
 
     def current(self) -> Statements:
         """Return the statements of the latest version."""
-        version, known, registered = self.versions.latest, self._known, Procedures.changes
-        if known is None or known[0] is not version or known[1] != registered:
-            known = self._known = version, registered, Statements(version.store, self.executions, self.procedures)
+        store, known, registered = self.versions.latest.store, self._known, Procedures.changes
+        if known is None or known[0] is not store or known[1] != registered:
+            known = self._known = store, registered, Statements(store, self.executions, self.procedures)
         return known[2]
 
     def estimates(self) -> Estimates:
@@ -116,7 +127,7 @@ class GraphView:
         writer = self.versions.writer(context)
         try:
             result = carried_out(planned, params, device, context, writer, writer.commit)
-            writer.commit()
+            writer.end()
         finally:
             writer.release()
         return result
@@ -150,7 +161,7 @@ class TransactionView:
         writer = self.writer
         try:
             if commit:
-                writer.commit()
+                writer.end()
         finally:
             self._writer = None
             writer.release()

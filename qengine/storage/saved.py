@@ -33,12 +33,14 @@ from qengine.storage.statistics_file import read_statistics, write_statistics
 from qengine.storage.store import GraphStore
 from qengine.storage.writer_lock import WRITER, WriterLock
 
-__all__ = ["Publishing", "Verify", "open_saved", "save", "save_version", "saved_version"]
+__all__ = ["Publishing", "Verify", "announce_log", "open_saved", "save", "save_version", "saved_version"]
 
 Verify = Literal["lazy", "full"]
 Publishing = Callable[[str], contextlib.AbstractContextManager[object]]
 
 _ATTEMPTS = 5
+_NEW_MANIFEST = f"{MANIFEST}.new"
+_UNLOGGED = 3  # the last format of graphs that no log continues
 _FILES: dict[str, Callable[[GraphStore, BinaryIO], None]] = {
     manifests.ADJACENCY: write_adjacencies,
     manifests.PROPERTIES: write_properties,
@@ -56,14 +58,14 @@ def save(store: GraphStore, path: str | PathLike[str]) -> None:
         with directory_opened(directory, lock=True) as handle:
             lock = WriterLock(directory, handle) if os.path.lexists(directory / WRITER) else None
             try:
-                _save(store, directory, handle, DISK, contextlib.nullcontext)
+                _save(store, directory, handle, DISK)
             finally:
                 if lock is not None:
                     lock.release()
 
 
 def save_version(store: GraphStore, path: Path, disk: Disk, publishing: Publishing) -> None:
-    """Save a graph over the one in a directory, whose writer's lock the caller holds.
+    """Save a graph that a log continues over the one in a directory, whose writer's lock the caller holds.
 
     ``publishing`` gets the new version's name (``saved_version``); the manifest is renamed inside the context that it
     returns.
@@ -138,15 +140,47 @@ def _saving(path: Path) -> Iterator[None]:
         ) from None
 
 
-def _save(store: GraphStore, path: Path, handle: int, disk: Disk, publishing: Publishing) -> None:
+def announce_log(path: Path, handle: int, disk: Disk) -> None:
+    """Note in the manifest that a log continues the graph, so that versions that know of no logs refuse to open it.
+
+    Parameters
+    ----------
+    path, handle
+        The directory and a descriptor of it, locked; its writer's lock is the caller's.
+    disk
+        What writes.
+
+    Raises
+    ------
+    StorageError
+        If the manifest is damaged.
+    OSError
+        If it can't be written.
+    """
+    manifest = _read_manifest(path, handle)
+    if manifest["format"] > _UNLOGGED:
+        return
+    if manifest["format"] == 1:  # its files can't be those of a later format
+        _save(open_saved(path), path, handle, disk, contextlib.nullcontext)
+        return
+    with contextlib.suppress(FileNotFoundError):  # a crash has left it
+        disk.remove(_NEW_MANIFEST, handle)
+    with disk.create(_NEW_MANIFEST, handle) as file:
+        file.write(manifests.encode({**manifest, "format": manifests.FORMAT}))
+        disk.sync(file)
+    disk.rename(_NEW_MANIFEST, handle, MANIFEST, handle)
+    disk.sync_folder(handle)
+
+
+def _save(store: GraphStore, path: Path, handle: int, disk: Disk, publishing: Publishing | None = None) -> None:
     with SaveFolder(path, handle, disk) as folder:
-        manifest = _write(store, folder)
-        with publishing(folder.name):
+        manifest = _write(store, folder, logged=publishing is not None)
+        with contextlib.nullcontext() if publishing is None else publishing(folder.name):
             folder.publish(manifest)
 
 
-def _write(store: GraphStore, folder: SaveFolder) -> bytes:
-    """Write the files with a graph's arrays; return the manifest's text."""
+def _write(store: GraphStore, folder: SaveFolder, *, logged: bool) -> bytes:
+    """Write the files with a graph's arrays; return the manifest's text, as ``manifests.describe``."""
     store.statistics.gather_all()
     files: dict[str, dict[str, Any]] = {}
     checksums: dict[str, Array] = {}
@@ -163,7 +197,7 @@ def _write(store: GraphStore, folder: SaveFolder) -> bytes:
         file.write(together.astype("<u8").tobytes())
         folder.flush(file)
     files[f"{folder.name}/{manifests.CHECKSUMS}"] = {"bytes": together.nbytes, "checksum": _checksum(together)}
-    return manifests.encode(manifests.describe(store, files))
+    return manifests.encode(manifests.describe(store, files, logged=logged))
 
 
 def _open(directory: Path, handle: int, manifest: Mapping[str, Any]) -> GraphStore:

@@ -71,7 +71,7 @@ def _taken(path: Path, folder: int) -> StorageError:
         who = f"this process ({process})" if process == os.getpid() else f"process {process}"
     return StorageError(
         f"{path}: {who} has the graph open for writing, and only one may",
-        hint="Open it for reading with qengine.open, or close it there.",
+        hint="Close it there first; meanwhile others may read it.",
     )
 
 

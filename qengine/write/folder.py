@@ -25,15 +25,16 @@ from qengine.errors import LoadingWarning, StorageError
 from qengine.storage.blocks import reason
 from qengine.storage.directory import directory_opened
 from qengine.storage.disk import DISK, Disk
-from qengine.storage.saved import Verify, open_saved, save_version, saved_version
+from qengine.storage.saved import Verify, announce_log, open_saved, save_version, saved_version
 from qengine.storage.states import Commit
 from qengine.storage.store import GraphStore
 from qengine.storage.writer_lock import WriterLock
 from qengine.write.follow import Follower
+from qengine.write.frames import Frame
 from qengine.write.log import Durability, Log, Place, create_log, ends_of
 from qengine.write.logfile import Head, commits_of, log_name, open_log, read_head, read_log, size_of, strays
 
-__all__ = ["GraphFolder", "open_for_reading", "open_for_writing"]
+__all__ = ["GraphFolder", "check_durability", "open_for_reading", "open_for_writing", "take_over"]
 
 INTERVAL = 0.1
 """Seconds between two syncs in the background."""
@@ -121,8 +122,19 @@ def open_for_writing(
     LoadingWarning
         Of what a crash has torn at the log's end, which is cut off.
     """
-    if durability not in get_args(Durability):
-        raise StorageError(f'`durability` is "full", "batched" or "none", not {durability!r}.')
+    store, frames, folder = take_over(path, durability, interval=interval, verify=verify, disk=disk)
+    try:
+        return store, commits_of(frames), folder
+    except BaseException:
+        folder.close()
+        raise
+
+
+def take_over(
+    path: str | PathLike[str], durability: Durability, *, interval: float, verify: Verify, disk: Disk
+) -> tuple[GraphStore, list[Frame], GraphFolder]:
+    """Do as ``open_for_writing``, and leave the commits encoded: who has followed them needn't decode them again."""
+    check_durability(durability)
     directory = Path(path)
     saved_version(directory)  # else nothing is written there
     try:
@@ -130,9 +142,14 @@ def open_for_writing(
         try:
             with directory_opened(directory, lock=True):  # no other save is at work
                 lock = WriterLock(directory, folder)
+                try:
+                    announce_log(directory, folder, disk)
+                except BaseException:
+                    lock.release()
+                    raise
             try:
                 store = open_saved(directory, verify)
-                log, commits = _open_log(Place(directory, folder, disk), durability, interval)
+                log, frames = _open_log(Place(directory, folder, disk), durability, interval)
             except BaseException:
                 lock.release()
                 raise
@@ -143,7 +160,13 @@ def open_for_writing(
         raise StorageError(
             f"{directory}: it can't be opened for writing: {reason(error)}", hint="Open it for reading: qengine.open."
         ) from None
-    return store, commits, GraphFolder(Place(directory, folder, disk), lock, log)
+    return store, frames, GraphFolder(Place(directory, folder, disk), lock, log)
+
+
+def check_durability(durability: str) -> None:
+    """Raise a ``StorageError`` where there is no such durability."""
+    if durability not in get_args(Durability):
+        raise StorageError(f'`durability` is "full", "batched" or "none", not {durability!r}.')
 
 
 def open_for_reading(path: str | PathLike[str], verify: Verify = "lazy") -> tuple[GraphStore, list[Commit], Follower]:
@@ -157,7 +180,7 @@ def open_for_reading(path: str | PathLike[str], verify: Verify = "lazy") -> tupl
     directory = Path(path)
     for _ in range(_ATTEMPTS):
         version = saved_version(directory)
-        follower = Follower(directory, version)
+        follower = Follower(directory.absolute(), version)
         try:
             store = open_saved(directory, verify)
             commits = follower.begin()
@@ -170,7 +193,7 @@ def open_for_reading(path: str | PathLike[str], verify: Verify = "lazy") -> tupl
     raise StorageError(f"{directory}: it is replaced all the time", hint="Try again later.")
 
 
-def _open_log(place: Place, durability: Durability, interval: float) -> tuple[Log, list[Commit]]:
+def _open_log(place: Place, durability: Durability, interval: float) -> tuple[Log, list[Frame]]:
     """Open the saved version's log, or make it; cut off what a crash has torn, and sync what it hasn't."""
     place.disk.sync_folder(place.folder)  # before the logs of other versions are removed
     version = saved_version(place.path)
@@ -185,7 +208,7 @@ def _open_log(place: Place, durability: Durability, interval: float) -> tuple[Lo
         frames, torn = read_log(place.path / log_name(version), file, end, head.first)
         ends = ends_of(end, frames)
         _settle(place, log_name(version), ends[-1], size_of(file) if torn else 0)
-    return Log(place, head, ends, durability, interval), commits_of(frames)
+    return Log(place, head, ends, durability, interval), frames
 
 
 def _settle(place: Place, name: str, end: int, size: int) -> None:

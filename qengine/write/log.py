@@ -34,11 +34,13 @@ from qengine.write.encoding import encode
 from qengine.write.frames import Frame, frame
 from qengine.write.logfile import FRESH, Head, log_name
 
-__all__ = ["Durability", "Log", "Place", "create_log", "ends_of"]
+__all__ = ["FLUSHER", "Durability", "Log", "Place", "create_log", "ends_of"]
 
 Durability = Literal["full", "batched", "none"]
 _REOPEN = "Make room or repair the disk, then open the graph again: what was acknowledged is kept."
 _PIECE = 1 << 20
+FLUSHER = "qengine-log"
+"""The name of threads that sync in the background."""
 
 
 class Place(NamedTuple):
@@ -99,6 +101,11 @@ class Log:
     def path(self) -> Path:
         """The log file's path."""
         return self._place.path / log_name(self._head.checkpoint)
+
+    @property
+    def first(self) -> int:
+        """The number of the last commit that the saved version holds."""
+        return self._head.first
 
     # ------------------------------------------------------------ committing
 
@@ -244,6 +251,12 @@ class Log:
 
     # ------------------------------------------------------------ what goes wrong
 
+    def check(self) -> None:
+        """Raise the error with which a commit would be refused, if it would."""
+        self._check_process()
+        with self._changed:
+            self._check()
+
     def _check_process(self) -> None:
         if self._process != os.getpid():
             raise StorageError(
@@ -272,7 +285,7 @@ class Log:
 
     def _wake_flusher(self) -> None:
         if self._flusher is None:
-            self._flusher = threading.Thread(target=self._flush, name="qengine-log", daemon=True)
+            self._flusher = threading.Thread(target=self._flush, name=FLUSHER, daemon=True)
             self._flusher.start()
         self._changed.notify_all()
 

@@ -81,7 +81,7 @@ def test_another_process_is_refused_until_the_writer_ends(path):
         assert process.stdout.readline() == b"open\n"
         with pytest.raises(StorageError, match=f"process {process.pid} has the graph open for writing") as refused:
             open_for_writing(path)
-        assert refused.value.hint == "Open it for reading with qengine.open, or close it there."
+        assert refused.value.hint == "Close it there first; meanwhile others may read it."
         with pytest.raises(StorageError, match=f"process {process.pid} has the graph open for writing"):
             save(version(5), path)
         assert qengine.open(path).query("MATCH (a) RETURN a.v").value() == 0
