@@ -12,7 +12,8 @@ from qengine.testing.updates import statements as st
 __all__ = ["ModelError", "ModelGraph", "NodeRef", "RelationshipRef", "Shown", "Undefined", "run"]
 
 Row = dict[str, Any]
-_MOST_ROWS = 250
+_MOST_ROWS = 150
+_MOST_WORK = 4_000  # partial embeddings
 
 
 class ModelError(Exception):
@@ -48,10 +49,11 @@ class ModelGraph:
 
     nodes: dict[int, tuple[frozenset[str], dict[str, Any]]] = field(default_factory=dict)
     relationships: dict[int, tuple[str, int, int, dict[str, Any]]] = field(default_factory=dict)
+    undirected: frozenset[str] = frozenset()
     next: int = 1 << 40
 
     def copy(self) -> ModelGraph:
-        return ModelGraph(dict(self.nodes), dict(self.relationships), self.next)
+        return ModelGraph(dict(self.nodes), dict(self.relationships), self.undirected, self.next)
 
     def new(self) -> int:
         self.next += 1
@@ -108,6 +110,7 @@ class _Run:
         self.chance = chance
         self.by_row = chance is not None and chance.random() < 0.5
         self.deleted: list[int] = []
+        self.work = 0
         self.types: dict[int, str] = {}
         self.counts = dict.fromkeys(
             (
@@ -267,11 +270,16 @@ class _Run:
 
     def embeddings(self, paths: tuple[st.Path, ...], row: Row) -> Iterator[Row]:
         """Give each way in which paths can be found, with all relationships of them different."""
+        if any(self.graph.ends(number) for number in self.deleted):
+            raise Undefined
         steps: list[tuple[st.NodePattern, st.RelationshipPattern | None]] = []
         for path in paths:
             steps += zip(path.nodes, (None, *path.relationships), strict=True)
 
         def extend(at: int, row: Row, last: int, used: frozenset[int]) -> Iterator[Row]:
+            self.work += 1
+            if self.work > _MOST_WORK:
+                raise Undefined
             if at == len(steps):
                 yield row
                 return
@@ -285,9 +293,8 @@ class _Run:
                 if number in used or edge.type not in (None, kind):
                     continue
                 ways = {(start, end)} if edge.arrow == ">" else {(end, start)}
-                ways |= {(start, end)} if edge.arrow == "" else set()
-                if start not in self.graph.nodes or end not in self.graph.nodes:
-                    raise Undefined
+                if edge.arrow == "" or kind in self.graph.undirected:
+                    ways |= {(start, end), (end, start)}
                 for here, there in ways:
                     if here == last and self.has(RelationshipRef(number), edge.properties, row):
                         named = {**row, edge.name: RelationshipRef(number)} if edge.name else row
@@ -442,11 +449,10 @@ def _is_number(value: Any) -> bool:
 
 
 def _calculated(op: str, left: Any, right: Any) -> Any:
-    for value in (left, right):
-        if value is not None and not _is_number(value):
-            raise ModelError("InvalidArgumentType")
     if left is None or right is None:
         return None
+    if not (_is_number(left) and _is_number(right)):
+        raise ModelError("InvalidArgumentType")
     if op == "-":
         return left - right
     if right == 0:
@@ -473,11 +479,9 @@ def _less(left: Any, right: Any) -> bool | None:
 
 
 def _storable(value: Any) -> Any:
-    if isinstance(value, list) and any(not isinstance(each, bool | int | str) for each in value if each is not None):
+    if isinstance(value, NodeRef | RelationshipRef | dict):
         raise ModelError("InvalidPropertyType")
-    if isinstance(value, NodeRef | RelationshipRef):
-        raise ModelError("InvalidPropertyType")
-    return value
+    return [_storable(each) for each in value] if isinstance(value, list) else value
 
 
 def _key(value: Any) -> Any:
