@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -11,7 +12,7 @@ from qengine.exec.context import ExecutionContext
 from qengine.exec.reference.run import Compiler, Source
 from qengine.exec.scalar.environment import Row
 from qengine.exec.scalar.evaluate import compile
-from qengine.exec.scalar.values import number_of_rows
+from qengine.exec.scalar.values import failing_at, number_of_rows
 from qengine.plan import logical as op
 from qengine.plan import updates as up
 from qengine.write.live import LiveEnvironment, LiveGraph
@@ -61,13 +62,25 @@ def execute(
 def _check_ends(graph: LiveGraph) -> None:
     """Refuse to leave relationships without an end."""
     overlay = graph.overlay
-    for number in dict.fromkeys(graph.deleted):
+    for number, span in graph.deleted.items():
         if overlay.touched_node(number) is None and overlay.has_relationships(number):
             raise ExecutionError(
                 "A node can't be deleted while it has relationships.",
                 code="DeleteConnectedNode",
+                span=span,
                 hint="Delete them, too, or write DETACH DELETE.",
             )
+
+
+def _batch_size(value: Any, step: up.CallSubquery) -> int:
+    """Return how many rows are a transaction."""
+    span = step.batch.span if step.batch is not None else step.span
+    with failing_at(span):
+        count = number_of_rows("IN TRANSACTIONS OF", value)
+    if count == 0:
+        message = "IN TRANSACTIONS OF needs a number of rows from 1 on, not 0."
+        raise ExecutionError(message, code="NegativeIntegerArgument", span=span)
+    return count
 
 
 class _Compiler(Compiler):
@@ -155,11 +168,11 @@ class _Compiler(Compiler):
                     hint="Give the statement to graph.query(…), or leave IN TRANSACTIONS out.",
                 )
             self._commit()
-            count = number_of_rows("IN TRANSACTIONS OF", size({}))
+            count = _batch_size(size({}), step)
             found: Rows = []
             stopped = False
-            for first in range(0, len(rows), max(1, count)):
-                part = rows[first : first + max(1, count)]
+            for first in range(0, len(rows), count):
+                part = rows[first : first + count]
                 made, error = ([], None) if stopped else self._batch(part, for_row, step.on_error == "fail")
                 failed = stopped or error is not None
                 found += self._reported(step, part if failed else made, error, begun=not stopped, failed=failed)
@@ -173,7 +186,7 @@ class _Compiler(Compiler):
     ) -> tuple[Rows, QengineError | None]:
         """Run some rows as a transaction; return what they give, or why they were taken back."""
         overlay = self._live.overlay
-        mark = overlay.mark()
+        mark, changes = overlay.mark(), replace(overlay.changes)
         try:
             made = [each for row in rows for each in for_row(row)]
             _check_ends(self._live)
@@ -183,6 +196,7 @@ class _Compiler(Compiler):
             if must_hold:
                 raise
             overlay.take_back(mark)
+            overlay.changes = changes
             return [], error
         assert self._commit is not None
         self._commit()

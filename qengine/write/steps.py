@@ -66,11 +66,14 @@ class StepCompiler:
         """Return what carries out one step."""
         raise InternalError(f"The step {type(step).__name__} can't be carried out.")
 
-    def _each(self, do: _ForRow) -> _Run:
+    def _each(self, do: _ForRow, span: Span | None) -> _Run:
+        """Return what does something for each row; ``span``: where it fails unless the error says so."""
+
         def run(rows: Rows) -> Rows:
-            for row in rows:
-                self._check()
-                do(row)
+            with failing_at(span):
+                for row in rows:
+                    self._check()
+                    do(row)
             return rows
 
         return run
@@ -137,7 +140,7 @@ class StepCompiler:
             error.span = span
             raise error
         if self._overlay.touched_node(value.id) is None:
-            raise gone("node")
+            raise gone("node", span)
         return value.id
 
     def _properties(self, expr: Expr | None, span: Span | None) -> Callable[[Row], Mapping[str, Any]]:
@@ -237,7 +240,7 @@ class StepCompiler:
                 new = value(row)
                 self._assign(entity, {key: new if new is None else storable_value(key, new, place)}, replace=False)
 
-        return self._each(do)
+        return self._each(do, step.span)
 
     @step.register
     def _(self, step: up.SetProperties) -> _Run:
@@ -251,7 +254,7 @@ class StepCompiler:
                 nulls = dict.fromkeys(key for key, each in given.items() if each is None)
                 self._assign(entity, {**stored, **nulls}, replace=step.replace)
 
-        return self._each(do)
+        return self._each(do, step.span)
 
     @step.register
     def _(self, step: up.RemoveProperty) -> _Run:
@@ -262,7 +265,7 @@ class StepCompiler:
             if entity is not None:
                 self._assign(entity, {step.key: None}, replace=False)
 
-        return self._each(do)
+        return self._each(do, step.span)
 
     def _assign(self, entity: _Entity, given: Mapping[str, Any], *, replace: bool) -> None:
         """Set properties of an element, and take away those that are null, or that aren't given where ``replace``."""
@@ -307,7 +310,7 @@ class StepCompiler:
             if new != labels:
                 self._overlay.set_labels(entity.id, new)
 
-        return self._each(do)
+        return self._each(do, step.span)
 
     def _entity(self, value: Any, clause: str, span: Span | None) -> _Entity | None:
         if value is None or type(value) in (NodeHandle, RelationshipHandle):
@@ -324,11 +327,11 @@ class StepCompiler:
         def do(row: Row) -> None:
             for evaluate, span in subjects:
                 with failing_at(span):
-                    self._delete(evaluate(row), step.detach)
+                    self._delete(evaluate(row), step.detach, span)
 
-        return self._each(do)
+        return self._each(do, step.span)
 
-    def _delete(self, value: Any, detach: bool) -> None:
+    def _delete(self, value: Any, detach: bool, span: Span | None) -> None:
         overlay = self._overlay
         match value:
             case None:
@@ -337,13 +340,13 @@ class StepCompiler:
                 if detach:
                     for number in overlay.relationships_of(value.id):
                         overlay.delete_relationship(number)
-                self._graph.deleted.append(value.id)
+                self._graph.deleted.setdefault(value.id, span)
                 overlay.delete_node(value.id)
             case RelationshipHandle():
                 overlay.delete_relationship(value.id)
             case PathHandle():
                 for each in (*value.relationships, *value.nodes):
-                    self._delete(each, detach)
+                    self._delete(each, detach, span)
             case _:
                 message = f"DELETE takes nodes, relationships and paths, not a value of type {kind_of(value)}."
                 raise ExecutionError(message, code="InvalidArgumentType")
@@ -363,7 +366,7 @@ class StepCompiler:
             if found:
                 steps([{**row, name: item} for item in found])
 
-        return self._each(do)
+        return self._each(do, step.items.span)
 
     @step.register
     def _(self, step: up.CallSubquery) -> _Run:
