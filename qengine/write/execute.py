@@ -22,6 +22,10 @@ from qengine.write.steps import Rows, StepCompiler
 
 __all__ = ["execute"]
 
+_ROW = 300  # bytes that a row takes, as a dictionary
+_CHANGE = 200  # and each change that is noted to be taken back, with what is new in it
+_LOOKS = 256  # rows or changes between two looks at the memory
+
 
 def execute(
     plan: op.LogicalPlan,
@@ -83,6 +87,33 @@ def _batch_size(value: Any, step: up.CallSubquery) -> int:
     return count
 
 
+class _Held:
+    """What a statement holds: the rows between its steps and its changes, as far as the memory limit allows."""
+
+    def __init__(self, overlay: Overlay, context: ExecutionContext) -> None:
+        self._overlay = overlay
+        self._context = context
+        self._holding = context.memory.holding("Update")
+        self._rows = self._count = 0
+
+    def check(self) -> None:
+        """Raise where the execution must stop, or holds too much."""
+        self._context.check()
+        self._count += 1
+        if self._count >= _LOOKS:
+            self._count = 0
+            self._holding.set(self._rows * _ROW + self._overlay.mark() * _CHANGE)
+
+    def gathered(self, rows: Iterator[dict[str, Any]]) -> Rows:
+        """Return rows as a list, which is held until the statement ends."""
+        found = []
+        for row in rows:
+            found.append(row)
+            self._rows += 1
+            self.check()
+        return found
+
+
 class _Compiler(Compiler):
     """Compiles plans with updates; what only reads is left to the engine where that is right and worth the while."""
 
@@ -96,11 +127,12 @@ class _Compiler(Compiler):
         def environment(subqueries: Any) -> LiveEnvironment:
             return LiveEnvironment(graph, context.parameters, subqueries=subqueries, memory=context.memory)
 
-        super().__init__(environment, lambda: graph, context.check)
+        self._held = _Held(graph.overlay, context)
+        super().__init__(environment, lambda: graph, self._held.check)
         self._live = graph
         self._reader = reader
         self._commit = commit
-        self._steps = StepCompiler(graph, self._env, context.check, self._call)  # type: ignore[arg-type]
+        self._steps = StepCompiler(graph, self._env, self._held.check, self._call)  # type: ignore[arg-type]
 
     def rows(self, operator: op.Operator) -> Source:
         """Return the generator of an operator's rows."""
@@ -133,7 +165,7 @@ class _Compiler(Compiler):
 
     def _update(self, operator: up.Update) -> Source:
         source, run = self.rows(operator.input), self._steps.all(operator.steps)
-        return lambda outer: iter(run(list(source(outer))))
+        return lambda outer: iter(run(self._held.gathered(source(outer))))
 
     # ------------------------------------------------------------ CALL { … }
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import pytest
 
 from qengine import Graph, QueryInterrupted, QueryTimeout
-from qengine.errors import ExecutionError, TransactionError
+from qengine.errors import ExecutionError, OutOfMemory, TransactionError
 
 COUNT = "MATCH (n) RETURN count(n)"
 
@@ -47,13 +47,13 @@ def other(do: Callable[[], None]) -> Iterator[None]:
 
 def test_a_result_gives_the_rows_of_when_it_was_asked_for() -> None:
     graph = Graph()
-    graph.query("UNWIND range(1, 20000) AS i CREATE (:N {i: i})")
+    graph.query("UNWIND range(1, 8000) AS i CREATE (:N {i: i})")
     result = graph.query("MATCH (n:N) RETURN n.i AS i, n")
     first = [result.fetchone() for _ in range(10)]
     graph.query("MATCH (n:N) SET n.i = -1")
     graph.query("MATCH (n:N) DETACH DELETE n")
     rows = [row for row in (*first, *result.fetchall()) if row is not None]
-    assert sorted(row["i"] for row in rows) == list(range(1, 20001))
+    assert sorted(row["i"] for row in rows) == list(range(1, 8001))
     assert all(row["n"].properties["i"] == row["i"] for row in rows)
     assert count(graph) == 0
 
@@ -248,3 +248,21 @@ def test_a_long_write_that_is_stopped_leaves_nothing() -> None:
     assert count(graph, "MATCH ()-[r]->() RETURN count(r)") == 0
     assert count(graph, "MATCH (n:N) WHERE n.i > 0 RETURN count(n)") == 300
     graph.query("CREATE ()")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "UNWIND range(1, 100000) AS i CREATE (:N {i: i})",
+        "UNWIND range(1, 100000) AS i MERGE (n:Same) SET n.i = i",
+        "FOREACH (i IN range(1, 100000) | CREATE (:N {i: i}))",
+        "CALL () { UNWIND range(1, 100000) AS i CREATE (:N {i: i}) }",
+    ],
+)
+def test_changes_keep_to_the_memory_limit(text: str) -> None:
+    graph = Graph()
+    with pytest.raises(OutOfMemory):
+        graph.query(text, memory_limit="1MB")
+    assert count(graph) == 0
+    graph.query("UNWIND range(1, 100) AS i CREATE (:N {i: i})", memory_limit="1MB")
+    assert count(graph) == 100
