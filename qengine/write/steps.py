@@ -69,8 +69,11 @@ class StepCompiler:
         """Return what carries out one step."""
         raise InternalError(f"The step {type(step).__name__} can't be carried out.")
 
-    def _each(self, do: _ForRow, *subjects: Expr) -> _Run:
-        """Return what does something for each row; ``subjects``: what it changes."""
+    def _each(self, do: _ForRow, span: Span | None, *subjects: Expr) -> _Run:
+        """Return what does something for each row.
+
+        ``span``: where it fails unless the error says so. ``subjects``: what it changes.
+        """
         names = [each.name for each in subjects if isinstance(each, Variable)]
 
         def run(rows: Rows) -> Rows:
@@ -78,9 +81,10 @@ class StepCompiler:
                 part = rows[first : first + _AT_ONCE]
                 if len(part) > _FEW:
                     self._read_ahead([row[name] for row in part for name in names])
-                for row in part:
-                    self._check()
-                    do(row)
+                with failing_at(span):
+                    for row in part:
+                        self._check()
+                        do(row)
             return rows
 
         return run
@@ -152,7 +156,7 @@ class StepCompiler:
             error.span = span
             raise error
         if self._overlay.touched_node(value.id) is None:
-            raise gone("node")
+            raise gone("node", span)
         return value.id
 
     def _properties(self, expr: Expr | None, span: Span | None) -> Callable[[Row], Mapping[str, Any]]:
@@ -252,7 +256,7 @@ class StepCompiler:
                 new = value(row)
                 self._assign(entity, {key: new if new is None else storable_value(key, new, place)}, replace=False)
 
-        return self._each(do, step.subject)
+        return self._each(do, step.span, step.subject)
 
     @step.register
     def _(self, step: up.SetProperties) -> _Run:
@@ -266,7 +270,7 @@ class StepCompiler:
                 nulls = dict.fromkeys(key for key, each in given.items() if each is None)
                 self._assign(entity, {**stored, **nulls}, replace=step.replace)
 
-        return self._each(do, step.subject)
+        return self._each(do, step.span, step.subject)
 
     @step.register
     def _(self, step: up.RemoveProperty) -> _Run:
@@ -277,7 +281,7 @@ class StepCompiler:
             if entity is not None:
                 self._assign(entity, {step.key: None}, replace=False)
 
-        return self._each(do, step.subject)
+        return self._each(do, step.span, step.subject)
 
     def _assign(self, entity: _Entity, given: Mapping[str, Any], *, replace: bool) -> None:
         """Set properties of an element, and take away those that are null, or that aren't given where ``replace``."""
@@ -325,7 +329,7 @@ class StepCompiler:
             if new != labels:
                 self._overlay.set_labels(entity.id, new)
 
-        return self._each(do, step.subject)
+        return self._each(do, step.span, step.subject)
 
     def _entity(self, value: Any, clause: str, span: Span | None) -> _Entity | None:
         if value is None or type(value) in (NodeHandle, RelationshipHandle):
@@ -342,11 +346,11 @@ class StepCompiler:
         def do(row: Row) -> None:
             for evaluate, span in subjects:
                 with failing_at(span):
-                    self._delete(evaluate(row), step.detach)
+                    self._delete(evaluate(row), step.detach, span)
 
-        return self._each(do, *(() if step.detach else step.subjects))
+        return self._each(do, step.span, *(() if step.detach else step.subjects))
 
-    def _delete(self, value: Any, detach: bool) -> None:
+    def _delete(self, value: Any, detach: bool, span: Span | None) -> None:
         overlay = self._overlay
         match value:
             case None:
@@ -355,13 +359,13 @@ class StepCompiler:
                 if detach:
                     overlay.delete_relationships_of(value.id)
                 else:
-                    self._graph.deleted.append(value.id)
+                    self._graph.deleted.setdefault(value.id, span)
                 overlay.delete_node(value.id)
             case RelationshipHandle():
                 overlay.delete_relationship(value.id)
             case PathHandle():
                 for each in (*value.relationships, *value.nodes):
-                    self._delete(each, detach)
+                    self._delete(each, detach, span)
             case _:
                 message = f"DELETE takes nodes, relationships and paths, not a value of type {kind_of(value)}."
                 raise ExecutionError(message, code="InvalidArgumentType")
@@ -370,11 +374,11 @@ class StepCompiler:
 
     @step.register
     def _(self, step: up.AddRule) -> _Run:
-        return self._each(lambda row: add_rule(self._overlay, step))
+        return self._each(lambda row: add_rule(self._overlay, step), step.span)
 
     @step.register
     def _(self, step: up.DropRule) -> _Run:
-        return self._each(lambda row: drop_rule(self._overlay, step))
+        return self._each(lambda row: drop_rule(self._overlay, step), step.span)
 
     # ------------------------------------------------------------ nesting
 
@@ -391,7 +395,7 @@ class StepCompiler:
             if found:
                 steps([{**row, name: item} for item in found])
 
-        return self._each(do)
+        return self._each(do, step.items.span)
 
     @step.register
     def _(self, step: up.CallSubquery) -> _Run:
