@@ -16,6 +16,8 @@ from qengine.storage.store import GraphStore
 
 __all__ = ["Base", "Link"]
 
+_KEPT = 4096  # elements that were read one by one
+
 Link = tuple[int, int, int, int]
 """A relationship: its number, the index of its type, the numbers of its start and end."""
 
@@ -29,7 +31,8 @@ class Base:
         self._node_place, self._node_number = store.node_numbers.place, store.node_numbers.number
         self._edge_place, self._edge_number = store.relationship_numbers.place, store.relationship_numbers.number
         self._undirected = [kind.undirected for kind in store.types]
-        self._nodes: dict[int, NodeState] = {}  # read ahead
+        self._node_keys = store.property_keys("node")
+        self._nodes: dict[int, NodeState] = {}  # read before
         self._relationships: dict[int, RelationshipState] = {}
 
     def read_nodes(self, numbers: Sequence[int]) -> None:
@@ -61,9 +64,13 @@ class Base:
         place = self._node_place(number)
         if place < 0:
             return None
-        (node,) = self.store.nodes(np.array([place], np.int64))
-        assert node is not None
-        return NodeState(node.labels, node.properties)
+        columns = ((key, self.store.node_property(key)) for key in self._node_keys)
+        values = ((key, column.value(place)) for key, column in columns if column is not None)
+        found = NodeState(self.store.labels_of(place), {key: value for key, value in values if value is not None})
+        if len(self._nodes) >= _KEPT:
+            self._nodes = {}
+        self._nodes[number] = found
+        return found
 
     def labels(self, number: int) -> tuple[str, ...] | None:
         """Return a node's labels, None where there is no node."""
@@ -104,9 +111,13 @@ class Base:
         place = self._edge_place(number)
         if place < 0:
             return None
-        (found,) = self.store.relationships(np.array([place], np.int64))
-        assert found is not None
-        return RelationshipState(found.type, found.start, found.end, found.properties)
+        (made,) = self.store.relationships(np.array([place], np.int64))
+        assert made is not None
+        found = RelationshipState(made.type, made.start, made.end, made.properties)
+        if len(self._relationships) >= _KEPT:
+            self._relationships = {}
+        self._relationships[number] = found
+        return found
 
     def link(self, number: int) -> Link | None:
         """Return a relationship's type and ends, None where there is none."""

@@ -259,8 +259,9 @@ class LiveGraph:
 class _SameNumbers(Numbers):
     """The numbers of elements that are known by their numbers."""
 
-    def __init__(self, exists: Callable[[int], bool]) -> None:
-        super().__init__(())
+    def __init__(self, exists: Callable[[int], bool]) -> None:  # nothing is counted for each statement
+        self.runs = ()
+        self.changed, self.equal_ids = True, False
         self._exists = exists
 
     def of(self, ids: Array | Sequence[int]) -> Array:
