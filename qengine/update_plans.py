@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -22,14 +21,7 @@ from qengine.planning import one_statement, planning
 from qengine.types import ANY, Type
 from qengine.write.reading import PartPlans
 
-__all__ = ["may_update", "plan_update", "shown_plan"]
-
-_WORDS = re.compile(r"\b(?:CREATE|MERGE|SET|REMOVE|DELETE|DROP|FOREACH|INSERT|TRANSACTIONS)\b", re.IGNORECASE)
-
-
-def may_update(text: str) -> bool:
-    """Tell whether a text has a word of those that change a graph."""
-    return isinstance(text, str) and _WORDS.search(text) is not None
+__all__ = ["plan_update", "shown_plan"]
 
 
 def plan_update(text: str, context: ExecutionContext, procedures: Procedures) -> Planned | None:

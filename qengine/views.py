@@ -20,6 +20,7 @@ from qengine.exec.scalar.import_roots import NO_IMPORTS
 from qengine.options import LimitKeywords
 from qengine.plan.column_types import column_types
 from qengine.planned import Planned
+from qengine.planning import may_update
 from qengine.result import Result, ResultStats
 from qengine.statements import PLANS, Statements, check_parameters
 from qengine.storage.store import GraphStore
@@ -111,13 +112,15 @@ class GraphView:
 
     def update_plan(self, text: str, context: ExecutionContext) -> Planned | None:
         """Return what a statement was planned to, or plan it, if it changes the graph; else None."""
+        if not may_update(text):
+            return None
         key = text, Procedures.changes
         known = self._updates.find(key)
         if known is not None:
             return known
-        from qengine.update_plans import may_update, plan_update
+        from qengine.update_plans import plan_update
 
-        planned = plan_update(text, context, self.procedures) if may_update(text) else None
+        planned = plan_update(text, context, self.procedures)
         return None if planned is None else self._updates.get(key, lambda: planned)
 
     def update(
@@ -218,7 +221,7 @@ class SnapshotView:
         TransactionError
             ``ReadOnly``.
         """
-        from qengine.update_plans import may_update, plan_update
+        from qengine.update_plans import plan_update
 
         if may_update(text) and plan_update(text, context, self._procedures) is not None:
             raise TransactionError("A procedure can only read the graph.", code="ReadOnly")

@@ -29,7 +29,6 @@ _WORDS = {
     "MATCH_MODE": "a match mode",
     "ON_SET": "ON CREATE SET",
     "ON_ERROR": "ON ERROR",
-    "LOAD_CSV": "LOAD CSV",
 }
 # Types that stand for one notion: where all of `signs` are accepted, `members` are said in one phrase.
 _OPERATORS = frozenset(
