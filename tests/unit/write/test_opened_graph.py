@@ -19,6 +19,7 @@ from qengine.errors import QengineError, StorageError, StorageWarning, Transacti
 from qengine.storage.disk import Disk
 from qengine.testing.disk import FailingDisk
 from qengine.write import open_folder
+from qengine.write.folder import open_for_writing
 from qengine.write.open_folder import open_folder as opened_folder
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -510,6 +511,17 @@ def test_versions_that_know_no_log_refuse_a_graph_that_has_one(path):
     assert form() == 2
     assert graph.refresh() is True
     assert graph.node_count == 1
+
+
+def test_a_log_that_is_gone_is_missed(path):
+    with qengine.open(path) as graph:
+        add(graph, 3)
+    (log,) = path.glob("log-*")
+    log.unlink()
+    with pytest.raises(StorageError, match=f"{log.name}: the file is missing"):
+        qengine.open(path)
+    with pytest.raises(StorageError, match=f"{log.name}: the file is missing"):
+        open_for_writing(path)
 
 
 def test_a_graph_of_the_first_format_is_saved_anew_before_it_is_written_to(tmp_path):
