@@ -34,6 +34,7 @@ from qengine.errors import (
 )
 from qengine.graph import Graph
 from qengine.prepared import Prepared
+from qengine.procedures import Snapshot, procedure
 from qengine.result import Result, ResultStats, Row
 from qengine.transaction import Transaction
 from qengine.types import Node, Path, Relationship
@@ -67,6 +68,7 @@ __all__ = [
     "ResultStats",
     "Row",
     "SemanticError",
+    "Snapshot",
     "StorageError",
     "StorageWarning",
     "Time",
@@ -75,6 +77,7 @@ __all__ = [
     "Unsupported",
     "example",
     "open",
+    "procedure",
 ]
 
 _TEMPORAL = frozenset({"Date", "DateTime", "Duration", "LocalDateTime", "LocalTime", "Time"})

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, NoReturn, Unpack, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, Unpack, cast, overload
 
 from qengine._printable import in_markup
 from qengine.errors import StorageError
+from qengine.exec.scalar.import_roots import folder, folders_by_prefix
 from qengine.options import (
     EstimateKeywords,
     EstimateOptions,
@@ -18,6 +21,7 @@ from qengine.options import (
     with_options,
 )
 from qengine.prepared import Prepared
+from qengine.procedures import register
 from qengine.result import Result
 from qengine.statements import Cardinalities
 from qengine.views import GraphView
@@ -37,6 +41,7 @@ if TYPE_CHECKING:
     from qengine.write.log import Durability
     from qengine.write.open_folder import OpenFolder
 
+F = TypeVar("F", bound=Callable[..., Any])
 Source = str | PathLike[str]
 _LARGE = 1 << 22  # bytes of a graph whose loading frees memory worth giving back
 
@@ -44,13 +49,19 @@ _LARGE = 1 << 22  # bytes of a graph whose loading frees memory worth giving bac
 class Graph:
     """A property graph in memory (or mapped from files), ready for queries.
 
-    ``Graph()`` is empty; ``open`` and the ``from_`` constructors make one of what there is. Any number of threads may
-    query it at a time. A query sees the graph as it is when it begins, to its last row: what statements change makes
-    a new version. One that was opened keeps each change in its folder; others are in memory alone. ``with`` closes it
-    at the end of the block.
+    ``Graph()`` is empty, and so is ``Graph(import_directory=folder)``, with a folder that ``LOAD CSV`` may read;
+    ``open`` and the ``from_`` constructors make one of what there is. Any number of threads may query it at a time. A
+    query sees the graph as it is when it begins, to its last row: what statements change makes a new version. One that
+    was opened keeps each change in its folder; others are in memory alone. ``with`` closes it at the end of the block.
     """
 
-    def __init__(self, store: GraphStore | None = None, *others: Any, **named: Any) -> None:
+    def __init__(
+        self,
+        store: GraphStore | None = None,
+        *others: Any,
+        import_directory: Source | None = None,
+        **named: Any,
+    ) -> None:
         if others or named or not (store is None or hasattr(store, "relationship_types")):
             raise TypeError(
                 "Graph() is empty. Others are made by Graph.from_csv, from_parquet, from_arrow, from_records, "
@@ -61,6 +72,7 @@ class Graph:
 
             store = storage.from_records([])
         self._view = GraphView(Versions(store))
+        self.import_directory = import_directory
 
     @property
     def _store(self) -> GraphStore:
@@ -485,6 +497,63 @@ class Graph:
             context.check_interrupted()
             part = text[statement.span.start : statement.span.end]
             yield self.query(part, params, **options)
+
+    @property
+    def import_directory(self) -> Path | None:
+        """The folder below which ``LOAD CSV`` may read, None (at first) where it may read no files.
+
+        ``LOAD CSV FROM 'file:///x.csv'``, ``'/x.csv'`` and ``'x.csv'`` all read ``x.csv`` in it. Neither ``..`` nor
+        links lead out of it. It is not saved with the graph. Set it to a folder that exists, or to None.
+
+        Raises
+        ------
+        SemanticError
+            ``InvalidArgumentValue`` where it is set to what is no folder.
+        """
+        return self._view.imports.directory
+
+    @import_directory.setter
+    def import_directory(self, path: Source | None) -> None:
+        directory = None if path is None else folder("import_directory", path)
+        self._view.imports = replace(self._view.imports, directory=directory)
+
+    @property
+    def import_urls(self) -> Mapping[str, Path]:
+        """Folders that stand for addresses in ``LOAD CSV``, which reads nothing from the network.
+
+        After ``graph.import_urls = {"https://example.org/data/": "folder"}`` the file of
+        ``'https://example.org/data/x.csv'`` is ``x.csv`` in the folder. The longest prefix counts.
+
+        Raises
+        ------
+        SemanticError
+            ``InvalidArgumentValue`` where a prefix is no address that ends with ``/``, or a folder doesn't exist.
+        """
+        return self._view.imports.urls
+
+    @import_urls.setter
+    def import_urls(self, prefixes: Mapping[str, Source]) -> None:
+        self._view.imports = replace(self._view.imports, urls=folders_by_prefix(prefixes))
+
+    @overload
+    def register_procedure(self, signature: str, function: F, *, reads_graph: bool = False) -> F: ...
+    @overload
+    def register_procedure(
+        self, signature: str, function: None = None, *, reads_graph: bool = False
+    ) -> Callable[[F], F]: ...
+    def register_procedure(
+        self, signature: str, function: F | None = None, *, reads_graph: bool = False
+    ) -> F | Callable[[F], F]:
+        """Register a procedure that this graph's statements may ``CALL``, before those of the same name elsewhere.
+
+        As a decorator, or with the function; everything as for ``qengine.procedure``, which registers for all graphs.
+
+        Raises
+        ------
+        SemanticError
+            ``InvalidSignature`` for a signature of another form.
+        """
+        return register(self._view.procedures, signature, function, reads_graph=reads_graph)
 
     @with_options(Limits)
     def transaction(self, **limits: Unpack[LimitKeywords]) -> Transaction:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from qengine._frozen import frozen
+from qengine.catalog.rules import Rules
 from qengine.catalog.values import ValueSummary
 from qengine.types import Type
 
@@ -74,6 +75,10 @@ class CatalogView(Protocol):
     @property
     def vertex_count(self) -> int:
         """Number of vertices."""
+
+    @property
+    def rules(self) -> Rules:
+        """Declared indexes, and constraints that the graph satisfies."""
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -6,10 +6,13 @@ from collections.abc import Callable, Iterable
 
 from qengine.plan.expr_text import ExprText, name_text
 from qengine.plan.logical import Match, Step, Unit
+from qengine.plan.rule_text import rule_statement
 from qengine.plan.updates import (
+    AddRule,
     CallSubquery,
     Create,
     Delete,
+    DropRule,
     ForEach,
     Merge,
     NewElement,
@@ -44,6 +47,12 @@ def step_text(step: Step, expr: ExprText, match: Callable[[Match], str]) -> str:
             text = f"{'DetachDelete' if detach else 'Delete'} {expr.joined(subjects)}"
         case ForEach(name=name, items=items):
             text = f"ForEach {name_text(name)} IN {expr(items)}"
+        case AddRule(rule=rule, lenient=lenient):
+            text = f"AddRule {rule_statement(rule)}{', if it is not there' if lenient else ''}"
+        case DropRule(name=name, rule=rule, lenient=lenient):
+            text = (
+                f"DropRule {rule_statement(rule) if rule else name_text(name)}{', if it is there' if lenient else ''}"
+            )
         case CallSubquery():
             text = _call(step, expr)
         case _:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+from qengine.catalog.rules import Rule
 from qengine.errors import Span
 from qengine.plan.expr import Expr
 from qengine.plan.logical import Operator, Step
@@ -17,9 +18,11 @@ from qengine.plan.pattern import QueryGraph
 from qengine.plan.traverse import operators
 
 __all__ = [
+    "AddRule",
     "CallSubquery",
     "Create",
     "Delete",
+    "DropRule",
     "ForEach",
     "Merge",
     "NewElement",
@@ -164,6 +167,26 @@ class CallSubquery(Step):
     batch: Expr | None = None
     on_error: str = "fail"
     report: str | None = None
+    span: Span | None = None
+
+
+@node()
+class AddRule(Step):
+    """Declares an index or a constraint, which the graph must satisfy; ``lenient``: or leaves one that is there."""
+
+    rule: Rule
+    lenient: bool
+    span: Span | None = None
+
+
+@node()
+class DropRule(Step):
+    """Takes an index or a ``constraint`` away, by its ``name``, or by what it says; ``lenient``: if it is there."""
+
+    name: str
+    rule: Rule | None
+    constraint: bool
+    lenient: bool
     span: Span | None = None
 
 

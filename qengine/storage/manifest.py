@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from qengine.catalog.rules import Rules
 from qengine.catalog.view import EdgeStatistics
 from qengine.storage.arrowfiles import type_digests
 from qengine.storage.json_schema import parse, schema, violations
@@ -32,6 +33,7 @@ __all__ = [
     "firsts",
     "groups",
     "needs_numbers",
+    "rules",
     "types",
 ]
 
@@ -103,6 +105,7 @@ def describe(store: GraphStore, files: Mapping[str, Mapping[str, Any]], *, logge
     return {
         "format": 4 if logged else 3 if numbered else 2,
         **({"numbers": numbers} if numbered else {}),
+        **({"rules": [list(row) for row in store.rules.rows()]} if store.rules.all else {}),
         "files": files,
         "labels": list(store.labels),
         "groups": [
@@ -159,8 +162,17 @@ def statistics(manifest: Mapping[str, Any]) -> dict[str, EdgeStatistics]:
     return {name: EdgeStatistics(**counts) for name, counts in manifest["statistics"].items()}
 
 
+def rules(manifest: Mapping[str, Any]) -> Rules:
+    """Return the rules in a manifest."""
+    return Rules.of(manifest.get("rules", ()))
+
+
 def _contradiction(manifest: Mapping[str, Any]) -> str | None:
     """Return where the parts of a manifest don't fit each other, None where they do."""
+    try:
+        rules(manifest)
+    except ValueError as error:
+        return str(error)
     if manifest["format"] < 1:
         return "there is no such format"
     folders = {path.partition("/")[0] for path in manifest["files"]}

@@ -235,7 +235,7 @@ def _open(directory: Path, handle: int, manifest: Mapping[str, Any]) -> GraphSto
     identity = None
     if manifests.NUMBERS in files:
         identity = read_numbers(files[manifests.NUMBERS], vertices, types, manifest["numbers"])
-    store = GraphStore(groups, manifest["labels"], types, adjacencies, *properties, identity)
+    store = GraphStore(groups, manifest["labels"], types, adjacencies, *properties, identity, manifests.rules(manifest))
     for name, counts in manifests.statistics(manifest).items():
         store.statistics.know(name, counts)
     if manifests.STATISTICS in files:  # graphs saved by older versions have none

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from qengine import _html
 from qengine._frozen import frozen
 from qengine._printable import printable_line
+from qengine.plan.rule_text import rule_statement
 from qengine.types import Type
 
 if TYPE_CHECKING:
@@ -36,10 +37,11 @@ class RelationshipSchema:
 
 @frozen
 class Schema:
-    """All label sets and relationship types of a graph."""
+    """All label sets and relationship types of a graph, and the statements that make its indexes and constraints."""
 
     nodes: tuple[NodeSchema, ...]
     relationships: tuple[RelationshipSchema, ...]
+    rules: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, store: GraphStore) -> Schema:
@@ -54,7 +56,8 @@ class Schema:
             NodeSchema(labels, count, {key: types[key] for key, _ in columns if key in types})
             for labels, (count, types) in found.items()
         )
-        return cls(tuple(nodes), tuple(_relationships(store, index) for index in range(len(store.types))))
+        relationships = tuple(_relationships(store, index) for index in range(len(store.types)))
+        return cls(tuple(nodes), relationships, tuple(map(rule_statement, store.rules.all)))
 
     def __repr__(self) -> str:
         lines = (text if count is None else f"{text}  {count:,}" for text, count in self._entries())
@@ -65,7 +68,10 @@ class Schema:
         return _html.table(("pattern", "count"), entries)
 
     def _entries(self) -> Iterator[tuple[str, int | None]]:
-        """Yield a pattern for each label set and each pair of ends, with its count where it is the first of a type."""
+        """Yield a pattern for each label set and each pair of ends, with its count where it is the first of a type.
+
+        The rules come last.
+        """
         for node in self.nodes:
             name = "".join(f":{label}" for label in node.labels)
             yield f"({name}{_properties(node.properties, bool(name))})", node.count
@@ -75,6 +81,8 @@ class Schema:
             for number, (start, end) in enumerate(edge.endpoints or (((), ()),)):
                 ends = ["".join(f":{label}" for label in labels) for labels in (start, end)]
                 yield f"({ends[0]}){arrow}({ends[1]})", edge.count if number == 0 else None
+        for rule in self.rules:
+            yield rule, None
 
 
 def _relationships(store: GraphStore, index: int) -> RelationshipSchema:

@@ -39,10 +39,12 @@ class RelationshipState:
 class Commit:
     """The elements that a transaction has touched, as they are after it, None for those that it has deleted.
 
-    ``next_node``, ``next_relationship``: the least numbers that were never given.
+    ``next_node``, ``next_relationship``: the least numbers that were never given. ``rules``: all rules that hold after
+    it (``catalog.rules.Rules.rows``), None where none has changed.
     """
 
     nodes: Mapping[int, NodeState | None]
     relationships: Mapping[int, RelationshipState | None]
     next_node: int
     next_relationship: int
+    rules: tuple[tuple[str, ...], ...] | None = None

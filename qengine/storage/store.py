@@ -11,6 +11,7 @@ import numpy as np
 
 from qengine._frozen import frozen
 from qengine._lru import LruCache
+from qengine.catalog.rules import NO_RULES, Rules
 from qengine.catalog.values import ValueSummary
 from qengine.catalog.view import EdgeStatistics, Incidence, RelationshipTypeInfo, TriangleSide
 from qengine.plan.pattern import Direction, LabelExpr, LabelIs
@@ -79,6 +80,8 @@ class GraphStore:
         For each type, column by key; they cover local ids from 0.
     identity
         The numbers of nodes, and of relationships by type; None where they are the internal ids.
+    rules
+        Declared indexes, and constraints that the graph satisfies.
     """
 
     def __init__(
@@ -90,10 +93,12 @@ class GraphStore:
         node_properties: Mapping[str, PropertyColumn],
         relationship_properties: Sequence[Mapping[str, PropertyColumn]],
         identity: Identity | None = None,
+        rules: Rules = NO_RULES,
     ) -> None:
         self.groups = tuple(groups)
         self.labels = tuple(labels)
         self.types = tuple(types)
+        self.rules = rules
         self._adjacencies = tuple(adjacencies)
         self._node_properties = dict(node_properties)
         self._relationship_properties = tuple(dict(columns) for columns in relationship_properties)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from qengine._frozen import frozen
+from qengine.catalog.rules import Rules
 from qengine.errors import InternalError, StorageError
 from qengine.plan.pattern import Direction
 from qengine.storage.adjacency import Adjacency
@@ -63,7 +64,8 @@ def successor(base: GraphStore, commit: Commit) -> GraphStore:
     )
     adjacencies = [each.lists.adjacencies for each in made]
     columns = [each.columns for each in made]
-    store = GraphStore(layout.groups, layout.labels, types, adjacencies, nodes, columns, identity)
+    rules = base.rules if commit.rules is None else Rules.of(commit.rules)
+    store = GraphStore(layout.groups, layout.labels, types, adjacencies, nodes, columns, identity, rules)
     if layout.new_ids is None:
         same = [each.name for each in made if each.lists.sources is None]
         store.statistics.take_over(base.statistics, same)

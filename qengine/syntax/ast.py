@@ -486,13 +486,84 @@ class CallClause(Clause):
 
 
 @frozen
+class YieldItem(Ast):
+    """``output [AS name]``; without AS the name is the output's."""
+
+    output: str
+    name: str
+
+
+@frozen
+class ProcedureCallClause(Clause):
+    """``[OPTIONAL] CALL name(args) [YIELD items [WHERE where]]``.
+
+    ``args`` None: there are no parentheses. ``items`` None: there is no YIELD; empty: ``YIELD *``.
+    """
+
+    name: str
+    args: tuple[Expression, ...] | None
+    items: tuple[YieldItem, ...] | None = None
+    where: Expression | None = None
+    optional: bool = False
+    name_span: Span = field(default=_NOWHERE, compare=False, repr=False, kw_only=True)
+
+
+@frozen
+class LoadCsvClause(Clause):
+    """``[USING PERIODIC COMMIT n] LOAD CSV [WITH HEADERS] FROM url AS name [FIELDTERMINATOR separator]``.
+
+    ``periodic``: where the words before LOAD stand; they ask for transactions of n rows each.
+    """
+
+    url: Expression
+    name: str
+    headers: bool = False
+    separator: str = ","
+    periodic: Span | None = field(default=None, compare=False, repr=False)
+
+
+@frozen
 class UnsupportedClause(Clause):
-    """A clause that parses but isn't built: CALL of a procedure, LOAD CSV, LET, FOR, FILTER, USE, SHOW, …
+    """A clause that parses but isn't built: LET, FOR, FILTER, USE, SHOW, …
 
     ``keyword`` names it as the user wrote it, in upper case.
     """
 
     keyword: str
+
+
+@frozen
+class SchemaClause(Clause):
+    """CREATE or DROP (``drops``) of an index or a ``constraint``, a whole statement.
+
+    ``name``: empty for none. ``lenient``: IF [NOT] EXISTS. ``kind``: "RANGE", "TEXT", …, or "UNIQUENESS", "KEY",
+    "PROPERTY_EXISTENCE", "PROPERTY_TYPE"; empty where a name says what to drop. ``entity``: "NODE" or "RELATIONSHIP".
+    ``type``: of a property, as "INTEGER | STRING".
+    """
+
+    drops: bool
+    constraint: bool
+    name: str
+    lenient: bool
+    kind: str = ""
+    entity: str = ""
+    label: str = ""
+    keys: tuple[str, ...] = ()
+    type: str = ""
+
+
+@frozen
+class ShowClause(Clause):
+    """``SHOW … what``; ``what``: "INDEXES", "CONSTRAINTS", "FUNCTIONS" or "PROCEDURES".
+
+    ``words``: in upper case, those that say which of them. ``columns``: those that there are, in their order.
+    ``selection``: what YIELD and WHERE say, as a WITH behind it.
+    """
+
+    what: str
+    words: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    selection: WithClause | None = None
 
 
 # ---------------------------------------------------------------- statements

@@ -53,10 +53,13 @@ def check_query(body: ast.Query | ast.UnionQuery, text: str) -> None:
     for query in _queries(body):
         _check_order(query, text)
         last = query.clauses[-1]
-        if isinstance(last, (ast.ReturnClause, ast.UnsupportedClause, *_UPDATING)):
+        if isinstance(last, (ast.ReturnClause, ast.UnsupportedClause, ast.SchemaClause, *_UPDATING)):
             continue
         if isinstance(last, ast.CallClause):
             if _is_unit(last.body.body) or last.transactions is not None:
+                continue
+        elif isinstance(last, ast.ProcedureCallClause):
+            if last.items is None or len(query.clauses) == 1:  # the binder knows what the procedure gives
                 continue
         elif isinstance(last, ast.WithClause):
             word = Span(last.span.start, last.span.start + len("WITH"))
@@ -171,7 +174,7 @@ def _is_unit(body: ast.Query | ast.UnionQuery) -> bool:
 
 def _first_update(query: ast.Query) -> ast.Clause | None:
     for clause in query.clauses:
-        if isinstance(clause, _UPDATING):
+        if isinstance(clause, (*_UPDATING, ast.SchemaClause)):
             return clause
         if isinstance(clause, ast.CallClause):
             for inner in _queries(clause.body.body):
@@ -215,7 +218,9 @@ def _collect(value: object, into: list[ast.Ast]) -> None:
             _collect(item, into)
 
 
-_NO_CHILDREN = frozenset(("Any", "bool", "int", "int | None", "str", "str | None", "Span", "tuple[str, ...]"))
+_NO_CHILDREN = frozenset(
+    ("Any", "bool", "int", "int | None", "str", "str | None", "Span", "Span | None", "tuple[str, ...]")
+)
 _CHILD_FIELDS: dict[type, tuple[str, ...]] = {}
 
 
@@ -248,6 +253,10 @@ def _check_order(query: ast.Query, text: str) -> None:
             word = _first_word(following, text)
             hint = "End the first query with ';', or write WITH instead of its RETURN."
             raise _error("Nothing may follow RETURN.", word, text, hint)
+        if isinstance(clause, ast.ShowClause) and not isinstance(following, ast.ReturnClause):
+            word = _first_word(following, text)
+            hint = "Only YIELD, WHERE and RETURN may follow."
+            raise _error(f"{_text(word, text)} can't follow SHOW.", word, text, hint, "InvalidClauseComposition")
         if isinstance(clause, _UPDATING) and isinstance(following, _READING):
             word, earlier = _first_word(following, text), _first_word(clause, text)
             message = f"{_text(word, text)} can't follow {_text(earlier, text)} directly."
@@ -255,7 +264,7 @@ def _check_order(query: ast.Query, text: str) -> None:
             raise _error(message, word, text, hint, "InvalidClauseComposition")
 
 
-_READING = (ast.MatchClause, ast.UnwindClause, ast.CallClause)
+_READING = (ast.MatchClause, ast.UnwindClause, ast.CallClause, ast.ProcedureCallClause, ast.LoadCsvClause)
 
 
 def _parts(clause: ast.Clause, before: ast.Clause | None) -> int:

@@ -24,10 +24,10 @@ class Context(Enum):
 # Tokens that end an operand: an operator, a comma or a clause may follow, a new operand can't.
 _OPERAND_END = frozenset((
     "NAME", "PARAMETER", "INTEGER", "FLOAT", "STRING", "TRUE", "FALSE", "NULL", "END", "RPAR", "RSQB", "RBRACE",
-    "PATTERN_END", "FINISH", "TRANSACTIONS", "ROWS", "ON_ERROR", "COMMAND", "ASC", "DESC",
+    "PATTERN_END", "FINISH", "TRANSACTIONS", "ROWS", "ON_ERROR", "COMMAND", "SHOW", "ASC", "DESC",
 ))  # fmt: skip
 # Types whose token may be followed by the first clause of a query.
-_QUERY_START = frozenset(("", "LBRACE", "EXPLAIN", "STEPS", "PROFILE", "ALL", "UNION", "DIVIDER"))
+_QUERY_START = frozenset(("", "LBRACE", "EXPLAIN", "STEPS", "PROFILE", "ALL", "UNION", "DIVIDER", "PERIODIC_COMMIT"))
 
 
 class ClassifierState:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from qengine.syntax.classifier_state import ClassifierState, Context
 from qengine.syntax.scanner import BACKTICKED, Token
-from qengine.syntax.words import KEYWORDS, MATCH_MODES, SCHEMA_WORDS
+from qengine.syntax.words import KEYWORDS, MATCH_MODES, SCHEMA_WORDS, SHOWN
 
 __all__ = ["WordRules"]
 
@@ -139,11 +139,11 @@ class WordRules(ClassifierState):
     def _load(self, index: int, upper: str, after_operand: bool) -> int:
         if not (self.word(index + 1) == "CSV" and self.begins_clause()):
             return self.emit("NAME", index)
-        last = index + 1
-        while self.word(last + 1) in ("WITH", "HEADERS", "FROM"):
-            last += 1
+        last, value = index + 1, "LOAD CSV"
+        while (word := self.word(last + 1)) in ("WITH", "HEADERS", "FROM"):
+            last, value = last + 1, f"{value} {word}"
         self.context = Context.EXPRESSION
-        return self.emit_joined("LOAD_CSV", "LOAD CSV", index, last)
+        return self.emit_joined("LOAD_CSV", value, index, last)
 
     def _soft_clause(self, index: int, upper: str, after_operand: bool) -> int:
         """LET, FOR, FILTER, USE: names unless a clause may begin here and what follows fits."""
@@ -167,6 +167,22 @@ class WordRules(ClassifierState):
         if self.out or not self.is_name(index + 1):
             return self.emit("NAME" if upper != "CREATE" else "CREATE", index)
         return self.emit_joined("COMMAND", upper, index, len(self.tokens) - 1)
+
+    def _show(self, index: int, upper: str, after_operand: bool) -> int:
+        """Join SHOW, what it lists and the words round that into one token."""
+        last = index
+        while self.is_name(last + 1) and self.word(last + 1) not in ("YIELD", "WHERE", "RETURN"):
+            last += 1
+        if self.out or not any(self.word(each) in SHOWN for each in range(index + 1, last + 1)):
+            return self._command(index, upper, after_operand)
+        return self.emit_joined("SHOW", upper, index, last)
+
+    def _periodic_commit(self, index: int, upper: str, after_operand: bool) -> int:
+        """Join USING PERIODIC COMMIT and the number behind it into one token."""
+        if (self.word(index + 1), self.word(index + 2)) != ("PERIODIC", "COMMIT") or not self.begins_clause():
+            return self.emit("NAME", index)
+        last = index + 3 if self.kind(index + 3) == "INTEGER" else index + 2
+        return self.emit_joined("PERIODIC_COMMIT", "USING PERIODIC COMMIT", index, last)
 
     # --------------------------------------------------------------------------------------- words of expressions
 
@@ -224,7 +240,9 @@ _WORDS = {
     "LOAD": WordRules._load,
     **dict.fromkeys(("LET", "FOR", "FILTER", "USE"), WordRules._soft_clause),
     **dict.fromkeys(("YIELD", "FIELDTERMINATOR"), WordRules._trailing_word),
-    **dict.fromkeys(("ALTER", "DROP", "SHOW"), WordRules._command),
+    **dict.fromkeys(("ALTER", "DROP"), WordRules._command),
+    "SHOW": WordRules._show,
+    "USING": WordRules._periodic_commit,
     "IS": WordRules._is,
     "END": WordRules._end,
     **dict.fromkeys(("ALL", "ANY", "NONE", "SINGLE"), WordRules._quantifier),

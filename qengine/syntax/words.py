@@ -2,35 +2,45 @@
 
 from __future__ import annotations
 
-__all__ = ["CLAUSES", "KEYWORDS", "MATCH_MODES", "PATTERN_PREFIX", "SCHEMA_WORDS", "STATEMENT_WORDS"]
+__all__ = [
+    "CLAUSES",
+    "KEYWORDS",
+    "MATCH_MODES",
+    "PATTERN_PREFIX",
+    "SCHEMA_WORDS",
+    "SHOWN",
+    "STATEMENT_WORDS",
+    "word_set",
+]
 
 
-def _words(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
+    """Return the words of a text."""
     return frozenset(text.split())
 
 
 # Always keywords, save where only a name can stand: after a dot or AS, as a label, as a map's key, before a dot.
-_RESERVED = _words(
+_RESERVED = word_set(
     "AND AS CASE CONTAINS DISTINCT ELSE ENDS FALSE IN IS MATCH NOT NULL OR RETURN STARTS THEN TRUE UNION UNWIND WHEN "
     "WHERE WITH XOR"
 )
 
 # Keywords only where their neighbours say so.
-_AMBIGUOUS = _words(
+_AMBIGUOUS = word_set(
     "ALL ALLSHORTESTPATHS ANY ASC ASCENDING COLLECT COUNT DESC DESCENDING END EXISTS FINISH LIMIT NONE OFFSET "
     "OPTIONAL ORDER REDUCE SHORTESTPATH SINGLE SKIP"
 )
 
 # Of clauses that change the graph, and of those that aren't built; most are keywords only where a clause may begin.
-_CLAUSE_WORDS = _words(
+_CLAUSE_WORDS = word_set(
     "ALTER CALL CREATE DELETE DETACH DROP FIELDTERMINATOR FILTER FOR FOREACH INSERT LET LOAD MERGE NODETACH ON REMOVE "
-    "SET SHOW USE YIELD"
+    "SET SHOW USE USING YIELD"
 )
 
 KEYWORDS = _RESERVED | _AMBIGUOUS | _CLAUSE_WORDS
 """All words that the classifier looks at, in upper case."""
 
-CLAUSES = _words(
+CLAUSES = word_set(
     "CALL CREATE DELETE DETACH FINISH FOREACH INSERT LOAD MATCH MERGE NODETACH OPTIONAL REMOVE RETURN SET UNION "
     "UNWIND WITH"
 )
@@ -51,12 +61,18 @@ PATTERN_PREFIX = {
 }  # fmt: skip
 """Words that may stand before a path, and their token types."""
 
-STATEMENT_WORDS = _words(
+STATEMENT_WORDS = word_set(
     "BY DIFFERENT ELEMENT ELEMENTS EXPLAIN NODE NODES PROFILE RELATIONSHIP RELATIONSHIPS REPEATABLE"
 )
 """Words that are keywords in one phrase only."""
 
-SCHEMA_WORDS = _words(
+SCHEMA_WORDS = word_set(
     "ALIAS COMPOSITE CONSTRAINT DATABASE FULLTEXT INDEX LOOKUP OR POINT RANGE ROLE TEXT UNIQUE USER VECTOR"
 )
 """Words that may follow CREATE in a command of administration."""
+
+SHOWN = {
+    "INDEX": "INDEXES", "INDEXES": "INDEXES", "CONSTRAINT": "CONSTRAINTS", "CONSTRAINTS": "CONSTRAINTS",
+    "FUNCTION": "FUNCTIONS", "FUNCTIONS": "FUNCTIONS", "PROCEDURE": "PROCEDURES", "PROCEDURES": "PROCEDURES",
+}  # fmt: skip
+"""What SHOW can list, by the words for it."""

@@ -13,9 +13,11 @@ from qengine.plan.logical import (
     Distinct,
     Filter,
     Limit,
+    LoadCsv,
     LogicalPlan,
     Match,
     Operator,
+    ProcedureCall,
     Project,
     Skip,
     Sort,
@@ -27,9 +29,11 @@ from qengine.plan.logical import (
 from qengine.plan.pattern import Direction, PatternNode, PatternRelationship, QueryGraph
 from qengine.plan.traverse import bound_names, free_variables, preorder
 from qengine.plan.updates import (
+    AddRule,
     CallSubquery,
     Create,
     Delete,
+    DropRule,
     ForEach,
     Merge,
     NewElement,
@@ -110,6 +114,15 @@ class _Verifier:
             case Unwind(expr=expr, name=name):
                 self.exprs((expr,), columns)
                 return (*columns, *self.declare([name]))
+            case ProcedureCall(procedure=procedure, args=args, outputs=outputs):
+                known = {each.name for each in procedure.signature.outputs}
+                assert len(args) == len(procedure.signature.inputs), f"{procedure!r} gets {len(args)} arguments"
+                assert known.issuperset(name for name, _ in outputs), f"{procedure!r} lacks some of {outputs}"
+                self.exprs(args, columns)
+                return (*columns, *self.declare([name for _, name in outputs]))
+            case LoadCsv(url=url, name=name):
+                self.exprs((url,), columns)
+                return (*columns, *self.declare([name]))
             case Project(items=items):
                 self.exprs((expr for _, expr in items), columns)
                 return self.projected(items)
@@ -147,6 +160,8 @@ class _Verifier:
                 case ForEach(name=name, items=items, steps=inner):
                     self.exprs((items,), columns)
                     self.steps(inner, (*columns, *self.declare([name])))
+                case AddRule() | DropRule():
+                    pass
                 case CallSubquery():
                     columns = self.called(step, columns)
                 case _:

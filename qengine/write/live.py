@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
-from qengine.errors import ExecutionError
-from qengine.exec.common.access import hash_index
-from qengine.exec.common.value_index import Unanswered
+from qengine.errors import ExecutionError, Span
+from qengine.exec.common.access import hash_index, relationship_index
+from qengine.exec.common.value_index import HashIndex, Unanswered
 from qengine.exec.context import ExecutionContext
 from qengine.exec.memory import MemoryAccount
 from qengine.exec.reference.graph import Edge, Finder
@@ -36,8 +37,8 @@ class LiveGraph:
 
     def __init__(self, overlay: Overlay, context: ExecutionContext) -> None:
         self.overlay = overlay
-        #: Numbers of nodes that DELETE has named in this statement.
-        self.deleted: list[int] = []
+        #: Numbers of the nodes that DELETE has named in this statement, each with where it stands in the text.
+        self.deleted: dict[int, Span | None] = {}
         self.node_numbers = _SameNumbers(lambda number: overlay.node(number) is not None)
         self.relationship_numbers = _SameNumbers(lambda number: overlay.relationship(number) is not None)
         self._base = overlay.base
@@ -169,24 +170,55 @@ class LiveGraph:
     ) -> Callable[[Row], Iterable[int]]:
         def find(row: Row) -> Iterable[int]:
             value = evaluate(row)
-            return () if value is None else self.having(key, value, labels)
+            return () if value is None else self.having({key: value}, labels)
 
         return find
 
-    def having(self, key: str, value: Any, labels: LabelExpr | None = None) -> Iterable[int]:
-        """Return the nodes whose property equals a value, and perhaps others that satisfy the label expression."""
-        touched = self.overlay.touched_nodes()
-        index = hash_index(self._base.store, key, self._context, now=True)
-        found: list[int] = []
-        if index is not None:
-            try:
-                found = self._base.numbers(index.ids(value, self._context))
-            except Unanswered:
-                return self._by_labels(labels)
-        elif self._base.store.node_property(key) is not None:
+    def having(self, wanted: Mapping[str, Any], labels: LabelExpr | None = None) -> Iterable[int]:
+        """Return the nodes whose properties equal some values, and perhaps others that satisfy the label expression."""
+        store, touched = self._base.store, self.overlay.touched_nodes()
+        columns = {key: store.node_property(key) is not None for key in wanted}
+        places = self._places(wanted, columns, lambda key: hash_index(store, key, self._context, now=True))
+        if places is None:
             return self._by_labels(labels)
-        found = [number for number in found if number not in touched]
-        return found + self.overlay.values.find(key, value, touched)
+        found = [number for number in self._base.numbers(places) if number not in touched]
+        return found + self.overlay.values.find(wanted, touched)
+
+    def relationships_having(self, type: str, wanted: Mapping[str, Any]) -> Iterable[int]:
+        """Return the relationships of a type whose properties equal some values, and perhaps others of it."""
+        store, touched = self._base.store, self.overlay.touched_relationships()
+        found: list[int] = []
+        kind = next((each for each in store.types if each.name == type), None)
+        if kind is not None:
+            columns = {key: key in kind.property_keys for key in wanted}
+            index = kind.index
+            places = self._places(wanted, columns, lambda key: relationship_index(store, index, key, self._context))
+            if places is None:
+                places = np.arange(kind.count, dtype=np.int64)
+            numbers = store.relationship_numbers.of(places + kind.base).tolist()
+            found = [number for number in numbers if number not in touched]
+        return found + self.overlay.relationship_values.find(wanted, touched)
+
+    def _places(
+        self, wanted: Mapping[str, Any], columns: Mapping[str, bool], index_of: Callable[[str], HashIndex | None]
+    ) -> Array | None:
+        """Return where the elements of the base stand that have some values, by the indexes that answer for them.
+
+        ``columns``: whether the base has a property. None where no index answers.
+        """
+        if not all(columns.values()):
+            return np.empty(0, np.int64)
+        answers: list[Array] = []
+        for key, value in wanted.items():
+            index = index_of(key)
+            if index is not None:
+                with suppress(Unanswered):
+                    answers.append(index.ids(value, self._context))
+        answers.sort(key=len)
+        for other in answers[1:]:
+            at = np.minimum(np.searchsorted(other, answers[0]), max(0, len(other) - 1))
+            answers[0] = answers[0][other[at] == answers[0]] if len(other) else other
+        return answers[0] if answers else None
 
     def _by_labels(self, expr: LabelExpr | None) -> Iterator[int]:
         touched = self.overlay.touched_nodes()
@@ -277,11 +309,10 @@ def equalities(node: PatternNode, predicates: Sequence[Expr], unknown: Set[str])
                 yield one.key, other
 
 
-def gone(kind: str) -> ExecutionError:
+def gone(kind: str, span: Span | None = None) -> ExecutionError:
     """Return the error of an element that was deleted before."""
-    return ExecutionError(
-        f"The {kind} was deleted before.", code="DeletedEntityAccess", hint="Read what you need before DELETE."
-    )
+    message, hint = f"The {kind} was deleted before.", "Read what you need before DELETE."
+    return ExecutionError(message, code="DeletedEntityAccess", span=span, hint=hint)
 
 
 class LiveEnvironment(Environment):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from qengine._frozen import record
+from qengine.catalog.rules import Rules
 from qengine.storage.states import Commit, NodeState, RelationshipState
 from qengine.write.base import Base
 from qengine.write.touched import TouchedValues
@@ -15,8 +16,10 @@ __all__ = ["Changes", "Overlay"]
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
+_State: TypeAlias = NodeState | RelationshipState | None
 _ABSENT: Any = object()
 _NO_LABELS: tuple[str, ...] = ()
+_NO_PROPERTIES: Mapping[str, Any] = {}
 
 
 @record
@@ -30,6 +33,10 @@ class Changes:
     properties_set: int = 0
     labels_added: int = 0
     labels_removed: int = 0
+    indexes_added: int = 0
+    indexes_removed: int = 0
+    constraints_added: int = 0
+    constraints_removed: int = 0
 
     def __str__(self) -> str:
         """Return what was done in words, as "2 nodes created, 1 property set"."""
@@ -42,7 +49,14 @@ def _told(name: str, count: int) -> str:
     return f"{count:,} {things if count != 1 else _ONE[things]} {done}"
 
 
-_ONE = {"nodes": "node", "relationships": "relationship", "properties": "property", "labels": "label"}
+_ONE = {
+    "nodes": "node",
+    "relationships": "relationship",
+    "properties": "property",
+    "labels": "label",
+    "indexes": "index",
+    "constraints": "constraint",
+}
 
 
 class Overlay:
@@ -65,6 +79,8 @@ class Overlay:
         self.clock = 0
         self.next_node, self.next_relationship = base.next_node, base.next_relationship
         self.values = TouchedValues()
+        self.relationship_values = TouchedValues()
+        self._rules = {"now": base.store.rules, "committed": base.store.rules}
         self._nodes: dict[int, NodeState | None] = {}
         self._relationships: dict[int, RelationshipState | None] = {}
         self._gone: dict[int, RelationshipState] = {}  # deleted relationships, whose types may still be asked for
@@ -86,6 +102,13 @@ class Overlay:
         """Return a node, None where there is none."""
         found = self._nodes.get(number, _ABSENT)
         return self.base.node(number) if found is _ABSENT else found
+
+    def read_ahead(self, nodes: Sequence[int], relationships: Sequence[int]) -> None:
+        """Read elements that will be asked for together."""
+        if nodes := [number for number in nodes if number not in self._nodes]:
+            self.base.read_nodes(nodes)
+        if relationships := [number for number in relationships if number not in self._relationships]:
+            self.base.read_relationships(relationships)
 
     def relationship(self, number: int) -> RelationshipState | None:
         """Return a relationship, None where there is none."""
@@ -127,6 +150,22 @@ class Overlay:
                 if state is not None:
                     yield number, state
 
+    @property
+    def rules(self) -> Rules:
+        """The rules that hold."""
+        return self._rules["now"]
+
+    def touched_since(self, mark: int) -> tuple[dict[int, None], dict[int, None]]:
+        """Return the numbers of the nodes and the relationships that were touched since a mark."""
+        nodes: dict[int, None] = {}
+        relationships: dict[int, None] = {}
+        for table, key, _ in self._undo[mark:]:
+            if table is self._nodes:
+                nodes[key] = None
+            elif table is self._relationships:
+                relationships[key] = None
+        return nodes, relationships
+
     def labelled(self, label: str) -> list[int]:
         """Return the touched nodes that have a label."""
         return list(self._labels.get(label, ()))
@@ -135,7 +174,7 @@ class Overlay:
         """Tell whether a node, which may be deleted, is an end of a relationship."""
         if next(self.added(node), None) is not None:
             return True
-        return any(self._relationships.get(number, False) is not None for number in self.base.incident(node))
+        return any(self._relationships.get(link[0], False) is not None for link in self.base.incident(node))
 
     # ------------------------------------------------------------ changing
 
@@ -146,7 +185,8 @@ class Overlay:
     def take_back(self, mark: int) -> None:
         """Take back what was changed since a mark."""
         if len(self._undo) > mark:
-            self.values = TouchedValues()  # those gathered since the mark are of what is taken back
+            # Those gathered since the mark are of what is taken back.
+            self.values, self.relationship_values = TouchedValues(), TouchedValues()
             self.clock += 1
         while len(self._undo) > mark:
             table, key, old = self._undo.pop()
@@ -162,15 +202,21 @@ class Overlay:
             {number: self._relationships[number] for number in self._own_relationships},
             self.next_node,
             self.next_relationship,
+            self._rules_unlike(self._rules["committed"]),
         )
 
     def above(self) -> Commit:
         """Return all that is above the base."""
-        return Commit(dict(self._nodes), dict(self._relationships), self.next_node, self.next_relationship)
+        rules = self._rules_unlike(self.base.store.rules)
+        return Commit(dict(self._nodes), dict(self._relationships), self.next_node, self.next_relationship, rules)
+
+    def _rules_unlike(self, before: Rules) -> tuple[tuple[str, ...], ...] | None:
+        return None if self.rules == before else self.rules.rows()
 
     def committed(self) -> None:
         """Take note that what was changed stays; it can't be taken back any more."""
         self._own_nodes, self._own_relationships, self._gone = {}, {}, {}
+        self._rules["committed"] = self.rules
         self._undo.clear()
 
     def create_node(self, labels: tuple[str, ...], properties: Mapping[str, Any]) -> int:
@@ -201,7 +247,8 @@ class Overlay:
 
     def delete_node(self, number: int) -> None:
         """Take a node away, if it is still there; its relationships stay."""
-        if self.node(number) is not None:
+        known = self._nodes.get(number, _ABSENT)
+        if known is not None and (known is not _ABSENT or self.base.node_place(number) >= 0):
             self._put_node(number, None)
             self.changes.nodes_deleted += 1
 
@@ -209,14 +256,21 @@ class Overlay:
         """Take a relationship away, if it is still there."""
         state = self.relationship(number)
         if state is not None:
-            self._put(self._gone, number, state)
-            self._put_relationship(number, None)
-            self.changes.relationships_deleted += 1
+            self._delete(number, state.type, state.start, state.end)
 
-    def relationships_of(self, node: int) -> list[int]:
-        """Return the relationships that a node, which may be deleted, is an end of."""
-        found = [number for number in self.base.incident(node) if self._relationships.get(number, False) is not None]
-        return found + [number for number, _ in self.added(node)]
+    def delete_relationships_of(self, node: int) -> None:
+        """Take away the relationships that a node is an end of."""
+        names = self.base.store.types
+        for number, index, start, end in list(self.base.incident(node)):
+            if self._relationships.get(number, False) is not None:
+                self._delete(number, names[index].name, start, end)
+        for number, state in list(self.added(node)):
+            self._delete(number, state.type, state.start, state.end)
+
+    def _delete(self, number: int, type: str, start: int, end: int) -> None:
+        self._put(self._gone, number, RelationshipState(type, start, end, _NO_PROPERTIES))
+        self._put_relationship(number, None)
+        self.changes.relationships_deleted += 1
 
     def set_node_properties(self, number: int, properties: Mapping[str, Any], count: int) -> None:
         """Give a node other properties; ``count``: how many of them were set, for the statement's counts."""
@@ -239,6 +293,18 @@ class Overlay:
         self.changes.labels_added += len(set(labels) - set(state.labels))
         self.changes.labels_removed += len(set(state.labels) - set(labels))
         self._put_node(number, NodeState(labels, state.properties))
+
+    def set_rules(self, rules: Rules) -> None:
+        """Let other rules hold."""
+        before = self.rules.all
+        added = [each for each in rules.all if each not in before]
+        removed = [each for each in before if each not in rules.all]
+        self.clock += 1
+        self._put(self._rules, "now", rules)
+        self.changes.constraints_added += sum(each.is_constraint for each in added)
+        self.changes.indexes_added += sum(not each.is_constraint for each in added)
+        self.changes.constraints_removed += sum(each.is_constraint for each in removed)
+        self.changes.indexes_removed += sum(not each.is_constraint for each in removed)
 
     # ------------------------------------------------------------ inside
 
@@ -267,18 +333,21 @@ class Overlay:
                 self._drop(self._labels[label], number)
             for label in after:
                 self._put(self._inner(self._labels, label), number, None)
-        for bucket, value in self.values.places(
-            None if old is None else old.properties, None if state is None else state.properties
-        ):
-            if value:
-                self._put(bucket, number, None)
-            else:
-                self._drop(bucket, number)
+        self._put_values(self.values, number, old, state)
         self.clock += 1
         self._put(self._nodes, number, state)
         self._put(self._own_nodes, number, None)
 
+    def _put_values(self, values: TouchedValues, number: int, old: _State, new: _State) -> None:
+        before, after = None if old is None else old.properties, None if new is None else new.properties
+        for bucket, enters in values.places(before, after):
+            if enters:
+                self._put(bucket, number, None)
+            else:
+                self._drop(bucket, number)
+
     def _put_relationship(self, number: int, state: RelationshipState | None) -> None:
+        self._put_values(self.relationship_values, number, self._relationships.get(number), state)
         self.clock += 1
         self._put(self._relationships, number, state)
         self._put(self._own_relationships, number, None)

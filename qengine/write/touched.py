@@ -1,37 +1,43 @@
-"""Which touched nodes have a value of a property, for the keys that were asked for."""
+"""Which touched elements have a value of a property, for the keys that were asked for."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from qengine.exec.scalar.compare import group_key
-from qengine.storage.states import NodeState
+from qengine.storage.states import NodeState, RelationshipState
 
 __all__ = ["TouchedValues"]
 
 _Bucket = dict[int, None]
+_Touched: TypeAlias = Mapping[int, NodeState | None] | Mapping[int, RelationshipState | None]
 _NOTHING: Mapping[str, Any] = {}
 
 
 class TouchedValues:
-    """By key and value the numbers of nodes; a key's values are gathered when it is first asked for."""
+    """By key and value the numbers of elements; a key's values are gathered when it is first asked for."""
 
     def __init__(self) -> None:
         self._by_key: dict[str, dict[Any, _Bucket]] = {}
 
-    def find(self, key: str, value: Any, nodes: Mapping[int, NodeState | None]) -> list[int]:
-        """Return the touched ``nodes`` whose property equals a value, in no given order; perhaps others."""
+    def find(self, wanted: Mapping[str, Any], touched: _Touched) -> list[int]:
+        """Return the ``touched`` elements whose properties equal some values, in no given order; perhaps others."""
+        buckets: list[_Bucket] = [self._having(key, value, touched) for key, value in wanted.items()]
+        fewest = min(buckets, key=len)
+        return list(fewest)
+
+    def _having(self, key: str, value: Any, touched: _Touched) -> _Bucket:
         values = self._by_key.get(key)
         if values is None:
             values = self._by_key[key] = {}
-            for number, state in nodes.items():
+            for number, state in touched.items():
                 if state is not None and key in state.properties:
                     values.setdefault(_place(state.properties[key]), {})[number] = None
-        return list(values.get(_place(value), ()))
+        return values.get(_place(value), {})
 
     def places(self, old: Mapping[str, Any] | None, new: Mapping[str, Any] | None) -> Iterator[tuple[_Bucket, bool]]:
-        """Give the sets that a node has to leave (False) or enter (True) where its properties change."""
+        """Give the sets that an element has to leave (False) or enter (True) where its properties change."""
         old, new = old or _NOTHING, new or _NOTHING
         for key, values in self._by_key.items():
             before, after = old.get(key), new.get(key)

@@ -83,7 +83,9 @@ def merged(commits: Sequence[Commit]) -> Commit:
     for each in commits:
         nodes.update(each.nodes)
         relationships.update(each.relationships)
-    return Commit(nodes, relationships, commits[-1].next_node, commits[-1].next_relationship)
+    rules = [each.rules for each in commits if each.rules is not None]
+    last = commits[-1]
+    return Commit(nodes, relationships, last.next_node, last.next_relationship, rules[-1] if rules else None)
 
 
 class Versions:

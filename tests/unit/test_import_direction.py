@@ -126,6 +126,7 @@ def test_every_stage_is_known() -> None:
         "transaction",
         "update_plans",
         "views",
+        "rule_checks",
         "shared_plans",
         "statements",
         "result",
@@ -137,6 +138,8 @@ def test_every_stage_is_known() -> None:
         "options",
         "qerror",
         "calibration",
+        "builtin_procedures",
+        "procedures",
         "cardinalities",
         "sampled",
     }
@@ -149,7 +152,17 @@ RECURSIVE = [
     {"plan.constants", "plan.fallible"},
     {
         f"binder.{name}"
-        for name in ("aggregation", "projection_scope", "call", "calls", "clauses", "expressions", "items", "patterns")
+        for name in (
+            "aggregation",
+            "projection_scope",
+            "call",
+            "calls",
+            "clauses",
+            "expressions",
+            "items",
+            "patterns",
+            "procedures",
+        )
     }
     | {"binder.projection", "binder.subqueries", "binder.call", "binder.updates"},  # expressions hold queries
     {"optimizer.lower.by_node", "optimizer.lower.match"}  # as plans do

@@ -2,7 +2,8 @@
 
 A scan reads a column once, making an index takes as long as many scans. Which of them is cheaper depends on the
 look-ups that follow, which nobody knows; so an index is made after some scans that found few nodes, as one rents skis
-before one buys them. An index that was evicted is made again after twice as many scans as the time before.
+before one buys them. An index that was evicted is made again after twice as many scans as the time before. One that
+CREATE INDEX or a constraint of uniqueness has declared is made when it is first asked for.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from qengine.plan.physical import VertexLevel
 from qengine.storage.arrays import Array
 from qengine.storage.columns import PropertyColumn
 
-__all__ = ["hash_index", "indexed_nodes", "note_scan", "value_of"]
+__all__ = ["hash_index", "indexed_nodes", "note_scan", "relationship_index", "value_of"]
 
 _Index = TypeVar("_Index", HashIndex, SortedIndex)
 
@@ -124,6 +125,19 @@ def hash_index(store: ExecView, key: str, context: ExecutionContext, *, now: boo
     return _index(store, HashIndex, key, context, now=now)
 
 
+def relationship_index(store: ExecView, type: int, key: str, context: ExecutionContext) -> HashIndex | None:
+    """Return the hash index, made now, of a property of a type's relationships, by local ids; None without room."""
+    place = (HASH, type, key)
+    if (known := store.derived.find(place)) is not None:
+        return known  # type: ignore[no-any-return]
+    column = store.relationship_property(type, key)
+    if column is None or not _fits(store, HashIndex, column, context):
+        return None
+    with context.memory.holding("The index") as holding:
+        holding.set(_bytes(HashIndex, column))
+        return store.derived.get(place, lambda: HashIndex(column, context))  # type: ignore[no-any-return]
+
+
 def _index(
     store: ExecView, kind: type[_Index], key: str, context: ExecutionContext, *, now: bool = False
 ) -> _Index | None:
@@ -133,6 +147,7 @@ def _index(
         return known  # type: ignore[no-any-return]
     column = store.node_property(key)
     past = _past(store, kind.KIND, key)
+    now = now or store.rules.index_node_key(key)
     if column is None or not (now or past.scans >= SCANS[kind.KIND] << past.made):
         return None
     if not _fits(store, kind, column, context):

@@ -1,0 +1,37 @@
+"""Rules of a graph as text: what one is about, what it requires, and the statement that makes it."""
+
+from __future__ import annotations
+
+from qengine.catalog.rules import EXISTENCE, TYPE, UNIQUE, Rule
+from qengine.plan.expr_text import name_text
+
+__all__ = ["requirement", "rule_statement"]
+
+_REQUIRED = {UNIQUE: "IS UNIQUE", EXISTENCE: "IS NOT NULL"}
+
+
+def rule_statement(rule: Rule) -> str:
+    """Return the statement that makes a rule."""
+    name = f" {name_text(rule.name)}" if rule.name else ""
+    if rule.is_constraint:
+        return f"CREATE CONSTRAINT{name} FOR {_pattern(rule)} REQUIRE {requirement(rule)}"
+    if rule.kind == "LOOKUP":
+        return f"CREATE LOOKUP INDEX{name} FOR {_pattern(rule)} ON EACH {'labels(n)' if rule.of_nodes else 'type(r)'}"
+    return f"CREATE {rule.kind} INDEX{name} FOR {_pattern(rule)} ON ({_properties(rule)})"
+
+
+def requirement(rule: Rule) -> str:
+    """Return what a constraint requires, as ``n.name IS UNIQUE``."""
+    properties = _properties(rule) if len(rule.keys) == 1 else f"({_properties(rule)})"
+    if rule.kind == TYPE:
+        return f"{properties} IS :: {rule.type}"
+    return f"{properties} {_REQUIRED.get(rule.kind) or f'IS {rule.entity} KEY'}"
+
+
+def _pattern(rule: Rule) -> str:
+    label = f":{name_text(rule.label)}" if rule.label else ""
+    return f"(n{label})" if rule.of_nodes else f"()-[r{label}]-()"
+
+
+def _properties(rule: Rule) -> str:
+    return ", ".join(f"{'n' if rule.of_nodes else 'r'}.{name_text(key)}" for key in rule.keys)

@@ -1,0 +1,70 @@
+"""Builds the tree of commands about the schema: CREATE and DROP of indexes and constraints, SHOW."""
+# ruff: noqa: D102 (the rule of the same name in grammar/cypher.lark says what a method builds)
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from qengine.syntax import ast
+from qengine.syntax.build_expressions import between, span_of
+from qengine.syntax.build_updates import UpdateBuilder
+from qengine.syntax.scanner import Token, scan
+from qengine.syntax.schema_commands import read_schema_command
+from qengine.syntax.shown_columns import shown_columns
+from qengine.syntax.words import SHOWN, word_set
+
+__all__ = ["CommandBuilder", "shown"]
+
+_SELECTING = word_set(
+    "ALL BTREE FULLTEXT LOOKUP POINT RANGE TEXT VECTOR UNIQUE UNIQUENESS NODE RELATIONSHIP REL KEY PROPERTY EXISTENCE "
+    "EXIST TYPE BUILT IN USER DEFINED EXECUTABLE BY CURRENT"
+)
+"""Words that may stand beside what SHOW lists."""
+
+
+class CommandBuilder(UpdateBuilder):
+    """Rules of commands."""
+
+    def command(self, c: Sequence[Any]) -> ast.Clause:
+        (token,) = c
+        span = span_of(token)
+        return read_schema_command(self.text, span) or ast.UnsupportedClause(token.value.upper(), span=span)
+
+    def show(self, c: Sequence[Any]) -> ast.ShowClause:
+        token, where = c
+        if where is None:
+            return self._shown(token, None, whole=False)
+        everything = ast.Projection((), True, span=where.span)
+        return self._shown(token, ast.WithClause(everything, where, span=where.span), whole=False)
+
+    def show_yielding(self, c: Sequence[Any]) -> ast.ShowClause:
+        token, word, projection, where = c
+        for item in projection.items:
+            if type(item.expression) is not ast.Variable:
+                raise self.fail("YIELD takes names of columns.", item.span, "Compute with them in RETURN.")
+        selection = ast.WithClause(projection, where, span=between(word, where or projection))
+        return self._shown(token, selection, whole=True)
+
+    def _shown(self, token: Token, selection: ast.WithClause | None, *, whole: bool) -> ast.ShowClause:
+        span = span_of(token)
+        words = [each.value.upper() for each in scan(self.text[span.start : span.end]) if each.type == "NAME"][1:]
+        what = next(word for word in words if word in SHOWN)
+        words.remove(what)
+        unknown = next((word for word in words if word not in _SELECTING), None)
+        if unknown is not None:
+            raise self.fail(f"SHOW {SHOWN[what]} doesn't know {unknown}.", span, "Select with WHERE what to show.")
+        columns = shown_columns(SHOWN[what], whole=whole)
+        return ast.ShowClause(SHOWN[what], tuple(words), columns, selection, span=between(token, selection or token))
+
+
+def shown(clause: ast.ShowClause) -> ast.ReturnClause:
+    """Return the RETURN of a SHOW that has none: its columns, in their order."""
+    projection = None if clause.selection is None else clause.selection.projection
+    items = () if projection is None else projection.items
+    names = [] if projection is not None and not projection.star else list(clause.columns)
+    names += [item.alias or item.text for item in items]
+    returned = tuple(
+        ast.ReturnItem(ast.Variable(name, span=clause.span), None, name, span=clause.span) for name in names
+    )
+    return ast.ReturnClause(ast.Projection(returned, span=clause.span), span=clause.span)
