@@ -136,6 +136,26 @@ def test_batches_are_kept_one_by_one(path):
     assert kept(path) == [0, 1, 2, 10, 20]
 
 
+def test_rules_are_kept(path):
+    with qengine.open(path) as graph, qengine.open(path) as reader:
+        graph.query("CREATE CONSTRAINT one_id FOR (n:Person) REQUIRE n.id IS UNIQUE")
+        graph.query("CREATE INDEX names FOR (n:Person) ON (n.name)")
+        add(graph, 3)
+        assert reader.refresh() is True
+        assert reader.query("SHOW INDEXES YIELD name RETURN name ORDER BY name").fetchall() == [("names",), ("one_id",)]
+    for _ in range(2):
+        with qengine.open(path) as graph:
+            with pytest.raises(QengineError):
+                add(graph, 3)
+            graph.query("CREATE (:Other)")
+            graph.checkpoint()
+    with qengine.open(path) as graph:
+        graph.query("DROP CONSTRAINT one_id")
+    with qengine.open(path) as graph:
+        add(graph, 3)
+    assert kept(path) == [0, 1, 2, 3, 3]
+
+
 def test_threads_commit_together(path):
     with qengine.open(path) as graph:
         assert add_together(graph, range(10, 50)) == {}
