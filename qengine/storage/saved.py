@@ -14,7 +14,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import Any, BinaryIO, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -33,7 +33,18 @@ from qengine.storage.statistics_file import read_statistics, write_statistics
 from qengine.storage.store import GraphStore
 from qengine.storage.writer_lock import WRITER, WriterLock
 
-__all__ = ["Publishing", "Verify", "announce_log", "open_saved", "save", "save_version", "saved_version"]
+__all__ = [
+    "Publishing",
+    "SavedVersion",
+    "Verify",
+    "announce_log",
+    "open_saved",
+    "open_version",
+    "renew_first_format",
+    "save",
+    "save_version",
+    "saved_version",
+]
 
 Verify = Literal["lazy", "full"]
 Publishing = Callable[[str], contextlib.AbstractContextManager[object]]
@@ -79,8 +90,15 @@ def save_version(store: GraphStore, path: Path, disk: Disk, publishing: Publishi
         _save(store, path, handle, disk, publishing)
 
 
-def saved_version(path: Path) -> str:
-    """Return the name of the version that is saved in a directory: each save gives a new one.
+class SavedVersion(NamedTuple):
+    """A version that is saved: its name, which each save gives anew, and whether a log continues it."""
+
+    name: str
+    has_log: bool
+
+
+def saved_version(path: Path) -> SavedVersion:
+    """Return which version is saved in a directory.
 
     Raises
     ------
@@ -89,7 +107,7 @@ def saved_version(path: Path) -> str:
     """
     try:
         with directory_opened(path) as handle:
-            return _folder(_read_manifest(path, handle))
+            return _version(_read_manifest(path, handle))
     except (FileNotFoundError, NotADirectoryError):
         raise _nothing_saved(path) from None
     except OSError as error:
@@ -97,7 +115,12 @@ def saved_version(path: Path) -> str:
 
 
 def open_saved(path: str | PathLike[str], verify: Verify = "lazy") -> GraphStore:
-    """Open a saved graph, as ``Graph.open`` says."""
+    """Open the graph that is saved in a directory, without its log; errors as for ``Graph.open``."""
+    return open_version(path, verify)[0]
+
+
+def open_version(path: str | PathLike[str], verify: Verify = "lazy") -> tuple[GraphStore, SavedVersion]:
+    """Do as ``open_saved``, and tell which version it is."""
     if verify not in ("lazy", "full"):
         raise StorageError(f'`verify` is "lazy" or "full", not {verify!r}.')
     directory = Path(path)
@@ -121,7 +144,7 @@ def open_saved(path: str | PathLike[str], verify: Verify = "lazy") -> GraphStore
         if verify == "full":
             with Progress("Checking", store.nbytes) as progress:
                 store.check(progress.advance)
-        return store
+        return store, _version(found)
     raise StorageError(f"{directory}: it is replaced all the time", hint="Try again later.")
 
 
@@ -140,13 +163,19 @@ def _saving(path: Path) -> Iterator[None]:
         ) from None
 
 
+def renew_first_format(path: Path, handle: int, disk: Disk) -> None:
+    """Save a graph of format 1 anew, which no log can continue; parameters and errors as for ``announce_log``."""
+    if _read_manifest(path, handle)["format"] == 1:
+        _save(open_saved(path), path, handle, disk)
+
+
 def announce_log(path: Path, handle: int, disk: Disk) -> None:
     """Note in the manifest that a log continues the graph, so that versions that know of no logs refuse to open it.
 
     Parameters
     ----------
     path, handle
-        The directory and a descriptor of it, locked; its writer's lock is the caller's.
+        The directory, where the log is, and a descriptor of it, locked; its writer's lock is the caller's.
     disk
         What writes.
 
@@ -159,9 +188,6 @@ def announce_log(path: Path, handle: int, disk: Disk) -> None:
     """
     manifest = _read_manifest(path, handle)
     if manifest["format"] > _UNLOGGED:
-        return
-    if manifest["format"] == 1:  # its files can't be those of a later format
-        _save(open_saved(path), path, handle, disk, contextlib.nullcontext)
         return
     with contextlib.suppress(FileNotFoundError):  # a crash has left it
         disk.remove(_NEW_MANIFEST, handle)
@@ -286,6 +312,10 @@ def _nothing_saved(directory: Path) -> StorageError:
         if next(directory.glob(f"nodes_*.{kind}"), None) is not None:
             hint = f"Load its files with Graph.from_{kind}."
     return StorageError(f"{directory}: there is no saved graph", hint=hint)
+
+
+def _version(manifest: Mapping[str, Any]) -> SavedVersion:
+    return SavedVersion(_folder(manifest), manifest["format"] > _UNLOGGED)
 
 
 def _folder(manifest: Mapping[str, Any]) -> str:

@@ -1,6 +1,7 @@
 """Commits as bytes, and back: JSON in UTF-8, which stays readable, and which Python's own C code writes and checks.
 
-``[1, next node, next relationship, nodes, relationships]`` with the version of the encoding first. A node is
+``[1, next node, next relationship, nodes, relationships]`` with the version of the encoding first, and where rules have
+changed, all that hold from then on as a sixth part (``catalog.rules.Rules.rows``). A node is
 ``[number, labels, properties]``, a relationship ``[number, type, start, end, properties]``; of a deleted one there is
 the number alone. What JSON has no value for is an object of one entry, as ``{"date": 20779}``; NaN and the infinities
 are written as Python does. A NaN's bits aren't kept. Text may hold single surrogates. Arrow IPC, which the project
@@ -15,6 +16,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
+from qengine.catalog.rules import Rules
 from qengine.errors import ExecutionError, StorageError
 from qengine.storage.states import Commit, NodeState, RelationshipState
 from qengine.temporal.fields import checked_days, checked_nanoseconds, within
@@ -67,7 +69,8 @@ def encode(commit: Commit) -> bytes:
         relationships.append((number, one.type, one.start, one.end, _written(one.properties)))
     for following in (commit.next_node, commit.next_relationship):
         _given(following, _MOST)
-    found = VERSION, commit.next_node, commit.next_relationship, nodes, relationships
+    rules = () if commit.rules is None else (commit.rules,)
+    found = VERSION, commit.next_node, commit.next_relationship, nodes, relationships, *rules
     return _ENCODER.encode(found).encode("utf-8", "surrogatepass")
 
 
@@ -124,7 +127,7 @@ def _commit(found: Any) -> Commit:
         raise ValueError("it isn't a list that begins with a version")
     if found[0] != VERSION:
         raise ValueError(f"it has version {found[0]} of the encoding; this version of qengine reads {VERSION}")
-    if len(found) != 5:
+    if len(found) not in (5, 6):
         raise ValueError(f"it has {len(found)} parts")
     next_node, next_relationship = _number(found[1], _MOST), _number(found[2], _MOST)
     return Commit(
@@ -132,7 +135,14 @@ def _commit(found: Any) -> Commit:
         _by_number(found[4], next_relationship, lambda parts: _relationship(parts, next_node)),
         next_node,
         next_relationship,
+        _rules(found[5]) if len(found) == 6 else None,
     )
+
+
+def _rules(found: Any) -> tuple[tuple[str, ...], ...]:
+    if type(found) is not list or not all(type(row) is list and _are_names(row) for row in found):
+        raise ValueError("rules aren't lists of strings")
+    return Rules.of(found).rows()
 
 
 def _by_number(found: Any, following: int, read: Callable[[list[Any]], _T]) -> dict[int, _T | None]:

@@ -25,14 +25,32 @@ from qengine.errors import LoadingWarning, StorageError
 from qengine.storage.blocks import reason
 from qengine.storage.directory import directory_opened
 from qengine.storage.disk import DISK, Disk
-from qengine.storage.saved import Verify, announce_log, open_saved, save_version, saved_version
+from qengine.storage.saved import (
+    SavedVersion,
+    Verify,
+    announce_log,
+    open_version,
+    renew_first_format,
+    save_version,
+    saved_version,
+)
 from qengine.storage.states import Commit
 from qengine.storage.store import GraphStore
 from qengine.storage.writer_lock import WriterLock
-from qengine.write.follow import Follower
+from qengine.write.follow import Follower, stamp_of
 from qengine.write.frames import Frame
 from qengine.write.log import Durability, Log, Place, create_log, ends_of
-from qengine.write.logfile import Head, commits_of, log_name, open_log, read_head, read_log, size_of, strays
+from qengine.write.logfile import (
+    Head,
+    commits_of,
+    log_name,
+    missing_log,
+    open_log,
+    read_head,
+    read_log,
+    size_of,
+    strays,
+)
 
 __all__ = ["GraphFolder", "check_durability", "open_for_reading", "open_for_writing", "take_over"]
 
@@ -140,19 +158,21 @@ def take_over(
     try:
         folder = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
+            place = Place(directory, folder, disk)
             with directory_opened(directory, lock=True):  # no other save is at work
                 lock = WriterLock(directory, folder)
                 try:
-                    announce_log(directory, folder, disk)
+                    renew_first_format(directory, folder, disk)
+                    store, version = open_version(directory, verify)
+                    log, frames = _open_log(place, version, durability, interval)
+                    try:
+                        announce_log(directory, folder, disk)
+                    except BaseException:
+                        log.close()
+                        raise
                 except BaseException:
                     lock.release()
                     raise
-            try:
-                store = open_saved(directory, verify)
-                log, frames = _open_log(Place(directory, folder, disk), durability, interval)
-            except BaseException:
-                lock.release()
-                raise
         except BaseException:
             os.close(folder)
             raise
@@ -160,7 +180,7 @@ def take_over(
         raise StorageError(
             f"{directory}: it can't be opened for writing: {reason(error)}", hint="Open it for reading: qengine.open."
         ) from None
-    return store, frames, GraphFolder(Place(directory, folder, disk), lock, log)
+    return store, frames, GraphFolder(place, lock, log)
 
 
 def check_durability(durability: str) -> None:
@@ -179,12 +199,14 @@ def open_for_reading(path: str | PathLike[str], verify: Verify = "lazy") -> tupl
     """
     directory = Path(path)
     for _ in range(_ATTEMPTS):
-        version = saved_version(directory)
-        follower = Follower(directory.absolute(), version)
+        stamp = stamp_of(directory)
+        store, version = open_version(directory, verify)
+        follower = Follower(directory.absolute(), version.name, stamp)
         try:
-            store = open_saved(directory, verify)
             commits = follower.begin()
-            if saved_version(directory) == version:  # else the version and the log may not be of each other
+            if stamp_of(directory) == stamp:  # else the version and the log may not be of each other
+                if version.has_log and not follower.has_log:
+                    raise missing_log(directory, version.name)
                 return store, commits, follower
         except BaseException:
             follower.close()
@@ -193,13 +215,15 @@ def open_for_reading(path: str | PathLike[str], verify: Verify = "lazy") -> tupl
     raise StorageError(f"{directory}: it is replaced all the time", hint="Try again later.")
 
 
-def _open_log(place: Place, durability: Durability, interval: float) -> tuple[Log, list[Frame]]:
+def _open_log(place: Place, saved: SavedVersion, durability: Durability, interval: float) -> tuple[Log, list[Frame]]:
     """Open the saved version's log, or make it; cut off what a crash has torn, and sync what it hasn't."""
+    version = saved.name
+    file = open_log(place.path, version, place.folder)
+    if file is None and saved.has_log:
+        raise missing_log(place.path, version)
     place.disk.sync_folder(place.folder)  # before the logs of other versions are removed
-    version = saved_version(place.path)
     for name in strays(place.folder, version):
         place.disk.remove(name, place.folder)
-    file = open_log(place.path, version, place.folder)
     if file is None:
         head = Head(version, uuid.uuid4().hex, 0)
         return Log(place, head, [create_log(place, head, iter(()))], durability, interval), []

@@ -13,7 +13,9 @@ from qengine.storage.states import Commit
 from qengine.write.frames import Frame, read_frame
 from qengine.write.logfile import commits_of, log_name, open_log, read_head, read_log, size_of
 
-__all__ = ["Follower"]
+__all__ = ["Follower", "stamp_of"]
+
+Stamp = tuple[int, int, int]
 
 
 class Follower:
@@ -28,11 +30,12 @@ class Follower:
         The folder.
     version
         The saved version that the reader has (``saved_version``).
+    stamp
+        That of its manifest (``stamp_of``).
     """
 
-    def __init__(self, path: Path, version: str) -> None:
-        self._path, self._version = path, version
-        self._stamp: tuple[int, int, int] | None = None
+    def __init__(self, path: Path, version: str, stamp: Stamp | None) -> None:
+        self._path, self._version, self._stamp = path, version, stamp
         self._file: BinaryIO | None = None
         self._history: str | None = None
         self._begin = self._end = 0  # of the record read last
@@ -44,6 +47,11 @@ class Follower:
         if self._file is not None:
             self._file.close()
             self._file = None
+
+    @property
+    def has_log(self) -> bool:
+        """Whether there is a log."""
+        return self._file is not None
 
     def begin(self) -> list[Commit]:
         """Return the commits that the version's log has; errors as for ``follow``."""
@@ -63,7 +71,7 @@ class Follower:
         found: list[Frame] = []
         while True:
             stamp = self._manifest()
-            version = self._version if stamp == self._stamp else saved_version(self._path)
+            version = self._version if stamp == self._stamp else saved_version(self._path).name
             if self._file is not None:  # once there is a later version, this log doesn't grow any more
                 if not self._is_same():
                     return None
@@ -120,10 +128,17 @@ class Follower:
         assert self._file is not None
         return read_frame(self._file, self._begin, size_of(self._file)) == self._last
 
-    def _manifest(self) -> tuple[int, int, int]:
-        """Return what tells one manifest from another without reading it."""
-        try:
-            found = os.stat(self._path / MANIFEST)
-        except OSError as error:
-            raise StorageError(f"{self._path / MANIFEST}: it can't be read: {error.strerror}") from None
-        return found.st_ino, found.st_mtime_ns, found.st_size
+    def _manifest(self) -> Stamp:
+        stamp = stamp_of(self._path)
+        if stamp is None:
+            raise StorageError(f"{self._path / MANIFEST}: the file is missing, or can't be read")
+        return stamp
+
+
+def stamp_of(path: Path) -> Stamp | None:
+    """Return what tells the manifest of a folder from others without reading it, None where there is none."""
+    try:
+        found = os.stat(path / MANIFEST)
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_size

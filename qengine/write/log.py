@@ -346,7 +346,7 @@ class Log:
     def _give_up(self, version: str, error: BaseException) -> None:
         """Go on after a checkpoint that failed, if it is known to have left nothing."""
         try:
-            published = saved_version(self._place.path) == version
+            published = saved_version(self._place.path).name == version
         except StorageError:
             published = True
         if published:

@@ -30,6 +30,7 @@ __all__ = [
     "Head",
     "commits_of",
     "log_name",
+    "missing_log",
     "open_log",
     "read_head",
     "read_log",
@@ -82,6 +83,11 @@ def open_log(path: Path, version: str, folder: int) -> BinaryIO | None:
         return None
     except (OSError, ValueError) as error:
         raise StorageError(f"{path / name}: it can't be read: {reason(error)}", hint=DAMAGED) from None
+
+
+def missing_log(path: Path, version: str) -> StorageError:
+    """Return the error that a saved version's log is gone, although the manifest says that there is one."""
+    return StorageError(f"{path / log_name(version)}: the file is missing", hint=DAMAGED)
 
 
 def read_head(path: Path, version: str, file: BinaryIO) -> tuple[Head, int]:

@@ -187,6 +187,7 @@ class Versions:
         if not was_writing:
             self._learn(news or News(None, []), self._folder.number)
         elif self._folder.number != self._tip.number:
+            self._folder.begin()  # refuses if a sync has failed just now
             raise StorageError("A commit was interrupted, and may be in the log.", hint="Open the graph again.")
 
     def _learn(self, news: News, number: int) -> None:
@@ -220,8 +221,8 @@ class Versions:
 
     def _append(self, commit: Commit) -> Version:
         """Log a commit, so that it is what the next writer begins from; errors as ``Log.append``."""
-        count = len(self._chain.commits)
-        self._chain.commits.append(commit)  # no version has it yet
+        count = self._tip._count
+        self._chain.commits[count:] = [commit]  # no version has it yet, nor what an interrupt may have left there
         version = Version(self._chain, count + 1, self._tip.number + 1)
         try:
             if self._folder is not None:

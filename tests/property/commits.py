@@ -6,6 +6,7 @@ from zoneinfo import ZoneInfo
 
 from hypothesis import strategies as st
 
+from qengine.catalog.rules import EXISTENCE, INDEXES, KEY, TYPE, UNIQUE, Rule, Rules
 from qengine.storage.states import Commit, NodeState, RelationshipState
 from qengine.temporal import Date, DateTime, Duration, LocalDateTime, LocalTime, Time
 from qengine.temporal.fields import checked_days
@@ -44,6 +45,11 @@ VALUES = SCALARS | st.lists(
 )
 PROPERTIES = st.dictionaries(st.text(CHARACTERS), VALUES, max_size=3)
 NAMES = st.text(CHARACTERS, max_size=5)
+KINDS = st.sampled_from((*INDEXES, UNIQUE, KEY, EXISTENCE, TYPE))
+RULES = st.lists(
+    st.builds(Rule, NAMES, KINDS, st.sampled_from(("NODE", "RELATIONSHIP")), NAMES, st.lists(NAMES).map(tuple), NAMES),
+    max_size=3,
+).map(lambda rules: Rules(tuple(rules)).rows())
 
 
 @st.composite
@@ -58,7 +64,7 @@ def commits(draw):
         if next_relationship:
             states = st.none() | st.builds(RelationshipState, NAMES, numbers, numbers, PROPERTIES)
             relationships = draw(st.dictionaries(st.integers(0, next_relationship - 1), states, max_size=3))
-    return Commit(nodes, relationships, next_node, next_relationship)
+    return Commit(nodes, relationships, next_node, next_relationship, draw(st.none() | RULES))
 
 
 def exact(value):
@@ -73,7 +79,7 @@ def exact(value):
     if isinstance(value, Commit):
         of_nodes = [(number, exact(each)) for number, each in value.nodes.items()]
         of_relationships = [(number, exact(each)) for number, each in value.relationships.items()]
-        return of_nodes, of_relationships, value.next_node, value.next_relationship
+        return of_nodes, of_relationships, value.next_node, value.next_relationship, value.rules
     if type(value) is str:
         return str, value
     return type(value), repr(value), getattr(value, "zone", None)

@@ -7,12 +7,14 @@ import warnings
 
 import pytest
 
+import qengine
 from qengine.errors import LoadingWarning
 from qengine.storage import from_records, save
 from qengine.storage.disk import Disk
 from qengine.storage.states import Commit, NodeState
 from qengine.testing.disk import RecordingDisk, crashed
 from qengine.write.folder import open_for_reading, open_for_writing
+from qengine.write.open_folder import open_folder
 
 
 class Unsynced(Disk):
@@ -130,3 +132,55 @@ def test_what_was_synced_is_needed(tmp_path):
             crashed(operations[:cut], tmp_path / str(cut), 0)
             lost += recovered(tmp_path / str(cut)) < highest(noted, "acknowledged")
     assert lost > 0
+
+
+# ---------------------------------------------------------------- by statements
+
+
+def recorded_statements(path):
+    """Change an opened graph, with a checkpoint: each transaction adds a node and counts it."""
+    qengine.Graph.from_records([{"labels": ["Counter"], "properties": {"v": 0}}]).save(path)
+    disk = RecordingDisk(path)
+    disk.note(("acknowledged", 0))
+    for first in (1, 5):
+        with qengine.Graph._opened(*open_folder(path, disk=disk)) as graph:
+            for number in range(first, first + 4):
+                disk.note(("begun", number))
+                with graph.transaction() as transaction:
+                    transaction.query("MATCH (c:Counter) SET c.v = c.v + 1")
+                    transaction.query("MATCH (c:Counter) CREATE (c)-[:HAS {v: c.v}]->(:Unit {v: c.v})")
+                disk.note(("acknowledged", number))
+                if number in {3, 6}:
+                    graph.checkpoint()
+    return disk.operations
+
+
+def recovered_statements(path):
+    """Open a graph after a crash, and return what it counts; all transactions through that are there, and whole."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LoadingWarning)
+        with qengine.Graph._opened(*open_folder(path, disk=Unsynced())) as graph:
+            number = graph.query("MATCH (c:Counter) RETURN c.v").value()
+            units = graph.query("MATCH (:Counter)-[r:HAS]->(n:Unit) RETURN r.v AS r, n.v AS n ORDER BY n").fetchall()
+            assert [tuple(row) for row in units] == [(n, n) for n in range(1, number + 1)]
+            assert graph.node_count == number + 1
+            graph.query("MATCH (c:Counter) SET c.v = -1")
+    with qengine.open(path, verify="full") as graph:
+        assert graph.query("MATCH (c:Counter) RETURN c.v").value() == -1
+    return number
+
+
+@pytest.mark.parametrize(("seeds", "every"), [(2, 5), pytest.param(8, 1, marks=pytest.mark.nets)], ids=["some", "many"])
+def test_a_crash_leaves_whole_transactions(tmp_path, seeds, every):
+    operations = recorded_statements(tmp_path / "graph")
+    begins = next(place for place, one in enumerate(operations) if one.kind == "note")
+    found = set()
+    for cut in range(begins, len(operations) + 1, every):
+        for seed in range(seeds):
+            path = tmp_path / "crashed"
+            noted = crashed(operations[:cut], path, 2 + seed + cut * seeds if seed else 0)
+            number = recovered_statements(path)
+            assert highest(noted, "acknowledged") <= number <= highest(noted, "begun"), (cut, seed)
+            found.add(number)
+            shutil.rmtree(path)
+    assert found >= {0, 3, 6}

@@ -19,6 +19,8 @@ from qengine.errors import QengineError, StorageError, StorageWarning, Transacti
 from qengine.storage.disk import Disk
 from qengine.testing.disk import FailingDisk
 from qengine.write import open_folder
+from qengine.write.folder import open_for_writing
+from qengine.write.logfile import read_head, read_log
 from qengine.write.open_folder import open_folder as opened_folder
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -73,6 +75,27 @@ def names(path):
     return sorted(one.name.partition("-")[0] for one in path.iterdir())
 
 
+class WaitingDisk(Disk):
+    """A disk that waits in one of its methods until it may go on."""
+
+    def __init__(self):
+        self.waits = None
+        self.reached, self.go_on = threading.Event(), threading.Event()
+
+    def _wait(self, name):
+        if self.waits == name:
+            self.reached.set()
+            assert self.go_on.wait(60)
+
+    def sync(self, file):
+        self._wait("sync")
+        super().sync(file)
+
+    def make_folder(self, name, folder):
+        self._wait("make_folder")
+        super().make_folder(name, folder)
+
+
 # ---------------------------------------------------------------- what is kept
 
 
@@ -113,6 +136,26 @@ def test_batches_are_kept_one_by_one(path):
     assert kept(path) == [0, 1, 2, 10, 20]
 
 
+def test_rules_are_kept(path):
+    with qengine.open(path) as graph, qengine.open(path) as reader:
+        graph.query("CREATE CONSTRAINT one_id FOR (n:Person) REQUIRE n.id IS UNIQUE")
+        graph.query("CREATE INDEX names FOR (n:Person) ON (n.name)")
+        add(graph, 3)
+        assert reader.refresh() is True
+        assert reader.query("SHOW INDEXES YIELD name RETURN name ORDER BY name").fetchall() == [("names",), ("one_id",)]
+    for _ in range(2):
+        with qengine.open(path) as graph:
+            with pytest.raises(QengineError):
+                add(graph, 3)
+            graph.query("CREATE (:Other)")
+            graph.checkpoint()
+    with qengine.open(path) as graph:
+        graph.query("DROP CONSTRAINT one_id")
+    with qengine.open(path) as graph:
+        add(graph, 3)
+    assert kept(path) == [0, 1, 2, 3, 3]
+
+
 def test_threads_commit_together(path):
     with qengine.open(path) as graph:
         assert add_together(graph, range(10, 50)) == {}
@@ -121,21 +164,10 @@ def test_threads_commit_together(path):
 
 
 def test_a_commit_is_acknowledged_and_seen_once_it_is_on_the_disk(path):
-    class SlowDisk(Disk):
-        reached, go_on = threading.Event(), threading.Event()
-
-        def sync(self, file):
-            if self.armed:
-                self.reached.set()
-                assert self.go_on.wait(60)
-            super().sync(file)
-
-        armed = False
-
-    disk = SlowDisk()
+    disk = WaitingDisk()
     with on(path, disk) as graph:
         add(graph, 3)
-        disk.armed = True
+        disk.waits = "sync"
         threads = [threading.Thread(target=add, args=(graph, id)) for id in (4, 5)]
         threads[0].start()
         assert disk.reached.wait(60)
@@ -343,6 +375,76 @@ def test_what_is_left_of_a_closed_graph_changes_nothing(path):
     assert kept(path) == [0, 1, 2]
 
 
+@pytest.mark.parametrize("name", [open_folder.FLUSHER, "qengine-checkpoint"])
+def test_a_graph_that_a_thread_of_a_folder_finds_as_garbage_is_closed_by_another(path, name):
+    graph = qengine.open(path)
+    add(graph, 3)
+    folder = graph._view.folder
+    thread = threading.Thread(target=folder.close, name=name)
+    with folder._folder.log._changed:  # as that thread may hold it
+        thread.start()
+        thread.join()
+    for closing in [each for each in threading.enumerate() if each.name == "qengine-close"]:
+        closing.join()
+    with qengine.open(path) as other:
+        add(other, 4)
+    assert kept(path) == [0, 1, 2, 3, 4]
+
+
+def test_a_process_that_ends_closes_its_graphs(path):
+    code = """
+import sys, qengine
+graph = qengine.open(sys.argv[1], durability="none")
+graph.query("CREATE (:Person {id: 3})")
+graph.itself = graph
+"""
+    subprocess.run([*PYTHON, "-c", code, str(path)], env=ENVIRONMENT, check=True)
+    (log,) = path.glob("log-*")
+    with log.open("rb") as file:
+        _, end = read_head(path, f"data-{log.name.removeprefix('log-')}", file)
+        frames, torn = read_log(log, file, end, 0)
+    assert [(one.number, one.synced, bool(one.payload)) for one in frames] == [(1, 0, True), (1, 1, False)]
+    assert not torn
+    assert kept(path) == [0, 1, 2, 3]
+
+
+def test_an_interrupt_after_a_commit_was_logged(path, monkeypatch):
+    with qengine.open(path) as graph:
+        add(graph, 3)
+        log = graph._view.folder._folder.log
+        append = log.append
+
+        def interrupted(commit):
+            append(commit)
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(log, "append", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            add(graph, 4)
+        monkeypatch.undo()
+        add(graph, 5)
+        assert ids(graph) == [0, 1, 2, 3, 4, 5]
+    assert kept(path) == [0, 1, 2, 3, 4, 5]
+
+
+def test_an_interrupt_while_the_disk_works(path, monkeypatch):
+    with qengine.open(path) as graph:
+        add(graph, 3)
+        log = graph._view.folder._folder.log
+        wait = log.wait
+        waits = iter((KeyboardInterrupt,))
+
+        def interrupted(number):
+            for error in waits:
+                raise error
+            wait(number)
+
+        monkeypatch.setattr(log, "wait", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            add(graph, 4)
+        assert ids(graph) == kept(path) == [0, 1, 2, 3, 4]
+
+
 # ---------------------------------------------------------------- checkpoints
 
 
@@ -391,6 +493,22 @@ def test_a_long_log_is_replaced_in_the_background(path, monkeypatch):
         assert json.loads((path / "manifest.json").read_text())["files"].keys() != version
         add(graph, 100)
     assert kept(path) == [0, 1, 2, *range(10, 101)]
+
+
+def test_readers_and_writers_go_on_while_a_checkpoint_is_made(path, monkeypatch):
+    monkeypatch.setattr(open_folder, "LEAST_LOG", 0)
+    monkeypatch.setattr(open_folder, "LOG_SHARE", 0)
+    disk = WaitingDisk()
+    with on(path, disk) as graph:
+        disk.waits = "make_folder"
+        add(graph, 3)
+        assert disk.reached.wait(60)
+        add(graph, 4)
+        with graph.transaction() as transaction:
+            transaction.query("CREATE (:Person {id: 5})")
+        assert ids(graph) == kept(path) == [0, 1, 2, 3, 4, 5]
+        disk.go_on.set()
+    assert kept(path) == [0, 1, 2, 3, 4, 5]
 
 
 def test_a_checkpoint_that_fails_in_the_background_is_told_of(path, monkeypatch):
@@ -510,6 +628,17 @@ def test_versions_that_know_no_log_refuse_a_graph_that_has_one(path):
     assert form() == 2
     assert graph.refresh() is True
     assert graph.node_count == 1
+
+
+def test_a_log_that_is_gone_is_missed(path):
+    with qengine.open(path) as graph:
+        add(graph, 3)
+    (log,) = path.glob("log-*")
+    log.unlink()
+    with pytest.raises(StorageError, match=f"{log.name}: the file is missing"):
+        qengine.open(path)
+    with pytest.raises(StorageError, match=f"{log.name}: the file is missing"):
+        open_for_writing(path)
 
 
 def test_a_graph_of_the_first_format_is_saved_anew_before_it_is_written_to(tmp_path):
