@@ -218,7 +218,9 @@ def _collect(value: object, into: list[ast.Ast]) -> None:
             _collect(item, into)
 
 
-_NO_CHILDREN = frozenset(("Any", "bool", "int", "int | None", "str", "str | None", "Span", "Span | None", "tuple[str, ...]"))
+_NO_CHILDREN = frozenset(
+    ("Any", "bool", "int", "int | None", "str", "str | None", "Span", "Span | None", "tuple[str, ...]")
+)
 _CHILD_FIELDS: dict[type, tuple[str, ...]] = {}
 
 

@@ -100,7 +100,11 @@ def test_prefixes_of_addresses_stand_for_folders(files: Path) -> None:
     graph.import_urls = {"https://example.org/": files, "https://example.org/deep/": files / "inside"}
     assert loaded(graph, "https://example.org/x.csv?download=1#top") == ["x"]
     assert loaded(graph, "https://example.org/deep/a%20b.csv") == ["ab"]
-    for url in ("https://example.org/../secret.csv", "https://example.org/%2e%2e/secret.csv", "http://example.org/x.csv"):
+    for url in (
+        "https://example.org/../secret.csv",
+        "https://example.org/%2e%2e/secret.csv",
+        "http://example.org/x.csv",
+    ):
         with pytest.raises(qengine.ExecutionError):
             loaded(graph, url)
     with pytest.raises(qengine.ExecutionError, match="no import directory"):
@@ -115,7 +119,9 @@ def test_transactions_read_the_same_files(files: Path) -> None:
     graph = qengine.Graph(import_directory=files)
     with graph.transaction() as transaction:
         transaction.query("LOAD CSV FROM 'x.csv' AS row CREATE (:Row {value: row[0]})")
-        assert transaction.query("LOAD CSV FROM 'x.csv' AS row MATCH (n:Row {value: row[0]}) RETURN count(n)").value() == 1
+        assert (
+            transaction.query("LOAD CSV FROM 'x.csv' AS row MATCH (n:Row {value: row[0]}) RETURN count(n)").value() == 1
+        )
 
 
 # ---------------------------------------------------------------- how they are read
@@ -190,7 +196,9 @@ def test_headers(tmp_path: Path) -> None:
     assert read(tmp_path / "x.csv", headers=True) == []
 
 
-FIELDS = st.lists(st.lists(st.text(st.sampled_from('ab,;\t"\'\\\r\n é|'), max_size=6), min_size=1, max_size=5), max_size=8)
+FIELDS = st.lists(
+    st.lists(st.text(st.sampled_from("ab,;\t\"'\\\r\n é|"), max_size=6), min_size=1, max_size=5), max_size=8
+)
 
 
 @given(FIELDS, st.sampled_from(",;\t|"), st.sampled_from(["\n", "\r\n"]))
