@@ -18,6 +18,7 @@ from qengine.binder.projection import bind_with
 from qengine.binder.scope import Outer, Scope, Symbol
 from qengine.plan.expr import Call, Case, Comparison, Expr, Literal, MapOf, Property, Subquery, Variable, list_of_items
 from qengine.plan.logical import Argument, Filter, LoadCsv, Match, Operator, ProcedureCall, Project, Union, Unwind
+from qengine.plan.traverse import operators
 from qengine.plan.updates import CallSubquery
 from qengine.syntax import ast
 from qengine.types import ANY, INTEGER, LIST, MAP, NULL, Type, list_of
@@ -68,6 +69,9 @@ def bind_reading_call(
     """Return the rows behind a CALL that only reads, and their scope. ``carried``: outer columns to hand on as well."""
     body = _body(binding, clause, scope, bind)
     if body.types is None:
+        if any(isinstance(each, ProcedureCall) for branch in body.branches for each in operators(branch.root)):
+            message = "A procedure isn't called in a subquery that returns nothing and updates nothing."
+            raise binding.unsupported(message, clause.span, "Call it without CALL { … }, or RETURN something.")
         return root, scope
     columns = kept(scope, carried)
     only = body.branches[0]

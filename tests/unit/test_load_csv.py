@@ -265,7 +265,8 @@ def test_rows_find_nodes_of_a_large_graph(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("key,to\n" + "".join(f"k{i},k{i + 1}\n" for i in range(2_000)))
     graph.import_directory = tmp_path
     made = graph.query(
-        "LOAD CSV WITH HEADERS FROM 'x.csv' AS row MATCH (a:N {key: row.key}), (b:N {key: row.to}) CREATE (a)-[:NEXT]->(b)"
+        "LOAD CSV WITH HEADERS FROM 'x.csv' AS row "
+        "MATCH (a:N {key: row.key}), (b:N {key: row.to}) CREATE (a)-[:NEXT]->(b)"
     )
     assert made.stats.changes is not None
     assert made.stats.changes.relationships_created == 2_000

@@ -235,7 +235,7 @@ def test_a_snapshot_is_the_version_that_the_query_sees(device: str) -> None:
 def test_a_snapshot_is_only_read() -> None:
     graph = small()
     graph.register_procedure("test.p() :: VOID", lambda snapshot: snapshot.query("CREATE ()"), reads_graph=True)
-    with pytest.raises(qengine.ExecutionError, match="TransactionError: .*A procedure can only read the graph"):
+    with pytest.raises(qengine.ExecutionError, match=r"TransactionError: .*A procedure can only read the graph"):
         graph.query("CALL test.p()").fetchall()
     assert graph.node_count == 2
 
