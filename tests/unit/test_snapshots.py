@@ -93,7 +93,9 @@ def test_a_statement_sees_what_it_made_behind_with_alone() -> None:
 @pytest.mark.parametrize("alone", [True, False])
 def test_money_is_neither_made_nor_lost(alone: bool) -> None:
     accounts, moves = 20, 60
-    graph = Graph.from_records([{"id": i, "labels": "Account", "properties": {"i": i, "sum": 100}} for i in range(accounts)])
+    graph = Graph.from_records(
+        [{"id": i, "labels": "Account", "properties": {"i": i, "sum": 100}} for i in range(accounts)]
+    )
     move = "MATCH (a:Account {i: $a}), (b:Account {i: $b}) SET a.sum = a.sum - $x, b.sum = b.sum + $x"
     ended = threading.Event()
     sums: list[int] = []
