@@ -418,7 +418,10 @@ class Graph:
         cardinalities: Cardinalities | None = None,
         **limits: Unpack[LimitKeywords],
     ) -> Result:
-        """Start a query and return its lazy result.
+        """Start a query and return its lazy result; carry out a statement that changes the graph, and return its rows.
+
+        What changes the graph has taken effect when this returns: ``stats.changes`` of the result counts it. Where it
+        fails, the error is raised here, and nothing of it stays. It waits for other transactions that write.
 
         Parameters
         ----------
@@ -457,6 +460,10 @@ class Graph:
         ------
         QuerySyntaxError, SemanticError, Unsupported
             At once, for what is wrong with the text or the cardinalities.
+        ExecutionError, OutOfMemory, QueryTimeout, QueryInterrupted
+            At once where the statement changes the graph; else while the result is read.
+        TransactionError
+            ``NestedTransaction`` for a statement that changes the graph inside a transaction of this thread.
         DeviceError
             If the device can't be used.
         ExecutionError, QueryTimeout, QueryInterrupted, OutOfMemory

@@ -12,6 +12,7 @@ from qengine.cli.formats import FORMATS
 from qengine.cli.session import Session
 from qengine.cli.terminal import Sink, warn
 from qengine.errors import QengineError
+from qengine.transaction import Transaction
 
 Command = Callable[[Session, str, Sink], None]
 
@@ -146,6 +147,8 @@ def _load(session: Session, argument: str, out: Sink) -> None:
     from qengine.cli.loading import load
 
     _require(argument, ":load PATH")
+    if session.transaction is not None:
+        raise QengineError("A transaction is open.", hint="Type :commit or :rollback first.")
     session.graph = load(argument)
     session.name = Path(argument).name or session.name
     out.write(f"{session.graph!r}\n")
@@ -206,6 +209,34 @@ def _file(argument: str) -> Path:
         raise QengineError(f"{argument}: {error}") from None
 
 
+def _begin(session: Session, argument: str, out: Sink) -> None:
+    """Begin a transaction: what follows takes effect together, with :commit."""
+    if session.transaction is not None:
+        raise QengineError("A transaction is open already.", hint="Type :commit or :rollback first.")
+    session.transaction = session.graph.transaction(timeout=session.timeout)
+    out.write("a transaction is open\n")
+
+
+def _commit(session: Session, argument: str, out: Sink) -> None:
+    """End the transaction and keep what it did."""
+    _transaction(session).commit()
+    session.transaction = None
+    out.write("committed\n")
+
+
+def _rollback(session: Session, argument: str, out: Sink) -> None:
+    """End the transaction and take back what it did."""
+    _transaction(session).rollback()
+    session.transaction = None
+    out.write("rolled back\n")
+
+
+def _transaction(session: Session) -> Transaction:
+    if session.transaction is None:
+        raise QengineError("No transaction is open.", hint="Type :begin.")
+    return session.transaction
+
+
 def _clear(session: Session, argument: str, out: Sink) -> None:
     """Clear the screen."""
     from prompt_toolkit.shortcuts import clear
@@ -261,6 +292,9 @@ COMMANDS: dict[str, Command] = {
     ":run": _run,
     ":load": _load,
     ":save": _save,
+    ":begin": _begin,
+    ":commit": _commit,
+    ":rollback": _rollback,
     ":device": _device,
     ":param": _param,
     ":clear": _clear,

@@ -164,7 +164,7 @@ def _run(options: argparse.Namespace, parameters: dict[str, Any]) -> int:
             failed |= not run_text(session, text, out)
     except Quit:
         pass
-    session.write_to(None)
+    session.close()
     return EXIT_ERROR if failed else EXIT_OK
 
 

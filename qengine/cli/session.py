@@ -16,6 +16,7 @@ from qengine.errors import QengineError
 from qengine.explain import PlanResult
 from qengine.graph import Graph
 from qengine.result import Result
+from qengine.transaction import Transaction
 
 
 @record
@@ -23,7 +24,7 @@ class Session:
     """A graph and how to run queries on it.
 
     ``output``: the file that results go to instead; ``results``: how many have gone where they go now.
-    ``running``: the files of queries that are being run, each by the one before.
+    ``running``: the files of queries that are being run, each by the one before. ``transaction``: of ``:begin``.
     """
 
     graph: Graph
@@ -39,6 +40,7 @@ class Session:
     output: TextIO | None = None
     results: int = 0
     running: list[Path] = field(default_factory=list)
+    transaction: Transaction | None = None
 
     def statements(self, text: str) -> list[str]:
         """Split a text at its semicolons.
@@ -53,10 +55,10 @@ class Session:
         return [text[each.span.start : each.span.end] for each in parse(text)]
 
     def run(self, statement: str, out: Sink) -> None:
-        """Run one statement; write its rows in the session's format, then its warnings and, if asked, its time."""
+        """Run one statement; write its rows in the session's format, what it has changed, its warnings, its time."""
         begin = time.perf_counter()
         with parameters_by_name():
-            result = self.graph.query(
+            result = (self.transaction or self.graph).query(
                 statement,
                 self.parameters,
                 device=self.device,
@@ -69,9 +71,11 @@ class Session:
         if isinstance(result, PlanResult):
             rows = write_plan(result, self.format, target)
         else:
-            rows = write(result, self.format, target, self.results)
-        self.results += 1
+            rows = write(result, self.format, target, self.results) if result.columns else 0
+        self.results += bool(result.columns)
         seconds = time.perf_counter() - begin
+        if result.stats.changes is not None:
+            print(result.stats.changes, file=target if self.format == "table" else sys.stderr)
         target.flush()
         out.flush()
         for notice in result.notices:
@@ -84,6 +88,14 @@ class Session:
                 f"execution {stats.seconds * 1e3:.1f} ms, on the {stats.device.upper()})",
                 file=sys.stderr,
             )
+
+    def close(self) -> None:
+        """Take back a transaction that is still open, and close the file that results go to."""
+        if self.transaction is not None:
+            self.transaction.rollback()
+            self.transaction = None
+            print("The transaction was still open: what it did was taken back.", file=sys.stderr)
+        self.write_to(None)
 
     def write_to(self, place: Path | None) -> None:
         """Write results to a file from now on, or where they went before.

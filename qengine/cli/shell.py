@@ -50,7 +50,7 @@ class Shell:
         """Run the shell and return the exit status."""
         print(f"{self._session.graph!r}. End a query with ; or an empty line; :help helps.")
         if not self._session.graph.node_count:
-            print("The graph is empty: open one with :load PATH.")
+            print("The graph is empty: open one with :load PATH, or CREATE what it is to hold.")
         unfinished = ""  # what was typed of a query before a command
         while True:
             try:
@@ -62,7 +62,7 @@ class Shell:
             except KeyboardInterrupt:
                 unfinished = ""  # Ctrl-C clears the line
             except (EOFError, Quit):
-                self._session.write_to(None)
+                self._session.close()
                 return 0
 
     def _execute(self, text: str) -> None:

@@ -344,3 +344,50 @@ def test_warnings_of_loading_are_shown(tmp_path, capsys):
     assert "Warning: " in shown.err and "these files are not loaded: people.csv" in shown.err
     assert "column x: it stays text, because no FLOAT holds 0.12345678901234567890 of row 0" in shown.err
     assert "LoadingWarning" not in shown.err
+
+
+def test_changes_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, "-c", "CREATE (:A {i: 1}), (:A {i: 2}); MATCH (a:A) DELETE a RETURN 1 AS one")
+    told = "2 nodes created, 2 properties set, 2 labels added\n"
+    assert (status, out.startswith(told), out.endswith("┘\n2 nodes deleted\n")) == (0, True, True)
+
+
+def test_changes_stay_out_of_data(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, errors = run(
+        capsys, "--format", "csv", "-c", "CREATE (:A); CREATE (a:A) RETURN 1 AS one; RETURN 2 AS two"
+    )
+    assert (status, out) == (0, "one\n1\n\ntwo\n2\n")
+    assert errors.count("1 node created, 1 label added\n") == 2
+
+
+def test_transactions_of_a_script(capsys: pytest.CaptureFixture[str]) -> None:
+    count = "MATCH (n) RETURN count(n) AS n;\n"
+    script = f":begin\nCREATE (:A);\n{count}:rollback\n{count}:begin\nCREATE (:A);\n:commit\n{count}"
+    status, out, _ = run(capsys, "--format", "jsonl", "-c", script)
+    assert status == 0
+    told = [
+        "a transaction is open",
+        '{"n": 1}',
+        "rolled back",
+        '{"n": 0}',
+        "a transaction is open",
+        "committed",
+        '{"n": 1}',
+    ]
+    assert out.splitlines() == told
+
+
+@pytest.mark.parametrize(
+    ("script", "hint"),
+    [
+        (":begin\n:begin", "Type :commit or :rollback first."),
+        (":begin\n:load somewhere", "Type :commit or :rollback first."),
+        (":commit", "Type :begin."),
+        (":rollback", "Type :begin."),
+    ],
+)
+def test_transactions_in_the_wrong_order(capsys: pytest.CaptureFixture[str], script: str, hint: str) -> None:
+    status, _, errors = run(capsys, "-c", script)
+    assert status == 1
+    assert f"hint: {hint}" in errors
+    assert ("what it did was taken back" in errors) == script.startswith(":begin")

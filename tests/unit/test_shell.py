@@ -202,6 +202,16 @@ def test_timing_follows_the_rows(shell: Terminal) -> None:
     assert "timing is off" in shell.ask(":timing off")
 
 
+def test_changes_and_transactions(tmp_path: Path) -> None:
+    terminal = Terminal(tmp_path)
+    assert "1 node created, 1 label added" in terminal.ask("CREATE (:Person);")
+    assert "a transaction is open" in terminal.ask(":begin")
+    assert "1 property set" in terminal.ask("MATCH (p:Person) SET p.name = 'Ann';")
+    assert "rolled back" in terminal.ask(":rollback")
+    assert "(:Person)" in terminal.ask("MATCH (p) RETURN p;")
+    assert terminal.leave() == 0
+
+
 def test_long_results_go_through_the_pager(shell: Terminal) -> None:
     assert "│ Zürich" in shell.ask("MATCH (c:City) RETURN c.name ORDER BY c.name;")
 

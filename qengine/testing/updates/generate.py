@@ -171,8 +171,7 @@ class _Generator:
 
     def statement(self) -> st.Statement:
         clauses: list[st.Clause] = [self.reading()] if self.often(0.8) else []
-        for _ in range(self.chance.choice([0, 0, 0, 1])):
-            clauses.append(self.reading())
+        clauses += [self.reading() for _ in range(self.chance.choice([0, 0, 0, 1]))]
         for _ in range(self.chance.choice([1, 1, 2, 3])):
             self.add_update(clauses, 2)
             if self.often(0.25):

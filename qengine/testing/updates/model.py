@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from qengine.testing.updates import statements as st
@@ -21,16 +22,20 @@ class ModelError(Exception):
 
 
 class Undefined(Exception):
-    """The model gives a statement no meaning: it makes many rows, or asks for relationships that lack an end."""
+    """The model gives a statement no meaning: it makes many rows, or matches by what fails or was deleted."""
 
 
 @dataclass(frozen=True)
 class NodeRef:
+    """A node, by its number."""
+
     id: int
 
 
 @dataclass(frozen=True)
 class RelationshipRef:
+    """A relationship, by its number."""
+
     id: int
 
 
@@ -53,13 +58,16 @@ class ModelGraph:
     next: int = 1 << 40
 
     def copy(self) -> ModelGraph:
+        """Return a graph that changes apart from this one."""
         return ModelGraph(dict(self.nodes), dict(self.relationships), self.undirected, self.next)
 
     def new(self) -> int:
+        """Return the number of a new element."""
         self.next += 1
         return self.next
 
     def entity(self, ref: NodeRef | RelationshipRef) -> tuple[Any, ...]:
+        """Return an element, which was not deleted."""
         found: tuple[Any, ...] | None
         found = self.nodes.get(ref.id) if isinstance(ref, NodeRef) else self.relationships.get(ref.id)
         if found is None:
@@ -67,14 +75,17 @@ class ModelGraph:
         return found
 
     def properties(self, ref: NodeRef | RelationshipRef) -> dict[str, Any]:
+        """Return the properties of an element."""
         found: dict[str, Any] = self.entity(ref)[-1]
         return found
 
     def put(self, ref: NodeRef | RelationshipRef, properties: dict[str, Any]) -> None:
+        """Give an element other properties."""
         changed = (*self.entity(ref)[:-1], properties)
-        (self.nodes if isinstance(ref, NodeRef) else self.relationships)[ref.id] = changed  # type: ignore[index]
+        (self.nodes if isinstance(ref, NodeRef) else self.relationships)[ref.id] = changed
 
     def ends(self, node: int) -> list[int]:
+        """Return the relationships of a node, which may be deleted."""
         return [number for number, (_, start, end, _) in self.relationships.items() if node in (start, end)]
 
 
@@ -153,9 +164,9 @@ class _Run:
             case st.Merge():
                 return [found for row in rows for found in self.merge(clause, row)]
             case st.Set(changes):
-                self.each([lambda row, change=change: self.change(change, row) for change in changes], rows)
+                self.each([partial(self.change, change) for change in changes], rows)
             case st.Delete(names, detach):
-                self.each([lambda row: [self.delete(row[name], detach) for name in names]], rows)
+                self.each([partial(self.delete, names, detach)], rows)
             case st.Foreach():
                 for row in rows:
                     self.foreach(clause, row)
@@ -227,7 +238,9 @@ class _Run:
         return found or []
 
     def projected(self, items: st.Items, rows: list[Row], distinct: bool) -> list[Row]:
-        keys = [(name, expr) for name, expr in items if not isinstance(expr, st.Count | st.Collect)]
+        keys: list[tuple[str, st.Expression]] = [
+            (name, expr) for name, expr in items if not isinstance(expr, st.Count | st.Collect)
+        ]
         if len(keys) < len(items):
             rows = self.any_order(self.grouped(items, keys, rows))
         else:
@@ -264,7 +277,9 @@ class _Run:
             if clause.where is None or self.value(clause.where, each) is True
         ]
         if not found and clause.optional:
-            names = [e.name for path in clause.paths for e in (*path.nodes, *path.relationships) if e.name]
+            nodes = [node.name for path in clause.paths for node in path.nodes]
+            edges = [edge.name for path in clause.paths for edge in path.relationships]
+            names = [name for name in (*nodes, *edges) if name]
             return [{**dict.fromkeys(names), **row}]
         return found
 
@@ -312,7 +327,10 @@ class _Run:
 
     def has(self, ref: NodeRef | RelationshipRef, wanted: st.Items, row: Row) -> bool:
         own = self.graph.properties(ref)
-        return all(_equal(own.get(key), self.value(value, row)) is True for key, value in wanted)
+        try:
+            return all(_equal(own.get(key), self.value(value, row)) is True for key, value in wanted)
+        except ModelError:  # which of a pattern's conditions are evaluated is not defined
+            raise Undefined from None
 
     # ------------------------------------------------------------ changes
 
@@ -360,10 +378,10 @@ class _Run:
                 if row[node.name] is None:
                     raise ModelError("EntityNotFound")
                 self.graph.entity(row[node.name])
-        for element in (*clause.path.nodes, *clause.path.relationships):
-            for _, value in element.properties:
-                if self.value(value, row) is None:
-                    raise ModelError("MergeReadOwnWrites")
+        given = [each for node in clause.path.nodes for each in node.properties]
+        given += [each for edge in clause.path.relationships for each in edge.properties]
+        if any(self.value(value, row) is None for _, value in given):
+            raise ModelError("MergeReadOwnWrites")
         found = list(self.embeddings((clause.path,), row))
         changes = clause.on_match if found else clause.on_create
         if not found:
@@ -411,15 +429,17 @@ class _Run:
         given_away = {key for key in old if key not in new}
         self.counts["properties_set"] += len(given_away) + sum(value is not None for value in given.values())
 
-    def delete(self, entity: NodeRef | RelationshipRef | None, detach: bool) -> None:
-        if isinstance(entity, RelationshipRef):
-            self.counts["relationships_deleted"] += self.drop(entity.id)
-        elif entity is not None:
-            for number in self.graph.ends(entity.id) if detach else ():
-                self.counts["relationships_deleted"] += self.drop(number)
-            if self.graph.nodes.pop(entity.id, None) is not None:
-                self.counts["nodes_deleted"] += 1
-                self.deleted.append(entity.id)
+    def delete(self, names: tuple[str, ...], detach: bool, row: Row) -> None:
+        for name in names:
+            entity = row[name]
+            if isinstance(entity, RelationshipRef):
+                self.counts["relationships_deleted"] += self.drop(entity.id)
+            elif entity is not None:
+                for number in self.graph.ends(entity.id) if detach else ():
+                    self.counts["relationships_deleted"] += self.drop(number)
+                if self.graph.nodes.pop(entity.id, None) is not None:
+                    self.counts["nodes_deleted"] += 1
+                    self.deleted.append(entity.id)
 
     def shown(self, value: Any) -> Any:
         """Return a value of the result; of deleted elements only the number and a relationship's type are left."""
@@ -429,7 +449,7 @@ class _Run:
             labels, properties = self.graph.nodes.get(value.id, (frozenset(), {}))
             return Shown(value.id, tuple(sorted(labels)), properties)
         if isinstance(value, RelationshipRef):
-            gone = (self.types.get(value.id), 0, 0, {})
+            gone: tuple[Any, ...] = (self.types.get(value.id), 0, 0, {})
             kind, _, _, properties = self.graph.relationships.get(value.id, gone)
             return Shown(value.id, (str(kind),), properties)
         return value

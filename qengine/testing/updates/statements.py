@@ -48,6 +48,8 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Literal:
+    """A value, written out."""
+
     value: Any
 
     def __str__(self) -> str:
@@ -63,6 +65,8 @@ class Literal:
 
 @dataclass(frozen=True)
 class Parameter:
+    """A value that is given beside the text."""
+
     name: str
     value: Any
 
@@ -72,6 +76,8 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Variable:
+    """The value of a column."""
+
     name: str
 
     def __str__(self) -> str:
@@ -80,6 +86,8 @@ class Variable:
 
 @dataclass(frozen=True)
 class Property:
+    """``subject.key``."""
+
     subject: str
     key: str
 
@@ -89,6 +97,8 @@ class Property:
 
 @dataclass(frozen=True)
 class ListOf:
+    """A list of values."""
+
     items: tuple[Expression, ...]
 
     def __str__(self) -> str:
@@ -121,6 +131,8 @@ class Compare:
 
 @dataclass(frozen=True)
 class IsNull:
+    """``value IS NULL``."""
+
     value: Expression
 
     def __str__(self) -> str:
@@ -129,6 +141,8 @@ class IsNull:
 
 @dataclass(frozen=True)
 class HasLabel:
+    """``subject:label``."""
+
     subject: str
     label: str
 
@@ -138,6 +152,8 @@ class HasLabel:
 
 @dataclass(frozen=True)
 class Not:
+    """``NOT condition``."""
+
     condition: Expression
 
     def __str__(self) -> str:
@@ -146,6 +162,8 @@ class Not:
 
 @dataclass(frozen=True)
 class Exists:
+    """``EXISTS { path }``."""
+
     path: Path
 
     def __str__(self) -> str:
@@ -164,6 +182,8 @@ class Count:
 
 @dataclass(frozen=True)
 class Collect:
+    """``collect(value)``."""
+
     value: Expression
 
     def __str__(self) -> str:
@@ -183,6 +203,8 @@ def _map(entries: Items) -> str:
 
 @dataclass(frozen=True)
 class NodePattern:
+    """``(name:labels {properties})``; ``name`` may be empty."""
+
     name: str
     labels: tuple[str, ...] = ()
     properties: Items = ()
@@ -209,6 +231,8 @@ class RelationshipPattern:
 
 @dataclass(frozen=True)
 class Path:
+    """Nodes, and the relationships between them."""
+
     nodes: tuple[NodePattern, ...]
     relationships: tuple[RelationshipPattern, ...] = ()
 
@@ -238,6 +262,8 @@ def _limit(count: int | None) -> str:
 
 @dataclass(frozen=True)
 class Match:
+    """``[OPTIONAL] MATCH paths WHERE where``."""
+
     paths: tuple[Path, ...]
     where: Expression | None = None
     optional: bool = False
@@ -248,6 +274,8 @@ class Match:
 
 @dataclass(frozen=True)
 class Unwind:
+    """``UNWIND items AS name``."""
+
     items: Expression
     name: str
 
@@ -257,6 +285,8 @@ class Unwind:
 
 @dataclass(frozen=True)
 class With:
+    """``WITH items LIMIT limit WHERE where``."""
+
     items: Items
     distinct: bool = False
     limit: int | None = None
@@ -269,6 +299,8 @@ class With:
 
 @dataclass(frozen=True)
 class Create:
+    """``CREATE paths``."""
+
     paths: tuple[Path, ...]
 
     def __str__(self) -> str:
@@ -277,6 +309,8 @@ class Create:
 
 @dataclass(frozen=True)
 class SetProperty:
+    """``subject.key = value``."""
+
     subject: str
     key: str
     value: Expression
@@ -300,6 +334,8 @@ class SetMap:
 
 @dataclass(frozen=True)
 class SetLabels:
+    """Labels that are given."""
+
     subject: str
     labels: tuple[str, ...]
 
@@ -309,12 +345,13 @@ class SetLabels:
 
 @dataclass(frozen=True)
 class RemoveLabels(SetLabels):
-    def __str__(self) -> str:
-        return super().__str__()
+    """Labels that are taken away."""
 
 
 @dataclass(frozen=True)
 class RemoveProperty:
+    """A property that is taken away."""
+
     subject: str
     key: str
 
@@ -338,6 +375,8 @@ class Set:
 
 @dataclass(frozen=True)
 class Merge:
+    """``MERGE path ON CREATE on_create ON MATCH on_match``."""
+
     path: Path
     on_create: Set | None = None
     on_match: Set | None = None
@@ -349,6 +388,8 @@ class Merge:
 
 @dataclass(frozen=True)
 class Delete:
+    """``[DETACH] DELETE names``."""
+
     names: tuple[str, ...]
     detach: bool
 
@@ -358,6 +399,8 @@ class Delete:
 
 @dataclass(frozen=True)
 class Foreach:
+    """``FOREACH (name IN items | clauses)``."""
+
     name: str
     items: Expression
     clauses: tuple[Clause, ...]
@@ -379,6 +422,8 @@ class Call:
 
 @dataclass(frozen=True)
 class Return:
+    """``RETURN items LIMIT limit``."""
+
     items: Items
     limit: int | None = None
 
@@ -391,6 +436,8 @@ Clause: TypeAlias = Match | Unwind | With | Create | Set | Merge | Delete | Fore
 
 @dataclass(frozen=True)
 class Statement:
+    """Clauses, and the values of the parameters in them."""
+
     clauses: tuple[Clause, ...]
     parameters: dict[str, Any] = field(default_factory=dict)
 
